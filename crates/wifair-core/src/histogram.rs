@@ -1,0 +1,167 @@
+use crate::Time;
+
+const SUB_BITS: u32 = 4;
+const SUB: usize = 1 << SUB_BITS;
+/// Values below 2^MIN_BITS share the first linear buckets.
+const BUCKETS: usize = (64 - SUB_BITS as usize + 1) * SUB;
+
+/// A histogram of unsigned integers with 16 buckets an octave: a quantile is off by at most 1/32 of its value.
+///
+/// Counts are cumulative and integer, so a measurement is the difference of two snapshots, exactly. Buckets are
+/// allocated as far as values reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogHistogram {
+    counts: Vec<u64>,
+    total: u64,
+    sum: u64,
+}
+
+impl LogHistogram {
+    /// An empty histogram; it allocates nothing until the first value comes.
+    pub fn new() -> LogHistogram {
+        LogHistogram::default()
+    }
+
+    /// Counts `value` once.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.record_weighted(value, 1);
+    }
+
+    /// Counts a duration in nanoseconds.
+    #[inline]
+    pub fn record_time(&mut self, value: Time) {
+        self.record(value.as_ns());
+    }
+
+    /// Counts `value` with a weight, as for a queue length weighted by the time that it lasted.
+    #[inline]
+    pub fn record_weighted(&mut self, value: u64, weight: u64) {
+        let bucket = Self::bucket_of(value);
+        if bucket >= self.counts.len() {
+            self.grow(bucket);
+        }
+        self.counts[bucket] += weight;
+        self.total += weight;
+        self.sum = self.sum.wrapping_add(value.wrapping_mul(weight));
+    }
+
+    #[cold]
+    fn grow(&mut self, bucket: usize) {
+        self.counts.resize((bucket + 1).next_multiple_of(SUB).min(BUCKETS), 0);
+    }
+
+    #[inline]
+    fn bucket_of(value: u64) -> usize {
+        if value < SUB as u64 {
+            return value as usize;
+        }
+        let exponent = 63 - value.leading_zeros(); // at least SUB_BITS
+        let shift = exponent - SUB_BITS;
+        let mantissa = (value >> shift) as usize & (SUB - 1);
+        ((shift as usize + 1) << SUB_BITS) + mantissa
+    }
+
+    /// Middle of a bucket.
+    fn value_of(bucket: usize) -> f64 {
+        if bucket < SUB {
+            return bucket as f64;
+        }
+        let shift = (bucket >> SUB_BITS) as i32 - 1;
+        let low = (SUB + (bucket & (SUB - 1))) as f64;
+        let width = if shift == 0 { 0.0 } else { 0.5 }; // buckets of width 1 hold one integer
+        (low + width) * 2f64.powi(shift)
+    }
+
+    /// Sum of all weights.
+    pub fn count(&self) -> u64 {
+        self.total
+    }
+
+    /// Exact weighted mean; `None` while empty.
+    pub fn mean(&self) -> Option<f64> {
+        (self.total > 0).then(|| self.sum as f64 / self.total as f64)
+    }
+
+    /// The value below or at which a share `q` of the weight lies (the middle of its bucket); `None` while empty.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        if self.total == 0 {
+            return None;
+        }
+        let rank = ((q * self.total as f64).ceil() as u64).clamp(1, self.total);
+        let mut below = 0;
+        for (bucket, &count) in self.counts.iter().enumerate() {
+            below += count;
+            if below >= rank {
+                return Some(Self::value_of(bucket));
+            }
+        }
+        unreachable!("the counts add up to the total")
+    }
+
+    /// What was counted since `earlier`, which must be an earlier snapshot of the same histogram.
+    pub fn since(&self, earlier: &LogHistogram) -> LogHistogram {
+        let mut counts = self.counts.clone();
+        for (count, before) in counts.iter_mut().zip(&earlier.counts) {
+            *count -= before;
+        }
+        LogHistogram {
+            counts,
+            total: self.total - earlier.total,
+            sum: self.sum.wrapping_sub(earlier.sum),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn empty_has_no_quantile() {
+        assert_eq!(LogHistogram::new().quantile(0.5), None);
+        assert_eq!(LogHistogram::new().mean(), None);
+    }
+
+    #[test]
+    fn extreme_values_have_a_bucket() {
+        let mut histogram = LogHistogram::new();
+        histogram.record(0);
+        histogram.record(u64::MAX);
+        assert_eq!(histogram.quantile(0.5), Some(0.0));
+        assert!(histogram.quantile(1.0).unwrap() > 1.7e19);
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_within_a_32nd(mut values in prop::collection::vec(0u64..10_000_000_000, 1..200), q in 0.0..=1.0f64) {
+            let mut histogram = LogHistogram::new();
+            for &value in &values {
+                histogram.record(value);
+            }
+            values.sort_unstable();
+            let rank = ((q * values.len() as f64).ceil() as usize).clamp(1, values.len());
+            let exact = values[rank - 1] as f64;
+            let got = histogram.quantile(q).unwrap();
+            prop_assert!((got - exact).abs() <= exact / 32.0 + 1e-9, "{got} for {exact}");
+        }
+
+        #[test]
+        fn a_difference_of_snapshots_is_what_came_between(
+            first in prop::collection::vec(0u64..1_000_000, 0..50),
+            second in prop::collection::vec(0u64..100_000_000, 0..50),
+        ) {
+            let mut all = LogHistogram::new();
+            let mut only_second = LogHistogram::new();
+            for &v in &first { all.record(v); }
+            let snapshot = all.clone();
+            for &v in &second { all.record(v); only_second.record(v); }
+            let difference = all.since(&snapshot);
+            prop_assert_eq!(difference.count(), only_second.count());
+            prop_assert_eq!(difference.mean(), only_second.mean());
+            prop_assert_eq!(difference.quantile(0.9), only_second.quantile(0.9));
+        }
+    }
+}

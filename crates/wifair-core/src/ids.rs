@@ -1,0 +1,39 @@
+use serde::{Deserialize, Serialize};
+
+/// A station of the BSS, counted from 0 in the order of the plan. The AP is no station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct StationId(pub u16);
+
+/// A TCP connection (or other 5-tuple) as a flow monitor knows it. Dense, so that it can index a `Vec`;
+/// an id is used again only after the monitor has forgotten its flow and no buffer holds a packet of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FlowId(pub u32);
+
+/// Access category (802.11-2020, 10.2.3.2). DCF has only [`Ac::BestEffort`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ac {
+    /// AC_BK.
+    Background,
+    /// AC_BE; the only one under DCF.
+    #[default]
+    BestEffort,
+    /// AC_VI.
+    Video,
+    /// AC_VO.
+    Voice,
+}
+
+impl StationId {
+    /// As an index into a `Vec` of stations.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl FlowId {
+    /// As an index into a `Vec` of flows.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}

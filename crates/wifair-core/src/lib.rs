@@ -1,0 +1,22 @@
+//! The words that every other crate of wifair speaks: time, ids, rates, random streams, the packet, histograms.
+//!
+//! Read first: [`Time`] (integer nanoseconds), [`Packet`] (plain data, what travels), [`Rng`] (one named stream
+//! for each seed, entity and purpose). Nothing here knows about Wi-Fi, TCP or queues.
+
+#![forbid(unsafe_code)]
+
+mod describe;
+mod histogram;
+mod ids;
+mod packet;
+mod rate;
+mod rng;
+mod time;
+
+pub use describe::Info;
+pub use histogram::LogHistogram;
+pub use ids::{Ac, FlowId, StationId};
+pub use packet::{Class, FiveTuple, Packet, TcpFlags, TCP};
+pub use rate::Rate;
+pub use rng::Rng;
+pub use time::Time;

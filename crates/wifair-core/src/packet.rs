@@ -1,0 +1,206 @@
+use std::ops::{BitOr, BitOrAssign};
+
+/// IP protocol number of TCP (RFC 9293).
+pub const TCP: u8 = 6;
+
+/// What identifies a connection in one direction. Addresses are IPv4, as integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct FiveTuple {
+    /// Source address.
+    pub source: u32,
+    /// Destination address.
+    pub destination: u32,
+    /// Source port.
+    pub source_port: u16,
+    /// Destination port.
+    pub destination_port: u16,
+    /// IP protocol number; [`TCP`] for TCP.
+    pub protocol: u8,
+}
+
+impl FiveTuple {
+    /// The same connection seen from the other end.
+    pub const fn reversed(self) -> FiveTuple {
+        FiveTuple {
+            source: self.destination,
+            destination: self.source,
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            protocol: self.protocol,
+        }
+    }
+
+    /// A hash that is the same for both directions of a connection and on every machine.
+    pub const fn connection_hash(self) -> u32 {
+        let addresses = self.source ^ self.destination;
+        let ports = (self.source_port ^ self.destination_port) as u32;
+        let mixed = (addresses.wrapping_mul(0x9E37_79B1) ^ ports.wrapping_mul(0x85EB_CA77))
+            .wrapping_add((self.protocol as u32) << 24);
+        mixed ^ (mixed >> 15)
+    }
+}
+
+/// The eight flag bits of the TCP header (RFC 9293, section 3.1; ECE and CWR: RFC 3168).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct TcpFlags(u8);
+
+impl TcpFlags {
+    /// No flag.
+    pub const NONE: TcpFlags = TcpFlags(0);
+    /// No more data from the sender.
+    pub const FIN: TcpFlags = TcpFlags(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: TcpFlags = TcpFlags(0x02);
+    /// Reset the connection.
+    pub const RST: TcpFlags = TcpFlags(0x04);
+    /// Push.
+    pub const PSH: TcpFlags = TcpFlags(0x08);
+    /// The acknowledgement number is significant.
+    pub const ACK: TcpFlags = TcpFlags(0x10);
+    /// Urgent (never set here).
+    pub const URG: TcpFlags = TcpFlags(0x20);
+    /// ECN echo.
+    pub const ECE: TcpFlags = TcpFlags(0x40);
+    /// Congestion window reduced.
+    pub const CWR: TcpFlags = TcpFlags(0x80);
+
+    /// True where every flag of `other` is set.
+    pub const fn contains(self, other: TcpFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// True where any flag of `other` is set.
+    pub const fn intersects(self, other: TcpFlags) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The header byte.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+}
+
+impl BitOr for TcpFlags {
+    type Output = TcpFlags;
+    fn bitor(self, other: TcpFlags) -> TcpFlags {
+        TcpFlags(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for TcpFlags {
+    fn bitor_assign(&mut self, other: TcpFlags) {
+        self.0 |= other.0;
+    }
+}
+
+/// What an access point can tell of a packet without keeping state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Class {
+    /// A TCP segment with payload. In the AP's buffer it belongs to a downlink flow.
+    Data,
+    /// A pure TCP ACK: no payload, none of SYN, FIN, RST. In the AP's buffer it belongs to an uplink flow.
+    Ack,
+    /// SYN, FIN or RST without payload, and everything that is not TCP.
+    Other,
+}
+
+impl Class {
+    /// Every class, in the order of its discriminants.
+    pub const ALL: [Class; 3] = [Class::Data, Class::Ack, Class::Other];
+
+    /// The word used in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Data => "data",
+            Class::Ack => "ack",
+            Class::Other => "other",
+        }
+    }
+}
+
+/// An IP packet as plain data: the header fields that somebody reads, and sizes. No payload bytes.
+///
+/// Sizes are in bytes. `window_bytes` is the window after scaling (RFC 7323). Sequence numbers wrap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Addresses, ports, protocol.
+    pub tuple: FiveTuple,
+    /// Sequence number of the first payload byte (or of the SYN or FIN).
+    pub seq: u32,
+    /// Acknowledgement number; meaningful with [`TcpFlags::ACK`].
+    pub ack: u32,
+    /// Receive window in bytes, scaling applied.
+    pub window_bytes: u32,
+    /// Bytes of TCP payload.
+    pub payload_bytes: u16,
+    /// Bytes of IP and transport headers, options included.
+    pub header_bytes: u16,
+    /// TCP flags.
+    pub flags: TcpFlags,
+    /// The IP header's DS field: DSCP in the upper six bits (RFC 2474), ECN in the lower two (RFC 3168).
+    pub ds_field: u8,
+}
+
+const _: () = assert!(size_of::<Packet>() <= 80, "packets are copied: keep them small");
+
+impl Packet {
+    /// Length of the IP packet in bytes.
+    pub const fn ip_bytes(&self) -> u32 {
+        self.payload_bytes as u32 + self.header_bytes as u32
+    }
+
+    /// See [`Class`].
+    pub const fn class(&self) -> Class {
+        const CONTROL: TcpFlags =
+            TcpFlags(TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0);
+        if self.tuple.protocol != TCP {
+            Class::Other
+        } else if self.payload_bytes > 0 {
+            Class::Data
+        } else if self.flags.contains(TcpFlags::ACK) && !self.flags.intersects(CONTROL) {
+            Class::Ack
+        } else {
+            Class::Other
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TUPLE: FiveTuple =
+        FiveTuple { source: 1, destination: 2, source_port: 3, destination_port: 4, protocol: TCP };
+
+    fn packet(payload_bytes: u16, flags: TcpFlags) -> Packet {
+        Packet {
+            tuple: TUPLE,
+            seq: 0,
+            ack: 0,
+            window_bytes: 0,
+            payload_bytes,
+            header_bytes: 40,
+            flags,
+            ds_field: 0,
+        }
+    }
+
+    #[test]
+    fn both_directions_hash_alike() {
+        assert_eq!(TUPLE.connection_hash(), TUPLE.reversed().connection_hash());
+        assert_eq!(TUPLE.reversed().reversed(), TUPLE);
+    }
+
+    #[test]
+    fn classes() {
+        assert_eq!(packet(1460, TcpFlags::ACK).class(), Class::Data);
+        assert_eq!(packet(0, TcpFlags::ACK).class(), Class::Ack);
+        assert_eq!(packet(0, TcpFlags::ACK | TcpFlags::ECE).class(), Class::Ack);
+        assert_eq!(packet(0, TcpFlags::ACK | TcpFlags::SYN).class(), Class::Other);
+        assert_eq!(packet(0, TcpFlags::ACK | TcpFlags::FIN).class(), Class::Other);
+        let mut udp = packet(1000, TcpFlags::NONE);
+        udp.tuple.protocol = 17;
+        assert_eq!(udp.class(), Class::Other);
+    }
+}
