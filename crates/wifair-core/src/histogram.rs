@@ -105,11 +105,7 @@ impl LogHistogram {
         for (count, before) in counts.iter_mut().zip(&earlier.counts) {
             *count -= before;
         }
-        LogHistogram {
-            counts,
-            total: self.total - earlier.total,
-            sum: self.sum.wrapping_sub(earlier.sum),
-        }
+        LogHistogram { counts, total: self.total - earlier.total, sum: self.sum.wrapping_sub(earlier.sum) }
     }
 }
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod describe;
+mod error;
 mod histogram;
 mod ids;
 mod packet;
@@ -14,9 +15,10 @@ mod rng;
 mod time;
 
 pub use describe::Info;
+pub use error::SpecError;
 pub use histogram::LogHistogram;
 pub use ids::{Ac, FlowId, StationId};
-pub use packet::{Class, FiveTuple, Packet, TcpFlags, TCP};
+pub use packet::{Class, FiveTuple, Packet, TCP, TcpFlags};
 pub use rate::Rate;
 pub use rng::Rng;
 pub use time::Time;

@@ -152,8 +152,7 @@ impl Packet {
 
     /// See [`Class`].
     pub const fn class(&self) -> Class {
-        const CONTROL: TcpFlags =
-            TcpFlags(TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0);
+        const CONTROL: TcpFlags = TcpFlags(TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0);
         if self.tuple.protocol != TCP {
             Class::Other
         } else if self.payload_bytes > 0 {

@@ -67,17 +67,11 @@ mod tests {
     }
 
     #[test]
-    fn the_generator_is_the_published_one() {
-        // Bit for bit on every machine: golden values of this keying.
+    fn the_keying_never_changes() {
+        // Computed by an independent implementation of FNV-1a, SplitMix64 and xoshiro256++: a change here changes
+        // every result that was ever stored.
         let mut rng = Rng::stream(1, "ap", "backoff");
         let draws: Vec<u32> = (0..4).map(|_| rng.below(1024)).collect();
-        assert_eq!(draws.len(), 4);
-        assert_eq!(draws, Rng::stream(1, "ap", "backoff").take4());
-    }
-
-    impl Rng {
-        fn take4(mut self) -> Vec<u32> {
-            (0..4).map(|_| self.below(1024)).collect()
-        }
+        assert_eq!(draws, [626, 91, 927, 260]);
     }
 }
