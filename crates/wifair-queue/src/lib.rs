@@ -1,1 +1,24 @@
-//! Placeholder.
+//! The access point's transmission buffer: the packet store, the flow monitor, and every queue management scheme.
+//!
+//! Read first: [`Scheme`] (what a scheme may do), [`Buffer`] (the indexed packet store, which alone places and
+//! releases packets and keeps the ledger), [`Port`] (a buffer, a scheme and a random stream: what a MAC talks to)
+//! and [`Flows`] (the flow monitor). Everything here is a pure state machine: time and packets come in as arguments.
+//! To add a scheme, write one file under `schemes/` and one line in `schemes/registry.rs`.
+
+#![forbid(unsafe_code)]
+
+mod buffer;
+mod flows;
+mod port;
+mod scheme;
+mod snapshot;
+
+#[path = "schemes/registry.rs"]
+mod registry;
+
+pub use buffer::{Arrival, Buffer, Count, Departure, Eviction, Indexes, Placed, Refusal, SlotId};
+pub use flows::{Active, Direction, Flows, FlowsSpec};
+pub use port::{Port, PortSpec};
+pub use registry::{SchemeInfo, SchemeSpec, schemes};
+pub use scheme::{Cx, Exchange, Grant, Hooks, Link, Outcome, Scheme, View};
+pub use snapshot::{FlowLedger, Ledger, PortSnapshot};

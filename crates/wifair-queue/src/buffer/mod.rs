@@ -1,0 +1,323 @@
+//! The indexed packet store.
+
+mod indexes;
+mod ledger;
+mod slots;
+
+use wifair_core::{Class, FlowId, LogHistogram, Packet, StationId, Time};
+
+pub use indexes::Indexes;
+pub(crate) use ledger::{Books, FlowRows, Row};
+pub use ledger::{Count, Eviction, Refusal};
+pub use slots::SlotId;
+use slots::{Slot, Slots};
+
+use crate::{Exchange, Grant, Outcome};
+
+/// A packet that a scheme has to place or refuse.
+#[derive(Debug)]
+#[must_use = "an arrival is placed or refused"]
+pub struct Arrival {
+    packet: Packet,
+    flow: FlowId,
+    station: StationId,
+    class: Class,
+}
+
+impl Arrival {
+    /// The packet.
+    #[inline]
+    pub fn packet(&self) -> &Packet {
+        &self.packet
+    }
+
+    /// Its flow.
+    #[inline]
+    pub fn flow(&self) -> FlowId {
+        self.flow
+    }
+
+    /// The station to which it goes.
+    #[inline]
+    pub fn station(&self) -> StationId {
+        self.station
+    }
+
+    /// Its class.
+    #[inline]
+    pub fn class(&self) -> Class {
+        self.class
+    }
+}
+
+/// Proof that an arrival has been placed or refused. Only a [`Buffer`] makes it.
+#[derive(Debug)]
+#[must_use = "give it back to the port"]
+pub struct Placed(());
+
+/// A packet that has left the buffer for the MAC. Only a [`Buffer`] makes it.
+#[derive(Debug)]
+#[must_use = "the packet has left the buffer: send it"]
+pub struct Departure {
+    /// The packet.
+    pub packet: Packet,
+    /// Its flow.
+    pub flow: FlowId,
+    /// Its class.
+    pub class: Class,
+    /// The station to which it goes.
+    pub station: StationId,
+    /// When it was let in.
+    pub enqueued_at: Time,
+    /// No other module can make one.
+    _only_here: (),
+}
+
+/// The packet store of a port, and its books.
+///
+/// It alone places and releases packets, so no scheme can lose, invent or miscount one. It is always an ordered list
+/// from head to tail from which any packet can be taken in O(1); further [`Indexes`] exist only where asked for.
+///
+/// At every instant, for each flow and class, in packets and in bytes: offered = refused + accepted;
+/// accepted = dequeued + evicted + filtered + queued; dequeued = delivered + lost at the retry limit + in service.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    slots: Slots,
+    limit: u32,
+    counts_in_service: bool,
+    in_service: u32,
+    now: Time,
+    books: Books,
+    /// Nanoseconds spent at each length.
+    time_at_length: Vec<u64>,
+    sojourn: LogHistogram,
+}
+
+impl Buffer {
+    pub(crate) fn new(limit_packets: u32, counts_in_service: bool, _indexes: Indexes) -> Buffer {
+        Buffer {
+            slots: Slots::new(),
+            limit: limit_packets,
+            counts_in_service,
+            in_service: 0,
+            now: Time::ZERO,
+            books: Books::default(),
+            time_at_length: vec![0],
+            sojourn: LogHistogram::new(),
+        }
+    }
+
+    /// Packets queued.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.slots.len() as usize
+    }
+
+    /// Whether nothing is queued.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.slots.len() == 0
+    }
+
+    /// The greatest number of packets that may be let in; see [`PortSpec`](crate::PortSpec) for what counts.
+    #[inline]
+    pub fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Moves the limit. Below the current length nothing is thrown out: the buffer is full until it has drained.
+    pub fn set_limit(&mut self, packets: u32) {
+        self.limit = packets;
+    }
+
+    /// Whether an arrival finds no room.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        let in_service = if self.counts_in_service { self.in_service } else { 0 };
+        self.slots.len() + in_service >= self.limit
+    }
+
+    /// The packet at the head.
+    #[inline]
+    pub fn head(&self) -> Option<SlotId> {
+        self.slots.head()
+    }
+
+    /// The packet behind another, towards the tail.
+    #[inline]
+    pub fn after(&self, slot: SlotId) -> Option<SlotId> {
+        self.slots.after(slot)
+    }
+
+    /// A queued packet.
+    #[inline]
+    pub fn packet(&self, slot: SlotId) -> &Packet {
+        &self.slots.get(slot).packet
+    }
+
+    /// A queued packet's flow.
+    #[inline]
+    pub fn flow(&self, slot: SlotId) -> FlowId {
+        self.slots.get(slot).flow
+    }
+
+    /// A queued packet's class.
+    #[inline]
+    pub fn class(&self, slot: SlotId) -> Class {
+        self.slots.get(slot).class
+    }
+
+    /// A queued packet's station.
+    #[inline]
+    pub fn station(&self, slot: SlotId) -> StationId {
+        self.slots.get(slot).station
+    }
+
+    /// When a queued packet was let in.
+    #[inline]
+    pub fn enqueued_at(&self, slot: SlotId) -> Time {
+        self.slots.get(slot).enqueued_at
+    }
+
+    /// Lets an arrival in, at the tail. Panics if the buffer is full.
+    #[inline]
+    pub fn append(&mut self, arrival: Arrival) -> Placed {
+        assert!(!self.is_full(), "a scheme makes room before it places a packet");
+        self.books.row(arrival.flow.index(), arrival.class).accepted.add(arrival.packet.ip_bytes());
+        self.slots.push(Slot {
+            packet: arrival.packet,
+            flow: arrival.flow,
+            enqueued_at: self.now,
+            before: 0,
+            after: 0,
+            station: arrival.station,
+            class: arrival.class,
+        });
+        Placed(())
+    }
+
+    /// Keeps an arrival out.
+    #[inline]
+    pub fn refuse(&mut self, arrival: Arrival, reason: Refusal) -> Placed {
+        let row = self.books.row(arrival.flow.index(), arrival.class);
+        match reason {
+            Refusal::TailDrop => row.refused.add(arrival.packet.ip_bytes()),
+        }
+        Placed(())
+    }
+
+    /// Throws a queued packet out.
+    #[inline]
+    pub fn evict(&mut self, slot: SlotId, reason: Eviction) {
+        let old = self.slots.remove(slot);
+        let row = self.books.row(old.flow.index(), old.class);
+        match reason {
+            Eviction::Redundant => row.filtered.add(old.packet.ip_bytes()),
+            Eviction::Victim => row.evicted.add(old.packet.ip_bytes()),
+        }
+    }
+
+    /// Hands a queued packet to the MAC.
+    #[inline]
+    pub fn release(&mut self, slot: SlotId) -> Departure {
+        let old = self.slots.remove(slot);
+        self.books.row(old.flow.index(), old.class).dequeued.add(old.packet.ip_bytes());
+        self.in_service += 1;
+        self.sojourn.record_time(self.now - old.enqueued_at);
+        Departure {
+            packet: old.packet,
+            flow: old.flow,
+            class: old.class,
+            station: old.station,
+            enqueued_at: old.enqueued_at,
+            _only_here: (),
+        }
+    }
+
+    /// Hands the packet at the head to the MAC if the grant allows it.
+    #[inline]
+    pub fn release_head(&mut self, grant: &Grant) -> Option<Departure> {
+        let head = self.slots.head()?;
+        let slot = self.slots.get(head);
+        let allowed = slot.packet.ip_bytes() <= grant.max_bytes
+            && grant.station.is_none_or(|station| station == slot.station);
+        allowed.then(|| self.release(head))
+    }
+
+    /// Brings the clock forward; comes before every operation of an instant.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Time) {
+        assert!(now >= self.now, "time runs backwards at a port: {now} after {}", self.now);
+        let len = self.slots.len() as usize;
+        if len >= self.time_at_length.len() {
+            self.time_at_length.resize(2 * len, 0);
+        }
+        self.time_at_length[len] += (now - self.now).as_ns();
+        self.now = now;
+    }
+
+    #[inline]
+    pub(crate) fn arrival(&mut self, packet: Packet, flow: FlowId, station: StationId) -> Arrival {
+        if flow.index() >= self.books.flows.len() {
+            self.grow_flows(flow);
+        }
+        Arrival { packet, flow, station, class: packet.class() }
+    }
+
+    #[cold]
+    fn grow_flows(&mut self, flow: FlowId) {
+        self.books.flows.resize(flow.index() + 1, FlowRows::default());
+    }
+
+    #[inline]
+    pub(crate) fn finish(&mut self, exchange: &Exchange) {
+        for packet in exchange.packets {
+            let row = self.books.row(exchange.flow.index(), packet.class());
+            match exchange.outcome {
+                Outcome::Delivered => row.delivered.add(packet.ip_bytes()),
+                Outcome::LostAtRetryLimit => row.lost_at_retry_limit.add(packet.ip_bytes()),
+            }
+        }
+        self.in_service -= exchange.packets.len() as u32;
+    }
+
+    #[inline]
+    pub(crate) fn holds(&self, flow: FlowId) -> bool {
+        self.books.flows.get(flow.index()).is_some_and(|flow| flow.rows.iter().any(Row::holds))
+    }
+
+    pub(crate) fn retire(&mut self, flow: FlowId) -> [Row; 3] {
+        assert!(!self.holds(flow), "a flow is retired only when no packet of it is left");
+        let Some(rows) = self.books.flows.get_mut(flow.index()) else {
+            return Default::default();
+        };
+        let closed = std::mem::take(&mut rows.rows);
+        rows.predecessors += 1;
+        for (total, row) in self.books.retired.iter_mut().zip(&closed) {
+            *total += row;
+        }
+        closed
+    }
+
+    pub(crate) fn books(&self) -> &Books {
+        &self.books
+    }
+
+    pub(crate) fn sojourn(&self) -> &LogHistogram {
+        &self.sojourn
+    }
+
+    /// Queue lengths up to `now`, weighted by the nanoseconds that they lasted.
+    pub(crate) fn length_histogram(&self, now: Time) -> LogHistogram {
+        let mut histogram = LogHistogram::new();
+        for (length, &time) in self.time_at_length.iter().enumerate() {
+            if time > 0 {
+                histogram.record_weighted(length as u64, time);
+            }
+        }
+        if now > self.now {
+            histogram.record_weighted(self.len() as u64, (now - self.now).as_ns());
+        }
+        histogram
+    }
+}

@@ -1,0 +1,271 @@
+//! The flow monitor: which connections pass the access point, and which way their data goes.
+//!
+//! It sees packets, nothing else. A connection is known by its 5-tuple, both directions in one entry. It is an uplink
+//! flow once TCP payload has travelled up, a downlink flow once payload has travelled down; one that carries payload
+//! both ways counts on both sides, as its packets in the buffer do (ACKs of the one, data of the other). Before any
+//! payload it is neither: a pure ACK alone proves nothing, since the last step of the handshake is one and goes the
+//! same way as the data that follows.
+//!
+//! A connection between two stations of the BSS passes the access point twice, up and then down; it is an uplink
+//! flow of the one and a downlink flow of the other, with an entry for each.
+
+mod spec;
+mod table;
+
+use std::collections::VecDeque;
+
+use wifair_core::{Class, FiveTuple, FlowId, Packet, TCP, TcpFlags, Time};
+
+pub use spec::{Active, FlowsSpec};
+use table::Table;
+
+/// Which way a packet passes the access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Direction {
+    /// From a station.
+    Up,
+    /// To a station.
+    Down,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The flow monitor of an access point; see the module's head.
+///
+/// Ids are dense. An id is given to another flow only after its own has been forgotten and collected with
+/// [`Flows::pop_forgotten`].
+#[derive(Clone, Debug)]
+pub struct Flows {
+    table: Table,
+    entries: Vec<Entry>,
+    /// Ends of the list of known flows by the time of their last touch.
+    oldest: u32,
+    newest: u32,
+    /// No flow expires before this.
+    next_expiry: Time,
+    /// A flow is moved to the list's end at most once in this span, not for each of its packets.
+    granule: Time,
+    /// From a flow's touch until it is forgotten.
+    horizon: Time,
+    teardown_ends: bool,
+    active: [u32; 2],
+    forgotten: VecDeque<FlowId>,
+    free: Vec<FlowId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// As seen in packets that go up.
+    tuple: FiveTuple,
+    touched: Time,
+    older: u32,
+    newer: u32,
+    hash: u32,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// Payload has travelled, by [`Direction`].
+    payload: [bool; 2],
+    /// A FIN has travelled, by [`Direction`].
+    fin: [bool; 2],
+    closed: bool,
+}
+
+impl Flows {
+    /// A monitor that knows no flow. `spec` is taken as valid.
+    pub fn new(spec: &FlowsSpec) -> Flows {
+        let timeout = Time::from_secs_f64(spec.idle_timeout_s);
+        let granule = Time::from_ns(timeout.as_ns() / 16);
+        Flows {
+            table: Table::new(),
+            entries: Vec::new(),
+            oldest: NONE,
+            newest: NONE,
+            next_expiry: Time::MAX,
+            granule,
+            horizon: timeout + granule,
+            teardown_ends: spec.active == Active::UntilTeardown,
+            active: [0; 2],
+            forgotten: VecDeque::new(),
+            free: Vec::new(),
+        }
+    }
+
+    /// Takes note of a packet that passes the access point and says which flow it is of. Call it for every packet,
+    /// both ways, before it is offered to a port. `held` says whether a buffer holds a packet of a flow: such a flow
+    /// is not idle.
+    #[inline]
+    pub fn observe(
+        &mut self,
+        packet: &Packet,
+        direction: Direction,
+        now: Time,
+        held: impl Fn(FlowId) -> bool,
+    ) -> FlowId {
+        if now >= self.next_expiry {
+            self.expire(now, held);
+        }
+        let tuple = match direction {
+            Direction::Up => packet.tuple,
+            Direction::Down => packet.tuple.reversed(),
+        };
+        let hash = Table::hash(tuple);
+        let found = self.table.find(hash, |id| self.entries[id as usize].tuple == tuple);
+        let id = match found {
+            Some(id) => id,
+            None => self.insert(tuple, hash, now),
+        };
+        let entry = &mut self.entries[id as usize];
+        if packet.class() == Class::Data && !entry.state.payload[direction as usize] {
+            entry.state.payload[direction as usize] = true;
+            self.active[direction as usize] += u32::from(!entry.state.closed);
+        }
+        const CONTROL: u8 = TcpFlags::SYN.bits() | TcpFlags::FIN.bits() | TcpFlags::RST.bits();
+        if packet.flags.bits() & CONTROL != 0 {
+            self.control(id, packet, direction);
+        }
+        if now.saturating_sub(self.entries[id as usize].touched) > self.granule {
+            self.touch(id, now);
+        }
+        FlowId(id)
+    }
+
+    /// Active uplink flows: payload has gone up, and the flow has neither ended nor been forgotten.
+    #[inline]
+    pub fn up(&self) -> u32 {
+        self.active[Direction::Up as usize]
+    }
+
+    /// Active downlink flows.
+    #[inline]
+    pub fn down(&self) -> u32 {
+        self.active[Direction::Down as usize]
+    }
+
+    /// The flow's 5-tuple as packets that go up carry it: the source is the station's side.
+    pub fn tuple(&self, flow: FlowId) -> FiveTuple {
+        self.entries[flow.index()].tuple
+    }
+
+    /// Whether the flow has carried payload in that direction.
+    pub fn carries(&self, flow: FlowId, direction: Direction) -> bool {
+        self.entries[flow.index()].state.payload[direction as usize]
+    }
+
+    /// Ids in use, known or awaiting collection, all lie below this.
+    pub fn id_bound(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The next flow that has been forgotten and not yet been collected, with its 5-tuple as packets that go up
+    /// carried it. The caller closes the books of every port on it ([`Port::retire`](crate::Port::retire)); from now
+    /// on its id may be given to another flow.
+    #[inline]
+    pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple)> {
+        let flow = self.forgotten.pop_front()?;
+        self.free.push(flow);
+        Some((flow, self.entries[flow.index()].tuple))
+    }
+
+    fn insert(&mut self, tuple: FiveTuple, hash: u32, now: Time) -> u32 {
+        let entry = Entry { tuple, touched: now, older: NONE, newer: NONE, hash, state: State::default() };
+        let id = match self.free.pop() {
+            Some(flow) => {
+                self.entries[flow.index()] = entry;
+                flow.0
+            }
+            None => {
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            }
+        };
+        self.table.insert(hash, id);
+        self.link_newest(id);
+        self.next_expiry = self.next_expiry.min(now + self.horizon);
+        id
+    }
+
+    /// SYN, FIN and RST of TCP: a connection has ended with a FIN each way or an RST; a SYN on an ended one opens
+    /// the next one of the same 5-tuple.
+    #[cold]
+    fn control(&mut self, id: u32, packet: &Packet, direction: Direction) {
+        if packet.tuple.protocol != TCP || !self.teardown_ends {
+            return;
+        }
+        let state = &mut self.entries[id as usize].state;
+        if state.closed {
+            if packet.flags.contains(TcpFlags::SYN) {
+                *state = State::default();
+            }
+            return;
+        }
+        state.fin[direction as usize] |= packet.flags.contains(TcpFlags::FIN);
+        if packet.flags.contains(TcpFlags::RST) || state.fin == [true; 2] {
+            Self::uncount(&mut self.active, state);
+            state.closed = true;
+        }
+    }
+
+    fn uncount(active: &mut [u32; 2], state: &State) {
+        if !state.closed {
+            for (count, payload) in active.iter_mut().zip(state.payload) {
+                *count -= u32::from(payload);
+            }
+        }
+    }
+
+    /// Forgets, from the idle end of the list, what has been silent too long.
+    #[cold]
+    fn expire(&mut self, now: Time, held: impl Fn(FlowId) -> bool) {
+        while self.oldest != NONE {
+            let id = self.oldest;
+            let entry = self.entries[id as usize];
+            if entry.touched + self.horizon > now {
+                self.next_expiry = entry.touched + self.horizon;
+                return;
+            }
+            if held(FlowId(id)) {
+                self.touch(id, now);
+                continue;
+            }
+            self.unlink(id);
+            self.table.remove(entry.hash, id);
+            Self::uncount(&mut self.active, &entry.state);
+            self.forgotten.push_back(FlowId(id));
+        }
+        self.next_expiry = Time::MAX;
+    }
+
+    fn touch(&mut self, id: u32, now: Time) {
+        self.entries[id as usize].touched = now;
+        if self.newest != id {
+            self.unlink(id);
+            self.link_newest(id);
+        }
+    }
+
+    fn link_newest(&mut self, id: u32) {
+        let older = std::mem::replace(&mut self.newest, id);
+        self.entries[id as usize].older = older;
+        self.entries[id as usize].newer = NONE;
+        match self.entries.get_mut(older as usize) {
+            Some(entry) => entry.newer = id,
+            None => self.oldest = id,
+        }
+    }
+
+    fn unlink(&mut self, id: u32) {
+        let Entry { older, newer, .. } = self.entries[id as usize];
+        match self.entries.get_mut(older as usize) {
+            Some(entry) => entry.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.entries.get_mut(newer as usize) {
+            Some(entry) => entry.older = older,
+            None => self.newest = older,
+        }
+    }
+}

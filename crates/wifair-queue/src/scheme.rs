@@ -1,0 +1,132 @@
+use wifair_core::{Ac, FlowId, Packet, Rate, Rng, StationId, Time};
+
+use crate::{Arrival, Buffer, Departure, Flows, Indexes, Placed};
+
+/// A queue management scheme at a transmission buffer.
+///
+/// It decides; the [`Buffer`] acts and keeps the books. An arrival is handed over by value and only the buffer makes
+/// the [`Placed`] that `enqueue` must give back, so an arrival is placed or refused, once. Packets that are already
+/// queued can be evicted or released, nothing else.
+pub trait Scheme: Send {
+    /// The indexes that the buffer must keep for this scheme. Asked once, before the first packet.
+    fn needs(&self) -> Indexes {
+        Indexes::NONE
+    }
+
+    /// Places or refuses an arriving packet; may evict others first.
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed;
+
+    /// The packet to send now, or `None` to send nothing under this grant. The default is first in, first out.
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<Departure> {
+        buffer.release_head(grant)
+    }
+
+    /// The optional methods below that this scheme wants called. Asked once; the others are never called.
+    fn hooks(&self) -> Hooks {
+        Hooks::NONE
+    }
+
+    /// A frame exchange of a packet from this buffer is over.
+    fn on_exchange(&mut self, _exchange: &Exchange, _buffer: &mut Buffer, _cx: &mut Cx) {}
+
+    /// When [`Scheme::on_tick`] wants to be called next. The caller keeps the clock.
+    fn next_tick(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time given by [`Scheme::next_tick`] has come.
+    fn on_tick(&mut self, _buffer: &mut Buffer, _cx: &mut Cx) {}
+
+    /// Names and current values of inner quantities worth recording, as a marking probability.
+    fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// Optional methods of a [`Scheme`] that are to be called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// [`Scheme::on_exchange`].
+    pub exchange: bool,
+    /// [`Scheme::next_tick`] and [`Scheme::on_tick`].
+    pub tick: bool,
+}
+
+impl Hooks {
+    /// Nothing.
+    pub const NONE: Hooks = Hooks { exchange: false, tick: false };
+}
+
+/// What a decision may look at beside the buffer.
+pub struct Cx<'a> {
+    /// The current time.
+    pub now: Time,
+    /// The port's random stream; a scheme writes down how many draws each of its operations takes.
+    pub rng: &'a mut Rng,
+    /// The flow monitor.
+    pub flows: &'a Flows,
+    /// What is known of each station, by [`StationId::index`].
+    pub links: &'a [Link],
+}
+
+/// What the owner of a port lets its scheme look at.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The flow monitor.
+    pub flows: &'a Flows,
+    /// What is known of each station, by [`StationId::index`].
+    pub links: &'a [Link],
+}
+
+/// What an access point knows about the link to a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Data rate now used towards the station.
+    pub rate: Rate,
+}
+
+/// Leave to send one packet. An aggregate is a series of grants for one station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The access category that won access.
+    pub ac: Ac,
+    /// The only station to which the packet may go; any if `None`.
+    pub station: Option<StationId>,
+    /// Greatest IP length in bytes.
+    pub max_bytes: u32,
+}
+
+impl Grant {
+    /// Leave to send anything in best effort.
+    pub const ANY: Grant = Grant { ac: Ac::BestEffort, station: None, max_bytes: u32::MAX };
+}
+
+/// How a packet's stay at the MAC ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A MAC ACK came.
+    Delivered,
+    /// The retry limit was reached.
+    LostAtRetryLimit,
+}
+
+/// The end of a packet's stay at the MAC: all its attempts together.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchange<'a> {
+    /// How it ended, for all `packets`.
+    pub outcome: Outcome,
+    /// The packets of the frame; one without aggregation. All of `flow`.
+    pub packets: &'a [Packet],
+    /// Their flow.
+    pub flow: FlowId,
+    /// The station at the other end.
+    pub station: StationId,
+    /// Access category.
+    pub ac: Ac,
+    /// Data rate of the last attempt.
+    pub rate: Rate,
+    /// Number of transmissions.
+    pub attempts: u8,
+    /// How long these occupied the medium.
+    pub airtime: Time,
+    /// From head of line to the end.
+    pub service: Time,
+}

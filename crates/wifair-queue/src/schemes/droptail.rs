@@ -1,0 +1,42 @@
+//! Tail drop.
+//!
+//! Source: what every first-in first-out interface queue does; the baseline "tail drop" of `adaptive-pushout` IV-B.
+//!
+//! Idea: an arrival that finds the buffer full is dropped. Nothing else ever is.
+//!
+//! No random draws.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError};
+
+use crate::{Arrival, Buffer, Cx, Placed, Refusal, Scheme};
+
+pub(super) const INFO: Info = Info {
+    name: "droptail",
+    source: "common practice; adaptive-pushout IV-B, \"tail drop\"",
+    idea: "An arrival that finds the buffer full is dropped; nothing else ever is.",
+};
+
+/// Tail drop has no parameters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {}
+
+impl Spec {
+    pub(super) fn build(&self) -> Droptail {
+        Droptail
+    }
+
+    pub(super) fn validate(&self, _path: &str) -> Result<(), SpecError> {
+        Ok(())
+    }
+}
+
+pub(super) struct Droptail;
+
+impl Scheme for Droptail {
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
+        if buffer.is_full() { buffer.refuse(arrival, Refusal::TailDrop) } else { buffer.append(arrival) }
+    }
+}

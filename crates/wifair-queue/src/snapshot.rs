@@ -1,0 +1,149 @@
+use wifair_core::{Class, FlowId, LogHistogram, Time};
+
+use crate::buffer::{Buffer, Count, Row};
+
+/// What happened to the packets of a class, of one flow or of all: packets and IP bytes.
+///
+/// offered = refused + accepted; queued_before + accepted = dequeued + evicted + filtered + queued;
+/// in_service_before + dequeued = delivered + lost_at_retry_limit + in_service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Queued when counting began; nothing in a cumulative ledger.
+    pub queued_before: Count,
+    /// In service when counting began; nothing in a cumulative ledger.
+    pub in_service_before: Count,
+    /// Arrivals.
+    pub offered: Count,
+    /// Arrivals let in.
+    pub accepted: Count,
+    /// Lost: arrivals kept out because the buffer was full.
+    pub tail_dropped: Count,
+    /// Lost: queued packets pushed out for the sake of an arrival.
+    pub evicted: Count,
+    /// Not lost: redundant ACKs taken out.
+    pub filtered: Count,
+    /// Handed to the MAC.
+    pub dequeued: Count,
+    /// Acknowledged by the MAC's peer.
+    pub delivered: Count,
+    /// Lost: given up at the retry limit.
+    pub lost_at_retry_limit: Count,
+    /// Still queued at the end.
+    pub queued: Count,
+    /// At the MAC at the end.
+    pub in_service: Count,
+}
+
+impl Ledger {
+    pub(crate) fn of(row: &Row) -> Ledger {
+        let mut offered = row.accepted;
+        offered += row.refused;
+        Ledger {
+            queued_before: Count::default(),
+            in_service_before: Count::default(),
+            offered,
+            accepted: row.accepted,
+            tail_dropped: row.refused,
+            evicted: row.evicted,
+            filtered: row.filtered,
+            dequeued: row.dequeued,
+            delivered: row.delivered,
+            lost_at_retry_limit: row.lost_at_retry_limit,
+            queued: row.queued(),
+            in_service: row.in_service(),
+        }
+    }
+
+    fn since(&self, earlier: &Ledger) -> Ledger {
+        Ledger {
+            queued_before: earlier.queued,
+            in_service_before: earlier.in_service,
+            offered: self.offered - earlier.offered,
+            accepted: self.accepted - earlier.accepted,
+            tail_dropped: self.tail_dropped - earlier.tail_dropped,
+            evicted: self.evicted - earlier.evicted,
+            filtered: self.filtered - earlier.filtered,
+            dequeued: self.dequeued - earlier.dequeued,
+            delivered: self.delivered - earlier.delivered,
+            lost_at_retry_limit: self.lost_at_retry_limit - earlier.lost_at_retry_limit,
+            queued: self.queued,
+            in_service: self.in_service,
+        }
+    }
+}
+
+/// The ledger of one flow, by class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowLedger {
+    /// Its id; [`Flows::tuple`](crate::Flows::tuple) names it.
+    pub flow: FlowId,
+    /// How many flows had this id before.
+    pub predecessors: u32,
+    /// By [`Class`].
+    pub classes: [Ledger; 3],
+}
+
+/// All counters of a port at an instant, since its beginning or, after [`PortSnapshot::since`], since another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortSnapshot {
+    /// The instant.
+    pub at: Time,
+    /// All flows together, those since forgotten included, by [`Class`].
+    pub classes: [Ledger; 3],
+    /// Each flow now known that has offered a packet.
+    pub flows: Vec<FlowLedger>,
+    /// Queue length in packets (without the one in service), weighted by nanoseconds. Its mean is exact.
+    pub length: LogHistogram,
+    /// Nanoseconds from enqueue to dequeue of each packet dequeued.
+    pub sojourn: LogHistogram,
+}
+
+impl PortSnapshot {
+    pub(crate) fn of(buffer: &Buffer, now: Time) -> PortSnapshot {
+        let books = buffer.books();
+        let flows = books.flows.iter().enumerate().map(|(id, flow)| FlowLedger {
+            flow: FlowId(id as u32),
+            predecessors: flow.predecessors,
+            classes: flow.rows.map(|row| Ledger::of(&row)),
+        });
+        PortSnapshot {
+            at: now,
+            classes: books.totals().map(|row| Ledger::of(&row)),
+            flows: flows.filter(|f| f.classes.iter().any(|c| c.offered.packets > 0)).collect(),
+            length: buffer.length_histogram(now),
+            sojourn: buffer.sojourn().clone(),
+        }
+    }
+
+    /// The ledger of a class over all flows.
+    pub fn class(&self, class: Class) -> &Ledger {
+        &self.classes[class as usize]
+    }
+
+    /// The measurement between `earlier`, a snapshot of the same port, and this one. A flow that was forgotten in
+    /// between is in `classes` only.
+    pub fn since(&self, earlier: &PortSnapshot) -> PortSnapshot {
+        let mut classes = self.classes;
+        for (class, before) in classes.iter_mut().zip(&earlier.classes) {
+            *class = class.since(before);
+        }
+        let mut flows = self.flows.clone();
+        let mut before = earlier.flows.iter().peekable();
+        for flow in &mut flows {
+            while before.next_if(|b| b.flow < flow.flow).is_some() {}
+            // Another flow under the same id starts from nothing.
+            let same = before.next_if(|b| b.flow == flow.flow && b.predecessors == flow.predecessors);
+            let Some(same) = same else { continue };
+            for (class, before) in flow.classes.iter_mut().zip(&same.classes) {
+                *class = class.since(before);
+            }
+        }
+        PortSnapshot {
+            at: self.at,
+            classes,
+            flows,
+            length: self.length.since(&earlier.length),
+            sojourn: self.sojourn.since(&earlier.sojourn),
+        }
+    }
+}
