@@ -1,0 +1,238 @@
+//! The medium: carries frames from node to node, one microsecond after the other, and keeps the books.
+
+use super::node::{Frame, Heard, Kind, Node, NodeId, Packet, Peer, Tally};
+use super::scenario::{Offer, Scenario, Station, Traffic};
+use std::fmt;
+
+/// A packet that reached its receiver's upper layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Delivery {
+    /// µs.
+    pub at: u64,
+    pub id: u32,
+    pub to: NodeId,
+}
+
+impl fmt::Display for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>9} us  packet {} delivered to {}", self.at, self.id, Scenario::label(self.to))
+    }
+}
+
+/// Occupied µs (docs/medium.md, section 7).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Airtime {
+    /// By station.
+    pub up: Vec<u64>,
+    /// By station.
+    pub down: Vec<u64>,
+    pub collisions: u64,
+    pub idle: u64,
+}
+
+/// All that a run is judged by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    pub deliveries: Vec<Delivery>,
+    /// Of the stations, towards the AP.
+    pub up: Vec<Tally>,
+    /// Of the AP, towards the stations.
+    pub down: Vec<Tally>,
+    pub airtime: Airtime,
+    /// Collisions, each counted once.
+    pub collisions: u64,
+    /// µs simulated.
+    pub end: u64,
+}
+
+/// Who started what; kept for explanations only.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    pub at: u64,
+    pub from: NodeId,
+    pub kind: Kind,
+}
+
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let who = Scenario::label(self.from);
+        match self.kind {
+            Kind::Data(packet) => write!(f, "{:>9} us  {who} starts data, packet {}", self.at, packet.id),
+            kind => write!(f, "{:>9} us  {who} starts {kind:?}", self.at),
+        }
+    }
+}
+
+struct OnAir {
+    frame: Frame,
+    ends_at: u64,
+    /// Everybody who started at that instant, and so heard nothing of it.
+    deaf: Vec<NodeId>,
+}
+
+/// What the medium is occupied with.
+#[derive(Clone, Copy)]
+enum Exchange {
+    Of { station: usize, up: bool },
+    Collision,
+}
+
+pub struct Medium {
+    nodes: Vec<Node>,
+    on_air: Vec<OnAir>,
+    exchange: Exchange,
+    traffic: Traffic,
+    now: u64,
+    pub record: Record,
+    pub starts: Vec<Start>,
+}
+
+/// Runs `scenario` until its traffic has ended and every port has drained.
+pub fn run(scenario: &Scenario) -> (Record, Vec<Start>) {
+    let mut medium = Medium::new(scenario);
+    while !medium.is_over() {
+        medium.step();
+    }
+    medium.finish()
+}
+
+/// Runs `scenario` to `end` µs and no further.
+pub fn run_until(scenario: &Scenario, end: u64) -> Record {
+    let mut medium = Medium::new(scenario);
+    while medium.now < end {
+        medium.step();
+    }
+    medium.finish().0
+}
+
+impl Medium {
+    pub fn new(scenario: &Scenario) -> Medium {
+        let node = |id, peers| {
+            let port = (scenario.port_limit, scenario.limit_counts_in_service);
+            Node::new(id, &Scenario::label(id), scenario.seed, scenario.rules, peers, port)
+        };
+        let to_station =
+            |s: &Station| Peer { rate: s.rate_down, data_error: s.data_error_up, ack_error: s.ack_error_up };
+        let to_ap = |s: &Station| Peer {
+            rate: s.rate_up,
+            data_error: s.data_error_down,
+            ack_error: s.ack_error_down,
+        };
+        let nobody = Peer { rate: 10, data_error: 0.0, ack_error: 0.0 };
+        let ap_peers = [nobody].into_iter().chain(scenario.stations.iter().map(to_station)).collect();
+        let mut nodes = vec![node(0, ap_peers)];
+        nodes.extend(scenario.stations.iter().enumerate().map(|(i, s)| node(i + 1, vec![to_ap(s)])));
+        let none = vec![0; scenario.stations.len()];
+        let airtime = Airtime { up: none.clone(), down: none, ..Airtime::default() };
+        Medium {
+            nodes,
+            on_air: Vec::new(),
+            exchange: Exchange::Collision,
+            traffic: Traffic::new(scenario),
+            now: 0,
+            record: Record { airtime, ..Record::default() },
+            starts: Vec::new(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.traffic.next_time().is_none() && self.nodes.iter().all(Node::is_at_rest)
+    }
+
+    fn finish(mut self) -> (Record, Vec<Start>) {
+        self.record.down = self.nodes[0].tally[1..].to_vec();
+        self.record.up = self.nodes[1..].iter().map(|node| node.tally[0]).collect();
+        self.record.end = self.now;
+        (self.record, self.starts)
+    }
+
+    /// One microsecond: what happens at its first instant, in the order of section 6, then its passing.
+    pub fn step(&mut self) {
+        while self.traffic.next_time() == Some(self.now) {
+            let offer = self.traffic.next_offer().expect("a packet is due");
+            self.hand_down(offer);
+        }
+        self.nodes.iter_mut().for_each(Node::count_timers);
+        self.end_frames();
+        self.start_frames();
+        self.account();
+        self.nodes.iter_mut().for_each(Node::count_idle_time);
+        self.now += 1;
+    }
+
+    fn hand_down(&mut self, offer: Offer) {
+        self.nodes[offer.node].offer(offer.packet);
+    }
+
+    fn end_frames(&mut self) {
+        let now = self.now;
+        let ended: Vec<OnAir> = self.on_air.extract_if(.., |f| f.ends_at == now).collect();
+        if ended.is_empty() {
+            return;
+        }
+        let energy = !self.on_air.is_empty();
+        self.nodes.iter_mut().for_each(|node| node.energy(energy));
+        for OnAir { frame, deaf, .. } in ended {
+            let collided = deaf.len() > 1;
+            self.nodes[frame.from].sent(&frame, collided);
+            let mut delivered = None;
+            for listener in (0..self.nodes.len()).filter(|id| !deaf.contains(id)) {
+                if collided {
+                    self.nodes[listener].hear_noise();
+                } else if let Heard::Delivers(packet) = self.nodes[listener].hear(&frame) {
+                    delivered = Some(packet);
+                }
+            }
+            if let Some(packet) = delivered {
+                self.deliver(&packet);
+            }
+        }
+    }
+
+    fn deliver(&mut self, packet: &Packet) {
+        self.record.deliveries.push(Delivery { at: self.now, id: packet.id, to: packet.to });
+        for answer in self.traffic.delivered(packet, self.now) {
+            self.hand_down(answer);
+        }
+    }
+
+    fn start_frames(&mut self) {
+        let frames: Vec<Frame> = self.nodes.iter_mut().filter_map(Node::start).collect();
+        let Some(first) = frames.first() else { return };
+        assert!(self.on_air.is_empty(), "everybody hears everybody: nobody starts into a frame");
+        if frames.len() > 1 {
+            assert!(frames.iter().all(|f| f.opens_exchange), "a response comes too early to be disturbed");
+            self.exchange = Exchange::Collision;
+            self.record.collisions += 1;
+        } else if first.opens_exchange {
+            let up = first.to == 0;
+            let station = if up { first.from } else { first.to } - 1;
+            self.exchange = Exchange::Of { station, up };
+        }
+        let deaf: Vec<NodeId> = frames.iter().map(|f| f.from).collect();
+        let answered = (!first.opens_exchange).then_some(first.to);
+        for (id, node) in self.nodes.iter_mut().enumerate() {
+            node.energy(true);
+            if !deaf.contains(&id) {
+                node.hear_start(answered == Some(id));
+            }
+        }
+        for frame in frames {
+            self.starts.push(Start { at: self.now, from: frame.from, kind: frame.kind });
+            let ends_at = self.now + u64::from(frame.length);
+            self.on_air.push(OnAir { frame, ends_at, deaf: deaf.clone() });
+        }
+    }
+
+    fn account(&mut self) {
+        let airtime = &mut self.record.airtime;
+        let occupied = !self.on_air.is_empty() || self.nodes.iter().any(Node::has_response_pending);
+        let account = match self.exchange {
+            _ if !occupied => &mut airtime.idle,
+            Exchange::Of { station, up: true } => &mut airtime.up[station],
+            Exchange::Of { station, up: false } => &mut airtime.down[station],
+            Exchange::Collision => &mut airtime.collisions,
+        };
+        *account += 1;
+    }
+}

@@ -1,0 +1,198 @@
+//! What is compared: a cell, its traffic, a seed. Read alike by the slow model and by the engine's driver.
+
+use super::node::{NodeId, Packet};
+use super::timing::{Rules, Tenths};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use wifair_core::Rng;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Station {
+    pub rate_up: Tenths,
+    pub rate_down: Tenths,
+    /// Probability that the AP fails to decode a data frame of the station.
+    pub data_error_up: f64,
+    /// Probability that the station fails to decode a data frame of the AP.
+    pub data_error_down: f64,
+    /// Probability that the AP fails to decode a MAC ACK of the station.
+    pub ack_error_up: f64,
+    /// Probability that the station fails to decode a MAC ACK of the AP.
+    pub ack_error_down: f64,
+}
+
+impl Station {
+    pub fn clean(rate: Tenths) -> Station {
+        Station {
+            rate_up: rate,
+            rate_down: rate,
+            data_error_up: 0.0,
+            data_error_down: 0.0,
+            ack_error_up: 0.0,
+            ack_error_down: 0.0,
+        }
+    }
+}
+
+/// When packets of a stream come. All times in µs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pattern {
+    /// `burst` packets at `first` and every `gap` thereafter.
+    Every { first: u64, gap: u64, burst: u32 },
+    /// Independent gaps of this mean, on whole µs.
+    Poisson { mean: u64 },
+    /// One packet `delay` after each delivery of a packet of stream `stream` (counted modulo the number of
+    /// streams): what an upper layer answers, or a coincidence that chance alone would seldom find.
+    After { stream: usize, delay: u64 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stream {
+    /// Counted modulo the number of stations.
+    pub station: usize,
+    pub up: bool,
+    pub ip_bytes: u32,
+    pub pattern: Pattern,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    pub seed: u64,
+    pub rules: Rules,
+    pub stations: Vec<Station>,
+    pub streams: Vec<Stream>,
+    /// Packets that a port holds, at the AP and at each station.
+    pub port_limit: usize,
+    pub limit_counts_in_service: bool,
+    /// µs during which traffic is offered; afterwards the ports drain.
+    pub offered_until: u64,
+}
+
+impl Scenario {
+    /// The stable name of a node, which keys its random streams.
+    pub fn label(node: NodeId) -> String {
+        if node == 0 { "ap".into() } else { format!("sta-{node}") }
+    }
+
+    /// Every station has always something to send up, `ip_bytes` bytes a packet.
+    pub fn saturated_uplink(seed: u64, rules: Rules, bytes: &[u32], rate: Tenths, until: u64) -> Scenario {
+        let pattern = Pattern::Every { first: 0, gap: 50_000, burst: 60 };
+        Scenario {
+            seed,
+            rules,
+            stations: vec![Station::clean(rate); bytes.len()],
+            streams: (bytes.iter().enumerate())
+                .map(|(station, &ip_bytes)| Stream { station, up: true, ip_bytes, pattern })
+                .collect(),
+            port_limit: 60,
+            limit_counts_in_service: false,
+            offered_until: until,
+        }
+    }
+}
+
+/// A packet on its way into a port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offer {
+    /// Whose port.
+    pub node: NodeId,
+    pub packet: Packet,
+}
+
+/// The traffic of a scenario as it unfolds; deliveries feed it.
+pub struct Traffic {
+    streams: Vec<Stream>,
+    stations: usize,
+    until: u64,
+    gaps: Vec<Rng>,
+    /// (when, stream): ties in the order of the streams.
+    due: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Packets of the burst that is being offered.
+    burst_left: u32,
+    next_id: u32,
+}
+
+impl Traffic {
+    pub fn new(scenario: &Scenario) -> Traffic {
+        let count = scenario.streams.len();
+        let mut traffic = Traffic {
+            streams: scenario.streams.clone(),
+            stations: scenario.stations.len(),
+            until: scenario.offered_until,
+            gaps: (0..count).map(|i| Rng::stream(scenario.seed, &format!("stream-{i}"), "gaps")).collect(),
+            due: BinaryHeap::new(),
+            burst_left: 0,
+            next_id: 0,
+        };
+        for stream in 0..count {
+            match traffic.streams[stream].pattern {
+                Pattern::Every { first, .. } => traffic.schedule(first, stream),
+                Pattern::Poisson { .. } => traffic.schedule_after_gap(0, stream),
+                Pattern::After { .. } => {}
+            }
+        }
+        traffic
+    }
+
+    fn schedule(&mut self, at: u64, stream: usize) {
+        if at < self.until {
+            self.due.push(Reverse((at, stream)));
+        }
+    }
+
+    fn schedule_after_gap(&mut self, now: u64, stream: usize) {
+        let Pattern::Poisson { mean } = self.streams[stream].pattern else { return };
+        let gap = -libm::log(1.0 - self.gaps[stream].unit()) * mean as f64;
+        self.schedule(now + gap as u64, stream);
+    }
+
+    /// When the next packet comes from outside.
+    pub fn next_time(&self) -> Option<u64> {
+        self.due.peek().map(|&Reverse((at, _))| at)
+    }
+
+    /// That packet.
+    pub fn next_offer(&mut self) -> Option<Offer> {
+        let &Reverse((now, stream)) = self.due.peek()?;
+        let pattern = self.streams[stream].pattern;
+        if self.burst_left == 0 {
+            self.burst_left = if let Pattern::Every { burst, .. } = pattern { burst } else { 1 };
+        }
+        self.burst_left -= 1;
+        if self.burst_left == 0 {
+            self.due.pop();
+            match pattern {
+                Pattern::Every { gap, .. } => self.schedule(now + gap, stream),
+                Pattern::Poisson { .. } => self.schedule_after_gap(now, stream),
+                Pattern::After { .. } => {}
+            }
+        }
+        Some(self.offer(stream))
+    }
+
+    fn offer(&mut self, stream: usize) -> Offer {
+        let Stream { station, up, ip_bytes, .. } = self.streams[stream];
+        let station = 1 + station % self.stations;
+        let id = self.next_id;
+        self.next_id += 1;
+        let (node, to) = if up { (station, 0) } else { (0, station) };
+        Offer { node, packet: Packet { id, stream, to, ip_bytes } }
+    }
+
+    /// A packet has been delivered: what is offered at once in answer. Later answers come from outside.
+    pub fn delivered(&mut self, packet: &Packet, now: u64) -> Vec<Offer> {
+        let count = self.streams.len();
+        let mut at_once = Vec::new();
+        for follower in 0..count {
+            let Pattern::After { stream, delay } = self.streams[follower].pattern else { continue };
+            if stream % count != packet.stream || now >= self.until {
+                continue;
+            }
+            if delay == 0 {
+                at_once.push(self.offer(follower));
+            } else {
+                self.schedule(now + delay, follower);
+            }
+        }
+        at_once
+    }
+}

@@ -1,0 +1,159 @@
+//! Durations (docs/medium.md, section 2) and the rules that a scenario may change, all in whole microseconds.
+
+/// How a frame is put on the air.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Phy {
+    /// DSSS and HR-DSSS: preamble and header of `plcp` µs, then the PSDU, rounded up to whole µs.
+    Dsss { plcp: u32 },
+    /// OFDM at 20 MHz: 20 µs of preamble and header, then symbols of 4 µs; `extension` is 6 µs on 802.11g.
+    Ofdm { extension: u32 },
+}
+
+/// A rate in tenths of Mbps, so that 5.5 Mbps is whole.
+pub type Tenths = u32;
+
+impl Phy {
+    /// How long a PSDU of `bytes` bytes occupies the medium at `rate`.
+    pub fn duration(self, bytes: u32, rate: Tenths) -> u32 {
+        match self {
+            Phy::Dsss { plcp } => plcp + (8 * bytes * 10).div_ceil(rate),
+            Phy::Ofdm { extension } => {
+                let bits_per_symbol = rate * 4 / 10;
+                20 + 4 * (16 + 8 * bytes + 6).div_ceil(bits_per_symbol) + extension
+            }
+        }
+    }
+
+    /// aRxPHYStartDelay.
+    fn rx_start_delay(self) -> u32 {
+        match self {
+            Phy::Dsss { plcp } => plcp,
+            Phy::Ofdm { .. } => 20,
+        }
+    }
+}
+
+/// PSDU bytes of a MAC ACK and of a CTS.
+const ACK_BYTES: u32 = 14;
+/// PSDU bytes of an RTS.
+const RTS_BYTES: u32 = 20;
+
+/// Everything that all nodes of a scenario agree on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    pub phy: Phy,
+    /// µs.
+    pub slot: u32,
+    /// µs.
+    pub sifs: u32,
+    pub cw_min: u32,
+    pub cw_max: u32,
+    /// Rate of MAC ACK, CTS and RTS.
+    pub control_rate: Tenths,
+    /// Rate of the MAC ACK that EIFS allows for.
+    pub lowest_mandatory_rate: Tenths,
+    /// What the MAC adds to an IP packet.
+    pub overhead_bytes: u32,
+    /// A PSDU longer than this is announced by an RTS.
+    pub rts_threshold_bytes: u32,
+    pub short_limit: u32,
+    pub long_limit: u32,
+    pub eifs: bool,
+    pub eifs_plus_difs: bool,
+    /// µs; none: the standard's.
+    pub ack_timeout: Option<u32>,
+    /// µs; none: the standard's.
+    pub cts_timeout: Option<u32>,
+    pub exclusive_backoff: bool,
+    pub immediate_access: bool,
+    pub backoff_within_ifs: bool,
+}
+
+impl Rules {
+    /// 802.11b with the standard's defaults.
+    pub fn dot11b(long_preamble: bool) -> Rules {
+        Rules {
+            phy: Phy::Dsss { plcp: if long_preamble { 192 } else { 96 } },
+            slot: 20,
+            sifs: 10,
+            cw_min: 31,
+            cw_max: 1023,
+            control_rate: 10,
+            lowest_mandatory_rate: 10,
+            overhead_bytes: 36,
+            rts_threshold_bytes: u32::MAX,
+            short_limit: 7,
+            long_limit: 4,
+            eifs: true,
+            eifs_plus_difs: false,
+            ack_timeout: None,
+            cts_timeout: None,
+            exclusive_backoff: false,
+            immediate_access: true,
+            backoff_within_ifs: false,
+        }
+    }
+
+    /// 802.11g, OFDM rates only, short slot.
+    pub fn dot11g() -> Rules {
+        Rules {
+            phy: Phy::Ofdm { extension: 6 },
+            slot: 9,
+            cw_min: 15,
+            control_rate: 60,
+            lowest_mandatory_rate: 60,
+            ..Rules::dot11b(true)
+        }
+    }
+
+    /// 802.11a.
+    pub fn dot11a() -> Rules {
+        Rules { phy: Phy::Ofdm { extension: 0 }, sifs: 16, ..Rules::dot11g() }
+    }
+
+    pub fn difs(&self) -> u32 {
+        self.sifs + 2 * self.slot
+    }
+
+    /// What a node waits that could not decode the last frame.
+    pub fn eifs(&self) -> u32 {
+        if !self.eifs {
+            return self.difs();
+        }
+        let ack = self.phy.duration(ACK_BYTES, self.lowest_mandatory_rate);
+        let ns2 = if self.eifs_plus_difs { self.difs() } else { 0 };
+        self.sifs + ack + self.difs() + ns2
+    }
+
+    pub fn ack(&self) -> u32 {
+        self.phy.duration(ACK_BYTES, self.control_rate)
+    }
+
+    pub fn cts(&self) -> u32 {
+        self.phy.duration(ACK_BYTES, self.control_rate)
+    }
+
+    pub fn rts(&self) -> u32 {
+        self.phy.duration(RTS_BYTES, self.control_rate)
+    }
+
+    pub fn data(&self, ip_bytes: u32, rate: Tenths) -> u32 {
+        self.phy.duration(ip_bytes + self.overhead_bytes, rate)
+    }
+
+    pub fn uses_rts(&self, ip_bytes: u32) -> bool {
+        ip_bytes + self.overhead_bytes > self.rts_threshold_bytes
+    }
+
+    pub fn ack_timeout(&self) -> u32 {
+        self.ack_timeout.unwrap_or(self.standard_timeout())
+    }
+
+    pub fn cts_timeout(&self) -> u32 {
+        self.cts_timeout.unwrap_or(self.standard_timeout())
+    }
+
+    fn standard_timeout(&self) -> u32 {
+        self.sifs + self.slot + self.phy.rx_start_delay()
+    }
+}
