@@ -1,0 +1,39 @@
+"""wifair: which access point buffer and transport scheme gives every TCP flow its fair share of the air?
+
+    from wifair import Scenario
+
+    scenario = Scenario(ap={"scheme": "adaptive-pushout"}, flows=[{"count": 10, "direction": "up"}])
+    print(scenario.run(seeds=10).summary())
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wifair.api import compare, load, run
+    from wifair.errors import InputError, ScenarioError, WifairError
+    from wifair.results import Results
+    from wifair.scenario import Scenario
+
+__all__ = ["InputError", "Results", "Scenario", "ScenarioError", "WifairError", "compare", "load", "run"]
+
+# Where each public name lives. Imported on first use: `import wifair` and `wifair --help` load nothing heavy.
+_HOMES = {
+    "InputError": "errors",
+    "Results": "results",
+    "Scenario": "scenario",
+    "ScenarioError": "errors",
+    "WifairError": "errors",
+    "compare": "api",
+    "load": "api",
+    "run": "api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'wifair' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"wifair.{_HOMES[name]}"), name)

@@ -1,0 +1,227 @@
+"""What the engine says about its own parameters, and the check of a user's settings against it.
+
+The engine owns every component's parameters and exports them as JSON Schema; nothing is defined twice. The check here
+walks that schema so that an error can name the key as the user wrote it, and the nearest right spelling. Ranges and
+impossible combinations are the engine's to judge.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from wifair.errors import ScenarioError
+
+Node = Mapping[str, Any]
+
+UNITS = {
+    "_us": "microseconds",
+    "_ms": "milliseconds",
+    "_s": "seconds",
+    "_bytes": "bytes",
+    "_mbps": "Mbps",
+    "_packets": "packets",
+    "_segments": "segments",
+    "_db": "dB",
+    "_m": "metres",
+}
+
+
+@cache
+def engine_schema() -> dict[str, Any]:
+    """The engine's own description: `plan` (a JSON Schema), the lists of components, `limits`."""
+    from wifair import _native
+
+    described: dict[str, Any] = json.loads(_native.schema())
+    return described
+
+
+def components(kind: str) -> list[dict[str, Any]]:
+    """The registered components of a kind (`schemes`, `congestion_controls`, …), each with source, idea, parameters."""
+    listed: list[dict[str, Any]] = engine_schema()[kind]
+    return listed
+
+
+def plan_node(*keys: str) -> Node:
+    """The schema of the plan's key at the given path; `"[]"` steps into the entries of a list."""
+    node = resolved(engine_schema()["plan"])
+    for key in keys:
+        node = resolved(node["items"] if key == "[]" else node["properties"][key])
+    return node
+
+
+def resolved(node: Node, root: Node | None = None) -> Node:
+    """`node` with its reference followed and a choice "this or nothing" reduced to this."""
+    root = root or engine_schema()["plan"]
+    if "$ref" in node:
+        target: Any = root
+        for part in node["$ref"].removeprefix("#/").split("/"):
+            target = target[part]
+        target = resolved(target, root)
+        own = {key: value for key, value in node.items() if key != "$ref"}
+        return {**target, **own, "properties": {**target.get("properties", {}), **own.get("properties", {})}}
+    for choice in ("anyOf", "oneOf"):
+        options = [option for option in node.get(choice, []) if option.get("type") != "null"]
+        if choice in node and len(options) == 1:
+            own = {key: value for key, value in node.items() if key != choice}
+            return {**resolved(options[0], root), **own, "nullable": True}
+    return node
+
+
+def properties(node: Node) -> dict[str, Node]:
+    """The keys of a table."""
+    found: dict[str, Node] = dict(resolved(node).get("properties", {}))
+    return found
+
+
+def variants(node: Node, root: Node | None = None) -> dict[str, Node]:
+    """The components that a key chooses from, by name; empty where the key is no such choice."""
+    found: dict[str, Node] = {}
+    for option in resolved(node, root).get("oneOf", []):
+        option = resolved(option, root)
+        name = option.get("properties", {}).get("name", {})
+        if "const" not in name and len(name.get("enum", [])) != 1:
+            return {}
+        found[name.get("const", name.get("enum", [None])[0])] = option
+    return found
+
+
+def words(node: Node) -> list[str]:
+    """The words that a key chooses from; empty where any text or another type is allowed."""
+    node = resolved(node)
+    if "enum" in node:
+        return [word for word in node["enum"] if word is not None]
+    options = node.get("oneOf", node.get("anyOf", []))
+    listed: list[str] = []
+    for option in options:
+        if "const" in option:
+            listed.append(option["const"])
+        elif "enum" in option:
+            listed.extend(option["enum"])
+        elif option.get("type") != "null":
+            return []
+    return listed
+
+
+def unit_of(key: str) -> str:
+    """The unit in a key's name, in words; empty where it has none."""
+    suffix = max((suffix for suffix in UNITS if key.endswith(suffix)), key=len, default="")
+    return UNITS.get(suffix, "")
+
+
+def nearest(key: str, known: Iterable[str]) -> str:
+    """The known key that `key` was meant to be: the same quantity in another unit, or the closest spelling."""
+    known = list(known)
+    for name in known:
+        if unit_of(name) and unit_of(key) and _stem(name) == _stem(key):
+            return f"{name} (in {unit_of(name)})"
+    matches = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+    if not matches:
+        matches = [name for name in known if _stem(name) == key][:1]
+    return matches[0] if matches else ""
+
+
+def _stem(key: str) -> str:
+    suffix = max((suffix for suffix in UNITS if key.endswith(suffix)), key=len, default="")
+    return key.removesuffix(suffix)
+
+
+def unknown_key(path: str, key: str, value: object, known: Iterable[str], where: str = "") -> ScenarioError:
+    """The error for a key that does not exist."""
+    known = sorted(known)
+    problem = f"unknown key (value {value!r}){where}"
+    return ScenarioError(join(path, key), problem, value=value, allowed=", ".join(known), hint=nearest(key, known))
+
+
+def join(path: str, key: str) -> str:
+    """The path of `key` below `path`."""
+    return f"{path}.{key}" if path else key
+
+
+def checked(value: object, node: Node, path: str) -> Any:
+    """`value` as the plan wants it (a component named by a string becomes its table), or the error that says why not."""
+    node = resolved(node)
+    if value is None and (node.get("nullable") or "null" in _types(node)):
+        return None
+    choice = variants(node)
+    if choice:
+        return _checked_component(value, choice, path)
+    allowed = words(node)
+    if allowed:
+        if value not in allowed:
+            hint = nearest(value, allowed) if isinstance(value, str) else ""
+            raise ScenarioError(path, f"{value!r} is no choice", value=value, allowed=", ".join(allowed), hint=hint)
+        return value
+    if "properties" in node and "object" in _types(node):
+        return checked_table(value, node, path)
+    if "array" in _types(node) and "items" in node:
+        if not isinstance(value, (list, tuple)):
+            raise ScenarioError(path, f"{value!r} is not a list", value=value)
+        return [checked(entry, node["items"], f"{path}[{i}]") for i, entry in enumerate(value)]
+    _check_type(value, _types(node), path)
+    return value
+
+
+def checked_table(value: object, node: Node, path: str, component: str = "") -> dict[str, Any]:
+    """A table whose keys are all known, each value checked in turn."""
+    if not isinstance(value, Mapping):
+        raise ScenarioError(path, f"{value!r} is not a table of keys", value=value, allowed=", ".join(properties(node)))
+    known = properties(node)
+    for key in value:
+        if key not in known:
+            raise unknown_key(path, key, value[key], known, f" of {component}" if component else "")
+    return {key: checked(entry, known[key], join(path, key)) for key, entry in value.items()}
+
+
+def _checked_component(value: object, choice: dict[str, Node], path: str) -> dict[str, Any]:
+    table: Mapping[str, Any] = {"name": value} if isinstance(value, str) else value  # type: ignore[assignment]
+    if not isinstance(table, Mapping):
+        raise ScenarioError(path, f"{value!r} is neither a name nor a table", value=value, allowed=", ".join(choice))
+    name = table.get("name")
+    if name not in choice:
+        problem = "the table needs a name" if name is None else f"unknown name {name!r}"
+        hint = nearest(name, choice) if isinstance(name, str) else ""
+        raise ScenarioError(path, problem, value=name, allowed=", ".join(sorted(choice)), hint=hint)
+    own = properties(choice[name])
+    for key in table:
+        owners = [other for other, option in choice.items() if key in properties(option)]
+        if key not in own and owners:
+            problem = f"{name!r} has no such parameter (value {table[key]!r}), it belongs to {', '.join(owners)}"
+            parameters = ", ".join(sorted(set(own) - {"name"})) or f"no parameters, {name!r} has none"
+            raise ScenarioError(join(path, key), problem, value=table[key], allowed=parameters)
+    parameters = checked_table({key: table[key] for key in table if key != "name"}, _without_name(choice[name]), path, repr(name))
+    return {"name": name, **parameters}
+
+
+def _without_name(node: Node) -> Node:
+    known = {key: value for key, value in properties(node).items() if key != "name"}
+    return {"type": "object", "properties": known}
+
+
+def _types(node: Node) -> list[str]:
+    types = node.get("type", [])
+    if "properties" in node and not types:
+        return ["object"]
+    return [types] if isinstance(types, str) else list(types)
+
+
+def _check_type(value: object, types: list[str], path: str) -> None:
+    unit = unit_of(path.rpartition(".")[2])
+    in_unit = f" in {unit}" if unit else ""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    wanted = {
+        "number": ("a number" + in_unit, number),
+        "integer": ("a whole number" + in_unit, number and float(value).is_integer()),  # type: ignore[arg-type]
+        "boolean": ("true or false", isinstance(value, bool)),
+        "string": ("a text", isinstance(value, str)),
+        "object": ("a table", isinstance(value, Mapping)),
+        "array": ("a list", isinstance(value, (list, tuple))),
+    }
+    kinds = [kind for kind in types if kind in wanted]
+    if kinds and not any(wanted[kind][1] for kind in kinds):
+        allowed = " or ".join(wanted[kind][0] for kind in kinds)
+        raise ScenarioError(path, f"{value!r} is not {allowed}", value=value)

@@ -1,0 +1,78 @@
+"""Trees of settings: layering one over another, and `key.path=value` assignments into them."""
+
+from __future__ import annotations
+
+import copy
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from wifair.errors import InputError, ScenarioError
+
+Tree = dict[str, Any]
+
+
+def layered(below: Mapping[str, Any], above: Mapping[str, Any]) -> Tree:
+    """`above` laid over `below`, table by table.
+
+    A component that is named differently above (`scheme = "las"` over a table for another scheme) replaces the one
+    below as a whole: its parameters belong to it alone.
+    """
+    merged: Tree = copy.deepcopy(dict(below))
+    for key, value in above.items():
+        under = merged.get(key)
+        if isinstance(under, dict) and isinstance(value, str) and under.get("name") == value:
+            continue
+        renamed = isinstance(value, Mapping) and isinstance(under, dict) and _differently_named(under, value)
+        if isinstance(under, dict) and isinstance(value, Mapping) and not renamed:
+            merged[key] = layered(under, value)
+        else:
+            merged[key] = copy.deepcopy(value)
+    return merged
+
+
+def _differently_named(below: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
+    return "name" in below and "name" in above and below["name"] != above["name"]
+
+
+def parse_assignments(texts: list[str]) -> list[tuple[str, Any]]:
+    """`["run.duration_s=5"]` as pairs of path and value. Values are TOML; what is not TOML is a string."""
+    pairs: list[tuple[str, Any]] = []
+    for text in texts:
+        path, separator, value = text.partition("=")
+        if not separator or not path.strip():
+            raise InputError(f"--set {text}: expected key.path=value, as in --set run.duration_s=60.")
+        try:
+            parsed = tomllib.loads(f"value = {value.strip()}")["value"]
+        except tomllib.TOMLDecodeError:
+            parsed = value.strip()
+        pairs.append((path.strip(), parsed))
+    return pairs
+
+
+def assign(tree: Tree, path: str, value: object) -> None:
+    """Sets the key at `path` (as `ap.limit_packets` or `flows[0].count`) in place, making tables on the way."""
+    keys = [part for part in re.split(r"[.\[\]]+", path) if part]
+    node: Any = tree
+    for depth, key in enumerate(keys):
+        last = depth == len(keys) - 1
+        here = ".".join(keys[: depth + 1])
+        if isinstance(node, list):
+            index = int(key) if key.isdigit() else -1
+            if not 0 <= index < len(node):
+                known = f"0 to {len(node) - 1}" if node else "nothing: the list is empty"
+                raise ScenarioError(here, f"there is no entry {key!r}", value=value, allowed=known)
+            if last:
+                node[index] = value
+            else:
+                node = node[index]
+        elif last:
+            node[key] = value
+        else:
+            below = node.setdefault(key, {})
+            if isinstance(below, str):  # a component given by its name alone
+                below = node[key] = {"name": below}
+            if not isinstance(below, (dict, list)):
+                raise ScenarioError(here, f"{below!r} is a value, not a table with a key {keys[depth + 1]!r}")
+            node = below

@@ -1,0 +1,212 @@
+"""What a study leaves behind: polars frames, one row a replication and entity, and summaries with intervals."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from wifair.errors import InputError
+from wifair.stats import Interval, jain, t_interval
+
+if TYPE_CHECKING:
+    from wifair.study import Cell
+
+SCHEMA_VERSION = 1
+TABLES = ("runs", "flows", "queues", "stations", "series")
+
+# What a scenario is summed up by, with the unit; all but the queue's are one number a replication in `metrics`.
+UNITS = {
+    "jain": "index",
+    "jain_up": "index",
+    "jain_down": "index",
+    "total_mbps": "Mbps of payload",
+    "up_mbps": "Mbps of payload",
+    "down_mbps": "Mbps of payload",
+    "down_up_ratio": "ratio",
+    "ap_loss_ratio": "ratio",
+    "ap_sojourn_mean_ms": "ms",
+    "ap_sojourn_p95_ms": "ms",
+    "ap_length_mean_packets": "packets",
+    "collision_ratio": "ratio",
+    "idle_share": "share of time",
+}
+
+
+@dataclass(frozen=True)
+class Results:
+    """The finished replications of a study.
+
+    `frames` holds the tables `runs`, `flows`, `queues`, `stations` (and `series` where an interval was set), each with
+    the columns `scenario` (the cell's name) and `seed` first. `missing` counts the replications that were asked for
+    and not finished.
+    """
+
+    cells: tuple[Cell, ...]
+    seeds: tuple[int, ...]
+    frames: Mapping[str, pl.DataFrame]
+    missing: int = 0
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """One row a replication: exchanges, collisions, airtime shares, warnings."""
+        return self.frames["runs"]
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row a flow: throughput, goodput, retransmissions, timeouts, RTT."""
+        return self.frames["flows"]
+
+    @property
+    def queues(self) -> pl.DataFrame:
+        """One row a buffer (the AP's, the stations' together) and class of packet."""
+        return self.frames["queues"]
+
+    @property
+    def stations(self) -> pl.DataFrame:
+        """One row a station and direction: airtime, attempts, retries."""
+        return self.frames["stations"]
+
+    @cached_property
+    def metrics(self) -> pl.DataFrame:
+        """One row a replication: Jain's index (of goodput) over all flows and by direction, sums, the AP's queue."""
+        keys = ["scenario", "seed"]
+        flows = self.flows.group_by(keys, maintain_order=True).agg(pl.col("goodput_mbps"), pl.col("direction"))
+        rows: list[dict[str, Any]] = []
+        for scenario, seed, goodput, direction in flows.iter_rows():
+            up = [x for x, way in zip(goodput, direction, strict=True) if way == "up"]
+            down = [x for x, way in zip(goodput, direction, strict=True) if way == "down"]
+            rows.append(
+                {
+                    "scenario": scenario,
+                    "seed": seed,
+                    "jain": _number(jain(goodput)),
+                    "jain_up": _number(jain(up)),
+                    "jain_down": _number(jain(down)),
+                    "total_mbps": sum(goodput),
+                    "up_mbps": sum(up) if up else None,
+                    "down_mbps": sum(down) if down else None,
+                    "down_up_ratio": sum(down) / sum(up) if up and down and sum(up) > 0 else None,
+                }
+            )
+        types = {"scenario": pl.String, "seed": pl.UInt64} | dict.fromkeys(list(UNITS)[:7], pl.Float64)
+        table = pl.DataFrame(rows, schema=types)
+        ap = self.queues.filter((pl.col("node") == "ap") & (pl.col("class") == "all")).select(
+            *keys,
+            ap_loss_ratio="loss_ratio",
+            ap_sojourn_mean_ms="sojourn_mean_ms",
+            ap_sojourn_p95_ms="sojourn_p95_ms",
+            ap_length_mean_packets="length_mean_packets",
+        )
+        channel = self.runs.select(*keys, "collision_ratio", "idle_share")
+        return table.join(ap, on=keys, how="left").join(channel, on=keys, how="left")
+
+    def interval(self, scenario: str, metric: str) -> Interval:
+        """The mean of a metric over the replications of a scenario, with its 95 % interval."""
+        values = self.metrics.filter(pl.col("scenario") == scenario)[metric].drop_nulls()
+        return t_interval(values.to_numpy())
+
+    def summary(self) -> pl.DataFrame:
+        """One row a scenario and metric: mean, 95 % interval (none for a single run), number of runs."""
+        rows = []
+        for cell in self.cells:
+            for metric, unit in UNITS.items():
+                found = self.interval(cell.name, metric)
+                if found.n:
+                    rows.append({"scenario": cell.name, "metric": metric, "unit": unit, **interval_fields(found)})
+        types = {"scenario": pl.String, "metric": pl.String, "unit": pl.String, "mean": pl.Float64}
+        bounds = {"ci_low": pl.Float64, "ci_high": pl.Float64, "runs": pl.Int64, "identical": pl.Boolean}
+        return pl.DataFrame(rows, schema={**types, **bounds})
+
+    def flow_summary(self) -> pl.DataFrame:
+        """One row a scenario and flow: goodput with its interval over the replications."""
+        rows = []
+        keys = ["scenario", "label", "direction"]
+        for (scenario, label, direction), group in self.flows.group_by(keys, maintain_order=True):
+            found = t_interval(group["goodput_mbps"].to_numpy())
+            rows.append({"scenario": scenario, "flow": label, "direction": direction, **interval_fields(found)})
+        return pl.DataFrame(rows)
+
+    def warnings(self) -> list[str]:
+        """What only the runs could show to be without effect, each once, with the scenario it concerns."""
+        if "warnings" not in self.runs.columns:
+            return []
+        told = self.runs.filter(pl.col("warnings") != "").select("scenario", "warnings").unique(maintain_order=True)
+        return [f"{scenario}: {text}" for scenario, text in told.iter_rows()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that is said of the results, as one JSON document's content."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "versions": versions(),
+            "seeds": list(self.seeds),
+            "replications_missing": self.missing,
+            "warnings": self.warnings(),
+            "scenarios": [
+                {"name": cell.name, "keys": dict(cell.keys), "simulated_s": cell.scenario.simulated_s()}
+                for cell in self.cells
+            ],
+            "summary": self.summary().to_dicts(),
+            "flows": self.flow_summary().to_dicts(),
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes every frame as Parquet, the plans and a manifest into `folder`."""
+        folder = writable_folder(folder)
+        try:
+            for name, frame in {**self.frames, "metrics": self.metrics}.items():
+                frame.write_parquet(folder / f"{name}.parquet")
+            plans = {cell.name: cell.scenario.plan() for cell in self.cells}
+            (folder / "plan.json").write_text(json.dumps(plans, indent=1) + "\n", encoding="utf-8")
+            manifest = {key: value for key, value in self.to_dict().items() if key not in ("summary", "flows")}
+            (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written: {error.strerror}.") from None
+        return folder
+
+    def __repr__(self) -> str:
+        return f"Results of {len(self.cells)} scenarios, seeds {list(self.seeds)}\n{self.summary()}"
+
+
+def interval_fields(found: Interval) -> dict[str, Any]:
+    """An interval as the columns that every table here uses."""
+    return {
+        "mean": found.estimate,
+        "ci_low": found.low,
+        "ci_high": found.high,
+        "runs": found.n,
+        "identical": found.identical,
+    }
+
+
+def versions() -> dict[str, str]:
+    """What made these results."""
+    from importlib.metadata import version
+
+    from wifair import _native
+
+    packages = {name: version(name) for name in ("numpy", "polars", "scipy")}
+    return {"wifair": _native.version(), "python": platform.python_version(), **packages}
+
+
+def writable_folder(folder: str | Path) -> Path:
+    """The folder, made if need be; an error if it cannot be written. Called before the work, not only after it."""
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / ".wifair-probe"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {error.strerror}.") from None
+    return path
+
+
+def _number(value: float) -> float | None:
+    return None if value != value else value

@@ -1,0 +1,312 @@
+"""The scenario: what a user writes in TOML or Python, and the explicit plan that the engine runs.
+
+The model owns the sugar alone: groups of flows and stations, names, defaults for all, the dialect. Every other key is
+the engine's and is checked against the schema that the engine exports (`wifair.components`).
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from wifair.components import checked, checked_table, engine_schema, join, nearest, plan_node, properties, unknown_key
+from wifair.dialects import DIALECTS
+from wifair.errors import InputError, ScenarioError
+from wifair.overrides import assign, layered
+
+if TYPE_CHECKING:
+    from wifair.results import Results
+
+Table = dict[str, Any]
+
+# Sections of a scenario that are one table of the plan, with the table's place there.
+SECTIONS = {"run": ("run",), "phy": ("cell", "phy"), "mac": ("cell", "mac"), "wire": ("wire",)}
+
+
+class _Group(BaseModel):
+    """A group of alike entries. The engine's own keys of one entry are accepted beside those named here."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    count: Annotated[int, Field(ge=1)] = 1
+    name: str | None = None
+
+    def engine_keys(self) -> Table:
+        """The keys that go to the engine as they are."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+class StationGroup(_Group):
+    """`count` stations called `name` (or `name-1`, `name-2`, …); flows refer to the group by its name."""
+
+    name: str
+
+
+class FlowGroup(_Group):
+    """`count` flows in one direction, each with a station of its own unless `station` names a group of stations.
+
+    `station` may also be a table: parameters of the flows' own stations.
+    """
+
+    direction: Literal["up", "down"]
+    station: str | Table | None = None
+
+
+class Scenario(BaseModel):
+    """All that defines a run but the seed. A wrong key or value raises `wifair.errors.ScenarioError`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    title: str = ""
+    dialect: Literal["standard", "ns-2"] = "standard"
+    run_keys: Annotated[Table, Field(alias="run")] = {}
+    phy: Table = {}
+    mac: Table = {}
+    ap: Table = {}
+    wire: Table = {}
+    tcp: Table = {}
+    station: Table = {}
+    stations: list[StationGroup] = []
+    flows: Annotated[list[FlowGroup], Field(min_length=1)]
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise _scenario_error(error, settings) from None
+        _ = self.plan_json  # an impossible scenario is refused here, not when it is run
+
+    @classmethod
+    def from_toml(cls, path: str | Path, overrides: Iterable[tuple[str, Any]] = ()) -> Self:
+        """Reads a scenario file. `overrides` are assignments (`"ap.limit_packets"`, 50) applied to it first."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+            raise InputError(f"{path}: cannot be read: {reason}.") from None
+        try:
+            settings = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{path}: not valid TOML: {error}.") from None
+        return cls.from_settings(settings, overrides)
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any], overrides: Iterable[tuple[str, Any]] = ()) -> Self:
+        """A scenario from nested tables, with assignments applied first."""
+        tree = layered(settings, {})
+        for path, value in overrides:
+            assign(tree, path, value)
+        return cls(**tree)
+
+    def settings(self) -> Table:
+        """The settings as given, without any default."""
+        return self.model_dump(exclude_unset=True, by_alias=True)
+
+    def override(self, settings: Mapping[str, Any]) -> Scenario:
+        """A scenario with some keys set anew, each given by its path, as `{"ap.scheme": "droptail"}`."""
+        return Scenario.from_settings(self.settings(), settings.items())
+
+    def plan(self) -> Table:
+        """The canonical plan: one entry a station and flow, every default filled in."""
+        plan: Table = json.loads(self.plan_json)
+        return plan
+
+    @cached_property
+    def plan_json(self) -> str:
+        """The canonical plan as the engine takes it."""
+        from wifair import _native
+
+        builder = _PlanBuilder(self)
+        plan = builder.build()
+        try:
+            return _native.canonical(json.dumps(plan))
+        except _native.PlanError as error:
+            key = builder.scenario_key(error.key)
+            value = "" if error.value == "this" else f"{error.value} is not allowed"
+            raise ScenarioError(key, value or error.allowed, value=error.value, allowed=error.allowed if value else "") from None
+
+    def simulated_s(self) -> float:
+        """Simulated seconds of one replication, warm-up included."""
+        run = self.plan()["run"]
+        return float(run["warmup_s"] + run["duration_s"])
+
+    def run(self, seeds: int | Iterable[int] = 10, threads: int | None = None) -> Results:
+        """Runs the replications: `seeds` of them (1, 2, …), or those given, on all cores unless `threads` says."""
+        from wifair.study import Cell, Study
+
+        return Study([Cell(self.title or "scenario", self)], seeds).run(threads)
+
+
+class _PlanBuilder:
+    """Unfolds the groups into one entry a station and flow, and remembers where each came from."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.dialect: Table = DIALECTS[scenario.dialect]
+        self.station_origins: list[str] = []
+        self.flow_origins: list[str] = []
+
+    def build(self) -> Table:
+        """The plan, its defaults not yet filled in."""
+        scenario = self.scenario
+        plan: Table = {"schema_version": 1, "cell": {}}
+        for section, place in SECTIONS.items():
+            table = checked(scenario.run_keys if section == "run" else getattr(scenario, section), plan_node(*place), section)
+            parent = plan["cell"] if place[0] == "cell" else plan
+            parent[place[-1]] = layered(self.dialect.get(section, {}), table)
+        plan["cell"]["ap"] = self.access_point()
+        plan["cell"]["stations"], plan["flows"] = self.stations_and_flows()
+        return plan
+
+    def access_point(self) -> Table:
+        """The AP: a port's keys stand directly in `[ap]`, beside the AP's others."""
+        node = plan_node("cell", "ap")
+        port = properties(properties(node)["port"])
+        other = {key: value for key, value in properties(node).items() if key != "port"}
+        table = checked_table(self.scenario.ap, {"type": "object", "properties": {**port, **other}}, "ap")
+        table = layered(self.dialect.get("ap", {}), table)
+        return {"port": {key: table[key] for key in table if key in port}, **{k: table[k] for k in table if k in other}}
+
+    def stations_and_flows(self) -> tuple[list[Table], list[Table]]:
+        """One entry each, labelled; the labels key the random streams."""
+        stations: list[Table] = []
+        members: dict[str, list[str]] = {}
+        self.check_size()
+        for g, group in enumerate(self.scenario.stations):
+            origin = f"stations[{g}]"
+            if group.name in members:
+                raise ScenarioError(f"{origin}.name", f"{group.name!r} is taken by another group", value=group.name)
+            settings = self.station_settings(group.engine_keys(), origin)
+            members[group.name] = labels(group.name, group.count)
+            stations += [{"label": label, **settings} for label in members[group.name]]
+            self.station_origins += [origin] * group.count
+        flows: list[Table] = []
+        used: set[str] = set()
+        for g, flow in enumerate(self.scenario.flows):
+            origin = f"flows[{g}]"
+            name = self.flow_group_name(g)
+            settings = self.flow_settings(flow, name, origin)
+            own = labels(name, flow.count) if flow.count > 1 or flow.name is None else [name]
+            if isinstance(flow.station, str):
+                at = members.get(flow.station)
+                if at is None:
+                    hint = nearest(flow.station, members)
+                    known = ", ".join(members) or "nothing: the scenario names no [[stations]]"
+                    raise ScenarioError(f"{origin}.station", f"no stations are called {flow.station!r}", value=flow.station, allowed=known, hint=hint)
+                used.add(flow.station)
+            else:
+                at = own
+                station = self.station_settings(flow.station or {}, f"{origin}.station")
+                stations += [{"label": label, **station} for label in own]
+                self.station_origins += [f"{origin}.station"] * flow.count
+            flows += [{"label": label, "station": at[i % len(at)], **settings} for i, label in enumerate(own)]
+            self.flow_origins += [origin] * flow.count
+        for g, group in enumerate(self.scenario.stations):
+            if group.name not in used:
+                raise ScenarioError(f"stations[{g}].name", f"no flow uses the stations {group.name!r}, so they would have no effect", value=group.name)
+        return stations, flows
+
+    def check_size(self) -> None:
+        """Refuses a mistyped count before it is unfolded."""
+        limits = engine_schema().get("limits", {})
+        groups = self.scenario.flows
+        own_stations = sum(flow.count for flow in groups if not isinstance(flow.station, str))
+        for key, number in (
+            ("flows", sum(flow.count for flow in groups)),
+            ("stations", own_stations + sum(group.count for group in self.scenario.stations)),
+        ):
+            most = limits.get(f"max_{key}", limits.get(key))
+            if most is not None and number > most:
+                raise ScenarioError(key, f"{number} are too many", value=number, allowed=f"1 to {most} {key}")
+
+    def flow_group_name(self, index: int) -> str:
+        """The group's own name, or its direction, numbered from the second nameless group of that direction on."""
+        group = self.scenario.flows[index]
+        if group.name is not None:
+            return group.name
+        earlier = sum(1 for other in self.scenario.flows[:index] if other.name is None and other.direction == group.direction)
+        return group.direction if not earlier else f"{group.direction}{earlier + 1}"
+
+    def flow_settings(self, group: FlowGroup, name: str, origin: str) -> Table:
+        """The keys that all flows of a group share."""
+        node = plan_node("flows", "[]")
+        known = {k: v for k, v in properties(node).items() if k not in ("label", "group", "station", "direction")}
+        offered = {**known, "count": {}, "name": {}, "direction": {}, "station": {}}
+        for key, value in group.engine_keys().items():
+            if key not in known:
+                raise unknown_key(origin, key, value, offered)
+        settings = checked_table(group.engine_keys(), {"type": "object", "properties": known}, origin)
+        common = checked(self.scenario.tcp, known["tcp"], "tcp")
+        settings["tcp"] = layered(layered(self.dialect.get("tcp", {}), common), settings.get("tcp", {}))
+        return {"group": name, "direction": group.direction, **settings}
+
+    def station_settings(self, own: Table, origin: str) -> Table:
+        """The dialect's, then the scenario's defaults for stations, then the group's own keys."""
+        node = plan_node("cell", "stations", "[]")
+        known = {key: value for key, value in properties(node).items() if key != "label"}
+        table_node = {"type": "object", "properties": known}
+        offered = {**known, "count": {}, "name": {}} if not origin.endswith("station") else known
+        for key, value in own.items():
+            if key not in known:
+                raise unknown_key(origin, key, value, offered)
+        common = checked_table(self.scenario.station, table_node, "station")
+        own = checked_table(own, table_node, origin)
+        return layered(layered(self.dialect.get("station", {}), common), own)
+
+    def scenario_key(self, plan_key: str) -> str:
+        """The key as the user writes it, for a key of the plan."""
+        head, _, rest = plan_key.replace("[", ".").replace("]", "").partition(".")
+        if head == "cell":
+            head, _, rest = rest.partition(".")
+            if head == "ap":
+                return join("ap", rest.removeprefix("port").lstrip("."))
+        if head in ("stations", "flows") and rest:
+            index, _, rest = rest.partition(".")
+            origins = self.station_origins if head == "stations" else self.flow_origins
+            head = origins[int(index)] if index.isdigit() and int(index) < len(origins) else head
+            if head.startswith("flows") and rest.partition(".")[0] == "tcp" and self.scenario.tcp:
+                inner = rest.removeprefix("tcp").lstrip(".")
+                if inner.partition(".")[0] in self.scenario.tcp:
+                    return join("tcp", inner)
+            if head.endswith("station") and rest.partition(".")[0] in self.scenario.station:
+                head = "station"
+        return join(head, rest) if rest else head
+
+
+def labels(name: str, count: int) -> list[str]:
+    """`name` alone for one, `name-1`, `name-2`, … for several."""
+    return [f"{name}-{i}" for i in range(1, count + 1)] if count > 1 else [name]
+
+
+def _scenario_error(error: ValidationError, settings: Mapping[str, Any]) -> ScenarioError:
+    """The first thing that pydantic found, in one sentence."""
+    first = error.errors(include_url=False)[0]
+    path = ""
+    for part in first["loc"]:
+        path = f"{path}[{part}]" if isinstance(part, int) else join(path, str(part))
+    value = first.get("input")
+    kind = first["type"]
+    if kind == "extra_forbidden":
+        return unknown_key("", str(first["loc"][-1]), value, [field.alias or name for name, field in Scenario.model_fields.items()])
+    if kind == "missing":
+        if path == "flows":
+            return ScenarioError("flows", "a scenario needs flows", allowed='at least one group, as [[flows]] with direction = "up"')
+        allowed = '"up" or "down"' if path.endswith("direction") else ""
+        return ScenarioError(path, "this key is needed", allowed=allowed)
+    if kind == "too_short":
+        return ScenarioError(path, "a scenario needs flows", value=value, allowed="one group or more")
+    if kind == "literal_error":
+        known = first["ctx"]["expected"].replace("'", "")
+        hint = nearest(value, known.replace(" or ", ", ").split(", ")) if isinstance(value, str) else ""
+        return ScenarioError(path, f"{value!r} is no choice", value=value, allowed=known, hint=hint)
+    if kind == "greater_than_equal":
+        return ScenarioError(path, f"{value!r} is too small", value=value, allowed=f"{first['ctx']['ge']} or more")
+    message = first["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+    expected = {"dictionary": "a table of keys", "list": "a list of tables", "integer": "a whole number", "string": "a text"}
+    return ScenarioError(path, f"{value!r} is not accepted", value=value, allowed=expected.get(message, message))

@@ -1,0 +1,142 @@
+"""Statistics over replications: intervals, paired differences, correction for many comparisons, Jain's index.
+
+A value here is one number a replication. Intervals are two-sided; replications are independent, so the mean of run
+means has a t interval. Runs that do not differ at all are reported as identical, not as infinitely precise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its confidence interval.
+
+    `low` and `high` are `None` where fewer than two values allow no interval. `identical` says that all values are the
+    same number: the interval has no width because nothing varies, not because much was measured.
+    """
+
+    estimate: float
+    low: float | None
+    high: float | None
+    n: int
+    identical: bool = False
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"{self.estimate:.4g} (one run: no interval)"
+        if self.identical:
+            return f"{self.estimate:.4g} (all {self.n} runs identical)"
+        return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The difference of two measurements made with the same seeds, and how much the pairing helped."""
+
+    difference: Interval
+    correlation: float | None
+
+
+def _finite(values: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(values, dtype=np.float64).ravel()
+    return array[np.isfinite(array)]
+
+
+def t_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
+    """The mean with its t interval. Values that do not exist (NaN) are left out."""
+    array = _finite(values)
+    n = int(array.size)
+    if n == 0:
+        return Interval(float("nan"), None, None, 0)
+    if bool(np.all(array == array[0])):
+        bound = float(array[0]) if n > 1 else None
+        return Interval(float(array[0]), bound, bound, n, identical=n > 1)
+    mean = float(array.mean())
+    half = float(stdtrit(n - 1, 0.5 + level / 2)) * float(array.std(ddof=1)) / n**0.5
+    return Interval(mean, mean - half, mean + half, n)
+
+
+def paired_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> Paired:
+    """`first` − `second`, seed by seed, with the correlation of the two (`None` where one of them does not vary).
+
+    A correlation near zero says that common random numbers did not help here; the interval is right all the same.
+    """
+    a = np.asarray(first, dtype=np.float64)
+    b = np.asarray(second, dtype=np.float64)
+    if a.shape != b.shape:
+        raise ValueError(f"paired values need the same seeds: {a.size} against {b.size} values")
+    both = np.isfinite(a) & np.isfinite(b)
+    a, b = a[both], b[both]
+    varies = a.size > 1 and bool(np.ptp(a) > 0) and bool(np.ptp(b) > 0)
+    return Paired(t_interval(a - b, level), float(np.corrcoef(a, b)[0, 1]) if varies else None)
+
+
+def p_value(values: ArrayLike, null: float = 0.0) -> float:
+    """Two-sided p of a one-sample t test of the mean against `null`; 1 where fewer than two values exist."""
+    array = _finite(values)
+    if array.size < 2:
+        return 1.0
+    spread = float(array.std(ddof=1)) if np.ptp(array) > 0 else 0.0
+    distance = float(array.mean()) - null
+    if spread == 0.0:
+        return 1.0 if distance == 0.0 else 0.0
+    t = distance / (spread / array.size**0.5)
+    return float(2.0 * stdtr(array.size - 1, -abs(t)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down adjustment: rejecting those below α keeps the chance of any false rejection below α.
+
+    Source: S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statist. 6, 1979.
+    """
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        adjusted[i] = highest
+    return adjusted
+
+
+def jain(values: ArrayLike) -> float:
+    """Jain's fairness index of one run's shares: 1 for equal ones, 1/n where one of n has all; NaN where all are 0.
+
+    Source: R. Jain, D. Chiu, W. Hawe, A quantitative measure of fairness, DEC-TR-301, 1984.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    squares = float(np.square(x).sum())
+    if x.size == 0 or squares == 0.0:
+        return float("nan")
+    return float(x.sum()) ** 2 / (x.size * squares)
+
+
+def bootstrap_quantile(
+    values: ArrayLike, quantile: float, level: float = LEVEL, resamples: int = 10_000, seed: int = 1
+) -> Interval:
+    """A quantile over replications with its percentile-bootstrap interval. The same seed gives the same interval."""
+    array = _finite(values)
+    if not 0.0 <= quantile <= 1.0:
+        raise ValueError(f"a quantile lies in 0 to 1, not at {quantile}")
+    if array.size == 0:
+        return Interval(float("nan"), None, None, 0)
+    estimate = float(np.quantile(array, quantile))
+    if array.size == 1:
+        return Interval(estimate, None, None, 1)
+    if np.ptp(array) == 0:
+        return Interval(estimate, estimate, estimate, int(array.size), identical=True)
+    draws = np.random.default_rng(seed).choice(array, size=(resamples, array.size))
+    low, high = np.quantile(np.quantile(draws, quantile, axis=1), [0.5 - level / 2, 0.5 + level / 2])
+    return Interval(estimate, float(low), float(high), int(array.size))
