@@ -1,1 +1,35 @@
-//! Placeholder.
+//! TCP end points without I/O: time and packets come in as arguments, packets and a deadline go out.
+//!
+//! Read first: [`TcpSpec`] (every parameter, with its source), then [`Sender`] (sends data, opens actively), then
+//! [`Receiver`] (reassembles, acknowledges, opens passively). Two instances are a whole connection. What a sender
+//! does on loss is in `recovery.rs`, how its window moves in [`congestion`], one file a control.
+//!
+//! The contract of both ends: after every call that tells them something (`open`, `write`, `close`, `on_segment`,
+//! `on_timer`), call `poll_transmit` until it returns `None`; call `on_timer` once the time has reached `deadline`.
+//! A call of `on_timer` before that does nothing, so one lazily re-armed timer for a connection is enough.
+//!
+//! Data flows one way, from sender to receiver, as in the applications of the papers; the other direction carries
+//! ACKs, SYN-ACK and FIN. The receiving application reads at once, so the advertised window never closes and there is
+//! no persist timer (RFC 9293, 3.8.6.1). The sending application writes whole transfers and sets TCP_NODELAY: there is
+//! no Nagle algorithm, and only the last segment of what was written is short.
+//!
+//! Sequence numbers are bytes, 32 bits, and wrap.
+
+#![forbid(unsafe_code)]
+
+pub mod congestion;
+mod reassembly;
+mod receiver;
+mod recovery;
+mod rto;
+mod sender;
+mod seq;
+mod spec;
+mod stats;
+
+pub use congestion::CongestionControlSpec;
+pub use receiver::{Receiver, ReceiverState};
+pub use recovery::{ExitWindow, PartialAckTimer, RecoveryRule};
+pub use sender::{Sender, SenderState};
+pub use spec::{DelayedAckSpec, Handshake, RtoSpec, TcpSpec};
+pub use stats::{ReceiverStats, SenderStats};

@@ -1,0 +1,114 @@
+//! Congestion controls: how the window of a sender grows and falls.
+//!
+//! A control is one file here and one line in the registry below. It moves the [`Window`]; which segments are sent
+//! again, and when recovery starts and ends, is the business of the loss recovery that it names (`recovery.rs`).
+
+mod newreno;
+mod reno;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, Rate, Time};
+
+pub use newreno::{NewReno, NewRenoSpec};
+pub use reno::{Reno, RenoSpec};
+
+use crate::recovery::RecoveryRule;
+
+/// The congestion window and what belongs to it, in bytes (RFC 5681, section 2).
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Congestion window. During fast recovery it is inflated by the segments that have left the network.
+    pub cwnd: u32,
+    /// Slow start threshold.
+    pub ssthresh: u32,
+    /// Sender maximum segment size, SMSS.
+    pub mss: u32,
+    /// Bytes acknowledged in congestion avoidance since the window last grew.
+    pub credit: u32,
+}
+
+/// The policy of a congestion control. Fast retransmit and timeouts are noticed elsewhere and reported here.
+pub trait CongestionControl {
+    /// The loss recovery that the control runs on.
+    fn recovery(&self) -> RecoveryRule;
+
+    /// New data was acknowledged outside of fast recovery: grow.
+    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32);
+
+    /// A loss was noticed, by duplicate ACKs or by the timer, with `flight_bytes` outstanding: set `ssthresh`.
+    /// The recovery then sets `cwnd` from it.
+    fn on_loss(&mut self, window: &mut Window, flight_bytes: u32);
+
+    /// How many bytes may be outstanding. A control that holds less in flight than its window says so here.
+    #[inline]
+    fn allowance(&self, window: &Window) -> u32 {
+        window.cwnd
+    }
+
+    /// The rate of the first hop has changed, as the sender's own driver tells it.
+    fn on_link_rate(&mut self, _window: &mut Window, _current: Rate, _max: Rate, _now: Time) {}
+}
+
+/// The registry: name in scenarios, variant, parameters, policy. One line a control.
+macro_rules! registry {
+    ($($name:literal: $control:ident($spec:ident) from $module:ident),+ $(,)?) => {
+        /// A congestion control by name, with its parameters.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "name")]
+        pub enum CongestionControlSpec {
+            $(#[doc = concat!("`", $name, "`, see [`", stringify!($control), "`].")]
+            #[serde(rename = $name)]
+            $control($spec)),+
+        }
+
+        /// What each control says about itself, in the order of the registry.
+        pub const REGISTRY: &[Info] = &[$($module::INFO),+];
+
+        /// The control of one sender. An enum rather than a trait object: no allocation, no pointer to follow.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Control {
+            $($control($control)),+
+        }
+
+        impl Control {
+            pub(crate) fn new(spec: &CongestionControlSpec) -> Control {
+                match spec {
+                    $(CongestionControlSpec::$control(spec) => Control::$control($control::new(spec))),+
+                }
+            }
+        }
+
+        impl CongestionControl for Control {
+            fn recovery(&self) -> RecoveryRule {
+                match self { $(Control::$control(control) => control.recovery()),+ }
+            }
+            #[inline]
+            fn on_ack(&mut self, window: &mut Window, acked_bytes: u32) {
+                match self { $(Control::$control(control) => control.on_ack(window, acked_bytes)),+ }
+            }
+            fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
+                match self { $(Control::$control(control) => control.on_loss(window, flight_bytes)),+ }
+            }
+            #[inline]
+            fn allowance(&self, window: &Window) -> u32 {
+                match self { $(Control::$control(control) => control.allowance(window)),+ }
+            }
+            fn on_link_rate(&mut self, window: &mut Window, current: Rate, max: Rate, now: Time) {
+                match self { $(Control::$control(control) => control.on_link_rate(window, current, max, now)),+ }
+            }
+        }
+    };
+}
+
+registry! {
+    "reno": Reno(RenoSpec) from reno,
+    "newreno": NewReno(NewRenoSpec) from newreno,
+}
+
+impl Default for CongestionControlSpec {
+    /// NewReno: the standard for a sender without SACK (RFC 6582, section 1).
+    fn default() -> CongestionControlSpec {
+        CongestionControlSpec::NewReno(NewRenoSpec::default())
+    }
+}

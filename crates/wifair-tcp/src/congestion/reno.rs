@@ -1,0 +1,91 @@
+//! `reno`: RFC 5681, "TCP Congestion Control" (September 2009).
+//!
+//! The idea: double the window every round trip until the slow start threshold, then add one segment a round trip;
+//! three duplicate ACKs halve it without emptying the pipe (fast retransmit, fast recovery); a timeout starts over from
+//! one segment.
+//!
+//! Interpretations:
+//! - Growth counts at most one segment an ACK (3.1, equation 2), in congestion avoidance too. There the window grows by
+//!   a whole segment when the count reaches it, which is what equation 3 adds up to, without its division.
+//! - Fast recovery ends with the first ACK of new data, whatever it covers (3.2, step 6).
+//! - After a timeout the receiver's answers to segments that it already had look like duplicate ACKs. RFC 5681 does
+//!   not say what to do; `guard_after_timeout` does what RFC 6582, 3.2 step 4 says, as ns-2's `bugFix_` does.
+//!
+//! Deviations: none known. Growth stops at the receiver's window, beyond which cwnd has no effect.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::Info;
+
+use super::{CongestionControl, Window};
+use crate::recovery::RecoveryRule;
+
+pub(super) const INFO: Info = Info {
+    name: "reno",
+    source: "RFC 5681",
+    idea: "Slow start, congestion avoidance, fast retransmit and fast recovery;\n\
+           recovery ends with the first new ACK, so several losses in a window often end in a timeout.",
+};
+
+/// Parameters of [`Reno`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RenoSpec {
+    /// After a timeout, no fast retransmit until what was sent before it is acknowledged (RFC 6582, 3.2 step 4).
+    pub guard_after_timeout: bool,
+}
+
+impl Default for RenoSpec {
+    fn default() -> RenoSpec {
+        RenoSpec { guard_after_timeout: true }
+    }
+}
+
+/// The window policy of RFC 5681.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    guard_after_timeout: bool,
+}
+
+impl Reno {
+    /// A control with the parameters of `spec`.
+    pub fn new(spec: &RenoSpec) -> Reno {
+        Reno { guard_after_timeout: spec.guard_after_timeout }
+    }
+}
+
+impl CongestionControl for Reno {
+    fn recovery(&self) -> RecoveryRule {
+        RecoveryRule::Reno { guard_after_timeout: self.guard_after_timeout }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32) {
+        grow(window, acked_bytes);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
+        halve(window, flight_bytes);
+    }
+}
+
+/// Slow start and congestion avoidance (RFC 5681, 3.1).
+#[inline]
+pub(super) fn grow(window: &mut Window, acked_bytes: u32) {
+    let counted = acked_bytes.min(window.mss); // equation 2: a receiver that splits ACKs gains nothing
+    if window.cwnd < window.ssthresh {
+        window.cwnd += counted;
+        return;
+    }
+    window.credit += counted;
+    if window.credit >= window.cwnd {
+        window.credit -= window.cwnd;
+        window.cwnd += window.mss;
+    }
+}
+
+/// The threshold after a loss (RFC 5681, 3.1, equation 4).
+pub(super) fn halve(window: &mut Window, flight_bytes: u32) {
+    window.ssthresh = (flight_bytes / 2).max(2 * window.mss);
+    window.credit = 0;
+}

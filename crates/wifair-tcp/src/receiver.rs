@@ -1,0 +1,303 @@
+use std::sync::Arc;
+
+use wifair_core::{FiveTuple, Packet, TcpFlags, Time};
+
+use crate::reassembly::Reassembly;
+use crate::rto::Rto;
+use crate::seq;
+use crate::spec::{Handshake, TcpSpec};
+use crate::stats::ReceiverStats;
+
+/// Where a receiver stands; the names of RFC 9293, 3.3.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiverState {
+    /// LISTEN.
+    Listen,
+    /// SYN-RECEIVED.
+    SynReceived,
+    /// ESTABLISHED.
+    Established,
+    /// LAST-ACK: both FINs are sent, the receiver's is not acknowledged. (The application closes as soon as it reads
+    /// the end of the data, so CLOSE-WAIT lasts no time and one packet carries the ACK and the FIN.)
+    LastAck,
+    /// CLOSED.
+    Closed,
+}
+
+/// The end of a connection that waits for it, takes data and acknowledges it.
+///
+/// See the crate's documentation for the contract between calls.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    spec: Arc<TcpSpec>,
+    /// Of the packets that it sends.
+    tuple: FiveTuple,
+    /// Next expected (RCV.NXT).
+    nxt: u32,
+    held: Reassembly,
+    /// Segments delivered in order and not acknowledged yet.
+    unacked_segments: u8,
+    /// An ACK is due now.
+    ack_now: bool,
+    /// A SYN-ACK or a FIN is due now.
+    control_now: bool,
+    /// The SYN-ACK or FIN that is out went out more than once.
+    sent_again: bool,
+    state: ReceiverState,
+    /// Sequence number of the sender's FIN, once known.
+    fin_at: Option<u32>,
+    /// When a delayed ACK is due.
+    ack_deadline: Time,
+    /// When the SYN-ACK or FIN is sent again.
+    timer: Time,
+    control_sent_at: Time,
+    rto: Rto,
+    stats: ReceiverStats,
+}
+
+impl Receiver {
+    /// The receiver of what travels along `tuple`, from sender to receiver. `spec` is taken as valid
+    /// ([`TcpSpec::validate`]).
+    pub fn new(spec: &Arc<TcpSpec>, tuple: FiveTuple) -> Receiver {
+        let one_way = spec.handshake == Handshake::None;
+        Receiver {
+            tuple: tuple.reversed(),
+            nxt: if one_way { spec.initial_sequence.wrapping_add(1) } else { 0 },
+            held: Reassembly::default(),
+            unacked_segments: 0,
+            ack_now: false,
+            control_now: false,
+            sent_again: false,
+            state: if one_way { ReceiverState::Established } else { ReceiverState::Listen },
+            fin_at: None,
+            ack_deadline: Time::MAX,
+            timer: Time::MAX,
+            control_sent_at: Time::ZERO,
+            rto: Rto::new(&spec.rto),
+            stats: ReceiverStats::default(),
+            spec: Arc::clone(spec),
+        }
+    }
+
+    /// A packet of the sender has arrived.
+    pub fn on_segment(&mut self, packet: &Packet, now: Time) {
+        if packet.payload_bytes > 0 {
+            self.stats.segments_received += 1;
+            self.stats.ip_bytes_received += u64::from(packet.ip_bytes());
+        }
+        if self.state == ReceiverState::Established && !packet.flags.intersects(TcpFlags::SYN | TcpFlags::FIN)
+        {
+            self.on_data(packet, now);
+        } else {
+            self.on_control(packet, now);
+        }
+    }
+
+    /// All that is not plain data of an established connection.
+    #[cold]
+    fn on_control(&mut self, packet: &Packet, now: Time) {
+        if packet.flags.contains(TcpFlags::SYN) {
+            match self.state {
+                ReceiverState::Listen => {
+                    self.nxt = packet.seq.wrapping_add(1);
+                    self.state = ReceiverState::SynReceived;
+                    self.control_now = true;
+                }
+                ReceiverState::SynReceived => {
+                    self.control_now = true; // the SYN-ACK may be lost
+                    self.sent_again = true;
+                }
+                _ => self.ack_now = true, // an old duplicate (RFC 9293, 3.10.7.4)
+            }
+            return;
+        }
+        if !packet.flags.contains(TcpFlags::ACK) {
+            return;
+        }
+        let first = self.spec.initial_sequence.wrapping_add(1);
+        match self.state {
+            ReceiverState::Listen | ReceiverState::Closed => return,
+            ReceiverState::SynReceived if packet.ack != first => return,
+            ReceiverState::SynReceived => {
+                self.state = ReceiverState::Established;
+                self.control_acknowledged(now);
+            }
+            ReceiverState::LastAck if packet.ack == first.wrapping_add(1) => {
+                self.state = ReceiverState::Closed;
+                self.control_acknowledged(now);
+                return;
+            }
+            _ => {}
+        }
+        if packet.flags.contains(TcpFlags::FIN) {
+            let at = packet.seq.wrapping_add(u32::from(packet.payload_bytes));
+            if at.wrapping_sub(self.nxt) < self.spec.receiver_window_bytes() {
+                self.fin_at = Some(at);
+            }
+        }
+        if packet.payload_bytes > 0 {
+            self.on_data(packet, now);
+        }
+        if packet.flags.contains(TcpFlags::FIN) {
+            self.ack_now = true; // a FIN is never delayed, in order or not, new or repeated
+        }
+        self.finish_if_all_arrived();
+    }
+
+    /// Payload.
+    #[inline]
+    fn on_data(&mut self, packet: &Packet, now: Time) {
+        let payload = u32::from(packet.payload_bytes);
+        if payload == 0 {
+            return; // the last ACK of the handshake, or an ACK of a FIN
+        }
+        let (start, end) = (packet.seq, packet.seq.wrapping_add(payload));
+        if start == self.nxt && self.held.is_empty() {
+            self.deliver_up_to(end);
+            self.unacked_segments += 1;
+            if self.unacked_segments >= self.spec.delayed_ack.segments {
+                self.ack_now = true; // RFC 5681, 4.2: at least every second segment
+            } else if self.ack_deadline == Time::MAX {
+                self.ack_deadline = now + self.spec.ack_delay();
+            }
+        } else {
+            self.on_disorder(start, end);
+        }
+    }
+
+    /// A segment with a hole before it, in a hole, or with nothing new. Each is acknowledged at once (RFC 5681, 4.2;
+    /// RFC 9293, 3.10.7.4).
+    #[cold]
+    fn on_disorder(&mut self, start: u32, end: u32) {
+        self.ack_now = true;
+        let window_end = self.nxt.wrapping_add(self.spec.receiver_window_bytes());
+        if !seq::after(end, self.nxt) {
+            self.stats.duplicate_segments_received += 1;
+        } else if seq::after(end, window_end) {
+            // Beyond the window: not taken (RFC 9293, 3.10.7.4).
+        } else if seq::after(start, self.nxt) {
+            if !self.held.insert(start, end) {
+                self.stats.duplicate_segments_received += 1;
+            }
+        } else {
+            let reached = self.held.advance(end);
+            self.deliver_up_to(reached);
+            if self.fin_at.is_some() {
+                self.finish_if_all_arrived();
+            }
+        }
+    }
+
+    #[inline]
+    fn deliver_up_to(&mut self, end: u32) {
+        self.stats.payload_bytes_delivered += u64::from(end.wrapping_sub(self.nxt));
+        self.nxt = end;
+    }
+
+    /// Everything up to the sender's FIN is here: the application reads the end and closes.
+    fn finish_if_all_arrived(&mut self) {
+        if self.fin_at == Some(self.nxt) && self.state == ReceiverState::Established {
+            self.nxt = self.nxt.wrapping_add(1);
+            self.state = ReceiverState::LastAck;
+            self.control_now = true;
+        }
+    }
+
+    /// The SYN-ACK or FIN has arrived: its timer stops and, by Karn's algorithm, it is a sample if it went out once.
+    fn control_acknowledged(&mut self, now: Time) {
+        self.timer = Time::MAX;
+        self.control_now = false;
+        if !std::mem::replace(&mut self.sent_again, false) {
+            self.rto.sample(now - self.control_sent_at, &self.spec.rto);
+        }
+    }
+
+    /// The time has reached [`Receiver::deadline`]. Earlier calls do nothing.
+    pub fn on_timer(&mut self, now: Time) {
+        if now >= self.ack_deadline {
+            self.ack_deadline = Time::MAX;
+            self.ack_now = true;
+        }
+        if now >= self.timer {
+            self.stats.timeouts += 1;
+            self.sent_again = true;
+            self.rto.back_off(&self.spec.rto);
+            self.timer = Time::MAX;
+            self.control_now = true;
+        }
+    }
+
+    /// The next packet to send, if there is one now.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if self.control_now {
+            return Some(self.transmit_control(now));
+        }
+        if !self.ack_now {
+            return None;
+        }
+        let first = self.spec.initial_sequence.wrapping_add(1);
+        let fin_sent = matches!(self.state, ReceiverState::LastAck | ReceiverState::Closed);
+        Some(self.packet(first.wrapping_add(u32::from(fin_sent)), TcpFlags::ACK))
+    }
+
+    /// SYN-ACK or FIN, each with an ACK.
+    #[cold]
+    fn transmit_control(&mut self, now: Time) -> Packet {
+        self.control_now = false;
+        if self.timer == Time::MAX {
+            self.timer = now + self.rto.timeout(); // RFC 6298, 5.1 and 5.6
+        }
+        self.control_sent_at = now;
+        let iss = self.spec.initial_sequence;
+        match self.state {
+            ReceiverState::SynReceived => self.packet(iss, TcpFlags::SYN | TcpFlags::ACK),
+            _ => self.packet(iss.wrapping_add(1), TcpFlags::FIN | TcpFlags::ACK),
+        }
+    }
+
+    /// A packet that acknowledges all that is in order.
+    #[inline]
+    fn packet(&mut self, seq: u32, flags: TcpFlags) -> Packet {
+        self.ack_now = false;
+        self.unacked_segments = 0;
+        self.ack_deadline = Time::MAX;
+        self.stats.packets_sent += 1;
+        Packet {
+            tuple: self.tuple,
+            seq,
+            ack: self.nxt,
+            window_bytes: self.spec.receiver_window_bytes(),
+            payload_bytes: 0,
+            header_bytes: self.spec.header_bytes,
+            flags,
+            ds_field: 0,
+        }
+    }
+
+    /// When [`Receiver::on_timer`] wants to be called; [`Time::MAX`] while no timer runs.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.ack_deadline.min(self.timer)
+    }
+
+    /// Where the receiver stands.
+    pub fn state(&self) -> ReceiverState {
+        self.state
+    }
+
+    /// True once both directions are closed.
+    pub fn is_closed(&self) -> bool {
+        self.state == ReceiverState::Closed
+    }
+
+    /// Number of runs of bytes held beyond a hole.
+    pub fn held_intervals(&self) -> usize {
+        self.held.intervals()
+    }
+
+    /// The counters.
+    pub fn stats(&self) -> &ReceiverStats {
+        &self.stats
+    }
+}

@@ -1,0 +1,186 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::congestion::{CongestionControl, Control, Window};
+use crate::seq;
+
+/// Duplicate ACKs that start a fast retransmit (RFC 5681, 3.2).
+const DUPLICATE_THRESHOLD: u16 = 3;
+
+/// A rule of loss recovery, as a congestion control names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryRule {
+    /// RFC 5681, 3.2.
+    Reno {
+        /// See [`crate::congestion::RenoSpec`].
+        guard_after_timeout: bool,
+    },
+    /// RFC 6582.
+    NewReno {
+        /// See [`PartialAckTimer`].
+        timer: PartialAckTimer,
+        /// See [`ExitWindow`].
+        exit_window: ExitWindow,
+    },
+}
+
+/// Which partial ACKs restart the retransmission timer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartialAckTimer {
+    /// Only the first of a recovery ("impatient"): many losses in a window end in a timeout, which is then the quicker
+    /// repair. RFC 6582, 3.2 step 3 specifies this.
+    #[default]
+    FirstPartialAck,
+    /// Each ("slow-but-steady"): one segment a round trip, however long that takes.
+    EveryPartialAck,
+}
+
+/// The congestion window when recovery ends with a full ACK (RFC 6582, 3.2 step 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExitWindow {
+    /// min(ssthresh, max(FlightSize, SMSS) + SMSS): no burst when little is outstanding.
+    #[default]
+    Flight,
+    /// ssthresh, as ns-2 has it: may send a burst.
+    Ssthresh,
+}
+
+/// What an ACK of new data asks of the sender.
+pub(crate) struct Progress {
+    /// The ACK came outside of fast recovery: the window may grow.
+    pub(crate) grow: bool,
+    /// Send the first unacknowledged segment again, now.
+    pub(crate) retransmit: bool,
+    /// Restart the retransmission timer (RFC 6298, 5.3).
+    pub(crate) restart_timer: bool,
+}
+
+/// Fast retransmit and fast recovery: counts duplicate ACKs, knows when recovery starts and ends, inflates and deflates
+/// the window. How far the window falls is the congestion control's policy.
+#[derive(Clone, Debug)]
+pub(crate) struct Recovery {
+    rule: RecoveryRule,
+    active: bool,
+    partial_seen: bool,
+    duplicates: u16,
+    /// Duplicate ACKs of this number or an earlier one start no recovery; a NewReno recovery ends when all before it is
+    /// acknowledged. RFC 6582's `recover` plus one: the first byte that had not been sent.
+    recover: u32,
+    /// Bytes sent by limited transmit, which FlightSize must not count (RFC 5681, 3.2 step 2).
+    limited_bytes: u32,
+}
+
+impl Recovery {
+    /// `recover` starts before the first data byte.
+    pub(crate) fn new(rule: RecoveryRule, initial_sequence: u32) -> Recovery {
+        Recovery {
+            rule,
+            active: false,
+            partial_seen: false,
+            duplicates: 0,
+            recover: initial_sequence,
+            limited_bytes: 0,
+        }
+    }
+
+    /// True during fast recovery.
+    #[inline]
+    pub(crate) fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// By how many bytes limited transmit may exceed the window: one segment for each of the first two duplicate ACKs
+    /// (RFC 3042, section 2).
+    #[inline]
+    pub(crate) fn limited_transmit_bytes(&self, mss: u32) -> u32 {
+        if self.active { 0 } else { u32::from(self.duplicates.min(2)) * mss }
+    }
+
+    /// Limited transmit has sent `bytes`.
+    pub(crate) fn sent_beyond_window(&mut self, bytes: u32) {
+        self.limited_bytes += bytes;
+    }
+
+    /// A duplicate ACK of `una`, with data sent up to `max` and `flight` bytes outstanding. True where the first
+    /// unacknowledged segment is to be sent again.
+    pub(crate) fn on_duplicate(
+        &mut self,
+        una: u32,
+        max: u32,
+        flight: u32,
+        window: &mut Window,
+        control: &mut Control,
+    ) -> bool {
+        self.duplicates = self.duplicates.saturating_add(1);
+        if self.active {
+            window.cwnd = window.cwnd.saturating_add(window.mss); // RFC 5681, 3.2 step 4
+            return false;
+        }
+        if self.duplicates != DUPLICATE_THRESHOLD || !seq::after(una, self.recover) {
+            return false;
+        }
+        // RFC 5681, 3.2 steps 2 and 3; RFC 6582, 3.2 step 2.
+        control.on_loss(window, flight.saturating_sub(self.limited_bytes));
+        window.cwnd = window.ssthresh + u32::from(DUPLICATE_THRESHOLD) * window.mss;
+        self.active = true;
+        self.partial_seen = false;
+        if matches!(self.rule, RecoveryRule::NewReno { .. }) {
+            self.recover = max;
+        }
+        true
+    }
+
+    /// `ack` has acknowledged `acked` bytes and leaves `flight` outstanding.
+    #[inline]
+    pub(crate) fn on_new_ack(&mut self, ack: u32, acked: u32, flight: u32, window: &mut Window) -> Progress {
+        if self.active {
+            return self.on_new_ack_in_recovery(ack, acked, flight, window);
+        }
+        self.forget_duplicates(ack);
+        Progress { grow: true, retransmit: false, restart_timer: true }
+    }
+
+    #[cold]
+    fn on_new_ack_in_recovery(&mut self, ack: u32, acked: u32, flight: u32, window: &mut Window) -> Progress {
+        match self.rule {
+            RecoveryRule::NewReno { timer, .. } if seq::before(ack, self.recover) => {
+                // Partial ACK (RFC 6582, 3.2 step 3): deflate by what has left, less the segment that replaces it.
+                let returned = if acked >= window.mss { window.mss } else { 0 };
+                window.cwnd = (window.cwnd.saturating_sub(acked) + returned).max(window.mss);
+                let first = !std::mem::replace(&mut self.partial_seen, true);
+                let restart_timer = first || timer == PartialAckTimer::EveryPartialAck;
+                return Progress { grow: false, retransmit: true, restart_timer };
+            }
+            RecoveryRule::NewReno { exit_window: ExitWindow::Flight, .. } => {
+                window.cwnd = window.ssthresh.min(flight.max(window.mss) + window.mss);
+            }
+            RecoveryRule::NewReno { exit_window: ExitWindow::Ssthresh, .. } | RecoveryRule::Reno { .. } => {
+                window.cwnd = window.ssthresh; // RFC 5681, 3.2 step 6
+            }
+        }
+        self.active = false;
+        self.forget_duplicates(ack);
+        Progress { grow: false, retransmit: false, restart_timer: true }
+    }
+
+    #[inline]
+    fn forget_duplicates(&mut self, ack: u32) {
+        self.duplicates = 0;
+        self.limited_bytes = 0;
+        if seq::after(ack, self.recover) {
+            self.recover = ack.wrapping_sub(1); // pulled along, or it would come ahead again after 2³¹ bytes
+        }
+    }
+
+    /// The retransmission timer expired with data sent up to `max` (RFC 6582, 3.2 step 4).
+    pub(crate) fn on_timeout(&mut self, max: u32) {
+        self.active = false;
+        self.duplicates = 0;
+        self.limited_bytes = 0;
+        if !matches!(self.rule, RecoveryRule::Reno { guard_after_timeout: false }) {
+            self.recover = max;
+        }
+    }
+}

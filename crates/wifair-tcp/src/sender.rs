@@ -1,0 +1,556 @@
+use std::sync::Arc;
+
+use wifair_core::{FiveTuple, Packet, Rate, TcpFlags, Time};
+
+use crate::congestion::{CongestionControl, Control, Window};
+use crate::recovery::Recovery;
+use crate::rto::Rto;
+use crate::seq;
+use crate::spec::{Handshake, TcpSpec};
+use crate::stats::SenderStats;
+
+/// Where a sender stands; the names of RFC 9293, 3.3.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderState {
+    /// Made, not opened yet.
+    Idle,
+    /// SYN-SENT.
+    SynSent,
+    /// ESTABLISHED.
+    Established,
+    /// FIN-WAIT-1: the FIN is sent and not acknowledged.
+    FinWait1,
+    /// FIN-WAIT-2: the FIN is acknowledged, the receiver's is missing.
+    FinWait2,
+    /// TIME-WAIT: done; a repeated FIN of the receiver is still answered. Its end is the caller's: the sender may be
+    /// dropped once the receiver is closed too.
+    TimeWait,
+    /// Done, without handshake.
+    Closed,
+}
+
+/// A packet that goes out before any data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pending {
+    Nothing,
+    Syn,
+    Ack,
+}
+
+/// The end of a connection that opens it and sends data.
+///
+/// See the crate's documentation for the contract between calls.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    spec: Arc<TcpSpec>,
+    tuple: FiveTuple,
+    /// First unacknowledged sequence number (SND.UNA).
+    una: u32,
+    /// Next to send (SND.NXT); a timeout takes it back to `una`.
+    nxt: u32,
+    /// One past the highest that was ever sent.
+    max: u32,
+    /// Next expected from the receiver (RCV.NXT).
+    rcv_nxt: u32,
+    peer_window: u32,
+    /// Bytes written and never sent; `u64::MAX` without limit.
+    unsent: u64,
+    window: Window,
+    control: Control,
+    recovery: Recovery,
+    rto: Rto,
+    timer: Time,
+    /// The segment being timed ends before this number; it was sent at `timed_at`.
+    timed_end: u32,
+    timed_at: Time,
+    last_sent_at: Time,
+    state: SenderState,
+    pending: Pending,
+    timing: bool,
+    closing: bool,
+    fin_sent: bool,
+    peer_closed: bool,
+    /// The first unacknowledged segment is to be sent again at once (fast retransmit, partial ACK).
+    repair: bool,
+    /// The timer has already expired for the first unacknowledged segment.
+    timed_out: bool,
+    stats: SenderStats,
+}
+
+impl Sender {
+    /// A sender whose data travels along `tuple`. `spec` is taken as valid ([`TcpSpec::validate`]).
+    pub fn new(spec: &Arc<TcpSpec>, tuple: FiveTuple) -> Sender {
+        let control = Control::new(&spec.congestion_control);
+        let iss = spec.initial_sequence;
+        Sender {
+            tuple,
+            una: iss,
+            nxt: iss,
+            max: iss,
+            rcv_nxt: 0,
+            peer_window: 0,
+            unsent: 0,
+            window: Window {
+                cwnd: spec.initial_window_bytes(),
+                ssthresh: spec.initial_ssthresh_bytes(),
+                mss: u32::from(spec.mss_bytes),
+                credit: 0,
+            },
+            recovery: Recovery::new(control.recovery(), iss),
+            control,
+            rto: Rto::new(&spec.rto),
+            timer: Time::MAX,
+            timed_end: 0,
+            timed_at: Time::ZERO,
+            last_sent_at: Time::ZERO,
+            state: SenderState::Idle,
+            pending: Pending::Nothing,
+            timing: false,
+            closing: false,
+            fin_sent: false,
+            peer_closed: false,
+            repair: false,
+            timed_out: false,
+            stats: SenderStats::default(),
+            spec: Arc::clone(spec),
+        }
+    }
+
+    /// Opens the connection: sends a SYN, or is established at once without handshake. Once only; later calls do nothing.
+    pub fn open(&mut self, now: Time) {
+        if self.state != SenderState::Idle {
+            return;
+        }
+        match self.spec.handshake {
+            Handshake::Real => {
+                self.state = SenderState::SynSent;
+                self.pending = Pending::Syn;
+            }
+            Handshake::None => {
+                // As after a handshake of long ago: data begins after the SYN that was never sent.
+                let first = self.spec.initial_sequence.wrapping_add(1);
+                (self.una, self.nxt, self.max, self.rcv_nxt) = (first, first, first, first);
+                self.peer_window = self.spec.receiver_window_bytes();
+                self.state = SenderState::Established;
+            }
+        }
+        self.last_sent_at = now;
+    }
+
+    /// Hands over `bytes` more to send. Nothing is taken after [`Sender::close`].
+    pub fn write(&mut self, bytes: u64) {
+        if !self.closing {
+            self.unsent = self.unsent.saturating_add(bytes);
+        }
+    }
+
+    /// Gives the sender data for ever.
+    pub fn write_unlimited(&mut self) {
+        self.write(u64::MAX);
+    }
+
+    /// No more will be written: a FIN follows the last byte. Unlimited data ends with what has been sent.
+    pub fn close(&mut self) {
+        self.closing = true;
+        if self.unsent == u64::MAX {
+            self.unsent = 0;
+        }
+        self.finish_without_handshake();
+    }
+
+    /// The rate of the first hop has changed to `current`, of at most `max`: what a driver can tell its own host.
+    pub fn on_link_rate(&mut self, current: Rate, max: Rate, now: Time) {
+        self.control.on_link_rate(&mut self.window, current, max, now);
+    }
+
+    /// A packet of the receiver has arrived.
+    pub fn on_segment(&mut self, packet: &Packet, now: Time) {
+        if self.state == SenderState::Idle {
+            return;
+        }
+        if packet.flags.intersects(TcpFlags::SYN | TcpFlags::FIN) {
+            self.on_control(packet, now);
+        } else if packet.flags.contains(TcpFlags::ACK) && self.state != SenderState::SynSent {
+            self.on_ack(packet, now);
+        }
+    }
+
+    fn on_ack(&mut self, packet: &Packet, now: Time) {
+        let ack = packet.ack;
+        if seq::before(ack, self.una) || seq::after(ack, self.max) {
+            return; // old, or of something never sent (RFC 9293, 3.10.7.4)
+        }
+        if ack != self.una {
+            self.on_new_ack(ack, now);
+        } else if self.max != self.una && packet.payload_bytes == 0 && packet.window_bytes == self.peer_window
+        {
+            // A duplicate ACK by RFC 5681, section 2: data is outstanding, no payload, no SYN or FIN, the highest
+            // acknowledgement number seen, the window unchanged.
+            let flight = self.flight_bytes();
+            let lost =
+                self.recovery.on_duplicate(self.una, self.max, flight, &mut self.window, &mut self.control);
+            if lost {
+                self.repair = true;
+                self.stats.fast_retransmits += 1;
+            }
+        }
+        self.peer_window = packet.window_bytes;
+    }
+
+    fn on_new_ack(&mut self, ack: u32, now: Time) {
+        let acked = ack.wrapping_sub(self.una);
+        self.una = ack;
+        self.nxt = seq::later(self.nxt, ack);
+        self.timed_out = false;
+        self.repair = false;
+        if self.timing && !seq::before(ack, self.timed_end) {
+            self.take_sample(now);
+        }
+        let all_acked = ack == self.max;
+        let fin_acked = self.fin_sent && all_acked;
+        self.stats.payload_bytes_acked += u64::from(acked - u32::from(fin_acked));
+
+        let flight = self.flight_bytes();
+        let progress = self.recovery.on_new_ack(ack, acked, flight, &mut self.window);
+        if progress.grow && self.window.cwnd < self.peer_window {
+            self.control.on_ack(&mut self.window, acked);
+        }
+        self.repair = progress.retransmit;
+        if all_acked {
+            self.timer = Time::MAX; // RFC 6298, 5.2
+            if fin_acked {
+                self.state = if self.peer_closed { SenderState::TimeWait } else { SenderState::FinWait2 };
+            }
+            self.finish_without_handshake();
+        } else if progress.restart_timer {
+            self.timer = now + self.rto.timeout(); // RFC 6298, 5.3
+        }
+    }
+
+    fn take_sample(&mut self, now: Time) {
+        self.timing = false;
+        let rtt = now - self.timed_at;
+        self.rto.sample(rtt, &self.spec.rto);
+        self.stats.rtt.record_time(rtt);
+    }
+
+    /// SYN-ACK and FIN.
+    #[cold]
+    fn on_control(&mut self, packet: &Packet, now: Time) {
+        if packet.flags.contains(TcpFlags::SYN | TcpFlags::ACK) {
+            if self.state == SenderState::SynSent {
+                self.on_syn_ack(packet, now);
+            } else {
+                self.pending = Pending::Ack; // ours was lost (RFC 9293, 3.10.7.4)
+            }
+            return;
+        }
+        let synchronised = !matches!(self.state, SenderState::SynSent | SenderState::Idle);
+        if !packet.flags.contains(TcpFlags::FIN | TcpFlags::ACK) || !synchronised {
+            return;
+        }
+        if seq::after(packet.ack, self.una) && !seq::after(packet.ack, self.max) {
+            self.on_new_ack(packet.ack, now);
+        }
+        if packet.seq == self.rcv_nxt {
+            self.rcv_nxt = self.rcv_nxt.wrapping_add(1);
+            self.peer_closed = true;
+            if self.state == SenderState::FinWait2 {
+                self.state = SenderState::TimeWait;
+            }
+        }
+        self.pending = Pending::Ack; // the FIN's, or again for a repeated one
+    }
+
+    fn on_syn_ack(&mut self, packet: &Packet, now: Time) {
+        let first = self.spec.initial_sequence.wrapping_add(1);
+        if packet.ack != first {
+            return;
+        }
+        self.una = first;
+        self.rcv_nxt = packet.seq.wrapping_add(1);
+        self.peer_window = packet.window_bytes;
+        self.state = SenderState::Established;
+        self.pending = Pending::Ack;
+        self.timer = Time::MAX;
+        if self.timing {
+            self.take_sample(now);
+        }
+        if self.timed_out {
+            self.timed_out = false;
+            self.window.cwnd = self.window.mss; // RFC 5681, 3.1: a SYN was lost
+            self.rto.restart_after_lost_syn(&self.spec.rto);
+        }
+    }
+
+    /// The time has reached [`Sender::deadline`]. Earlier calls do nothing.
+    pub fn on_timer(&mut self, now: Time) {
+        if now >= self.timer {
+            self.on_timeout(now);
+        }
+    }
+
+    #[cold]
+    fn on_timeout(&mut self, now: Time) {
+        self.stats.timeouts += 1;
+        self.timing = false; // Karn's algorithm (RFC 6298, 3)
+        self.rto.back_off(&self.spec.rto);
+        self.timer = now + self.rto.timeout(); // RFC 6298, 5.6
+        if self.state == SenderState::SynSent {
+            self.timed_out = true;
+            self.pending = Pending::Syn;
+            return;
+        }
+        // RFC 5681, 3.1: the threshold stays if the timer expires again for the same segment.
+        if !self.timed_out {
+            let flight = self.flight_bytes();
+            self.control.on_loss(&mut self.window, flight);
+            self.timed_out = true;
+        }
+        self.window.cwnd = self.window.mss; // the loss window
+        self.window.credit = 0;
+        self.recovery.on_timeout(self.max);
+        self.repair = false;
+        self.nxt = self.una; // everything outstanding is sent again, as the window allows
+    }
+
+    /// The next packet to send, if there is one now.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if self.pending != Pending::Nothing {
+            return Some(self.transmit_pending(now));
+        }
+        if !matches!(self.state, SenderState::Established | SenderState::FinWait1) {
+            return None;
+        }
+        if self.repair {
+            self.repair = false;
+            let (payload, fin) = self.sent_segment_at(self.una);
+            return Some(self.retransmit(self.una, payload, fin, now));
+        }
+        if self.nxt != self.max {
+            let (payload, fin) = self.sent_segment_at(self.nxt);
+            let fits =
+                self.flight_bytes() + payload <= self.control.allowance(&self.window).min(self.peer_window);
+            return fits.then(|| {
+                let at = self.nxt;
+                self.nxt = self.nxt.wrapping_add(payload + u32::from(fin));
+                self.retransmit(at, payload, fin, now)
+            });
+        }
+        if self.unsent > 0 {
+            return self.transmit_new_data(now);
+        }
+        self.transmit_fin(now)
+    }
+
+    fn transmit_new_data(&mut self, now: Time) -> Option<Packet> {
+        if self.una == self.max && now.saturating_sub(self.last_sent_at) > self.rto.timeout() {
+            // Idle for more than a timeout: the restart window (RFC 5681, 4.1).
+            self.window.cwnd = self.window.cwnd.min(self.spec.initial_window_bytes());
+        }
+        let payload = u64::from(self.window.mss).min(self.unsent) as u32;
+        let flight_after = self.flight_bytes() + payload;
+        if flight_after > self.peer_window {
+            return None;
+        }
+        let allowance = self.control.allowance(&self.window);
+        if flight_after > allowance {
+            let extra = self.recovery.limited_transmit_bytes(self.window.mss);
+            if !self.spec.limited_transmit || flight_after > allowance + extra {
+                return None;
+            }
+            self.recovery.sent_beyond_window(payload);
+        }
+        if self.unsent != u64::MAX {
+            self.unsent -= u64::from(payload);
+        }
+        // The FIN rides on the last segment if the receiver's window has room for its sequence number.
+        let fin = self.unsent == 0 && self.sends_fin() && flight_after < self.peer_window;
+        let at = self.nxt;
+        self.advance(payload, fin);
+        if !self.timing {
+            self.time_segment(now);
+        }
+        Some(self.transmit(at, payload, fin, now))
+    }
+
+    /// A FIN by itself. It is not data: the congestion window does not hold it back.
+    fn transmit_fin(&mut self, now: Time) -> Option<Packet> {
+        if !self.sends_fin() || self.fin_sent || self.flight_bytes() >= self.peer_window {
+            return None;
+        }
+        let at = self.nxt;
+        self.advance(0, true);
+        if !self.timing {
+            self.time_segment(now);
+        }
+        Some(self.transmit(at, 0, true, now))
+    }
+
+    fn sends_fin(&self) -> bool {
+        self.closing && self.spec.handshake == Handshake::Real
+    }
+
+    /// Moves past a segment that was never sent before.
+    #[inline]
+    fn advance(&mut self, payload: u32, fin: bool) {
+        self.max = self.max.wrapping_add(payload + u32::from(fin));
+        self.nxt = self.max;
+        if fin {
+            self.fin_sent = true;
+            self.state = SenderState::FinWait1;
+        }
+    }
+
+    #[inline]
+    fn time_segment(&mut self, now: Time) {
+        self.timing = true;
+        self.timed_end = self.nxt;
+        self.timed_at = now;
+    }
+
+    /// Payload and FIN of the segment that starts at `at`, which was sent before.
+    fn sent_segment_at(&self, at: u32) -> (u32, bool) {
+        let data = self.max.wrapping_sub(at) - u32::from(self.fin_sent);
+        let payload = data.min(self.window.mss);
+        (payload, self.fin_sent && payload == data)
+    }
+
+    /// Sends again what was sent before, so it can no longer be timed (Karn's algorithm; RFC 6298, 3). The timing ends
+    /// with any retransmission, as in BSD: the ACK of a later segment would have waited for the repair.
+    fn retransmit(&mut self, at: u32, payload: u32, fin: bool, now: Time) -> Packet {
+        self.timing = false;
+        if payload > 0 {
+            self.stats.segments_retransmitted += 1;
+            self.stats.payload_bytes_retransmitted += u64::from(payload);
+        }
+        self.transmit(at, payload, fin, now)
+    }
+
+    #[inline]
+    fn transmit(&mut self, at: u32, payload: u32, fin: bool, now: Time) -> Packet {
+        if payload > 0 {
+            self.stats.segments_sent += 1;
+            self.stats.payload_bytes_sent += u64::from(payload);
+        } else {
+            self.stats.control_packets_sent += 1;
+        }
+        self.start_timer(now);
+        self.last_sent_at = now;
+        self.packet(at, payload, if fin { TcpFlags::ACK | TcpFlags::FIN } else { TcpFlags::ACK })
+    }
+
+    /// RFC 6298, 5.1.
+    #[inline]
+    fn start_timer(&mut self, now: Time) {
+        if self.timer == Time::MAX {
+            self.timer = now + self.rto.timeout();
+        }
+    }
+
+    #[cold]
+    fn transmit_pending(&mut self, now: Time) -> Packet {
+        let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
+        self.stats.control_packets_sent += 1;
+        if pending == Pending::Ack {
+            return self.packet(self.max, 0, TcpFlags::ACK);
+        }
+        let iss = self.spec.initial_sequence;
+        self.max = iss.wrapping_add(1);
+        self.nxt = self.max;
+        if !self.timed_out {
+            self.time_segment(now);
+        }
+        self.start_timer(now);
+        self.last_sent_at = now;
+        self.packet(iss, 0, TcpFlags::SYN)
+    }
+
+    #[inline]
+    fn packet(&self, seq: u32, payload: u32, flags: TcpFlags) -> Packet {
+        Packet {
+            tuple: self.tuple,
+            seq,
+            ack: if flags.contains(TcpFlags::ACK) { self.rcv_nxt } else { 0 },
+            window_bytes: self.spec.receiver_window_bytes(),
+            payload_bytes: payload as u16, // at most the MSS, a u16
+            header_bytes: self.spec.header_bytes,
+            flags,
+            ds_field: 0,
+        }
+    }
+
+    /// Without handshake a closed connection ends with its last acknowledgement.
+    fn finish_without_handshake(&mut self) {
+        let established = self.state == SenderState::Established;
+        if self.closing && self.spec.handshake == Handshake::None && established && self.is_all_acknowledged()
+        {
+            self.state = SenderState::Closed;
+        }
+    }
+
+    /// When [`Sender::on_timer`] wants to be called; [`Time::MAX`] while no timer runs.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.timer
+    }
+
+    /// Where the sender stands.
+    pub fn state(&self) -> SenderState {
+        self.state
+    }
+
+    /// True from the end of the handshake on, until the sender's FIN goes out.
+    pub fn is_established(&self) -> bool {
+        self.state == SenderState::Established
+    }
+
+    /// True once both directions are closed (TIME-WAIT), or, without handshake, once everything is acknowledged.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.state, SenderState::TimeWait | SenderState::Closed)
+    }
+
+    /// True where every byte that was written is acknowledged (also if none was).
+    pub fn is_all_acknowledged(&self) -> bool {
+        let outstanding = self.max.wrapping_sub(self.una);
+        let only_fin = self.fin_sent && outstanding == 1;
+        self.unsent == 0 && (outstanding == 0 || only_fin) && self.state != SenderState::SynSent
+    }
+
+    /// Bytes sent and not acknowledged (RFC 5681's FlightSize). What was outstanding at a timeout counts as lost until
+    /// it is sent again.
+    #[inline]
+    pub fn flight_bytes(&self) -> u32 {
+        self.nxt.wrapping_sub(self.una)
+    }
+
+    /// Congestion window in bytes, inflated during fast recovery.
+    pub fn cwnd_bytes(&self) -> u32 {
+        self.window.cwnd
+    }
+
+    /// Slow start threshold in bytes; `u32::MAX` stands for "arbitrarily high".
+    pub fn ssthresh_bytes(&self) -> u32 {
+        self.window.ssthresh
+    }
+
+    /// True during fast recovery.
+    pub fn is_in_recovery(&self) -> bool {
+        self.recovery.is_active()
+    }
+
+    /// Smoothed round-trip time (RFC 6298); `None` before the first sample.
+    pub fn srtt(&self) -> Option<Time> {
+        self.rto.srtt()
+    }
+
+    /// Retransmission timeout now, back-off included (RFC 6298).
+    pub fn retransmission_timeout(&self) -> Time {
+        self.rto.timeout()
+    }
+
+    /// The counters.
+    pub fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+}

@@ -1,0 +1,193 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{SpecError, Time};
+
+use crate::congestion::CongestionControlSpec;
+
+/// Parameters of one TCP connection, both ends. Defaults follow the RFCs; where an RFC leaves a choice, the field says.
+///
+/// ns-2's sender, for comparison: initial window 2, initial RTO 3,000 ms, minimum 200 ms, maximum 60,000 ms,
+/// delayed ACK after 100 ms, limited transmit on, no handshake.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TcpSpec {
+    /// Congestion control and loss recovery of the sender, by name.
+    pub congestion_control: CongestionControlSpec,
+    /// Largest payload of a segment in bytes, the RFCs' SMSS. 1460 fills an Ethernet MTU with `header_bytes` of 40.
+    pub mss_bytes: u16,
+    /// Bytes of IP and TCP headers of every packet, options included. 40 = 20 + 20, no options.
+    pub header_bytes: u16,
+    /// Receive window in segments of `mss_bytes`. 42 is what the papers use; without window scaling (RFC 7323) 44
+    /// segments of 1460 bytes are possible, with it up to 2³⁰ bytes.
+    pub receiver_window_segments: u32,
+    /// Initial congestion window in segments (RFC 5681, 3.1). Unset: 4, 3 or 2 by segment size as that section says,
+    /// so 3 of 1460 bytes. Many hosts use 10 (RFC 6928), ns-2 uses 2.
+    pub initial_window_segments: Option<u32>,
+    /// Initial slow start threshold in segments (RFC 5681, 3.1). Unset: arbitrarily high, as that section recommends.
+    pub initial_ssthresh_segments: Option<u32>,
+    /// When the receiver acknowledges (RFC 5681, 4.2).
+    pub delayed_ack: DelayedAckSpec,
+    /// Retransmission timer of both ends (RFC 6298).
+    pub rto: RtoSpec,
+    /// Send a new segment on each of the first two duplicate ACKs (RFC 3042). On by default: RFC 5681, 3.2 says SHOULD.
+    pub limited_transmit: bool,
+    /// Opening and closing of the connection.
+    pub handshake: Handshake,
+    /// Initial sequence number of both ends. Hosts draw it at random (RFC 9293, 3.4.1); 0 reads best in traces.
+    pub initial_sequence: u32,
+}
+
+/// When the receiver sends an ACK for data that arrives in order (RFC 5681, 4.2; RFC 9293, 3.8.6.3).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DelayedAckSpec {
+    /// Acknowledge at the latest with this many segments. 2 is the RFCs' rule, 1 acknowledges every segment; more makes
+    /// stretch ACKs, which the RFCs forbid and some hosts send.
+    pub segments: u8,
+    /// Acknowledge at the latest after this many milliseconds. At most 500 (RFC 1122, 4.2.3.2); ns-2 has 100, hosts 40
+    /// to 200.
+    pub timeout_ms: u32,
+}
+
+/// Retransmission timeout (RFC 6298).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RtoSpec {
+    /// Timeout in milliseconds before the first round-trip sample (RFC 6298, 2.1: 1,000).
+    pub initial_ms: u32,
+    /// Smallest timeout in milliseconds (RFC 6298, 2.4: 1,000). Linux and ns-2 have 200.
+    pub min_ms: u32,
+    /// Largest timeout in milliseconds, also of the exponential back-off (RFC 6298, 2.5: at least 60,000).
+    pub max_ms: u32,
+    /// The clock granularity G of RFC 6298, 2.3 in milliseconds: the least that is added to SRTT. Samples themselves are
+    /// exact.
+    pub granularity_ms: u32,
+}
+
+/// How a connection opens and closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Handshake {
+    /// SYN, SYN-ACK, ACK and a FIN each way (RFC 9293, 3.5 and 3.6).
+    #[default]
+    Real,
+    /// The papers' one-way TCP: both ends start established, nothing but data and ACKs travels, and a closed connection
+    /// ends when its last byte is acknowledged.
+    None,
+}
+
+impl Default for TcpSpec {
+    fn default() -> TcpSpec {
+        TcpSpec {
+            congestion_control: CongestionControlSpec::default(),
+            mss_bytes: 1460,
+            header_bytes: 40,
+            receiver_window_segments: 42,
+            initial_window_segments: None,
+            initial_ssthresh_segments: None,
+            delayed_ack: DelayedAckSpec::default(),
+            rto: RtoSpec::default(),
+            limited_transmit: true,
+            handshake: Handshake::Real,
+            initial_sequence: 0,
+        }
+    }
+}
+
+impl Default for DelayedAckSpec {
+    fn default() -> DelayedAckSpec {
+        DelayedAckSpec { segments: 2, timeout_ms: 100 }
+    }
+}
+
+impl Default for RtoSpec {
+    fn default() -> RtoSpec {
+        RtoSpec { initial_ms: 1_000, min_ms: 1_000, max_ms: 60_000, granularity_ms: 1 }
+    }
+}
+
+/// The largest window that RFC 7323, 2.3 allows.
+const MAX_WINDOW_BYTES: u64 = 1 << 30;
+
+impl TcpSpec {
+    /// Checks every value; `path` is the key under which this spec stands in the plan, as `flows.tcp`.
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
+        let error = |key: &str, value: &dyn std::fmt::Display, allowed: &str| {
+            Err(SpecError::new(format!("{path}.{key}"), value, allowed))
+        };
+        let DelayedAckSpec { segments, timeout_ms } = self.delayed_ack;
+        let RtoSpec { initial_ms, min_ms, max_ms, granularity_ms } = self.rto;
+        let window_limit = (MAX_WINDOW_BYTES / u64::from(self.mss_bytes.max(1))) as u32;
+        if self.mss_bytes == 0 {
+            return error("mss_bytes", &self.mss_bytes, "1 to 65,495 bytes");
+        }
+        if !(40..=120).contains(&self.header_bytes) {
+            return error("header_bytes", &self.header_bytes, "40 to 120 bytes (IPv4 and TCP, with options)");
+        }
+        if u32::from(self.mss_bytes) + u32::from(self.header_bytes) > 65_535 {
+            return error(
+                "mss_bytes",
+                &self.mss_bytes,
+                "an IP packet of at most 65,535 bytes with header_bytes",
+            );
+        }
+        if !(1..=window_limit).contains(&self.receiver_window_segments) {
+            let allowed = format!("1 to {window_limit} segments (2^30 bytes)");
+            return error("receiver_window_segments", &self.receiver_window_segments, &allowed);
+        }
+        for (key, segments) in [
+            ("initial_window_segments", self.initial_window_segments),
+            ("initial_ssthresh_segments", self.initial_ssthresh_segments),
+        ] {
+            if let Some(segments) = segments
+                && !(1..=window_limit).contains(&segments)
+            {
+                return error(key, &segments, &format!("1 to {window_limit} segments (2^30 bytes)"));
+            }
+        }
+        if !(1..=64).contains(&segments) {
+            return error("delayed_ack.segments", &segments, "1 to 64 segments");
+        }
+        if !(1..=500).contains(&timeout_ms) {
+            return error("delayed_ack.timeout_ms", &timeout_ms, "1 to 500 ms (RFC 1122, 4.2.3.2)");
+        }
+        if !(1..=3_600_000).contains(&max_ms) {
+            return error("rto.max_ms", &max_ms, "1 to 3,600,000 ms");
+        }
+        for (key, ms) in
+            [("rto.initial_ms", initial_ms), ("rto.min_ms", min_ms), ("rto.granularity_ms", granularity_ms)]
+        {
+            if !(1..=max_ms).contains(&ms) {
+                return error(key, &ms, &format!("1 to rto.max_ms ({max_ms}) ms"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The advertised window in bytes.
+    pub fn receiver_window_bytes(&self) -> u32 {
+        self.receiver_window_segments * u32::from(self.mss_bytes)
+    }
+
+    /// The initial congestion window in bytes (RFC 5681, 3.1, equation 1, unless set).
+    pub fn initial_window_bytes(&self) -> u32 {
+        let mss = u32::from(self.mss_bytes);
+        let segments = self.initial_window_segments.unwrap_or(match mss {
+            2191.. => 2,
+            1096..=2190 => 3,
+            _ => 4,
+        });
+        segments * mss
+    }
+
+    /// The initial slow start threshold in bytes.
+    pub fn initial_ssthresh_bytes(&self) -> u32 {
+        self.initial_ssthresh_segments.map_or(u32::MAX, |segments| segments * u32::from(self.mss_bytes))
+    }
+
+    /// The longest delay of an ACK.
+    #[inline]
+    pub(crate) fn ack_delay(&self) -> Time {
+        Time::from_ms(u64::from(self.delayed_ack.timeout_ms))
+    }
+}

@@ -1,0 +1,75 @@
+use wifair_core::LogHistogram;
+
+/// What a sender has done since it was made. Cumulative: a measurement is [`SenderStats::since`] a snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Segments with payload sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub payload_bytes_sent: u64,
+    /// Segments with payload sent again.
+    pub segments_retransmitted: u64,
+    /// Payload bytes sent again.
+    pub payload_bytes_retransmitted: u64,
+    /// Packets without payload sent: SYN, FIN, pure ACK.
+    pub control_packets_sent: u64,
+    /// Payload bytes acknowledged.
+    pub payload_bytes_acked: u64,
+    /// Expiries of the retransmission timer, those of SYN and FIN included.
+    pub timeouts: u64,
+    /// Times that three duplicate ACKs started a fast retransmit.
+    pub fast_retransmits: u64,
+    /// Round-trip samples in nanoseconds: all that are valid by Karn's algorithm (RFC 6298, 3), one segment timed at a
+    /// time, the SYN included.
+    pub rtt: LogHistogram,
+}
+
+/// What a receiver has seen since it was made. Cumulative: a measurement is [`ReceiverStats::since`] a snapshot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceiverStats {
+    /// Segments with payload that arrived, duplicates included.
+    pub segments_received: u64,
+    /// Segments with payload of which no byte was new.
+    pub duplicate_segments_received: u64,
+    /// IP bytes (payload and headers) of all segments with payload that arrived, duplicates included.
+    pub ip_bytes_received: u64,
+    /// Payload bytes handed to the application, in order and once each: the goodput.
+    pub payload_bytes_delivered: u64,
+    /// Packets sent: ACKs, SYN-ACKs, FINs.
+    pub packets_sent: u64,
+    /// Expiries of the retransmission timer of SYN-ACK and FIN.
+    pub timeouts: u64,
+}
+
+impl SenderStats {
+    /// What happened since `earlier`, an earlier snapshot of the same sender.
+    pub fn since(&self, earlier: &SenderStats) -> SenderStats {
+        SenderStats {
+            segments_sent: self.segments_sent - earlier.segments_sent,
+            payload_bytes_sent: self.payload_bytes_sent - earlier.payload_bytes_sent,
+            segments_retransmitted: self.segments_retransmitted - earlier.segments_retransmitted,
+            payload_bytes_retransmitted: self.payload_bytes_retransmitted
+                - earlier.payload_bytes_retransmitted,
+            control_packets_sent: self.control_packets_sent - earlier.control_packets_sent,
+            payload_bytes_acked: self.payload_bytes_acked - earlier.payload_bytes_acked,
+            timeouts: self.timeouts - earlier.timeouts,
+            fast_retransmits: self.fast_retransmits - earlier.fast_retransmits,
+            rtt: self.rtt.since(&earlier.rtt),
+        }
+    }
+}
+
+impl ReceiverStats {
+    /// What happened since `earlier`, an earlier snapshot of the same receiver.
+    pub fn since(&self, earlier: &ReceiverStats) -> ReceiverStats {
+        ReceiverStats {
+            segments_received: self.segments_received - earlier.segments_received,
+            duplicate_segments_received: self.duplicate_segments_received
+                - earlier.duplicate_segments_received,
+            ip_bytes_received: self.ip_bytes_received - earlier.ip_bytes_received,
+            payload_bytes_delivered: self.payload_bytes_delivered - earlier.payload_bytes_delivered,
+            packets_sent: self.packets_sent - earlier.packets_sent,
+            timeouts: self.timeouts - earlier.timeouts,
+        }
+    }
+}
