@@ -1,1 +1,26 @@
-//! Placeholder.
+//! 802.11: PHY timing, contention, frame exchanges, rate adaptation, channel errors, and the ports of an access point
+//! and its stations. What it models, exactly, is `docs/medium.md`.
+//!
+//! Read first: [`CellSpec`] (what a scenario says), [`Cell`] (the polled state machine: packets in, packets out),
+//! then `contention` (who transmits when). [`Phy`] is the table of timings; [`CellSnapshot`] the counters.
+
+#![forbid(unsafe_code)]
+
+mod cell;
+mod check;
+mod contention;
+mod exchange;
+mod mac;
+mod medium;
+mod phy;
+mod rate;
+mod records;
+mod spec;
+mod wheel;
+
+pub use cell::{Cell, Delivery, Node};
+pub use mac::{ArrivalWithinIfs, BackoffRange, MacSpec};
+pub use phy::{Phy, PhyName, PhySpec, Preamble, RateIndex};
+pub use rate::{Fixed, RATE_ADAPTATIONS, RateAdaptation, RateSpec};
+pub use records::{CellSnapshot, StationUsage, Usage};
+pub use spec::{ApSpec, CellSpec, FrameErrorRate, MAX_STATIONS, StationSpec};

@@ -1,0 +1,31 @@
+//! Shared checks of plan values: each turns a written value into what the engine uses, or names the key.
+
+use wifair_core::{SpecError, Time};
+
+/// Longest duration that a key in µs may give: far above any that 802.11 has, far below what would overflow.
+const MAX_US: f64 = 100_000.0;
+
+/// `value` µs as a [`Time`], rounded to the nanosecond.
+pub(crate) fn micros(path: &str, key: &str, value: f64) -> Result<Time, SpecError> {
+    if (0.0..=MAX_US).contains(&value) {
+        Ok(Time::from_ns((value * 1e3).round() as u64))
+    } else {
+        Err(SpecError::new(format!("{path}.{key}"), value, format!("0 to {MAX_US} microseconds")))
+    }
+}
+
+/// `value` unless it lies outside `low..=high` (in `unit`).
+pub(crate) fn integer(
+    path: &str,
+    key: &str,
+    value: u32,
+    range: std::ops::RangeInclusive<u32>,
+    unit: &str,
+) -> Result<u32, SpecError> {
+    if range.contains(&value) {
+        Ok(value)
+    } else {
+        let allowed = format!("{} to {} {unit}", range.start(), range.end());
+        Err(SpecError::new(format!("{path}.{key}"), value, allowed))
+    }
+}

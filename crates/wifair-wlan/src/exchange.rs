@@ -1,0 +1,131 @@
+//! A frame in service and the exchange that is on the air (`docs/medium.md`, section 3).
+
+use wifair_core::{StationId, Time};
+use wifair_queue::{Departure, Direction};
+
+use crate::mac::Mac;
+use crate::phy::RateIndex;
+
+/// A packet that a MAC has taken from its port, until it is acknowledged or given up.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub departure: Departure,
+    /// When the MAC took it.
+    pub taken_at: Time,
+    /// What its attempts have occupied.
+    pub airtime: Time,
+    pub psdu_bytes: u32,
+    pub attempts: u32,
+    /// Of the last attempt.
+    pub rate: RateIndex,
+    short_retries: u32,
+    long_retries: u32,
+    /// Its receiver has it: another copy is a duplicate.
+    pub delivered: bool,
+}
+
+impl Frame {
+    #[inline]
+    pub(crate) fn new(departure: Departure, psdu_bytes: u32, now: Time) -> Frame {
+        Frame {
+            departure,
+            taken_at: now,
+            airtime: Time::ZERO,
+            psdu_bytes,
+            attempts: 0,
+            rate: RateIndex(0),
+            short_retries: 0,
+            long_retries: 0,
+            delivered: false,
+        }
+    }
+
+    /// Whether RTS and CTS go before it.
+    #[inline]
+    pub(crate) fn with_rts(&self, mac: &Mac) -> bool {
+        self.psdu_bytes > mac.rts_threshold
+    }
+
+    /// Counts an attempt at `rate` that occupies the medium for `airtime`.
+    #[inline]
+    pub(crate) fn attempt(&mut self, rate: RateIndex, airtime: Time) {
+        self.attempts += 1;
+        self.rate = rate;
+        self.airtime += airtime;
+    }
+
+    /// Counts a failure of the frame, or of its RTS if `cts` did not come, and says whether a retry limit is reached
+    /// (10.3.4.4).
+    pub(crate) fn fail(&mut self, cts: bool, mac: &Mac) -> bool {
+        if cts {
+            self.short_retries = 0;
+            self.long_retries += 1;
+            self.long_retries >= mac.retry_limit_long
+        } else {
+            self.short_retries += 1;
+            self.short_retries >= mac.retry_limit_short
+        }
+    }
+}
+
+/// What becomes of a data frame that does not collide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Everybody decodes data and MAC ACK.
+    Decoded,
+    /// Its receiver cannot decode it.
+    DataLost,
+    /// Its sender cannot decode the MAC ACK.
+    AckLost,
+}
+
+/// The exchange of one data frame. All of it is known when it starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Single {
+    pub sender: u32,
+    pub station: StationId,
+    pub direction: Direction,
+    pub fate: Fate,
+    pub start: Time,
+    /// End of its last frame.
+    pub end: Time,
+}
+
+impl Single {
+    /// The node that the frame goes to.
+    pub(crate) fn receiver(&self) -> u32 {
+        match self.direction {
+            Direction::Up => crate::cell::AP,
+            Direction::Down => crate::cell::node_of(self.station),
+        }
+    }
+}
+
+/// One of those that transmit in a collision.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Collider {
+    pub sender: u32,
+    /// When it knows that nothing came back.
+    pub timeout: Time,
+    /// Its frame reached a retry limit.
+    pub lost: bool,
+    pub with_rts: bool,
+}
+
+/// What goes on on the medium.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Phase {
+    /// Nothing.
+    Idle,
+    /// The data frame is yet to end; then it is delivered.
+    Data(Single),
+    /// Delivered, or never to be: the exchange is yet to end.
+    Ending(Single),
+    /// A collision; who takes part lies beside.
+    Collision {
+        /// When it began.
+        start: Time,
+        /// End of the longest frame.
+        end: Time,
+    },
+}

@@ -1,0 +1,136 @@
+//! The MAC's parameters and the intervals that follow from them and the PHY (802.11-2020, 10.3; `docs/medium.md`,
+//! sections 2 to 5). The defaults are the standard's; where ns-2 departs from it, the departure is a key here.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{SpecError, Time};
+
+use crate::check;
+use crate::phy::Phy;
+use crate::rate::RateSpec;
+
+/// Greatest retry limit: an attempt takes 100 µs at least, so nobody reaches it in a day.
+const MAX_RETRY_LIMIT: u32 = 1_000_000_000;
+
+/// The values that a backoff is drawn from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackoffRange {
+    /// 0 to CW, both included (10.3.3).
+    #[default]
+    Inclusive,
+    /// 0 to CW − 1, as ns-2 draws.
+    Exclusive,
+}
+
+/// What a packet does that finds its node's counter run out and the medium idle, but not yet for an IFS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrivalWithinIfs {
+    /// It is sent when the IFS ends, if the medium stays idle until then (10.3.4.2).
+    #[default]
+    Transmit,
+    /// It draws a backoff that begins when the IFS ends.
+    Backoff,
+}
+
+/// Parameters of the MAC, common to all nodes of the cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MacSpec {
+    /// Attempts of a frame sent without RTS, or of its RTS, after which it is lost (dot11ShortRetryLimit): 7.
+    pub retry_limit_short: u32,
+    /// Attempts of a data frame after a CTS, after which it is lost (dot11LongRetryLimit): 4.
+    pub retry_limit_long: u32,
+    /// Data frames longer than this, in bytes of the PSDU, are sent after RTS and CTS; without the key, none.
+    pub rts_threshold_bytes: Option<u32>,
+    /// Whether who could not decode a frame waits an EIFS after it (10.3.2.3.7), not a DIFS: true.
+    pub eifs: bool,
+    /// Whether one more DIFS follows every EIFS, as in ns-2: false.
+    pub eifs_plus_difs: bool,
+    /// Whether a packet is sent at once when the medium has been idle for an IFS (10.3.4.2), without a backoff: true;
+    /// in ns-2 every frame backs off.
+    pub immediate_access: bool,
+    /// What a packet does that arrives within an IFS: transmit at its end, or backoff.
+    pub arrival_within_ifs: ArrivalWithinIfs,
+    /// Values of a backoff: inclusive (0 to CW) or exclusive (0 to CW − 1, ns-2).
+    pub backoff_range: BackoffRange,
+    /// From the end of a data frame until its sender knows that no MAC ACK comes, in µs; by default
+    /// SIFS + slot + aRxPHYStartDelay (10.3.2.11).
+    pub ack_timeout_us: Option<f64>,
+    /// The same from the end of an RTS for its CTS, in µs.
+    pub cts_timeout_us: Option<f64>,
+    /// Rate adaptation, one state for each peer of each node.
+    pub rate_adaptation: RateSpec,
+}
+
+impl Default for MacSpec {
+    fn default() -> MacSpec {
+        MacSpec {
+            retry_limit_short: 7,
+            retry_limit_long: 4,
+            rts_threshold_bytes: None,
+            eifs: true,
+            eifs_plus_difs: false,
+            immediate_access: true,
+            arrival_within_ifs: ArrivalWithinIfs::Transmit,
+            backoff_range: BackoffRange::Inclusive,
+            ack_timeout_us: None,
+            cts_timeout_us: None,
+            rate_adaptation: RateSpec::default(),
+        }
+    }
+}
+
+/// The MAC's intervals and limits, ready for use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mac {
+    pub retry_limit_short: u32,
+    pub retry_limit_long: u32,
+    /// Frames with a longer PSDU are sent after an RTS.
+    pub rts_threshold: u32,
+    pub eifs: Time,
+    pub ack_timeout: Time,
+    pub cts_timeout: Time,
+    /// SIFS and MAC ACK: what follows a data frame that was decoded.
+    pub acknowledgement: Time,
+    /// RTS, SIFS, CTS, SIFS: what precedes a data frame.
+    pub reservation: Time,
+}
+
+impl Mac {
+    pub(crate) fn new(spec: &MacSpec, phy: &Phy, path: &str) -> Result<Mac, SpecError> {
+        let limit = |key, value| check::integer(path, key, value, 1..=MAX_RETRY_LIMIT, "attempts");
+        let retry_limit_short = limit("retry_limit_short", spec.retry_limit_short)?;
+        let retry_limit_long = limit("retry_limit_long", spec.retry_limit_long)?;
+        if spec.eifs_plus_difs && !spec.eifs {
+            return Err(SpecError::new(
+                format!("{path}.eifs_plus_difs"),
+                true,
+                format!("false while {path}.eifs is false"),
+            ));
+        }
+        let mut eifs = phy.difs;
+        if spec.eifs {
+            eifs += phy.sifs + phy.slowest_ack;
+        }
+        if spec.eifs_plus_difs {
+            eifs += phy.difs;
+        }
+        let standard = phy.sifs + phy.slot + phy.rx_start_delay;
+        let timeout = |key, given: Option<f64>| match given {
+            Some(us) => check::micros(path, key, us),
+            None => Ok(standard),
+        };
+        Ok(Mac {
+            retry_limit_short,
+            retry_limit_long,
+            rts_threshold: spec.rts_threshold_bytes.unwrap_or(u32::MAX),
+            eifs,
+            ack_timeout: timeout("ack_timeout_us", spec.ack_timeout_us)?,
+            cts_timeout: timeout("cts_timeout_us", spec.cts_timeout_us)?,
+            acknowledgement: phy.sifs + phy.ack,
+            reservation: phy.rts + phy.ack + phy.sifs * 2,
+        })
+    }
+}

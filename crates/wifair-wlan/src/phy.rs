@@ -1,0 +1,323 @@
+//! PHY timing as data: one row a PHY, every value of a row overridable by a key of [`PhySpec`].
+//!
+//! Sources: 802.11-2020, clauses 15 (DSSS), 16 (HR-DSSS), 17 (OFDM) and 18 (ERP); durations as in
+//! `docs/medium.md`, section 2. All frames of a cell use one preamble.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Rate, SpecError, Time};
+
+use crate::check;
+
+/// PSDU bytes of MAC ACK and CTS (9.3.1.4, 9.3.1.3).
+const ACK_BYTES: u32 = 14;
+/// PSDU bytes of an RTS (9.3.1.2).
+const RTS_BYTES: u32 = 20;
+/// SERVICE and tail bits of an OFDM frame (17.3.2).
+const OFDM_EXTRA_BITS: u32 = 16 + 6;
+
+/// The PHYs that the table has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PhyName {
+    /// DSSS and HR-DSSS at 2.4 GHz: 1, 2, 5.5, 11 Mbps (clauses 15 and 16).
+    #[default]
+    #[serde(rename = "802.11b")]
+    B,
+    /// ERP-OFDM at 2.4 GHz in a BSS without 802.11b stations: 6 to 54 Mbps (clause 18).
+    #[serde(rename = "802.11g")]
+    G,
+    /// OFDM at 5 GHz, 20 MHz channels: 6 to 54 Mbps (clause 17).
+    #[serde(rename = "802.11a")]
+    A,
+}
+
+/// PLCP preamble of 802.11b (16.2.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preamble {
+    /// 144 µs of preamble and 48 µs of header.
+    #[default]
+    Long,
+    /// 72 µs of preamble and 24 µs of header.
+    Short,
+}
+
+/// A PHY of the table, with every value that a paper's own table may set otherwise. An absent key takes the
+/// PHY's value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PhySpec {
+    /// The PHY: 802.11b, 802.11g or 802.11a.
+    pub name: PhyName,
+    /// Preamble of 802.11b, long or short (16.2.2); long by default, refused for other PHYs.
+    pub preamble: Option<Preamble>,
+    /// Whether 802.11g uses its 9 µs slot (18.3.5); true by default, false gives 20 µs; refused for other PHYs.
+    pub short_slot: Option<bool>,
+    /// Slot time in µs: 20 (b), 9 (a, g).
+    pub slot_us: Option<f64>,
+    /// Short interframe space in µs: 10 (b, g), 16 (a).
+    pub sifs_us: Option<f64>,
+    /// Preamble and header of the PHY in µs: 192 (b, long), 96 (b, short), 20 (a, g).
+    pub plcp_us: Option<f64>,
+    /// Silence in µs that ends each OFDM frame at 2.4 GHz (18.3.2.4): 6 (g), 0 (a, b).
+    pub signal_extension_us: Option<f64>,
+    /// MAC header of a data frame in bytes (9.2.3): 24; Table I of `adaptive-pushout` has 30.
+    pub mac_header_bytes: Option<u32>,
+    /// LLC and SNAP header of a data frame in bytes: 8.
+    pub llc_bytes: Option<u32>,
+    /// Frame check sequence in bytes: 4.
+    pub fcs_bytes: Option<u32>,
+    /// Rate of MAC ACK, RTS and CTS in Mbps; by default the PHY's lowest mandatory rate (1 or 6).
+    pub control_rate_mbps: Option<f64>,
+    /// CWmin in slots, a power of two minus one: 31 (b), 15 (a, g).
+    pub cw_min: Option<u16>,
+    /// CWmax in slots, a power of two minus one: 1023.
+    pub cw_max: Option<u16>,
+}
+
+/// A row of the table.
+struct Row {
+    slot_us: f64,
+    sifs_us: f64,
+    plcp_us: f64,
+    signal_extension_us: f64,
+    /// aRxPHYStartDelay; it belongs to the preamble.
+    rx_start_delay_us: f64,
+    cw_min: u16,
+    rates: &'static [RateRow],
+}
+
+/// A rate in kbit/s and the bits that one unit of airtime carries: half a bit is the unit of `half_bits`.
+struct RateRow {
+    kbps: u32,
+    half_bits: u32,
+    unit_us: u64,
+    extra_bits: u32,
+}
+
+const fn dsss(kbps: u32) -> RateRow {
+    RateRow { kbps, half_bits: kbps / 500, unit_us: 1, extra_bits: 0 }
+}
+
+const fn ofdm(kbps: u32) -> RateRow {
+    RateRow { kbps, half_bits: kbps / 500 * 4, unit_us: 4, extra_bits: OFDM_EXTRA_BITS }
+}
+
+const DSSS_RATES: &[RateRow] = &[dsss(1_000), dsss(2_000), dsss(5_500), dsss(11_000)];
+const OFDM_RATES: &[RateRow] = &[
+    ofdm(6_000),
+    ofdm(9_000),
+    ofdm(12_000),
+    ofdm(18_000),
+    ofdm(24_000),
+    ofdm(36_000),
+    ofdm(48_000),
+    ofdm(54_000),
+];
+
+fn row(name: PhyName, preamble: Preamble, short_slot: bool) -> Row {
+    let long = preamble == Preamble::Long;
+    match name {
+        PhyName::B => Row {
+            slot_us: 20.0,
+            sifs_us: 10.0,
+            plcp_us: if long { 192.0 } else { 96.0 },
+            signal_extension_us: 0.0,
+            rx_start_delay_us: if long { 192.0 } else { 96.0 },
+            cw_min: 31,
+            rates: DSSS_RATES,
+        },
+        PhyName::G => Row {
+            slot_us: if short_slot { 9.0 } else { 20.0 },
+            sifs_us: 10.0,
+            plcp_us: 20.0,
+            signal_extension_us: 6.0,
+            rx_start_delay_us: 20.0,
+            cw_min: 15,
+            rates: OFDM_RATES,
+        },
+        PhyName::A => Row {
+            slot_us: 9.0,
+            sifs_us: 16.0,
+            plcp_us: 20.0,
+            signal_extension_us: 0.0,
+            rx_start_delay_us: 20.0,
+            cw_min: 15,
+            rates: OFDM_RATES,
+        },
+    }
+}
+
+/// A rate of a [`Phy`], counted from the slowest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RateIndex(pub u8);
+
+/// How long frames last at one rate.
+#[derive(Clone, Debug)]
+struct OnAir {
+    rate: Rate,
+    /// Half bits that every frame has beyond its PSDU, plus what makes the division round up.
+    head: u64,
+    /// ⌈2³² / half bits of a unit⌉: a multiplication instead of a division for each frame. Exact while
+    /// (half bits of the frame) · (half bits of a unit) < 2³² (Granlund and Montgomery 1994), thus for 600 kB.
+    reciprocal: u64,
+    unit_ns: u64,
+    /// PLCP and signal extension.
+    fixed_ns: u64,
+}
+
+impl OnAir {
+    fn duration(&self, psdu_bytes: u32) -> Time {
+        let units = ((self.head + 16 * u64::from(psdu_bytes)) * self.reciprocal) >> 32;
+        Time::from_ns(self.fixed_ns + units * self.unit_ns)
+    }
+}
+
+/// The timing of a cell, ready for use.
+#[derive(Clone, Debug)]
+pub struct Phy {
+    /// Slot time.
+    pub slot: Time,
+    /// Short interframe space.
+    pub sifs: Time,
+    /// DCF interframe space: SIFS and two slots (10.3.7).
+    pub difs: Time,
+    /// aRxPHYStartDelay.
+    pub rx_start_delay: Time,
+    /// A MAC ACK or CTS at the control rate.
+    pub ack: Time,
+    /// An RTS at the control rate.
+    pub rts: Time,
+    /// A MAC ACK at the lowest mandatory rate, as EIFS counts it (10.3.2.3.7).
+    pub slowest_ack: Time,
+    /// CWmin in slots.
+    pub cw_min: u16,
+    /// CWmax in slots.
+    pub cw_max: u16,
+    overhead_bytes: u32,
+    rates: Vec<OnAir>,
+}
+
+impl Phy {
+    /// The timing that `spec` describes; `path` is where it stands in the plan.
+    ///
+    /// # Errors
+    /// A key that this PHY does not have, a duration or size out of range, a rate that the PHY does not have, a
+    /// contention window that is not a power of two minus one or exceeds 1023.
+    pub fn new(spec: &PhySpec, path: &str) -> Result<Phy, SpecError> {
+        let only = |given: bool, key: &str, owner: PhyName| {
+            if given && spec.name != owner {
+                let allowed = format!("no such key unless {path}.name is {}", label(owner));
+                return Err(SpecError::new(format!("{path}.{key}"), "this key", allowed));
+            }
+            Ok(())
+        };
+        only(spec.preamble.is_some(), "preamble", PhyName::B)?;
+        only(spec.short_slot.is_some(), "short_slot", PhyName::G)?;
+        let row = row(spec.name, spec.preamble.unwrap_or_default(), spec.short_slot.unwrap_or(true));
+
+        let us = |key, given: Option<f64>, default| check::micros(path, key, given.unwrap_or(default));
+        let slot = us("slot_us", spec.slot_us, row.slot_us)?;
+        if slot == Time::ZERO {
+            return Err(SpecError::new(format!("{path}.slot_us"), 0, "more than 0 microseconds"));
+        }
+        let sifs = us("sifs_us", spec.sifs_us, row.sifs_us)?;
+        let plcp = us("plcp_us", spec.plcp_us, row.plcp_us)?;
+        let extension = us("signal_extension_us", spec.signal_extension_us, row.signal_extension_us)?;
+
+        let bytes = |key, given: Option<u32>, default| {
+            check::integer(path, key, given.unwrap_or(default), 0..=1_000, "bytes")
+        };
+        let overhead_bytes = bytes("mac_header_bytes", spec.mac_header_bytes, 24)?
+            + bytes("llc_bytes", spec.llc_bytes, 8)?
+            + bytes("fcs_bytes", spec.fcs_bytes, 4)?;
+
+        let cw_min = contention_window(path, "cw_min", spec.cw_min.unwrap_or(row.cw_min), 1)?;
+        let cw_max = contention_window(path, "cw_max", spec.cw_max.unwrap_or(1_023), cw_min)?;
+
+        let rates = row.rates.iter().map(|rate| OnAir {
+            rate: Rate::from_kbps(rate.kbps),
+            head: u64::from(2 * rate.extra_bits + rate.half_bits - 1),
+            reciprocal: (1u64 << 32).div_ceil(u64::from(rate.half_bits)),
+            unit_ns: rate.unit_us * 1_000,
+            fixed_ns: (plcp + extension).as_ns(),
+        });
+        let mut phy = Phy {
+            slot,
+            sifs,
+            difs: sifs + slot * 2,
+            rx_start_delay: us("rx_start_delay_us", None, row.rx_start_delay_us)?,
+            ack: Time::ZERO,
+            rts: Time::ZERO,
+            slowest_ack: Time::ZERO,
+            cw_min,
+            cw_max,
+            overhead_bytes,
+            rates: rates.collect(),
+        };
+        // The slowest rate of each row is mandatory.
+        let slowest = RateIndex(0);
+        let control = match spec.control_rate_mbps {
+            Some(mbps) => phy.rate_index(mbps, &format!("{path}.control_rate_mbps"))?,
+            None => slowest,
+        };
+        phy.ack = phy.duration(control, ACK_BYTES);
+        phy.rts = phy.duration(control, RTS_BYTES);
+        phy.slowest_ack = phy.duration(slowest, ACK_BYTES);
+        Ok(phy)
+    }
+
+    /// The index of the rate `mbps`, given at `key`.
+    ///
+    /// # Errors
+    /// The PHY does not have it; the error lists those that it has.
+    pub fn rate_index(&self, mbps: f64, key: &str) -> Result<RateIndex, SpecError> {
+        let exact = |on_air: &OnAir| on_air.rate.as_mbps() == mbps;
+        match self.rates.iter().position(exact) {
+            Some(index) => Ok(RateIndex(index as u8)),
+            None => {
+                let rates: Vec<String> = self.rates.iter().map(|r| r.rate.as_mbps().to_string()).collect();
+                Err(SpecError::new(key, mbps, format!("one of {} Mbps", rates.join(", "))))
+            }
+        }
+    }
+
+    /// The rate behind an index.
+    pub fn rate(&self, index: RateIndex) -> Rate {
+        self.rates[usize::from(index.0)].rate
+    }
+
+    /// How many rates the PHY has.
+    pub fn rate_count(&self) -> usize {
+        self.rates.len()
+    }
+
+    /// Bytes of the PSDU that carries an IP packet of `ip_bytes`.
+    #[inline]
+    pub fn psdu_bytes(&self, ip_bytes: u32) -> u32 {
+        self.overhead_bytes + ip_bytes
+    }
+
+    /// How long a frame with `psdu_bytes` occupies the medium.
+    #[inline]
+    pub fn duration(&self, rate: RateIndex, psdu_bytes: u32) -> Time {
+        self.rates[usize::from(rate.0)].duration(psdu_bytes)
+    }
+}
+
+const fn label(name: PhyName) -> &'static str {
+    match name {
+        PhyName::B => "802.11b",
+        PhyName::G => "802.11g",
+        PhyName::A => "802.11a",
+    }
+}
+
+fn contention_window(path: &str, key: &str, value: u16, low: u16) -> Result<u16, SpecError> {
+    if (low..=1_023).contains(&value) && (value + 1).is_power_of_two() {
+        Ok(value)
+    } else {
+        let allowed = format!("a power of two minus one from {low} to 1023");
+        Err(SpecError::new(format!("{path}.{key}"), value, allowed))
+    }
+}

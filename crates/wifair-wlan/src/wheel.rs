@@ -1,0 +1,95 @@
+//! A wheel of 1,024 virtual slots: CW ≤ 1023 makes every expiry fit, so that a bucket holds exactly one slot and a
+//! tie is the bucket itself. Finding the next slot in use is two find-first-sets, whatever the number of entities.
+
+/// Slots of the wheel.
+const SLOTS: usize = 1_024;
+const WORDS: usize = SLOTS / 64;
+/// End of a list.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Lists of entities by virtual slot. The links lie with the entities, so nothing is ever allocated.
+#[derive(Debug)]
+pub(crate) struct Wheel {
+    /// Bit `w` is set where `words[w]` has any bit.
+    summary: u32,
+    /// Bit `b` of word `w` is set where the bucket `64 w + b` has any entity.
+    words: [u64; WORDS],
+    heads: Box<[u32; SLOTS]>,
+}
+
+impl Wheel {
+    pub(crate) fn new() -> Wheel {
+        Wheel { summary: 0, words: [0; WORDS], heads: Box::new([NONE; SLOTS]) }
+    }
+
+    /// Puts `entity` at the head of the slot's list and returns what was the head, to be its link.
+    #[inline]
+    pub(crate) fn push(&mut self, slot: u64, entity: u32) -> u32 {
+        let bucket = slot as usize % SLOTS;
+        self.words[bucket / 64] |= 1 << (bucket % 64);
+        self.summary |= 1 << (bucket / 64);
+        std::mem::replace(&mut self.heads[bucket], entity)
+    }
+
+    /// The first slot in use at or after `from`, of the 1,024 that begin there.
+    #[inline]
+    pub(crate) fn next(&self, from: u64) -> Option<u64> {
+        let start = from as usize % SLOTS;
+        let (word, bit) = (start / 64, start % 64);
+        let here = self.words[word] >> bit;
+        if here != 0 {
+            return Some(from + u64::from(here.trailing_zeros()));
+        }
+        if self.summary == 0 {
+            return None;
+        }
+        // The words after this one in circular order, this one last (its bits below `bit`).
+        let turned = (self.summary | self.summary << WORDS) >> (word + 1);
+        let ahead = turned.trailing_zeros() as usize + 1;
+        let found = self.words[(word + ahead) % WORDS].trailing_zeros() as usize;
+        Some(from + (ahead * 64 + found - bit) as u64)
+    }
+
+    /// Empties the slot's list and returns its head.
+    #[inline]
+    pub(crate) fn take(&mut self, slot: u64) -> u32 {
+        let bucket = slot as usize % SLOTS;
+        self.words[bucket / 64] &= !(1 << (bucket % 64));
+        if self.words[bucket / 64] == 0 {
+            self.summary &= !(1 << (bucket / 64));
+        }
+        std::mem::replace(&mut self.heads[bucket], NONE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_next_slot_is_the_smallest(from in 0u64..5_000, offsets in prop::collection::btree_set(0u64..1_024, 0..20)) {
+            let mut wheel = Wheel::new();
+            for (entity, offset) in offsets.iter().enumerate() {
+                prop_assert_eq!(wheel.push(from + offset, entity as u32), NONE);
+            }
+            let mut left = offsets.clone();
+            while let Some(first) = left.pop_first() {
+                prop_assert_eq!(wheel.next(from), Some(from + first));
+                prop_assert_ne!(wheel.take(from + first), NONE);
+            }
+            prop_assert_eq!(wheel.next(from), None);
+        }
+    }
+
+    #[test]
+    fn a_tie_is_one_list() {
+        let mut wheel = Wheel::new();
+        assert_eq!(wheel.push(1_030, 4), NONE);
+        assert_eq!(wheel.push(1_030, 7), 4);
+        assert_eq!(wheel.take(1_030), 7);
+        assert_eq!(wheel.next(1_000), None);
+    }
+}
