@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ack_filter;
 mod buffer;
 mod flows;
 mod port;
@@ -16,7 +17,10 @@ mod snapshot;
 #[path = "schemes/registry.rs"]
 mod registry;
 
-pub use buffer::{Arrival, Buffer, Count, Departure, Eviction, Indexes, Placed, Refusal, SlotId};
+pub use ack_filter::Place;
+pub use buffer::{
+    Arrival, Buffer, Count, Departure, Eviction, Filter, Indexes, Pick, Placed, Pool, Refusal, SlotId,
+};
 pub use flows::{Active, Direction, Flows, FlowsSpec};
 pub use port::{Port, PortSpec};
 pub use registry::{SchemeInfo, SchemeSpec, schemes};

@@ -1,8 +1,274 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Class, FlowId, Packet, Rng};
+
+use super::ASKED;
+use super::acks::Acks;
+use super::ages::Ages;
+use super::random_set::RandomSet;
+use super::slots::{SlotId, Slots};
+
+/// A set of queued packets from which a scheme picks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Pool {
+    /// Every packet of [`Class::Data`].
+    Data,
+    /// Every packet of [`Class::Ack`].
+    Ack,
+    /// The redundant ones among the ACKs; see [`Filter`].
+    Redundant,
+}
+
+/// Which packet of a pool goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pick {
+    /// The one nearest to the head.
+    Oldest,
+    /// The one nearest to the tail.
+    Newest,
+    /// Any, with equal probability: one draw from the port's stream, none while the pool is empty.
+    Random,
+}
+
+/// What makes a queued ACK redundant. Both profiles look at a queued pure ACK and the next one of its connection that
+/// came to the same buffer and is still queued or just arriving.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Filter {
+    /// A later ACK is there: what the papers say. Duplicate ACKs and ECN echoes are redundant, too.
+    #[default]
+    Paper,
+    /// Only what carries no information of its own: the later ACK acknowledges more, both agree in ECE and CWR, the
+    /// earlier has no flag beside these and ACK, and it does not repeat the acknowledgement number before it
+    /// (a duplicate ACK). After the filter of CAKE, which also weighs options.
+    Safe,
+}
+
 /// Which indexes a buffer keeps beside its order, by a scheme's wish. What nobody asks for costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Indexes {}
+pub struct Indexes {
+    random: [bool; 3],
+    by_age: [bool; 3],
+    acks: Option<Filter>,
+    stored_flows: bool,
+}
 
 impl Indexes {
     /// The order from head to tail alone.
-    pub const NONE: Indexes = Indexes {};
+    pub const NONE: Indexes =
+        Indexes { random: [false; 3], by_age: [false; 3], acks: None, stored_flows: false };
+
+    /// Picks from the packets of a class: [`Pool::Data`] or [`Pool::Ack`]. For redundant ACKs say
+    /// [`Indexes::redundant`].
+    pub const fn picking(mut self, pool: Pool, pick: Pick) -> Indexes {
+        match pick {
+            Pick::Random => self.random[pool as usize] = true,
+            Pick::Oldest | Pick::Newest => self.by_age[pool as usize] = true,
+        }
+        self
+    }
+
+    /// The order of ACKs within each flow, as [`Buffer::superseded_by`](crate::Buffer::superseded_by) needs it.
+    pub const fn acks(mut self, filter: Filter) -> Indexes {
+        self.acks = Some(filter);
+        self
+    }
+
+    /// Picks from the redundant ACKs.
+    pub const fn redundant(self, filter: Filter, pick: Pick) -> Indexes {
+        self.acks(filter).picking(Pool::Redundant, pick)
+    }
+
+    /// Packets stored by flow and class, and flows with packets stored by class.
+    pub const fn stored_flows(mut self) -> Indexes {
+        self.stored_flows = true;
+        self
+    }
+
+    /// Whether anything at all is asked for.
+    pub(super) fn any(&self) -> bool {
+        *self != Indexes::NONE
+    }
+}
+
+/// The indexes that a scheme asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Index {
+    random: [Option<RandomSet>; 3],
+    ages: Option<Ages>,
+    acks: Option<Acks>,
+    stored: Option<StoredFlows>,
+}
+
+impl Index {
+    pub fn new(wanted: Indexes) -> Index {
+        Index {
+            random: wanted.random.map(|wanted| wanted.then(RandomSet::default)),
+            ages: wanted.by_age.contains(&true).then(|| Ages::new(wanted.by_age)),
+            acks: wanted.acks.map(Acks::new),
+            stored: wanted.stored_flows.then(StoredFlows::default),
+        }
+    }
+
+    pub fn grow_flows(&mut self, flows: usize) {
+        if let Some(acks) = &mut self.acks {
+            acks.grow_flows(flows);
+        }
+        if let Some(stored) = &mut self.stored {
+            stored.counts.resize(flows, [0; 3]);
+        }
+    }
+
+    /// A flow is gone: the next one under its id starts without a past.
+    pub fn retire(&mut self, flow: FlowId) {
+        if let Some(acks) = &mut self.acks {
+            acks.retire(flow);
+        }
+    }
+
+    /// A packet has been put into `slot`, at the tail or, with `in_place`, where another one stood.
+    #[inline]
+    pub fn insert(&mut self, slots: &Slots, slot: SlotId, in_place: bool) {
+        let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
+        if let Some(ages) = &mut self.ages
+            && !in_place
+        {
+            ages.number(slots, slot);
+        }
+        if let Some(stored) = &mut self.stored {
+            stored.insert(flow, class);
+        }
+        match class {
+            Class::Data => self.join(Pool::Data, slot),
+            Class::Ack => {
+                self.join(Pool::Ack, slot);
+                if let Some(acks) = &mut self.acks
+                    && let Some(redundant) = acks.insert(slots, slot)
+                {
+                    self.join(Pool::Redundant, redundant);
+                }
+            }
+            Class::Other => {}
+        }
+    }
+
+    /// The packet in `slot` is about to go.
+    #[inline]
+    pub fn remove(&mut self, slots: &Slots, slot: SlotId) {
+        let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
+        if let Some(stored) = &mut self.stored {
+            stored.remove(flow, class);
+        }
+        match class {
+            Class::Data => self.part(Pool::Data, slot),
+            Class::Ack => {
+                self.part(Pool::Ack, slot);
+                if let Some(acks) = &mut self.acks {
+                    let change = acks.remove(slots, slot);
+                    if change.was_redundant {
+                        self.part(Pool::Redundant, slot);
+                    }
+                    if let Some(needed) = change.needed_again {
+                        self.part(Pool::Redundant, needed);
+                    }
+                }
+            }
+            Class::Other => {}
+        }
+    }
+
+    /// Counts the queued ACK that an arriving ACK supersedes, if there is one, as redundant from now on.
+    #[inline]
+    pub fn announce(&mut self, slots: &Slots, flow: FlowId, ack: &Packet) {
+        let acks = self.acks.as_mut().expect(ASKED);
+        if let Some(redundant) = acks.announce(slots, flow, ack) {
+            self.join(Pool::Redundant, redundant);
+        }
+    }
+
+    /// An arriving ACK has been refused: what it would have superseded is needed.
+    pub fn refused(&mut self, flow: FlowId) {
+        if let Some(acks) = &mut self.acks
+            && let Some(needed) = acks.refused(flow)
+        {
+            self.part(Pool::Redundant, needed);
+        }
+    }
+
+    /// The newest queued ACK of `flow` if `ack`, arriving, supersedes it.
+    #[inline]
+    pub fn superseded_by(&self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
+        self.acks.as_ref().expect(ASKED).superseded_by(slots, flow, ack)
+    }
+
+    #[inline]
+    pub fn pick(&self, pool: Pool, pick: Pick, rng: &mut Rng) -> Option<SlotId> {
+        match pick {
+            Pick::Random => self.random[pool as usize].as_ref().expect(ASKED).pick(rng),
+            Pick::Oldest => self.ages.as_ref().expect(ASKED).oldest(pool),
+            Pick::Newest => self.ages.as_ref().expect(ASKED).newest(pool),
+        }
+    }
+
+    #[inline]
+    pub fn stored(&self) -> &StoredFlows {
+        self.stored.as_ref().expect(ASKED)
+    }
+
+    #[inline]
+    fn join(&mut self, pool: Pool, slot: SlotId) {
+        if let Some(set) = &mut self.random[pool as usize] {
+            set.insert(slot);
+        }
+        if let Some(ages) = &mut self.ages {
+            ages.insert(pool, slot);
+        }
+    }
+
+    #[inline]
+    fn part(&mut self, pool: Pool, slot: SlotId) {
+        if let Some(set) = &mut self.random[pool as usize] {
+            set.remove(slot);
+        }
+        if let Some(ages) = &mut self.ages {
+            ages.remove(pool, slot);
+        }
+    }
+}
+
+/// How many packets each flow has stored, and how many flows have any, by class.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StoredFlows {
+    counts: Vec<[u32; 3]>,
+    flows: [u32; 3],
+}
+
+impl StoredFlows {
+    #[inline]
+    fn insert(&mut self, flow: FlowId, class: Class) {
+        let count = &mut self.counts[flow.index()][class as usize];
+        self.flows[class as usize] += u32::from(*count == 0);
+        *count += 1;
+    }
+
+    #[inline]
+    fn remove(&mut self, flow: FlowId, class: Class) {
+        let count = &mut self.counts[flow.index()][class as usize];
+        *count -= 1;
+        self.flows[class as usize] -= u32::from(*count == 0);
+    }
+
+    /// Packets of a flow and class.
+    #[inline]
+    pub fn packets(&self, flow: FlowId, class: Class) -> u32 {
+        self.counts[flow.index()][class as usize]
+    }
+
+    /// Flows with packets of a class.
+    #[inline]
+    pub fn flows(&self, class: Class) -> u32 {
+        self.flows[class as usize]
+    }
 }

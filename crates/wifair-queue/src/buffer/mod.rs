@@ -1,18 +1,25 @@
 //! The indexed packet store.
 
+mod acks;
+mod ages;
+mod bit_tree;
 mod indexes;
 mod ledger;
+mod random_set;
 mod slots;
 
-use wifair_core::{Class, FlowId, LogHistogram, Packet, StationId, Time};
+use wifair_core::{Class, FlowId, LogHistogram, Packet, Rng, StationId, Time};
 
-pub use indexes::Indexes;
+use indexes::Index;
+pub use indexes::{Filter, Indexes, Pick, Pool};
 pub(crate) use ledger::{Books, FlowRows, Row};
 pub use ledger::{Count, Eviction, Refusal};
 pub use slots::SlotId;
 use slots::{Slot, Slots};
 
 use crate::{Exchange, Grant, Outcome};
+
+const ASKED: &str = "a scheme asks in needs() for the indexes that it uses";
 
 /// A packet that a scheme has to place or refuse.
 #[derive(Debug)]
@@ -70,8 +77,11 @@ pub struct Departure {
     /// When it was let in.
     pub enqueued_at: Time,
     /// No other module can make one.
-    _only_here: (),
+    _seal: Seal,
 }
+
+#[derive(Debug)]
+struct Seal;
 
 /// The packet store of a port, and its books.
 ///
@@ -83,6 +93,7 @@ pub struct Departure {
 #[derive(Clone, Debug)]
 pub struct Buffer {
     slots: Slots,
+    index: Option<Box<Index>>,
     limit: u32,
     counts_in_service: bool,
     in_service: u32,
@@ -94,9 +105,10 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    pub(crate) fn new(limit_packets: u32, counts_in_service: bool, _indexes: Indexes) -> Buffer {
+    pub(crate) fn new(limit_packets: u32, counts_in_service: bool, indexes: Indexes) -> Buffer {
         Buffer {
             slots: Slots::new(),
+            index: indexes.any().then(|| Box::new(Index::new(indexes))),
             limit: limit_packets,
             counts_in_service,
             in_service: 0,
@@ -179,12 +191,100 @@ impl Buffer {
         self.slots.get(slot).enqueued_at
     }
 
+    /// A packet of the pool, or `None` while there is none. A random pick takes one draw if there is one.
+    #[inline]
+    pub fn pick(&self, pool: Pool, pick: Pick, rng: &mut Rng) -> Option<SlotId> {
+        self.index().pick(pool, pick, rng)
+    }
+
+    /// A redundant ACK, counting the one that the arrival makes redundant once it is in: an ACK is redundant when a
+    /// newer one of its connection waits in the buffer or is just arriving.
+    #[inline]
+    pub fn pick_redundant(&mut self, arrival: &Arrival, pick: Pick, rng: &mut Rng) -> Option<SlotId> {
+        let index = self.index.as_mut().expect(ASKED);
+        if arrival.class == Class::Ack {
+            index.announce(&self.slots, arrival.flow, &arrival.packet);
+        }
+        index.pick(Pool::Redundant, pick, rng)
+    }
+
+    /// The newest queued ACK of the arrival's flow, if the arrival is an ACK that makes it redundant.
+    #[inline]
+    pub fn superseded_by(&self, arrival: &Arrival) -> Option<SlotId> {
+        if arrival.class != Class::Ack {
+            return None;
+        }
+        self.index().superseded_by(&self.slots, arrival.flow, &arrival.packet)
+    }
+
+    /// Queued packets of a flow and class.
+    #[inline]
+    pub fn stored_packets(&self, flow: FlowId, class: Class) -> u32 {
+        self.index().stored().packets(flow, class)
+    }
+
+    /// Number of flows with packets of a class queued.
+    #[inline]
+    pub fn stored_flows(&self, class: Class) -> u32 {
+        self.index().stored().flows(class)
+    }
+
+    #[inline]
+    fn index(&self) -> &Index {
+        self.index.as_ref().expect(ASKED)
+    }
+
     /// Lets an arrival in, at the tail. Panics if the buffer is full.
     #[inline]
     pub fn append(&mut self, arrival: Arrival) -> Placed {
         assert!(!self.is_full(), "a scheme makes room before it places a packet");
+        self.put_at_tail(arrival)
+    }
+
+    /// Lets an arrival in at the tail if there is room, else drops it.
+    #[inline]
+    pub fn append_or_drop(&mut self, arrival: Arrival) -> Placed {
+        if self.is_full() { self.refuse(arrival, Refusal::TailDrop) } else { self.append(arrival) }
+    }
+
+    /// Throws a queued packet out and lets an arrival in at the tail. The length stays what it is, so a full buffer
+    /// allows it, also one that is longer than a lowered limit.
+    #[inline]
+    pub fn push_out(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival) -> Placed {
+        self.evict(slot, reason);
+        self.put_at_tail(arrival)
+    }
+
+    #[inline]
+    fn put_at_tail(&mut self, arrival: Arrival) -> Placed {
+        let slot = self.admit(arrival);
+        let slot = self.slots.push(slot);
+        if let Some(index) = &mut self.index {
+            index.insert(&self.slots, slot, false);
+        }
+        Placed(())
+    }
+
+    /// As [`Buffer::push_out`], but the arrival takes the place of the other in the order. The scheme answers for
+    /// the order within the arrival's flow.
+    #[inline]
+    pub fn replace(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival) -> Placed {
+        if let Some(index) = &mut self.index {
+            index.remove(&self.slots, slot);
+        }
+        let new = self.admit(arrival);
+        let old = self.slots.replace(slot, new);
+        self.book_eviction(&old, reason);
+        if let Some(index) = &mut self.index {
+            index.insert(&self.slots, slot, true);
+        }
+        Placed(())
+    }
+
+    #[inline]
+    fn admit(&mut self, arrival: Arrival) -> Slot {
         self.books.row(arrival.flow.index(), arrival.class).accepted.add(arrival.packet.ip_bytes());
-        self.slots.push(Slot {
+        Slot {
             packet: arrival.packet,
             flow: arrival.flow,
             enqueued_at: self.now,
@@ -192,13 +292,17 @@ impl Buffer {
             after: 0,
             station: arrival.station,
             class: arrival.class,
-        });
-        Placed(())
+        }
     }
 
     /// Keeps an arrival out.
     #[inline]
     pub fn refuse(&mut self, arrival: Arrival, reason: Refusal) -> Placed {
+        if arrival.class == Class::Ack
+            && let Some(index) = &mut self.index
+        {
+            index.refused(arrival.flow);
+        }
         let row = self.books.row(arrival.flow.index(), arrival.class);
         match reason {
             Refusal::TailDrop => row.refused.add(arrival.packet.ip_bytes()),
@@ -209,7 +313,12 @@ impl Buffer {
     /// Throws a queued packet out.
     #[inline]
     pub fn evict(&mut self, slot: SlotId, reason: Eviction) {
-        let old = self.slots.remove(slot);
+        let old = self.remove(slot);
+        self.book_eviction(&old, reason);
+    }
+
+    #[inline]
+    fn book_eviction(&mut self, old: &Slot, reason: Eviction) {
         let row = self.books.row(old.flow.index(), old.class);
         match reason {
             Eviction::Redundant => row.filtered.add(old.packet.ip_bytes()),
@@ -217,10 +326,18 @@ impl Buffer {
         }
     }
 
+    #[inline]
+    fn remove(&mut self, slot: SlotId) -> Slot {
+        if let Some(index) = &mut self.index {
+            index.remove(&self.slots, slot);
+        }
+        self.slots.remove(slot)
+    }
+
     /// Hands a queued packet to the MAC.
     #[inline]
     pub fn release(&mut self, slot: SlotId) -> Departure {
-        let old = self.slots.remove(slot);
+        let old = self.remove(slot);
         self.books.row(old.flow.index(), old.class).dequeued.add(old.packet.ip_bytes());
         self.in_service += 1;
         self.sojourn.record_time(self.now - old.enqueued_at);
@@ -230,7 +347,7 @@ impl Buffer {
             class: old.class,
             station: old.station,
             enqueued_at: old.enqueued_at,
-            _only_here: (),
+            _seal: Seal,
         }
     }
 
@@ -267,6 +384,9 @@ impl Buffer {
     #[cold]
     fn grow_flows(&mut self, flow: FlowId) {
         self.books.flows.resize(flow.index() + 1, FlowRows::default());
+        if let Some(index) = &mut self.index {
+            index.grow_flows(flow.index() + 1);
+        }
     }
 
     #[inline]
@@ -293,6 +413,9 @@ impl Buffer {
         };
         let closed = std::mem::take(&mut rows.rows);
         rows.predecessors += 1;
+        if let Some(index) = &mut self.index {
+            index.retire(flow);
+        }
         for (total, row) in self.books.retired.iter_mut().zip(&closed) {
             *total += row;
         }

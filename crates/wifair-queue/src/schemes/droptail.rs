@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
-use crate::{Arrival, Buffer, Cx, Placed, Refusal, Scheme};
+use crate::{Arrival, Buffer, Cx, Placed, Scheme};
 
 pub(super) const INFO: Info = Info {
     name: "droptail",
@@ -37,6 +37,6 @@ pub(super) struct Droptail;
 
 impl Scheme for Droptail {
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
-        if buffer.is_full() { buffer.refuse(arrival, Refusal::TailDrop) } else { buffer.append(arrival) }
+        buffer.append_or_drop(arrival)
     }
 }

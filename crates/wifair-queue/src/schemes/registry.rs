@@ -52,6 +52,10 @@ macro_rules! registry {
 
 registry! {
     Droptail => droptail,
+    AckFiltering => ack_filtering,
+    SpmAf => spm_af,
+    AckPushout => ack_pushout,
+    AdaptivePushout => adaptive_pushout,
 }
 
 impl Default for SchemeSpec {

@@ -1,0 +1,144 @@
+use wifair_core::{FlowId, Packet, TcpFlags};
+
+use super::indexes::Filter;
+use super::slots::{NONE, SlotId, Slots};
+
+/// The queued pure ACKs of each flow in the order in which they came, and which of them are redundant.
+#[derive(Clone, Debug)]
+pub(super) struct Acks {
+    filter: Filter,
+    /// By slot.
+    links: Vec<Link>,
+    /// By flow.
+    flows: Vec<Flow>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    older: u32,
+    newer: u32,
+    /// Repeats the acknowledgement number of the flow's ACK before it.
+    duplicate: bool,
+    redundant: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    newest: u32,
+    /// Acknowledgement number of the last ACK let in, still queued or not.
+    last_ack: Option<u32>,
+}
+
+/// What the removal of an ACK means for redundancy.
+pub(super) struct Removal {
+    pub was_redundant: bool,
+    /// The one before it in its flow has lost what superseded it.
+    pub needed_again: Option<SlotId>,
+}
+
+impl Acks {
+    const VACANT: Link = Link { older: NONE, newer: NONE, duplicate: false, redundant: false };
+    const NO_ACKS: Flow = Flow { newest: NONE, last_ack: None };
+
+    pub fn new(filter: Filter) -> Acks {
+        Acks { filter, links: Vec::new(), flows: Vec::new() }
+    }
+
+    pub fn grow_flows(&mut self, flows: usize) {
+        self.flows.resize(flows, Self::NO_ACKS);
+    }
+
+    pub fn retire(&mut self, flow: FlowId) {
+        if let Some(flow) = self.flows.get_mut(flow.index()) {
+            *flow = Self::NO_ACKS;
+        }
+    }
+
+    /// Adds the newest ACK of its flow; says which one has become redundant by it.
+    #[inline]
+    pub fn insert(&mut self, slots: &Slots, slot: SlotId) -> Option<SlotId> {
+        if slot.index() >= self.links.len() {
+            self.links.resize(slot.index() + 1, Self::VACANT);
+        }
+        let queued = slots.get(slot);
+        let flow = &mut self.flows[queued.flow.index()];
+        let older = std::mem::replace(&mut flow.newest, slot.0);
+        let duplicate = flow.last_ack.replace(queued.packet.ack) == Some(queued.packet.ack);
+        self.links[slot.index()] = Link { older, newer: NONE, duplicate, redundant: false };
+        let older = SlotId::from_link(older)?;
+        self.links[older.index()].newer = slot.0;
+        self.supersede(slots, older, &queued.packet)
+    }
+
+    /// Takes an ACK out of its flow, wherever it stands there.
+    #[inline]
+    pub fn remove(&mut self, slots: &Slots, slot: SlotId) -> Removal {
+        let Link { older, newer, redundant, .. } = self.links[slot.index()];
+        match SlotId::from_link(newer) {
+            Some(newer) => self.links[newer.index()].older = older,
+            None => self.flows[slots.get(slot).flow.index()].newest = older,
+        }
+        let mut removal = Removal { was_redundant: redundant, needed_again: None };
+        if let Some(older) = SlotId::from_link(older) {
+            let link = &mut self.links[older.index()];
+            link.newer = newer;
+            if link.redundant {
+                let superseded = SlotId::from_link(newer)
+                    .is_some_and(|newer| self.supersedes(slots, &slots.get(newer).packet, older));
+                if !superseded {
+                    self.links[older.index()].redundant = false;
+                    removal.needed_again = Some(older);
+                }
+            }
+        }
+        removal
+    }
+
+    /// The newest ACK of `flow` if an arriving one supersedes it.
+    #[inline]
+    pub fn superseded_by(&self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
+        let newest = SlotId::from_link(self.flows[flow.index()].newest)?;
+        self.supersedes(slots, ack, newest).then_some(newest)
+    }
+
+    /// As [`Acks::superseded_by`], and marks it as redundant; `None` if it is so marked already.
+    #[inline]
+    pub fn announce(&mut self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
+        let newest = SlotId::from_link(self.flows[flow.index()].newest)?;
+        self.supersede(slots, newest, ack)
+    }
+
+    /// An announced ACK does not come in; says which one is needed again.
+    pub fn refused(&mut self, flow: FlowId) -> Option<SlotId> {
+        let newest = SlotId::from_link(self.flows[flow.index()].newest)?;
+        std::mem::take(&mut self.links[newest.index()].redundant).then_some(newest)
+    }
+
+    #[inline]
+    fn supersede(&mut self, slots: &Slots, older: SlotId, newer: &Packet) -> Option<SlotId> {
+        if self.links[older.index()].redundant || !self.supersedes(slots, newer, older) {
+            return None;
+        }
+        self.links[older.index()].redundant = true;
+        Some(older)
+    }
+
+    /// Whether `newer`, the next ACK of the flow, makes the queued one redundant. When the next one is taken out
+    /// itself as redundant, the one after it supersedes the queued one just as well: more is acknowledged, and the
+    /// flags agree all along.
+    #[inline]
+    fn supersedes(&self, slots: &Slots, newer: &Packet, older: SlotId) -> bool {
+        match self.filter {
+            Filter::Paper => true,
+            Filter::Safe => {
+                let packet = &slots.get(older).packet;
+                let echo = TcpFlags::ECE.bits() | TcpFlags::CWR.bits();
+                let acknowledges_more = newer.ack.wrapping_sub(packet.ack).cast_signed() > 0;
+                acknowledges_more
+                    && !self.links[older.index()].duplicate
+                    && packet.flags.bits() & !echo == TcpFlags::ACK.bits()
+                    && packet.flags.bits() & echo == newer.flags.bits() & echo
+            }
+        }
+    }
+}
