@@ -66,7 +66,7 @@ def resolved(node: Node, root: Node | None = None) -> Node:
         return {**target, **own, "properties": {**target.get("properties", {}), **own.get("properties", {})}}
     for choice in ("anyOf", "oneOf"):
         options = [option for option in node.get(choice, []) if option.get("type") != "null"]
-        if choice in node and len(options) == 1:
+        if len(options) == 1 and len(node[choice]) == 2:
             own = {key: value for key, value in node.items() if key != choice}
             return {**resolved(options[0], root), **own, "nullable": True}
     return node

@@ -1,14 +1,40 @@
 """Dialects: how a simulator's habits depart from the standard, as data laid under a scenario's own keys.
 
-`standard` departs in nothing. `ns-2` sets what ns-2.34 and ns-2.35 do differently, as found by reading and running
-them; every line says what. RTS stays off: ns-2's RTS on every frame is a default of its configuration, not of its
-model, and is set with `mac.rts_threshold_bytes = 0`.
+`standard` departs in nothing. `ns-2` sets what ns-2.34 and ns-2.35 do differently for 802.11b, as found by reading and
+running them. RTS stays off: RTS on every frame is a default of ns-2's configuration, not of its model, and is set with
+`mac.rts_threshold_bytes = 0`. Not covered, since there is no geometry: the capture threshold of 10 dB.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-STANDARD: dict[str, Any] = {}
+NS_2: dict[str, Any] = {
+    # 30 bytes of MAC header and 4 of FCS, no LLC header.
+    "phy": {"mac_header_bytes": 30, "llc_bytes": 0, "fcs_bytes": 4},
+    "mac": {
+        # Every frame backs off, drawn from 0 to CW - 1; there is no immediate access to an idle medium.
+        "immediate_access": False,
+        "arrival_within_ifs": "backoff",
+        "backoff_range": "exclusive",
+        # Bystanders of a collision wait EIFS (364 us) plus DIFS.
+        "eifs_plus_difs": True,
+        # A sender gives up SIFS (10 us) + ACK or CTS (304 us) + 4 us after its frame.
+        "ack_timeout_us": 318.0,
+        "cts_timeout_us": 318.0,
+        "retry_limit_short": 7,
+        "retry_limit_long": 4,
+    },
+    # The queue refuses when length + 1 >= limit: limit - 1 packets wait, and one more is in the MAC.
+    "ap": {"limit_counts_in_service": True},
+    "station": {"port": {"limit_counts_in_service": True}},
+    "tcp": {
+        "initial_window_segments": 2,
+        "limited_transmit": True,
+        "handshake": "none",
+        "delayed_ack": {"timeout_ms": 100},
+        "rto": {"initial_ms": 3_000, "min_ms": 200, "max_ms": 60_000},
+    },
+}
 
-DIALECTS: dict[str, dict[str, Any]] = {"standard": STANDARD}
+DIALECTS: dict[str, dict[str, Any]] = {"standard": {}, "ns-2": NS_2}

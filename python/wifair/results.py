@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from wifair.study import Cell
 
 SCHEMA_VERSION = 1
-TABLES = ("runs", "flows", "queues", "stations", "series")
 
 # What a scenario is summed up by, with the unit; all but the queue's are one number a replication in `metrics`.
 UNITS = {
@@ -172,6 +171,16 @@ class Results:
 
     def __repr__(self) -> str:
         return f"Results of {len(self.cells)} scenarios, seeds {list(self.seeds)}\n{self.summary()}"
+
+
+def merged(parts: Sequence[Results]) -> Results:
+    """Several studies' results as one; their scenarios have different names."""
+    return Results(
+        tuple(cell for part in parts for cell in part.cells),
+        tuple(dict.fromkeys(seed for part in parts for seed in part.seeds)),
+        {name: pl.concat([part.frames[name] for part in parts]) for name in parts[0].frames},
+        sum(part.missing for part in parts),
+    )
 
 
 def interval_fields(found: Interval) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Studies: scenarios × seeds, run as one batch on native threads.
 
 A replication depends on its canonical plan and its seed alone, so a plan that stands in several cells runs once. A
-store of finished replications would be asked in `Study.run`, between the list of jobs and the batch.
+store of finished replications would be asked in `run_studies`, between the list of jobs and the batch.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # How often a waiting study looks for Ctrl-C and moves its progress bar.
 POLL_MS = 100
 
+# A plan in its canonical form, and a seed.
+Job = tuple[str, int]
+
 # Called with the share of the simulated time that is done, 0 to 1.
 Progress = Callable[[float], None]
 
@@ -38,12 +41,13 @@ class Cell:
 
 
 class StudyInterrupted(Interrupted):
-    """Ctrl-C in the middle of a study; `results` holds what was finished."""
+    """Ctrl-C in the middle of the work; `results` holds what was finished, one entry a study."""
 
-    def __init__(self, results: Results, total: int) -> None:
+    def __init__(self, results: list[Results]) -> None:
         self.results = results
-        done = total - results.missing
-        super().__init__(f"interrupted: {done} of {total} replications were finished")
+        missing = sum(part.missing for part in results)
+        total = sum(len(part.cells) * len(part.seeds) for part in results)
+        super().__init__(f"interrupted: {total - missing} of {total} replications were finished")
 
 
 class Study:
@@ -56,45 +60,52 @@ class Study:
         if len(set(names)) < len(names):
             raise InputError("two scenarios of a study have the same name.")
 
+    def jobs(self) -> list[Job]:
+        """What is to be run: every plan once with every seed, all plans with one seed before the next seed."""
+        plans = dict.fromkeys(cell.scenario.plan_json for cell in self.cells)
+        return [(plan, seed) for seed in self.seeds for plan in plans]
+
     def run(self, threads: int | None = None, progress: Progress | None = None) -> Results:
         """Runs what is to be run. Ctrl-C raises `StudyInterrupted`, which carries the finished part."""
-        plans = list(dict.fromkeys(cell.scenario.plan_json for cell in self.cells))
-        jobs = [(plan, seed) for seed in self.seeds for plan in plans]
-        batch = _native.Batch(jobs, thread_count(threads))
-        interrupted = False
-        try:
-            while batch.wait(POLL_MS) < len(jobs):
-                if progress:
-                    progress(batch.simulated_s() / batch.total_s)
-        except KeyboardInterrupt:
-            interrupted = True
-            batch.cancel()
-        try:
-            tables = batch.tables()
-        except RuntimeError as error:
-            raise WifairError(f"a replication failed: {error}.") from None
-        results = self._results({name: pl.DataFrame(table) for name, table in tables.items()}, plans)
-        if interrupted:
-            raise StudyInterrupted(results, len(self.cells) * len(self.seeds))
-        return results
+        return run_studies([self], threads, progress)[0]
 
-    def _results(self, tables: Mapping[str, pl.DataFrame], plans: Sequence[str]) -> Results:
-        """The engine's tables, by job, as tables by cell."""
-        index = {plan: i for i, plan in enumerate(plans)}
-        names = pl.DataFrame(
-            {
-                "scenario": [cell.name for cell in self.cells],
-                "_plan": [index[cell.scenario.plan_json] for cell in self.cells],
-            },
-            schema={"scenario": pl.String, "_plan": pl.UInt64},
-        )
+    def results(self, tables: Mapping[str, pl.DataFrame], jobs: Mapping[Job, int]) -> Results:
+        """The engine's tables, by job, as this study's tables, by cell."""
+        mine = [
+            (cell.name, jobs[cell.scenario.plan_json, seed]) for cell in self.cells for seed in self.seeds
+        ]
+        names = pl.DataFrame(mine, schema={"scenario": pl.String, "job": pl.UInt64}, orient="row")
         frames = {}
         for name, table in tables.items():
-            by_plan = table.with_columns(_plan=pl.col("job").cast(pl.UInt64) % len(plans)).drop("job")
-            joined = names.join(by_plan, on="_plan", how="inner", maintain_order="left_right").drop("_plan")
-            frames[name] = joined
-        missing = len(self.cells) * len(self.seeds) - frames["runs"].height
+            by_job = table.with_columns(pl.col("job").cast(pl.UInt64))
+            frames[name] = names.join(by_job, on="job", how="inner", maintain_order="left_right").drop("job")
+        missing = len(mine) - frames["runs"].height
         return Results(self.cells, self.seeds, frames, missing)
+
+
+def run_studies(
+    studies: Sequence[Study], threads: int | None = None, progress: Progress | None = None
+) -> list[Results]:
+    """Runs several studies as one batch, so that no thread waits at the end of one for the next."""
+    jobs = list(dict.fromkeys(job for study in studies for job in study.jobs()))
+    batch = _native.Batch(jobs, thread_count(threads))
+    interrupted = False
+    try:
+        while batch.wait(POLL_MS) < len(jobs):
+            if progress:
+                progress(batch.simulated_s() / batch.total_s)
+    except KeyboardInterrupt:
+        interrupted = True
+        batch.cancel()
+    try:
+        tables = {name: pl.DataFrame(table) for name, table in batch.tables().items()}
+    except RuntimeError as error:
+        raise WifairError(f"a replication failed: {error}.") from None
+    index = {job: i for i, job in enumerate(jobs)}
+    results = [study.results(tables, index) for study in studies]
+    if interrupted:
+        raise StudyInterrupted(results)
+    return results
 
 
 def seed_list(seeds: int | Iterable[int]) -> tuple[int, ...]:

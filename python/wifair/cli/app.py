@@ -1,0 +1,22 @@
+"""The list of commands."""
+
+from __future__ import annotations
+
+import typer
+
+from wifair.cli import compare, paper, run, schemes
+
+ABOUT = "Which access point buffer and transport scheme gives every TCP flow its fair share of the air?"
+
+app = typer.Typer(
+    name="wifair",
+    help=ABOUT,
+    epilog="Example: wifair paper adaptive-pushout --quick",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("run", epilog=run.EXAMPLE)(run.run)
+app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
+app.command("paper", epilog=paper.EXAMPLE)(paper.paper)
+app.command("schemes", epilog=schemes.EXAMPLE)(schemes.schemes)

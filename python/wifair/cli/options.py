@@ -1,0 +1,21 @@
+"""The options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False)]
+Seeds = Annotated[int, typer.Option(min=1, help="Replications: seeds 1, 2, … A single one gets no interval.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.", show_default=False)]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Write results there: Parquet tables, plan.json, manifest.json.", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, and nothing else there.")]
+Set = Annotated[
+    list[str],
+    typer.Option("--set", metavar="KEY.PATH=VALUE", help="Set a key of the scenario; may be repeated.", show_default=False),
+]

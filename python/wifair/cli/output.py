@@ -1,0 +1,124 @@
+"""What commands print: tables on standard output, progress and warnings on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from wifair.results import UNITS, merged, writable_folder
+from wifair.study import StudyInterrupted
+
+if TYPE_CHECKING:
+    from wifair.results import Results
+    from wifair.stats import Interval
+    from wifair.study import Progress as Report
+
+# Shown of each scenario; the rest is in --json and in the tables of --out.
+SHOWN = ("jain", "up_mbps", "down_mbps", "total_mbps", "ap_loss_ratio", "ap_sojourn_mean_ms", "collision_ratio")
+HEADINGS = {
+    "jain": "Jain's index",
+    "up_mbps": "up",
+    "down_mbps": "down",
+    "total_mbps": "total",
+    "ap_loss_ratio": "AP loss ratio",
+    "ap_sojourn_mean_ms": "AP sojourn",
+    "collision_ratio": "collisions",
+}
+
+
+def stdout() -> Console:
+    """Where results go. Piped output is not cut to the width of a terminal that is not there."""
+    return Console(soft_wrap=False, width=None if sys.stdout.isatty() else 140, highlight=False)
+
+
+def say(text: str) -> None:
+    """A remark on standard error."""
+    sys.stderr.write(f"{text}\n")
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Report | None]:
+    """A bar with an estimate of the time left, on standard error; nothing where that is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+@contextmanager
+def kept(out: Path | None, as_json: bool = False) -> Iterator[None]:
+    """Ctrl-C within keeps what was finished: written to `out`, or summed up on standard output."""
+    if out:
+        writable_folder(out)
+    try:
+        yield
+    except StudyInterrupted as interruption:
+        results = merged(interruption.results)
+        if out:
+            results.save(out)
+            interruption.args = (f"{interruption}; they are kept in {out}.",)
+        else:
+            interruption.args = (f"{interruption}; they are summed up on standard output.",)
+            if as_json:
+                print_json(results.to_dict())
+            else:
+                print_results(results)
+        raise
+
+
+def print_json(document: dict[str, Any], file: TextIO | None = None) -> None:
+    """The one document; what is no number is null, as JSON wants it."""
+    file = file or sys.stdout
+    json.dump(_finite(document), file, ensure_ascii=False, allow_nan=False, indent=1)
+    file.write("\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_results(results: Results) -> None:
+    """One line a scenario: means with half-widths of their 95 % intervals."""
+    table = Table(title=f"Mean ± half-width of the 95 % interval, seeds {_range(results.seeds)}", title_justify="left")
+    table.add_column("scenario")
+    for metric in SHOWN:
+        table.add_column(f"{HEADINGS[metric]}\n[{UNITS[metric]}]", justify="right")
+    for cell in results.cells:
+        table.add_row(cell.name, *(cell_text(results.interval(cell.name, metric)) for metric in SHOWN))
+    stdout().print(table)
+    if len(results.seeds) == 1:
+        say("a single run has no interval: take it as an example, not as a result; --seeds 10 gives one.")
+    for warning in results.warnings():
+        say(f"warning: {warning}")
+
+
+def cell_text(found: Interval) -> str:
+    """An interval in the cell of a table."""
+    if found.n == 0:
+        return "–"
+    if found.low is None or found.high is None:
+        return f"{found.estimate:.4g} (n/a)"
+    if found.identical:
+        return f"{found.estimate:.4g} (identical)"
+    return f"{found.estimate:.4g} ± {(found.high - found.low) / 2:.2g}"
+
+
+def _range(seeds: Sequence[int]) -> str:
+    consecutive = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds)))
+    return f"{seeds[0]} to {seeds[-1]}" if consecutive and len(seeds) > 1 else ", ".join(map(str, seeds))

@@ -1,0 +1,146 @@
+"""`wifair paper`: a paper's study, its figures, and a verdict on each of its claims."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wifair.cli.options import Json, Out, Threads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wifair.claims import Judgement
+    from wifair.papers import Reproduction, Sensitivity
+
+EXAMPLE = "Example: wifair paper adaptive-pushout --figure 5a --full --out results/figure-5a"
+
+PaperId = Annotated[str, typer.Argument(metavar="ID", help="The paper, as adaptive-pushout.", show_default=False)]
+Figure = Annotated[str | None, typer.Option(help="Only this figure and its claims.", show_default=False)]
+Full = Annotated[bool, typer.Option("--full/--quick", help="The paper's own length, or a shorter form of it.")]
+Replications = Annotated[
+    int | None, typer.Option(min=2, help="Replications; the form's own number by default.", show_default=False)
+]
+
+
+def paper(
+    paper_id: PaperId,
+    figure: Figure = None,
+    full: Full = False,
+    seeds: Replications = None,
+    threads: Threads = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Run a paper's study and say which of its published results come out."""
+    from wifair.cli.output import kept, print_json, progress, say, stdout
+    from wifair.papers import find
+    from wifair.results import versions
+
+    study = find(paper_id)
+    folder = out or Path("results") / paper_id
+    began = monotonic()
+    with kept(folder, json), progress(f"{paper_id}: simulating") as report:
+        found = study.reproduce("full" if full else "quick", figure, seeds, threads, report)
+    found.results.save(folder)
+    figures = found.draw(folder)
+    document = {
+        "paper": paper_id,
+        "title": study.TITLE,
+        "conditions": dict(found.conditions),
+        "claims": [judgement.to_dict() for judgement in found.judgements],
+        "alternatives": [alternative(other) for other in found.sensitivities],
+        "figures": {name: [str(path) for path in paths] for name, paths in figures.items()},
+        "results": str(folder),
+        "versions": versions(),
+        "wall_s": round(monotonic() - began, 1),
+    }
+    with (folder / "claims.json").open("w", encoding="utf-8") as file:
+        print_json(document, file)
+    if json:
+        print_json(document)
+        return
+    console = stdout()
+    console.print(f"{study.TITLE}\n", markup=False)
+    print_claims(found.judgements)
+    if found.sensitivities:
+        print_sensitivities(found.sensitivities)
+    print_conditions(found, figures, folder)
+    say(f"{document['wall_s']} s")
+
+
+def alternative(other: Sensitivity) -> dict[str, Any]:
+    """Another reading as JSON takes it."""
+    return {
+        "id": other.id,
+        "question": other.question,
+        "choice": other.choice,
+        "replications": other.runs,
+        "changed_verdicts": dict(other.changed),
+    }
+
+
+def print_claims(judgements: list[Judgement]) -> None:
+    """One entry a claim, in the order of the paper, and the count of the verdicts."""
+    from rich.table import Table
+
+    from wifair.cli.output import stdout
+
+    colours = {"reproduced": "green", "trend only": "yellow", "not reproduced": "red"}
+    table = Table(title="Claims", title_justify="left", show_lines=True)
+    table.add_column("section\nfigure")
+    table.add_column("claim", ratio=5)
+    table.add_column("measured", ratio=3)
+    table.add_column("verdict", ratio=4)
+    for found in judgements:
+        colour = colours.get(found.verdict.value, "default")
+        place = found.section + (f"\nFig. {found.figure}" if found.figure else "")
+        verdict = f"[{colour}]{found.verdict.value}[/{colour}]\n{found.why}"
+        table.add_row(place, f"{found.statement}\n[dim]{found.id}[/dim]", measured_text(found), verdict)
+    console = stdout()
+    console.print(table)
+    counts = Counter(found.verdict.value for found in judgements)
+    console.print(", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()), markup=False)
+    console.print()
+
+
+def measured_text(found: Judgement) -> str:
+    """Measured value with its interval and unit."""
+    if found.measured is None:
+        return "–"
+    interval = "" if found.ci_low is None else f" [{found.ci_low:.4g}, {found.ci_high:.4g}]".replace("[", r"\[")
+    published = "" if found.published is None else f"\npublished: {found.published:g}"
+    return f"{found.measured:.4g}{interval}\n{found.unit}{published}"
+
+
+def print_sensitivities(sensitivities: list[Sensitivity]) -> None:
+    """One line another reading, with the verdicts that it changes."""
+    from rich.table import Table
+
+    from wifair.cli.output import stdout
+
+    table = Table(title="Verdicts that depend on what the paper leaves open", title_justify="left", show_lines=True)
+    for heading in ("open question", "other choice", "verdicts that change (same seeds)"):
+        table.add_column(heading)
+    for other in sensitivities:
+        changed = "\n".join(f"{name}: {change}" for name, change in other.changed.items()) or "none"
+        table.add_row(other.question, other.choice, changed)
+    console = stdout()
+    console.print(table)
+    console.print()
+
+
+def print_conditions(found: Reproduction, figures: Mapping[str, list[Path]], folder: Path) -> None:
+    """What was run, and where things lie."""
+    from wifair.cli.output import stdout
+
+    console = stdout()
+    told = ", ".join(f"{key} {value}" for key, value in found.conditions.items() if key != "schemes")
+    console.print(f"Conditions: {told}", markup=False)
+    for name, paths in figures.items():
+        console.print(f"Figure {name}: {paths[0]}", markup=False, soft_wrap=True)
+    console.print(f"Tables, plans, verdicts: {folder}", markup=False, soft_wrap=True)

@@ -1,0 +1,56 @@
+"""`wifair run`: replications of one scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wifair.cli.options import Json, Out, ScenarioFile, Seeds, Set, Threads
+
+if TYPE_CHECKING:
+    from wifair.results import Results
+
+EXAMPLE = "Example: wifair run scenarios/five-lines.toml --seeds 10 --set ap.scheme=droptail"
+
+
+def run(
+    scenario: ScenarioFile,
+    seeds: Seeds = 10,
+    threads: Threads = None,
+    out: Out = None,
+    json: Json = False,
+    set: Set = [],  # noqa: A002, B006 -- the option's name; typer copies the default
+) -> None:
+    """Run a scenario and print what each flow and the access point got."""
+    from wifair.cli.output import kept, print_json, print_results, progress, say
+    from wifair.overrides import parse_assignments
+    from wifair.scenario import Scenario
+    from wifair.study import Cell, Study
+
+    loaded = Scenario.from_toml(scenario, parse_assignments(set))
+    study = Study([Cell(loaded.title or scenario.stem, loaded)], seeds)
+    with kept(out, json), progress("simulating") as report:
+        results = study.run(threads, report)
+    if json:
+        print_json(results.to_dict())
+    else:
+        print_results(results)
+        print_flows(results)
+    if out:
+        say(f"results are in {results.save(out)}")
+
+
+def print_flows(results: Results) -> None:
+    """One line a flow."""
+    from rich.table import Table
+
+    from wifair.cli.output import cell_text, stdout
+    from wifair.stats import t_interval
+
+    table = Table(title="Goodput of each flow [Mbps of payload]", title_justify="left")
+    for heading in ("flow", "direction", "goodput", "RTT mean [ms]", "timeouts a run"):
+        table.add_column(heading, justify="right" if heading not in ("flow", "direction") else "left")
+    for (label, direction), group in results.flows.group_by("label", "direction", maintain_order=True):
+        columns = ("goodput_mbps", "rtt_mean_ms", "timeouts")
+        found = [t_interval(group[column].drop_nulls().to_numpy()) for column in columns]
+        table.add_row(str(label), str(direction), *map(cell_text, found))
+    stdout().print(table)

@@ -1,0 +1,74 @@
+"""The papers, one package each. A paper's id is its package's name with hyphens.
+
+A paper's package offers `TITLE`, `FIGURES` (their ids) and `reproduce(form, figure, seeds, threads, progress)`, which
+returns a `Reproduction`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from wifair.errors import InputError
+
+if TYPE_CHECKING:
+    from wifair.claims import Judgement
+    from wifair.results import Results
+    from wifair.study import Progress
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """One other reading of what the paper leaves open, and the verdicts that it changes: claim id → verdict."""
+
+    id: str
+    question: str
+    choice: str
+    changed: Mapping[str, str]
+    runs: int
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A paper's study, run: results, verdicts, and a way to draw the figures into a folder."""
+
+    results: Results
+    judgements: list[Judgement]
+    sensitivities: list[Sensitivity]
+    draw: Callable[[Path], Mapping[str, list[Path]]]
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Paper(Protocol):
+    """What a paper's package offers."""
+
+    TITLE: str
+    FIGURES: tuple[str, ...]
+
+    def reproduce(
+        self, form: str, figure: str | None, seeds: int | None, threads: int | None, progress: Progress | None
+    ) -> Reproduction:
+        """Runs the paper's study in its `quick` or `full` form; one figure's part of it if `figure` is given."""
+        ...
+
+
+def paper_ids() -> list[str]:
+    """The papers that there are."""
+    return sorted(found.name.replace("_", "-") for found in pkgutil.iter_modules(__path__) if found.ispkg)
+
+
+def find(paper_id: str) -> Paper:
+    """The paper of that id."""
+    known = paper_ids()
+    if paper_id not in known:
+        from wifair.components import nearest
+
+        hint = nearest(paper_id, known)
+        asked = f"; did you mean {hint}?" if hint else ""
+        raise InputError(f"there is no paper {paper_id!r}{asked} Known here: {', '.join(known)}.")
+    paper: Paper = import_module(f"{__name__}.{paper_id.replace('-', '_')}")  # type: ignore[assignment]
+    return paper

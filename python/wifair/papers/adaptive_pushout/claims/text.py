@@ -1,0 +1,237 @@
+"""Claims of Sections I, II, III and V, which speak of no figure."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import rankdata
+
+from wifair.claims import Claim, Point, Relation
+from wifair.papers.adaptive_pushout.claims.evidence import above, mean_above
+from wifair.papers.adaptive_pushout.measured import Measured, Values
+from wifair.papers.adaptive_pushout.study import (
+    ACK_PUSHOUT,
+    ADAPTIVE,
+    AF,
+    ALL_MIXES,
+    SCHEMES,
+    SPM_AF,
+    SYMMETRIC,
+    TABLE_II,
+    TAIL_DROP,
+    THE_FOUR,
+    TWENTY,
+    Mix,
+)
+
+
+def _uplink_wins(m: Measured, mix: Mix) -> Values:
+    """How often an uplink flow obtains more than a downlink flow, over all pairs of a run, beyond one half."""
+    up, down = m.up(mix, TAIL_DROP), m.down(mix, TAIL_DROP)
+    wins = up[:, :, None] > down[:, None, :]
+    share: Values = wins.mean(axis=(1, 2)) - 0.5
+    return share
+
+
+def _window_timeout_correlation(m: Measured) -> Values:
+    """Spearman correlation between an uplink flow's segments sent (its mean window) and its timeouts per segment."""
+    cell = m.cell(TWENTY, TAIL_DROP)
+    sent, timeouts = cell.up("segments_sent"), cell.up("timeouts")
+    found = []
+    for run_sent, run_timeouts in zip(sent, timeouts, strict=True):
+        ranks = [rankdata(run_sent), rankdata(run_timeouts / np.maximum(run_sent, 1.0))]
+        found.append(np.corrcoef(ranks)[0, 1] if all(np.ptp(rank) > 0 for rank in ranks) else np.nan)
+    return np.array(found)
+
+
+CLAIMS: tuple[Claim[Measured], ...] = (
+    Claim(
+        "I-asymmetry",
+        "I",
+        None,
+        "This yields the bandwidth asymmetry of the WLAN; each individual downlink flow gets lower bandwidth than each "
+        "individual uplink flow gets.",
+        "Tail drop, symmetric: the smallest uplink throughput of a run exceeds the greatest downlink throughput.",
+        "Mbps",
+        lambda m: Relation(
+            [Point(str(x), m.up(x, TAIL_DROP).min(axis=1) - m.down(x, TAIL_DROP).max(axis=1)) for x in SYMMETRIC]
+        ),
+    ),
+    Claim(
+        "I-ack-bottlenecked-win",
+        "I",
+        None,
+        "ACK-bottlenecked flows are likely to get higher throughput than data-bottlenecked flows.",
+        "Tail drop, symmetric: an uplink flow obtains more than a downlink flow in over half of the pairs of a run.",
+        "share of pairs beyond 0.5",
+        lambda m: Relation([Point(str(x), _uplink_wins(m, x)) for x in SYMMETRIC]),
+    ),
+    Claim(
+        "I-small-windows-time-out",
+        "I",
+        None,
+        "Flows with small congestion window are likely to experience frequent timeouts and thereby decrease their "
+        "congestion window even more.",
+        "Tail drop, 20 flows, uplinks of a run: the rank correlation of segments sent (the mean window over a common "
+        "RTT) and timeouts per segment is negative.",
+        "minus Spearman's rho",
+        lambda m: Relation([Point(str(TWENTY), -_window_timeout_correlation(m))]),
+    ),
+    Claim(
+        "I-unfair-uplinks",
+        "I",
+        None,
+        "This fact brings about the unfairness among ACK-bottlenecked flows.",
+        "Tail drop, 20 flows: the index among the uplink flows is below 0.95, from which on an index counts as near 1.",
+        "index below 0.95",
+        lambda m: Relation([Point(str(TWENTY), 0.95 - m.index_up(TWENTY, TAIL_DROP))]),
+    ),
+    Claim(
+        "I-packet-drop-asymmetry",
+        "I, III-A",
+        None,
+        "Thus, data segments are more likely to be dropped than ACK segments.",
+        "ACK pushout, symmetric: the AP loses a greater share of the data than of the ACKs, redundant ACKs aside.",
+        "difference of loss ratios",
+        lambda m: Relation(
+            [Point(str(x), m.lost(x, ACK_PUSHOUT, "data") - m.lost(x, ACK_PUSHOUT, "ack")) for x in SYMMETRIC]
+        ),
+    ),
+    Claim(
+        "I-ack-pushout-favours-uplinks",
+        "I, III-A",
+        None,
+        "Because of this asymmetry, under the ACK pushout, uplink TCP flows still get larger throughput than downlink "
+        "TCP flows.",
+        "ACK pushout, mean over all mixes: mean throughput of an uplink flow exceeds that of a downlink flow.",
+        "Mbps per flow",
+        lambda m: Relation(
+            [Point("all mixes", np.mean([-m.down_minus_up(x, ACK_PUSHOUT) for x in ALL_MIXES], axis=0))]
+        ),
+    ),
+    Claim(
+        "I-better-for-a-wide-range",
+        "I",
+        None,
+        "We show that the adaptive pushout yields better fairness than the ACK pushout as well as other existing "
+        "proposals for a wide range of traffic mix conditions.",
+        "Fairness index, adaptive pushout over each of the others (tail drop too), at every mix.",
+        "index",
+        lambda m: Relation(above(m.index, ALL_MIXES, ADAPTIVE, SCHEMES)),
+    ),
+    Claim(
+        "II-spm-af-improves-both",
+        "II",
+        None,
+        "The SPM-AF can improve the two types of unfairness between competing flows simultaneously.",
+        "20 flows: SPM-AF over tail drop in the index among uplinks and in the balance of the directions (Jain's index "
+        "of the two mean throughputs). The paper's AP-only variant stands for the original.",
+        "index",
+        lambda m: Relation(
+            [
+                Point("among uplinks", m.index_up(TWENTY, SPM_AF) - m.index_up(TWENTY, TAIL_DROP)),
+                Point("between directions", m.balance(TWENTY, SPM_AF) - m.balance(TWENTY, TAIL_DROP)),
+            ]
+        ),
+    ),
+    Claim(
+        "II-spm-af-slows-growth",
+        "II",
+        None,
+        "It has one side effect; it slows down the growth of sender's congestion window.",
+        "A Reno sender's window grows with each ACK: under SPM-AF, symmetric, fewer ACKs reach the uplink senders than "
+        "the AP receives segments.",
+        "missing ACKs per segment",
+        lambda m: Relation([Point(str(x), 1.0 - m.acks_per_segment(x, SPM_AF)) for x in SYMMETRIC]),
+    ),
+    Claim(
+        "II-ack-pushout-drops-fewer",
+        "II",
+        None,
+        "The ACK pushout is similar to the AF, but the former drops fewer ACKs than the latter.",
+        "Share of the ACKs offered to the AP that are removed, redundant or not: AF over ACK pushout, at every mix.",
+        "share of ACKs",
+        lambda m: Relation(above(m.acks_removed, ALL_MIXES, AF, [ACK_PUSHOUT])),
+    ),
+    Claim(
+        "II-ack-pushout-mitigates",
+        "II",
+        None,
+        "Which mitigates the side effect of the SPM-AF (slowdown of the growth of sender's congestion window).",
+        "ACKs that reach the uplink senders per segment: ACK pushout over SPM-AF, at every mix.",
+        "ACKs per segment",
+        lambda m: Relation(above(m.acks_per_segment, ALL_MIXES, ACK_PUSHOUT, [SPM_AF])),
+    ),
+    Claim(
+        "III-B-better-than-ack-pushout",
+        "III-B",
+        None,
+        "Since the adaptive pushout improves the packet drop asymmetry, which is a drawback of the ACK pushout, the "
+        "adaptive yields better fairness than the ACK pushout.",
+        "Fairness index, mean over all mixes.",
+        "index",
+        lambda m: Relation(mean_above(m.index, ALL_MIXES, ADAPTIVE, [ACK_PUSHOUT])),
+    ),
+    Claim(
+        "III-B-improves-asymmetry",
+        "III-B",
+        None,
+        "The adaptive pushout improves the packet drop asymmetry.",
+        "20 flows: the distance between the loss ratios of data and ACKs (redundant ones aside), ACK pushout over "
+        "adaptive pushout.",
+        "difference of loss ratios",
+        lambda m: Relation([Point(str(TWENTY), _loss_gap(m, TWENTY, ACK_PUSHOUT) - _loss_gap(m, TWENTY, ADAPTIVE))]),
+    ),
+    Claim(
+        "III-B-better-than-spm-af",
+        "III-B",
+        None,
+        "Through simulation experiments (Section IV), we have confirmed that the adaptive pushout achieves better "
+        "fairness than the SPM-AF.",
+        "Fairness index at every mix.",
+        "index",
+        lambda m: Relation(above(m.index, ALL_MIXES, ADAPTIVE, [SPM_AF])),
+    ),
+    Claim(
+        "III-B-drops-fewer-than-spm-af",
+        "III-B",
+        None,
+        "We also note that the adaptive pushout drops fewer ACKs than the SPM-AF does.",
+        "Share of the ACKs offered to the AP that are removed, redundant or not: SPM-AF over adaptive, at every mix.",
+        "share of ACKs",
+        lambda m: Relation(above(m.acks_removed, ALL_MIXES, SPM_AF, [ADAPTIVE])),
+    ),
+    Claim(
+        "III-B-curbs-side-effect",
+        "III-B",
+        None,
+        "Which would curb the side effect of the SPM-AF (slowdown of the growth of sender's congestion window).",
+        "ACKs that reach the uplink senders per segment: adaptive pushout over SPM-AF, at every mix.",
+        "ACKs per segment",
+        lambda m: Relation(above(m.acks_per_segment, ALL_MIXES, ADAPTIVE, [SPM_AF])),
+    ),
+    Claim(
+        "III-B-asymmetric-advantage",
+        "III-B",
+        None,
+        "Another advantage over the existing proposals (ACK pushout and SPM-AF) is the applicability to asymmetric "
+        "cases.",
+        "Fairness index, adaptive pushout over ACK pushout and over SPM-AF, mean over the asymmetric mixes of Table II.",
+        "index",
+        lambda m: Relation(mean_above(m.index, [x for x in TABLE_II if x != TWENTY], ADAPTIVE, [ACK_PUSHOUT, SPM_AF])),
+    ),
+    Claim(
+        "V-much-better",
+        "V",
+        None,
+        "The simulation experiments confirm that the adaptive pushout yields much better performance than the existing "
+        "buffer management schemes (AF, APM-AF, ACK pushout) as well as the tail drop in terms of the fairness.",
+        "Fairness index, mean over all mixes, adaptive pushout over each of the others. \"Much\" has no number.",
+        "index",
+        lambda m: Relation(mean_above(m.index, ALL_MIXES, ADAPTIVE, [TAIL_DROP, *THE_FOUR[:-1]])),
+    ),
+)
+
+
+def _loss_gap(m: Measured, mix: Mix, scheme: str) -> Values:
+    gap: Values = np.abs(m.lost(mix, scheme, "data") - m.lost(mix, scheme, "ack"))
+    return gap

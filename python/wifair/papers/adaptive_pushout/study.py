@@ -1,0 +1,194 @@
+"""The simulations of Section IV: scenarios, forms, and other readings of what the paper leaves open.
+
+Baseline. The paper says ns-2 (version 2.34), so the baseline is the `ns-2` dialect with the values of Table I and
+Section IV-A set explicitly (Table I has an LLC header, which ns-2 has not; Table I wins). RTS is off in the baseline:
+the paper lists no RTS threshold and no RTS or CTS duration in Table I, where it lists every other frame; ns-2's own
+default, RTS on every frame, is run as an alternative. Flows start at time 0; the paper gives no start times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from wifair.scenario import Scenario
+from wifair.study import Cell
+
+TAIL_DROP = "droptail"
+AF = "ack-filtering"
+SPM_AF = "spm-af"
+ACK_PUSHOUT = "ack-pushout"
+ADAPTIVE = "adaptive-pushout"
+SCHEMES = (TAIL_DROP, AF, SPM_AF, ACK_PUSHOUT, ADAPTIVE)
+# "AF (ACK filtering), SPM-AF, ACK pushout, and the adaptive pushout": the four that Section IV compares.
+THE_FOUR = SCHEMES[1:]
+
+
+class Mix(NamedTuple):
+    """How many flows go each way."""
+
+    up: int
+    down: int
+
+    def __str__(self) -> str:
+        return f"(n_down, n_up) = ({self.down}, {self.up})"
+
+
+SYMMETRIC = tuple(Mix(n, n) for n in range(1, 11))
+TWENTY = Mix(10, 10)
+# Table II, in the order in which Fig. 5 plots it: n_down rising.
+TABLE_II = tuple(Mix(20 - n_down, n_down) for n_down in range(2, 20, 2))
+FIG_6 = Mix(up=14, down=6)
+# The text of IV-C has flows 1 to 6 as uplink flows, which would be this mix.
+FIG_6_AS_TEXT = Mix(up=6, down=14)
+
+MIXES_OF_FIGURE: Mapping[str, tuple[Mix, ...]] = {
+    "3a": SYMMETRIC,
+    "3b": SYMMETRIC,
+    "4": (TWENTY,),
+    "5a": TABLE_II,
+    "5b": TABLE_II,
+    "6": (FIG_6, FIG_6_AS_TEXT),
+}
+ALL_MIXES = tuple(dict.fromkeys((*SYMMETRIC, *TABLE_II)))
+
+
+@dataclass(frozen=True)
+class Form:
+    """How much is run."""
+
+    seeds: int
+    alternative_seeds: int
+    warmup_s: float
+    duration_s: float
+
+
+FORMS = {
+    # IV-A: "The run time of each simulation was 600 s besides the initial bias (150 s)."
+    "full": Form(seeds=10, alternative_seeds=10, warmup_s=150.0, duration_s=600.0),
+    "quick": Form(seeds=5, alternative_seeds=3, warmup_s=50.0, duration_s=150.0),
+}
+
+SECTION_IV_A: Mapping[str, Any] = {
+    "dialect": "ns-2",
+    "phy": {
+        "name": "802.11b",
+        "preamble": "long",
+        "slot_us": 20.0,
+        "sifs_us": 10.0,
+        "plcp_us": 192.0,  # "PHY header 192 bits" at the basic rate of 1 Mbps
+        "mac_header_bytes": 30,  # 240 bits
+        "llc_bytes": 8,  # 64 bits
+        "fcs_bytes": 4,  # 32 bits
+        "control_rate_mbps": 1.0,  # "Basic rate"
+    },
+    "ap": {"limit_packets": 100},
+    "station": {"rate_mbps": 11.0},
+    "wire": {"rate_mbps": 100.0, "one_way_delay_ms": 5.0},
+    "tcp": {
+        "congestion_control": {"name": "reno"},
+        "mss_bytes": 1460,  # "The size of TCP data packet was 1500 bytes"
+        "header_bytes": 40,
+        "receiver_window_segments": 42,
+        "delayed_ack": {"segments": 1},  # "acknowledged each data packet with a TCP ACK"
+    },
+}
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another reading: settings by path, for the schemes that they concern (scheme parameters by their own name)."""
+
+    id: str
+    question: str
+    choice: str
+    settings: Mapping[str, Any]
+    schemes: tuple[str, ...] = SCHEMES
+
+
+# Not among them: the stations' buffers, of which the paper says nothing. With a window of 42 packets no station ever
+# queues more, and any limit from 42 on gives the same runs.
+ALTERNATIVES: tuple[Alternative, ...] = (
+    Alternative("standard", "Whose MAC and TCP?", "802.11 and the RFCs instead of ns-2's", {"dialect": "standard"}),
+    Alternative("rts", "Are MAC parameters at ns-2's default?", "RTS on every frame", {"mac.rts_threshold_bytes": 0}),
+    Alternative("no-llc", "Table I's LLC header or ns-2's frames?", "no LLC header", {"phy.llc_bytes": 0}),
+    Alternative(
+        "limit-waiting",
+        "Does the buffer of 100 packets hold the frame in service?",
+        "it does not: 100 wait",
+        {"ap.limit_counts_in_service": False},
+    ),
+    Alternative(
+        "redundant-newest",
+        "Which redundant ACK goes?",
+        "the newest",
+        {"ap.scheme.redundant": "newest"},
+        (ACK_PUSHOUT, ADAPTIVE),
+    ),
+    Alternative(
+        "redundant-random",
+        "Which redundant ACK goes?",
+        "a random one",
+        {"ap.scheme.redundant": "random"},
+        (ACK_PUSHOUT, ADAPTIVE),
+    ),
+    Alternative(
+        "arrival-counted",
+        "Does the arrival count in nb_up, nb_down?",
+        "it does",
+        {"ap.scheme.count_arrival": True},
+        (ADAPTIVE,),
+    ),
+    Alternative(
+        "idle-1s",
+        "When does a flow stop being active?",
+        "after 1 s of silence",
+        {"ap.flows.idle_timeout_s": 1.0},
+        (ADAPTIVE,),
+    ),
+    Alternative(
+        "af-keeps-place",
+        "Where does the newly stored ACK stand under AF?",
+        "in the removed one's place",
+        {"ap.scheme.place": "oldest-removed"},
+        (AF, SPM_AF),
+    ),
+    Alternative(
+        "spm-oldest",
+        "Which ACK does data displace under SPM-AF?",
+        "the oldest",
+        {"ap.scheme.displaced": "oldest"},
+        (SPM_AF,),
+    ),
+)
+
+
+def scenario(mix: Mix, scheme: str, form: Form, settings: Mapping[str, Any] | None = None) -> Scenario:
+    """One simulation of Section IV; `settings` change the baseline, each by its path."""
+    baseline = {
+        **SECTION_IV_A,
+        "title": f"{scheme}, {mix}",
+        "ap": {**SECTION_IV_A["ap"], "scheme": scheme},
+        "run": {"warmup_s": form.warmup_s, "duration_s": form.duration_s},
+        "flows": [{"count": mix.up, "direction": "up"}, {"count": mix.down, "direction": "down"}],
+    }
+    return Scenario.from_settings(baseline, (settings or {}).items())
+
+
+def cells(
+    mixes: Iterable[Mix], form: Form, alternative: Alternative | None = None
+) -> list[Cell]:
+    """The grid: every mix under every scheme that is concerned."""
+    variant = alternative.id if alternative else "baseline"
+    schemes = alternative.schemes if alternative else SCHEMES
+    settings = alternative.settings if alternative else None
+    return [
+        Cell(
+            f"{variant}/{scheme}/{mix.up}+{mix.down}",
+            scenario(mix, scheme, form, settings),
+            {"variant": variant, "scheme": scheme, "n_up": mix.up, "n_down": mix.down},
+        )
+        for mix in mixes
+        for scheme in schemes
+    ]

@@ -1,0 +1,105 @@
+"""Figures: lines with 95 % intervals over a grid, and the shares of single flows. Readable without colour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")  # figures go to files; no display is needed
+
+from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from wifair.stats import t_interval  # noqa: E402
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+# Colour-blind safe (Okabe, Ito 2008), each with its own marker and line so that grey prints stay readable.
+STYLES: Sequence[Mapping[str, Any]] = (
+    {"color": "#000000", "marker": "o", "linestyle": "-"},
+    {"color": "#0072B2", "marker": "s", "linestyle": "--"},
+    {"color": "#D55E00", "marker": "^", "linestyle": "-."},
+    {"color": "#009E73", "marker": "D", "linestyle": ":"},
+    {"color": "#CC79A7", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 3))},
+    {"color": "#E69F00", "marker": "X", "linestyle": (0, (7, 2))},
+)
+
+
+def figure(panels: int = 1, width: float = 5.0, height: float = 3.6, columns: int | None = None) -> tuple[Figure, list[Axes]]:
+    """A figure with a row (or grid) of panels."""
+    columns = columns or panels
+    rows = -(-panels // columns)
+    made, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained")
+    return made, [axis for row in axes for axis in row][:panels]
+
+
+def lines(
+    axes: Axes,
+    x: Sequence[float],
+    series: Mapping[str, Sequence[ArrayLike]],
+    *,
+    x_label: str,
+    y_label: str,
+    styles: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """One line a name: at each x the mean over the replications with its 95 % interval."""
+    for i, (name, points) in enumerate(series.items()):
+        found = [t_interval(values) for values in points]
+        means = [interval.estimate for interval in found]
+        below = [0.0 if f.low is None else f.estimate - f.low for f in found]
+        above = [0.0 if f.high is None else f.high - f.estimate for f in found]
+        style = (styles or {}).get(name) or STYLES[i % len(STYLES)]
+        axes.errorbar(x, means, yerr=[below, above], label=name, capsize=2.5, markersize=4.5, linewidth=1.3, **style)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize="small")
+
+
+def flow_shares(
+    axes: Axes, values: Sequence[ArrayLike], uplinks: int, *, title: str, x_label: str, y_label: str
+) -> None:
+    """One bar a flow: the mean over the replications with its interval, and a dot for each replication.
+
+    The dots show what a mean hides: flows that are locked out in some runs and not in others.
+    """
+    for i, replications in enumerate(values):
+        found = t_interval(replications)
+        up = i < uplinks
+        half = [[0.0 if found.low is None else found.estimate - found.low], [0.0 if found.high is None else found.high - found.estimate]]
+        axes.bar(
+            i + 1,
+            found.estimate,
+            yerr=half,
+            capsize=2,
+            color="#bbbbbb" if up else "#ffffff",
+            edgecolor="#000000",
+            hatch=None if up else "///",
+            linewidth=0.7,
+            label={0: "uplink flows", uplinks: "downlink flows"}.get(i),
+        )
+        axes.plot([i + 1] * len(list(replications)), replications, ".", color="#0072B2", markersize=2.5, alpha=0.6)  # type: ignore[arg-type]
+    axes.set_title(title, fontsize="medium")
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize="x-small")
+
+
+def save(made: Figure, folder: Path, name: str) -> list[Path]:
+    """Writes the figure as PNG (to look at) and PDF (to print)."""
+    paths = []
+    for ending in ("png", "pdf"):
+        path = folder / f"{name}.{ending}"
+        metadata = {"CreationDate": None} if ending == "pdf" else {}
+        made.savefig(path, dpi=150, metadata=metadata)
+        paths.append(path)
+    plt.close(made)
+    return paths
