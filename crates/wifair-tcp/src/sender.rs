@@ -303,8 +303,15 @@ impl Sender {
         }
         // RFC 5681, 3.1: the threshold stays if the timer expires again for the same segment.
         if !self.timed_out {
+            let before = self.window.ssthresh;
             let flight = self.flight_bytes();
             self.control.on_loss(&mut self.window, flight);
+            if self.recovery.is_active() {
+                // The losses are those that started this recovery, and have lowered the threshold already. FlightSize
+                // has grown since by all that the receiver holds beyond the hole; RFC 5681's equation 4 is an upper
+                // bound ("no more than").
+                self.window.ssthresh = self.window.ssthresh.min(before);
+            }
             self.timed_out = true;
         }
         self.window.cwnd = self.window.mss; // the loss window

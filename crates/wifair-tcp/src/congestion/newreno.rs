@@ -9,6 +9,9 @@
 //!   loss of the very first data segment could not be repaired by fast retransmit.
 //! - Duplicate ACKs start no recovery unless they acknowledge more than `recover` (step 2): the "careful" variant, as
 //!   RFC 6582 has it. The heuristics of its section 4 (ACKs, timestamps) are not used.
+//! - A timeout during recovery does not raise ssthresh. In a long recovery FlightSize grows by a window each round trip,
+//!   because the receiver holds what it cannot acknowledge; half of it would send the next slow start far beyond what
+//!   the path carried. RFC 5681's equation 4 is an upper bound.
 //! - Step 3 offers two windows after a full ACK (`exit_window`) and section 3.2 two ways of the timer (`timer`).
 //!
 //! Deviations: none known.
