@@ -264,8 +264,8 @@ impl Sender {
 
     fn on_syn_ack(&mut self, packet: &Packet, now: Time) {
         let first = self.spec.initial_sequence.wrapping_add(1);
-        if packet.ack != first {
-            return;
+        if packet.ack != first || self.max != first {
+            return; // acknowledges something else, or a SYN that has not gone out
         }
         self.una = first;
         self.rcv_nxt = packet.seq.wrapping_add(1);

@@ -21,15 +21,11 @@ pub trait Path {
     /// The fate of `packet` of connection `flow`, sent at `now` by `from`.
     fn send(&mut self, flow: usize, from: End, packet: &Packet, now: Time) -> Arrivals;
 
-    /// Told after everything that happens to an end; `arrived` is the packet that made it happen.
-    fn observe(
-        &mut self,
-        _sender: &Sender,
-        _receiver: &Receiver,
-        _arrived: Option<(End, &Packet)>,
-        _now: Time,
-    ) {
-    }
+    /// Told of each packet that reaches `end`, before `end` is.
+    fn arriving(&mut self, _end: End, _packet: &Packet) {}
+
+    /// Told after everything that happens to an end.
+    fn observe(&mut self, _sender: &Sender, _receiver: &Receiver) {}
 }
 
 pub struct Connection {
@@ -110,6 +106,9 @@ impl<P: Path> Network<P> {
 
     fn handle(&mut self, flow: usize, end: End, event: Event) {
         let now = self.now;
+        if let Event::Arrival(packet) = &event {
+            self.path.arriving(end, packet);
+        }
         let Connection { sender, receiver, wake } = &mut self.connections[flow];
         match (event, end) {
             (Event::Arrival(packet), End::Sender) => sender.on_segment(&packet, now),
@@ -119,11 +118,12 @@ impl<P: Path> Network<P> {
         }
         if matches!(event, Event::Wake) {
             wake[end as usize] = Time::MAX;
+            let deadline = if end == End::Sender { sender.deadline() } else { receiver.deadline() };
+            assert!(deadline > now, "{end:?} is still due after its timer");
         }
         self.flush(flow, end);
         let Connection { sender, receiver, .. } = &self.connections[flow];
-        let arrived = if let Event::Arrival(packet) = &event { Some((end, packet)) } else { None };
-        self.path.observe(sender, receiver, arrived, now);
+        self.path.observe(sender, receiver);
     }
 
     /// Sends what an end has to send and sees that it is woken in time.
@@ -143,7 +143,7 @@ impl<P: Path> Network<P> {
         }
         let Connection { sender, receiver, wake } = &mut self.connections[flow];
         let deadline = if end == End::Sender { sender.deadline() } else { receiver.deadline() };
-        assert!(deadline > now, "{end:?} has a deadline in the past");
+        assert!(deadline >= now, "{end:?} has a deadline in the past"); // now: its wake-up comes next
         if deadline < wake[end as usize] {
             wake[end as usize] = deadline;
             self.schedule(deadline, flow, end, Event::Wake);
