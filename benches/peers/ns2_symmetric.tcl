@@ -1,0 +1,168 @@
+# One 802.11b cell in ns-2: bulk TCP Reno flows (or saturated UDP) through an access point to a wired server.
+#
+# Usage: ns ns2_symmetric.tcl [key value]...      (keys and defaults: see `option` below)
+# Prints one JSON document: payload throughput of each flow over the measured time, and the counters of the AP's queue.
+#
+# Decisions that are not obvious:
+# - No ARP and no routing protocol: a link layer object without ARP table sends to its fixed macDA_. A station has one
+#   towards the AP; the AP has one per station, all of them into the same interface queue.
+# - ns-2 has no association and no AP: the MAC is its plain DCF, which is what an AP without beacons is.
+# - Stations stand on a circle of 5 m round the AP, so no station captures the AP's receiver from another.
+
+array set option {
+    up 10            down 10          warmup_s 150      measured_s 600    seed 1
+    rts 0            delayed_ack 0    window 42         ap_queue 100      station_queue 100
+    payload 1460     udp 0            scheduler Splay
+}
+foreach {key value} $argv {
+    if {![info exists option($key)]} {
+        puts stderr "unknown key \"$key\"; one of: [lsort [array names option]]"
+        exit 2
+    }
+    set option($key) $value
+}
+
+set pi [expr {acos(-1)}]
+set stations [expr {$option(up) + $option(down)}]
+set end [expr {$option(warmup_s) + $option(measured_s)}]
+
+# 802.11b: 11 Mbps data, 1 Mbps basic, long preamble (ns-2's default: 144 + 48 bits at 1 Mbps), CW 31 to 1023, slot 20 us.
+Mac/802_11 set dataRate_ 11Mb
+Mac/802_11 set basicRate_ 1Mb
+Mac/802_11 set RTSThreshold_ [expr {$option(rts) ? 0 : 3000}]
+
+Agent/TCP set packetSize_ $option(payload)
+Agent/TCP set window_ $option(window)
+
+# Every copy of a frame, one a listener, carries all headers that ns-2 knows, about 4 kB, unless they are struck off first.
+remove-all-packet-headers
+add-packet-header Common IP TCP Flags RTP LL Mac ARP
+
+set ns [new Simulator]
+# A mobile node refuses to exist without a trace file; the wired link, made later, shall write nothing.
+$ns trace-all [open /dev/null w]
+$ns use-scheduler $option(scheduler)
+ns-random $option(seed)
+set random [new RNG]
+$random seed $option(seed)
+
+set area [new Topography]
+$area load_flatgrid 20 20
+create-god [expr {$stations + 2}]
+
+set server [$ns node]
+$ns node-config -adhocRouting DumbAgent -llType LL -macType Mac/802_11 -ifqType Queue/DropTail \
+    -ifqLen $option(station_queue) -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround \
+    -phyType Phy/WirelessPhy -channel [new Channel/WirelessChannel] -topoInstance $area \
+    -agentTrace OFF -routerTrace OFF -macTrace OFF -movementTrace OFF
+
+proc place {node x y} {
+    $node random-motion 0
+    $node set X_ $x
+    $node set Y_ $y
+    $node set Z_ 0
+}
+
+# The way from `node` to the radio of `peer`, into `entry` (a queue, or what stands before it).
+proc radio_link {node peer entry} {
+    set link [new LL]
+    $link mac [$node set mac_(0)]
+    $link up-target [$node entry]
+    $link down-target $entry
+    $link set macDA_ [[$peer set mac_(0)] id]
+    return $link
+}
+
+set ap [$ns node]
+place $ap 10 10
+for {set i 0} {$i < $stations} {incr i} {
+    set station($i) [$ns node]
+    place $station($i) [expr {10 + 5 * cos(2 * $pi * $i / $stations)}] [expr {10 + 5 * sin(2 * $pi * $i / $stations)}]
+}
+
+$ns set traceAllFile_ ""
+$ns duplex-link $server $ap 100Mb 5ms DropTail
+$ns queue-limit $server $ap 100000
+$ns queue-limit $ap $server 100000
+
+# A monitor counts what arrives at the AP's queue and what the queue refuses.
+set queue [$ap set ifq_(0)]
+$queue set limit_ $option(ap_queue)
+set monitor [new QueueMonitor]
+set arrivals [new SnoopQueue/In]
+set refusals [new SnoopQueue/Drop]
+$arrivals set-monitor $monitor
+$refusals set-monitor $monitor
+$arrivals target $queue
+$queue drop-target $refusals
+$refusals target [$ns set nullAgent_]
+
+set wire [[$ns link $server $ap] head]
+$ap add-route [$server node-addr] [[$ns link $ap $server] head]
+for {set i 0} {$i < $stations} {incr i} {
+    $station($i) add-route [$server node-addr] [radio_link $station($i) $ap [$station($i) set ifq_(0)]]
+    $ap add-route [$station($i) node-addr] [radio_link $ap $station($i) $arrivals]
+    $server add-route [$station($i) node-addr] $wire
+}
+
+# Flow i belongs to station i; the first `up` stations send, the others receive.
+for {set i 0} {$i < $stations} {incr i} {
+    if {$i < $option(up)} {
+        set from $station($i)
+        set to $server
+    } else {
+        set from $server
+        set to $station($i)
+    }
+    if {$option(udp)} {
+        # 12 Mbps offered by each: every queue stays full, and a sender's timer is not in step with the medium.
+        set sender($i) [new Agent/UDP]
+        $sender($i) set packetSize_ 1500
+        set source($i) [new Application/Traffic/CBR]
+        $source($i) set packetSize_ 1500
+        $source($i) set rate_ 12Mb
+        $source($i) set random_ 1
+        set receiver($i) [new Agent/LossMonitor]
+    } else {
+        set sender($i) [new Agent/TCP/Reno]
+        set source($i) [new Application/FTP]
+        set receiver($i) [expr {$option(delayed_ack) ? [new Agent/TCPSink/DelAck] : [new Agent/TCPSink]}]
+    }
+    $ns attach-agent $from $sender($i)
+    $ns attach-agent $to $receiver($i)
+    $ns connect $sender($i) $receiver($i)
+    $source($i) attach-agent $sender($i)
+    $ns at [$random uniform 0 1] "$source($i) start"
+}
+
+# Packets delivered so far: acknowledged in order for TCP, received for UDP.
+proc delivered {i} {
+    global option sender receiver
+    return [expr {$option(udp) ? [$receiver($i) set npkts_] : [$sender($i) set ack_]}]
+}
+
+proc begin {} {
+    global stations before monitor offered_before dropped_before
+    for {set i 0} {$i < $stations} {incr i} { set before($i) [delivered $i] }
+    set offered_before [$monitor set parrivals_]
+    set dropped_before [$monitor set pdrops_]
+}
+
+proc report {} {
+    global option stations before monitor offered_before dropped_before
+    set bytes [expr {$option(udp) ? 1500 : $option(payload)}]
+    set flows {}
+    for {set i 0} {$i < $stations} {incr i} {
+        lappend flows [format %.3f [expr {([delivered $i] - $before($i)) * $bytes * 8.0 / $option(measured_s) / 1000}]]
+    }
+    set offered [expr {[$monitor set parrivals_] - $offered_before}]
+    set dropped [expr {[$monitor set pdrops_] - $dropped_before}]
+    puts "{\"up_kbps\": \[[join [lrange $flows 0 [expr {$option(up) - 1}]] {, }]\],\
+        \"down_kbps\": \[[join [lrange $flows $option(up) end] {, }]\],\
+        \"ap_offered_packets\": $offered, \"ap_refused_packets\": $dropped}"
+    exit 0
+}
+
+$ns at $option(warmup_s) begin
+$ns at $end report
+$ns run
