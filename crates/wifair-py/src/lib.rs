@@ -1,1 +1,122 @@
-//! Placeholder
+//! `wifair._native`: the simulator as a Python module. Thin on purpose: plans go in as JSON, results come out as
+//! Arrow tables, everything else is Python.
+
+mod arrow;
+
+use std::time::Duration;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use wifair_sim::{Plan, SpecError};
+
+create_exception!(_native, PlanError, PyValueError, "A plan that cannot be run; has the attributes key, value, allowed.");
+
+fn plan_error(py: Python<'_>, error: &SpecError) -> PyErr {
+    let exception = PlanError::new_err(error.to_string());
+    let value = exception.value(py);
+    for (name, text) in [("key", &error.key), ("value", &error.value), ("allowed", &error.allowed)] {
+        if let Err(failure) = value.setattr(name, text) {
+            return failure;
+        }
+    }
+    exception
+}
+
+/// Version of the engine.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// JSON: the plan's schema and every registered component.
+#[pyfunction]
+fn schema() -> String {
+    wifair_sim::schema().to_string()
+}
+
+/// The canonical form of a plan: all defaults filled in, keys sorted.
+#[pyfunction]
+fn canonical(py: Python<'_>, plan_json: &str) -> PyResult<String> {
+    match Plan::from_json(plan_json) {
+        Ok(plan) => Ok(plan.to_canonical_json()),
+        Err(error) => Err(plan_error(py, &error)),
+    }
+}
+
+/// Hash of the trajectory of one replication: equal hashes, equal runs.
+#[pyfunction]
+fn fingerprint(py: Python<'_>, plan_json: &str, seed: u64) -> PyResult<u64> {
+    let plan = Plan::from_json(plan_json).map_err(|error| plan_error(py, &error))?;
+    py.detach(|| wifair_sim::fingerprint(&plan, seed)).map_err(|error| plan_error(py, &error))
+}
+
+/// Replications on native threads, started at once.
+#[pyclass(module = "wifair._native", frozen)]
+struct Batch(wifair_sim::Batch);
+
+#[pymethods]
+impl Batch {
+    #[new]
+    fn new(py: Python<'_>, jobs: Vec<(String, u64)>, threads: usize) -> PyResult<Batch> {
+        match wifair_sim::Batch::start(&jobs, threads) {
+            Ok(batch) => Ok(Batch(batch)),
+            Err(error) => Err(plan_error(py, &error)),
+        }
+    }
+
+    /// Waits for a further job to finish, at most `timeout_ms`; returns how many are finished.
+    fn wait(&self, py: Python<'_>, timeout_ms: u64) -> usize {
+        py.detach(|| self.0.wait(Duration::from_millis(timeout_ms)))
+    }
+
+    /// How many jobs there are.
+    #[getter]
+    fn total(&self) -> usize {
+        self.0.total()
+    }
+
+    /// Simulated seconds done so far.
+    fn simulated_s(&self) -> f64 {
+        self.0.simulated_s()
+    }
+
+    /// Simulated seconds of all jobs together.
+    #[getter]
+    fn total_s(&self) -> f64 {
+        self.0.total_s()
+    }
+
+    /// Tells the threads to stop. Finished jobs stay.
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    /// The finished jobs' results: a dict from table name to Arrow stream.
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tables = py
+            .detach(|| {
+                let records = self.0.records()?;
+                arrow::tables(&wifair_sim::tables(&records)).map_err(|error| error.to_string())
+            })
+            .map_err(PyRuntimeError::new_err)?;
+        let dict = PyDict::new(py);
+        for (name, table) in tables {
+            dict.set_item(name, Py::new(py, table)?)?;
+        }
+        Ok(dict)
+    }
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("PlanError", module.py().get_type::<PlanError>())?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(canonical, module)?)?;
+    module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
+    module.add_class::<Batch>()?;
+    module.add_class::<arrow::Table>()?;
+    Ok(())
+}

@@ -1,1 +1,31 @@
-//! Placeholder.
+//! The simulator: builds a network from a plan, runs it, records.
+//!
+//! Read first: [`Plan`] (all that defines a run but the seed), [`Network`] (the event loop), [`RunRecord`] (what a
+//! replication leaves behind) and [`Batch`] (replications on threads).
+
+#![forbid(unsafe_code)]
+
+mod address;
+mod agenda;
+pub mod application;
+mod batch;
+mod fingerprint;
+mod min_tree;
+mod network;
+mod plan;
+mod record;
+mod run;
+mod schema;
+mod series;
+mod snapshot;
+pub mod table;
+mod wire;
+
+pub use batch::Batch;
+pub use network::Network;
+pub use plan::{FlowDirection, FlowSpec, MAX_FLOWS, Plan, RunSpec, SCHEMA_VERSION, WireSpec};
+pub use record::{FlowRow, QueueRow, RunRecord, RunRow, StationRow, tables};
+pub use run::{Progress, fingerprint, run};
+pub use schema::schema;
+pub use series::SeriesRow;
+pub use wifair_core::SpecError;

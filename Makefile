@@ -1,0 +1,51 @@
+# Everything that a checkout needs is installed into the checkout: Python packages into .venv, Rust artefacts into
+# target. Needs: Python >= 3.11, Rust, a C compiler.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+
+.PHONY: demo test lint validate bench bench-peers clean
+
+demo: $(VENV)/.built
+	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
+
+test: lint
+	cargo test --workspace --exclude wifair-py
+	$(BIN)/pytest -q
+
+lint: $(VENV)/.built
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff format --check python tests benches
+	$(BIN)/ruff check python tests benches
+	$(BIN)/mypy
+
+# Thousands of random scenarios and more than a million exchanges a point: half an hour.
+validate: $(VENV)/.built
+	WIFAIR_VALIDATE=1 cargo test --release --workspace --exclude wifair-py
+	WIFAIR_VALIDATE=1 $(BIN)/pytest -q
+
+bench:
+	cargo bench -p wifair-queue -p wifair-wlan -p wifair-sim
+	$(PYTHON) benches/instructions.py
+
+bench-peers: $(VENV)/.built
+	$(BIN)/python benches/peers/run.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv -c constraints.txt
+
+$(VENV)/.installed: constraints.txt pyproject.toml | $(VENV)/bin/python
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet -r constraints.txt
+	touch $@
+
+# An editable install: Python sources are used as they stand, the native module is built with all optimisations.
+$(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --release --uv --quiet
+	touch $@
+
+clean:
+	rm -rf target $(VENV)

@@ -1,0 +1,51 @@
+"""Instructions per frame exchange, counted by valgrind: a figure that does not depend on the machine's mood.
+
+The slope between two horizons, so that start-up does not count. Needs valgrind; says so where it is missing.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BINARY = ROOT / "target" / "release" / "examples" / "replicate"
+HORIZONS_S = (20, 60)
+SCHEMES = ("droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout")
+
+
+def count(scheme: str, flows: int, seconds: int) -> tuple[int, int]:
+    """(instructions, exchanges) of one replication."""
+    command = [
+        "valgrind",
+        "--tool=callgrind",
+        "--callgrind-out-file=/dev/null",
+        str(BINARY),
+        scheme,
+        str(flows),
+        str(seconds),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    collected = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
+    if collected is None:
+        raise SystemExit(f"valgrind said nothing of instructions:\n{done.stderr}")
+    return int(collected.group(1)), int(done.stdout)
+
+
+def main() -> None:
+    if shutil.which("valgrind") is None:
+        print("valgrind is not installed: instructions are not counted", file=sys.stderr)
+        return
+    build = ["cargo", "build", "--release", "-p", "wifair-sim", "--example", "replicate"]
+    subprocess.run(build, cwd=ROOT, check=True)
+    print(f"{'scheme':<18} {'flows':>7} {'instructions/exchange':>22}")
+    cases = [(scheme, 10) for scheme in SCHEMES] + [("droptail", 100), ("droptail", 500)]
+    for scheme, flows in cases:
+        short, long = (count(scheme, flows, seconds) for seconds in HORIZONS_S)
+        slope = (long[0] - short[0]) / (long[1] - short[1])
+        print(f"{scheme:<18} {f'{flows}+{flows}':>7} {slope:>22.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

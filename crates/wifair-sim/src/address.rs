@@ -1,0 +1,62 @@
+//! Addresses of the model network, and back from an address to the connection.
+//!
+//! Stations are 10.0.0.1 and following. The server's address and port name the connection's slot, so that a packet
+//! finds its end point by arithmetic, in either direction, as a host finds a socket by its port. The station's port
+//! tells successive connections of one slot apart.
+
+use wifair_core::{FiveTuple, StationId, TCP};
+
+const STATION_BASE: u32 = 0x0A00_0001; // 10.0.0.1
+const SERVER_BASE: u32 = 0xAC10_0001; // 172.16.0.1
+const SERVER_PORT_BASE: u16 = 5_001;
+const SLOTS_A_SERVER: u32 = 1 << 15;
+const EPHEMERAL_BASE: u16 = 49_152; // RFC 6335, section 6
+const EPHEMERAL_PORTS: u32 = 16_384;
+
+/// The 5-tuple of the connection in `slot`, from the station to the server; `generation` counts the connections
+/// that the slot has had.
+pub fn station_to_server(slot: u32, station: StationId, generation: u32) -> FiveTuple {
+    FiveTuple {
+        source: STATION_BASE + u32::from(station.0),
+        destination: SERVER_BASE + slot / SLOTS_A_SERVER,
+        source_port: EPHEMERAL_BASE + (generation % EPHEMERAL_PORTS) as u16,
+        destination_port: SERVER_PORT_BASE + (slot % SLOTS_A_SERVER) as u16,
+        protocol: TCP,
+    }
+}
+
+/// The slot of a packet on its way to a server.
+#[inline]
+pub fn slot_to_server(tuple: &FiveTuple) -> usize {
+    slot(tuple.destination, tuple.destination_port)
+}
+
+/// The slot of a packet on its way to a station.
+#[inline]
+pub fn slot_to_station(tuple: &FiveTuple) -> usize {
+    slot(tuple.source, tuple.source_port)
+}
+
+#[inline]
+fn slot(server: u32, port: u16) -> usize {
+    ((server - SERVER_BASE) * SLOTS_A_SERVER + u32::from(port - SERVER_PORT_BASE)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_slot_is_found_again_in_both_directions() {
+        for slot in [0, 1, 32_767, 32_768, 99_999] {
+            let tuple = station_to_server(slot, StationId(19_999), 7);
+            assert_eq!(slot_to_server(&tuple), slot as usize);
+            assert_eq!(slot_to_station(&tuple.reversed()), slot as usize);
+        }
+    }
+
+    #[test]
+    fn successive_connections_have_different_tuples() {
+        assert_ne!(station_to_server(3, StationId(1), 0), station_to_server(3, StationId(1), 1));
+    }
+}

@@ -1,0 +1,76 @@
+use wifair_core::Time;
+
+/// What a scenario does at a given time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The application of the flow in `slot` starts.
+    Start {
+        /// Index of the flow.
+        slot: usize,
+    },
+    /// The application of the flow in `slot` stops writing.
+    Stop {
+        /// Index of the flow.
+        slot: usize,
+    },
+}
+
+/// The scenario's own events, in order of time and, at one instant, in the order of the plan.
+#[derive(Clone, Debug, Default)]
+pub struct Agenda {
+    /// Latest first once sorted, so that the next one is popped from the end.
+    events: Vec<(Time, usize, Event)>,
+    sorted: bool,
+    next: Option<Time>,
+}
+
+impl Agenda {
+    /// An empty agenda.
+    pub fn new() -> Agenda {
+        Agenda::default()
+    }
+
+    /// Adds an event; all must be added before the first is taken.
+    pub fn add(&mut self, time: Time, event: Event) {
+        assert!(!self.sorted, "the agenda is fixed before the run begins");
+        self.next = Some(self.next.map_or(time, |next| next.min(time)));
+        self.events.push((time, self.events.len(), event));
+    }
+
+    /// When the next event is due; [`Time::MAX`] if there is none.
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.next.unwrap_or(Time::MAX)
+    }
+
+    /// Takes the next event.
+    pub fn take(&mut self) -> Event {
+        if !self.sorted {
+            self.events.sort_unstable_by_key(|&(time, order, _)| std::cmp::Reverse((time, order)));
+            self.sorted = true;
+        }
+        let (_, _, event) = self.events.pop().expect("an event is due");
+        self.next = self.events.last().map(|(time, _, _)| *time);
+        event
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_by_time_then_in_the_order_of_the_plan() {
+        let mut agenda = Agenda::new();
+        assert_eq!(agenda.next(), Time::MAX);
+        agenda.add(Time::from_s(2), Event::Start { slot: 0 });
+        agenda.add(Time::from_s(1), Event::Start { slot: 1 });
+        agenda.add(Time::from_s(1), Event::Stop { slot: 2 });
+        assert_eq!(agenda.next(), Time::from_s(1));
+        assert_eq!(agenda.take(), Event::Start { slot: 1 });
+        assert_eq!(agenda.take(), Event::Stop { slot: 2 });
+        assert_eq!(agenda.next(), Time::from_s(2));
+        assert_eq!(agenda.take(), Event::Start { slot: 0 });
+        assert_eq!(agenda.next(), Time::MAX);
+    }
+}

@@ -1,0 +1,155 @@
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use wifair_core::SpecError;
+
+use crate::plan::Plan;
+use crate::record::RunRecord;
+use crate::run::{Progress, run};
+
+/// Replications on native threads. They start at once; results can be read while others still run, and what is
+/// finished stays when the rest is cancelled.
+///
+/// Jobs are taken in order, one at a time a thread. A replication's result depends on its plan and seed alone.
+pub struct Batch {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    jobs: Vec<(Arc<Plan>, u64)>,
+    next: AtomicUsize,
+    cancelled: AtomicBool,
+    simulated_ms: AtomicU64,
+    results: Mutex<Results>,
+    finished: Condvar,
+}
+
+struct Results {
+    done: usize,
+    records: Vec<Option<Result<Arc<RunRecord>, String>>>,
+}
+
+impl Batch {
+    /// Starts `jobs`, pairs of plan (JSON) and seed, on `threads` threads (at least one).
+    pub fn start(jobs: &[(String, u64)], threads: usize) -> Result<Batch, SpecError> {
+        let mut plans: HashMap<&str, Arc<Plan>> = HashMap::new();
+        let mut parsed = Vec::with_capacity(jobs.len());
+        for (json, seed) in jobs {
+            let plan = match plans.get(json.as_str()) {
+                Some(plan) => plan.clone(),
+                None => {
+                    let plan = Arc::new(Plan::from_json(json)?);
+                    plans.insert(json, plan.clone());
+                    plan
+                }
+            };
+            parsed.push((plan, *seed));
+        }
+        let shared = Arc::new(Shared {
+            results: Mutex::new(Results { done: 0, records: vec![None; parsed.len()] }),
+            jobs: parsed,
+            next: AtomicUsize::new(0),
+            cancelled: AtomicBool::new(false),
+            simulated_ms: AtomicU64::new(0),
+            finished: Condvar::new(),
+        });
+        let workers = (0..threads.clamp(1, jobs.len().max(1)))
+            .map(|_| {
+                let shared = shared.clone();
+                std::thread::spawn(move || shared.work())
+            })
+            .collect();
+        Ok(Batch { shared, workers })
+    }
+
+    /// How many jobs there are.
+    pub fn total(&self) -> usize {
+        self.shared.jobs.len()
+    }
+
+    /// Simulated seconds done so far, of finished and running jobs.
+    pub fn simulated_s(&self) -> f64 {
+        self.shared.simulated_ms.load(Ordering::Relaxed) as f64 * 1e-3
+    }
+
+    /// Simulated seconds of all jobs together.
+    pub fn total_s(&self) -> f64 {
+        self.shared.jobs.iter().map(|(plan, _)| plan.horizon_s()).sum()
+    }
+
+    /// Waits until a further job is finished, all are, or `timeout` is over; says how many are finished.
+    pub fn wait(&self, timeout: Duration) -> usize {
+        let results = self.shared.results.lock().expect("workers catch their panics");
+        let before = results.done;
+        let total = self.total();
+        let (results, _) = self
+            .shared
+            .finished
+            .wait_timeout_while(results, timeout, |results| results.done == before && results.done < total)
+            .expect("workers catch their panics");
+        results.done
+    }
+
+    /// Tells the threads to stop. Finished jobs stay.
+    pub fn cancel(&self) {
+        self.shared.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// The finished jobs in order: (index of the job, seed, record). The first failed job is an error.
+    pub fn records(&self) -> Result<Vec<(usize, u64, Arc<RunRecord>)>, String> {
+        let results = self.shared.results.lock().expect("workers catch their panics");
+        let mut finished = vec![];
+        for (job, record) in results.records.iter().enumerate() {
+            match record {
+                Some(Ok(record)) => finished.push((job, self.shared.jobs[job].1, record.clone())),
+                Some(Err(message)) => return Err(format!("job {job}: {message}")),
+                None => {}
+            }
+        }
+        Ok(finished)
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        self.cancel();
+        for worker in self.workers.drain(..) {
+            let _ = worker.join(); // a worker catches its panics; there is nothing left to report
+        }
+    }
+}
+
+impl Shared {
+    fn work(&self) {
+        while !self.cancelled.load(Ordering::Relaxed) {
+            let job = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some((plan, seed)) = self.jobs.get(job) else { return };
+            let progress = Progress { cancelled: &self.cancelled, simulated_ms: &self.simulated_ms };
+            let outcome = catch_unwind(AssertUnwindSafe(|| run(plan, *seed, &progress)));
+            let record = match outcome {
+                Ok(Ok(Some(record))) => Ok(Arc::new(record)),
+                Ok(Ok(None)) => return, // cancelled
+                Ok(Err(error)) => Err(error.to_string()),
+                Err(panic) => Err(panic_message(panic.as_ref())),
+            };
+            let mut results = self.results.lock().expect("no panic while this is held");
+            results.records[job] = Some(record);
+            results.done += 1;
+            self.finished.notify_all();
+        }
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("unknown");
+    format!("the simulator failed: {text}")
+}

@@ -1,0 +1,292 @@
+use std::sync::Arc;
+
+use wifair_core::{Packet, Rate, Rng, SpecError, StationId, Time};
+use wifair_queue::Port;
+use wifair_tcp::{Receiver, Sender};
+use wifair_wlan::{Cell, Node};
+
+use crate::address;
+use crate::agenda::{Agenda, Event};
+use crate::application::Application;
+use crate::fingerprint::Fingerprint;
+use crate::min_tree::MinTree;
+use crate::plan::{FlowDirection, Plan};
+use crate::snapshot::Tally;
+use crate::wire::{Lines, Way, Wire, WireBuilder};
+
+/// Both ends of a TCP connection and where they stand.
+pub(crate) struct Connection {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    application: Box<dyn Application>,
+    station: StationId,
+    direction: FlowDirection,
+    lines: Lines,
+}
+
+/// Which end of a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Sender,
+    Receiver,
+}
+
+/// The whole network of one replication: the cell, the wire, the hosts; and the event loop.
+///
+/// Events of one instant are handled in this order, whatever order they were caused in: the agenda of the scenario
+/// (in its own order), arrivals from the wire (by line), timers of TCP (by connection, sender first), then the cell
+/// (`docs/medium.md`, section 6).
+pub struct Network {
+    now: Time,
+    cell: Cell,
+    wire: Wire,
+    /// When each end wants to be woken, at index 2 · slot + end. May be early: an end that is woken early is asked
+    /// again, so that a timer that only moves away costs nothing.
+    timers: MinTree,
+    agenda: Agenda,
+    connections: Vec<Connection>,
+    stations: u16,
+    /// By slot: the books of flows that the AP's monitor has forgotten.
+    forgotten: Vec<Tally>,
+    fingerprint: Option<Fingerprint>,
+}
+
+impl Network {
+    /// Builds the network of `plan` with the random streams of `seed`.
+    pub fn new(plan: &Plan, seed: u64) -> Result<Network, SpecError> {
+        let cell = Cell::new(&plan.cell, seed)?;
+        let default_delay_ms = plan.wire.one_way_delay_ms;
+        let mut wire = WireBuilder::new(Rate::from_mbps(plan.wire.rate_mbps), plan.wire.loss_rate);
+        let station_ids: std::collections::HashMap<&str, StationId> =
+            plan.cell.stations.iter().enumerate().map(|(i, s)| (s.label.as_str(), StationId(i as u16))).collect();
+        let mut agenda = Agenda::new();
+        let mut connections = Vec::with_capacity(plan.flows.len());
+        for (slot, flow) in plan.flows.iter().enumerate() {
+            let station = station_ids[flow.station.as_str()];
+            let up = address::station_to_server(slot as u32, station, 0);
+            let tuple = match flow.direction {
+                FlowDirection::Up => up,
+                FlowDirection::Down => up.reversed(),
+            };
+            let tcp = Arc::new(flow.tcp.clone());
+            let delay_ms = flow.one_way_delay_ms.unwrap_or(default_delay_ms);
+            let lines = wire.lines(Time::from_secs_f64(delay_ms * 1e-3), flow.wire_rate_mbps.map(Rate::from_mbps));
+            let mut start_s = flow.start_s;
+            if flow.start_spread_s > 0.0 {
+                start_s += Rng::stream(seed, &flow.label, "start").unit() * flow.start_spread_s;
+            }
+            agenda.add(Time::from_secs_f64(start_s), Event::Start { slot });
+            if let Some(stop_s) = flow.stop_s {
+                agenda.add(Time::from_secs_f64(stop_s), Event::Stop { slot });
+            }
+            connections.push(Connection {
+                sender: Sender::new(&tcp, tuple),
+                receiver: Receiver::new(&tcp, tuple),
+                application: flow.application.build(),
+                station,
+                direction: flow.direction,
+                lines,
+            });
+        }
+        Ok(Network {
+            now: Time::ZERO,
+            cell,
+            wire: wire.build(Rng::stream(seed, "wire", "loss")),
+            timers: MinTree::new(2 * connections.len()),
+            agenda,
+            forgotten: vec![Tally::default(); connections.len()],
+            connections,
+            stations: plan.cell.stations.len() as u16,
+            fingerprint: None,
+        })
+    }
+
+    /// Keeps a hash of the trajectory from now on: see [`Network::fingerprint`].
+    pub fn with_fingerprint(mut self) -> Network {
+        self.fingerprint = Some(Fingerprint::new());
+        self
+    }
+
+    /// A hash over every packet delivered over the air so far, with its time; `None` unless asked for by
+    /// [`Network::with_fingerprint`].
+    pub fn fingerprint(&self) -> Option<u64> {
+        self.fingerprint.as_ref().map(Fingerprint::value)
+    }
+
+    /// The current simulated time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The BSS.
+    pub fn cell(&self) -> &Cell {
+        &self.cell
+    }
+
+    /// The wired side.
+    pub fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
+    pub(crate) fn connections(&self) -> &[Connection] {
+        &self.connections
+    }
+
+    /// The ports of all stations.
+    pub(crate) fn station_ports(&self) -> impl Iterator<Item = &Port> {
+        (0..self.stations).map(|id| self.cell.station_port(StationId(id)))
+    }
+
+    /// What became of each flow's packets at the AP's port, by slot: of all that its monitor ever saw of the flow.
+    pub(crate) fn tallies(&self, now: Time) -> Vec<Tally> {
+        let mut tallies = self.forgotten.clone();
+        for flow in self.cell.ap_port().snapshot(now).flows {
+            let tuple = self.cell.flows().tuple(flow.flow);
+            tallies[address::slot_to_server(&tuple)].add(&flow.classes);
+        }
+        tallies
+    }
+
+    /// Takes over the books of the flows that the AP's monitor has forgotten.
+    fn collect_forgotten(&mut self) {
+        while let Some((_, tuple, classes)) = self.cell.pop_forgotten() {
+            self.forgotten[address::slot_to_server(&tuple)].add(&classes);
+        }
+    }
+
+    /// Handles everything that happens before `end`, and stands at `end` then. What happens at `end` itself belongs
+    /// to the next call, so that a run in pieces is the same as a run in one.
+    pub fn run_until(&mut self, end: Time) {
+        loop {
+            let scheduled = self.agenda.next();
+            let arrival = self.wire.next_arrival();
+            let timer = self.timers.earliest();
+            let outside = scheduled.min(arrival).min(timer);
+            let cell = self.cell.next_event();
+            let next = outside.min(cell);
+            if next >= end {
+                self.now = end;
+                self.collect_forgotten();
+                return;
+            }
+            assert!(next >= self.now, "time runs backwards: {} after {}", next, self.now);
+            self.now = next;
+            if cell < outside {
+                if let Some(delivery) = self.cell.advance(next) {
+                    self.deliver(delivery.packet, delivery.to);
+                }
+            } else if scheduled == outside {
+                self.carry_out();
+            } else if arrival == outside {
+                self.arrive_from_wire();
+            } else {
+                self.wake();
+            }
+        }
+    }
+
+    fn carry_out(&mut self) {
+        let event = self.agenda.take();
+        let (Event::Start { slot } | Event::Stop { slot }) = event;
+        let Connection { application, sender, .. } = &mut self.connections[slot];
+        match event {
+            Event::Start { .. } => application.start(sender, self.now),
+            Event::Stop { .. } => application.stop(sender, self.now),
+        }
+        self.pump(slot, End::Sender);
+    }
+
+    fn arrive_from_wire(&mut self) {
+        let (way, packet) = self.wire.receive();
+        match way {
+            Way::ToServer => {
+                let slot = address::slot_to_server(&packet.tuple);
+                let end = match self.connections[slot].direction {
+                    FlowDirection::Up => End::Receiver,
+                    FlowDirection::Down => End::Sender,
+                };
+                self.receive(slot, end, packet);
+            }
+            Way::ToAp => {
+                let slot = address::slot_to_station(&packet.tuple);
+                self.cell.send_down(self.connections[slot].station, packet, self.now);
+            }
+        }
+    }
+
+    /// A packet has crossed the air.
+    fn deliver(&mut self, packet: Packet, to: Node) {
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.add(self.now, &packet);
+        }
+        match to {
+            Node::Ap => {
+                let slot = address::slot_to_server(&packet.tuple);
+                self.wire.send(self.connections[slot].lines, Way::ToServer, packet, self.now);
+            }
+            Node::Station(_) => {
+                let slot = address::slot_to_station(&packet.tuple);
+                let end = match self.connections[slot].direction {
+                    FlowDirection::Up => End::Sender,
+                    FlowDirection::Down => End::Receiver,
+                };
+                self.receive(slot, end, packet);
+            }
+        }
+    }
+
+    fn receive(&mut self, slot: usize, end: End, packet: Packet) {
+        let connection = &mut self.connections[slot];
+        match end {
+            End::Sender => connection.sender.on_segment(&packet, self.now),
+            End::Receiver => connection.receiver.on_segment(&packet, self.now),
+        }
+        self.pump(slot, end);
+    }
+
+    /// A timer may be due.
+    fn wake(&mut self) {
+        let index = self.timers.earliest_index();
+        let (slot, end) = (index / 2, if index % 2 == 0 { End::Sender } else { End::Receiver });
+        let connection = &mut self.connections[slot];
+        let deadline = match end {
+            End::Sender => connection.sender.deadline(),
+            End::Receiver => connection.receiver.deadline(),
+        };
+        if deadline > self.now {
+            self.timers.set(index, deadline); // it has moved away meanwhile
+            return;
+        }
+        match end {
+            End::Sender => connection.sender.on_timer(self.now),
+            End::Receiver => connection.receiver.on_timer(self.now),
+        }
+        self.timers.set(index, Time::MAX);
+        self.pump(slot, end);
+    }
+
+    /// Sends what an end wants to send, and notes when it wants to be woken.
+    fn pump(&mut self, slot: usize, end: End) {
+        let connection = &mut self.connections[slot];
+        let at_station = (connection.direction == FlowDirection::Up) == (end == End::Sender);
+        loop {
+            let packet = match end {
+                End::Sender => connection.sender.poll_transmit(self.now),
+                End::Receiver => connection.receiver.poll_transmit(self.now),
+            };
+            let Some(packet) = packet else { break };
+            if at_station {
+                self.cell.send_up(connection.station, packet, self.now);
+            } else {
+                self.wire.send(connection.lines, Way::ToAp, packet, self.now);
+            }
+        }
+        let (deadline, index) = match end {
+            End::Sender => (connection.sender.deadline(), 2 * slot),
+            End::Receiver => (connection.receiver.deadline(), 2 * slot + 1),
+        };
+        if deadline < self.timers.at(index) {
+            self.timers.set(index, deadline);
+        }
+    }
+}

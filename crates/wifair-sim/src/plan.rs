@@ -1,0 +1,217 @@
+//! A scenario made explicit: one entry a station and a flow, every parameter in its place. JSON goes in, and the
+//! canonical form, all defaults filled in, comes out; that is what is hashed, stored and run.
+
+use std::collections::{HashMap, HashSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::SpecError;
+use wifair_tcp::TcpSpec;
+use wifair_wlan::{Cell, CellSpec};
+
+use crate::application::ApplicationSpec;
+
+/// Version of the plan's form; a plan of another version is refused.
+pub const SCHEMA_VERSION: u32 = 1;
+/// The most flows that one run may have.
+pub const MAX_FLOWS: usize = 100_000;
+
+/// All that defines one run but the seed.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Version of the plan's form.
+    #[serde(default = "schema_version")]
+    pub schema_version: u32,
+    /// How long to run, and what to record.
+    #[serde(default)]
+    pub run: RunSpec,
+    /// The BSS: PHY, MAC, access point, stations.
+    pub cell: CellSpec,
+    /// The wired side.
+    #[serde(default)]
+    pub wire: WireSpec,
+    /// One entry a flow.
+    pub flows: Vec<FlowSpec>,
+}
+
+/// How long a run lasts, and what it records.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunSpec {
+    /// Simulated time before the measurement begins, in seconds.
+    pub warmup_s: f64,
+    /// Length of the measurement, in seconds.
+    pub duration_s: f64,
+    /// Interval of the time series, in seconds; none by default.
+    pub sample_interval_s: Option<f64>,
+}
+
+impl Default for RunSpec {
+    fn default() -> Self {
+        RunSpec { warmup_s: 10.0, duration_s: 60.0, sample_interval_s: None }
+    }
+}
+
+/// The wired link that the AP shares with all servers, unless a flow has its own.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WireSpec {
+    /// Rate of each direction, in Mbit/s.
+    pub rate_mbps: f64,
+    /// One-way delay between AP and server, in milliseconds.
+    pub one_way_delay_ms: f64,
+    /// Share of the packets lost on the wire, each direction, 0 to 1.
+    pub loss_rate: f64,
+}
+
+impl Default for WireSpec {
+    fn default() -> Self {
+        WireSpec { rate_mbps: 100.0, one_way_delay_ms: 5.0, loss_rate: 0.0 }
+    }
+}
+
+/// Which way a flow's data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowDirection {
+    /// Station → AP → server.
+    Up,
+    /// Server → AP → station.
+    Down,
+}
+
+impl FlowDirection {
+    /// The word used in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FlowDirection::Up => "up",
+            FlowDirection::Down => "down",
+        }
+    }
+}
+
+/// One flow: an application over TCP between a station and a server.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSpec {
+    /// Unique name; random streams and results carry it.
+    pub label: String,
+    /// Name of the group for results; empty for none.
+    #[serde(default)]
+    pub group: String,
+    /// Label of the station.
+    pub station: String,
+    /// Which way the data goes.
+    pub direction: FlowDirection,
+    /// When the application starts, in seconds.
+    #[serde(default)]
+    pub start_s: f64,
+    /// The start is put off by a time drawn uniformly from 0 to this, in seconds: one draw from the flow's stream.
+    #[serde(default)]
+    pub start_spread_s: f64,
+    /// When the application stops writing, in seconds; none for never.
+    #[serde(default)]
+    pub stop_s: Option<f64>,
+    /// One-way delay of this flow's wire, in milliseconds; the wire's own by default.
+    #[serde(default)]
+    pub one_way_delay_ms: Option<f64>,
+    /// Rate of a wired link of this flow's own, in Mbit/s; by default it shares the wire.
+    #[serde(default)]
+    pub wire_rate_mbps: Option<f64>,
+    /// The TCP of both ends.
+    #[serde(default)]
+    pub tcp: TcpSpec,
+    /// What writes the data.
+    #[serde(default)]
+    pub application: ApplicationSpec,
+}
+
+fn schema_version() -> u32 {
+    SCHEMA_VERSION
+}
+
+/// A finite number in `range`, or the error that says so.
+pub(crate) fn check_range(key: &str, value: f64, low: f64, high: f64, unit: &str) -> Result<(), SpecError> {
+    if value.is_finite() && (low..=high).contains(&value) {
+        Ok(())
+    } else {
+        Err(SpecError::new(key, value, format!("{low} to {high} {unit}").trim_end().to_string()))
+    }
+}
+
+impl Plan {
+    /// Reads a plan and checks it whole.
+    pub fn from_json(json: &str) -> Result<Plan, SpecError> {
+        let deserializer = &mut serde_json::Deserializer::from_str(json);
+        let plan: Plan = serde_path_to_error::deserialize(deserializer).map_err(|error| {
+            let key = error.path().to_string();
+            let message = error.into_inner().to_string();
+            let message = message.split(" at line ").next().unwrap_or_default();
+            SpecError::new(key, "this", message)
+        })?;
+        plan.validate()?;
+        Ok(plan)
+    }
+
+    /// The canonical form: all defaults filled in, keys sorted.
+    pub fn to_canonical_json(&self) -> String {
+        // `Value`'s maps are sorted by key.
+        let value = serde_json::to_value(self).expect("a plan has string keys and finite numbers");
+        value.to_string()
+    }
+
+    /// Checks what the types cannot.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        if self.schema_version != SCHEMA_VERSION {
+            return Err(SpecError::new("schema_version", self.schema_version, SCHEMA_VERSION.to_string()));
+        }
+        let run = &self.run;
+        check_range("run.warmup_s", run.warmup_s, 0.0, 1e6, "s")?;
+        check_range("run.duration_s", run.duration_s, 1e-3, 1e6, "s")?;
+        if let Some(interval) = run.sample_interval_s {
+            check_range("run.sample_interval_s", interval, 1e-3, run.warmup_s + run.duration_s, "s")?;
+        }
+        check_range("wire.rate_mbps", self.wire.rate_mbps, 0.001, 1e6, "Mbps")?;
+        check_range("wire.one_way_delay_ms", self.wire.one_way_delay_ms, 0.0, 1e5, "ms")?;
+        check_range("wire.loss_rate", self.wire.loss_rate, 0.0, 1.0, "")?;
+        Cell::new(&self.cell, 0).map_err(|error| SpecError { key: format!("cell.{}", error.key), ..error })?;
+        self.validate_flows()
+    }
+
+    fn validate_flows(&self) -> Result<(), SpecError> {
+        if self.flows.is_empty() || self.flows.len() > MAX_FLOWS {
+            return Err(SpecError::new("flows", format!("{} flows", self.flows.len()), format!("1 to {MAX_FLOWS} flows")));
+        }
+        let stations: HashSet<&str> = self.cell.stations.iter().map(|s| s.label.as_str()).collect();
+        let mut labels: HashMap<&str, usize> = HashMap::new();
+        for (i, flow) in self.flows.iter().enumerate() {
+            let key = |name: &str| format!("flows[{i}].{name}");
+            if let Some(first) = labels.insert(&flow.label, i) {
+                return Err(SpecError::new(key("label"), &flow.label, format!("a label that flows[{first}] does not have")));
+            }
+            if !stations.contains(flow.station.as_str()) {
+                return Err(SpecError::new(key("station"), &flow.station, "the label of a station of the cell"));
+            }
+            check_range(&key("start_s"), flow.start_s, 0.0, 1e6, "s")?;
+            check_range(&key("start_spread_s"), flow.start_spread_s, 0.0, 1e6, "s")?;
+            if let Some(stop_s) = flow.stop_s {
+                check_range(&key("stop_s"), stop_s, flow.start_s, 1e6, "s (not before start_s)")?;
+            }
+            if let Some(delay) = flow.one_way_delay_ms {
+                check_range(&key("one_way_delay_ms"), delay, 0.0, 1e5, "ms")?;
+            }
+            if let Some(rate) = flow.wire_rate_mbps {
+                check_range(&key("wire_rate_mbps"), rate, 0.001, 1e6, "Mbps")?;
+            }
+            flow.tcp.validate(&key("tcp"))?;
+            flow.application.validate(&key("application"))?;
+        }
+        Ok(())
+    }
+
+    /// When the measurement ends.
+    pub fn horizon_s(&self) -> f64 {
+        self.run.warmup_s + self.run.duration_s
+    }
+}

@@ -1,0 +1,368 @@
+//! What a replication leaves behind: one record, made of the difference of two snapshots.
+
+use std::sync::Arc;
+
+use wifair_core::LogHistogram;
+use wifair_queue::{Ledger, PortSnapshot};
+use wifair_wlan::Usage;
+
+use crate::plan::Plan;
+use crate::series::SeriesRow;
+use crate::snapshot::Snapshot;
+use crate::table::{Column, Row, row};
+
+row! {
+    /// The replication as a whole. Shares are of the measured time.
+    RunRow in "runs" {
+        /// Length of the measurement in simulated seconds.
+        duration_s: f64,
+        /// Frame exchanges that began, collisions included.
+        exchanges: u64,
+        /// Exchanges in which two or more nodes transmitted at once.
+        collisions: u64,
+        /// Share of the exchanges that were collisions.
+        collision_ratio: Option<f64>,
+        /// Airtime share of uplink exchanges.
+        airtime_up_share: f64,
+        /// Airtime share of downlink exchanges.
+        airtime_down_share: f64,
+        /// Airtime share of collisions.
+        collision_share: f64,
+        /// Share of the time in which nothing was on the air, interframe spaces after an exchange and backoff included.
+        idle_share: f64,
+        /// Packets lost on the wire.
+        wire_lost_packets: u64,
+        /// What only a run can show to be without effect; empty if all is well.
+        warnings: String,
+    }
+}
+
+row! {
+    /// One flow.
+    FlowRow in "flows" {
+        /// Index in the plan.
+        flow: u64,
+        /// Label of the plan.
+        label: String,
+        /// Group of the plan.
+        group: String,
+        /// Label of the station.
+        station: String,
+        /// `up` or `down`: where the data goes.
+        direction: String,
+        /// IP bytes of data segments that reached the data's receiver, duplicates included, in Mbit/s.
+        throughput_ip_mbps: f64,
+        /// Payload delivered in order, each byte once, in Mbit/s.
+        goodput_mbps: f64,
+        /// Data segments sent, retransmissions included.
+        segments_sent: u64,
+        /// Data segments sent again.
+        retransmissions: u64,
+        /// Expiries of the retransmission timer.
+        timeouts: u64,
+        /// Entries into fast retransmit.
+        fast_retransmits: u64,
+        /// Mean of the RTT samples, in milliseconds.
+        rtt_mean_ms: Option<f64>,
+        /// Median of the RTT samples, in milliseconds.
+        rtt_p50_ms: Option<f64>,
+        /// 95 % quantile of the RTT samples, in milliseconds.
+        rtt_p95_ms: Option<f64>,
+        /// 99 % quantile of the RTT samples, in milliseconds.
+        rtt_p99_ms: Option<f64>,
+        /// Packets of this flow, its data or its ACKs, that came to the AP's buffer.
+        ap_offered_packets: u64,
+        /// Of these, lost there: refused, pushed out, or given up at the retry limit.
+        ap_lost_packets: u64,
+        /// Of these, redundant ACKs removed.
+        ap_filtered_packets: u64,
+    }
+}
+
+row! {
+    /// A buffer, by class of packet: the AP's, and those of all stations together.
+    QueueRow in "queues" {
+        /// `ap` or `stations`.
+        node: String,
+        /// `data`, `ack`, `other` or `all`.
+        class: String,
+        /// Packets that came.
+        offered_packets: u64,
+        /// Packets that were let in.
+        accepted_packets: u64,
+        /// Arrivals refused because the buffer was full.
+        tail_drop_packets: u64,
+        /// Redundant ACKs removed: no loss, since a newer ACK carries their news.
+        filtered_packets: u64,
+        /// Queued packets pushed out for the sake of an arrival.
+        evicted_packets: u64,
+        /// Packets that the MAC gave up at the retry limit.
+        retry_lost_packets: u64,
+        /// Packets handed to the MAC.
+        dequeued_packets: u64,
+        /// Packets delivered over the air.
+        delivered_packets: u64,
+        /// Bytes that came (IP).
+        offered_bytes: u64,
+        /// Bytes that were let in.
+        accepted_bytes: u64,
+        /// Bytes refused because the buffer was full.
+        tail_drop_bytes: u64,
+        /// Bytes of redundant ACKs removed.
+        filtered_bytes: u64,
+        /// Bytes pushed out.
+        evicted_bytes: u64,
+        /// Bytes given up at the retry limit.
+        retry_lost_bytes: u64,
+        /// Bytes handed to the MAC.
+        dequeued_bytes: u64,
+        /// Bytes delivered over the air.
+        delivered_bytes: u64,
+        /// Share of the offered packets that were lost before the MAC took them; filtered ACKs do not count.
+        loss_ratio: Option<f64>,
+        /// Time-weighted mean length in packets; the AP's `all` row alone.
+        length_mean_packets: Option<f64>,
+        /// Time-weighted median length in packets.
+        length_p50_packets: Option<f64>,
+        /// Time-weighted 95 % quantile of the length in packets.
+        length_p95_packets: Option<f64>,
+        /// Mean time from enqueue to the MAC, in milliseconds; the `all` rows alone.
+        sojourn_mean_ms: Option<f64>,
+        /// Median of that time, in milliseconds.
+        sojourn_p50_ms: Option<f64>,
+        /// 95 % quantile of that time, in milliseconds.
+        sojourn_p95_ms: Option<f64>,
+        /// 99 % quantile of that time, in milliseconds.
+        sojourn_p99_ms: Option<f64>,
+    }
+}
+
+row! {
+    /// A station's air, by direction of its data frames.
+    StationRow in "stations" {
+        /// Label of the plan.
+        station: String,
+        /// `up` (from the station) or `down` (to it).
+        direction: String,
+        /// Time in which exchanges of this station and direction occupied the medium, in seconds.
+        airtime_s: f64,
+        /// The same as a share of the measured time.
+        airtime_share: f64,
+        /// Data frames delivered.
+        frames_delivered: u64,
+        /// Transmission attempts.
+        attempts: u64,
+        /// Attempts after the first.
+        retries: u64,
+        /// Frames given up at the retry limit.
+        retry_lost: u64,
+    }
+}
+
+/// Everything that one replication leaves behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRecord {
+    /// The replication as a whole.
+    pub run: RunRow,
+    /// One row a flow, in the order of the plan.
+    pub flows: Vec<FlowRow>,
+    /// The AP's buffer and those of the stations, by class.
+    pub queues: Vec<QueueRow>,
+    /// Two rows a station, up and down, in the order of the plan.
+    pub stations: Vec<StationRow>,
+    /// Time series, if the plan asks for them.
+    pub series: Vec<SeriesRow>,
+}
+
+impl RunRecord {
+    /// What happened between two snapshots of the network of `plan`.
+    pub(crate) fn new(plan: &Plan, before: &Snapshot, after: &Snapshot, series: Vec<SeriesRow>) -> RunRecord {
+        let cell = after.cell.since(&before.cell);
+        let duration_s = cell.elapsed.as_secs_f64();
+        let stations = plan
+            .cell
+            .stations
+            .iter()
+            .zip(&cell.stations)
+            .flat_map(|(spec, usage)| {
+                [("up", &usage.up), ("down", &usage.down)]
+                    .map(|(direction, usage)| station_row(&spec.label, direction, usage, duration_s))
+            })
+            .collect();
+        let share = |of: fn(&wifair_wlan::StationUsage) -> &Usage| {
+            cell.stations.iter().map(|station| of(station).airtime.as_secs_f64()).sum::<f64>() / duration_s
+        };
+        let ap = after.ap.since(&before.ap);
+        let mut queues = port_rows(&ap);
+        queues.extend(ledger_rows("stations", &after.stations.since(&before.stations)));
+        let run = RunRow {
+            duration_s,
+            exchanges: cell.exchanges,
+            collisions: cell.collisions,
+            collision_ratio: ratio(cell.collisions, cell.exchanges),
+            airtime_up_share: share(|station| &station.up),
+            airtime_down_share: share(|station| &station.down),
+            collision_share: cell.collision_airtime.as_secs_f64() / duration_s,
+            idle_share: cell.idle.as_secs_f64() / duration_s,
+            wire_lost_packets: after.wire_losses - before.wire_losses,
+            warnings: warnings(plan, &ap),
+        };
+        RunRecord { run, flows: flow_rows(plan, before, after, duration_s), queues, stations, series }
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+fn station_row(label: &str, direction: &str, usage: &Usage, duration_s: f64) -> StationRow {
+    StationRow {
+        station: label.into(),
+        direction: direction.into(),
+        airtime_s: usage.airtime.as_secs_f64(),
+        airtime_share: usage.airtime.as_secs_f64() / duration_s,
+        frames_delivered: usage.delivered,
+        attempts: usage.attempts,
+        retries: usage.retries,
+        retry_lost: usage.lost_at_retry_limit,
+    }
+}
+
+fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) -> Vec<FlowRow> {
+    let mbps = |bytes: u64| bytes as f64 * 8e-6 / duration_s;
+    plan.flows
+        .iter()
+        .enumerate()
+        .map(|(i, flow)| {
+            let sender = after.senders[i].since(&before.senders[i]);
+            let receiver = after.receivers[i].since(&before.receivers[i]);
+            let tally = after.tallies[i].since(&before.tallies[i]);
+            FlowRow {
+                flow: i as u64,
+                label: flow.label.clone(),
+                group: flow.group.clone(),
+                station: flow.station.clone(),
+                direction: flow.direction.name().into(),
+                throughput_ip_mbps: mbps(receiver.ip_bytes_received),
+                goodput_mbps: mbps(receiver.payload_bytes_delivered),
+                segments_sent: sender.segments_sent,
+                retransmissions: sender.segments_retransmitted,
+                timeouts: sender.timeouts,
+                fast_retransmits: sender.fast_retransmits,
+                rtt_mean_ms: sender.rtt.mean().map(ns_to_ms),
+                rtt_p50_ms: quantile_ms(&sender.rtt, 0.5),
+                rtt_p95_ms: quantile_ms(&sender.rtt, 0.95),
+                rtt_p99_ms: quantile_ms(&sender.rtt, 0.99),
+                ap_offered_packets: tally.offered,
+                ap_lost_packets: tally.lost,
+                ap_filtered_packets: tally.filtered,
+            }
+        })
+        .collect()
+}
+
+fn ns_to_ms(ns: f64) -> f64 {
+    ns * 1e-6
+}
+
+fn quantile_ms(histogram: &LogHistogram, q: f64) -> Option<f64> {
+    histogram.quantile(q).map(ns_to_ms)
+}
+
+fn port_rows(port: &PortSnapshot) -> Vec<QueueRow> {
+    let mut rows = ledger_rows("ap", &crate::snapshot::Ledgers(port.classes));
+    let all = rows.last_mut().expect("the row of all classes");
+    all.length_mean_packets = port.length.mean();
+    all.length_p50_packets = port.length.quantile(0.5);
+    all.length_p95_packets = port.length.quantile(0.95);
+    all.sojourn_mean_ms = port.sojourn.mean().map(ns_to_ms);
+    all.sojourn_p50_ms = quantile_ms(&port.sojourn, 0.5);
+    all.sojourn_p95_ms = quantile_ms(&port.sojourn, 0.95);
+    all.sojourn_p99_ms = quantile_ms(&port.sojourn, 0.99);
+    rows
+}
+
+/// A row a class and one for all.
+fn ledger_rows(node: &str, ledgers: &crate::snapshot::Ledgers) -> Vec<QueueRow> {
+    wifair_core::Class::ALL
+        .iter()
+        .map(|&class| (class.name(), ledgers.0[class as usize]))
+        .chain([("all", ledgers.total())])
+        .map(|(class, ledger)| ledger_row(node, class, &ledger))
+        .collect()
+}
+
+fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
+    let lost = ledger.tail_dropped.packets + ledger.evicted.packets;
+    QueueRow {
+        node: node.into(),
+        class: class.into(),
+        offered_packets: ledger.offered.packets,
+        accepted_packets: ledger.accepted.packets,
+        tail_drop_packets: ledger.tail_dropped.packets,
+        filtered_packets: ledger.filtered.packets,
+        evicted_packets: ledger.evicted.packets,
+        retry_lost_packets: ledger.lost_at_retry_limit.packets,
+        dequeued_packets: ledger.dequeued.packets,
+        delivered_packets: ledger.delivered.packets,
+        offered_bytes: ledger.offered.bytes,
+        accepted_bytes: ledger.accepted.bytes,
+        tail_drop_bytes: ledger.tail_dropped.bytes,
+        filtered_bytes: ledger.filtered.bytes,
+        evicted_bytes: ledger.evicted.bytes,
+        retry_lost_bytes: ledger.lost_at_retry_limit.bytes,
+        dequeued_bytes: ledger.dequeued.bytes,
+        delivered_bytes: ledger.delivered.bytes,
+        loss_ratio: ratio(lost, ledger.offered.packets),
+        length_mean_packets: None,
+        length_p50_packets: None,
+        length_p95_packets: None,
+        sojourn_mean_ms: None,
+        sojourn_p50_ms: None,
+        sojourn_p95_ms: None,
+        sojourn_p99_ms: None,
+    }
+}
+
+/// What only a run can show to be without effect.
+fn warnings(plan: &Plan, ap: &PortSnapshot) -> String {
+    let scheme = plan.cell.ap.port.scheme.name();
+    let lost_or_filtered: u64 =
+        ap.classes.iter().map(|c| c.tail_dropped.packets + c.evicted.packets + c.filtered.packets).sum();
+    let mut warnings = vec![];
+    if ap.length.quantile(1.0).unwrap_or(0.0) == 0.0 {
+        warnings.push(format!("the AP's buffer never queued a packet: {scheme} had nothing to decide"));
+    } else if lost_or_filtered == 0 {
+        let limit = plan.cell.ap.port.limit_packets;
+        warnings.push(format!("the AP's limit of {limit} packets was never reached: any scheme would do the same"));
+    }
+    warnings.join("; ")
+}
+
+/// The result tables of replications, each row led by its job and seed: (index of the job, seed, record) in, (name,
+/// columns) out. The time series come last, and only if there are any.
+pub fn tables(records: &[(usize, u64, Arc<RunRecord>)]) -> Vec<(&'static str, Vec<(&'static str, Column)>)> {
+    let mut tables = vec![
+        table(records, |record| std::slice::from_ref(&record.run)),
+        table(records, |record| &record.flows),
+        table(records, |record| &record.queues),
+        table(records, |record| &record.stations),
+    ];
+    if records.iter().any(|(_, _, record)| !record.series.is_empty()) {
+        tables.push(table(records, |record| &record.series));
+    }
+    tables
+}
+
+fn table<'a, R: Row + 'a>(
+    records: &'a [(usize, u64, Arc<RunRecord>)],
+    rows: impl Fn(&'a RunRecord) -> &'a [R] + Copy,
+) -> (&'static str, Vec<(&'static str, Column)>) {
+    let repeated = |of: fn(&(usize, u64, Arc<RunRecord>)) -> u64| {
+        let values = records.iter().flat_map(|entry| std::iter::repeat_n(of(entry), rows(&entry.2).len()));
+        Column::Count(values.collect())
+    };
+    let mut columns = vec![("job", repeated(|entry| entry.0 as u64)), ("seed", repeated(|entry| entry.1))];
+    columns.extend(R::columns(records.iter().flat_map(|(_, _, record)| rows(record))));
+    (R::TABLE, columns)
+}

@@ -1,0 +1,62 @@
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use wifair_core::{SpecError, Time};
+
+use crate::network::Network;
+use crate::plan::Plan;
+use crate::record::RunRecord;
+use crate::series::Sampler;
+use crate::snapshot::Snapshot;
+
+/// How a running replication is watched and stopped from another thread.
+pub struct Progress<'a> {
+    /// Set to stop the replication; it ends within a simulated second or so.
+    pub cancelled: &'a AtomicBool,
+    /// Simulated milliseconds are added here as they pass.
+    pub simulated_ms: &'a AtomicU64,
+}
+
+/// Runs one replication: warm-up, measurement, record. `None` if it was cancelled.
+///
+/// A measurement is the difference of two snapshots, at the end of the warm-up and at the horizon. Nothing that
+/// records schedules an event: the trajectory is the same whatever is recorded.
+pub fn run(plan: &Plan, seed: u64, progress: &Progress<'_>) -> Result<Option<RunRecord>, SpecError> {
+    let mut network = Network::new(plan, seed)?;
+    let mut sampler = Sampler::new(plan);
+    let warmup = Time::from_secs_f64(plan.run.warmup_s);
+    let horizon = warmup + Time::from_secs_f64(plan.run.duration_s);
+    if !advance(&mut network, &mut sampler, warmup, progress) {
+        return Ok(None);
+    }
+    let before = Snapshot::take(&network);
+    if !advance(&mut network, &mut sampler, horizon, progress) {
+        return Ok(None);
+    }
+    let after = Snapshot::take(&network);
+    Ok(Some(RunRecord::new(plan, &before, &after, sampler.into_rows())))
+}
+
+/// Runs up to `end`, looking at `progress` every simulated second; false if it was cancelled on the way.
+fn advance(network: &mut Network, sampler: &mut Sampler, end: Time, progress: &Progress<'_>) -> bool {
+    while network.now() < end {
+        if progress.cancelled.load(Ordering::Relaxed) {
+            return false;
+        }
+        let from = network.now();
+        let to = end.min(from + Time::from_s(1)).min(sampler.next());
+        network.run_until(to);
+        if to == sampler.next() {
+            sampler.sample(network);
+        }
+        let ms = to.as_ns() / 1_000_000 - from.as_ns() / 1_000_000;
+        progress.simulated_ms.fetch_add(ms, Ordering::Relaxed);
+    }
+    true
+}
+
+/// The trajectory's hash over the whole run: see [`Network::fingerprint`].
+pub fn fingerprint(plan: &Plan, seed: u64) -> Result<u64, SpecError> {
+    let mut network = Network::new(plan, seed)?.with_fingerprint();
+    network.run_until(Time::from_secs_f64(plan.run.warmup_s) + Time::from_secs_f64(plan.run.duration_s));
+    Ok(network.fingerprint().expect("it was asked for"))
+}

@@ -1,0 +1,84 @@
+use wifair_core::Time;
+
+use crate::network::Network;
+use crate::plan::Plan;
+use crate::table::row;
+
+row! {
+    /// One value of a time series: long form, so that new metrics need no new columns.
+    SeriesRow in "series" {
+        /// End of the interval, in seconds from the start of the run, warm-up included.
+        time_s: f64,
+        /// What: `goodput_mbps` (payload delivered in the interval), `cwnd_segments`, `queue_packets`, or a gauge of the
+        /// AP's scheme.
+        metric: String,
+        /// Of what: the label of a flow, or `ap`.
+        entity: String,
+        /// The value.
+        value: f64,
+    }
+}
+
+/// Reads time series at a fixed interval. It only reads: the trajectory is the same without it.
+pub(crate) struct Sampler {
+    interval: Time,
+    next: Time,
+    labels: Vec<String>,
+    mss_bytes: Vec<f64>,
+    delivered_before: Vec<u64>,
+    rows: Vec<SeriesRow>,
+}
+
+impl Sampler {
+    /// A sampler for what `plan` asks for, which may be nothing.
+    pub(crate) fn new(plan: &Plan) -> Sampler {
+        let interval = plan.run.sample_interval_s.map_or(Time::MAX, Time::from_secs_f64);
+        Sampler {
+            interval,
+            next: interval,
+            labels: plan.flows.iter().map(|flow| flow.label.clone()).collect(),
+            mss_bytes: plan.flows.iter().map(|flow| f64::from(flow.tcp.mss_bytes)).collect(),
+            delivered_before: vec![0; plan.flows.len()],
+            rows: vec![],
+        }
+    }
+
+    /// When the next sample is due; [`Time::MAX`] if none is.
+    pub(crate) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Reads one sample of everything.
+    pub(crate) fn sample(&mut self, network: &Network) {
+        let time_s = self.next.as_secs_f64();
+        let interval_s = self.interval.as_secs_f64();
+        for (slot, connection) in network.connections().iter().enumerate() {
+            let delivered = connection.receiver.stats().payload_bytes_delivered;
+            let bytes = delivered - self.delivered_before[slot];
+            self.delivered_before[slot] = delivered;
+            let cwnd_segments = f64::from(connection.sender.cwnd_bytes()) / self.mss_bytes[slot];
+            for (metric, value) in
+                [("goodput_mbps", bytes as f64 * 8e-6 / interval_s), ("cwnd_segments", cwnd_segments)]
+            {
+                self.push(time_s, metric, self.labels[slot].clone(), value);
+            }
+        }
+        let port = network.cell().ap_port();
+        self.push(time_s, "queue_packets", "ap".into(), port.len() as f64);
+        let mut gauges = vec![];
+        port.gauges(&mut |name, value| gauges.push((name, value)));
+        for (name, value) in gauges {
+            self.push(time_s, name, "ap".into(), value);
+        }
+        self.next += self.interval;
+    }
+
+    fn push(&mut self, time_s: f64, metric: &str, entity: String, value: f64) {
+        self.rows.push(SeriesRow { time_s, metric: metric.into(), entity, value });
+    }
+
+    /// All rows so far.
+    pub(crate) fn into_rows(self) -> Vec<SeriesRow> {
+        self.rows
+    }
+}

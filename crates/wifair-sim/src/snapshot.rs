@@ -1,0 +1,124 @@
+use wifair_core::Class;
+use wifair_queue::{Count, Ledger, PortSnapshot};
+use wifair_tcp::{ReceiverStats, SenderStats};
+use wifair_wlan::CellSnapshot;
+
+use crate::network::Network;
+
+/// All counters of a network at one instant.
+pub(crate) struct Snapshot {
+    pub(crate) cell: CellSnapshot,
+    pub(crate) ap: PortSnapshot,
+    pub(crate) stations: Ledgers,
+    pub(crate) senders: Vec<SenderStats>,
+    pub(crate) receivers: Vec<ReceiverStats>,
+    pub(crate) tallies: Vec<Tally>,
+    pub(crate) wire_losses: u64,
+}
+
+impl Snapshot {
+    /// Copies every counter of `network`.
+    pub(crate) fn take(network: &Network) -> Snapshot {
+        let now = network.now();
+        let cell = network.cell();
+        let mut stations = Ledgers::default();
+        for port in network.station_ports() {
+            stations.add(&port.snapshot(now).classes);
+        }
+        Snapshot {
+            cell: cell.snapshot(now),
+            ap: cell.ap_port().snapshot(now),
+            stations,
+            senders: network.connections().iter().map(|c| c.sender.stats().clone()).collect(),
+            receivers: network.connections().iter().map(|c| *c.receiver.stats()).collect(),
+            tallies: network.tallies(now),
+            wire_losses: network.wire().losses(),
+        }
+    }
+}
+
+/// What became of one flow's packets at the AP's port. Cumulative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) offered: u64,
+    pub(crate) lost: u64,
+    pub(crate) filtered: u64,
+}
+
+impl Tally {
+    /// Adds a flow's ledgers.
+    pub(crate) fn add(&mut self, classes: &[Ledger; 3]) {
+        for ledger in classes {
+            self.offered += ledger.offered.packets;
+            self.lost +=
+                ledger.tail_dropped.packets + ledger.evicted.packets + ledger.lost_at_retry_limit.packets;
+            self.filtered += ledger.filtered.packets;
+        }
+    }
+
+    /// What came since `earlier`.
+    pub(crate) fn since(&self, earlier: &Tally) -> Tally {
+        Tally {
+            offered: self.offered - earlier.offered,
+            lost: self.lost - earlier.lost,
+            filtered: self.filtered - earlier.filtered,
+        }
+    }
+}
+
+/// Ledgers by class, of one port or of several together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ledgers(pub(crate) [Ledger; 3]);
+
+impl Ledgers {
+    fn add(&mut self, classes: &[Ledger; 3]) {
+        for (sum, ledger) in self.0.iter_mut().zip(classes) {
+            combine(sum, ledger, |a, b| Count { packets: a.packets + b.packets, bytes: a.bytes + b.bytes });
+        }
+    }
+
+    /// What came since `earlier`.
+    pub(crate) fn since(&self, earlier: &Ledgers) -> Ledgers {
+        let mut difference = *self;
+        for (ledger, before) in difference.0.iter_mut().zip(&earlier.0) {
+            let (queued, in_service) = (ledger.queued, ledger.in_service);
+            combine(ledger, before, |a, b| a - b);
+            (ledger.queued, ledger.in_service) = (queued, in_service);
+            (ledger.queued_before, ledger.in_service_before) = (before.queued, before.in_service);
+        }
+        difference
+    }
+
+    /// All classes together.
+    pub(crate) fn total(&self) -> Ledger {
+        let mut total = Ledger::default();
+        for class in Class::ALL {
+            combine(&mut total, &self.0[class as usize], |a, b| Count {
+                packets: a.packets + b.packets,
+                bytes: a.bytes + b.bytes,
+            });
+        }
+        total
+    }
+}
+
+/// Applies `with` to every pair of counts.
+fn combine(sum: &mut Ledger, other: &Ledger, with: impl Fn(Count, Count) -> Count) {
+    let pairs: [(&mut Count, Count); 12] = [
+        (&mut sum.queued_before, other.queued_before),
+        (&mut sum.in_service_before, other.in_service_before),
+        (&mut sum.offered, other.offered),
+        (&mut sum.accepted, other.accepted),
+        (&mut sum.tail_dropped, other.tail_dropped),
+        (&mut sum.evicted, other.evicted),
+        (&mut sum.filtered, other.filtered),
+        (&mut sum.dequeued, other.dequeued),
+        (&mut sum.delivered, other.delivered),
+        (&mut sum.lost_at_retry_limit, other.lost_at_retry_limit),
+        (&mut sum.queued, other.queued),
+        (&mut sum.in_service, other.in_service),
+    ];
+    for (count, other) in pairs {
+        *count = with(*count, other);
+    }
+}

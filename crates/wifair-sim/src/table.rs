@@ -1,0 +1,75 @@
+//! Result tables as plain columns: declared once as a row, handed out by column.
+
+/// The values of one column. The binding turns it into an Arrow array of the matching type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Floating-point numbers; `None` where the quantity does not exist (a mean of nothing).
+    Float(Vec<Option<f64>>),
+    /// Counts.
+    Count(Vec<u64>),
+    /// Words.
+    Text(Vec<String>),
+}
+
+/// A type that a column can be made of.
+pub trait ColumnValue: Sized {
+    /// The column of `values`.
+    fn column(values: impl Iterator<Item = Self>) -> Column;
+}
+
+impl ColumnValue for f64 {
+    fn column(values: impl Iterator<Item = f64>) -> Column {
+        Column::Float(values.map(Some).collect())
+    }
+}
+
+impl ColumnValue for Option<f64> {
+    fn column(values: impl Iterator<Item = Option<f64>>) -> Column {
+        Column::Float(values.collect())
+    }
+}
+
+impl ColumnValue for u64 {
+    fn column(values: impl Iterator<Item = u64>) -> Column {
+        Column::Count(values.collect())
+    }
+}
+
+impl ColumnValue for String {
+    fn column(values: impl Iterator<Item = String>) -> Column {
+        Column::Text(values.collect())
+    }
+}
+
+/// A row of a result table.
+pub trait Row {
+    /// Name of the table.
+    const TABLE: &'static str;
+    /// The table's columns, in the order of the row's fields.
+    fn columns<'a>(rows: impl Iterator<Item = &'a Self> + Clone) -> Vec<(&'static str, Column)>
+    where
+        Self: 'a;
+}
+
+/// Declares a row: a struct with documented fields, and its columns.
+macro_rules! row {
+    ($(#[$meta:meta])* $name:ident in $table:literal { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name { $($(#[$doc])* pub $field: $type,)* }
+
+        impl $crate::table::Row for $name {
+            const TABLE: &'static str = $table;
+
+            fn columns<'a>(
+                rows: impl Iterator<Item = &'a Self> + Clone,
+            ) -> Vec<(&'static str, $crate::table::Column)> {
+                vec![$((
+                    stringify!($field),
+                    <$type as $crate::table::ColumnValue>::column(rows.clone().map(|row| row.$field.clone())),
+                ),)*]
+            }
+        }
+    };
+}
+pub(crate) use row;

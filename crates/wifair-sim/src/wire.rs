@@ -1,0 +1,235 @@
+use std::collections::VecDeque;
+
+use wifair_core::{Packet, Rate, Rng, Time};
+
+use crate::min_tree::MinTree;
+
+/// Which way a packet crosses the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the AP to a server.
+    ToServer,
+    /// From a server to the AP.
+    ToAp,
+}
+
+/// A transmitter: serialises packets one after the other, without a limit on what waits.
+#[derive(Clone, Debug)]
+struct Transmitter {
+    rate: Rate,
+    free_at: Time,
+}
+
+/// Packets that left one transmitter towards one distance. They arrive in the order in which they left, so that a
+/// queue is all it takes.
+#[derive(Clone, Debug)]
+struct Line {
+    transmitter: u32,
+    delay: Time,
+    way: Way,
+    in_flight: VecDeque<(Time, Packet)>,
+}
+
+/// The wired side: full-duplex links between the AP and the servers.
+///
+/// Each direction of a link is a FIFO transmitter of some rate with unlimited memory, followed by a constant delay.
+/// Flows of one link may differ in delay (a server further away); each delay is a line of its own. Packets are lost
+/// only where a loss rate is asked for; that takes one draw a packet, and none where it is zero.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    transmitters: Vec<Transmitter>,
+    lines: Vec<Line>,
+    heads: MinTree,
+    loss_rate: f64,
+    losses: u64,
+    rng: Rng,
+}
+
+/// The two lines of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lines {
+    to_server: u32,
+    to_ap: u32,
+}
+
+/// Collects the links and lines that a plan's flows need; equal ones are shared.
+pub struct WireBuilder {
+    shared: [u32; 2],
+    transmitters: Vec<Transmitter>,
+    lines: Vec<Line>,
+    pairs: Vec<(u32, Time, Lines)>,
+    loss_rate: f64,
+}
+
+impl WireBuilder {
+    /// A wire whose shared link runs at `rate` in each direction and loses a share `loss_rate` of the packets.
+    pub fn new(rate: Rate, loss_rate: f64) -> WireBuilder {
+        let mut builder =
+            WireBuilder { shared: [0; 2], transmitters: vec![], lines: vec![], pairs: vec![], loss_rate };
+        builder.shared = builder.link(rate);
+        builder
+    }
+
+    fn link(&mut self, rate: Rate) -> [u32; 2] {
+        [(); 2].map(|()| {
+            self.transmitters.push(Transmitter { rate, free_at: Time::ZERO });
+            self.transmitters.len() as u32 - 1
+        })
+    }
+
+    /// The lines for a flow at a one-way `delay`: over the shared link, or over its own link of rate `own`.
+    pub fn lines(&mut self, delay: Time, own: Option<Rate>) -> Lines {
+        let [to_server, to_ap] = match own {
+            Some(rate) => self.link(rate),
+            None => self.shared,
+        };
+        if let Some((_, _, lines)) = self.pairs.iter().find(|(t, d, _)| *t == to_server && *d == delay) {
+            return *lines;
+        }
+        let mut line = |transmitter, way| {
+            self.lines.push(Line { transmitter, delay, way, in_flight: VecDeque::new() });
+            self.lines.len() as u32 - 1
+        };
+        let lines = Lines { to_server: line(to_server, Way::ToServer), to_ap: line(to_ap, Way::ToAp) };
+        self.pairs.push((to_server, delay, lines));
+        lines
+    }
+
+    /// The wire; `rng` decides about losses.
+    pub fn build(self, rng: Rng) -> Wire {
+        let heads = MinTree::new(self.lines.len());
+        Wire {
+            transmitters: self.transmitters,
+            lines: self.lines,
+            heads,
+            loss_rate: self.loss_rate,
+            losses: 0,
+            rng,
+        }
+    }
+}
+
+impl Wire {
+    /// When the next packet arrives somewhere; [`Time::MAX`] if none is under way.
+    #[inline]
+    pub fn next_arrival(&self) -> Time {
+        self.heads.earliest()
+    }
+
+    /// Puts `packet` on its way.
+    #[inline]
+    pub fn send(&mut self, lines: Lines, way: Way, packet: Packet, now: Time) {
+        if self.loss_rate > 0.0 && self.rng.chance(self.loss_rate) {
+            self.losses += 1;
+            return;
+        }
+        let index = match way {
+            Way::ToServer => lines.to_server,
+            Way::ToAp => lines.to_ap,
+        } as usize;
+        let line = &mut self.lines[index];
+        let transmitter = &mut self.transmitters[line.transmitter as usize];
+        transmitter.free_at =
+            transmitter.free_at.max(now) + transmitter.rate.duration_of(u64::from(packet.ip_bytes()));
+        let arrival = transmitter.free_at + line.delay;
+        if line.in_flight.is_empty() {
+            self.heads.set(index, arrival);
+        }
+        line.in_flight.push_back((arrival, packet));
+    }
+
+    /// Takes the packet that arrives at [`Wire::next_arrival`]; of several, that of the line built first.
+    #[inline]
+    pub fn receive(&mut self) -> (Way, Packet) {
+        let index = self.heads.earliest_index();
+        let line = &mut self.lines[index];
+        let (_, packet) = line.in_flight.pop_front().expect("the earliest line has a packet");
+        let next = line.in_flight.front().map_or(Time::MAX, |(arrival, _)| *arrival);
+        let way = line.way;
+        self.heads.set(index, next);
+        (way, packet)
+    }
+
+    /// Packets lost so far.
+    pub fn losses(&self) -> u64 {
+        self.losses
+    }
+
+    /// Packets under way.
+    pub fn in_flight(&self) -> usize {
+        self.lines.iter().map(|line| line.in_flight.len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_core::{FiveTuple, TCP, TcpFlags};
+
+    use super::*;
+
+    fn packet(seq: u32, ip_bytes: u16) -> Packet {
+        Packet {
+            tuple: FiveTuple { protocol: TCP, ..FiveTuple::default() },
+            seq,
+            ack: 0,
+            window_bytes: 0,
+            payload_bytes: ip_bytes - 40,
+            header_bytes: 40,
+            flags: TcpFlags::ACK,
+            ds_field: 0,
+        }
+    }
+
+    fn drain(wire: &mut Wire) -> Vec<(Time, u32)> {
+        let mut arrivals = vec![];
+        while wire.next_arrival() != Time::MAX {
+            let time = wire.next_arrival();
+            arrivals.push((time, wire.receive().1.seq));
+        }
+        arrivals
+    }
+
+    #[test]
+    fn packets_of_one_link_queue_for_it_and_then_travel() {
+        let mut builder = WireBuilder::new(Rate::from_mbps(100.0), 0.0);
+        let near = builder.lines(Time::from_ms(5), None);
+        let far = builder.lines(Time::from_ms(20), None);
+        assert_eq!(near, builder.lines(Time::from_ms(5), None));
+        let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
+        wire.send(far, Way::ToAp, packet(1, 1500), Time::ZERO);
+        wire.send(near, Way::ToAp, packet(2, 1500), Time::ZERO);
+        wire.send(near, Way::ToServer, packet(3, 1500), Time::ZERO);
+        assert_eq!(wire.in_flight(), 3);
+        assert_eq!(
+            drain(&mut wire),
+            [
+                (Time::from_us(5_120), 3), // the other direction does not wait
+                (Time::from_us(5_240), 2),
+                (Time::from_us(20_120), 1),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_flow_with_a_rate_of_its_own_shares_with_nobody() {
+        let mut builder = WireBuilder::new(Rate::from_mbps(100.0), 0.0);
+        let shared = builder.lines(Time::from_ms(5), None);
+        let own = builder.lines(Time::from_ms(5), Some(Rate::from_mbps(10.0)));
+        let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
+        wire.send(shared, Way::ToAp, packet(1, 1500), Time::ZERO);
+        wire.send(own, Way::ToAp, packet(2, 1500), Time::ZERO);
+        assert_eq!(drain(&mut wire), [(Time::from_us(5_120), 1), (Time::from_us(6_200), 2)]);
+    }
+
+    #[test]
+    fn loss_is_the_asked_share() {
+        let mut builder = WireBuilder::new(Rate::from_mbps(100.0), 0.1);
+        let lines = builder.lines(Time::ZERO, None);
+        let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
+        for seq in 0..10_000 {
+            wire.send(lines, Way::ToAp, packet(seq, 100), Time::ZERO);
+        }
+        assert_eq!(wire.losses() + wire.in_flight() as u64, 10_000);
+        assert!((900..1100).contains(&wire.losses()), "{}", wire.losses()); // ± 3.3 standard deviations
+    }
+}

@@ -1,0 +1,42 @@
+//! Plans that tests and benchmarks share.
+
+use serde_json::{Value, json};
+use wifair_sim::Plan;
+
+/// The symmetric cell of `adaptive-pushout` (Section IV-A): `n_up` uplink and `n_down` downlink bulk flows of TCP Reno,
+/// each with a station of its own, 802.11b at 11 Mbps, 100 packets of buffer at the AP.
+pub fn symmetric(n_up: usize, n_down: usize, scheme: &str, warmup_s: f64, duration_s: f64) -> Value {
+    let labels: Vec<(String, &str)> = (1..=n_up)
+        .map(|i| (format!("up-{i}"), "up"))
+        .chain((1..=n_down).map(|i| (format!("down-{i}"), "down")))
+        .collect();
+    let stations: Vec<Value> =
+        labels.iter().map(|(label, _)| json!({"label": label, "rate_mbps": 11.0})).collect();
+    let flows: Vec<Value> = labels
+        .iter()
+        .map(|(label, direction)| {
+            json!({
+                "label": label, "station": label, "direction": direction,
+                "tcp": {
+                    "congestion_control": {"name": "reno"},
+                    "receiver_window_segments": 42,
+                    "delayed_ack": {"segments": 1},
+                },
+            })
+        })
+        .collect();
+    json!({
+        "run": {"warmup_s": warmup_s, "duration_s": duration_s},
+        "cell": {
+            "phy": {"name": "802.11b"},
+            "ap": {"port": {"limit_packets": 100, "scheme": {"name": scheme}}},
+            "stations": stations,
+        },
+        "flows": flows,
+    })
+}
+
+/// The plan of a JSON value, which must be valid.
+pub fn plan(value: &Value) -> Plan {
+    Plan::from_json(&value.to_string()).unwrap_or_else(|error| panic!("{error}"))
+}
