@@ -32,8 +32,9 @@ struct Flow {
 /// What the removal of an ACK means for redundancy.
 pub(super) struct Removal {
     pub was_redundant: bool,
-    /// The one before it in its flow has lost what superseded it.
-    pub needed_again: Option<SlotId>,
+    /// The one before it in its flow, if it has become redundant (true) or needed (false): its next one is now
+    /// another, or none.
+    pub changed: Option<(SlotId, bool)>,
 }
 
 impl Acks {
@@ -78,17 +79,15 @@ impl Acks {
             Some(newer) => self.links[newer.index()].older = older,
             None => self.flows[slots.get(slot).flow.index()].newest = older,
         }
-        let mut removal = Removal { was_redundant: redundant, needed_again: None };
+        let mut removal = Removal { was_redundant: redundant, changed: None };
         if let Some(older) = SlotId::from_link(older) {
+            let superseded = SlotId::from_link(newer)
+                .is_some_and(|newer| self.supersedes(slots, &slots.get(newer).packet, older));
             let link = &mut self.links[older.index()];
             link.newer = newer;
-            if link.redundant {
-                let superseded = SlotId::from_link(newer)
-                    .is_some_and(|newer| self.supersedes(slots, &slots.get(newer).packet, older));
-                if !superseded {
-                    self.links[older.index()].redundant = false;
-                    removal.needed_again = Some(older);
-                }
+            if link.redundant != superseded {
+                link.redundant = superseded;
+                removal.changed = Some((older, superseded));
             }
         }
         removal
@@ -123,9 +122,7 @@ impl Acks {
         Some(older)
     }
 
-    /// Whether `newer`, the next ACK of the flow, makes the queued one redundant. When the next one is taken out
-    /// itself as redundant, the one after it supersedes the queued one just as well: more is acknowledged, and the
-    /// flags agree all along.
+    /// Whether `newer`, the next ACK of the flow, makes the queued one redundant.
     #[inline]
     fn supersedes(&self, slots: &Slots, newer: &Packet, older: SlotId) -> bool {
         match self.filter {

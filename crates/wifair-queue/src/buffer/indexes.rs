@@ -170,8 +170,10 @@ impl Index {
                     if change.was_redundant {
                         self.part(Pool::Redundant, slot);
                     }
-                    if let Some(needed) = change.needed_again {
-                        self.part(Pool::Redundant, needed);
+                    match change.changed {
+                        Some((older, true)) => self.join(Pool::Redundant, older),
+                        Some((older, false)) => self.part(Pool::Redundant, older),
+                        None => {}
                     }
                 }
             }

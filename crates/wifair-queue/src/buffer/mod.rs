@@ -408,9 +408,10 @@ impl Buffer {
 
     pub(crate) fn retire(&mut self, flow: FlowId) -> [Row; 3] {
         assert!(!self.holds(flow), "a flow is retired only when no packet of it is left");
-        let Some(rows) = self.books.flows.get_mut(flow.index()) else {
-            return Default::default();
-        };
+        if flow.index() >= self.books.flows.len() {
+            self.grow_flows(flow);
+        }
+        let rows = &mut self.books.flows[flow.index()];
         let closed = std::mem::take(&mut rows.rows);
         rows.predecessors += 1;
         if let Some(index) = &mut self.index {

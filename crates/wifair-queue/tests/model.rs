@@ -1,0 +1,339 @@
+//! Every scheme against a list that is scanned: same decisions, same order, same books, after every step.
+//!
+//! Where a scheme picks at random, the model says from which packets it may pick and how many numbers it draws; that
+//! the pick is uniform is tested by itself. Everything else must agree to the packet.
+
+mod common;
+mod naive;
+
+use std::sync::{Arc, Mutex};
+
+use common::{ack, cases, data, syn, upward};
+use naive::{Model, Verdict};
+use proptest::prelude::*;
+use wifair_core::{Ac, Class, Packet, Rate, Rng, StationId, TcpFlags, Time};
+use wifair_queue::{
+    Arrival, Buffer, Cx, Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Hooks, Indexes, Outcome,
+    Placed, Port, PortSpec, Scheme, SchemeSpec, View,
+};
+
+/// A scheme as it is, but its random stream can be seen.
+struct Watched {
+    scheme: Box<dyn Scheme>,
+    rng: Arc<Mutex<Option<Rng>>>,
+}
+
+impl Scheme for Watched {
+    fn needs(&self) -> Indexes {
+        self.scheme.needs()
+    }
+
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        let placed = self.scheme.enqueue(arrival, buffer, cx);
+        *self.rng.lock().unwrap() = Some(cx.rng.clone());
+        placed
+    }
+
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+        self.scheme.dequeue(grant, buffer, cx)
+    }
+
+    fn hooks(&self) -> Hooks {
+        self.scheme.hooks()
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// To the station. `more` is by how much an ACK exceeds its connection's last.
+    Data {
+        connection: u32,
+    },
+    Ack {
+        connection: u32,
+        more: u32,
+        echo: bool,
+    },
+    Syn {
+        connection: u32,
+    },
+    /// From the station, past the monitor only.
+    UplinkData {
+        connection: u32,
+    },
+    Reset {
+        connection: u32,
+    },
+    Take,
+    Finish {
+        delivered: bool,
+    },
+    Limit {
+        packets: u32,
+    },
+    Silence,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let connection = || 0u32..6;
+    prop_oneof![
+        8 => connection().prop_map(|connection| Step::Data { connection }),
+        12 => (connection(), 0u32..3, prop::bool::weighted(0.2))
+            .prop_map(|(connection, more, echo)| Step::Ack { connection, more: more * 1460, echo }),
+        1 => connection().prop_map(|connection| Step::Syn { connection }),
+        2 => connection().prop_map(|connection| Step::UplinkData { connection }),
+        1 => connection().prop_map(|connection| Step::Reset { connection }),
+        8 => Just(Step::Take),
+        8 => any::<bool>().prop_map(|delivered| Step::Finish { delivered }),
+        1 => (1u32..14).prop_map(|packets| Step::Limit { packets }),
+        1 => Just(Step::Silence),
+    ]
+}
+
+fn run(
+    scheme: &str,
+    limit: u32,
+    counts_in_service: bool,
+    shrink: bool,
+    steps: Vec<Step>,
+    collect: bool,
+) -> Result<(), TestCaseError> {
+    let scheme: SchemeSpec = serde_json::from_str(scheme).unwrap();
+    let spec = PortSpec { limit_packets: limit, limit_counts_in_service: counts_in_service, scheme };
+    let rng = Arc::new(Mutex::new(None));
+    let watched = Watched { scheme: spec.scheme.build(), rng: rng.clone() };
+    let mut port = Port::with_scheme(&spec, Box::new(watched), 7, "ap");
+    let mut model = Model::new(&spec, Rng::stream(7, "ap", "scheme"));
+    let mut flows = Flows::new(&FlowsSpec { idle_timeout_s: 1.0, ..FlowsSpec::default() });
+    let mut last_ack = [u32::MAX - 4000; 6]; // wraps soon
+    let mut now = Time::from_ms(3);
+    let mut serial = 0; // makes every packet unlike every other
+    let middle = steps.len() / 2;
+    let mut earlier = None;
+
+    for (i, step) in steps.into_iter().enumerate() {
+        now += Time::from_us(u64::from(serial % 7) * 100);
+        serial += 1;
+        if i == middle {
+            earlier = Some((port.snapshot(now), model.clone()));
+        }
+        let tag = |packet: Packet| Packet { window_bytes: serial, ..packet };
+        let arrival = match step {
+            Step::Data { connection } => Some(tag(data(connection, 1))),
+            Step::Syn { connection } => Some(tag(syn(connection))),
+            Step::Ack { connection, more, echo } => {
+                let last = &mut last_ack[connection as usize];
+                *last = last.wrapping_add(more);
+                let mut packet = tag(ack(connection, *last));
+                if echo {
+                    packet.flags |= TcpFlags::ECE;
+                }
+                Some(packet)
+            }
+            Step::UplinkData { connection } => {
+                flows.observe(&upward(data(connection, 1)), Direction::Up, now, |flow| port.holds(flow));
+                None
+            }
+            Step::Reset { connection } => {
+                let reset = Packet { flags: TcpFlags::RST, ..upward(syn(connection)) };
+                flows.observe(&reset, Direction::Up, now, |flow| port.holds(flow));
+                None
+            }
+            Step::Take => {
+                let got = port.take(&Grant::ANY, now, View { flows: &flows, links: &[] });
+                let expected = model.take(now);
+                prop_assert_eq!(got.as_ref().map(|d| d.packet), expected.map(|item| item.packet));
+                if let (Some(got), Some(expected)) = (&got, expected) {
+                    prop_assert_eq!((got.flow, got.enqueued_at), (expected.flow, expected.at));
+                }
+                None
+            }
+            Step::Finish { delivered } => {
+                if let Some((packet, flow)) = model.finish(delivered) {
+                    let exchange = Exchange {
+                        outcome: if delivered { Outcome::Delivered } else { Outcome::LostAtRetryLimit },
+                        packets: &[packet],
+                        flow,
+                        station: StationId(0),
+                        ac: Ac::BestEffort,
+                        rate: Rate::from_mbps(11.0),
+                        attempts: 1,
+                        airtime: Time::ZERO,
+                        service: Time::ZERO,
+                    };
+                    port.finish(&exchange, now, View { flows: &flows, links: &[] });
+                }
+                None
+            }
+            Step::Limit { packets } => {
+                if shrink {
+                    port.set_limit(packets);
+                    model.limit = packets as usize;
+                }
+                None
+            }
+            Step::Silence => {
+                now += Time::from_ms(600);
+                None
+            }
+        };
+
+        if let Some(packet) = arrival {
+            let flow = flows.observe(&packet, Direction::Down, now, |flow| port.holds(flow));
+            while collect && let Some((gone, _)) = flows.pop_forgotten() {
+                let closed = port.retire(gone);
+                prop_assert_eq!(closed, model.retire(gone));
+            }
+            let verdict = model.arrive(packet, flow, &flows, now);
+            port.offer(packet, flow, StationId(0), now, View { flows: &flows, links: &[] });
+            if let Verdict::Evict { candidates, .. } = &verdict {
+                let left = queue(&port);
+                let gone: Vec<Packet> = model.packets().into_iter().filter(|p| !left.contains(p)).collect();
+                prop_assert_eq!(gone.len(), 1, "one arrival pushes one packet out");
+                prop_assert!(candidates.contains(&gone[0]), "{:?} is not among {:?}", gone[0], candidates);
+                model.settle(&verdict, Some(gone[0]));
+            } else {
+                model.settle(&verdict, None);
+            }
+            prop_assert_eq!(
+                format!("{:?}", rng.lock().unwrap().as_ref().unwrap()),
+                format!("{:?}", model.rng)
+            );
+            if !shrink {
+                prop_assert!(port.len() <= limit as usize);
+            }
+        }
+
+        prop_assert_eq!(queue(&port), model.packets());
+        for connection in 0..6 {
+            let acks = queue(&port).into_iter().filter(|p| p.tuple == ack(connection, 0).tuple);
+            let acks = acks.filter(|p| p.class() == Class::Ack).map(|p| p.window_bytes);
+            prop_assert!(acks.is_sorted(), "the ACKs of a flow stay in order");
+        }
+        prop_assert_eq!(port.len(), model.packets().len());
+        let snapshot = port.snapshot(now);
+        prop_assert_eq!(&snapshot.classes, &model.classes());
+        prop_assert_eq!(&snapshot.flows, &model.flow_ledgers());
+        for flow in &snapshot.flows {
+            prop_assert_eq!(port.holds(flow.flow), model.holds(flow.flow));
+        }
+    }
+
+    now += Time::from_ms(1);
+    let snapshot = port.snapshot(now);
+    let (length, sojourn) = model.length_and_sojourn(now);
+    prop_assert_eq!(snapshot.length.count(), now.as_ns());
+    prop_assert!((snapshot.length.mean().unwrap() - length).abs() < 1e-9);
+    prop_assert_eq!(snapshot.sojourn.mean(), sojourn);
+    if let Some((earlier, then)) = earlier {
+        let measured = snapshot.since(&earlier);
+        prop_assert_eq!(measured.classes, model.classes_since(&then));
+        for ledger in measured.classes.iter().chain(measured.flows.iter().flat_map(|f| &f.classes)) {
+            naive::check_identities(ledger)?;
+        }
+    }
+    Ok(())
+}
+
+fn queue(port: &Port) -> Vec<Packet> {
+    let buffer = port.buffer();
+    std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
+        .map(|slot| *buffer.packet(slot))
+        .collect()
+}
+
+/// Every scheme with every value of every parameter, though not every combination.
+const SCHEMES: &[&str] = &[
+    r#"{"name": "droptail"}"#,
+    r#"{"name": "ack-filtering"}"#,
+    r#"{"name": "ack-filtering", "filter": "safe"}"#,
+    r#"{"name": "ack-filtering", "place": "oldest-removed"}"#,
+    r#"{"name": "ack-filtering", "place": "oldest-removed", "filter": "safe"}"#,
+    r#"{"name": "spm-af"}"#,
+    r#"{"name": "spm-af", "displaced": "oldest", "place": "oldest-removed"}"#,
+    r#"{"name": "spm-af", "displaced": "newest", "filter": "safe"}"#,
+    r#"{"name": "ack-pushout"}"#,
+    r#"{"name": "ack-pushout", "filter": "safe"}"#,
+    r#"{"name": "ack-pushout", "redundant": "newest"}"#,
+    r#"{"name": "ack-pushout", "redundant": "newest", "filter": "safe"}"#,
+    r#"{"name": "ack-pushout", "redundant": "random"}"#,
+    r#"{"name": "ack-pushout", "redundant": "random", "filter": "safe"}"#,
+    r#"{"name": "adaptive-pushout"}"#,
+    r#"{"name": "adaptive-pushout", "filter": "safe", "redundant": "newest"}"#,
+    r#"{"name": "adaptive-pushout", "redundant": "random", "count_arrival": true}"#,
+    r#"{"name": "adaptive-pushout", "tie": "ack", "no_active_flows": "none"}"#,
+    r#"{"name": "adaptive-pushout", "tie": "random", "no_active_flows": "unbounded", "filter": "safe"}"#,
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(1500)) })]
+    #[test]
+    fn agrees_with_a_list(
+        scheme in prop::sample::select(SCHEMES),
+        limit in 1u32..12,
+        counts_in_service in prop::bool::weighted(0.2),
+        shrink in prop::bool::weighted(0.3),
+        collect in prop::bool::weighted(0.8),
+        steps in prop::collection::vec(step(), 1..250),
+    ) {
+        run(scheme, limit, counts_in_service, shrink, steps, collect)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(20)) })]
+    /// Long enough for positions to be numbered anew, and for slots and flow ids to come round many times.
+    #[test]
+    fn agrees_with_a_list_in_the_long_run(
+        scheme in prop::sample::select(SCHEMES),
+        limit in 20u32..100,
+        steps in prop::collection::vec(step(), 3000..4000),
+    ) {
+        run(scheme, limit, false, false, steps, true)?;
+    }
+}
+
+/// Which of the packets queued is evicted by an arrival, over many streams.
+fn chi_square(scheme: &str, queued: &[Packet], arrival: Packet, candidates: &[Packet], uplink: u32) -> f64 {
+    let runs = 20_000u64;
+    let mut hits = vec![0u32; candidates.len()];
+    for seed in 0..runs {
+        let scheme: SchemeSpec = serde_json::from_str(scheme).unwrap();
+        let spec = PortSpec { limit_packets: queued.len() as u32, scheme, ..PortSpec::default() };
+        let mut port = Port::new(&spec, seed, "ap");
+        let mut flows = Flows::new(&FlowsSpec::default());
+        for n in 0..uplink {
+            flows.observe(&upward(data(n, 1)), Direction::Up, Time::ZERO, |_| false);
+        }
+        for &packet in queued.iter().chain([&arrival]) {
+            let flow = flows.observe(&packet, Direction::Down, Time::ZERO, |_| false);
+            port.offer(packet, flow, StationId(0), Time::ZERO, View { flows: &flows, links: &[] });
+        }
+        let left = queue(&port);
+        let gone = candidates.iter().position(|p| !left.contains(p)).expect("a candidate goes");
+        hits[gone] += 1;
+    }
+    let expected = runs as f64 / candidates.len() as f64;
+    hits.iter().map(|&hit| (f64::from(hit) - expected).powi(2) / expected).sum()
+}
+
+#[test]
+fn random_picks_are_uniform() {
+    // 4 degrees of freedom: 99.99 % of all sets of streams stay under 23.5.
+    let acks: Vec<Packet> = (0..5).map(|n| ack(n, 10)).collect();
+    let datas: Vec<Packet> = (10..15).map(|n| data(n, 1)).collect();
+    let queued: Vec<Packet> = acks.iter().zip(&datas).flat_map(|(&a, &d)| [a, d]).collect();
+    let spm_af = chi_square(r#"{"name": "spm-af"}"#, &queued, data(20, 1), &acks, 5);
+    assert!(spm_af < 23.5, "{spm_af}");
+    // 5 of 10 uplink and 5 of 5 downlink flows stored: data. 5 of 5 and 5 of 6 (the arrival's): an ACK.
+    let adaptive = r#"{"name": "adaptive-pushout"}"#;
+    for (uplink, candidates) in [(10, &datas), (5, &acks)] {
+        let adaptive = chi_square(adaptive, &queued, data(20, 1), candidates, uplink);
+        assert!(adaptive < 23.5, "{adaptive}");
+    }
+    let redundant: Vec<Packet> = (0..5).map(|i| ack(i % 2, 10 * (i + 1))).collect();
+    let queued: Vec<Packet> = redundant.iter().copied().chain([ack(0, 90), ack(1, 90)]).collect();
+    let pushout = r#"{"name": "ack-pushout", "redundant": "random"}"#;
+    let pushout = chi_square(pushout, &queued, data(20, 1), &redundant, 2);
+    assert!(pushout < 23.5, "{pushout}");
+}
