@@ -1,3 +1,7 @@
+//! The state of a sender, its calls, and what arriving packets and the timer do to it. What it sends: `transmit.rs`.
+
+mod transmit;
+
 use std::sync::Arc;
 
 use wifair_core::{FiveTuple, Packet, Rate, TcpFlags, Time};
@@ -321,172 +325,6 @@ impl Sender {
         self.nxt = self.una; // everything outstanding is sent again, as the window allows
     }
 
-    /// The next packet to send, if there is one now.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if self.pending != Pending::Nothing {
-            return Some(self.transmit_pending(now));
-        }
-        if !matches!(self.state, SenderState::Established | SenderState::FinWait1) {
-            return None;
-        }
-        if self.repair {
-            self.repair = false;
-            let (payload, fin) = self.sent_segment_at(self.una);
-            return Some(self.retransmit(self.una, payload, fin, now));
-        }
-        if self.nxt != self.max {
-            let (payload, fin) = self.sent_segment_at(self.nxt);
-            let fits =
-                self.flight_bytes() + payload <= self.control.allowance(&self.window).min(self.peer_window);
-            return fits.then(|| {
-                let at = self.nxt;
-                self.nxt = self.nxt.wrapping_add(payload + u32::from(fin));
-                self.retransmit(at, payload, fin, now)
-            });
-        }
-        if self.unsent > 0 {
-            return self.transmit_new_data(now);
-        }
-        self.transmit_fin(now)
-    }
-
-    fn transmit_new_data(&mut self, now: Time) -> Option<Packet> {
-        if self.una == self.max && now.saturating_sub(self.last_sent_at) > self.rto.timeout() {
-            // Idle for more than a timeout: the restart window (RFC 5681, 4.1).
-            self.window.cwnd = self.window.cwnd.min(self.spec.initial_window_bytes());
-        }
-        let payload = u64::from(self.window.mss).min(self.unsent) as u32;
-        let flight_after = self.flight_bytes() + payload;
-        if flight_after > self.peer_window {
-            return None;
-        }
-        let allowance = self.control.allowance(&self.window);
-        if flight_after > allowance {
-            let extra = self.recovery.limited_transmit_bytes(self.window.mss);
-            if !self.spec.limited_transmit || flight_after > allowance + extra {
-                return None;
-            }
-            self.recovery.sent_beyond_window(payload);
-        }
-        if self.unsent != u64::MAX {
-            self.unsent -= u64::from(payload);
-        }
-        // The FIN rides on the last segment if the receiver's window has room for its sequence number.
-        let fin = self.unsent == 0 && self.sends_fin() && flight_after < self.peer_window;
-        let at = self.nxt;
-        self.advance(payload, fin);
-        if !self.timing {
-            self.time_segment(now);
-        }
-        Some(self.transmit(at, payload, fin, now))
-    }
-
-    /// A FIN by itself. It is not data: the congestion window does not hold it back.
-    fn transmit_fin(&mut self, now: Time) -> Option<Packet> {
-        if !self.sends_fin() || self.fin_sent || self.flight_bytes() >= self.peer_window {
-            return None;
-        }
-        let at = self.nxt;
-        self.advance(0, true);
-        if !self.timing {
-            self.time_segment(now);
-        }
-        Some(self.transmit(at, 0, true, now))
-    }
-
-    fn sends_fin(&self) -> bool {
-        self.closing && self.spec.handshake == Handshake::Real
-    }
-
-    /// Moves past a segment that was never sent before.
-    #[inline]
-    fn advance(&mut self, payload: u32, fin: bool) {
-        self.max = self.max.wrapping_add(payload + u32::from(fin));
-        self.nxt = self.max;
-        if fin {
-            self.fin_sent = true;
-            self.state = SenderState::FinWait1;
-        }
-    }
-
-    #[inline]
-    fn time_segment(&mut self, now: Time) {
-        self.timing = true;
-        self.timed_end = self.nxt;
-        self.timed_at = now;
-    }
-
-    /// Payload and FIN of the segment that starts at `at`, which was sent before.
-    fn sent_segment_at(&self, at: u32) -> (u32, bool) {
-        let data = self.max.wrapping_sub(at) - u32::from(self.fin_sent);
-        let payload = data.min(self.window.mss);
-        (payload, self.fin_sent && payload == data)
-    }
-
-    /// Sends again what was sent before, so it can no longer be timed (Karn's algorithm; RFC 6298, 3). The timing ends
-    /// with any retransmission, as in BSD: the ACK of a later segment would have waited for the repair.
-    fn retransmit(&mut self, at: u32, payload: u32, fin: bool, now: Time) -> Packet {
-        self.timing = false;
-        if payload > 0 {
-            self.stats.segments_retransmitted += 1;
-            self.stats.payload_bytes_retransmitted += u64::from(payload);
-        }
-        self.transmit(at, payload, fin, now)
-    }
-
-    #[inline]
-    fn transmit(&mut self, at: u32, payload: u32, fin: bool, now: Time) -> Packet {
-        if payload > 0 {
-            self.stats.segments_sent += 1;
-            self.stats.payload_bytes_sent += u64::from(payload);
-        } else {
-            self.stats.control_packets_sent += 1;
-        }
-        self.start_timer(now);
-        self.last_sent_at = now;
-        self.packet(at, payload, if fin { TcpFlags::ACK | TcpFlags::FIN } else { TcpFlags::ACK })
-    }
-
-    /// RFC 6298, 5.1.
-    #[inline]
-    fn start_timer(&mut self, now: Time) {
-        if self.timer == Time::MAX {
-            self.timer = now + self.rto.timeout();
-        }
-    }
-
-    #[cold]
-    fn transmit_pending(&mut self, now: Time) -> Packet {
-        let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
-        self.stats.control_packets_sent += 1;
-        if pending == Pending::Ack {
-            return self.packet(self.max, 0, TcpFlags::ACK);
-        }
-        let iss = self.spec.initial_sequence;
-        self.max = iss.wrapping_add(1);
-        self.nxt = self.max;
-        if !self.timed_out {
-            self.time_segment(now);
-        }
-        self.start_timer(now);
-        self.last_sent_at = now;
-        self.packet(iss, 0, TcpFlags::SYN)
-    }
-
-    #[inline]
-    fn packet(&self, seq: u32, payload: u32, flags: TcpFlags) -> Packet {
-        Packet {
-            tuple: self.tuple,
-            seq,
-            ack: if flags.contains(TcpFlags::ACK) { self.rcv_nxt } else { 0 },
-            window_bytes: self.spec.receiver_window_bytes(),
-            payload_bytes: payload as u16, // at most the MSS, a u16
-            header_bytes: self.spec.header_bytes,
-            flags,
-            ds_field: 0,
-        }
-    }
-
     /// Without handshake a closed connection ends with its last acknowledgement.
     fn finish_without_handshake(&mut self) {
         let established = self.state == SenderState::Established;
@@ -559,5 +397,16 @@ impl Sender {
     /// The counters.
     pub fn stats(&self) -> &SenderStats {
         &self.stats
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_stays_small() {
+        // A run may hold 10,000 of them: five cache lines with the counters, the histogram's buckets beside.
+        assert!(size_of::<Sender>() <= 320, "{} bytes", size_of::<Sender>());
     }
 }

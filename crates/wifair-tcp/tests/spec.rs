@@ -1,0 +1,118 @@
+//! The parameters as a plan writes them: defaults, names, and what is refused.
+
+use serde_json::json;
+use wifair_tcp::congestion::REGISTRY;
+use wifair_tcp::{CongestionControlSpec, Handshake, TcpSpec};
+
+fn parse(value: serde_json::Value) -> Result<TcpSpec, String> {
+    serde_json::from_value(value).map_err(|error| error.to_string())
+}
+
+#[test]
+fn an_empty_object_is_the_default() {
+    let spec = parse(json!({})).unwrap();
+    assert_eq!(spec, TcpSpec::default());
+    spec.validate("tcp").unwrap();
+    assert_eq!(spec.receiver_window_bytes(), 61_320);
+    assert_eq!(spec.initial_window_bytes(), 3 * 1460);
+    assert_eq!(spec.initial_ssthresh_bytes(), u32::MAX);
+}
+
+#[test]
+fn a_spec_survives_the_round_trip() {
+    let text = json!({
+        "congestion_control": { "name": "newreno", "timer": "every-partial-ack", "exit_window": "ssthresh" },
+        "initial_window_segments": 2,
+        "delayed_ack": { "segments": 1 },
+        "rto": { "initial_ms": 3000, "min_ms": 200 },
+        "handshake": "none",
+    });
+    let spec = parse(text).unwrap();
+    assert_eq!(spec.handshake, Handshake::None);
+    assert_eq!((spec.rto.initial_ms, spec.rto.min_ms, spec.rto.max_ms), (3000, 200, 60_000));
+    assert_eq!((spec.delayed_ack.segments, spec.delayed_ack.timeout_ms), (1, 100));
+    assert_eq!(parse(serde_json::to_value(&spec).unwrap()).unwrap(), spec);
+}
+
+#[test]
+fn every_registered_control_can_be_named() {
+    assert!(REGISTRY.len() >= 2);
+    for info in REGISTRY {
+        let spec = parse(json!({ "congestion_control": { "name": info.name } })).unwrap();
+        let back = serde_json::to_value(&spec.congestion_control).unwrap();
+        assert_eq!(back["name"], info.name);
+        assert!(!info.source.is_empty() && (1..=3).contains(&info.idea.lines().count()), "{}", info.name);
+    }
+    assert!(matches!(TcpSpec::default().congestion_control, CongestionControlSpec::NewReno(_)));
+}
+
+#[test]
+fn foreign_keys_and_names_are_refused() {
+    for (value, word) in [
+        (json!({ "mss": 1460 }), "mss"),
+        (json!({ "congestion_control": { "name": "vegas" } }), "vegas"),
+        (json!({ "congestion_control": { "name": "reno", "timer": "every-partial-ack" } }), "timer"),
+        (
+            json!({ "congestion_control": { "name": "newreno", "guard_after_timeout": true } }),
+            "guard_after_timeout",
+        ),
+        (json!({ "congestion_control": {} }), "name"),
+        (json!({ "delayed_ack": { "timeout_s": 1 } }), "timeout_s"),
+        (json!({ "mss_bytes": -1 }), "-1"),
+        (json!({ "handshake": "maybe" }), "maybe"),
+    ] {
+        let error = parse(value.clone()).expect_err(&value.to_string());
+        assert!(error.contains(word), "{value} gave: {error}");
+    }
+}
+
+#[test]
+fn impossible_values_name_their_key() {
+    for (value, key) in [
+        (json!({ "mss_bytes": 0 }), "tcp.mss_bytes"),
+        (json!({ "mss_bytes": 65_500 }), "tcp.mss_bytes"),
+        (json!({ "header_bytes": 39 }), "tcp.header_bytes"),
+        (json!({ "header_bytes": 121 }), "tcp.header_bytes"),
+        (json!({ "receiver_window_segments": 0 }), "tcp.receiver_window_segments"),
+        (json!({ "receiver_window_segments": 735_440 }), "tcp.receiver_window_segments"),
+        (json!({ "initial_window_segments": 0 }), "tcp.initial_window_segments"),
+        (json!({ "initial_ssthresh_segments": 0 }), "tcp.initial_ssthresh_segments"),
+        (json!({ "delayed_ack": { "segments": 0 } }), "tcp.delayed_ack.segments"),
+        (json!({ "delayed_ack": { "segments": 65 } }), "tcp.delayed_ack.segments"),
+        (json!({ "delayed_ack": { "timeout_ms": 0 } }), "tcp.delayed_ack.timeout_ms"),
+        (json!({ "delayed_ack": { "timeout_ms": 501 } }), "tcp.delayed_ack.timeout_ms"),
+        (json!({ "rto": { "max_ms": 0 } }), "tcp.rto.max_ms"),
+        (json!({ "rto": { "max_ms": 999 } }), "tcp.rto.initial_ms"),
+        (json!({ "rto": { "min_ms": 0 } }), "tcp.rto.min_ms"),
+        (json!({ "rto": { "granularity_ms": 60_001 } }), "tcp.rto.granularity_ms"),
+    ] {
+        let error = parse(value.clone()).unwrap().validate("tcp").expect_err(&value.to_string());
+        assert_eq!(error.key, key, "{value} gave: {error}");
+    }
+    for value in [
+        json!({ "mss_bytes": 65_495 , "receiver_window_segments": 1 }),
+        json!({ "receiver_window_segments": 735_439 }),
+        json!({ "delayed_ack": { "segments": 64, "timeout_ms": 500 } }),
+        json!({ "rto": { "initial_ms": 1, "min_ms": 1, "max_ms": 1, "granularity_ms": 1 } }),
+    ] {
+        parse(value).unwrap().validate("tcp").unwrap();
+    }
+}
+
+/// The schema is what the Python side and `wifair schemes` read: each field is described, and unknown keys are not
+/// allowed.
+#[test]
+fn the_schema_describes_every_field() {
+    let schema = serde_json::to_value(schemars::schema_for!(TcpSpec)).unwrap();
+    let properties = schema["properties"].as_object().unwrap();
+    assert_eq!(properties.len(), 11);
+    for (name, property) in properties {
+        assert!(property["description"].as_str().is_some_and(|text| text.len() > 20), "{name}: {property}");
+        assert!(property.get("default").is_some(), "{name} has no default");
+    }
+    assert_eq!(schema["additionalProperties"], false);
+    let text = schema["$defs"]["CongestionControlSpec"].to_string();
+    for info in REGISTRY {
+        assert!(text.contains(&format!("\"const\":\"{}\"", info.name)), "{text}");
+    }
+}
