@@ -343,9 +343,13 @@ impl Contention {
 
     /// An entity that did not transmit counts from an origin of its own (the receiver of an undecodable frame).
     pub(crate) fn divert(&mut self, entity: u32, origin: Time, now: Time) {
-        let e = &self.entities[entity as usize];
-        if e.place == Place::Aside {
-            return; // Deaf since before this exchange: its own timeout rules.
+        if self.entities[entity as usize].place == Place::Aside {
+            // Deaf when this exchange began; it heard the end all the same.
+            let difs = self.rules.difs;
+            let stray = self.strays.iter_mut().find(|stray| stray.entity == entity);
+            let stray = stray.expect("an entity aside has its stray");
+            stray.origin = if stray.deaf_until > now { origin.max(stray.deaf_until + difs) } else { origin };
+            return;
         }
         let kind = if self.run_out(entity, now) { Kind::Spent } else { Kind::Counting };
         let e = &mut self.entities[entity as usize];

@@ -321,3 +321,102 @@ fn contention_window(path: &str, key: &str, value: u16, low: u16) -> Result<u16,
         Err(SpecError::new(format!("{path}.{key}"), value, allowed))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn phy(spec: &PhySpec) -> Phy {
+        Phy::new(spec, "phy").unwrap()
+    }
+
+    fn named(name: PhyName) -> PhySpec {
+        PhySpec { name, ..PhySpec::default() }
+    }
+
+    /// Microseconds of a data frame with 1500 bytes of IP.
+    fn data(phy: &Phy, mbps: f64) -> u64 {
+        phy.duration(phy.rate_index(mbps, "rate").unwrap(), phy.psdu_bytes(1_500)).as_ns() / 1_000
+    }
+
+    #[test]
+    fn dsss_by_hand() {
+        let long = phy(&PhySpec::default());
+        // 1536 bytes: 12288, 6144, 2234.2 and 1117.1 µs after 192 µs.
+        assert_eq!([1.0, 2.0, 5.5, 11.0].map(|mbps| data(&long, mbps)), [12_480, 6_336, 2_427, 1_310]);
+        let us = Time::from_us;
+        assert_eq!((long.slot, long.sifs, long.difs), (us(20), us(10), us(50)));
+        assert_eq!((long.ack, long.rts, long.slowest_ack), (us(304), us(352), us(304)));
+        assert_eq!((long.rx_start_delay, long.cw_min, long.cw_max), (us(192), 31, 1_023));
+
+        let short = phy(&PhySpec { preamble: Some(Preamble::Short), ..PhySpec::default() });
+        assert_eq!((data(&short, 11.0), short.ack, short.rx_start_delay), (1_214, us(208), us(96)));
+
+        let table_one = phy(&PhySpec { mac_header_bytes: Some(30), ..PhySpec::default() });
+        assert_eq!(data(&table_one, 11.0), 192 + 1_122); // 12336 bits: 1121.45 µs
+
+        let fast_control = phy(&PhySpec { control_rate_mbps: Some(2.0), ..PhySpec::default() });
+        assert_eq!((fast_control.ack, fast_control.slowest_ack), (us(248), us(304)));
+    }
+
+    #[test]
+    fn ofdm_by_hand() {
+        let us = Time::from_us;
+        // 1536 bytes are 12310 bits with SERVICE and tail: 57 symbols at 54 Mbps, 513 at 6 Mbps.
+        let a = phy(&named(PhyName::A));
+        assert_eq!((data(&a, 54.0), data(&a, 6.0)), (20 + 228, 20 + 2_052));
+        assert_eq!((a.slot, a.sifs, a.difs, a.cw_min), (us(9), us(16), us(34), 15));
+        assert_eq!((a.ack, a.rts), (us(20 + 24), us(20 + 32)));
+
+        let g = phy(&PhySpec { control_rate_mbps: Some(24.0), ..named(PhyName::G) });
+        assert_eq!((data(&g, 54.0), g.ack, g.slowest_ack), (254, us(34), us(50)));
+        assert_eq!((g.slot, g.sifs, g.difs), (us(9), us(10), us(28)));
+
+        let long_slot = phy(&PhySpec { short_slot: Some(false), ..named(PhyName::G) });
+        assert_eq!((long_slot.slot, long_slot.difs), (us(20), us(50)));
+        let bare = phy(&PhySpec { signal_extension_us: Some(0.0), ..named(PhyName::G) });
+        assert_eq!(data(&bare, 54.0), 248);
+    }
+
+    #[test]
+    fn the_multiplication_divides_exactly() {
+        for name in [PhyName::A, PhyName::B] {
+            let phy = phy(&named(name));
+            for (index, row) in row(name, Preamble::Long, true).rates.iter().enumerate() {
+                for bytes in 0..=140_000 {
+                    let half_bits = 2 * (row.extra_bits + 8 * bytes);
+                    let units = u64::from(half_bits.div_ceil(row.half_bits));
+                    let plcp = if name == PhyName::A { 20 } else { 192 };
+                    let expected = Time::from_us(plcp + units * row.unit_us);
+                    assert_eq!(phy.duration(RateIndex(index as u8), bytes), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn errors_name_the_key_and_what_is_allowed() {
+        let error = |spec: PhySpec| Phy::new(&spec, "phy").unwrap_err();
+        let e = phy(&PhySpec::default()).rate_index(54.0, "stations[0].rate_mbps").unwrap_err();
+        assert_eq!(
+            e.to_string(),
+            "stations[0].rate_mbps: 54 is not allowed; expected one of 1, 2, 5.5, 11 Mbps"
+        );
+        let e = error(PhySpec { preamble: Some(Preamble::Long), ..named(PhyName::G) });
+        assert_eq!((e.key.as_str(), e.allowed.contains("802.11b")), ("phy.preamble", true));
+        let e = error(PhySpec { short_slot: Some(true), ..PhySpec::default() });
+        assert_eq!(e.key, "phy.short_slot");
+        for spec in [
+            PhySpec { slot_us: Some(0.0), ..PhySpec::default() },
+            PhySpec { sifs_us: Some(-1.0), ..PhySpec::default() },
+            PhySpec { plcp_us: Some(f64::NAN), ..PhySpec::default() },
+            PhySpec { cw_min: Some(30), ..PhySpec::default() },
+            PhySpec { cw_max: Some(2_047), ..PhySpec::default() },
+            PhySpec { cw_min: Some(63), cw_max: Some(31), ..PhySpec::default() },
+            PhySpec { control_rate_mbps: Some(6.0), ..PhySpec::default() },
+            PhySpec { llc_bytes: Some(5_000), ..PhySpec::default() },
+        ] {
+            assert!(error(spec).key.starts_with("phy."));
+        }
+    }
+}

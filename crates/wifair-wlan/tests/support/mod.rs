@@ -1,0 +1,190 @@
+//! What the tests of this crate share: packets, cells, a saturated driver and a log of what the medium did.
+
+#![allow(dead_code)] // Each test file uses its part.
+
+use wifair_core::{FiveTuple, Packet, StationId, TCP, TcpFlags, Time};
+use wifair_wlan::{Cell, CellSnapshot, CellSpec, Node, PhyName, PhySpec, StationSpec};
+
+/// How many times larger than usual the long tests are: 10 under `WIFAIR_VALIDATE`.
+pub fn effort() -> u64 {
+    if std::env::var_os("WIFAIR_VALIDATE").is_some() { 10 } else { 1 }
+}
+
+pub fn us(us: u64) -> Time {
+    Time::from_us(us)
+}
+
+/// A TCP data segment between station `station` and a server: `ip_bytes` in all, numbered by `seq`.
+pub fn packet(station: u16, seq: u32, ip_bytes: u16) -> Packet {
+    Packet {
+        tuple: FiveTuple {
+            source: 1 + u32::from(station),
+            destination: 0x0a00_0001,
+            source_port: 1_000,
+            destination_port: 80,
+            protocol: TCP,
+        },
+        seq,
+        ack: 0,
+        window_bytes: 65_535,
+        payload_bytes: ip_bytes - 40,
+        header_bytes: 40,
+        flags: TcpFlags::ACK,
+        ds_field: 0,
+    }
+}
+
+/// The same towards the station.
+pub fn packet_down(station: u16, seq: u32, ip_bytes: u16) -> Packet {
+    let mut packet = packet(station, seq, ip_bytes);
+    packet.tuple = packet.tuple.reversed();
+    packet
+}
+
+/// 802.11b with Table I of `adaptive-pushout`: long preamble, MAC ACK at 1 Mbps, 42 bytes of overhead.
+pub fn table_one() -> PhySpec {
+    PhySpec { mac_header_bytes: Some(30), ..PhySpec::default() }
+}
+
+/// `n` stations at `mbps`.
+pub fn stations(n: usize, mbps: f64) -> Vec<StationSpec> {
+    (0..n).map(|i| StationSpec::new(format!("sta-{i}"), mbps)).collect()
+}
+
+/// `n` stations of 802.11b at 11 Mbps.
+pub fn cell_b(n: usize) -> CellSpec {
+    CellSpec::new(stations(n, 11.0))
+}
+
+/// `n` stations of 802.11g at 54 Mbps.
+pub fn cell_g(n: usize) -> CellSpec {
+    let mut spec = CellSpec::new(stations(n, 54.0));
+    spec.phy.name = PhyName::G;
+    spec
+}
+
+/// What a saturated uplink did.
+pub struct Saturated {
+    pub measured: CellSnapshot,
+    pub ip_bytes: u64,
+}
+
+impl Saturated {
+    pub fn mbps(&self) -> f64 {
+        let delivered: u64 = self.measured.stations.iter().map(|s| s.up.delivered).sum();
+        (delivered * self.ip_bytes * 8) as f64 / self.measured.elapsed.as_secs_f64() * 1e-6
+    }
+
+    /// Share of transmissions that failed.
+    pub fn failures(&self) -> f64 {
+        let attempts: u64 = self.measured.stations.iter().map(|s| s.up.attempts).sum();
+        let failed: u64 =
+            self.measured.stations.iter().map(|s| s.up.retries + s.up.lost_at_retry_limit).sum();
+        failed as f64 / attempts as f64
+    }
+}
+
+/// Runs all stations with something to send, always, until `exchanges` have begun after a warm-up of a tenth.
+pub fn saturate(spec: &CellSpec, seed: u64, exchanges: u64, ip_bytes: u16) -> Saturated {
+    let mut cell = Cell::new(spec, seed).unwrap();
+    let n = spec.stations.len() as u16;
+    let fill = |cell: &mut Cell, now: Time| {
+        for station in (0..n).map(StationId) {
+            while cell.station_port(station).len() < 60 {
+                cell.send_up(station, packet(station.0, 0, ip_bytes), now);
+            }
+        }
+    };
+    let mut begin = None;
+    let mut now = Time::ZERO;
+    fill(&mut cell, now);
+    loop {
+        // 50 exchanges lose or deliver at most 50 frames of a station.
+        for _ in 0..100 {
+            now = cell.next_event();
+            cell.advance(now);
+        }
+        let snapshot = cell.snapshot(now);
+        match &begin {
+            None if snapshot.exchanges >= exchanges / 10 => begin = Some(snapshot),
+            Some(begin) if snapshot.exchanges - begin.exchanges >= exchanges => {
+                return Saturated { measured: snapshot.since(begin), ip_bytes: u64::from(ip_bytes) };
+            }
+            _ => {}
+        }
+        fill(&mut cell, now);
+    }
+}
+
+/// What the medium did and when, in microseconds where whole: for tests that read like a script.
+pub struct Logged {
+    pub cell: Cell,
+    before: CellSnapshot,
+    pub log: Vec<(Time, String)>,
+}
+
+impl Logged {
+    pub fn new(spec: &CellSpec, seed: u64) -> Logged {
+        let cell = Cell::new(spec, seed).unwrap();
+        let before = cell.snapshot(Time::ZERO);
+        Logged { cell, before, log: Vec::new() }
+    }
+
+    /// Hands packets of 1500 bytes to a port.
+    pub fn up(&mut self, station: u16, packets: u32, now: Time) {
+        for seq in 0..packets {
+            self.cell.send_up(StationId(station), packet(station, seq, 1_500), now);
+        }
+    }
+
+    pub fn down(&mut self, station: u16, packets: u32, now: Time) {
+        for seq in 0..packets {
+            self.cell.send_down(StationId(station), packet_down(station, seq, 1_500), now);
+        }
+    }
+
+    /// One event.
+    pub fn step(&mut self) {
+        let now = self.cell.next_event();
+        let delivery = self.cell.advance(now);
+        let after = self.cell.snapshot(now);
+        for (index, (new, old)) in after.stations.iter().zip(&self.before.stations).enumerate() {
+            for (way, new, old) in [("down", &new.down, &old.down), ("up", &new.up, &old.up)] {
+                let mut note = |word: &str, count: u64| {
+                    for _ in 0..count {
+                        self.log.push((now, format!("{word} {way} {index}")));
+                    }
+                };
+                note("start", new.attempts - old.attempts);
+                note("lost", new.lost_at_retry_limit - old.lost_at_retry_limit);
+                note("retry", new.retries - old.retries);
+                note("duplicate", new.duplicates - old.duplicates);
+            }
+        }
+        if let Some(delivery) = delivery {
+            let to = match delivery.to {
+                Node::Ap => "ap".to_owned(),
+                Node::Station(station) => station.0.to_string(),
+            };
+            self.log.push((now, format!("delivered to {to}")));
+        }
+        self.before = after;
+    }
+
+    /// All events before `end`.
+    pub fn run_before(&mut self, end: Time) {
+        while self.cell.next_event() < end {
+            self.step();
+        }
+    }
+
+    /// All events there are.
+    pub fn run(&mut self) {
+        self.run_before(Time::MAX);
+    }
+
+    /// When things of that name happened.
+    pub fn times(&self, what: &str) -> Vec<Time> {
+        self.log.iter().filter(|(_, name)| name == what).map(|(at, _)| *at).collect()
+    }
+}
