@@ -1,6 +1,6 @@
 //! The medium: carries frames from node to node, one microsecond after the other, and keeps the books.
 
-use super::node::{Frame, Heard, Kind, Node, NodeId, Packet, Peer, Tally};
+use super::node::{Counts, Frame, Heard, Kind, Node, NodeId, Packet, Peer, Tally};
 use super::scenario::{Offer, Scenario, Station, Traffic};
 use std::fmt;
 
@@ -39,10 +39,39 @@ pub struct Record {
     /// Of the AP, towards the stations.
     pub down: Vec<Tally>,
     pub airtime: Airtime,
+    /// Exchanges begun, collisions included.
+    pub exchanges: u64,
     /// Collisions, each counted once.
     pub collisions: u64,
     /// µs simulated.
     pub end: u64,
+}
+
+impl Record {
+    /// What came after `earlier`, a record of the same run. Deliveries are cut, counters subtracted.
+    pub fn since(&self, earlier: &Record) -> Record {
+        let tallies = |now: &[Tally], then: &[Tally]| now.iter().zip(then).map(|(n, t)| n.since(t)).collect();
+        let sums = |now: &[u64], then: &[u64]| now.iter().zip(then).map(|(n, t)| n - t).collect();
+        Record {
+            deliveries: self.deliveries[earlier.deliveries.len()..].to_vec(),
+            up: tallies(&self.up, &earlier.up),
+            down: tallies(&self.down, &earlier.down),
+            airtime: Airtime {
+                up: sums(&self.airtime.up, &earlier.airtime.up),
+                down: sums(&self.airtime.down, &earlier.airtime.down),
+                collisions: self.airtime.collisions - earlier.airtime.collisions,
+                idle: self.airtime.idle - earlier.airtime.idle,
+            },
+            exchanges: self.exchanges - earlier.exchanges,
+            collisions: self.collisions - earlier.collisions,
+            end: self.end - earlier.end,
+        }
+    }
+
+    /// Sums of all tallies.
+    pub fn total(&self, of: impl Fn(&Tally) -> u64) -> u64 {
+        self.up.iter().chain(&self.down).map(of).sum()
+    }
 }
 
 /// Who started what; kept for explanations only.
@@ -83,26 +112,49 @@ pub struct Medium {
     exchange: Exchange,
     traffic: Traffic,
     now: u64,
-    pub record: Record,
+    record: Record,
+    starts: Vec<Start>,
+}
+
+/// A run to its end, with what explains it.
+pub struct Run {
+    /// As it stood when half of the traffic had been offered.
+    pub half_way: Record,
+    pub whole: Record,
+    /// Every port had drained at the end.
+    pub at_rest: bool,
     pub starts: Vec<Start>,
 }
 
-/// Runs `scenario` until its traffic has ended and every port has drained.
-pub fn run(scenario: &Scenario) -> (Record, Vec<Start>) {
+/// How long ports may take to drain after the traffic has ended, in µs: small windows may collide for ever.
+const LONGEST_DRAIN: u64 = 200_000;
+
+/// Runs `scenario` until its traffic has ended and every port has drained, or has not for too long.
+pub fn run(scenario: &Scenario) -> Run {
+    let half_time = scenario.offered_until / 2;
+    let last = scenario.offered_until + LONGEST_DRAIN;
     let mut medium = Medium::new(scenario);
-    while !medium.is_over() {
+    while medium.now < half_time {
         medium.step();
     }
-    medium.finish()
+    let half_way = medium.record();
+    while !medium.is_over() && medium.now < last {
+        medium.step();
+    }
+    Run { half_way, whole: medium.record(), at_rest: medium.is_over(), starts: medium.starts }
 }
 
-/// Runs `scenario` to `end` µs and no further.
-pub fn run_until(scenario: &Scenario, end: u64) -> Record {
+/// Runs `scenario` to `until` and returns what happened from `from` on, both in µs.
+pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
     let mut medium = Medium::new(scenario);
-    while medium.now < end {
+    while medium.now < from {
         medium.step();
     }
-    medium.finish().0
+    let warm_up = medium.record();
+    while medium.now < until {
+        medium.step();
+    }
+    medium.record().since(&warm_up)
 }
 
 impl Medium {
@@ -139,11 +191,20 @@ impl Medium {
         self.traffic.next_time().is_none() && self.nodes.iter().all(Node::is_at_rest)
     }
 
-    fn finish(mut self) -> (Record, Vec<Start>) {
-        self.record.down = self.nodes[0].tally[1..].to_vec();
-        self.record.up = self.nodes[1..].iter().map(|node| node.tally[0]).collect();
-        self.record.end = self.now;
-        (self.record, self.starts)
+    /// All that happened so far.
+    fn record(&self) -> Record {
+        let tally = |from: &Counts, at_receiver: &Counts| Tally {
+            attempts: from.attempts,
+            failures: from.failures,
+            lost: from.lost,
+            delivered: at_receiver.received,
+            duplicates: at_receiver.received_again,
+        };
+        let at_ap = &self.nodes[0].counts[1..];
+        let at_stations = self.nodes[1..].iter().map(|node| &node.counts[0]);
+        let up = at_stations.clone().zip(at_ap).map(|(station, ap)| tally(station, ap)).collect();
+        let down = at_ap.iter().zip(at_stations).map(|(ap, station)| tally(ap, station)).collect();
+        Record { up, down, end: self.now, ..self.record.clone() }
     }
 
     /// One microsecond: what happens at its first instant, in the order of section 6, then its passing.
@@ -166,15 +227,15 @@ impl Medium {
 
     fn end_frames(&mut self) {
         let now = self.now;
-        let ended: Vec<OnAir> = self.on_air.extract_if(.., |f| f.ends_at == now).collect();
-        if ended.is_empty() {
+        if self.on_air.iter().all(|f| f.ends_at != now) {
             return;
         }
+        let ended: Vec<OnAir> = self.on_air.extract_if(.., |f| f.ends_at == now).collect();
         let energy = !self.on_air.is_empty();
         self.nodes.iter_mut().for_each(|node| node.energy(energy));
         for OnAir { frame, deaf, .. } in ended {
             let collided = deaf.len() > 1;
-            self.nodes[frame.from].sent(&frame, collided);
+            self.nodes[frame.from].sent(&frame);
             let mut delivered = None;
             for listener in (0..self.nodes.len()).filter(|id| !deaf.contains(id)) {
                 if collided {
@@ -197,8 +258,13 @@ impl Medium {
     }
 
     fn start_frames(&mut self) {
-        let frames: Vec<Frame> = self.nodes.iter_mut().filter_map(Node::start).collect();
-        let Some(first) = frames.first() else { return };
+        if !self.nodes.iter().any(Node::is_to_start) {
+            return;
+        }
+        let starting = self.nodes.iter_mut().filter(|node| node.is_to_start());
+        let frames: Vec<Frame> = starting.map(Node::start).collect();
+        let first = frames[0];
+        self.record.exchanges += u64::from(first.opens_exchange);
         assert!(self.on_air.is_empty(), "everybody hears everybody: nobody starts into a frame");
         if frames.len() > 1 {
             assert!(frames.iter().all(|f| f.opens_exchange), "a response comes too early to be disturbed");
@@ -210,7 +276,7 @@ impl Medium {
             self.exchange = Exchange::Of { station, up };
         }
         let deaf: Vec<NodeId> = frames.iter().map(|f| f.from).collect();
-        let answered = (!first.opens_exchange).then_some(first.to);
+        let answered = matches!(first.kind, Kind::Cts | Kind::Ack).then_some(first.to);
         for (id, node) in self.nodes.iter_mut().enumerate() {
             node.energy(true);
             if !deaf.contains(&id) {

@@ -8,6 +8,9 @@
 
 pub mod air;
 pub mod chain;
+pub mod engine;
 pub mod node;
+pub mod random;
 pub mod scenario;
+pub mod statistics;
 pub mod timing;

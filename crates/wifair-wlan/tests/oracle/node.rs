@@ -49,21 +49,43 @@ pub struct Peer {
     pub ack_error: f64,
 }
 
-/// What one sender has counted on one link.
+/// What happened to the frames of one sender on one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Exchanges opened (RTS or data).
     pub attempts: u64,
     /// Attempts that failed, for whatever reason.
     pub failures: u64,
-    /// Attempts that failed by collision.
-    pub collisions: u64,
     /// Frames given up at a retry limit.
     pub lost: u64,
-    /// Frames whose MAC ACK came back.
-    pub acknowledged: u64,
-    /// Packets that the port had no room for.
-    pub refused: u64,
+    /// Frames that reached the receiver's upper layer.
+    pub delivered: u64,
+    /// Frames that reached the receiver again.
+    pub duplicates: u64,
+}
+
+impl Tally {
+    pub fn since(&self, earlier: &Tally) -> Tally {
+        Tally {
+            attempts: self.attempts - earlier.attempts,
+            failures: self.failures - earlier.failures,
+            lost: self.lost - earlier.lost,
+            delivered: self.delivered - earlier.delivered,
+            duplicates: self.duplicates - earlier.duplicates,
+        }
+    }
+}
+
+/// What one node counts by peer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub attempts: u64,
+    pub failures: u64,
+    pub lost: u64,
+    /// Data frames from the peer, decoded the first time.
+    pub received: u64,
+    /// Data frames from the peer, decoded again.
+    pub received_again: u64,
 }
 
 /// What a node tells the world after it has heard a frame.
@@ -116,8 +138,8 @@ pub struct Node {
     response: Option<(Frame, u32)>,
     /// The last packet delivered from each peer: what comes again is a duplicate.
     last_from: Vec<Option<u32>>,
-    /// By destination.
-    pub tally: Vec<Tally>,
+    /// By peer.
+    pub counts: Vec<Counts>,
 }
 
 impl Node {
@@ -149,7 +171,7 @@ impl Node {
             expected: None,
             response: None,
             last_from: vec![None; count],
-            tally: vec![Tally::default(); count],
+            counts: vec![Counts::default(); count],
         }
     }
 
@@ -184,8 +206,6 @@ impl Node {
         let counted = self.queue.len() + usize::from(self.limit_counts_in_service);
         if counted < self.queue_limit {
             self.queue.push_back(packet);
-        } else {
-            self.tally[packet.to].refused += 1;
         }
     }
 
@@ -213,6 +233,7 @@ impl Node {
     // The clock.
 
     /// One microsecond has passed, in which the medium was as it is known to be.
+    #[inline]
     pub fn count_idle_time(&mut self) {
         if self.is_busy() {
             return;
@@ -235,6 +256,7 @@ impl Node {
     }
 
     /// NAV, timeout and response timer run whatever the medium does.
+    #[inline]
     pub fn count_timers(&mut self) {
         self.nav_left = self.nav_left.saturating_sub(1);
         if let Some((_, left)) = &mut self.response {
@@ -254,30 +276,38 @@ impl Node {
 
     // What goes out.
 
-    /// The frame that this node starts at this instant, if any.
-    pub fn start(&mut self) -> Option<Frame> {
-        if let Some((frame, 0)) = self.response {
-            self.response = None;
-            return Some(frame);
+    /// This node starts a frame at this instant: a response that is due, or an access of its own.
+    #[inline]
+    pub fn is_to_start(&self) -> bool {
+        if let Some((_, left)) = self.response {
+            return left == 0;
         }
-        let ready = self.expected.is_none()
+        self.in_service.is_some()
+            && self.expected.is_none()
             && !self.is_busy()
             && self.ifs_left == 0
-            && matches!(self.counter, None | Some(0));
-        let packet = self.in_service.as_ref().filter(|_| ready)?.packet;
+            && matches!(self.counter, None | Some(0))
+    }
+
+    /// That frame.
+    pub fn start(&mut self) -> Frame {
+        if let Some((frame, _)) = self.response.take() {
+            return frame;
+        }
+        let packet = self.in_service.as_ref().expect("an access is for a frame in service").packet;
         self.counter = None;
-        self.tally[packet.to].attempts += 1;
+        self.counts[packet.to].attempts += 1;
         let data = self.data_frame(packet);
         if !self.rules.uses_rts(packet.ip_bytes) {
-            return Some(data);
+            return data;
         }
         let rules = &self.rules;
-        Some(Frame {
+        Frame {
             kind: Kind::Rts,
             length: rules.rts(),
             duration_field: rules.sifs + rules.cts() + rules.sifs + data.length + data.duration_field,
             ..data
-        })
+        }
     }
 
     fn data_frame(&self, packet: Packet) -> Frame {
@@ -293,7 +323,7 @@ impl Node {
     }
 
     /// My frame has ended.
-    pub fn sent(&mut self, frame: &Frame, collided: bool) {
+    pub fn sent(&mut self, frame: &Frame) {
         self.ifs_left = self.rules.difs();
         self.slot_elapsed = 0;
         let wait = match frame.kind {
@@ -306,9 +336,6 @@ impl Node {
             Kind::Rts => self.rules.cts_timeout(),
             Kind::Data(_) => self.rules.ack_timeout(),
         };
-        if collided {
-            self.tally[frame.to].collisions += 1;
-        }
         self.expected = Some(Expected { cts: frame.kind == Kind::Rts, left: wait, begun: false });
     }
 
@@ -318,7 +345,7 @@ impl Node {
         self.energy_on_air = on_air;
     }
 
-    /// Other nodes' frames start. `answer`: the one that I may be waiting for.
+    /// Other nodes' frames start. `answer`: a MAC ACK or CTS for me. Nothing else ends my wait (section 3).
     pub fn hear_start(&mut self, answer: bool) {
         self.nav_left = 0;
         self.slot_elapsed = 0;
@@ -368,7 +395,10 @@ impl Node {
             }
             Kind::Data(packet) => {
                 self.respond(frame, Kind::Ack, self.rules.ack());
-                if self.last_from[frame.from] != Some(packet.id) {
+                if self.last_from[frame.from] == Some(packet.id) {
+                    self.counts[frame.from].received_again += 1;
+                } else {
+                    self.counts[frame.from].received += 1;
                     self.last_from[frame.from] = Some(packet.id);
                     return Heard::Delivers(packet);
                 }
@@ -394,8 +424,7 @@ impl Node {
     // Outcomes.
 
     fn succeed(&mut self) {
-        let done = self.in_service.take().expect("a MAC ACK answers a frame in service");
-        self.tally[done.packet.to].acknowledged += 1;
+        self.in_service = None;
         self.cw = self.rules.cw_min;
         self.go_on();
     }
@@ -404,7 +433,7 @@ impl Node {
         let expected = self.expected.as_ref().expect("only what waits for an answer can fail");
         let service = self.in_service.as_mut().expect("only a frame in service can fail");
         let to = service.packet.to;
-        self.tally[to].failures += 1;
+        self.counts[to].failures += 1;
         let after_cts = !expected.cts && self.rules.uses_rts(service.packet.ip_bytes);
         if after_cts {
             service.long += 1;
@@ -412,7 +441,7 @@ impl Node {
             service.short += 1;
         }
         if service.short == self.rules.short_limit || service.long == self.rules.long_limit {
-            self.tally[to].lost += 1;
+            self.counts[to].lost += 1;
             self.in_service = None;
             self.cw = self.rules.cw_min;
         } else {

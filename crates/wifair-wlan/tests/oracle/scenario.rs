@@ -73,9 +73,14 @@ impl Scenario {
         if node == 0 { "ap".into() } else { format!("sta-{node}") }
     }
 
-    /// Every station has always something to send up, `ip_bytes` bytes a packet.
+    /// Every station has always something to send up: station `i` packets of `bytes[i]` IP bytes.
+    ///
+    /// Ports of 100 packets are filled again before a station, with an equal share of the shortest exchanges, has
+    /// sent a third of them.
     pub fn saturated_uplink(seed: u64, rules: Rules, bytes: &[u32], rate: Tenths, until: u64) -> Scenario {
-        let pattern = Pattern::Every { first: 0, gap: 50_000, burst: 60 };
+        let shortest = bytes.iter().map(|&b| rules.data(b, rate)).min().expect("at least one station");
+        let round = bytes.len() as u64 * u64::from(rules.difs() + shortest + rules.sifs + rules.ack());
+        let pattern = Pattern::Every { first: 0, gap: 33 * round, burst: 100 };
         Scenario {
             seed,
             rules,
@@ -83,7 +88,7 @@ impl Scenario {
             streams: (bytes.iter().enumerate())
                 .map(|(station, &ip_bytes)| Stream { station, up: true, ip_bytes, pattern })
                 .collect(),
-            port_limit: 60,
+            port_limit: 100,
             limit_counts_in_service: false,
             offered_until: until,
         }
@@ -141,7 +146,7 @@ impl Traffic {
 
     fn schedule_after_gap(&mut self, now: u64, stream: usize) {
         let Pattern::Poisson { mean } = self.streams[stream].pattern else { return };
-        let gap = -libm::log(1.0 - self.gaps[stream].unit()) * mean as f64;
+        let gap = -(1.0 - self.gaps[stream].unit()).ln() * mean as f64;
         self.schedule(now + gap as u64, stream);
     }
 

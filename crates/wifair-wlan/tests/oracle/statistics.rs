@@ -1,0 +1,67 @@
+//! Throughput and collision probability of a cell over replications, with their standard errors.
+
+use super::air::Record;
+use super::scenario::Scenario;
+
+/// A mean over replications and its standard error.
+#[derive(Clone, Copy, Debug)]
+pub struct Mean {
+    pub value: f64,
+    pub error: f64,
+}
+
+impl Mean {
+    fn of(samples: &[f64]) -> Mean {
+        let n = samples.len() as f64;
+        let value = samples.iter().sum::<f64>() / n;
+        let variance = samples.iter().map(|x| (x - value).powi(2)).sum::<f64>() / (n - 1.0);
+        Mean { value, error: (variance / n).sqrt() }
+    }
+
+    /// Whether two means agree within `tolerance`, or within three standard errors of their difference where that
+    /// is larger.
+    pub fn agrees(&self, other: &Mean, tolerance: f64) -> bool {
+        let allowed = tolerance.max(3.0 * self.error.hypot(other.error));
+        (self.value - other.value).abs() <= allowed
+    }
+}
+
+/// What a saturated or a lightly loaded cell is judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    /// Mbps of IP bytes.
+    pub throughput: Mean,
+    /// Failures by attempt: on a channel without errors, the collision probability.
+    pub collision: Mean,
+    /// Exchanges, all replications together.
+    pub exchanges: u64,
+}
+
+/// A model of the medium: what happened between two instants (µs).
+pub type Model = fn(&Scenario, u64, u64) -> Record;
+
+/// Twenty replications of `total` µs altogether, each after a tenth of its length as warm-up. `scenario` makes one
+/// from a seed and the µs for which it is offered traffic.
+pub fn measure(model: Model, scenario: impl Fn(u64, u64) -> Scenario, seed: u64, total: u64) -> Measured {
+    const REPLICATIONS: u64 = 20;
+    let length = total / REPLICATIONS;
+    let (mut throughput, mut collision, mut exchanges) = (Vec::new(), Vec::new(), 0);
+    for replication in 0..REPLICATIONS {
+        let (from, until) = (length / 10, length + length / 10);
+        let scenario = scenario(seed + replication, until);
+        let record = model(&scenario, from, until);
+        let bytes = |(tallies, up): (&[super::node::Tally], bool)| -> u64 {
+            let of_station = |station| {
+                let stream = scenario.streams.iter().find(|s| s.station == station && s.up == up);
+                stream.map_or(0, |s| u64::from(s.ip_bytes))
+            };
+            tallies.iter().enumerate().map(|(i, tally)| tally.delivered * of_station(i)).sum()
+        };
+        let delivered = bytes((&record.up, true)) + bytes((&record.down, false));
+        throughput.push(8.0 * delivered as f64 / record.end as f64);
+        let attempts = record.total(|t| t.attempts).max(1);
+        collision.push(record.total(|t| t.failures) as f64 / attempts as f64);
+        exchanges += record.exchanges;
+    }
+    Measured { throughput: Mean::of(&throughput), collision: Mean::of(&collision), exchanges }
+}
