@@ -1,9 +1,9 @@
-"""wifair: which access point buffer and transport scheme gives every TCP flow its fair share of the air?
+"""Which access point buffer and transport scheme gives every TCP flow its fair share of the air.
 
-    from wifair import Scenario
+from wifair import Scenario
 
-    scenario = Scenario(ap={"scheme": "adaptive-pushout"}, flows=[{"count": 10, "direction": "up"}])
-    print(scenario.run(seeds=10).summary())
+scenario = Scenario(ap={"scheme": "adaptive-pushout"}, flows=[{"count": 10, "direction": "up"}])
+print(scenario.run(seeds=10).summary())
 """
 
 from __future__ import annotations

@@ -163,9 +163,9 @@ def judge_relation(evidence: Relation) -> tuple[Verdict, Interval | None, str]:
         if mean_is_positive([point for point, _ in told]):
             why = f"holds on the mean of {len(told)} points, clearly reversed at {_some(against)}{aside}"
             return Verdict.TREND_ONLY, least, why
-        return Verdict.NOT_REPRODUCED, least, f"clearly reversed at {_some(against)} of {len(told)} points{aside}"
+        return Verdict.NOT_REPRODUCED, least, f"clearly reversed at {_some(against)} (of {len(told)}){aside}"
     if open_points:
-        why = f"not clear of equality at {_some(open_points)} of {len(told)} points; {at}{aside}"
+        why = f"not clear of equality at {_some(open_points)} (of {len(told)}){aside}"
         return Verdict.UNDETERMINED, least, why
     worst = max(adjusted)
     correction = f" after Holm over {len(told)}" if len(told) > 1 else ""
@@ -194,8 +194,12 @@ def judge_number(evidence: Number) -> tuple[Verdict, Interval | None, str]:
         return Verdict.REPRODUCED, far, f"within {band}; {at}"
     if outside:
         if len(measured) > 1 and _within(t_interval(_mean_over([point for point, _ in measured])), low, high):
-            return Verdict.TREND_ONLY, far, f"the mean of {len(measured)} points is within {band}, outside: {_some(outside)}"
-        return Verdict.NOT_REPRODUCED, far, f"outside {band}: {_some(outside)} of {len(measured)} points"
+            return (
+                Verdict.TREND_ONLY,
+                far,
+                f"the mean of {len(measured)} points is within {band}, outside: {_some(outside)}",
+            )
+        return Verdict.NOT_REPRODUCED, far, f"outside {band}: {_some(outside)} (of {len(measured)})"
     return Verdict.UNDETERMINED, far, f"the interval straddles {band}; {at}"
 
 
@@ -224,7 +228,7 @@ def _or_highest(value: float) -> float:
     return value if np.isfinite(value) else np.inf
 
 
-def _some(labels: Sequence[str], most: int = 4) -> str:
+def _some(labels: Sequence[str], most: int = 3) -> str:
     """The first few labels, and how many more there are."""
     more = f" and {len(labels) - most} more" if len(labels) > most else ""
     return ", ".join(labels[:most]) + more

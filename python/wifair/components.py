@@ -193,8 +193,10 @@ def _checked_component(value: object, choice: dict[str, Node], path: str) -> dic
             problem = f"{name!r} has no such parameter (value {table[key]!r}), it belongs to {', '.join(owners)}"
             parameters = ", ".join(sorted(set(own) - {"name"})) or f"no parameters, {name!r} has none"
             raise ScenarioError(join(path, key), problem, value=table[key], allowed=parameters)
-    parameters = checked_table({key: table[key] for key in table if key != "name"}, _without_name(choice[name]), path, repr(name))
-    return {"name": name, **parameters}
+    settings = checked_table(
+        {key: table[key] for key in table if key != "name"}, _without_name(choice[name]), path, repr(name)
+    )
+    return {"name": name, **settings}
 
 
 def _without_name(node: Node) -> Node:

@@ -10,10 +10,10 @@ import matplotlib as mpl
 
 mpl.use("Agg")  # figures go to files; no display is needed
 
-from matplotlib import pyplot as plt  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
-from wifair.stats import t_interval  # noqa: E402
+from wifair.stats import t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,11 +31,15 @@ STYLES: Sequence[Mapping[str, Any]] = (
 )
 
 
-def figure(panels: int = 1, width: float = 5.0, height: float = 3.6, columns: int | None = None) -> tuple[Figure, list[Axes]]:
+def figure(
+    panels: int = 1, width: float = 5.0, height: float = 3.6, columns: int | None = None
+) -> tuple[Figure, list[Axes]]:
     """A figure with a row (or grid) of panels."""
     columns = columns or panels
     rows = -(-panels // columns)
-    made, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained")
+    made, axes = plt.subplots(
+        rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained"
+    )
     return made, [axis for row in axes for axis in row][:panels]
 
 
@@ -58,6 +62,8 @@ def lines(
         axes.errorbar(x, means, yerr=[below, above], label=name, capsize=2.5, markersize=4.5, linewidth=1.3, **style)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
+    axes.set_xticks(x)
+    axes.tick_params(labelsize="small")
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.25)
     axes.legend(fontsize="small")
@@ -73,7 +79,10 @@ def flow_shares(
     for i, replications in enumerate(values):
         found = t_interval(replications)
         up = i < uplinks
-        half = [[0.0 if found.low is None else found.estimate - found.low], [0.0 if found.high is None else found.high - found.estimate]]
+        half = [
+            [0.0 if found.low is None else found.estimate - found.low],
+            [0.0 if found.high is None else found.high - found.estimate],
+        ]
         axes.bar(
             i + 1,
             found.estimate,
@@ -89,6 +98,7 @@ def flow_shares(
     axes.set_title(title, fontsize="medium")
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
+    axes.set_xticks([1, *range(5, len(values) + 1, 5)])
     axes.set_ylim(bottom=0)
     axes.legend(fontsize="x-small")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -218,4 +219,4 @@ def writable_folder(folder: str | Path) -> Path:
 
 
 def _number(value: float) -> float | None:
-    return None if value != value else value
+    return None if math.isnan(value) else value

@@ -29,6 +29,10 @@ Table = dict[str, Any]
 SECTIONS = {"run": ("run",), "phy": ("cell", "phy"), "mac": ("cell", "mac"), "wire": ("wire",)}
 
 
+# A station that names no rate has its PHY's highest (802.11-2020, clauses 16, 17, 18).
+HIGHEST_RATE_MBPS = {"802.11b": 11.0, "802.11g": 54.0, "802.11a": 54.0}
+
+
 class _Group(BaseModel):
     """A group of alike entries. The engine's own keys of one entry are accepted beside those named here."""
 
@@ -129,7 +133,9 @@ class Scenario(BaseModel):
         except _native.PlanError as error:
             key = builder.scenario_key(error.key)
             value = "" if error.value == "this" else f"{error.value} is not allowed"
-            raise ScenarioError(key, value or error.allowed, value=error.value, allowed=error.allowed if value else "") from None
+            raise ScenarioError(
+                key, value or error.allowed, value=error.value, allowed=error.allowed if value else ""
+            ) from None
 
     def simulated_s(self) -> float:
         """Simulated seconds of one replication, warm-up included."""
@@ -157,7 +163,9 @@ class _PlanBuilder:
         scenario = self.scenario
         plan: Table = {"schema_version": 1, "cell": {}}
         for section, place in SECTIONS.items():
-            table = checked(scenario.run_keys if section == "run" else getattr(scenario, section), plan_node(*place), section)
+            table = checked(
+                scenario.run_keys if section == "run" else getattr(scenario, section), plan_node(*place), section
+            )
             parent = plan["cell"] if place[0] == "cell" else plan
             parent[place[-1]] = layered(self.dialect.get(section, {}), table)
         plan["cell"]["ap"] = self.access_point()
@@ -198,7 +206,13 @@ class _PlanBuilder:
                 if at is None:
                     hint = nearest(flow.station, members)
                     known = ", ".join(members) or "nothing: the scenario names no [[stations]]"
-                    raise ScenarioError(f"{origin}.station", f"no stations are called {flow.station!r}", value=flow.station, allowed=known, hint=hint)
+                    raise ScenarioError(
+                        f"{origin}.station",
+                        f"no stations are called {flow.station!r}",
+                        value=flow.station,
+                        allowed=known,
+                        hint=hint,
+                    )
                 used.add(flow.station)
             else:
                 at = own
@@ -209,7 +223,11 @@ class _PlanBuilder:
             self.flow_origins += [origin] * flow.count
         for g, group in enumerate(self.scenario.stations):
             if group.name not in used:
-                raise ScenarioError(f"stations[{g}].name", f"no flow uses the stations {group.name!r}, so they would have no effect", value=group.name)
+                raise ScenarioError(
+                    f"stations[{g}].name",
+                    f"no flow uses the stations {group.name!r}, so they would have no effect",
+                    value=group.name,
+                )
         return stations, flows
 
     def check_size(self) -> None:
@@ -230,7 +248,9 @@ class _PlanBuilder:
         group = self.scenario.flows[index]
         if group.name is not None:
             return group.name
-        earlier = sum(1 for other in self.scenario.flows[:index] if other.name is None and other.direction == group.direction)
+        earlier = sum(
+            1 for other in self.scenario.flows[:index] if other.name is None and other.direction == group.direction
+        )
         return group.direction if not earlier else f"{group.direction}{earlier + 1}"
 
     def flow_settings(self, group: FlowGroup, name: str, origin: str) -> Table:
@@ -257,7 +277,9 @@ class _PlanBuilder:
                 raise unknown_key(origin, key, value, offered)
         common = checked_table(self.scenario.station, table_node, "station")
         own = checked_table(own, table_node, origin)
-        return layered(layered(self.dialect.get("station", {}), common), own)
+        rate = HIGHEST_RATE_MBPS.get(self.scenario.phy.get("name", "802.11b"))
+        defaults = layered({"rate_mbps": rate} if rate else {}, self.dialect.get("station", {}))
+        return layered(layered(defaults, common), own)
 
     def scenario_key(self, plan_key: str) -> str:
         """The key as the user writes it, for a key of the plan."""
@@ -293,10 +315,14 @@ def _scenario_error(error: ValidationError, settings: Mapping[str, Any]) -> Scen
     value = first.get("input")
     kind = first["type"]
     if kind == "extra_forbidden":
-        return unknown_key("", str(first["loc"][-1]), value, [field.alias or name for name, field in Scenario.model_fields.items()])
+        return unknown_key(
+            "", str(first["loc"][-1]), value, [field.alias or name for name, field in Scenario.model_fields.items()]
+        )
     if kind == "missing":
         if path == "flows":
-            return ScenarioError("flows", "a scenario needs flows", allowed='at least one group, as [[flows]] with direction = "up"')
+            return ScenarioError(
+                "flows", "a scenario needs flows", allowed='at least one group, as [[flows]] with direction = "up"'
+            )
         allowed = '"up" or "down"' if path.endswith("direction") else ""
         return ScenarioError(path, "this key is needed", allowed=allowed)
     if kind == "too_short":
@@ -308,5 +334,10 @@ def _scenario_error(error: ValidationError, settings: Mapping[str, Any]) -> Scen
     if kind == "greater_than_equal":
         return ScenarioError(path, f"{value!r} is too small", value=value, allowed=f"{first['ctx']['ge']} or more")
     message = first["msg"].removeprefix("Input should be ").removeprefix("a valid ")
-    expected = {"dictionary": "a table of keys", "list": "a list of tables", "integer": "a whole number", "string": "a text"}
+    expected = {
+        "dictionary": "a table of keys",
+        "list": "a list of tables",
+        "integer": "a whole number",
+        "string": "a text",
+    }
     return ScenarioError(path, f"{value!r} is not accepted", value=value, allowed=expected.get(message, message))

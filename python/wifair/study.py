@@ -71,9 +71,7 @@ class Study:
 
     def results(self, tables: Mapping[str, pl.DataFrame], jobs: Mapping[Job, int]) -> Results:
         """The engine's tables, by job, as this study's tables, by cell."""
-        mine = [
-            (cell.name, jobs[cell.scenario.plan_json, seed]) for cell in self.cells for seed in self.seeds
-        ]
+        mine = [(cell.name, jobs[cell.scenario.plan_json, seed]) for cell in self.cells for seed in self.seeds]
         names = pl.DataFrame(mine, schema={"scenario": pl.String, "job": pl.UInt64}, orient="row")
         frames = {}
         for name, table in tables.items():

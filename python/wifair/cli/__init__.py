@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import version
 
 from wifair.errors import WifairError
 
 
 def main() -> None:
     """Runs a command and leaves with its exit status: 0, 1 (failed), 2 (bad input), 130 (interrupted)."""
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(execute(sys.argv[1:]))
 
 
-def run(arguments: list[str]) -> int:
+def execute(arguments: list[str]) -> int:
     """Runs a command; every failure is one message on standard error."""
     if arguments == ["--version"]:
+        from importlib.metadata import version  # slow to import, and of no use to any other command
+
         sys.stdout.write(f"wifair {version('wifair')}\n")
         return 0
     from wifair.cli.app import app

@@ -28,7 +28,7 @@ def compare(
     threads: Threads = None,
     out: Out = None,
     json: Json = False,
-    set: Set = [],  # noqa: A002, B006 -- the option's name; typer copies the default
+    set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
     """Run a scenario under several schemes with common random numbers, and compare them pair by pair."""
     from wifair.api import comparison
@@ -61,10 +61,12 @@ def paired(results: Results) -> list[dict[str, Any]]:
         cell.name: results.metrics.filter(pl.col("scenario") == cell.name).sort("seed") for cell in results.cells
     }
     first, *others = [cell.name for cell in results.cells]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for other in others:
         for metric in COMPARED:
-            a, b = (columns[name][metric].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in (other, first))
+            a, b = (
+                columns[name][metric].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in (other, first)
+            )
             if np.isnan(a).all() or np.isnan(b).all():
                 continue
             found = paired_difference(a, b)
@@ -81,7 +83,7 @@ def paired(results: Results) -> list[dict[str, Any]]:
                     "p": p_value(a - b),
                 }
             )
-    for row, adjusted in zip(rows, holm([float(row["p"]) for row in rows]), strict=True):
+    for row, adjusted in zip(rows, holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = adjusted
     return rows
 

@@ -12,10 +12,14 @@ Seeds = Annotated[int, typer.Option(min=1, help="Replications: seeds 1, 2, … A
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.", show_default=False)]
 Out = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Write results there: Parquet tables, plan.json, manifest.json.", show_default=False),
+    typer.Option(
+        metavar="DIR", help="Write results there: Parquet tables, plan.json, manifest.json.", show_default=False
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, and nothing else there.")]
 Set = Annotated[
     list[str],
-    typer.Option("--set", metavar="KEY.PATH=VALUE", help="Set a key of the scenario; may be repeated.", show_default=False),
+    typer.Option(
+        "--set", metavar="KEY.PATH=VALUE", help="Set a key of the scenario; may be repeated.", show_default=False
+    ),
 ]

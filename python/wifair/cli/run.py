@@ -18,7 +18,7 @@ def run(
     threads: Threads = None,
     out: Out = None,
     json: Json = False,
-    set: Set = [],  # noqa: A002, B006 -- the option's name; typer copies the default
+    set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
     """Run a scenario and print what each flow and the access point got."""
     from wifair.cli.output import kept, print_json, print_results, progress, say
@@ -46,8 +46,8 @@ def print_flows(results: Results) -> None:
     from wifair.cli.output import cell_text, stdout
     from wifair.stats import t_interval
 
-    table = Table(title="Goodput of each flow [Mbps of payload]", title_justify="left")
-    for heading in ("flow", "direction", "goodput", "RTT mean [ms]", "timeouts a run"):
+    table = Table(title=r"Goodput of each flow \[Mbps of payload]", title_justify="left")
+    for heading in ("flow", "direction", "goodput", r"RTT mean \[ms]", "timeouts a run"):
         table.add_column(heading, justify="right" if heading not in ("flow", "direction") else "left")
     for (label, direction), group in results.flows.group_by("label", "direction", maintain_order=True):
         columns = ("goodput_mbps", "rtt_mean_ms", "timeouts")

@@ -70,5 +70,5 @@ def find(paper_id: str) -> Paper:
         hint = nearest(paper_id, known)
         asked = f"; did you mean {hint}?" if hint else ""
         raise InputError(f"there is no paper {paper_id!r}{asked} Known here: {', '.join(known)}.")
-    paper: Paper = import_module(f"{__name__}.{paper_id.replace('-', '_')}")  # type: ignore[assignment]
+    paper: Paper = import_module(f"{__name__}.{paper_id.replace('-', '_')}")
     return paper

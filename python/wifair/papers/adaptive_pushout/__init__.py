@@ -1,5 +1,7 @@
-"""K. Hayashi, S. Shioda, N. Komuro, S. Sakata, T. Murase: Adaptive Pushout, a buffer management scheme to improve TCP
-fairness in wireless LANs (VTC Spring 2012): Figs. 3 to 6 and every sentence that states a result.
+"""The paper `adaptive-pushout`: Figs. 3 to 6 and every sentence that states a result.
+
+K. Hayashi, S. Shioda, N. Komuro, S. Sakata, T. Murase: Adaptive Pushout: A Buffer Management Scheme to Improve TCP
+Fairness in Wireless LANs, VTC Spring 2012.
 """
 
 from __future__ import annotations
@@ -82,7 +84,9 @@ def sensitivities(baseline: Measured, alternatives: Mapping[str, Results]) -> li
 
     def changed(reading: Measured) -> dict[str, str]:
         verdicts = {claim.id: judge(claim, reading).verdict for claim in CLAIMS}
-        return {name: f"{expected[name]} → {verdict}" for name, verdict in verdicts.items() if verdict != expected[name]}
+        return {
+            name: f"{expected[name]} → {verdict}" for name, verdict in verdicts.items() if verdict != expected[name]
+        }
 
     told = [
         Sensitivity(a.id, a.question, a.choice, changed(measured(alternatives[a.id], a.id).over(reference)), count)

@@ -24,6 +24,7 @@ from wifair.papers.adaptive_pushout.study import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 TITLES = {
@@ -70,7 +71,7 @@ def _flow_figure(m: Measured, mixes: tuple[Mix, ...]) -> Figure:
     made, panels = plots.figure(len(SCHEMES) * len(mixes), width=3.1, height=2.9, columns=len(SCHEMES))
     for i, axes in enumerate(panels):
         mix, scheme = mixes[i // len(SCHEMES)], SCHEMES[i % len(SCHEMES)]
-        title = TITLES[scheme] if len(mixes) == 1 else f"{TITLES[scheme]}, {mix}"
+        title = TITLES[scheme] if len(mixes) == 1 else f"{TITLES[scheme]}, (n_down, n_up) = {mix}"
         flows = list(m.throughputs(mix, scheme).T)
         plots.flow_shares(axes, flows, mix.up, title=title, x_label="Flow", y_label=THROUGHPUT)
         if len(mixes) > 1:
@@ -79,7 +80,7 @@ def _flow_figure(m: Measured, mixes: tuple[Mix, ...]) -> Figure:
     return made
 
 
-def _same_height(panels: list[plots.Axes]) -> None:
+def _same_height(panels: list[Axes]) -> None:
     top = max(axes.get_ylim()[1] for axes in panels)
     for axes in panels:
         axes.set_ylim(0, top)

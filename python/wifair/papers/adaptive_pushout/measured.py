@@ -97,7 +97,8 @@ class Measured:
 
     def down_minus_up(self, mix: Mix, scheme: str) -> Values:
         """Mean throughput of a downlink flow − that of an uplink flow."""
-        return self.down(mix, scheme).mean(axis=1) - self.up(mix, scheme).mean(axis=1)
+        difference: Values = self.down(mix, scheme).mean(axis=1) - self.up(mix, scheme).mean(axis=1)
+        return difference
 
     def lost(self, mix: Mix, scheme: str, kind: str) -> Values:
         """Share of the packets of a class that were offered to the AP and lost there; redundant ACKs do not count."""
@@ -126,12 +127,14 @@ class Measured:
         """Events of a flow a minute (timeouts, fast retransmits), mean over the flows of a direction."""
         cell = self.cell(mix, scheme)
         events = cell.up(column) if direction == "up" else cell.down(column)
-        return events.mean(axis=1) / cell.duration_s * 60.0
+        rate: Values = events.mean(axis=1) / cell.duration_s * 60.0
+        return rate
 
     def total(self, mix: Mix, scheme: str, column: str, direction: str) -> Values:
         """A count summed over the flows of a direction."""
         cell = self.cell(mix, scheme)
-        return (cell.up(column) if direction == "up" else cell.down(column)).sum(axis=1)
+        counted: Values = (cell.up(column) if direction == "up" else cell.down(column)).sum(axis=1)
+        return counted
 
 
 def jain_rows(x: Values) -> Values:

@@ -32,7 +32,8 @@ class Mix(NamedTuple):
     down: int
 
     def __str__(self) -> str:
-        return f"(n_down, n_up) = ({self.down}, {self.up})"
+        """The paper's order: (n_down, n_up)."""
+        return f"({self.down}, {self.up})"
 
 
 SYMMETRIC = tuple(Mix(n, n) for n in range(1, 11))
@@ -168,7 +169,7 @@ def scenario(mix: Mix, scheme: str, form: Form, settings: Mapping[str, Any] | No
     """One simulation of Section IV; `settings` change the baseline, each by its path."""
     baseline = {
         **SECTION_IV_A,
-        "title": f"{scheme}, {mix}",
+        "title": f"{scheme}, (n_down, n_up) = {mix}",
         "ap": {**SECTION_IV_A["ap"], "scheme": scheme},
         "run": {"warmup_s": form.warmup_s, "duration_s": form.duration_s},
         "flows": [{"count": mix.up, "direction": "up"}, {"count": mix.down, "direction": "down"}],
@@ -176,9 +177,7 @@ def scenario(mix: Mix, scheme: str, form: Form, settings: Mapping[str, Any] | No
     return Scenario.from_settings(baseline, (settings or {}).items())
 
 
-def cells(
-    mixes: Iterable[Mix], form: Form, alternative: Alternative | None = None
-) -> list[Cell]:
+def cells(mixes: Iterable[Mix], form: Form, alternative: Alternative | None = None) -> list[Cell]:
     """The grid: every mix under every scheme that is concerned."""
     variant = alternative.id if alternative else "baseline"
     schemes = alternative.schemes if alternative else SCHEMES

@@ -7,6 +7,7 @@ How sentences are read, for all claims:
   are lost; 2 to 20 flows in all are taken.
 - "Almost the same" and "fairly constant" mean within 10 %; an index "near 1" means 0.95 or more.
 - Numbers are held to 10 %, indexes to 0.02, unless the claim argues another tolerance.
+- A mix of flows is named as in the paper: (n_down, n_up).
 - Comparisons are paired by seed. Where a sentence compares several schemes or points, Holm's correction applies.
 - A sentence that says twice what another says shares its claim; the section lists both places.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def mean_above(quantity: Quantity, mixes: Sequence[Mix], higher: str, lower: Ite
 
 def steps(quantity: Quantity, mixes: Sequence[Mix], scheme: str, sign: int) -> list[Point]:
     """From each mix to the next: the rise (`sign` 1) or the fall (−1) of a quantity."""
-    pairs = zip(mixes, mixes[1:], strict=False)
+    pairs = pairwise(mixes)
     return [
         Point(f"{scheme}, n_down {a.down} to {b.down}", sign * (quantity(b, scheme) - quantity(a, scheme)))
         for a, b in pairs

@@ -5,7 +5,17 @@ from __future__ import annotations
 from wifair.claims import Claim, Number, Point, Relation
 from wifair.papers.adaptive_pushout.claims.evidence import above
 from wifair.papers.adaptive_pushout.measured import Measured, ratio
-from wifair.papers.adaptive_pushout.study import ACK_PUSHOUT, ADAPTIVE, AF, SCHEMES, SPM_AF, SYMMETRIC, TAIL_DROP, THE_FOUR, TWENTY
+from wifair.papers.adaptive_pushout.study import (
+    ACK_PUSHOUT,
+    ADAPTIVE,
+    AF,
+    SCHEMES,
+    SPM_AF,
+    SYMMETRIC,
+    TAIL_DROP,
+    THE_FOUR,
+    TWENTY,
+)
 
 CLAIMS: tuple[Claim[Measured], ...] = (
     Claim(
@@ -46,9 +56,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "The priority is all that differs from AF: even the greatest uplink throughput under SPM-AF stays below the mean "
         "one under AF, at every n.",
         "Mbps",
-        lambda m: Relation(
-            [Point(str(x), m.up(x, AF).mean(axis=1) - m.up(x, SPM_AF).max(axis=1)) for x in SYMMETRIC]
-        ),
+        lambda m: Relation([Point(str(x), m.up(x, AF).mean(axis=1) - m.up(x, SPM_AF).max(axis=1)) for x in SYMMETRIC]),
     ),
     Claim(
         "3a-af-beats-ack-pushout",
@@ -114,10 +122,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "Ratio of the downlink sum to the uplink sum within 0.9 to 1.1, at every n. The text prints no number.",
         "ratio",
         lambda m: Number(
-            [
-                Point(str(x), ratio(m.down(x, ADAPTIVE).sum(axis=1), m.up(x, ADAPTIVE).sum(axis=1)))
-                for x in SYMMETRIC
-            ],
+            [Point(str(x), ratio(m.down(x, ADAPTIVE).sum(axis=1), m.up(x, ADAPTIVE).sum(axis=1))) for x in SYMMETRIC],
             target=1.0,
             tolerance=0.1,
         ),

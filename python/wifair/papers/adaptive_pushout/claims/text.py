@@ -100,8 +100,8 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "I-ack-pushout-favours-uplinks",
         "I, III-A",
         None,
-        "Because of this asymmetry, under the ACK pushout, uplink TCP flows still get larger throughput than downlink "
-        "TCP flows.",
+        "Because of this asymmetry (we call it packet-drop asymmetry in this work), under the ACK pushout, uplink TCP "
+        "flows still get larger throughput than downlink TCP flows.",
         "ACK pushout, mean over all mixes: mean throughput of an uplink flow exceeds that of a downlink flow.",
         "Mbps per flow",
         lambda m: Relation(
@@ -225,7 +225,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         None,
         "The simulation experiments confirm that the adaptive pushout yields much better performance than the existing "
         "buffer management schemes (AF, APM-AF, ACK pushout) as well as the tail drop in terms of the fairness.",
-        "Fairness index, mean over all mixes, adaptive pushout over each of the others. \"Much\" has no number.",
+        'Fairness index, mean over all mixes, adaptive pushout over each of the others. "Much" has no number.',
         "index",
         lambda m: Relation(mean_above(m.index, ALL_MIXES, ADAPTIVE, [TAIL_DROP, *THE_FOUR[:-1]])),
     ),
