@@ -1,0 +1,76 @@
+//! Plans in, errors out; and what `wifair schemes` is told.
+
+use wifair_queue::{PortSpec, SchemeSpec, schemes};
+
+fn plan(json: &str) -> Result<PortSpec, String> {
+    serde_json::from_str(json).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_plan_is_read_with_defaults_and_written_in_full() {
+    let spec = plan(r#"{"scheme": {"name": "adaptive-pushout", "redundant": "newest"}}"#).unwrap();
+    assert_eq!((spec.limit_packets, spec.limit_counts_in_service), (100, false));
+    assert_eq!(
+        serde_json::to_value(&spec.scheme).unwrap(),
+        serde_json::json!({
+            "name": "adaptive-pushout",
+            "redundant": "newest",
+            "filter": "paper",
+            "count_arrival": false,
+            "tie": "data",
+            "no_active_flows": "whole",
+        })
+    );
+    assert_eq!(plan("{}").unwrap().scheme.name(), "droptail");
+}
+
+#[test]
+fn what_does_not_belong_is_refused() {
+    for (json, complaint) in [
+        (r#"{"limit": 3}"#, "limit_packets"),
+        (r#"{"limit_packets": -3}"#, "-3"),
+        (r#"{"scheme": {"name": "tail-drop"}}"#, "droptail"),
+        (r#"{"scheme": {"name": "droptail", "redundant": "oldest"}}"#, "redundant"),
+        (r#"{"scheme": {"name": "ack-pushout", "place": "tail"}}"#, "place"),
+        (r#"{"scheme": {"name": "ack-pushout", "redundant": "eldest"}}"#, "eldest"),
+        (r#"{"scheme": {"name": "spm-af", "variant": "sender-marking"}}"#, "ap-only"),
+    ] {
+        let error = plan(json).unwrap_err();
+        assert!(error.contains(complaint), "{json}: {error}");
+    }
+    for limit in [0, 100_001] {
+        let error =
+            plan(&format!(r#"{{"limit_packets": {limit}}}"#)).unwrap().validate("ap.port").unwrap_err();
+        assert_eq!((error.key.as_str(), error.value), ("ap.port.limit_packets", limit.to_string()));
+    }
+    assert!(PortSpec::default().validate("ap.port").is_ok());
+}
+
+#[test]
+fn every_scheme_describes_itself() {
+    let schemes = schemes();
+    let names: Vec<&str> = schemes.iter().map(|scheme| scheme.info.name).collect();
+    assert_eq!(names, ["droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout"]);
+    for scheme in &schemes {
+        let name = scheme.info.name;
+        let spec: SchemeSpec = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();
+        assert_eq!(spec.name(), name);
+        assert!(!scheme.info.source.is_empty() && !scheme.info.idea.is_empty());
+
+        // Each parameter is explained, and its default in the schema is the one in force.
+        let mut values = serde_json::to_value(&spec).unwrap();
+        values.as_object_mut().unwrap().remove("name");
+        let schema = serde_json::to_value(&scheme.parameters).unwrap();
+        assert_eq!(schema["additionalProperties"], false, "{name}");
+        let properties = schema.get("properties").cloned().unwrap_or_else(|| serde_json::json!({}));
+        for (key, property) in properties.as_object().unwrap() {
+            assert!(property.get("description").is_some(), "{name}.{key} has no description");
+            assert_eq!(
+                property.get("default"),
+                values.as_object_mut().unwrap().remove(key).as_ref(),
+                "{name}.{key}"
+            );
+        }
+        assert_eq!(values, serde_json::json!({}), "{name}: not in the schema");
+    }
+}
