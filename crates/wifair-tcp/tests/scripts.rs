@@ -17,7 +17,7 @@ fn every_script_holds() {
             Some(format!("{}: {error}", path.file_name().unwrap().to_string_lossy()))
         })
         .collect();
-    assert!(paths.len() >= 30, "only {} scripts found", paths.len());
+    assert!(paths.len() >= 60, "only {} scripts found", paths.len());
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
 

@@ -206,7 +206,6 @@ impl Sender {
         self.una = ack;
         self.nxt = seq::later(self.nxt, ack);
         self.timed_out = false;
-        self.repair = false;
         if self.timing && !seq::before(ack, self.timed_end) {
             self.take_sample(now);
         }
@@ -319,7 +318,6 @@ impl Sender {
             self.timed_out = true;
         }
         self.window.cwnd = self.window.mss; // the loss window
-        self.window.credit = 0;
         self.recovery.on_timeout(self.max);
         self.repair = false;
         self.nxt = self.una; // everything outstanding is sent again, as the window allows
