@@ -7,7 +7,7 @@
 mod oracle;
 
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
-use oracle::statistics::{Measured, measure};
+use oracle::statistics::{Mean, Measured, measure};
 use oracle::timing::Rules;
 use oracle::{air, engine};
 
@@ -20,9 +20,9 @@ fn engine_exchanges() -> u64 {
     if validating() { 1_100_000 } else { 40_000 }
 }
 
-/// Microseconds of simulated time, times nodes, that the oracle spends on each cell.
+/// Microseconds of simulated time, times nodes, that the oracle spends on a cell, for each ms of a typical exchange.
 fn oracle_budget() -> u64 {
-    if validating() { 400_000_000 } else { 10_000_000 }
+    if validating() { 1_000_000_000 } else { 20_000_000 }
 }
 
 const ENGINE_SEED: u64 = 1;
@@ -42,7 +42,9 @@ fn assert_agree(name: &str, engine: &Measured, oracle: &Measured) {
 fn measure_both(name: &str, nodes: u64, typical_exchange_us: u64, scenario: impl Fn(u64, u64) -> Scenario) {
     let total = engine_exchanges() * typical_exchange_us;
     let fast = measure(engine::run_between, &scenario, ENGINE_SEED, total);
-    let slow = measure(air::run_between, &scenario, ORACLE_SEED, oracle_budget() / nodes);
+    // Idle time costs the oracle as much as busy time does.
+    let slow_total = oracle_budget() / nodes * typical_exchange_us / 1_000;
+    let slow = measure(air::run_between, &scenario, ORACLE_SEED, slow_total);
     assert!(fast.exchanges >= engine_exchanges() * 9 / 10, "{name}: only {} exchanges", fast.exchanges);
     assert_agree(name, &fast, &slow);
 }
@@ -73,7 +75,7 @@ fn saturated_cells_of_few_stations() {
 
 #[test]
 fn saturated_cells_of_many_stations() {
-    saturated_cells(if validating() { &[50, 100] } else { &[20, 100] });
+    saturated_cells(if validating() { &[50, 100] } else { &[20] });
 }
 
 #[test]
@@ -121,14 +123,17 @@ fn engine_saturated(rules: Rules, stations: usize, ip_bytes: u32, rate: u32) -> 
     )
 }
 
-fn assert_near(name: &str, measured: f64, published: f64, relative: f64) {
-    println!("{name}: {measured:.5}, published {published}, {:+.2} %", 100.0 * (measured / published - 1.0));
-    assert!((measured / published - 1.0).abs() <= relative, "{name}: {measured}, published {published}");
+/// Within `relative` of what is published, or three standard errors where that is larger.
+fn assert_near(name: &str, measured: &Mean, published: f64, relative: f64) {
+    println!("{name}: {:.5} ±{:.5}, published {published}", measured.value, measured.error);
+    let published = Mean { value: published, error: 0.0 };
+    let agrees = measured.agrees(&published, relative * published.value);
+    assert!(agrees, "{name}: {measured:?}, published {}", published.value);
 }
 
 /// A slotted Monte Carlo of 802.11's counter rule, which puts everybody back on one grid DIFS after a collision: so
-/// does the engine when nobody waits EIFS and timeouts are none. It claims ±0.02 % (802.11b) and ±0.05 % (802.11g);
-/// half a percent and 2 % of p are asked, three standard errors in a normal run.
+/// does the engine when nobody waits EIFS and no timeout lasts. It claims ±0.02 % (802.11b) and ±0.05 % (802.11g); half
+/// a percent of throughput and 2 % of p are asked.
 #[test]
 fn slotted_monte_carlo_with_one_grid() {
     let one_grid =
@@ -138,25 +143,19 @@ fn slotted_monte_carlo_with_one_grid() {
     for (n, throughput, p) in published {
         let measured = engine_saturated(one_grid(table_one()), n, 1500, 110);
         let name = format!("802.11b, {n} stations");
-        let slack =
-            |mean: &oracle::statistics::Mean, of: f64| of.max(3.0 * mean.error / mean.value.max(1e-9));
-        assert_near(&name, measured.throughput.value, throughput, slack(&measured.throughput, 0.005));
-        if p > 0.0 {
-            assert_near(&format!("{name}, p"), measured.collision.value, p, slack(&measured.collision, 0.02));
-        } else {
-            assert_eq!(measured.collision.value, 0.0);
-        }
+        assert_near(&name, &measured.throughput, throughput, 0.005);
+        assert_near(&format!("{name}, p"), &measured.collision, p, 0.02);
     }
     let g = one_grid(Rules { control_rate: 240, ..Rules::dot11g() });
     for (n, throughput) in [(5, 29.673), (10, 28.079), (20, 26.273), (50, 23.526)] {
         let measured = engine_saturated(g, n, 1500, 540);
-        assert_near(&format!("802.11g, {n} stations"), measured.throughput.value, throughput, 0.005);
+        assert_near(&format!("802.11g, {n} stations"), &measured.throughput, throughput, 0.005);
     }
 }
 
 /// Bianchi's chain lets counters step on busy slots too, so its p is about 2 % high from 20 stations on and its
-/// throughput up to 0.9 % high; with seven attempts it is some 4 % high in p at 50. Within that it must be met, with
-/// one grid after collisions: timeouts as long as an EIFS without its DIFS.
+/// throughput up to 0.9 % high. Within that it must be met, with one grid after collisions: timeouts as long as an EIFS
+/// without its DIFS.
 #[test]
 fn bianchi_with_one_grid() {
     let rules = table_one();
@@ -165,12 +164,12 @@ fn bianchi_with_one_grid() {
         [(5, 6.204, 0.178083), (10, 5.842, 0.289771), (20, 5.391, 0.398775), (50, 4.724, 0.532360)];
     for (n, throughput, p) in unlimited {
         let measured = engine_saturated(aligned, n, 1500, 110);
-        assert_near(&format!("{n} stations"), measured.throughput.value, throughput, 0.012);
-        assert_near(&format!("{n} stations, p"), measured.collision.value, p, 0.025);
+        assert_near(&format!("{n} stations"), &measured.throughput, throughput, 0.012);
+        assert_near(&format!("{n} stations, p"), &measured.collision, p, 0.03);
     }
     for (n, p) in [(10, 0.290239), (20, 0.401877), (50, 0.546182)] {
         let measured = engine_saturated(Rules { short_limit: 7, ..aligned }, n, 1500, 110);
-        assert_near(&format!("{n} stations, 7 attempts, p"), measured.collision.value, p, 0.045);
+        assert_near(&format!("{n} stations, 7 attempts, p"), &measured.collision, p, 0.03);
     }
 }
 
@@ -182,7 +181,7 @@ fn ns3_with_eifs() {
         [(1, 6.052, 0.0), (5, 6.184, 0.177), (10, 5.827, 0.287), (20, 5.402, 0.391), (50, 4.754, 0.524)]
     {
         let measured = engine_saturated(Rules::dot11b(true), n, 1500, 110);
-        assert_near(&format!("{n} stations"), measured.throughput.value, throughput, 0.015);
+        assert_near(&format!("{n} stations"), &measured.throughput, throughput, 0.015);
         let difference = (measured.collision.value - p).abs();
         assert!(difference < 0.01, "{n} stations: p = {:?}, ns-3 has {p}", measured.collision);
     }

@@ -18,6 +18,19 @@ impl Mean {
         Mean { value, error: (variance / n).sqrt() }
     }
 
+    /// The ratio of two sums over replications; its error by the residuals (a ratio of each would be biased in short
+    /// ones).
+    fn of_ratio(samples: &[(f64, f64)]) -> Mean {
+        let n = samples.len() as f64;
+        let (above, below) = samples.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));
+        if below == 0.0 {
+            return Mean { value: 0.0, error: 0.0 };
+        }
+        let value = above / below;
+        let residuals: f64 = samples.iter().map(|(x, y)| (x - value * y).powi(2)).sum();
+        Mean { value, error: (residuals / (n * (n - 1.0))).sqrt() / (below / n) }
+    }
+
     /// Whether two means agree within `tolerance`, or within three standard errors of their difference where that
     /// is larger.
     pub fn agrees(&self, other: &Mean, tolerance: f64) -> bool {
@@ -40,14 +53,17 @@ pub struct Measured {
 /// A model of the medium: what happened between two instants (µs).
 pub type Model = fn(&Scenario, u64, u64) -> Record;
 
-/// Twenty replications of `total` µs altogether, each after a tenth of its length as warm-up. `scenario` makes one
-/// from a seed and the µs for which it is offered traffic.
+/// Twenty replications of `total` µs altogether, each after a warm-up: at the start all stations have CWmin, and the
+/// more there are the longer they take to find their windows. `scenario` makes a replication from a seed and the µs
+/// for which it is offered traffic.
 pub fn measure(model: Model, scenario: impl Fn(u64, u64) -> Scenario, seed: u64, total: u64) -> Measured {
     const REPLICATIONS: u64 = 20;
-    let length = total / REPLICATIONS;
+    const WARM_UP_PER_STATION: u64 = 20_000;
     let (mut throughput, mut collision, mut exchanges) = (Vec::new(), Vec::new(), 0);
     for replication in 0..REPLICATIONS {
-        let (from, until) = (length / 10, length + length / 10);
+        let stations = scenario(seed, 1).stations.len() as u64;
+        let from = WARM_UP_PER_STATION * stations;
+        let until = from + total / REPLICATIONS;
         let scenario = scenario(seed + replication, until);
         let record = model(&scenario, from, until);
         let bytes = |(tallies, up): (&[super::node::Tally], bool)| -> u64 {
@@ -59,9 +75,8 @@ pub fn measure(model: Model, scenario: impl Fn(u64, u64) -> Scenario, seed: u64,
         };
         let delivered = bytes((&record.up, true)) + bytes((&record.down, false));
         throughput.push(8.0 * delivered as f64 / record.end as f64);
-        let attempts = record.total(|t| t.attempts).max(1);
-        collision.push(record.total(|t| t.failures) as f64 / attempts as f64);
+        collision.push((record.total(|t| t.failures) as f64, record.total(|t| t.attempts) as f64));
         exchanges += record.exchanges;
     }
-    Measured { throughput: Mean::of(&throughput), collision: Mean::of(&collision), exchanges }
+    Measured { throughput: Mean::of(&throughput), collision: Mean::of_ratio(&collision), exchanges }
 }
