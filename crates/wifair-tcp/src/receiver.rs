@@ -182,9 +182,6 @@ impl Receiver {
         } else {
             let reached = self.held.advance(end);
             self.deliver_up_to(reached);
-            if self.fin_at.is_some() {
-                self.finish_if_all_arrived();
-            }
         }
     }
 
@@ -192,6 +189,9 @@ impl Receiver {
     fn deliver_up_to(&mut self, end: u32) {
         self.stats.payload_bytes_delivered += u64::from(end.wrapping_sub(self.nxt));
         self.nxt = end;
+        if self.fin_at.is_some() {
+            self.finish_if_all_arrived(); // the FIN had come before the last data
+        }
     }
 
     /// Everything up to the sender's FIN is here: the application reads the end and closes.
