@@ -107,14 +107,13 @@ fn run(
     let mut flows = Flows::new(&FlowsSpec { idle_timeout_s: 1.0, ..FlowsSpec::default() });
     let mut last_ack = [u32::MAX - 4000; 6]; // wraps soon
     let mut now = Time::from_ms(3);
-    let mut serial = 0; // makes every packet unlike every other
     let middle = steps.len() / 2;
     let mut earlier = None;
 
-    for (i, step) in steps.into_iter().enumerate() {
+    // The serial number makes every packet unlike every other.
+    for (serial, step) in (1u32..).zip(steps) {
         now += Time::from_us(u64::from(serial % 7) * 100);
-        serial += 1;
-        if i == middle {
+        if serial as usize == middle {
             earlier = Some((port.snapshot(now), model.clone()));
         }
         let tag = |packet: Packet| Packet { window_bytes: serial, ..packet };
