@@ -208,7 +208,7 @@ impl Receiver {
         self.timer = Time::MAX;
         self.control_now = false;
         if !std::mem::replace(&mut self.sent_again, false) {
-            self.rto.sample(now - self.control_sent_at, &self.spec.rto);
+            self.rto.sample(self.control_sent_at, now, &self.spec.rto);
         }
     }
 

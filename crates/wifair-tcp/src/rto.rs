@@ -2,24 +2,32 @@ use wifair_core::Time;
 
 use crate::spec::RtoSpec;
 
-/// The retransmission timeout of RFC 6298, computed from round-trip samples, in integer nanoseconds.
+/// The retransmission timeout of RFC 6298, computed from round-trip samples.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
-    srtt: Time,
-    variation: Time,
+    estimate: Estimate,
     timeout: Time,
     sampled: bool,
+}
+
+/// SRTT and RTTVAR, in the two arithmetics that there are.
+#[derive(Clone, Debug)]
+enum Estimate {
+    /// In integer nanoseconds.
+    Exact { srtt: Time, variation: Time },
+    /// In clock ticks: 8 · SRTT and 4 · RTTVAR as integers (Jacobson and Karels 1988, appendix A; 4.3BSD; ns-2). The
+    /// variation stops falling at three quarters of a tick, so the timeout stays 3 ticks above SRTT at least.
+    Ticks { tick: Time, srtt_8: u64, variation_4: u64 },
 }
 
 impl Rto {
     /// RFC 6298, 2.1.
     pub(crate) fn new(spec: &RtoSpec) -> Rto {
-        Rto {
-            srtt: Time::ZERO,
-            variation: Time::ZERO,
-            timeout: Time::from_ms(u64::from(spec.initial_ms)),
-            sampled: false,
-        }
+        let estimate = match spec.tick_ms {
+            None => Estimate::Exact { srtt: Time::ZERO, variation: Time::ZERO },
+            Some(ms) => Estimate::Ticks { tick: Time::from_ms(u64::from(ms)), srtt_8: 0, variation_4: 0 },
+        };
+        Rto { estimate, timeout: Time::from_ms(u64::from(spec.initial_ms)), sampled: false }
     }
 
     /// The timeout now, back-off included.
@@ -30,26 +38,44 @@ impl Rto {
 
     /// The smoothed round-trip time; `None` before the first sample.
     pub(crate) fn srtt(&self) -> Option<Time> {
-        self.sampled.then_some(self.srtt)
+        self.sampled.then(|| match &self.estimate {
+            Estimate::Exact { srtt, .. } => *srtt,
+            Estimate::Ticks { tick, srtt_8, .. } => Time::from_ns(tick.as_ns() * srtt_8 / 8),
+        })
     }
 
-    /// RFC 6298, 2.2 and 2.3 with α = 1/8, β = 1/4, K = 4, then the bounds of 2.4 and 2.5. A sample ends a back-off
-    /// (5.7, last paragraph).
-    pub(crate) fn sample(&mut self, rtt: Time, spec: &RtoSpec) {
-        let rtt_ns = rtt.as_ns();
-        if self.sampled {
-            let (srtt, variation) = (self.srtt.as_ns(), self.variation.as_ns());
-            // The variation is updated with the old SRTT (2.3).
-            self.variation = Time::from_ns((3 * variation + srtt.abs_diff(rtt_ns)) / 4);
-            self.srtt = Time::from_ns((7 * srtt + rtt_ns) / 8);
-        } else {
-            self.srtt = rtt;
-            self.variation = Time::from_ns(rtt_ns / 2);
-            self.sampled = true;
-        }
-        let granularity = Time::from_ms(u64::from(spec.granularity_ms));
+    /// RFC 6298, 2.2 and 2.3 with α = 1/8, β = 1/4, K = 4, then the bounds of 2.4 and 2.5, for a segment sent at `sent`
+    /// and acknowledged at `now`. A sample ends a back-off (5.7, last paragraph).
+    pub(crate) fn sample(&mut self, sent: Time, now: Time, spec: &RtoSpec) {
         let (min, max) = (Time::from_ms(u64::from(spec.min_ms)), Time::from_ms(u64::from(spec.max_ms)));
-        self.timeout = (self.srtt + (self.variation * 4).max(granularity)).clamp(min, max);
+        let first = !std::mem::replace(&mut self.sampled, true);
+        let timeout = match &mut self.estimate {
+            Estimate::Exact { srtt, variation } => {
+                let rtt = now - sent;
+                if first {
+                    (*srtt, *variation) = (rtt, Time::from_ns(rtt.as_ns() / 2));
+                } else {
+                    let deviation = srtt.as_ns().abs_diff(rtt.as_ns());
+                    // The variation is updated with the old SRTT (2.3).
+                    *variation = Time::from_ns((3 * variation.as_ns() + deviation) / 4);
+                    *srtt = Time::from_ns((7 * srtt.as_ns() + rtt.as_ns()) / 8);
+                }
+                *srtt + (*variation * 4).max(Time::from_ms(u64::from(spec.granularity_ms)))
+            }
+            Estimate::Ticks { tick, srtt_8, variation_4 } => {
+                // The clock is read in whole ticks at both ends.
+                let rtt = (now / *tick - sent / *tick).max(1);
+                if first {
+                    (*srtt_8, *variation_4) = (8 * rtt, 2 * rtt);
+                } else {
+                    let deviation = (*srtt_8 / 8).abs_diff(rtt);
+                    *srtt_8 = (*srtt_8 + rtt - *srtt_8 / 8).max(1);
+                    *variation_4 = (*variation_4 + deviation - *variation_4 / 4).max(1);
+                }
+                *tick * ((*srtt_8 + 8 * *variation_4) / 8)
+            }
+        };
+        self.timeout = timeout.clamp(min, max);
     }
 
     /// RFC 6298, 5.5.
@@ -61,5 +87,37 @@ impl Rto {
     pub(crate) fn restart_after_lost_syn(&mut self, spec: &RtoSpec) {
         let initial = Time::from_ms(u64::from(spec.initial_ms)).max(Time::from_s(3));
         self.timeout = initial.min(Time::from_ms(u64::from(spec.max_ms)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticks() -> RtoSpec {
+        RtoSpec { min_ms: 1, tick_ms: Some(10), ..RtoSpec::default() }
+    }
+
+    #[test]
+    fn ticks_by_hand() {
+        let spec = ticks();
+        let mut rto = Rto::new(&spec);
+        // 95 ms that begin 6 ms into a tick cross 10 boundaries: 8 SRTT = 80, 4 RTTVAR = 20.
+        rto.sample(Time::from_ms(6), Time::from_ms(101), &spec);
+        assert_eq!(rto.timeout(), Time::from_ms(300)); // (80 + 160) / 8 ticks
+        // 14 ticks: deviation 4; 8 SRTT = 84, 4 RTTVAR = 20 + 4 - 5 = 19.
+        rto.sample(Time::from_ms(200), Time::from_ms(340), &spec);
+        assert_eq!(rto.timeout(), Time::from_ms(290)); // (84 + 152) / 8 = 29.5
+        assert_eq!(rto.srtt(), Some(Time::from_ms(105)));
+    }
+
+    #[test]
+    fn under_a_constant_round_trip_ticks_leave_a_margin_of_three() {
+        let spec = ticks();
+        let mut rto = Rto::new(&spec);
+        for i in 0..100 {
+            rto.sample(Time::from_ms(1_000 * i), Time::from_ms(1_000 * i + 200), &spec);
+        }
+        assert_eq!(rto.timeout(), Time::from_ms(230));
     }
 }

@@ -62,6 +62,9 @@ pub struct RtoSpec {
     /// The clock granularity G of RFC 6298, 2.3 in milliseconds: the least that is added to SRTT. Samples themselves are
     /// exact.
     pub granularity_ms: u32,
+    /// Clock tick in milliseconds of an estimator that counts in ticks, as 4.3BSD and ns-2 (10 ms) do; none for exact
+    /// arithmetic. Takes the place of `granularity_ms`: it leaves a margin of three ticks above SRTT at least.
+    pub tick_ms: Option<u32>,
 }
 
 /// How a connection opens and closes.
@@ -102,7 +105,7 @@ impl Default for DelayedAckSpec {
 
 impl Default for RtoSpec {
     fn default() -> RtoSpec {
-        RtoSpec { initial_ms: 1_000, min_ms: 1_000, max_ms: 60_000, granularity_ms: 1 }
+        RtoSpec { initial_ms: 1_000, min_ms: 1_000, max_ms: 60_000, granularity_ms: 1, tick_ms: None }
     }
 }
 
@@ -116,7 +119,7 @@ impl TcpSpec {
             Err(SpecError::new(format!("{path}.{key}"), value, allowed))
         };
         let DelayedAckSpec { segments, timeout_ms } = self.delayed_ack;
-        let RtoSpec { initial_ms, min_ms, max_ms, granularity_ms } = self.rto;
+        let RtoSpec { initial_ms, min_ms, max_ms, granularity_ms, tick_ms } = self.rto;
         let window_limit = (MAX_WINDOW_BYTES / u64::from(self.mss_bytes.max(1))) as u32;
         if self.mss_bytes == 0 {
             return error("mss_bytes", &self.mss_bytes, "1 to 65,495 bytes");
@@ -161,7 +164,10 @@ impl TcpSpec {
                 return error(key, &ms, &format!("1 to rto.max_ms ({max_ms}) ms"));
             }
         }
-        Ok(())
+        match tick_ms {
+            Some(ms) if !(1..=1_000).contains(&ms) => error("rto.tick_ms", &ms, "1 to 1,000 ms"),
+            _ => Ok(()),
+        }
     }
 
     /// The advertised window in bytes.

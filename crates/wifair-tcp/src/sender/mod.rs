@@ -233,7 +233,7 @@ impl Sender {
     fn take_sample(&mut self, now: Time) {
         self.timing = false;
         let rtt = now - self.timed_at;
-        self.rto.sample(rtt, &self.spec.rto);
+        self.rto.sample(self.timed_at, now, &self.spec.rto);
         self.stats.rtt.record_time(rtt);
     }
 

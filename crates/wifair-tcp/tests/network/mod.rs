@@ -41,11 +41,14 @@ enum Event {
     Wake,
 }
 
+/// Time, order of scheduling, connection, end, slot of the event: a total order.
+type Key = (Time, u64, usize, End, usize);
+
 pub struct Network<P> {
     pub connections: Vec<Connection>,
     pub path: P,
     pub now: Time,
-    queue: BinaryHeap<Reverse<(Time, u64, usize, End, usize)>>,
+    queue: BinaryHeap<Reverse<Key>>,
     events: Vec<Event>,
     free: Vec<usize>,
     count: u64,

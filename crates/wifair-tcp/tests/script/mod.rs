@@ -164,7 +164,7 @@ impl Run {
         let bytes = |value: u32| match value {
             u32::MAX => "inf".to_string(),
             _ if wanted.ends_with('b') => format!("{value}b"),
-            _ if value % u32::from(self.spec.mss_bytes) == 0 => {
+            _ if value.is_multiple_of(u32::from(self.spec.mss_bytes)) => {
                 (value / u32::from(self.spec.mss_bytes)).to_string()
             }
             _ => format!("{value}b"),
