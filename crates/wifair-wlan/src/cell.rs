@@ -9,7 +9,7 @@ use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rng, SpecError, StationId, Time
 use wifair_queue::{Direction, Exchange, Flows, Grant, Ledger, Link, Outcome, Port, View};
 
 use crate::contention::{Contention, Rules};
-use crate::exchange::{Collider, Frame, Phase};
+use crate::exchange::{Collider, Frame, Phase, Single};
 use crate::mac::Mac;
 use crate::phy::{Phy, RateIndex};
 use crate::rate::RateAdaptation;
@@ -104,8 +104,12 @@ pub struct Cell {
     pub(crate) channel: Option<Channel>,
 
     pub(crate) phase: Phase,
+    /// When the exchange or collision that goes on began.
+    pub(crate) phase_began: Time,
     /// When the phase ends; never, while idle.
     pub(crate) phase_ends: Time,
+    /// The exchange that goes on, unless it is a collision.
+    pub(crate) single: Single,
     pub(crate) colliders: Vec<Collider>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) next_loss: Time,
@@ -171,6 +175,8 @@ impl Cell {
                 .any(|rates| !rates.is_zero())
                 .then(|| Channel { rates: error_rates().collect(), streams: streams("channel").collect() }),
             phase: Phase::Idle,
+            phase_began: Time::ZERO,
+            single: Single::NONE,
             phase_ends: Time::MAX,
             colliders: Vec::new(),
             losses: Vec::new(),
@@ -239,10 +245,11 @@ impl Cell {
         let mut collision_airtime = self.collision_airtime;
         match self.phase {
             Phase::Idle => {}
-            Phase::Data(single) | Phase::Ending(single) => {
-                stations[single.station.index()].of(single.direction).airtime += now - single.start;
+            Phase::Data | Phase::Ending => {
+                stations[self.single.station.index()].of(self.single.direction).airtime +=
+                    now - self.phase_began;
             }
-            Phase::Collision { start, .. } => collision_airtime += now - start,
+            Phase::Collision => collision_airtime += now - self.phase_began,
         }
         let occupied = stations.iter().fold(collision_airtime, |sum, s| sum + s.up.airtime + s.down.airtime);
         CellSnapshot {

@@ -153,6 +153,7 @@ impl Contention {
     }
 
     /// After a failure: twice the window, up to CWmax.
+    #[inline]
     pub(crate) fn widen_window(&mut self, entity: u32) {
         let cw = &mut self.entities[entity as usize].cw;
         *cw = (2 * *cw + 1).min(self.rules.cw_max);
@@ -180,15 +181,19 @@ impl Contention {
                 ArrivalWithinIfs::Backoff => (origin, Kind::Counting),
             }
         };
-        self.strays.retain(|stray| stray.entity != entity);
+        if !on_grid {
+            self.strays.retain(|stray| stray.entity != entity);
+        }
         let e = &mut self.entities[entity as usize];
         e.place = Place::Aside;
         e.counter = 0;
+        e.ready = true;
         if kind == Kind::Counting {
             self.draw(entity);
         }
-        self.strays.push(Stray { entity, origin, deaf_until: Time::ZERO, kind });
-        self.ready(entity);
+        let stray = Stray { entity, origin, deaf_until: Time::ZERO, kind };
+        self.start = self.start.min(self.start_of(&stray));
+        self.strays.push(stray);
     }
 
     /// A frame of `entity` waits for access from now on, with the counter that it has.
@@ -218,7 +223,8 @@ impl Contention {
     }
 
     /// A transmission starts at `now == start()`: everybody else's counter freezes (section 4). Returns how many
-    /// transmit; [`Contention::transmitter`] names them in the order of their indices.
+    /// transmit; [`Contention::transmitter`] names them in the order of their indices. Only a start off the grid
+    /// divides.
     #[inline]
     pub(crate) fn begin(&mut self, now: Time) -> usize {
         debug_assert!(!self.busy && now == self.start);

@@ -86,12 +86,20 @@ pub(crate) struct Single {
     pub station: StationId,
     pub direction: Direction,
     pub fate: Fate,
-    pub start: Time,
     /// End of its last frame.
     pub end: Time,
 }
 
 impl Single {
+    /// Of no meaning: what stands before the first exchange.
+    pub(crate) const NONE: Single = Single {
+        sender: crate::cell::AP,
+        station: StationId(0),
+        direction: Direction::Down,
+        fate: Fate::Decoded,
+        end: Time::ZERO,
+    };
+
     /// The node that the frame goes to.
     pub(crate) fn receiver(&self) -> u32 {
         match self.direction {
@@ -112,20 +120,15 @@ pub(crate) struct Collider {
     pub with_rts: bool,
 }
 
-/// What goes on on the medium.
-#[derive(Clone, Copy, Debug)]
+/// What goes on on the medium; whose it is lies beside, in the cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Nothing.
     Idle,
     /// The data frame is yet to end; then it is delivered.
-    Data(Single),
+    Data,
     /// Delivered, or never to be: the exchange is yet to end.
-    Ending(Single),
-    /// A collision; who takes part lies beside.
-    Collision {
-        /// When it began.
-        start: Time,
-        /// End of the longest frame.
-        end: Time,
-    },
+    Ending,
+    /// A collision, until the end of the longest frame.
+    Collision,
 }

@@ -35,8 +35,9 @@ impl Cell {
         let end = if fate == Fate::DataLost { data_end } else { data_end + self.mac.acknowledgement };
         frame.attempt(rate, end - now);
         self.usage[station.index()].of(direction).attempts += 1;
-        let single = Single { sender, station, direction, fate, start: now, end };
-        self.phase = if fate == Fate::DataLost { Phase::Ending(single) } else { Phase::Data(single) };
+        self.single = Single { sender, station, direction, fate, end };
+        self.phase = if fate == Fate::DataLost { Phase::Ending } else { Phase::Data };
+        self.phase_began = now;
         self.phase_ends = data_end;
     }
 
@@ -89,7 +90,8 @@ impl Cell {
                 self.lose_later(sender, timeout);
             }
         }
-        self.phase = Phase::Collision { start: now, end };
+        self.phase = Phase::Collision;
+        self.phase_began = now;
         self.phase_ends = end;
     }
 
@@ -97,37 +99,22 @@ impl Cell {
     #[inline]
     pub(crate) fn end_phase(&mut self, now: Time) -> Option<Delivery> {
         match self.phase {
-            Phase::Data(single) => {
-                self.phase = Phase::Ending(single);
-                self.phase_ends = single.end;
-                self.deliver(&single, now)
+            Phase::Data => {
+                self.phase = Phase::Ending;
+                self.phase_ends = self.single.end;
+                return self.deliver(now);
             }
-            Phase::Ending(single) => {
-                self.usage[single.station.index()].of(single.direction).airtime += now - single.start;
-                self.phase = Phase::Idle;
-                self.phase_ends = Time::MAX;
-                if single.fate == Fate::Decoded {
-                    self.end_success(&single, now);
-                } else {
-                    self.end_failure(&single, now);
-                }
-                None
-            }
-            Phase::Collision { start, end } => {
-                debug_assert_eq!(now, end);
-                self.collision_airtime += now - start;
-                self.phase = Phase::Idle;
-                self.phase_ends = Time::MAX;
-                self.end_collision(now);
-                None
-            }
+            Phase::Ending => self.end_single(now),
+            Phase::Collision => self.end_collision(now),
             Phase::Idle => unreachable!("an idle medium has no end"),
         }
+        None
     }
 
     /// The receiver has the data frame; it passes on the first copy.
     #[inline]
-    fn deliver(&mut self, single: &Single, now: Time) -> Option<Delivery> {
+    fn deliver(&mut self, now: Time) -> Option<Delivery> {
+        let single = self.single;
         let usage = self.usage[single.station.index()].of(single.direction);
         let frame = self.nodes[single.sender as usize].frame.as_mut().expect("in service until its end");
         if frame.delivered {
@@ -148,17 +135,25 @@ impl Cell {
     }
 
     #[inline]
-    fn end_success(&mut self, single: &Single, now: Time) {
-        self.contention.rejoin(single.sender);
-        self.adapt(single.station, single.direction, true);
-        self.finish(single.sender, Outcome::Delivered, now);
+    fn end_single(&mut self, now: Time) {
+        let Single { sender, station, direction, fate, .. } = self.single;
+        self.usage[station.index()].of(direction).airtime += now - self.phase_began;
+        self.phase = Phase::Idle;
+        self.phase_ends = Time::MAX;
+        if fate != Fate::Decoded {
+            return self.end_failure(now);
+        }
+        self.contention.rejoin(sender);
+        self.adapt(station, direction, true);
+        self.finish(sender, Outcome::Delivered, now);
         self.contention.resume(now, now + self.phy.difs, None);
     }
 
     /// Section 4, the rows of undecodable data and of an undecodable MAC ACK.
     #[cold]
-    fn end_failure(&mut self, single: &Single, now: Time) {
-        let Single { sender, .. } = *single;
+    fn end_failure(&mut self, now: Time) {
+        let single = self.single;
+        let Single { sender, .. } = single;
         let frame = self.nodes[sender as usize].frame.as_mut().expect("in service until its end");
         let lost = frame.fail(frame.with_rts(&self.mac), &self.mac);
         let (known, resumes) = match single.fate {
@@ -183,6 +178,9 @@ impl Cell {
 
     /// Section 4, the rows of a collision.
     fn end_collision(&mut self, now: Time) {
+        self.collision_airtime += now - self.phase_began;
+        self.phase = Phase::Idle;
+        self.phase_ends = Time::MAX;
         for index in 0..self.colliders.len() {
             let Collider { sender, timeout, lost, with_rts } = self.colliders[index];
             // What is lost may have been given up by now, and the next frame have taken its place.
