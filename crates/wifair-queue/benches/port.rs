@@ -21,7 +21,7 @@ fn packet(n: u32, number: u32) -> Packet {
         destination_port: 5000,
         protocol: TCP,
     };
-    let payload_bytes = if flow % 2 == 0 { 0 } else { 1460 };
+    let payload_bytes = if flow.is_multiple_of(2) { 0 } else { 1460 };
     Packet {
         tuple,
         seq: number,
