@@ -292,6 +292,8 @@ class _PlanBuilder:
             index, _, rest = rest.partition(".")
             origins = self.station_origins if head == "stations" else self.flow_origins
             head = origins[int(index)] if index.isdigit() and int(index) < len(origins) else head
+            if rest == "label":  # made from the group's name
+                return join(head.removesuffix(".station"), "name")
             if head.startswith("flows") and rest.partition(".")[0] == "tcp" and self.scenario.tcp:
                 inner = rest.removeprefix("tcp").lstrip(".")
                 if inner.partition(".")[0] in self.scenario.tcp:

@@ -25,8 +25,8 @@ def schemes(name: Name = None, json: Json = False) -> None:
         known = [scheme["name"] for scheme in listed]
         if name not in known:
             hint = nearest(name, known)
-            asked = f"; did you mean {hint}?" if hint else ""
-            raise InputError(f"there is no scheme {name!r}{asked} Allowed here: {', '.join(known)}.")
+            asked = f" Did you mean {hint}?" if hint else ""
+            raise InputError(f"there is no scheme {name!r}.{asked} Allowed here: {', '.join(known)}.")
         listed = [scheme for scheme in listed if scheme["name"] == name]
     if json:
         print_json({"schemes": [{**scheme, "parameters": parameters(scheme)} for scheme in listed]})

@@ -68,7 +68,7 @@ def find(paper_id: str) -> Paper:
         from wifair.components import nearest
 
         hint = nearest(paper_id, known)
-        asked = f"; did you mean {hint}?" if hint else ""
-        raise InputError(f"there is no paper {paper_id!r}{asked} Known here: {', '.join(known)}.")
+        asked = f" Did you mean {hint}?" if hint else ""
+        raise InputError(f"there is no paper {paper_id!r}.{asked} Allowed here: {', '.join(known)}.")
     paper: Paper = import_module(f"{__name__}.{paper_id.replace('-', '_')}")
     return paper

@@ -1,0 +1,50 @@
+"""What several tests share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def cli() -> Cli:
+    """Runs the command line in a process of its own, as a user does."""
+
+    def call(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", "from wifair.cli import main; main()", *map(str, arguments)]
+        environment = {**os.environ, "COLUMNS": "200"}
+        environment.pop("WIFAIR_TRACEBACK", None)
+        return subprocess.run(
+            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+
+    return call
+
+
+@pytest.fixture
+def short(tmp_path: Path) -> Path:
+    """A scenario that runs in a few milliseconds."""
+    path = tmp_path / "short.toml"
+    path.write_text(
+        """
+[run]
+warmup_s = 0.5
+duration_s = 2
+[ap]
+scheme = "adaptive-pushout"
+[[flows]]
+count = 2
+direction = "up"
+[[flows]]
+direction = "down"
+"""
+    )
+    return path

@@ -1,0 +1,200 @@
+"""The paper's study: its grid, its claims, and that claims see what they say they see."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import Cli
+from wifair.claims import Number, Relation
+from wifair.papers import find, paper_ids
+from wifair.papers.adaptive_pushout import reproduce
+from wifair.papers.adaptive_pushout.claims import CLAIMS
+from wifair.papers.adaptive_pushout.claims.evidence import turning_point
+from wifair.papers.adaptive_pushout.measured import CellData, Measured, jain_rows
+from wifair.papers.adaptive_pushout.study import (
+    ALL_MIXES,
+    ALTERNATIVES,
+    FIG_6,
+    FIG_6_AS_TEXT,
+    FORMS,
+    SCHEMES,
+    SYMMETRIC,
+    TABLE_II,
+    TWENTY,
+    Form,
+    Mix,
+    cells,
+    scenario,
+)
+
+TINY = Form(seeds=2, alternative_seeds=2, warmup_s=0.5, duration_s=2.0)
+
+
+def fake(mix: Mix, up: list[float], down: list[float], **queue: float) -> CellData:
+    """A cell with one run, of given throughputs."""
+    columns = ("offered_packets", "tail_drop_packets", "evicted_packets", "filtered_packets", "delivered_packets")
+    ap = {(kind, column): np.array([0.0]) for kind in ("data", "ack", "all") for column in columns}
+    for name, value in queue.items():
+        kind, _, column = name.partition("_")
+        ap[kind, column] = np.array([value])
+    flows = {"goodput_mbps": np.array([up + down])}
+    return CellData(mix, flows, ap, np.array([100.0]), np.array([60.0]))
+
+
+def test_the_grid_is_the_papers() -> None:
+    assert [mix.up + mix.down for mix in SYMMETRIC] == list(range(2, 21, 2))
+    assert all(mix.up == mix.down for mix in SYMMETRIC)
+    assert [(mix.down, mix.up) for mix in TABLE_II] == [(n, 20 - n) for n in range(2, 20, 2)]
+    assert (FIG_6.down, FIG_6.up) == (6, 14)
+    assert (FIG_6_AS_TEXT.down, FIG_6_AS_TEXT.up) == (14, 6)
+    assert TWENTY in SYMMETRIC
+    assert TWENTY in TABLE_II
+    assert FORMS["full"].seeds >= 10
+    assert (FORMS["full"].warmup_s, FORMS["full"].duration_s) == (150.0, 600.0)
+    assert len(cells(ALL_MIXES, TINY)) == (10 + 9 - 1) * 5
+
+
+def test_the_scenario_is_that_of_section_iv_a() -> None:
+    plan = scenario(Mix(up=2, down=3), "adaptive-pushout", FORMS["full"]).plan()
+    phy, flow = plan["cell"]["phy"], plan["flows"][0]
+    assert (phy["mac_header_bytes"], phy["llc_bytes"], phy["fcs_bytes"]) == (30, 8, 4)
+    assert (phy["slot_us"], phy["sifs_us"], phy["plcp_us"]) == (20.0, 10.0, 192.0)
+    assert plan["cell"]["ap"]["port"]["limit_packets"] == 100
+    assert {station["rate_mbps"] for station in plan["cell"]["stations"]} == {11.0}
+    assert flow["tcp"]["mss_bytes"] + flow["tcp"]["header_bytes"] == 1500
+    assert flow["tcp"]["receiver_window_segments"] == 42
+    assert flow["tcp"]["congestion_control"]["name"] == "reno"
+    assert flow["tcp"]["delayed_ack"]["segments"] == 1
+    assert (plan["wire"]["rate_mbps"], plan["wire"]["one_way_delay_ms"]) == (100.0, 5.0)
+    assert [f["direction"] for f in plan["flows"]] == ["up"] * 2 + ["down"] * 3
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES, ids=[a.id for a in ALTERNATIVES])
+def test_every_alternative_is_another_simulation(alternative: object) -> None:
+    assert alternative in ALTERNATIVES
+    baseline = {cell.keys["scheme"]: cell.scenario.plan() for cell in cells([TWENTY], TINY)}
+    for cell in cells([TWENTY], TINY, alternative):  # type: ignore[arg-type]
+        assert cell.scenario.plan() != baseline[cell.keys["scheme"]]
+
+
+def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    for claim in CLAIMS:
+        assert claim.statement.endswith(".")
+        assert claim.reading
+        assert claim.unit
+        assert claim.figure in (None, *find("adaptive-pushout").FIGURES)
+    # The figures' curves are lost: the text prints no other numbers than where the two turning points are.
+    assert {claim.id: claim.published for claim in CLAIMS if claim.published is not None} == {
+        "5a-af-turning-point": 6.0,
+        "5a-ack-pushout-turning-point": 4.0,
+    }
+
+
+def test_every_section_that_states_results_has_claims() -> None:
+    assert {part for claim in CLAIMS for part in claim.section.split(", ")} == {
+        "I",
+        "II",
+        "III-A",
+        "III-B",
+        "IV-B",
+        "IV-C",
+        "V",
+    }
+    assert {claim.figure for claim in CLAIMS} == {None, *find("adaptive-pushout").FIGURES}
+
+
+def test_measured_quantities() -> None:
+    mix = Mix(up=2, down=1)
+    queue = {"ack_offered_packets": 100, "ack_filtered_packets": 30, "ack_evicted_packets": 5}
+    queue |= {"ack_delivered_packets": 60, "all_tail_drop_packets": 10, "data_offered_packets": 50}
+    m = Measured({(mix, "x"): fake(mix, [3.0, 1.0], [4.0], data_tail_drop_packets=10, **queue)})
+    assert m.index(mix, "x") == pytest.approx(64 / (3 * 26))
+    assert m.index_up(mix, "x") == pytest.approx(16 / (2 * 10))
+    assert m.balance(mix, "x") == pytest.approx(36 / (2 * 20))
+    assert m.down_minus_up(mix, "x") == pytest.approx(2.0)
+    assert m.acks_removed(mix, "x") == pytest.approx(0.35)
+    assert m.lost(mix, "x", "ack") == pytest.approx(0.05)
+    assert m.lost(mix, "x", "data") == pytest.approx(0.2)
+    assert m.redundant_found(mix, "x") == pytest.approx(0.75)
+    assert m.acks_per_segment(mix, "x") == pytest.approx(0.6)
+    assert np.isnan(jain_rows(np.zeros((1, 3)))).all()
+
+
+@pytest.mark.parametrize(
+    ("differences", "expected"),
+    [
+        ([3.0, 1.0, -1.0, -2.0], 5.0),  # from 1 at 4 to −1 at 6
+        ([3.0, 2.0, 1.0, -3.0], 6.5),
+        ([-1.0, -1.0, -1.0, -1.0], 2.0),
+        ([1.0, 1.0, 1.0, 1.0], 8.0),
+    ],
+)
+def test_the_turning_point_is_where_downlinks_stop_winning(differences: list[float], expected: float) -> None:
+    mixes = [Mix(up=20 - n, down=n) for n in (2, 4, 6, 8)]
+    found = {
+        (mix, "x"): fake(mix, [5.0] * mix.up, [5.0 + d] * mix.down) for mix, d in zip(mixes, differences, strict=True)
+    }
+    assert turning_point(Measured(found), mixes, "x") == pytest.approx([expected])
+
+
+def test_a_figure_alone_runs_its_own_mixes_and_claims(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(FORMS, "quick", TINY)
+    found = reproduce("quick", "5a", None, None, None)
+    assert {(cell.keys["n_down"], cell.keys["n_up"]) for cell in found.results.cells} == {
+        (x.down, x.up) for x in TABLE_II
+    }
+    assert {judgement.figure for judgement in found.judgements} == {"5a"}
+    assert found.sensitivities == []
+    paths = found.draw(tmp_path)["5a"]
+    assert [path.suffix for path in paths] == [".png", ".pdf"]
+    assert all(path.stat().st_size > 5_000 for path in paths)
+
+
+def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(FORMS, "quick", TINY)
+    found = reproduce("quick", None, None, None, None)
+    assert [judgement.id for judgement in found.judgements] == [claim.id for claim in CLAIMS]
+    assert {other.id for other in found.sensitivities} == {*(a.id for a in ALTERNATIVES), "ip-bytes"}
+    assert set(found.draw(tmp_path)) == set(find("adaptive-pushout").FIGURES)
+    variants = {str(cell.keys["variant"]) for cell in found.results.cells}
+    assert variants == {"baseline", *(a.id for a in ALTERNATIVES)}
+    baseline = [cell for cell in found.results.cells if cell.keys["variant"] == "baseline"]
+    assert {cell.keys["scheme"] for cell in baseline} == set(SCHEMES)
+
+
+def test_evidence_is_a_relation_or_a_number() -> None:
+    kinds = {"3b-adaptive-almost-the-same", "5b-adaptive-flat", "5a-af-turning-point", "5a-ack-pushout-turning-point"}
+    names = ("segments_sent", "timeouts", "fast_retransmits", "goodput_mbps")
+    every = {
+        (mix, scheme): CellData(
+            mix,
+            {name: np.full((3, mix.up + mix.down), 2.0) for name in names},
+            fake(mix, [], []).ap,
+            np.ones(3),
+            np.ones(3),
+        )
+        for mix in ALL_MIXES
+        for scheme in SCHEMES
+    }
+    for claim in CLAIMS:
+        assert isinstance(claim.evidence(Measured(every)), Number if claim.id in kinds else Relation)
+
+
+def test_paper_json_has_the_agreed_form(cli: Cli, tmp_path: Path) -> None:
+    done = cli("paper", "adaptive-pushout", "--figure", "4", "--seeds", "3", "--out", tmp_path / "out", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    (claim,) = document["claims"]
+    wanted = ["id", "figure", "statement", "published", "measured", "ci_low", "ci_high", "verdict", "why"]
+    assert set(wanted) <= set(claim)
+    assert claim["verdict"] in {"reproduced", "trend only", "not reproduced", "undetermined", "calibrated"}
+    assert Path(document["figures"]["4"][0]).exists()
+    assert json.loads((tmp_path / "out" / "claims.json").read_text()) == document
+
+
+def test_papers_are_found_by_their_id() -> None:
+    assert "adaptive-pushout" in paper_ids()

@@ -1,0 +1,92 @@
+"""The verdict rules as tables: evidence in, verdict out."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from wifair.claims import Claim, Number, Point, Relation, Verdict, judge
+
+UP = [1.0, 1.1, 0.9, 1.0, 1.05]
+UP_MORE = [9.0, 9.1, 8.9, 9.0, 9.05]
+DOWN = [-1.0, -1.1, -0.9, -1.0, -1.05]
+OPEN = [-1.0, 1.2, -0.8, 0.9, 0.1]
+SAME = [0.0] * 5
+
+
+def verdict(evidence: Relation | Number) -> tuple[Verdict, str]:
+    claim: Claim[None] = Claim("x", "I", None, "A is above B.", "as it says", "index", lambda _: evidence)
+    found = judge(claim, None)
+    return found.verdict, found.why
+
+
+def relation(*points: list[float]) -> Relation:
+    return Relation([Point(f"point {i}", values) for i, values in enumerate(points)])
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ([UP], Verdict.REPRODUCED),
+        ([UP, UP_MORE], Verdict.REPRODUCED),
+        ([DOWN], Verdict.NOT_REPRODUCED),
+        ([UP, DOWN], Verdict.NOT_REPRODUCED),  # the mean over the points is zero
+        ([UP_MORE, DOWN], Verdict.TREND_ONLY),  # reversed at one point, positive on the mean
+        ([UP, OPEN], Verdict.UNDETERMINED),
+        ([OPEN], Verdict.UNDETERMINED),
+        ([OPEN, DOWN], Verdict.NOT_REPRODUCED),
+        ([SAME], Verdict.NOT_REPRODUCED),
+        ([SAME, UP], Verdict.REPRODUCED),
+        ([SAME, DOWN], Verdict.NOT_REPRODUCED),
+        ([[1.0]], Verdict.UNDETERMINED),  # a single run decides nothing
+        ([[math.nan] * 5], Verdict.UNDETERMINED),
+        ([[2.0] * 5], Verdict.REPRODUCED),  # identical runs with a margin
+    ],
+)
+def test_relations(points: list[list[float]], expected: Verdict) -> None:
+    assert verdict(relation(*points))[0] == expected
+
+
+def test_identical_points_are_named() -> None:
+    assert "identical" in verdict(relation(SAME, UP))[1]
+    assert "point 0" in verdict(relation(SAME, UP))[1]
+
+
+def test_holm_makes_one_marginal_point_among_many_undecided() -> None:
+    marginal = [0.1, 1.0, 0.9, 0.2, 1.3]  # p = 0.04 alone
+    assert verdict(relation(marginal))[0] == Verdict.REPRODUCED
+    assert verdict(relation(*[marginal] * 20))[0] == Verdict.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ([[1.0, 1.01, 0.99]], Verdict.REPRODUCED),
+        ([[1.5, 1.51, 1.49]], Verdict.NOT_REPRODUCED),
+        ([[1.08, 1.14, 1.05]], Verdict.UNDETERMINED),
+        ([[1.0, 1.01, 0.99], [1.5, 1.51, 1.49]], Verdict.NOT_REPRODUCED),
+        ([[0.85, 0.86, 0.84], [1.15, 1.16, 1.14]], Verdict.TREND_ONLY),  # both outside, their mean within
+        ([[1.0, 1.0, 1.0]], Verdict.REPRODUCED),
+        ([[1.0]], Verdict.UNDETERMINED),
+        ([], Verdict.UNDETERMINED),
+    ],
+)
+def test_numbers(points: list[list[float]], expected: Verdict) -> None:
+    evidence = Number([Point(f"point {i}", p) for i, p in enumerate(points)], target=1.0, tolerance=0.1)
+    assert verdict(evidence)[0] == expected
+
+
+def test_a_fitted_number_is_calibrated_however_well_it_fits() -> None:
+    evidence = Number([Point("p", [1.0, 1.01, 0.99])], target=1.0, tolerance=0.1, fitted=True)
+    assert verdict(evidence)[0] == Verdict.CALIBRATED
+
+
+def test_what_is_measured_is_the_deciding_point() -> None:
+    claim: Claim[None] = Claim("x", "I", None, "A is above B.", "r", "index", lambda _: relation(UP_MORE, UP))
+    found = judge(claim, None)
+    assert found.measured == pytest.approx(1.01)
+    assert found.ci_low is not None
+    assert found.ci_high is not None
+    assert found.ci_low < 1.01 < found.ci_high
+    assert found.published is None
+    assert found.to_dict()["verdict"] == "reproduced"

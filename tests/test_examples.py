@@ -1,0 +1,33 @@
+"""Every example scenario runs, and does what its head says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from wifair import Scenario, load
+
+EXAMPLES = sorted((ROOT / "scenarios").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
+def test_examples_run(path: Path) -> None:
+    scenario = load(path).override({"run.warmup_s": 1, "run.duration_s": 5})
+    results = scenario.run(seeds=2)
+    assert results.flows["goodput_mbps"].sum() > 0
+    assert results.warnings() == [] or all("limit" in warning or "queue" in warning for warning in results.warnings())
+
+
+def test_five_lines_are_five_lines() -> None:
+    assert len((ROOT / "scenarios" / "five-lines.toml").read_text().splitlines()) == 5
+
+
+def test_a_far_station_costs_a_near_one_most_of_its_air() -> None:
+    together = load(ROOT / "scenarios" / "near-and-far.toml").run(seeds=3)
+    alone = Scenario(flows=[{"direction": "down"}], run={"warmup_s": 10, "duration_s": 20}).run(seeds=3)
+    near = together.flows.filter(label="near-down")["goodput_mbps"].mean()
+    single = alone.flows["goodput_mbps"].mean()
+    assert isinstance(near, float)
+    assert isinstance(single, float)
+    assert near < single / 2

@@ -1,0 +1,171 @@
+"""The sugar of a scenario, and that a wrong key or value is refused in one sentence that helps."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wifair import Scenario, ScenarioError
+from wifair.components import engine_schema, nearest
+from wifair.dialects import NS_2
+
+UP: dict[str, Any] = {"count": 2, "direction": "up"}
+
+
+def test_flows_have_stations_of_their_own_named_after_them() -> None:
+    plan = Scenario(flows=[UP, {"direction": "down"}, {"direction": "down", "count": 2}]).plan()
+    assert [flow["label"] for flow in plan["flows"]] == ["up-1", "up-2", "down", "down2-1", "down2-2"]
+    assert [flow["station"] for flow in plan["flows"]] == [station["label"] for station in plan["cell"]["stations"]]
+    assert [flow["group"] for flow in plan["flows"]] == ["up", "up", "down", "down2", "down2"]
+
+
+def test_flows_may_share_named_stations() -> None:
+    scenario = Scenario(
+        stations=[{"name": "near", "count": 2}, {"name": "far", "rate_mbps": 1.0}],
+        flows=[{**UP, "count": 3, "station": "near"}, {"direction": "down", "station": "far"}],
+    )
+    plan = scenario.plan()
+    assert [flow["station"] for flow in plan["flows"]] == ["near-1", "near-2", "near-1", "far"]
+    assert [station["rate_mbps"] for station in plan["cell"]["stations"]] == [11.0, 11.0, 1.0]
+
+
+def test_defaults_come_in_layers() -> None:
+    plan = Scenario(
+        station={"rate_mbps": 5.5},
+        tcp={"mss_bytes": 1000, "rto": {"min_ms": 300}},
+        flows=[
+            {**UP, "tcp": {"rto": {"max_ms": 9000}}, "station": {"rate_mbps": 2.0}},
+            {"direction": "down", "one_way_delay_ms": 50.0},
+        ],
+    ).plan()
+    assert [station["rate_mbps"] for station in plan["cell"]["stations"]] == [2.0, 2.0, 5.5]
+    assert plan["flows"][0]["tcp"]["rto"]["min_ms"] == 300
+    assert plan["flows"][0]["tcp"]["rto"]["max_ms"] == 9000
+    assert [flow["tcp"]["mss_bytes"] for flow in plan["flows"]] == [1000] * 3
+    assert plan["flows"][2]["one_way_delay_ms"] == 50.0
+
+
+@pytest.mark.parametrize(("phy", "rate"), [("802.11b", 11.0), ("802.11g", 54.0), ("802.11a", 54.0)])
+def test_a_station_without_a_rate_has_the_highest(phy: str, rate: float) -> None:
+    plan = Scenario(phy={"name": phy}, flows=[UP]).plan()
+    assert {station["rate_mbps"] for station in plan["cell"]["stations"]} == {rate}
+
+
+def test_the_dialect_lies_below_the_scenarios_own_keys() -> None:
+    plan = Scenario(dialect="ns-2", phy={"llc_bytes": 8}, tcp={"rto": {"min_ms": 500}}, flows=[UP]).plan()
+    assert plan["cell"]["phy"]["llc_bytes"] == 8
+    assert plan["cell"]["phy"]["mac_header_bytes"] == NS_2["phy"]["mac_header_bytes"]
+    assert plan["cell"]["mac"]["immediate_access"] is False
+    assert plan["cell"]["ap"]["port"]["limit_counts_in_service"] is True
+    assert plan["flows"][0]["tcp"]["rto"] == {**plan["flows"][0]["tcp"]["rto"], "min_ms": 500, "initial_ms": 3000}
+
+
+def test_every_key_of_the_dialect_departs_from_the_standard_or_pins_it() -> None:
+    standard, other = Scenario(flows=[UP]).plan(), Scenario(dialect="ns-2", flows=[UP]).plan()
+    assert standard["cell"]["mac"] != other["cell"]["mac"]
+    assert standard["cell"]["stations"] != other["cell"]["stations"]
+    assert standard["flows"][0]["tcp"] != other["flows"][0]["tcp"]
+
+
+def test_a_component_may_be_named_by_a_word() -> None:
+    by_word = Scenario(ap={"scheme": "ack-pushout"}, flows=[UP])
+    by_table = Scenario(ap={"scheme": {"name": "ack-pushout"}}, flows=[UP])
+    assert by_word.plan_json == by_table.plan_json
+
+
+def test_the_plan_is_canonical() -> None:
+    one = Scenario(ap={"limit_packets": 50, "scheme": "droptail"}, flows=[UP])
+    other = Scenario(flows=[{"direction": "up", "count": 2}], ap={"scheme": "droptail", "limit_packets": 50})
+    assert one.plan_json == other.plan_json
+    assert json.loads(one.plan_json)["schema_version"] == engine_schema()["schema_version"]
+
+
+def test_overriding_leaves_the_original_alone() -> None:
+    scenario = Scenario(flows=[UP])
+    other = scenario.override({"ap.limit_packets": 7, "flows[0].count": 5})
+    assert len(other.plan()["flows"]) == 5
+    assert other.plan()["cell"]["ap"]["port"]["limit_packets"] == 7
+    assert len(scenario.plan()["flows"]) == 2
+
+
+WRONG: list[tuple[dict[str, Any], str, list[str]]] = [
+    ({"run": {"warmup_ms": 5}}, "run.warmup_ms", ["warmup_s", "seconds"]),
+    ({"ap": {"schem": "droptail"}}, "ap.schem", ["scheme"]),
+    ({"ap": {"scheme": "adaptive-pushuot"}}, "ap.scheme", ["adaptive-pushout", "droptail"]),
+    ({"ap": {"scheme": {"name": "droptail", "redundant": "oldest"}}}, "ap.scheme.redundant", ["ack-pushout"]),
+    ({"ap": {"scheme": {"name": "ack-pushout", "redundant": "oldst"}}}, "ap.scheme.redundant", ["oldest", "newest"]),
+    ({"ap": {"scheme": {"redundant": "oldest"}}}, "ap.scheme", ["name", "droptail"]),
+    ({"ap": {"limit_packets": 0}}, "ap.limit_packets", ["0", "1 to 100000"]),
+    ({"ap": {"limit_packets": 1.5}}, "ap.limit_packets", ["1.5", "whole number", "packets"]),
+    ({"ap": {"flows": {"idle_timeout_s": -1}}}, "ap.flows.idle_timeout_s", ["-1", "seconds"]),
+    ({"station": {"rate_mbps": -11.0}}, "station.rate_mbps", ["-11", "5.5, 11"]),
+    ({"station": {"rate_mbps": 54.0}}, "station.rate_mbps", ["54", "5.5, 11"]),
+    ({"wire": {"rate_mbps": "100Mbps"}}, "wire.rate_mbps", ["100Mbps", "a number in Mbps"]),
+    ({"wire": {"rate_mbps": float("nan")}}, "wire.rate_mbps", ["a number in Mbps"]),
+    ({"wire": {"rate_mbps": True}}, "wire.rate_mbps", ["a number in Mbps"]),
+    ({"phy": {"name": "802.11g", "preamble": "short"}}, "phy.preamble", ["802.11b"]),
+    ({"mac": {"rts_treshold_bytes": 5}}, "mac.rts_treshold_bytes", ["rts_threshold_bytes"]),
+    ({"tcp": {"rto": {"min_s": 1}}}, "tcp.rto.min_s", ["min_ms", "milliseconds"]),
+    ({"tcp": {"congestion_control": "vegas"}}, "tcp.congestion_control", ["vegas", "reno"]),
+    ({"dialect": "ns2"}, "dialect", ["ns-2", "standard"]),
+    ({"runs": {}}, "runs", ["run"]),
+    ({"run": 3}, "run", ["a table of keys"]),
+    ({"flows": []}, "flows", ["one group"]),
+    ({"flows": [{"direction": "upp"}]}, "flows[0].direction", ["upp", "up or down"]),
+    ({"flows": [{"count": 2}]}, "flows[0].direction", ["up", "down"]),
+    ({"flows": [{**UP, "count": 0}]}, "flows[0].count", ["0", "1 or more"]),
+    ({"flows": [{**UP, "count": "2"}]}, "flows[0].count", ["whole number"]),
+    ({"flows": [{**UP, "count": 20_001}]}, "stations", ["20001", "20000"]),
+    ({"flows": [{**UP, "start": 3.0}]}, "flows[0].start", ["start_s"]),
+    ({"flows": [{**UP, "station": "near"}]}, "flows[0].station", ["near", "[[stations]]"]),
+    ({"flows": [{**UP, "name": "a"}, {**UP, "name": "a"}]}, "flows[1].name", ["a-1"]),
+    ({"flows": [UP], "stations": [{"name": "idle"}]}, "stations[0].name", ["no effect"]),
+    ({"flows": [{**UP, "station": "n"}], "stations": [{"name": "n", "count": 0}]}, "stations[0].count", ["1 or more"]),
+    ({"flows": [{**UP, "tcp": {"mss_bytes": 0}}]}, "flows[0].tcp.mss_bytes", ["0", "bytes"]),
+    ({"tcp": {"mss_bytes": 0}}, "tcp.mss_bytes", ["0", "bytes"]),
+    ({"flows": [{**UP, "station": {"rate_mbps": 3.0}}]}, "flows[0].station.rate_mbps", ["3", "5.5, 11"]),
+]
+
+
+@pytest.mark.parametrize(("settings", "key", "words"), WRONG, ids=[key for _, key, _ in WRONG])
+def test_bad_input_names_key_value_and_what_is_allowed(settings: dict[str, Any], key: str, words: list[str]) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Scenario(**{"flows": [UP], **settings})
+    message = str(caught.value)
+    assert caught.value.key == key
+    assert message.startswith(f"{key}: ")
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize(
+    ("key", "known", "expected"),
+    [
+        ("warmup_ms", ["duration_s", "warmup_s"], "warmup_s (in seconds)"),
+        ("warmup", ["duration_s", "warmup_s"], "warmup_s"),
+        ("durations_s", ["duration_s", "warmup_s"], "duration_s"),
+        ("xyz", ["duration_s", "warmup_s"], ""),
+    ],
+)
+def test_the_nearest_right_spelling(key: str, known: list[str], expected: str) -> None:
+    assert nearest(key, known) == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 5), st.sampled_from(["up", "down"]), st.sampled_from([1.0, 2.0, 5.5, 11.0])),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_every_flow_of_every_group_is_in_the_plan(groups: list[tuple[int, str, float]]) -> None:
+    flows = [{"count": n, "direction": way, "station": {"rate_mbps": rate}} for n, way, rate in groups]
+    plan = Scenario(flows=flows).plan()
+    assert [flow["direction"] for flow in plan["flows"]] == [way for n, way, _ in groups for _ in range(n)]
+    assert [s["rate_mbps"] for s in plan["cell"]["stations"]] == [rate for n, _, rate in groups for _ in range(n)]
+    assert len({flow["label"] for flow in plan["flows"]}) == sum(n for n, _, _ in groups)
