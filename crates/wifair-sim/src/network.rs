@@ -160,22 +160,17 @@ impl Network {
         loop {
             let scheduled = self.agenda.next();
             let arrival = self.wire.next_arrival();
-            let timer = self.timers.earliest();
-            let outside = scheduled.min(arrival).min(timer);
-            let cell = self.cell.next_event();
-            let next = outside.min(cell);
-            if next >= end {
+            let outside = scheduled.min(arrival).min(self.timers.earliest());
+            if self.advance_cell(outside.min(end)) {
+                continue; // what it delivered may have brought the next event from outside nearer
+            }
+            if outside >= end {
                 self.now = end;
                 self.collect_forgotten();
                 return;
             }
-            assert!(next >= self.now, "time runs backwards: {} after {}", next, self.now);
-            self.now = next;
-            if cell < outside {
-                if let Some(delivery) = self.cell.advance(next) {
-                    self.deliver(delivery.packet, delivery.to);
-                }
-            } else if scheduled == outside {
+            self.move_to(outside);
+            if scheduled == outside {
                 self.carry_out();
             } else if arrival == outside {
                 self.arrive_from_wire();
@@ -183,6 +178,28 @@ impl Network {
                 self.wake();
             }
         }
+    }
+
+    /// Lets the cell go on by itself before `limit`, until it has delivered a packet; whether it has.
+    #[inline]
+    fn advance_cell(&mut self, limit: Time) -> bool {
+        loop {
+            let next = self.cell.next_event();
+            if next >= limit {
+                return false;
+            }
+            self.move_to(next);
+            if let Some(delivery) = self.cell.advance(next) {
+                self.deliver(delivery.packet, delivery.to);
+                return true;
+            }
+        }
+    }
+
+    #[inline]
+    fn move_to(&mut self, next: Time) {
+        assert!(next >= self.now, "time runs backwards: {} after {}", next, self.now);
+        self.now = next;
     }
 
     fn carry_out(&mut self) {
