@@ -33,7 +33,7 @@ NS_2: dict[str, Any] = {
         "limited_transmit": True,
         "handshake": "none",
         "delayed_ack": {"timeout_ms": 100},
-        "rto": {"initial_ms": 3_000, "min_ms": 200, "max_ms": 60_000},
+        "rto": {"initial_ms": 3_000, "min_ms": 200, "max_ms": 60_000, "tick_ms": 10},
     },
 }
 
