@@ -115,6 +115,20 @@ fn random_scenarios_are_equal_to_the_microsecond() {
     assert!(exchanges > 10_000 && collisions > 1_000, "the scenarios are too quiet to say anything");
 }
 
+/// Far more stations than the random scenarios have, with frames of unequal length.
+#[test]
+fn a_hundred_saturated_stations_are_equal() {
+    let bytes: Vec<u32> = [1500, 40, 700].into_iter().cycle().take(100).collect();
+    for eifs in [true, false] {
+        let rules = Rules { eifs, ..Rules::dot11b(true) };
+        let scenario = Scenario::saturated_uplink(3, rules, &bytes, 110, 400_000);
+        match compare(&scenario) {
+            Ok(record) => assert!(record.collisions > 100, "only {} collisions", record.collisions),
+            Err(report) => panic!("EIFS {eifs}: {report}"),
+        }
+    }
+}
+
 /// Runs a scenario under many seeds; each must be equal.
 fn compare_under_many_seeds(scenario: &Scenario) {
     for seed in 0..50 {

@@ -87,7 +87,7 @@ fn lightly_loaded_cells() {
             let mean = (2_000.0 * 2.0 * f64::from(stations) / load) as u64;
             let stream = |i: u32| Stream {
                 station: i as usize / 2,
-                up: i % 2 == 0,
+                up: i.is_multiple_of(2),
                 ip_bytes: 1500,
                 pattern: Pattern::Poisson { mean },
             };
