@@ -34,7 +34,7 @@ def test_values_are_toml_and_else_text() -> None:
 
 @pytest.mark.parametrize("text", ["a", "=5", ""])
 def test_what_is_no_assignment_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="key.path=value"):
+    with pytest.raises(InputError, match=r"key\.path=value"):
         parse_assignments([text])
 
 

@@ -55,7 +55,7 @@ def test_values_that_do_not_exist_are_left_out() -> None:
 
 def test_paired_differences() -> None:
     first = np.array([10.0, 20.0, 30.0, 40.0])
-    found = paired_difference(first + [1.0, 1.1, 0.9, 1.0], first)
+    found = paired_difference(first + np.array([1.0, 1.1, 0.9, 1.0]), first)
     assert found.difference.estimate == pytest.approx(1.0)
     assert found.difference.low is not None
     assert found.difference.low > 0.8  # unpaired, the spread of 10 to 40 would drown it

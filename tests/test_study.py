@@ -52,7 +52,7 @@ def test_metrics_are_those_of_the_flows() -> None:
         down = flows.filter(pl.col("direction") == "down")["goodput_mbps"]
         assert row["jain"] == pytest.approx(jain(flows["goodput_mbps"].to_numpy()))
         assert row["up_mbps"] == pytest.approx(up.sum())
-        assert row["down_up_ratio"] == pytest.approx(down.sum() / up.sum())
+        assert row["down_up_ratio"] == pytest.approx(float(down.sum()) / float(up.sum()))
         assert 0 < row["total_mbps"] < 11
 
 
