@@ -166,6 +166,12 @@ def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp
     assert {cell.keys["scheme"] for cell in baseline} == set(SCHEMES)
 
 
+def test_the_quick_form_runs_some_alternatives_and_the_full_one_all() -> None:
+    assert FORMS["full"].alternatives is None
+    assert set(FORMS["quick"].alternatives or ()) <= {a.id for a in ALTERNATIVES}
+    assert {"standard", "rts"} <= set(FORMS["quick"].alternatives or ())
+
+
 def test_evidence_is_a_relation_or_a_number() -> None:
     kinds = {"3b-adaptive-almost-the-same", "5b-adaptive-flat", "5a-af-turning-point", "5a-ack-pushout-turning-point"}
     names = ("segments_sent", "timeouts", "fast_retransmits", "goodput_mbps")

@@ -80,7 +80,7 @@ def alternative(other: Sensitivity) -> dict[str, Any]:
         "question": other.question,
         "choice": other.choice,
         "replications": other.runs,
-        "changed_verdicts": dict(other.changed),
+        "changed_verdicts": {name: {"baseline": old, "here": new} for name, (old, new) in other.changed.items()},
     }
 
 
@@ -118,7 +118,10 @@ def measured_text(found: Judgement) -> str:
 
 
 def print_sensitivities(sensitivities: list[Sensitivity]) -> None:
-    """One line another reading, with the verdicts that it changes."""
+    """One line another reading, with the verdicts that it changes from one side to another.
+
+    Those that only become (or stop being) undetermined are counted: with few replications they say little.
+    """
     from rich.table import Table
 
     from wifair.cli.output import stdout
@@ -127,8 +130,11 @@ def print_sensitivities(sensitivities: list[Sensitivity]) -> None:
     for heading in ("open question", "other choice", "verdicts that change (same seeds)"):
         table.add_column(heading)
     for other in sensitivities:
-        changed = "\n".join(f"{name}: {change}" for name, change in other.changed.items()) or "none"
-        table.add_row(other.question, other.choice, changed)
+        decided = {name: pair for name, pair in other.changed.items() if "undetermined" not in pair}
+        told = [f"{name}: {old} → {new}" for name, (old, new) in decided.items()] or ["none"]
+        if len(decided) < len(other.changed):
+            told.append(f"({len(other.changed) - len(decided)} more to or from undetermined)")
+        table.add_row(other.question, other.choice, "\n".join(told))
     console = stdout()
     console.print(table)
     console.print()

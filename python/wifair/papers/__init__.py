@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """One other reading of what the paper leaves open, and the verdicts that it changes: claim id → verdict."""
+    """One other reading of what the paper leaves open, and the verdicts that it changes.
+
+    `changed` maps a claim's id to its verdicts in the baseline and under this reading, both with the same `runs`
+    replications.
+    """
 
     id: str
     question: str
     choice: str
-    changed: Mapping[str, str]
+    changed: Mapping[str, tuple[str, str]]
     runs: int
 
 

@@ -42,7 +42,8 @@ def reproduce(
     mixes = MIXES_OF_FIGURE[figure] if figure else ALL_MIXES
     claims = [claim for claim in CLAIMS if figure is None or claim.figure == figure]
     grid = cells(mixes, size)
-    alternatives = ALTERNATIVES if figure is None else ()
+    wanted = size.alternatives
+    alternatives = [a for a in ALTERNATIVES if figure is None and (wanted is None or a.id in wanted)]
     other_count = min(count, size.alternative_seeds)
     studies = [Study(grid, count)]
     studies += [Study(cells(mixes, size, alternative), other_count) for alternative in alternatives]
@@ -82,15 +83,18 @@ def sensitivities(baseline: Measured, alternatives: Mapping[str, Results]) -> li
     reference = baseline.first(count)
     expected = {claim.id: judge(claim, reference).verdict for claim in CLAIMS}
 
-    def changed(reading: Measured) -> dict[str, str]:
+    def changed(reading: Measured) -> dict[str, tuple[str, str]]:
         verdicts = {claim.id: judge(claim, reading).verdict for claim in CLAIMS}
         return {
-            name: f"{expected[name]} → {verdict}" for name, verdict in verdicts.items() if verdict != expected[name]
+            name: (expected[name].value, verdict.value)
+            for name, verdict in verdicts.items()
+            if verdict != expected[name]
         }
 
     told = [
         Sensitivity(a.id, a.question, a.choice, changed(measured(alternatives[a.id], a.id).over(reference)), count)
         for a in ALTERNATIVES
+        if a.id in alternatives
     ]
     by_ip = changed(reference.counting("throughput_ip_mbps"))
     told.append(Sensitivity("ip-bytes", "What does throughput count?", "IP bytes that arrive", by_ip, count))
