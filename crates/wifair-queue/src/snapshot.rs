@@ -1,3 +1,5 @@
+use std::ops::AddAssign;
+
 use wifair_core::{Class, FlowId, LogHistogram, Time};
 
 use crate::buffer::{Buffer, Count, Row};
@@ -54,7 +56,8 @@ impl Ledger {
         }
     }
 
-    fn since(&self, earlier: &Ledger) -> Ledger {
+    /// What was counted between `earlier`, an earlier ledger of the same packets, and this one.
+    pub fn since(&self, earlier: &Ledger) -> Ledger {
         Ledger {
             queued_before: earlier.queued,
             in_service_before: earlier.in_service,
@@ -69,6 +72,24 @@ impl Ledger {
             queued: self.queued,
             in_service: self.in_service,
         }
+    }
+}
+
+impl AddAssign<&Ledger> for Ledger {
+    /// Two ledgers as one, as of several ports together.
+    fn add_assign(&mut self, other: &Ledger) {
+        self.queued_before += other.queued_before;
+        self.in_service_before += other.in_service_before;
+        self.offered += other.offered;
+        self.accepted += other.accepted;
+        self.tail_dropped += other.tail_dropped;
+        self.evicted += other.evicted;
+        self.filtered += other.filtered;
+        self.dequeued += other.dequeued;
+        self.delivered += other.delivered;
+        self.lost_at_retry_limit += other.lost_at_retry_limit;
+        self.queued += other.queued;
+        self.in_service += other.in_service;
     }
 }
 

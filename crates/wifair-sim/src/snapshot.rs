@@ -1,5 +1,4 @@
-use wifair_core::Class;
-use wifair_queue::{Count, Ledger, PortSnapshot};
+use wifair_queue::{Ledger, PortSnapshot};
 use wifair_tcp::{ReceiverStats, SenderStats};
 use wifair_wlan::CellSnapshot;
 
@@ -73,52 +72,21 @@ pub(crate) struct Ledgers(pub(crate) [Ledger; 3]);
 impl Ledgers {
     fn add(&mut self, classes: &[Ledger; 3]) {
         for (sum, ledger) in self.0.iter_mut().zip(classes) {
-            combine(sum, ledger, |a, b| Count { packets: a.packets + b.packets, bytes: a.bytes + b.bytes });
+            *sum += ledger;
         }
     }
 
     /// What came since `earlier`.
     pub(crate) fn since(&self, earlier: &Ledgers) -> Ledgers {
-        let mut difference = *self;
-        for (ledger, before) in difference.0.iter_mut().zip(&earlier.0) {
-            let (queued, in_service) = (ledger.queued, ledger.in_service);
-            combine(ledger, before, |a, b| a - b);
-            (ledger.queued, ledger.in_service) = (queued, in_service);
-            (ledger.queued_before, ledger.in_service_before) = (before.queued, before.in_service);
-        }
-        difference
+        Ledgers(std::array::from_fn(|class| self.0[class].since(&earlier.0[class])))
     }
 
     /// All classes together.
     pub(crate) fn total(&self) -> Ledger {
         let mut total = Ledger::default();
-        for class in Class::ALL {
-            combine(&mut total, &self.0[class as usize], |a, b| Count {
-                packets: a.packets + b.packets,
-                bytes: a.bytes + b.bytes,
-            });
+        for ledger in &self.0 {
+            total += ledger;
         }
         total
-    }
-}
-
-/// Applies `with` to every pair of counts.
-fn combine(sum: &mut Ledger, other: &Ledger, with: impl Fn(Count, Count) -> Count) {
-    let pairs: [(&mut Count, Count); 12] = [
-        (&mut sum.queued_before, other.queued_before),
-        (&mut sum.in_service_before, other.in_service_before),
-        (&mut sum.offered, other.offered),
-        (&mut sum.accepted, other.accepted),
-        (&mut sum.tail_dropped, other.tail_dropped),
-        (&mut sum.evicted, other.evicted),
-        (&mut sum.filtered, other.filtered),
-        (&mut sum.dequeued, other.dequeued),
-        (&mut sum.delivered, other.delivered),
-        (&mut sum.lost_at_retry_limit, other.lost_at_retry_limit),
-        (&mut sum.queued, other.queued),
-        (&mut sum.in_service, other.in_service),
-    ];
-    for (count, other) in pairs {
-        *count = with(*count, other);
     }
 }

@@ -30,7 +30,9 @@ fn check(record: &RunRecord) {
         assert_eq!(sum, of("all").offered_packets);
     }
     for flow in &record.flows {
-        assert!(flow.goodput_mbps <= flow.throughput_ip_mbps, "{flow:?}");
+        // What came before the measurement may be delivered in it, once a gap is filled: a window (64 segments) at most.
+        let held_mbps = 64.0 * 1460.0 * 8e-6 / run.duration_s;
+        assert!(flow.goodput_mbps <= flow.throughput_ip_mbps + held_mbps, "{flow:?}");
         assert!(flow.retransmissions <= flow.segments_sent, "{flow:?}");
     }
     // 11 Mbps at best, less preambles and headers: 8 Mbps is out of reach for 1500-byte packets.
