@@ -11,7 +11,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use wifair_sim::{Plan, SpecError};
 
-create_exception!(_native, PlanError, PyValueError, "A plan that cannot be run; has the attributes key, value, allowed.");
+create_exception!(
+    _native,
+    PlanError,
+    PyValueError,
+    "A plan that cannot be run; has the attributes key, value, allowed."
+);
 
 fn plan_error(py: Python<'_>, error: &SpecError) -> PyErr {
     let exception = PlanError::new_err(error.to_string());

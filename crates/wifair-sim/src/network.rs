@@ -57,8 +57,13 @@ impl Network {
         let cell = Cell::new(&plan.cell, seed)?;
         let default_delay_ms = plan.wire.one_way_delay_ms;
         let mut wire = WireBuilder::new(Rate::from_mbps(plan.wire.rate_mbps), plan.wire.loss_rate);
-        let station_ids: std::collections::HashMap<&str, StationId> =
-            plan.cell.stations.iter().enumerate().map(|(i, s)| (s.label.as_str(), StationId(i as u16))).collect();
+        let station_ids: std::collections::HashMap<&str, StationId> = plan
+            .cell
+            .stations
+            .iter()
+            .enumerate()
+            .map(|(i, s)| (s.label.as_str(), StationId(i as u16)))
+            .collect();
         let mut agenda = Agenda::new();
         let mut connections = Vec::with_capacity(plan.flows.len());
         for (slot, flow) in plan.flows.iter().enumerate() {
@@ -70,7 +75,8 @@ impl Network {
             };
             let tcp = Arc::new(flow.tcp.clone());
             let delay_ms = flow.one_way_delay_ms.unwrap_or(default_delay_ms);
-            let lines = wire.lines(Time::from_secs_f64(delay_ms * 1e-3), flow.wire_rate_mbps.map(Rate::from_mbps));
+            let lines =
+                wire.lines(Time::from_secs_f64(delay_ms * 1e-3), flow.wire_rate_mbps.map(Rate::from_mbps));
             let mut start_s = flow.start_s;
             if flow.start_spread_s > 0.0 {
                 start_s += Rng::stream(seed, &flow.label, "start").unit() * flow.start_spread_s;
@@ -264,7 +270,7 @@ impl Network {
     /// A timer may be due.
     fn wake(&mut self) {
         let index = self.timers.earliest_index();
-        let (slot, end) = (index / 2, if index % 2 == 0 { End::Sender } else { End::Receiver });
+        let (slot, end) = (index / 2, [End::Sender, End::Receiver][index % 2]);
         let connection = &mut self.connections[slot];
         let deadline = match end {
             End::Sender => connection.sender.deadline(),

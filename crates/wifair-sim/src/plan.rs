@@ -175,23 +175,36 @@ impl Plan {
         check_range("wire.rate_mbps", self.wire.rate_mbps, 0.001, 1e6, "Mbps")?;
         check_range("wire.one_way_delay_ms", self.wire.one_way_delay_ms, 0.0, 1e5, "ms")?;
         check_range("wire.loss_rate", self.wire.loss_rate, 0.0, 1.0, "")?;
-        Cell::new(&self.cell, 0).map_err(|error| SpecError { key: format!("cell.{}", error.key), ..error })?;
+        Cell::new(&self.cell, 0)
+            .map_err(|error| SpecError { key: format!("cell.{}", error.key), ..error })?;
         self.validate_flows()
     }
 
     fn validate_flows(&self) -> Result<(), SpecError> {
         if self.flows.is_empty() || self.flows.len() > MAX_FLOWS {
-            return Err(SpecError::new("flows", format!("{} flows", self.flows.len()), format!("1 to {MAX_FLOWS} flows")));
+            return Err(SpecError::new(
+                "flows",
+                format!("{} flows", self.flows.len()),
+                format!("1 to {MAX_FLOWS} flows"),
+            ));
         }
         let stations: HashSet<&str> = self.cell.stations.iter().map(|s| s.label.as_str()).collect();
         let mut labels: HashMap<&str, usize> = HashMap::new();
         for (i, flow) in self.flows.iter().enumerate() {
             let key = |name: &str| format!("flows[{i}].{name}");
             if let Some(first) = labels.insert(&flow.label, i) {
-                return Err(SpecError::new(key("label"), &flow.label, format!("a label that flows[{first}] does not have")));
+                return Err(SpecError::new(
+                    key("label"),
+                    &flow.label,
+                    format!("a label that flows[{first}] does not have"),
+                ));
             }
             if !stations.contains(flow.station.as_str()) {
-                return Err(SpecError::new(key("station"), &flow.station, "the label of a station of the cell"));
+                return Err(SpecError::new(
+                    key("station"),
+                    &flow.station,
+                    "the label of a station of the cell",
+                ));
             }
             check_range(&key("start_s"), flow.start_s, 0.0, 1e6, "s")?;
             check_range(&key("start_spread_s"), flow.start_spread_s, 0.0, 1e6, "s")?;

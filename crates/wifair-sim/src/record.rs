@@ -334,7 +334,9 @@ fn warnings(plan: &Plan, ap: &PortSnapshot) -> String {
         warnings.push(format!("the AP's buffer never queued a packet: {scheme} had nothing to decide"));
     } else if lost_or_filtered == 0 {
         let limit = plan.cell.ap.port.limit_packets;
-        warnings.push(format!("the AP's limit of {limit} packets was never reached: any scheme would do the same"));
+        warnings.push(format!(
+            "the AP's limit of {limit} packets was never reached: any scheme would do the same"
+        ));
     }
     warnings.join("; ")
 }

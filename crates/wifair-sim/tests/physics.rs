@@ -25,7 +25,8 @@ fn check(record: &RunRecord) {
         assert!(queue.filtered_packets == 0 || queue.class != "data", "only ACKs are filtered: {queue:?}");
     }
     for node in ["ap", "stations"] {
-        let of = |class: &str| record.queues.iter().find(|row| row.node == node && row.class == class).unwrap();
+        let of =
+            |class: &str| record.queues.iter().find(|row| row.node == node && row.class == class).unwrap();
         let sum: u64 = ["data", "ack", "other"].iter().map(|class| of(class).offered_packets).sum();
         assert_eq!(sum, of("all").offered_packets);
     }
