@@ -125,3 +125,17 @@ def test_seeds_that_make_no_study_are_refused(seeds: int | list[int]) -> None:
 def test_threads_that_do_not_exist_are_refused() -> None:
     with pytest.raises(InputError, match="threads"):
         scenario().run(seeds=1, threads=0)
+
+
+def test_ctrl_c_before_anything_is_finished_is_no_accident(tmp_path: Path) -> None:
+    endless = Cell("long", scenario(run={"warmup_s": 0.0, "duration_s": 100_000.0}))
+
+    def press(_: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(StudyInterrupted) as caught:
+        run_studies([Study([endless], 1)], threads=1, progress=press)
+    results = merged(caught.value.results)
+    assert results.missing == 1
+    assert results.summary().height == 0
+    assert pl.read_parquet(results.save(tmp_path) / "runs.parquet").height == 0
