@@ -17,9 +17,10 @@ relation does not hold. `measured` is the smallest margin, with its unadjusted 9
 *Number* ("A is x", "A and B are almost the same"): a point's value is held against `target` ± `tolerance`.
 
 - reproduced: every interval lies within the tolerance;
-- trend only: some interval lies wholly outside, but that of the mean over the points lies within;
-- not reproduced: some interval lies wholly outside, and that of the mean does not lie within;
+- not reproduced: some interval lies wholly outside;
 - undetermined: otherwise.
+
+There is no trend of a number: points that err on both sides have a mean that says nothing.
 
 `measured` is the value farthest from the target.
 """
@@ -193,12 +194,6 @@ def judge_number(evidence: Number) -> tuple[Verdict, Interval | None, str]:
     if all(_within(found, low, high) for _, found in measured):
         return Verdict.REPRODUCED, far, f"within {band}; {at}"
     if outside:
-        if len(measured) > 1 and _within(t_interval(_mean_over([point for point, _ in measured])), low, high):
-            return (
-                Verdict.TREND_ONLY,
-                far,
-                f"the mean of {len(measured)} points is within {band}, outside: {_some(outside)}",
-            )
         return Verdict.NOT_REPRODUCED, far, f"outside {band}: {_some(outside)} (of {len(measured)})"
     return Verdict.UNDETERMINED, far, f"the interval straddles {band}; {at}"
 
