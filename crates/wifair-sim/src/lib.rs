@@ -9,6 +9,7 @@ mod address;
 mod agenda;
 pub mod application;
 mod batch;
+mod connection;
 mod fingerprint;
 mod min_tree;
 mod network;

@@ -7,29 +7,12 @@ use wifair_wlan::{Cell, Node};
 
 use crate::address;
 use crate::agenda::{Agenda, Event};
-use crate::application::Application;
+use crate::connection::{Connection, EndPoint};
 use crate::fingerprint::Fingerprint;
 use crate::min_tree::MinTree;
 use crate::plan::{FlowDirection, Plan};
 use crate::snapshot::Tally;
-use crate::wire::{Lines, Way, Wire, WireBuilder};
-
-/// Both ends of a TCP connection and where they stand.
-pub(crate) struct Connection {
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
-    application: Box<dyn Application>,
-    station: StationId,
-    direction: FlowDirection,
-    lines: Lines,
-}
-
-/// Which end of a connection.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    Sender,
-    Receiver,
-}
+use crate::wire::{Way, Wire, WireBuilder};
 
 /// The whole network of one replication: the cell, the wire, the hosts; and the event loop.
 ///
@@ -196,7 +179,7 @@ impl Network {
             }
             self.move_to(next);
             if let Some(delivery) = self.cell.advance(next) {
-                self.deliver(delivery.packet, delivery.to);
+                self.deliver(&delivery.packet, delivery.to);
                 return true;
             }
         }
@@ -216,7 +199,7 @@ impl Network {
             Event::Start { .. } => application.start(sender, self.now),
             Event::Stop { .. } => application.stop(sender, self.now),
         }
-        self.pump(slot, End::Sender);
+        self.pump::<Sender>(slot);
     }
 
     fn arrive_from_wire(&mut self) {
@@ -224,11 +207,10 @@ impl Network {
         match way {
             Way::ToServer => {
                 let slot = address::slot_to_server(&packet.tuple);
-                let end = match self.connections[slot].direction {
-                    FlowDirection::Up => End::Receiver,
-                    FlowDirection::Down => End::Sender,
-                };
-                self.receive(slot, end, packet);
+                match self.connections[slot].direction {
+                    FlowDirection::Up => self.receive::<Receiver>(slot, &packet),
+                    FlowDirection::Down => self.receive::<Sender>(slot, &packet),
+                }
             }
             Way::ToAp => {
                 let slot = address::slot_to_station(&packet.tuple);
@@ -238,9 +220,10 @@ impl Network {
     }
 
     /// A packet has crossed the air.
-    fn deliver(&mut self, packet: Packet, to: Node) {
+    #[inline]
+    fn deliver(&mut self, packet: &Packet, to: Node) {
         if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.add(self.now, &packet);
+            fingerprint.add(self.now, packet);
         }
         match to {
             Node::Ap => {
@@ -249,67 +232,56 @@ impl Network {
             }
             Node::Station(_) => {
                 let slot = address::slot_to_station(&packet.tuple);
-                let end = match self.connections[slot].direction {
-                    FlowDirection::Up => End::Sender,
-                    FlowDirection::Down => End::Receiver,
-                };
-                self.receive(slot, end, packet);
+                match self.connections[slot].direction {
+                    FlowDirection::Up => self.receive::<Sender>(slot, packet),
+                    FlowDirection::Down => self.receive::<Receiver>(slot, packet),
+                }
             }
         }
     }
 
-    fn receive(&mut self, slot: usize, end: End, packet: Packet) {
-        let connection = &mut self.connections[slot];
-        match end {
-            End::Sender => connection.sender.on_segment(&packet, self.now),
-            End::Receiver => connection.receiver.on_segment(&packet, self.now),
-        }
-        self.pump(slot, end);
+    fn receive<E: EndPoint>(&mut self, slot: usize, packet: &Packet) {
+        E::of(&mut self.connections[slot]).on_segment(packet, self.now);
+        self.pump::<E>(slot);
     }
 
     /// A timer may be due.
     fn wake(&mut self) {
         let index = self.timers.earliest_index();
-        let (slot, end) = (index / 2, [End::Sender, End::Receiver][index % 2]);
-        let connection = &mut self.connections[slot];
-        let deadline = match end {
-            End::Sender => connection.sender.deadline(),
-            End::Receiver => connection.receiver.deadline(),
-        };
+        match index % 2 {
+            Sender::INDEX => self.wake_end::<Sender>(index / 2),
+            _ => self.wake_end::<Receiver>(index / 2),
+        }
+    }
+
+    fn wake_end<E: EndPoint>(&mut self, slot: usize) {
+        let end = E::of(&mut self.connections[slot]);
+        let deadline = end.deadline();
         if deadline > self.now {
-            self.timers.set(index, deadline); // it has moved away meanwhile
+            self.timers.set(2 * slot + E::INDEX, deadline); // it has moved away meanwhile
             return;
         }
-        match end {
-            End::Sender => connection.sender.on_timer(self.now),
-            End::Receiver => connection.receiver.on_timer(self.now),
-        }
-        self.timers.set(index, Time::MAX);
-        self.pump(slot, end);
+        end.on_timer(self.now);
+        self.timers.set(2 * slot + E::INDEX, Time::MAX);
+        self.pump::<E>(slot);
     }
 
     /// Sends what an end wants to send, and notes when it wants to be woken.
-    fn pump(&mut self, slot: usize, end: End) {
+    #[inline]
+    fn pump<E: EndPoint>(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
-        let at_station = (connection.direction == FlowDirection::Up) == (end == End::Sender);
-        loop {
-            let packet = match end {
-                End::Sender => connection.sender.poll_transmit(self.now),
-                End::Receiver => connection.receiver.poll_transmit(self.now),
-            };
-            let Some(packet) = packet else { break };
+        let at_station = (connection.direction == FlowDirection::Up) == (E::INDEX == Sender::INDEX);
+        while let Some(packet) = E::of(connection).poll_transmit(self.now) {
             if at_station {
                 self.cell.send_up(connection.station, packet, self.now);
             } else {
-                self.wire.send(connection.lines, Way::ToAp, packet, self.now);
+                self.wire.send(connection.lines, Way::ToAp, &packet, self.now);
             }
         }
-        let (deadline, index) = match end {
-            End::Sender => (connection.sender.deadline(), 2 * slot),
-            End::Receiver => (connection.receiver.deadline(), 2 * slot + 1),
-        };
-        if deadline < self.timers.at(index) {
-            self.timers.set(index, deadline);
+        let deadline = E::of(connection).deadline();
+        let timer = 2 * slot + E::INDEX;
+        if deadline < self.timers.at(timer) {
+            self.timers.set(timer, deadline);
         }
     }
 }

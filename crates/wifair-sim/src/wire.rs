@@ -18,6 +18,22 @@ pub enum Way {
 struct Transmitter {
     rate: Rate,
     free_at: Time,
+    /// Size and duration of the last packet: the next is most often of the same size, and a division is dear.
+    last: (u32, Time),
+}
+
+impl Transmitter {
+    fn new(rate: Rate) -> Transmitter {
+        Transmitter { rate, free_at: Time::ZERO, last: (0, Time::ZERO) }
+    }
+
+    #[inline]
+    fn duration_of(&mut self, bytes: u32) -> Time {
+        if self.last.0 != bytes {
+            self.last = (bytes, self.rate.duration_of(u64::from(bytes)));
+        }
+        self.last.1
+    }
 }
 
 /// Packets that left one transmitter towards one distance. They arrive in the order in which they left, so that a
@@ -72,7 +88,7 @@ impl WireBuilder {
 
     fn link(&mut self, rate: Rate) -> [u32; 2] {
         [(); 2].map(|()| {
-            self.transmitters.push(Transmitter { rate, free_at: Time::ZERO });
+            self.transmitters.push(Transmitter::new(rate));
             self.transmitters.len() as u32 - 1
         })
     }
@@ -118,7 +134,7 @@ impl Wire {
 
     /// Puts `packet` on its way.
     #[inline]
-    pub fn send(&mut self, lines: Lines, way: Way, packet: Packet, now: Time) {
+    pub fn send(&mut self, lines: Lines, way: Way, packet: &Packet, now: Time) {
         if self.loss_rate > 0.0 && self.rng.chance(self.loss_rate) {
             self.losses += 1;
             return;
@@ -129,13 +145,12 @@ impl Wire {
         } as usize;
         let line = &mut self.lines[index];
         let transmitter = &mut self.transmitters[line.transmitter as usize];
-        transmitter.free_at =
-            transmitter.free_at.max(now) + transmitter.rate.duration_of(u64::from(packet.ip_bytes()));
+        transmitter.free_at = transmitter.free_at.max(now) + transmitter.duration_of(packet.ip_bytes());
         let arrival = transmitter.free_at + line.delay;
         if line.in_flight.is_empty() {
             self.heads.set(index, arrival);
         }
-        line.in_flight.push_back((arrival, packet));
+        line.in_flight.push_back((arrival, *packet));
     }
 
     /// Takes the packet that arrives at [`Wire::next_arrival`]; of several, that of the line built first.
@@ -196,9 +211,9 @@ mod tests {
         let far = builder.lines(Time::from_ms(20), None);
         assert_eq!(near, builder.lines(Time::from_ms(5), None));
         let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
-        wire.send(far, Way::ToAp, packet(1, 1500), Time::ZERO);
-        wire.send(near, Way::ToAp, packet(2, 1500), Time::ZERO);
-        wire.send(near, Way::ToServer, packet(3, 1500), Time::ZERO);
+        wire.send(far, Way::ToAp, &packet(1, 1500), Time::ZERO);
+        wire.send(near, Way::ToAp, &packet(2, 1500), Time::ZERO);
+        wire.send(near, Way::ToServer, &packet(3, 1500), Time::ZERO);
         assert_eq!(wire.in_flight(), 3);
         assert_eq!(
             drain(&mut wire),
@@ -216,8 +231,8 @@ mod tests {
         let shared = builder.lines(Time::from_ms(5), None);
         let own = builder.lines(Time::from_ms(5), Some(Rate::from_mbps(10.0)));
         let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
-        wire.send(shared, Way::ToAp, packet(1, 1500), Time::ZERO);
-        wire.send(own, Way::ToAp, packet(2, 1500), Time::ZERO);
+        wire.send(shared, Way::ToAp, &packet(1, 1500), Time::ZERO);
+        wire.send(own, Way::ToAp, &packet(2, 1500), Time::ZERO);
         assert_eq!(drain(&mut wire), [(Time::from_us(5_120), 1), (Time::from_us(6_200), 2)]);
     }
 
@@ -227,7 +242,7 @@ mod tests {
         let lines = builder.lines(Time::ZERO, None);
         let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
         for seq in 0..10_000 {
-            wire.send(lines, Way::ToAp, packet(seq, 100), Time::ZERO);
+            wire.send(lines, Way::ToAp, &packet(seq, 100), Time::ZERO);
         }
         assert_eq!(wire.losses() + wire.in_flight() as u64, 10_000);
         assert!((900..1100).contains(&wire.losses()), "{}", wire.losses()); // ± 3.3 standard deviations
