@@ -10,9 +10,9 @@ use wifair_queue::{Direction, Exchange, Flows, Grant, Ledger, Link, Outcome, Por
 
 use crate::contention::{Contention, Rules};
 use crate::exchange::{Collider, Frame, Phase, Single};
+use crate::link::LinkRow;
 use crate::mac::Mac;
 use crate::phy::{Phy, RateIndex};
-use crate::rate::RateAdaptation;
 use crate::records::{CellSnapshot, StationUsage};
 use crate::spec::{AP_LABEL, CellSpec, FrameErrorRate, StationSpec};
 
@@ -46,14 +46,7 @@ pub struct Delivery {
 /// A MAC and what stands behind it.
 pub(crate) struct NodeState {
     pub port: Port,
-    /// In service.
-    pub frame: Option<Frame>,
-}
-
-/// One node's choice of rate towards one of its peers.
-pub(crate) struct Peer {
-    pub rate: RateIndex,
-    pub adaptation: Box<dyn RateAdaptation>,
+    pub frame: Frame,
 }
 
 /// Channel errors; absent where no link has any.
@@ -63,24 +56,25 @@ pub(crate) struct Channel {
     pub streams: Vec<Rng>,
 }
 
-/// What schemes may look at.
+/// What the schemes of one side of the cell may look at.
 pub(crate) struct Surroundings {
     pub flows: Flows,
-    /// A station has no flow monitor: its scheme sees an idle one.
-    no_flows: Flows,
-    /// By station: towards the AP, and from it.
-    pub up: Vec<Link>,
-    pub down: Vec<Link>,
+    /// By station.
+    pub links: Vec<Link>,
 }
 
-impl Surroundings {
+/// The two sides of the cell.
+pub(crate) struct Sides {
+    pub ap: Surroundings,
+    /// All stations share one: a station has no flow monitor, its scheme sees an idle one.
+    pub stations: Surroundings,
+}
+
+impl Sides {
     #[inline]
     pub(crate) fn view(&self, node: u32) -> View<'_> {
-        if node == AP {
-            View { flows: &self.flows, links: &self.down }
-        } else {
-            View { flows: &self.no_flows, links: &self.up }
-        }
+        let side = if node == AP { &self.ap } else { &self.stations };
+        View { flows: &side.flows, links: &side.links }
     }
 }
 
@@ -97,17 +91,16 @@ pub struct Cell {
     pub(crate) mac: Mac,
     pub(crate) contention: Contention,
     pub(crate) nodes: Vec<NodeState>,
-    pub(crate) surroundings: Surroundings,
-    /// By station: how it sends to the AP, and the AP to it.
-    pub(crate) up: Vec<Peer>,
-    pub(crate) down: Vec<Peer>,
+    pub(crate) sides: Sides,
+    /// By [`LinkId`](crate::link::LinkId).
+    pub(crate) links: Vec<LinkRow>,
     pub(crate) channel: Option<Channel>,
 
     pub(crate) phase: Phase,
     /// When the exchange or collision that goes on began.
     pub(crate) phase_began: Time,
-    /// When the phase ends; never, while idle.
-    pub(crate) phase_ends: Time,
+    /// When the medium has its next event: the end of the phase or, while idle, the next start.
+    pub(crate) due: Time,
     /// The exchange that goes on, unless it is a collision.
     pub(crate) single: Single,
     pub(crate) colliders: Vec<Collider>,
@@ -116,10 +109,10 @@ pub struct Cell {
     /// Nodes whose scheme wants a tick, and when.
     tickers: Vec<(u32, Time)>,
     next_tick: Time,
-    next: Time,
+    /// The earlier of `next_loss` and `next_tick`; most cells never have either.
+    pub(crate) rare: Time,
     now: Time,
 
-    pub(crate) usage: Vec<StationUsage>,
     pub(crate) exchanges: u64,
     pub(crate) collisions: u64,
     pub(crate) collision_airtime: Time,
@@ -149,43 +142,42 @@ impl Cell {
         let ports = std::iter::once(&spec.ap.port).chain(spec.stations.iter().map(|s| &s.port));
         let nodes = ports
             .zip(labels())
-            .map(|(port, label)| NodeState { port: Port::new(port, seed, label), frame: None });
+            .map(|(port, label)| NodeState { port: Port::new(port, seed, label), frame: Frame::default() });
 
-        let (mut up, mut down) = (Vec::new(), Vec::new());
+        let mut rows = Vec::new();
         for (index, station) in spec.stations.iter().enumerate() {
-            let (rate_up, rate_down) = rates(station, &phy, index)?;
-            let peer = |rate| Peer { rate, adaptation: spec.mac.rate_adaptation.build(rate) };
-            up.push(peer(rate_up));
-            down.push(peer(rate_down));
+            for rate in rates(station, &phy, index)? {
+                rows.push(LinkRow::new(rate, spec.mac.rate_adaptation.build(rate)));
+            }
         }
-        let links = |peers: &[Peer]| peers.iter().map(|peer| Link { rate: phy.rate(peer.rate) }).collect();
+        let surroundings = |direction: Direction| Surroundings {
+            flows: Flows::new(&spec.ap.flows),
+            links: rows[direction as usize..]
+                .iter()
+                .step_by(2)
+                .map(|row| Link { rate: phy.rate(row.rate) })
+                .collect(),
+        };
         let error_rates = || spec.stations.iter().map(|s| s.frame_error_rate);
         let mut cell = Cell {
             contention: Contention::new(rules, streams("backoff")),
             nodes: nodes.collect(),
-            surroundings: Surroundings {
-                flows: Flows::new(&spec.ap.flows),
-                no_flows: Flows::new(&spec.ap.flows),
-                up: links(&up),
-                down: links(&down),
-            },
-            up,
-            down,
+            sides: Sides { ap: surroundings(Direction::Down), stations: surroundings(Direction::Up) },
+            links: rows,
             channel: error_rates()
                 .any(|rates| !rates.is_zero())
                 .then(|| Channel { rates: error_rates().collect(), streams: streams("channel").collect() }),
             phase: Phase::Idle,
             phase_began: Time::ZERO,
-            single: Single::NONE,
-            phase_ends: Time::MAX,
+            single: Single::none(),
+            due: Time::MAX,
             colliders: Vec::new(),
             losses: Vec::new(),
             next_loss: Time::MAX,
             tickers: Vec::new(),
             next_tick: Time::MAX,
-            next: Time::MAX,
+            rare: Time::MAX,
             now: Time::ZERO,
-            usage: vec![StationUsage::default(); spec.stations.len()],
             exchanges: 0,
             collisions: 0,
             collision_airtime: Time::ZERO,
@@ -195,7 +187,6 @@ impl Cell {
         for node in 0..cell.nodes.len() as u32 {
             cell.ask_tick(node);
         }
-        cell.reschedule();
         Ok(cell)
     }
 
@@ -208,46 +199,79 @@ impl Cell {
     /// A packet for the station comes to the AP from the wire: the flow monitor sees it, the AP's port gets it.
     #[inline]
     pub fn send_down(&mut self, station: StationId, packet: Packet, now: Time) {
-        let flow = self.observe(&packet, Direction::Down, now);
+        let port = &self.nodes[AP as usize].port;
+        let flow = self.sides.ap.flows.observe(&packet, Direction::Down, now, |flow| port.holds(flow));
         self.offer(AP, packet, flow, station, now);
     }
 
     /// When [`Cell::advance`] is due; [`Time::MAX`] if nothing will happen by itself.
     #[inline]
     pub fn next_event(&self) -> Time {
-        self.next
+        self.due.min(self.rare)
     }
 
     /// Does what is due at `now == next_event()`, and gives out the packet that this delivers, if any. Further things
     /// may be due at the same instant.
     #[inline]
     pub fn advance(&mut self, now: Time) -> Option<Delivery> {
-        assert!(now == self.next, "{now} is not the cell's next event ({})", self.next);
+        if now != self.next_event() {
+            self.not_due(now);
+        }
         self.now = now;
-        let mut delivery = None;
-        if now == self.phase_ends && now < self.next_tick && now < self.next_loss {
-            delivery = self.end_phase(now);
-        } else if now < self.next_tick && now < self.next_loss {
-            self.start(now);
-        } else if now == self.next_tick {
+        if now >= self.rare {
+            self.advance_rarely(now);
+            return None;
+        }
+        match self.phase {
+            Phase::Idle => self.start(now),
+            Phase::Data => return self.deliver(now),
+            Phase::Ending => self.end_single(now),
+            Phase::Collision => self.end_collision(now),
+        }
+        None
+    }
+
+    /// Ticks and losses come before what the medium does at the same instant.
+    #[cold]
+    #[inline(never)]
+    fn advance_rarely(&mut self, now: Time) {
+        if now == self.next_tick {
             self.tick(now);
         } else {
             self.lose(now);
         }
         self.reschedule();
-        delivery
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn not_due(&self, now: Time) -> ! {
+        panic!("{now} is not the cell's next event ({})", self.next_event());
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn out_of_turn(&self, now: Time) -> ! {
+        panic!(
+            "{now} does not lie between the cell's last event ({}) and its next ({})",
+            self.now,
+            self.next_event()
+        );
     }
 
     /// All counters of the medium up to `now`, which is not after [`Cell::next_event`].
     pub fn snapshot(&self, now: Time) -> CellSnapshot {
-        assert!(self.now <= now && now <= self.next, "a snapshot at {now} is out of turn");
-        let mut stations = self.usage.clone();
+        if now < self.now || now > self.next_event() {
+            self.out_of_turn(now);
+        }
+        let of_station = |rows: &[LinkRow]| StationUsage { up: rows[0].usage, down: rows[1].usage };
+        let mut stations: Vec<_> = self.links.chunks_exact(2).map(of_station).collect();
         let mut collision_airtime = self.collision_airtime;
         match self.phase {
             Phase::Idle => {}
             Phase::Data | Phase::Ending => {
-                stations[self.single.station.index()].of(self.single.direction).airtime +=
-                    now - self.phase_began;
+                let link = self.single.link;
+                stations[link.station().index()].of(link.direction()).airtime += now - self.phase_began;
             }
             Phase::Collision => collision_airtime += now - self.phase_began,
         }
@@ -275,72 +299,62 @@ impl Cell {
 
     /// The AP's flow monitor.
     pub fn flows(&self) -> &Flows {
-        &self.surroundings.flows
+        &self.sides.ap.flows
     }
 
     /// The next flow that the AP's monitor has forgotten, with its 5-tuple as its uplink packets carry it and its
     /// ledger at the AP's port by class. Its id may be used again from now on.
     #[inline]
     pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
-        let (flow, tuple) = self.surroundings.flows.pop_forgotten()?;
+        let (flow, tuple) = self.sides.ap.flows.pop_forgotten()?;
         Some((flow, tuple, self.nodes[AP as usize].port.retire(flow)))
     }
 
     #[inline]
-    pub(crate) fn observe(&mut self, packet: &Packet, direction: Direction, now: Time) -> FlowId {
-        let port = &self.nodes[AP as usize].port;
-        self.surroundings.flows.observe(packet, direction, now, |flow| port.holds(flow))
-    }
-
-    #[inline]
     fn offer(&mut self, node: u32, packet: Packet, flow: FlowId, station: StationId, now: Time) {
-        assert!(self.now <= now && now <= self.next, "an arrival at {now} is out of turn");
+        if now < self.now || now > self.next_event() {
+            self.out_of_turn(now);
+        }
         self.now = now;
         let state = &mut self.nodes[node as usize];
-        state.port.offer(packet, flow, station, now, self.surroundings.view(node));
-        if state.frame.is_none() && self.take(node, now) {
-            self.contention.arrive(node, now);
+        state.port.offer(packet, flow, station, now, self.sides.view(node));
+        if state.frame.departure.is_none() {
+            self.serve(node, now);
         }
         self.ask_tick(node);
-        self.reschedule();
     }
 
-    /// A free MAC asks its port for a packet; whether it got one.
-    #[inline]
-    pub(crate) fn take(&mut self, node: u32, now: Time) -> bool {
+    /// A free MAC asks its port for a packet and contends for it.
+    #[inline(never)]
+    fn serve(&mut self, node: u32, now: Time) {
         let state = &mut self.nodes[node as usize];
-        let departure = state.port.take(&Grant::ANY, now, self.surroundings.view(node));
-        let phy = &self.phy;
-        state.frame = departure.map(|departure| {
-            let psdu_bytes = phy.psdu_bytes(departure.packet.ip_bytes());
-            Frame::new(departure, psdu_bytes, now)
-        });
-        state.frame.is_some()
+        let departure = state.port.take(&Grant::ANY, now, self.sides.view(node));
+        if state.frame.load(departure, &self.phy, now) {
+            self.contention.arrive(node, now);
+            self.reschedule();
+        }
     }
 
-    /// The MAC of `node` is done with its frame: it draws, and takes the next packet.
-    #[inline]
-    pub(crate) fn finish(&mut self, node: u32, outcome: Outcome, now: Time) {
-        let state = &mut self.nodes[node as usize];
-        let frame = state.frame.as_ref().expect("an exchange ends with a frame in service");
+    /// The MAC of `node` is done with its frame and takes the next; whether there is one.
+    #[inline(always)] // its second caller, a loss, is rare
+    pub(crate) fn finish(&mut self, node: u32, outcome: Outcome, now: Time) -> bool {
+        let NodeState { port, frame } = &mut self.nodes[node as usize];
+        let view = self.sides.view(node);
+        let departure = frame.departure();
         let exchange = Exchange {
             outcome,
-            packets: std::slice::from_ref(&frame.departure.packet),
-            flow: frame.departure.flow,
-            station: frame.departure.station,
+            packets: std::slice::from_ref(&departure.packet),
+            flow: departure.flow,
+            station: departure.station,
             ac: Ac::BestEffort,
             rate: self.phy.rate(frame.rate),
             attempts: frame.attempts.min(u32::from(u8::MAX)) as u8,
             airtime: frame.airtime,
             service: now - frame.taken_at,
         };
-        state.port.finish(&exchange, now, self.surroundings.view(node));
-        self.contention.reset_window(node);
-        self.contention.draw(node);
-        if self.take(node, now) {
-            self.contention.ready(node);
-        }
-        self.ask_tick(node);
+        port.finish(&exchange, now, view);
+        let departure = port.take(&Grant::ANY, now, view);
+        frame.load(departure, &self.phy, now)
     }
 
     /// A scheme's tick. It may have released a packet to a free MAC.
@@ -349,39 +363,44 @@ impl Cell {
         let due = self.tickers.iter().filter(|(_, at)| *at == now).map(|(node, _)| *node);
         let node = due.min().expect("a tick is due");
         let state = &mut self.nodes[node as usize];
-        state.port.tick(now, self.surroundings.view(node));
-        if state.frame.is_none() && self.take(node, now) {
-            self.contention.arrive(node, now);
+        state.port.tick(now, self.sides.view(node));
+        if state.frame.departure.is_none() {
+            self.serve(node, now);
         }
         self.ask_tick(node);
     }
 
     #[inline]
-    fn ask_tick(&mut self, node: u32) {
+    pub(crate) fn ask_tick(&mut self, node: u32) {
         let at = self.nodes[node as usize].port.next_tick();
         if at.is_some() || !self.tickers.is_empty() {
             self.set_tick(node, at);
         }
     }
 
+    #[cold]
     fn set_tick(&mut self, node: u32, at: Option<Time>) {
         self.tickers.retain(|(other, _)| *other != node);
         self.tickers.extend(at.map(|at| (node, at.max(self.now))));
         self.next_tick = self.tickers.iter().map(|(_, at)| *at).min().unwrap_or(Time::MAX);
+        self.rare = self.next_loss.min(self.next_tick);
     }
 
-    #[inline]
+    /// After what may have brought a start nearer, or a rare event.
     fn reschedule(&mut self) {
-        self.next = self.phase_ends.min(self.contention.start()).min(self.next_loss).min(self.next_tick);
+        if self.phase == Phase::Idle {
+            self.due = self.contention.start();
+        }
+        self.rare = self.next_loss.min(self.next_tick);
     }
 }
 
 /// The data rates of a station, up and down.
-fn rates(station: &StationSpec, phy: &Phy, index: usize) -> Result<(RateIndex, RateIndex), SpecError> {
+fn rates(station: &StationSpec, phy: &Phy, index: usize) -> Result<[RateIndex; 2], SpecError> {
     let up = phy.rate_index(station.rate_mbps, &format!("stations[{index}].rate_mbps"))?;
     let down = match station.rate_down_mbps {
         Some(mbps) => phy.rate_index(mbps, &format!("stations[{index}].rate_down_mbps"))?,
         None => up,
     };
-    Ok((up, down))
+    Ok([up, down])
 }

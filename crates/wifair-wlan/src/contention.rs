@@ -94,9 +94,12 @@ pub(crate) struct Contention {
     /// End of the NAV of everybody on the grid, where one is set.
     nav: Option<Time>,
     busy: bool,
-    /// When the grid's next ready entity expires, while idle.
+    /// While idle, the virtual slot at which the grid's next ready entity expires, and when that is.
+    grid_slot: u64,
     grid_start: Time,
     start: Time,
+    /// Whether a stray was deaf when the transmission that goes on started.
+    deaf: bool,
     transmitters: Vec<u32>,
 }
 
@@ -119,7 +122,9 @@ impl Contention {
             strays: Vec::new(),
             nav: None,
             busy: false,
+            grid_slot: 0,
             grid_start: Time::MAX,
+            deaf: false,
             start: Time::MAX,
             transmitters: Vec::new(),
         }
@@ -131,14 +136,17 @@ impl Contention {
         self.start
     }
 
+    /// How many values a backoff has.
+    #[inline]
+    fn slots(&self, cw: u16) -> u32 {
+        u32::from(cw) + u32::from(self.rules.range == BackoffRange::Inclusive)
+    }
+
     /// A new backoff for `entity`: one draw from its stream.
     #[inline]
     pub(crate) fn draw(&mut self, entity: u32) {
+        let slots = self.slots(self.entities[entity as usize].cw);
         let e = &mut self.entities[entity as usize];
-        let slots = match self.rules.range {
-            BackoffRange::Inclusive => u32::from(e.cw) + 1,
-            BackoffRange::Exclusive => u32::from(e.cw),
-        };
         e.counter = u64::from(e.backoff.below(slots));
         if e.place == Place::Grid {
             e.counter += self.grid.clock;
@@ -146,17 +154,43 @@ impl Contention {
         e.drawn_in = self.grid.epoch;
     }
 
-    /// After a success or a loss at the retry limit: CWmin.
+    /// A transmitter's frame is delivered, or lost at the retry limit: CWmin and a new backoff, for the next frame if
+    /// there is one.
     #[inline]
-    pub(crate) fn reset_window(&mut self, entity: u32) {
-        self.entities[entity as usize].cw = self.rules.cw_min;
+    pub(crate) fn start_over(&mut self, entity: u32, ready: bool) {
+        let e = &mut self.entities[entity as usize];
+        e.cw = self.rules.cw_min;
+        self.draw(entity);
+        if ready {
+            self.ready(entity);
+        }
     }
 
-    /// After a failure: twice the window, up to CWmax.
+    /// After an exchange that everybody decoded: its transmitter counts on the grid again, as
+    /// [`Contention::start_over`] says, and the medium falls idle ([`Contention::resume`]).
     #[inline]
-    pub(crate) fn widen_window(&mut self, entity: u32) {
-        let cw = &mut self.entities[entity as usize].cw;
-        *cw = (2 * *cw + 1).min(self.rules.cw_max);
+    pub(crate) fn succeed(&mut self, entity: u32, ready: bool, now: Time, origin: Time) {
+        let slots = self.slots(self.rules.cw_min);
+        let e = &mut self.entities[entity as usize];
+        e.place = Place::Grid;
+        e.ready = ready;
+        e.cw = self.rules.cw_min;
+        e.counter = self.grid.clock + u64::from(e.backoff.below(slots));
+        e.drawn_in = self.grid.epoch;
+        if ready {
+            e.next = self.grid.wheel.push(e.counter, entity);
+        }
+        self.resume(now, origin, None);
+    }
+
+    /// A transmitter's frame is to be sent again: twice the window, up to CWmax, and a new backoff that it counts from
+    /// an origin of its own. It is deaf until its timeout.
+    #[inline]
+    pub(crate) fn fail(&mut self, entity: u32, origin: Time, deaf_until: Time) {
+        let e = &mut self.entities[entity as usize];
+        e.cw = (2 * e.cw + 1).min(self.rules.cw_max);
+        self.draw(entity); // on the air, thus without the grid's clock
+        self.set_aside(entity, origin, deaf_until);
     }
 
     /// A packet arrives at the empty MAC of `entity` (section 5).
@@ -206,8 +240,12 @@ impl Contention {
                 let expiry = e.counter;
                 e.next = self.grid.wheel.push(expiry, entity);
                 if !self.busy {
-                    self.grid_start = self.grid_start.min(self.time_of(expiry));
-                    self.start = self.start.min(self.grid_start);
+                    let start = self.time_of(expiry);
+                    if start < self.grid_start {
+                        self.grid_start = start;
+                        self.grid_slot = expiry;
+                        self.start = self.start.min(start);
+                    }
                 }
             }
             Place::Aside if !self.busy => {
@@ -222,65 +260,94 @@ impl Contention {
         self.entities[entity as usize].ready = false;
     }
 
-    /// A transmission starts at `now == start()`: everybody else's counter freezes (section 4). Returns how many
-    /// transmit; [`Contention::transmitter`] names them in the order of their indices. Only a start off the grid
-    /// divides.
+    /// A transmission starts at `now == start()`: everybody else's counter freezes (section 4). Returns who transmits,
+    /// if it is one alone; otherwise [`Contention::transmitters`] names them.
     #[inline]
-    pub(crate) fn begin(&mut self, now: Time) -> usize {
+    pub(crate) fn begin(&mut self, now: Time) -> Option<u32> {
         debug_assert!(!self.busy && now == self.start);
-        self.transmitters.clear();
-        if now == self.grid_start {
-            if let Some(slot) = self.grid.wheel.next(self.grid.clock) {
-                self.grid.clock = slot;
-                let mut entity = self.grid.wheel.take(slot);
-                while entity != NONE {
-                    self.transmitters.push(entity);
-                    let e = &mut self.entities[entity as usize];
-                    e.place = Place::OnAir;
-                    entity = e.next;
-                }
-            }
-        } else if now >= self.grid.origin {
-            self.grid.clock += (now - self.grid.origin) / self.rules.slot;
-        }
-        if now >= self.grid.origin {
-            self.grid.epoch = self.grid.epoch.wrapping_add(1);
-        }
         self.busy = true;
         self.nav = None;
         self.start = Time::MAX;
-        if !self.strays.is_empty() {
-            self.gather(now);
+        if now != self.grid_start {
+            return self.begin_off_the_grid(now);
         }
-        if self.transmitters.len() > 1 {
-            self.transmitters.sort_unstable();
+        let grid = &mut self.grid;
+        grid.clock = self.grid_slot;
+        grid.epoch = grid.epoch.wrapping_add(1);
+        let entity = grid.wheel.take(self.grid_slot);
+        let e = &mut self.entities[entity as usize];
+        e.place = Place::OnAir;
+        if e.next != NONE || !self.strays.is_empty() {
+            return self.begin_with_others(entity, now);
         }
-        self.transmitters.len()
+        Some(entity)
     }
 
-    /// The strays at the start of a transmission: some transmit, the deaf stay, the others join the grid.
-    #[cold]
+    /// Further transmitters at the same slot of the grid as `entity`, and the strays.
+    #[inline(never)]
+    fn begin_with_others(&mut self, entity: u32, now: Time) -> Option<u32> {
+        self.transmitters.clear();
+        self.transmitters.push(entity);
+        let mut other = self.entities[entity as usize].next;
+        while other != NONE {
+            self.transmitters.push(other);
+            let e = &mut self.entities[other as usize];
+            e.place = Place::OnAir;
+            other = e.next;
+        }
+        self.gather(now);
+        self.alone()
+    }
+
+    /// Only strays transmit. Only such a start divides.
+    #[inline(never)]
+    fn begin_off_the_grid(&mut self, now: Time) -> Option<u32> {
+        self.transmitters.clear();
+        if now >= self.grid.origin {
+            self.grid.clock += (now - self.grid.origin) / self.rules.slot;
+            self.grid.epoch = self.grid.epoch.wrapping_add(1);
+        }
+        self.gather(now);
+        self.alone()
+    }
+
+    /// The transmitter, if there is one only; several are put in order.
+    #[inline]
+    fn alone(&mut self) -> Option<u32> {
+        if let &[entity] = &self.transmitters[..] {
+            return Some(entity);
+        }
+        self.transmitters.sort_unstable();
+        None
+    }
+
+    /// The strays at the start of a transmission: some transmit, the deaf stay, the others join the grid. What order
+    /// they stand in matters to nobody.
+    #[inline]
     fn gather(&mut self, now: Time) {
-        let mut strays = std::mem::take(&mut self.strays);
-        strays.retain_mut(|stray| {
+        let mut index = 0;
+        while index < self.strays.len() {
+            let stray = &mut self.strays[index];
             if stray.deaf_until > now {
                 stray.origin = UNKNOWN;
-                return true;
+                self.deaf = true;
+                index += 1;
+                continue;
             }
-            if self.entities[stray.entity as usize].ready && self.start_of(stray) == now {
+            let stray = self.strays.swap_remove(index);
+            if self.entities[stray.entity as usize].ready && self.start_of(&stray) == now {
                 self.entities[stray.entity as usize].place = Place::OnAir;
                 self.transmitters.push(stray.entity);
             } else {
-                self.join(*stray, now);
+                self.join(stray, now);
             }
-            false
-        });
-        self.strays = strays;
+        }
     }
 
     /// The strays at the end of an exchange. Those that were deaf at its start learn where they count from.
     #[cold]
     fn release(&mut self, now: Time) {
+        self.deaf = false;
         let mut strays = std::mem::take(&mut self.strays);
         strays.retain_mut(|stray| {
             if stray.origin == UNKNOWN {
@@ -322,23 +389,10 @@ impl Contention {
         }
     }
 
-    /// How many transmit.
-    pub(crate) fn transmitters(&self) -> usize {
-        self.transmitters.len()
-    }
-
-    /// One of those that transmit.
+    /// Those that transmit, in the order of their indices, if they are several.
     #[inline]
-    pub(crate) fn transmitter(&self, index: usize) -> u32 {
-        self.transmitters[index]
-    }
-
-    /// A transmitter whose exchange everybody decoded counts on the grid again and has no frame; its draw follows.
-    #[inline]
-    pub(crate) fn rejoin(&mut self, entity: u32) {
-        let e = &mut self.entities[entity as usize];
-        e.place = Place::Grid;
-        e.ready = false;
+    pub(crate) fn transmitters(&self) -> &[u32] {
+        &self.transmitters
     }
 
     /// A transmitter counts from an origin of its own. It is deaf until its timeout.
@@ -385,20 +439,28 @@ impl Contention {
     pub(crate) fn resume(&mut self, now: Time, origin: Time, nav: Option<Time>) {
         self.grid.origin = origin;
         self.nav = nav;
-        if !self.strays.is_empty() {
+        if self.deaf {
             self.release(now);
         }
         self.busy = false;
         self.grid_start = match self.grid.wheel.next(self.grid.clock) {
-            Some(slot) => self.time_of(slot),
+            Some(slot) => {
+                self.grid_slot = slot;
+                self.time_of(slot)
+            }
             None => Time::MAX,
         };
         self.start = self.grid_start;
-        for stray in &self.strays {
-            if self.entities[stray.entity as usize].ready {
-                self.start = self.start.min(self.start_of(stray));
-            }
+        if !self.strays.is_empty() {
+            self.start = self.start.min(self.first_stray());
         }
+    }
+
+    /// When the first of the strays transmits that have a frame.
+    #[inline(never)]
+    fn first_stray(&self) -> Time {
+        let ready = self.strays.iter().filter(|stray| self.entities[stray.entity as usize].ready);
+        ready.map(|stray| self.start_of(stray)).min().unwrap_or(Time::MAX)
     }
 
     /// Whether the counter of `entity`, which has no frame, has run out by `now`.

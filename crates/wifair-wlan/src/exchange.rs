@@ -3,41 +3,52 @@
 use wifair_core::{StationId, Time};
 use wifair_queue::{Departure, Direction};
 
+use crate::link::LinkId;
 use crate::mac::Mac;
-use crate::phy::RateIndex;
+use crate::phy::{Phy, RateIndex};
 
-/// A packet that a MAC has taken from its port, until it is acknowledged or given up.
-#[derive(Debug)]
+/// What a MAC has in service: a packet that it has taken from its port, until it is acknowledged or given up.
+///
+/// It lies in its node and is written in place: a packet moves once, from the port.
+#[derive(Debug, Default)]
 pub(crate) struct Frame {
-    pub departure: Departure,
+    /// Without it the MAC is free, and the rest has no meaning.
+    pub departure: Option<Departure>,
     /// When the MAC took it.
     pub taken_at: Time,
     /// What its attempts have occupied.
     pub airtime: Time,
     pub psdu_bytes: u32,
     pub attempts: u32,
-    /// Of the last attempt.
-    pub rate: RateIndex,
     short_retries: u32,
     long_retries: u32,
+    /// Of the last attempt.
+    pub rate: RateIndex,
     /// Its receiver has it: another copy is a duplicate.
     pub delivered: bool,
 }
 
 impl Frame {
+    /// Takes what the port gave, if anything; whether there is a packet in service now.
     #[inline]
-    pub(crate) fn new(departure: Departure, psdu_bytes: u32, now: Time) -> Frame {
-        Frame {
-            departure,
-            taken_at: now,
-            airtime: Time::ZERO,
-            psdu_bytes,
-            attempts: 0,
-            rate: RateIndex(0),
-            short_retries: 0,
-            long_retries: 0,
-            delivered: false,
-        }
+    pub(crate) fn load(&mut self, departure: Option<Departure>, phy: &Phy, now: Time) -> bool {
+        self.departure = departure;
+        let Some(departure) = &self.departure else { return false };
+        self.psdu_bytes = phy.psdu_bytes(departure.packet.ip_bytes());
+        self.taken_at = now;
+        self.airtime = Time::ZERO;
+        self.attempts = 0;
+        self.short_retries = 0;
+        self.long_retries = 0;
+        self.rate = RateIndex(0);
+        self.delivered = false;
+        true
+    }
+
+    /// The packet in service, while the node transmits or waits for the outcome.
+    #[inline]
+    pub(crate) fn departure(&self) -> &Departure {
+        self.departure.as_ref().expect("a frame is in service until it is acknowledged or given up")
     }
 
     /// Whether RTS and CTS go before it.
@@ -83,8 +94,7 @@ pub(crate) enum Fate {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Single {
     pub sender: u32,
-    pub station: StationId,
-    pub direction: Direction,
+    pub link: LinkId,
     pub fate: Fate,
     /// End of its last frame.
     pub end: Time,
@@ -92,19 +102,16 @@ pub(crate) struct Single {
 
 impl Single {
     /// Of no meaning: what stands before the first exchange.
-    pub(crate) const NONE: Single = Single {
-        sender: crate::cell::AP,
-        station: StationId(0),
-        direction: Direction::Down,
-        fate: Fate::Decoded,
-        end: Time::ZERO,
-    };
+    pub(crate) fn none() -> Single {
+        let link = LinkId::of(crate::cell::AP, StationId(0));
+        Single { sender: crate::cell::AP, link, fate: Fate::Decoded, end: Time::ZERO }
+    }
 
     /// The node that the frame goes to.
     pub(crate) fn receiver(&self) -> u32 {
-        match self.direction {
+        match self.link.direction() {
             Direction::Up => crate::cell::AP,
-            Direction::Down => crate::cell::node_of(self.station),
+            Direction::Down => crate::cell::node_of(self.link.station()),
         }
     }
 }
@@ -113,6 +120,7 @@ impl Single {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Collider {
     pub sender: u32,
+    pub link: LinkId,
     /// When it knows that nothing came back.
     pub timeout: Time,
     /// Its frame reached a retry limit.

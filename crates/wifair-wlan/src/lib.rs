@@ -10,6 +10,7 @@ mod cell;
 mod check;
 mod contention;
 mod exchange;
+mod link;
 mod mac;
 mod medium;
 mod phy;

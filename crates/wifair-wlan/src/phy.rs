@@ -149,7 +149,7 @@ fn row(name: PhyName, preamble: Preamble, short_slot: bool) -> Row {
 }
 
 /// A rate of a [`Phy`], counted from the slowest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RateIndex(pub u8);
 
 /// How long frames last at one rate.
@@ -167,6 +167,7 @@ struct OnAir {
 }
 
 impl OnAir {
+    #[inline]
     fn duration(&self, psdu_bytes: u32) -> Time {
         let units = ((self.head + 16 * u64::from(psdu_bytes)) * self.reciprocal) >> 32;
         Time::from_ns(self.fixed_ns + units * self.unit_ns)

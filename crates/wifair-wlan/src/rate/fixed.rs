@@ -29,4 +29,8 @@ impl RateAdaptation for Fixed {
     fn on_attempt(&mut self, _acknowledged: bool) -> RateIndex {
         self.rate
     }
+
+    fn adapts(&self) -> bool {
+        false
+    }
 }

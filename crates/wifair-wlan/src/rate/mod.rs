@@ -16,6 +16,11 @@ pub trait RateAdaptation: Send {
     /// A data frame to the peer was acknowledged, or not (an RTS without a CTS says nothing about the rate and is
     /// not told). Returns the rate of the next data frame, an index into the PHY's rates.
     fn on_attempt(&mut self, acknowledged: bool) -> RateIndex;
+
+    /// Whether the rate ever changes; if not, [`RateAdaptation::on_attempt`] is not called.
+    fn adapts(&self) -> bool {
+        true
+    }
 }
 
 /// The rate adaptations that exist, with their parameters.

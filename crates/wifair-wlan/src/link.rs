@@ -1,0 +1,52 @@
+//! One direction of the link between a station and the access point: what its sender needs for each attempt, in one
+//! row.
+
+use wifair_core::StationId;
+use wifair_queue::Direction;
+
+use crate::phy::RateIndex;
+use crate::rate::RateAdaptation;
+use crate::records::Usage;
+
+/// Names a [`LinkRow`]: uplink and downlink of a station lie side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkId(u32);
+
+impl LinkId {
+    /// The link over which `sender`, a node, sends a frame to or from `station`.
+    #[inline]
+    pub(crate) fn of(sender: u32, station: StationId) -> LinkId {
+        LinkId(2 * u32::from(station.0) + u32::from(sender == crate::cell::AP))
+    }
+
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    #[inline]
+    pub(crate) fn station(self) -> StationId {
+        StationId((self.0 / 2) as u16)
+    }
+
+    #[inline]
+    pub(crate) fn direction(self) -> Direction {
+        if self.0.is_multiple_of(2) { Direction::Up } else { Direction::Down }
+    }
+}
+
+/// The sender's choice of rate towards its peer, and what its frames have used.
+pub(crate) struct LinkRow {
+    pub usage: Usage,
+    /// Of the next data frame.
+    pub rate: RateIndex,
+    /// Whether `adaptation` ever changes the rate: one that does not is not asked after each frame.
+    pub adapts: bool,
+    pub adaptation: Box<dyn RateAdaptation>,
+}
+
+impl LinkRow {
+    pub(crate) fn new(rate: RateIndex, adaptation: Box<dyn RateAdaptation>) -> LinkRow {
+        LinkRow { usage: Usage::default(), rate, adapts: adaptation.adapts(), adaptation }
+    }
+}
