@@ -12,7 +12,6 @@ const BUCKETS: usize = (64 - SUB_BITS as usize + 1) * SUB;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogHistogram {
     counts: Vec<u64>,
-    total: u64,
     sum: u64,
 }
 
@@ -38,28 +37,25 @@ impl LogHistogram {
     #[inline]
     pub fn record_weighted(&mut self, value: u64, weight: u64) {
         let bucket = Self::bucket_of(value);
-        if bucket >= self.counts.len() {
-            self.grow(bucket);
+        match self.counts.get_mut(bucket) {
+            Some(count) => *count += weight,
+            None => self.grow(bucket, weight),
         }
-        self.counts[bucket] += weight;
-        self.total += weight;
         self.sum = self.sum.wrapping_add(value.wrapping_mul(weight));
     }
 
     #[cold]
-    fn grow(&mut self, bucket: usize) {
+    fn grow(&mut self, bucket: usize, weight: u64) {
         self.counts.resize((bucket + 1).next_multiple_of(SUB).min(BUCKETS), 0);
+        self.counts[bucket] = weight;
     }
 
     #[inline]
     fn bucket_of(value: u64) -> usize {
-        if value < SUB as u64 {
-            return value as usize;
-        }
-        let exponent = 63 - value.leading_zeros(); // at least SUB_BITS
-        let shift = exponent - SUB_BITS;
-        let mantissa = (value >> shift) as usize & (SUB - 1);
-        ((shift as usize + 1) << SUB_BITS) + mantissa
+        // The leading bit of the shifted value is the 16 that carries it past the buckets of lower octaves. Below 16
+        // nothing is shifted, and the value is its own bucket.
+        let shift = 63 - SUB_BITS - (value | SUB as u64).leading_zeros();
+        ((shift as usize) << SUB_BITS) + (value >> shift) as usize
     }
 
     /// Middle of a bucket.
@@ -75,20 +71,22 @@ impl LogHistogram {
 
     /// Sum of all weights.
     pub fn count(&self) -> u64 {
-        self.total
+        self.counts.iter().sum()
     }
 
     /// Exact weighted mean; `None` while empty.
     pub fn mean(&self) -> Option<f64> {
-        (self.total > 0).then(|| self.sum as f64 / self.total as f64)
+        let total = self.count();
+        (total > 0).then(|| self.sum as f64 / total as f64)
     }
 
     /// The value below or at which a share `q` of the weight lies (the middle of its bucket); `None` while empty.
     pub fn quantile(&self, q: f64) -> Option<f64> {
-        if self.total == 0 {
+        let total = self.count();
+        if total == 0 {
             return None;
         }
-        let rank = ((q * self.total as f64).ceil() as u64).clamp(1, self.total);
+        let rank = ((q * total as f64).ceil() as u64).clamp(1, total);
         let mut below = 0;
         for (bucket, &count) in self.counts.iter().enumerate() {
             below += count;
@@ -105,7 +103,7 @@ impl LogHistogram {
         for (count, before) in counts.iter_mut().zip(&earlier.counts) {
             *count -= before;
         }
-        LogHistogram { counts, total: self.total - earlier.total, sum: self.sum.wrapping_sub(earlier.sum) }
+        LogHistogram { counts, sum: self.sum.wrapping_sub(earlier.sum) }
     }
 }
 

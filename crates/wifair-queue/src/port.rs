@@ -3,7 +3,10 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{FlowId, Packet, Rng, SpecError, StationId, Time};
 
 use crate::snapshot::Ledger;
-use crate::{Buffer, Cx, Departure, Exchange, Grant, Hooks, PortSnapshot, Scheme, SchemeSpec, View};
+use crate::{
+    Buffer, Count, Cx, Departure, Exchange, Grant, Hooks, PortSnapshot, Refusal, Scheme, SchemeSpec,
+};
+use crate::{Shortcuts, View};
 
 /// Parameters of a port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +45,7 @@ pub struct Port {
     buffer: Buffer,
     scheme: Box<dyn Scheme>,
     hooks: Hooks,
+    shortcuts: Shortcuts,
     rng: Rng,
 }
 
@@ -57,6 +61,7 @@ impl Port {
         Port {
             buffer: Buffer::new(spec.limit_packets, spec.limit_counts_in_service, scheme.needs()),
             hooks: scheme.hooks(),
+            shortcuts: scheme.shortcuts(),
             scheme,
             rng: Rng::stream(seed, label, "scheme"),
         }
@@ -66,9 +71,16 @@ impl Port {
     #[inline]
     pub fn offer(&mut self, packet: Packet, flow: FlowId, station: StationId, now: Time, view: View) {
         self.buffer.advance(now);
-        let arrival = self.buffer.arrival(packet, flow, station);
-        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-        let _placed = self.scheme.enqueue(arrival, &mut self.buffer, &mut cx);
+        let arrival = self.buffer.arrival(&packet, flow, station);
+        let full = self.buffer.is_full();
+        let _placed = if self.shortcuts.append && !full {
+            self.buffer.put_at_tail(arrival)
+        } else if self.shortcuts.tail_drop && full {
+            self.buffer.refuse(arrival, Refusal::TailDrop)
+        } else {
+            let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
+            self.scheme.enqueue(arrival, &mut self.buffer, &mut cx)
+        };
     }
 
     /// The MAC is free and takes the next packet into service. `None` may come with packets queued: ask again after
@@ -79,6 +91,9 @@ impl Port {
             return None;
         }
         self.buffer.advance(now);
+        if self.shortcuts.release_head {
+            return self.buffer.release_head(grant);
+        }
         let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
         self.scheme.dequeue(grant, &mut self.buffer, &mut cx)
     }
@@ -144,7 +159,7 @@ impl Port {
     /// ([`Flows::pop_forgotten`](crate::Flows::pop_forgotten)) and gives out its ledger by class. Its counts stay in
     /// the port's totals. Panics while a packet of it is queued or in service.
     pub fn retire(&mut self, flow: FlowId) -> [Ledger; 3] {
-        self.buffer.retire(flow).map(|row| Ledger::of(&row))
+        self.buffer.retire(flow).map(|row| Ledger::of(&row, Count::default()))
     }
 
     /// All counters up to `now`.

@@ -21,6 +21,11 @@ pub trait Scheme: Send {
         buffer.release_head(grant)
     }
 
+    /// Which of its decisions are always the same, so that the port need not ask for them. Asked once.
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts::NONE
+    }
+
     /// The optional methods below that this scheme wants called. Asked once; the others are never called.
     fn hooks(&self) -> Hooks {
         Hooks::NONE
@@ -39,6 +44,23 @@ pub trait Scheme: Send {
 
     /// Names and current values of inner quantities worth recording, as a marking probability.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// Decisions that a [`Scheme`] always takes in the same way. The port takes them itself, which spares it an indirect
+/// call for most packets of most schemes; the scheme's own methods must say the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shortcuts {
+    /// An arrival that finds room joins at the tail.
+    pub append: bool,
+    /// An arrival that finds no room is dropped.
+    pub tail_drop: bool,
+    /// The packet at the head leaves first, or none.
+    pub release_head: bool,
+}
+
+impl Shortcuts {
+    /// The scheme is asked each time.
+    pub const NONE: Shortcuts = Shortcuts { append: false, tail_drop: false, release_head: false };
 }
 
 /// Optional methods of a [`Scheme`] that are to be called.

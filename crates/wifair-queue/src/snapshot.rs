@@ -2,7 +2,7 @@ use std::ops::AddAssign;
 
 use wifair_core::{Class, FlowId, LogHistogram, Time};
 
-use crate::buffer::{Buffer, Count, Row};
+use crate::buffer::{Buffer, Count, Fate, Row};
 
 /// What happened to the packets of a class, of one flow or of all: packets and IP bytes.
 ///
@@ -37,21 +37,25 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    pub(crate) fn of(row: &Row) -> Ledger {
-        let mut offered = row.accepted;
-        offered += row.refused;
+    /// Of a row of the books and of what is queued. The buffer does not count what it lets in: it has it still, or
+    /// has counted how it went.
+    pub(crate) fn of(row: &Row, queued: Count) -> Ledger {
+        let mut accepted = queued;
+        accepted += row.gone();
+        let mut offered = accepted;
+        offered += row.count(Fate::Refused);
         Ledger {
             queued_before: Count::default(),
             in_service_before: Count::default(),
             offered,
-            accepted: row.accepted,
-            tail_dropped: row.refused,
-            evicted: row.evicted,
-            filtered: row.filtered,
-            dequeued: row.dequeued,
-            delivered: row.delivered,
-            lost_at_retry_limit: row.lost_at_retry_limit,
-            queued: row.queued(),
+            accepted,
+            tail_dropped: row.count(Fate::Refused),
+            evicted: row.count(Fate::Evicted),
+            filtered: row.count(Fate::Filtered),
+            dequeued: row.count(Fate::Dequeued),
+            delivered: row.count(Fate::Delivered),
+            lost_at_retry_limit: row.count(Fate::LostAtRetryLimit),
+            queued,
             in_service: row.in_service(),
         }
     }
@@ -122,15 +126,33 @@ pub struct PortSnapshot {
 impl PortSnapshot {
     pub(crate) fn of(buffer: &Buffer, now: Time) -> PortSnapshot {
         let books = buffer.books();
-        let flows = books.flows.iter().enumerate().map(|(id, flow)| FlowLedger {
-            flow: FlowId(id as u32),
-            predecessors: flow.predecessors,
-            classes: flow.rows.map(|row| Ledger::of(&row)),
-        });
+        let mut queued = vec![[Count::default(); 3]; books.flows.len()];
+        let mut slot = buffer.head();
+        while let Some(at) = slot {
+            let count = &mut queued[buffer.flow(at).index()][buffer.class(at) as usize];
+            *count += Count { packets: 1, bytes: buffer.packet(at).ip_bytes().into() };
+            slot = buffer.after(at);
+        }
+
+        let mut totals = books.retired;
+        let mut queued_in_all = [Count::default(); 3];
+        let mut flows = Vec::new();
+        for (id, (flow, queued)) in books.flows.iter().zip(&queued).enumerate() {
+            for class in Class::ALL.map(|class| class as usize) {
+                totals[class] += &flow.rows[class];
+                queued_in_all[class] += queued[class];
+            }
+            let classes =
+                Class::ALL.map(|class| Ledger::of(&flow.rows[class as usize], queued[class as usize]));
+            if classes.iter().any(|ledger| ledger.offered.packets > 0) {
+                flows.push(FlowLedger { flow: FlowId(id as u32), predecessors: flow.predecessors, classes });
+            }
+        }
         PortSnapshot {
             at: now,
-            classes: books.totals().map(|row| Ledger::of(&row)),
-            flows: flows.filter(|f| f.classes.iter().any(|c| c.offered.packets > 0)).collect(),
+            classes: Class::ALL
+                .map(|class| Ledger::of(&totals[class as usize], queued_in_all[class as usize])),
+            flows,
             length: buffer.length_histogram(now),
             sojourn: buffer.sojourn().clone(),
         }

@@ -14,13 +14,15 @@ use proptest::prelude::*;
 use wifair_core::{Ac, Class, Packet, Rate, Rng, StationId, TcpFlags, Time};
 use wifair_queue::{
     Arrival, Buffer, Cx, Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Hooks, Indexes, Outcome,
-    Placed, Port, PortSpec, Scheme, SchemeSpec, View,
+    Placed, Port, PortSpec, Scheme, SchemeSpec, Shortcuts, View,
 };
 
 /// A scheme as it is, but its random stream can be seen.
 struct Watched {
     scheme: Box<dyn Scheme>,
     rng: Arc<Mutex<Option<Rng>>>,
+    /// Whether the port may take the decisions that it need not ask for.
+    shortcuts: bool,
 }
 
 impl Scheme for Watched {
@@ -36,6 +38,10 @@ impl Scheme for Watched {
 
     fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
         self.scheme.dequeue(grant, buffer, cx)
+    }
+
+    fn shortcuts(&self) -> Shortcuts {
+        if self.shortcuts { self.scheme.shortcuts() } else { Shortcuts::NONE }
     }
 
     fn hooks(&self) -> Hooks {
@@ -97,11 +103,12 @@ fn run(
     shrink: bool,
     steps: Vec<Step>,
     collect: bool,
+    shortcuts: bool,
 ) -> Result<(), TestCaseError> {
     let scheme: SchemeSpec = serde_json::from_str(scheme).unwrap();
     let spec = PortSpec { limit_packets: limit, limit_counts_in_service: counts_in_service, scheme };
-    let rng = Arc::new(Mutex::new(None));
-    let watched = Watched { scheme: spec.scheme.build(), rng: rng.clone() };
+    let rng = Arc::new(Mutex::new(Some(Rng::stream(7, "ap", "scheme"))));
+    let watched = Watched { scheme: spec.scheme.build(), rng: rng.clone(), shortcuts };
     let mut port = Port::with_scheme(&spec, Box::new(watched), 7, "ap");
     let mut model = Model::new(&spec, Rng::stream(7, "ap", "scheme"));
     let mut flows = Flows::new(&FlowsSpec { idle_timeout_s: 1.0, ..FlowsSpec::default() });
@@ -273,9 +280,10 @@ proptest! {
         counts_in_service in prop::bool::weighted(0.2),
         shrink in prop::bool::weighted(0.3),
         collect in prop::bool::weighted(0.8),
+        shortcuts in any::<bool>(),
         steps in prop::collection::vec(step(), 1..250),
     ) {
-        run(scheme, limit, counts_in_service, shrink, steps, collect)?;
+        run(scheme, limit, counts_in_service, shrink, steps, collect, shortcuts)?;
     }
 }
 
@@ -288,7 +296,7 @@ proptest! {
         limit in 20u32..100,
         steps in prop::collection::vec(step(), 3000..4000),
     ) {
-        run(scheme, limit, false, false, steps, true)?;
+        run(scheme, limit, false, false, steps, true, true)?;
     }
 }
 

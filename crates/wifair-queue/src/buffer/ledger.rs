@@ -27,14 +27,6 @@ pub struct Count {
     pub bytes: u64,
 }
 
-impl Count {
-    #[inline]
-    pub(crate) fn add(&mut self, bytes: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(bytes);
-    }
-}
-
 impl AddAssign for Count {
     fn add_assign(&mut self, other: Count) {
         self.packets += other.packets;
@@ -49,47 +41,61 @@ impl Sub for Count {
     }
 }
 
-/// Running totals of one flow and class. What else there is to know follows from the identities.
+/// What becomes of a packet, as far as it is counted. What else there is to know follows from the identities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Fate {
+    Refused,
+    Filtered,
+    Evicted,
+    Dequeued,
+    Delivered,
+    LostAtRetryLimit,
+}
+
+const FATES: usize = 6;
+
+/// Running totals of one flow and class, by [`Fate`].
+///
+/// Packets and bytes lie apart: side by side, the compiler adds to both in one vector operation, which takes six
+/// instructions in place of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Row {
-    pub accepted: Count,
-    pub dequeued: Count,
-    pub delivered: Count,
-    pub lost_at_retry_limit: Count,
-    pub refused: Count,
-    pub filtered: Count,
-    pub evicted: Count,
+    packets: [u64; FATES],
+    bytes: [u64; FATES],
 }
 
 impl Row {
-    pub fn queued(&self) -> Count {
-        self.accepted - self.dequeued - self.filtered - self.evicted
+    #[inline]
+    pub fn add(&mut self, fate: Fate, bytes: u32) {
+        self.packets[fate as usize] += 1;
+        self.bytes[fate as usize] += u64::from(bytes);
+    }
+
+    #[inline]
+    pub fn count(&self, fate: Fate) -> Count {
+        Count { packets: self.packets[fate as usize], bytes: self.bytes[fate as usize] }
+    }
+
+    /// What has left the queue, one way or another.
+    pub fn gone(&self) -> Count {
+        let mut gone = self.count(Fate::Filtered);
+        gone += self.count(Fate::Evicted);
+        gone += self.count(Fate::Dequeued);
+        gone
     }
 
     pub fn in_service(&self) -> Count {
-        self.dequeued - self.delivered - self.lost_at_retry_limit
-    }
-
-    /// Whether a packet is queued or in service.
-    #[inline]
-    pub fn holds(&self) -> bool {
-        let gone = self.delivered.packets
-            + self.lost_at_retry_limit.packets
-            + self.filtered.packets
-            + self.evicted.packets;
-        self.accepted.packets != gone
+        self.count(Fate::Dequeued) - self.count(Fate::Delivered) - self.count(Fate::LostAtRetryLimit)
     }
 }
 
 impl AddAssign<&Row> for Row {
     fn add_assign(&mut self, other: &Row) {
-        self.accepted += other.accepted;
-        self.dequeued += other.dequeued;
-        self.delivered += other.delivered;
-        self.lost_at_retry_limit += other.lost_at_retry_limit;
-        self.refused += other.refused;
-        self.filtered += other.filtered;
-        self.evicted += other.evicted;
+        for fate in 0..FATES {
+            self.packets[fate] += other.packets[fate];
+            self.bytes[fate] += other.bytes[fate];
+        }
     }
 }
 
@@ -114,14 +120,14 @@ impl Books {
         &mut self.flows[flow].rows[class as usize]
     }
 
-    /// All flows that ever were, by class.
-    pub fn totals(&self) -> [Row; 3] {
-        let mut totals = self.retired;
-        for flow in &self.flows {
-            for (total, row) in totals.iter_mut().zip(&flow.rows) {
-                *total += row;
-            }
+    /// Moves a flow's rows to those of the past.
+    pub fn retire(&mut self, flow: usize) -> [Row; 3] {
+        let rows = &mut self.flows[flow];
+        let closed = std::mem::take(&mut rows.rows);
+        rows.predecessors += 1;
+        for (total, row) in self.retired.iter_mut().zip(&closed) {
+            *total += row;
         }
-        totals
+        closed
     }
 }

@@ -12,30 +12,32 @@ use wifair_core::{Class, FlowId, LogHistogram, Packet, Rng, StationId, Time};
 
 use indexes::Index;
 pub use indexes::{Filter, Indexes, Pick, Pool};
-pub(crate) use ledger::{Books, FlowRows, Row};
+pub(crate) use ledger::{Books, Fate, FlowRows, Row};
 pub use ledger::{Count, Eviction, Refusal};
 pub use slots::SlotId;
-use slots::{Slot, Slots};
+use slots::Slots;
 
 use crate::{Exchange, Grant, Outcome};
 
 const ASKED: &str = "a scheme asks in needs() for the indexes that it uses";
 
 /// A packet that a scheme has to place or refuse.
+///
+/// It points at the packet, which is copied once: from where it came into its slot.
 #[derive(Debug)]
 #[must_use = "an arrival is placed or refused"]
-pub struct Arrival {
-    packet: Packet,
+pub struct Arrival<'a> {
+    packet: &'a Packet,
     flow: FlowId,
     station: StationId,
     class: Class,
 }
 
-impl Arrival {
+impl Arrival<'_> {
     /// The packet.
     #[inline]
     pub fn packet(&self) -> &Packet {
-        &self.packet
+        self.packet
     }
 
     /// Its flow.
@@ -99,8 +101,10 @@ pub struct Buffer {
     in_service: u32,
     now: Time,
     books: Books,
-    /// Nanoseconds spent at each length.
+    /// Nanoseconds spent at each length, up to the last change of length.
     time_at_length: Vec<u64>,
+    /// When the length last changed.
+    length_since: Time,
     sojourn: LogHistogram,
 }
 
@@ -115,6 +119,7 @@ impl Buffer {
             now: Time::ZERO,
             books: Books::default(),
             time_at_length: vec![0],
+            length_since: Time::ZERO,
             sojourn: LogHistogram::new(),
         }
     }
@@ -145,7 +150,7 @@ impl Buffer {
     /// Whether an arrival finds no room.
     #[inline]
     pub fn is_full(&self) -> bool {
-        let in_service = if self.counts_in_service { self.in_service } else { 0 };
+        let in_service = self.in_service * u32::from(self.counts_in_service);
         self.slots.len() + in_service >= self.limit
     }
 
@@ -203,7 +208,7 @@ impl Buffer {
     pub fn pick_redundant(&mut self, arrival: &Arrival, pick: Pick, rng: &mut Rng) -> Option<SlotId> {
         let index = self.index.as_mut().expect(ASKED);
         if arrival.class == Class::Ack {
-            index.announce(&self.slots, arrival.flow, &arrival.packet);
+            index.announce(&self.slots, arrival.flow, arrival.packet);
         }
         index.pick(Pool::Redundant, pick, rng)
     }
@@ -214,7 +219,7 @@ impl Buffer {
         if arrival.class != Class::Ack {
             return None;
         }
-        self.index().superseded_by(&self.slots, arrival.flow, &arrival.packet)
+        self.index().superseded_by(&self.slots, arrival.flow, arrival.packet)
     }
 
     /// Queued packets of a flow and class.
@@ -244,7 +249,7 @@ impl Buffer {
     /// Lets an arrival in at the tail if there is room, else drops it.
     #[inline]
     pub fn append_or_drop(&mut self, arrival: Arrival) -> Placed {
-        if self.is_full() { self.refuse(arrival, Refusal::TailDrop) } else { self.append(arrival) }
+        if self.is_full() { self.refuse(arrival, Refusal::TailDrop) } else { self.put_at_tail(arrival) }
     }
 
     /// Throws a queued packet out and lets an arrival in at the tail. The length stays what it is, so a full buffer
@@ -255,14 +260,26 @@ impl Buffer {
         self.put_at_tail(arrival)
     }
 
+    /// As [`Buffer::append`] for one who knows that there is room.
     #[inline]
-    fn put_at_tail(&mut self, arrival: Arrival) -> Placed {
-        let slot = self.admit(arrival);
-        let slot = self.slots.push(slot);
+    pub(crate) fn put_at_tail(&mut self, arrival: Arrival) -> Placed {
+        self.length_changes();
+        let slot = match self.slots.push(&arrival, self.now) {
+            Some(slot) => slot,
+            None => self.push_in_new_slot(&arrival),
+        };
         if let Some(index) = &mut self.index {
             index.insert(&self.slots, slot, false);
         }
         Placed(())
+    }
+
+    /// There are never more slots than packets were queued at once, so they bound the lengths to keep time for.
+    #[cold]
+    fn push_in_new_slot(&mut self, arrival: &Arrival) -> SlotId {
+        let slot = self.slots.push_in_new_slot(arrival, self.now);
+        self.time_at_length.push(0);
+        slot
     }
 
     /// As [`Buffer::push_out`], but the arrival takes the place of the other in the order. The scheme answers for
@@ -272,27 +289,19 @@ impl Buffer {
         if let Some(index) = &mut self.index {
             index.remove(&self.slots, slot);
         }
-        let new = self.admit(arrival);
-        let old = self.slots.replace(slot, new);
-        self.book_eviction(&old, reason);
+        self.count_out(slot, reason);
+        self.slots.replace(slot, &arrival, self.now);
         if let Some(index) = &mut self.index {
             index.insert(&self.slots, slot, true);
         }
         Placed(())
     }
 
+    /// Comes before every change of the length: closes the span in which it was what it is.
     #[inline]
-    fn admit(&mut self, arrival: Arrival) -> Slot {
-        self.books.row(arrival.flow.index(), arrival.class).accepted.add(arrival.packet.ip_bytes());
-        Slot {
-            packet: arrival.packet,
-            flow: arrival.flow,
-            enqueued_at: self.now,
-            before: 0,
-            after: 0,
-            station: arrival.station,
-            class: arrival.class,
-        }
+    fn length_changes(&mut self) {
+        self.time_at_length[self.slots.len() as usize] += (self.now - self.length_since).as_ns();
+        self.length_since = self.now;
     }
 
     /// Keeps an arrival out.
@@ -303,42 +312,43 @@ impl Buffer {
         {
             index.refused(arrival.flow);
         }
-        let row = self.books.row(arrival.flow.index(), arrival.class);
-        match reason {
-            Refusal::TailDrop => row.refused.add(arrival.packet.ip_bytes()),
-        }
+        let fate = match reason {
+            Refusal::TailDrop => Fate::Refused,
+        };
+        self.books.row(arrival.flow.index(), arrival.class).add(fate, arrival.packet.ip_bytes());
         Placed(())
     }
 
     /// Throws a queued packet out.
     #[inline]
     pub fn evict(&mut self, slot: SlotId, reason: Eviction) {
-        let old = self.remove(slot);
-        self.book_eviction(&old, reason);
-    }
-
-    #[inline]
-    fn book_eviction(&mut self, old: &Slot, reason: Eviction) {
-        let row = self.books.row(old.flow.index(), old.class);
-        match reason {
-            Eviction::Redundant => row.filtered.add(old.packet.ip_bytes()),
-            Eviction::Victim => row.evicted.add(old.packet.ip_bytes()),
-        }
-    }
-
-    #[inline]
-    fn remove(&mut self, slot: SlotId) -> Slot {
+        self.length_changes();
+        self.count_out(slot, reason);
         if let Some(index) = &mut self.index {
             index.remove(&self.slots, slot);
         }
-        self.slots.remove(slot)
+        self.slots.remove(slot);
+    }
+
+    #[inline]
+    fn count_out(&mut self, slot: SlotId, reason: Eviction) {
+        let old = self.slots.get(slot);
+        let fate = match reason {
+            Eviction::Redundant => Fate::Filtered,
+            Eviction::Victim => Fate::Evicted,
+        };
+        self.books.row(old.flow.index(), old.class).add(fate, old.packet.ip_bytes());
     }
 
     /// Hands a queued packet to the MAC.
     #[inline]
     pub fn release(&mut self, slot: SlotId) -> Departure {
-        let old = self.remove(slot);
-        self.books.row(old.flow.index(), old.class).dequeued.add(old.packet.ip_bytes());
+        self.length_changes();
+        if let Some(index) = &mut self.index {
+            index.remove(&self.slots, slot);
+        }
+        let old = self.slots.remove(slot);
+        self.books.row(old.flow.index(), old.class).add(Fate::Dequeued, old.packet.ip_bytes());
         self.in_service += 1;
         self.sojourn.record_time(self.now - old.enqueued_at);
         Departure {
@@ -364,17 +374,19 @@ impl Buffer {
     /// Brings the clock forward; comes before every operation of an instant.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time) {
-        assert!(now >= self.now, "time runs backwards at a port: {now} after {}", self.now);
-        let len = self.slots.len() as usize;
-        if len >= self.time_at_length.len() {
-            self.time_at_length.resize(2 * len, 0);
+        if now < self.now {
+            backwards(now, self.now);
         }
-        self.time_at_length[len] += (now - self.now).as_ns();
         self.now = now;
     }
 
     #[inline]
-    pub(crate) fn arrival(&mut self, packet: Packet, flow: FlowId, station: StationId) -> Arrival {
+    pub(crate) fn arrival<'a>(
+        &mut self,
+        packet: &'a Packet,
+        flow: FlowId,
+        station: StationId,
+    ) -> Arrival<'a> {
         if flow.index() >= self.books.flows.len() {
             self.grow_flows(flow);
         }
@@ -391,19 +403,22 @@ impl Buffer {
 
     #[inline]
     pub(crate) fn finish(&mut self, exchange: &Exchange) {
+        let fate = match exchange.outcome {
+            Outcome::Delivered => Fate::Delivered,
+            Outcome::LostAtRetryLimit => Fate::LostAtRetryLimit,
+        };
         for packet in exchange.packets {
-            let row = self.books.row(exchange.flow.index(), packet.class());
-            match exchange.outcome {
-                Outcome::Delivered => row.delivered.add(packet.ip_bytes()),
-                Outcome::LostAtRetryLimit => row.lost_at_retry_limit.add(packet.ip_bytes()),
-            }
+            self.books.row(exchange.flow.index(), packet.class()).add(fate, packet.ip_bytes());
         }
         self.in_service -= exchange.packets.len() as u32;
     }
 
-    #[inline]
+    /// Walks the queue: nobody asks often.
     pub(crate) fn holds(&self, flow: FlowId) -> bool {
-        self.books.flows.get(flow.index()).is_some_and(|flow| flow.rows.iter().any(Row::holds))
+        let Some(books) = self.books.flows.get(flow.index()) else { return false };
+        let queued = std::iter::successors(self.head(), |&slot| self.after(slot));
+        books.rows.iter().any(|row| row.in_service().packets > 0)
+            || queued.map(|slot| self.flow(slot)).any(|f| f == flow)
     }
 
     pub(crate) fn retire(&mut self, flow: FlowId) -> [Row; 3] {
@@ -411,16 +426,10 @@ impl Buffer {
         if flow.index() >= self.books.flows.len() {
             self.grow_flows(flow);
         }
-        let rows = &mut self.books.flows[flow.index()];
-        let closed = std::mem::take(&mut rows.rows);
-        rows.predecessors += 1;
         if let Some(index) = &mut self.index {
             index.retire(flow);
         }
-        for (total, row) in self.books.retired.iter_mut().zip(&closed) {
-            *total += row;
-        }
-        closed
+        self.books.retire(flow.index())
     }
 
     pub(crate) fn books(&self) -> &Books {
@@ -439,9 +448,14 @@ impl Buffer {
                 histogram.record_weighted(length as u64, time);
             }
         }
-        if now > self.now {
-            histogram.record_weighted(self.len() as u64, (now - self.now).as_ns());
+        if now > self.length_since {
+            histogram.record_weighted(self.len() as u64, (now - self.length_since).as_ns());
         }
         histogram
     }
+}
+
+#[cold]
+fn backwards(now: Time, before: Time) -> ! {
+    panic!("time runs backwards at a port: {now} after {before}")
 }

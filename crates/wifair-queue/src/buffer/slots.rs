@@ -1,5 +1,7 @@
 use wifair_core::{Class, FlowId, Packet, StationId, Time};
 
+use super::Arrival;
+
 /// No slot, in a list.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -19,18 +21,32 @@ impl SlotId {
     }
 }
 
-/// A queued packet, in the list from the first to leave (head) to the last (tail).
+/// A queued packet and what goes with it, in the list from the first to leave (head) to the last (tail).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     pub packet: Packet,
     pub flow: FlowId,
     pub enqueued_at: Time,
     /// Towards the head; in a free slot: [`FREE`].
-    pub before: u32,
+    before: u32,
     /// Towards the tail; in a free slot the next free one.
-    pub after: u32,
+    after: u32,
     pub station: StationId,
     pub class: Class,
+}
+
+impl Slot {
+    /// Field by field, so that the packet is copied once, from where it came to where it stays.
+    #[inline]
+    fn fill(&mut self, arrival: &Arrival, now: Time, before: u32, after: u32) {
+        self.packet = *arrival.packet;
+        self.flow = arrival.flow;
+        self.enqueued_at = now;
+        self.before = before;
+        self.after = after;
+        self.station = arrival.station;
+        self.class = arrival.class;
+    }
 }
 
 /// What stands for the link towards the head in a slot that holds no packet.
@@ -73,20 +89,26 @@ impl Slots {
         slot
     }
 
-    /// Adds at the tail.
+    /// Adds at the tail, in a free slot; `None` if there is none.
     #[inline]
-    pub fn push(&mut self, mut slot: Slot) -> SlotId {
-        slot.before = self.tail;
-        slot.after = NONE;
-        let id = if self.free != NONE {
-            let id = self.free;
-            self.free = self.slots[id as usize].after;
-            self.slots[id as usize] = slot;
-            id
-        } else {
-            self.slots.push(slot);
-            self.slots.len() as u32 - 1
-        };
+    pub fn push(&mut self, arrival: &Arrival, now: Time) -> Option<SlotId> {
+        let id = self.free;
+        let slot = self.slots.get_mut(id as usize)?;
+        self.free = slot.after;
+        slot.fill(arrival, now, self.tail, NONE);
+        Some(self.link_at_tail(id))
+    }
+
+    /// Adds at the tail.
+    pub fn push_in_new_slot(&mut self, arrival: &Arrival, now: Time) -> SlotId {
+        let &Arrival { packet, flow, station, class } = arrival;
+        let (before, after) = (self.tail, NONE);
+        self.slots.push(Slot { packet: *packet, flow, enqueued_at: now, before, after, station, class });
+        self.link_at_tail(self.slots.len() as u32 - 1)
+    }
+
+    #[inline]
+    fn link_at_tail(&mut self, id: u32) -> SlotId {
         match self.slots.get_mut(self.tail as usize) {
             Some(last) => last.after = id,
             None => self.head = id,
@@ -96,33 +118,31 @@ impl Slots {
         SlotId(id)
     }
 
-    /// Takes a packet out, wherever it stands.
+    /// Takes a packet out, wherever it stands. What was queued can be read until the next packet comes.
     #[inline]
-    pub fn remove(&mut self, id: SlotId) -> Slot {
-        let slot = self.slots[id.index()];
-        assert!(slot.before != FREE, "a handle outlived its packet");
-        match self.slots.get_mut(slot.before as usize) {
-            Some(before) => before.after = slot.after,
-            None => self.head = slot.after,
-        }
-        match self.slots.get_mut(slot.after as usize) {
-            Some(after) => after.before = slot.before,
-            None => self.tail = slot.before,
-        }
+    pub fn remove(&mut self, id: SlotId) -> &Slot {
         let vacant = &mut self.slots[id.index()];
+        let (before, after) = (vacant.before, vacant.after);
+        assert!(before != FREE, "a handle outlived its packet");
         vacant.before = FREE;
         vacant.after = self.free;
         self.free = id.0;
         self.len -= 1;
-        slot
+        match self.slots.get_mut(before as usize) {
+            Some(slot) => slot.after = after,
+            None => self.head = after,
+        }
+        match self.slots.get_mut(after as usize) {
+            Some(slot) => slot.before = before,
+            None => self.tail = before,
+        }
+        &self.slots[id.index()]
     }
 
-    /// Puts another packet where one stands; gives back the one that stood there.
-    pub fn replace(&mut self, id: SlotId, mut slot: Slot) -> Slot {
-        let old = self.slots[id.index()];
-        assert!(old.before != FREE, "a handle outlived its packet");
-        (slot.before, slot.after) = (old.before, old.after);
-        self.slots[id.index()] = slot;
-        old
+    /// Puts another packet where one stands.
+    pub fn replace(&mut self, id: SlotId, arrival: &Arrival, now: Time) {
+        let slot = &mut self.slots[id.index()];
+        assert!(slot.before != FREE, "a handle outlived its packet");
+        slot.fill(arrival, now, slot.before, slot.after);
     }
 }

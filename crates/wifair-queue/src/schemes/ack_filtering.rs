@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Class, Info, SpecError};
 
 use crate::ack_filter::filter_and_append;
-use crate::{Arrival, Buffer, Cx, Filter, Indexes, Place, Placed, Scheme};
+use crate::{Arrival, Buffer, Cx, Filter, Indexes, Place, Placed, Scheme, Shortcuts};
 
 pub(super) const INFO: Info = Info {
     name: "ack-filtering",
@@ -53,6 +53,10 @@ pub(super) struct AckFiltering {
 impl Scheme for AckFiltering {
     fn needs(&self) -> Indexes {
         Indexes::NONE.acks(self.spec.filter)
+    }
+
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts { release_head: true, ..Shortcuts::NONE }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {

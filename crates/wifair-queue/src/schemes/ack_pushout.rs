@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
-use crate::{Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Placed, Refusal, Scheme};
+use crate::{Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Placed, Refusal, Scheme, Shortcuts};
 
 pub(super) const INFO: Info = Info {
     name: "ack-pushout",
@@ -62,6 +62,10 @@ pub(super) struct AckPushout {
 impl Scheme for AckPushout {
     fn needs(&self) -> Indexes {
         Indexes::NONE.redundant(self.spec.filter, self.spec.redundant)
+    }
+
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts { append: true, release_head: true, ..Shortcuts::NONE }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {

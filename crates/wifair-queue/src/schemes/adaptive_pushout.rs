@@ -28,7 +28,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Class, Info, SpecError};
 
-use crate::{Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Placed, Pool, Refusal, Scheme, SlotId};
+use crate::{
+    Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Placed, Pool, Refusal, Scheme, Shortcuts, SlotId,
+};
 
 pub(super) const INFO: Info = Info {
     name: "adaptive-pushout",
@@ -161,6 +163,10 @@ impl Scheme for AdaptivePushout {
             .picking(Pool::Data, Pick::Random)
             .picking(Pool::Ack, Pick::Random)
             .stored_flows()
+    }
+
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts { append: true, release_head: true, ..Shortcuts::NONE }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {

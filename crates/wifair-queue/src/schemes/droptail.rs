@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
-use crate::{Arrival, Buffer, Cx, Placed, Scheme};
+use crate::{Arrival, Buffer, Cx, Placed, Scheme, Shortcuts};
 
 pub(super) const INFO: Info = Info {
     name: "droptail",
@@ -36,6 +36,10 @@ impl Spec {
 pub(super) struct Droptail;
 
 impl Scheme for Droptail {
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts { append: true, tail_drop: true, release_head: true }
+    }
+
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
         buffer.append_or_drop(arrival)
     }

@@ -21,7 +21,9 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Class, Info, SpecError};
 
 use crate::ack_filter::filter_and_append;
-use crate::{Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Place, Placed, Pool, Refusal, Scheme};
+use crate::{
+    Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Place, Placed, Pool, Refusal, Scheme, Shortcuts,
+};
 
 pub(super) const INFO: Info = Info {
     name: "spm-af",
@@ -89,6 +91,10 @@ impl SpmAf {
 impl Scheme for SpmAf {
     fn needs(&self) -> Indexes {
         Indexes::NONE.acks(self.spec.filter).picking(Pool::Ack, self.spec.displaced)
+    }
+
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts { release_head: true, ..Shortcuts::NONE }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
