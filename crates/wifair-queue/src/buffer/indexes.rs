@@ -129,7 +129,8 @@ impl Index {
     }
 
     /// A packet has been put into `slot`, at the tail or, with `in_place`, where another one stood.
-    #[inline]
+    // Not inlined, as `remove`: it would weigh on buffers that have no index.
+    #[inline(never)]
     pub fn insert(&mut self, slots: &Slots, slot: SlotId, in_place: bool) {
         let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
         if let Some(ages) = &mut self.ages
@@ -155,7 +156,7 @@ impl Index {
     }
 
     /// The packet in `slot` is about to go.
-    #[inline]
+    #[inline(never)]
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) {
         let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
         if let Some(stored) = &mut self.stored {
@@ -191,6 +192,7 @@ impl Index {
     }
 
     /// An arriving ACK has been refused: what it would have superseded is needed.
+    #[inline(never)]
     pub fn refused(&mut self, flow: FlowId) {
         if let Some(acks) = &mut self.acks
             && let Some(needed) = acks.refused(flow)

@@ -9,6 +9,7 @@
 //! A connection between two stations of the BSS passes the access point twice, up and then down; it is an uplink
 //! flow of the one and a downlink flow of the other, with an entry for each.
 
+mod key;
 mod spec;
 mod table;
 
@@ -16,6 +17,7 @@ use std::collections::VecDeque;
 
 use wifair_core::{Class, FiveTuple, FlowId, Packet, TCP, TcpFlags, Time};
 
+use key::Key;
 pub use spec::{Active, FlowsSpec};
 use table::Table;
 
@@ -46,8 +48,8 @@ pub struct Flows {
     next_expiry: Time,
     /// A flow is moved to the list's end at most once in this span, not for each of its packets.
     granule: Time,
-    /// From a flow's touch until it is forgotten.
-    horizon: Time,
+    /// From the end of that span until the flow is forgotten.
+    timeout: Time,
     teardown_ends: bool,
     active: [u32; 2],
     forgotten: VecDeque<FlowId>,
@@ -56,9 +58,9 @@ pub struct Flows {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// As seen in packets that go up.
-    tuple: FiveTuple,
-    touched: Time,
+    key: Key,
+    /// A packet later than this moves the flow to the list's end.
+    fresh_until: Time,
     older: u32,
     newer: u32,
     hash: u32,
@@ -74,19 +76,31 @@ struct State {
     closed: bool,
 }
 
+/// SYN, FIN and RST of TCP.
+const CONTROL: u8 = TcpFlags::SYN.bits() | TcpFlags::FIN.bits() | TcpFlags::RST.bits();
+
+impl Entry {
+    /// Whether a packet may change what is known of its flow.
+    #[inline]
+    fn is_news(&self, packet: &Packet, direction: Direction, now: Time) -> bool {
+        now > self.fresh_until
+            || packet.payload_bytes > 0 && !self.state.payload[direction as usize]
+            || packet.flags.bits() & CONTROL != 0
+    }
+}
+
 impl Flows {
     /// A monitor that knows no flow. `spec` is taken as valid.
     pub fn new(spec: &FlowsSpec) -> Flows {
         let timeout = Time::from_secs_f64(spec.idle_timeout_s);
-        let granule = Time::from_ns(timeout.as_ns() / 16);
         Flows {
             table: Table::new(),
             entries: Vec::new(),
             oldest: NONE,
             newest: NONE,
             next_expiry: Time::MAX,
-            granule,
-            horizon: timeout + granule,
+            granule: Time::from_ns(timeout.as_ns() / 16),
+            timeout,
             teardown_ends: spec.active == Active::UntilTeardown,
             active: [0; 2],
             forgotten: VecDeque::new(),
@@ -108,26 +122,35 @@ impl Flows {
         if now >= self.next_expiry {
             self.expire(now, held);
         }
-        let tuple = match direction {
-            Direction::Up => packet.tuple,
-            Direction::Down => packet.tuple.reversed(),
-        };
-        let hash = Table::hash(tuple);
-        let found = self.table.find(hash, |id| self.entries[id as usize].tuple == tuple);
+        let key = Key::of(packet.tuple, direction);
+        let hash = key.hash();
+        // Nearly always the flow is the first one under its hash, and the packet changes nothing.
+        let id = self.table.first(hash);
+        if let Some(entry) = self.entries.get(id as usize)
+            && entry.key == key
+            && !entry.is_news(packet, direction, now)
+        {
+            return FlowId(id);
+        }
+        self.note(packet, direction, now, key, hash)
+    }
+
+    #[inline(never)]
+    fn note(&mut self, packet: &Packet, direction: Direction, now: Time, key: Key, hash: u32) -> FlowId {
+        let found = self.table.find(hash, |id| self.entries[id as usize].key == key);
         let id = match found {
             Some(id) => id,
-            None => self.insert(tuple, hash, now),
+            None => self.insert(key, hash, now),
         };
         let entry = &mut self.entries[id as usize];
         if packet.class() == Class::Data && !entry.state.payload[direction as usize] {
             entry.state.payload[direction as usize] = true;
             self.active[direction as usize] += u32::from(!entry.state.closed);
         }
-        const CONTROL: u8 = TcpFlags::SYN.bits() | TcpFlags::FIN.bits() | TcpFlags::RST.bits();
         if packet.flags.bits() & CONTROL != 0 {
             self.control(id, packet, direction);
         }
-        if now.saturating_sub(self.entries[id as usize].touched) > self.granule {
+        if now > self.entries[id as usize].fresh_until {
             self.touch(id, now);
         }
         FlowId(id)
@@ -147,7 +170,7 @@ impl Flows {
 
     /// The flow's 5-tuple as packets that go up carry it: the source is the station's side.
     pub fn tuple(&self, flow: FlowId) -> FiveTuple {
-        self.entries[flow.index()].tuple
+        self.entries[flow.index()].key.tuple()
     }
 
     /// Whether the flow has carried payload in that direction.
@@ -167,11 +190,12 @@ impl Flows {
     pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple)> {
         let flow = self.forgotten.pop_front()?;
         self.free.push(flow);
-        Some((flow, self.entries[flow.index()].tuple))
+        Some((flow, self.tuple(flow)))
     }
 
-    fn insert(&mut self, tuple: FiveTuple, hash: u32, now: Time) -> u32 {
-        let entry = Entry { tuple, touched: now, older: NONE, newer: NONE, hash, state: State::default() };
+    fn insert(&mut self, key: Key, hash: u32, now: Time) -> u32 {
+        let fresh_until = now + self.granule;
+        let entry = Entry { key, fresh_until, older: NONE, newer: NONE, hash, state: State::default() };
         let id = match self.free.pop() {
             Some(flow) => {
                 self.entries[flow.index()] = entry;
@@ -184,7 +208,7 @@ impl Flows {
         };
         self.table.insert(hash, id);
         self.link_newest(id);
-        self.next_expiry = self.next_expiry.min(now + self.horizon);
+        self.next_expiry = self.next_expiry.min(fresh_until + self.timeout);
         id
     }
 
@@ -223,8 +247,8 @@ impl Flows {
         while self.oldest != NONE {
             let id = self.oldest;
             let entry = self.entries[id as usize];
-            if entry.touched + self.horizon > now {
-                self.next_expiry = entry.touched + self.horizon;
+            if entry.fresh_until + self.timeout > now {
+                self.next_expiry = entry.fresh_until + self.timeout;
                 return;
             }
             if held(FlowId(id)) {
@@ -240,7 +264,7 @@ impl Flows {
     }
 
     fn touch(&mut self, id: u32, now: Time) {
-        self.entries[id as usize].touched = now;
+        self.entries[id as usize].fresh_until = now + self.granule;
         if self.newest != id {
             self.unlink(id);
             self.link_newest(id);

@@ -1,12 +1,10 @@
-use wifair_core::FiveTuple;
-
 const EMPTY: u32 = u32::MAX;
 
-/// Where a flow's entry lies: an open-addressing hash table from 5-tuples to dense ids.
+/// Where a flow's entry lies: an open-addressing hash table from keys to dense ids.
 ///
-/// Linear probing in a table that is at most half full; a removal moves later entries of the run back, so there are
-/// no tombstones and look-ups do not decay with the number of flows that have come and gone. The tuples themselves
-/// live with the caller, which is asked for them by id.
+/// Linear probing in a table that is at most a quarter full, so that most flows lie in the first cell of their hash; a
+/// removal moves later entries of the run back, so there are no tombstones and look-ups do not decay with the number
+/// of flows that have come and gone. The keys themselves live with the caller, which is asked for them by id.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     cells: Vec<Cell>,
@@ -27,22 +25,15 @@ impl Table {
         Table { cells: vec![Self::VACANT; 16], len: 0, shift: 32 - 4 }
     }
 
-    /// Hash of a tuple. Unlike [`FiveTuple::connection_hash`] it is not symmetric, so that networks in which
-    /// station i talks to server i do not all fall into one cell; the caller orients its tuples.
-    #[inline]
-    pub fn hash(tuple: FiveTuple) -> u32 {
-        let addresses = u64::from(tuple.source) << 32 | u64::from(tuple.destination);
-        let rest = u64::from(tuple.source_port) << 24
-            | u64::from(tuple.destination_port) << 8
-            | u64::from(tuple.protocol);
-        let mixed =
-            (addresses.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ rest).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        (mixed >> 32) as u32
-    }
-
     #[inline]
     fn home(&self, hash: u32) -> usize {
         (hash >> self.shift) as usize
+    }
+
+    /// The id to try first under `hash`; no flow's if there is none.
+    #[inline]
+    pub fn first(&self, hash: u32) -> u32 {
+        self.cells[self.home(hash)].id
     }
 
     /// The id under `hash` for which `is_it` holds.
@@ -64,7 +55,7 @@ impl Table {
 
     /// Adds an id that is not there yet.
     pub fn insert(&mut self, hash: u32, id: u32) {
-        if (self.len + 1) * 2 > self.cells.len() {
+        if (self.len + 1) * 4 > self.cells.len() {
             self.grow();
         }
         self.put(Cell { id, hash });
