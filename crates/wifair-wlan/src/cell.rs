@@ -142,12 +142,12 @@ impl Cell {
         let ports = std::iter::once(&spec.ap.port).chain(spec.stations.iter().map(|s| &s.port));
         let nodes = ports
             .zip(labels())
-            .map(|(port, label)| NodeState { port: Port::new(port, seed, label), frame: Frame::default() });
+            .map(|(port, label)| NodeState { port: Port::new(port, seed, label), frame: Frame::none() });
 
         let mut rows = Vec::new();
         for (index, station) in spec.stations.iter().enumerate() {
             for rate in rates(station, &phy, index)? {
-                rows.push(LinkRow::new(rate, spec.mac.rate_adaptation.build(rate)));
+                rows.push(LinkRow::new(phy.on_air(rate), spec.mac.rate_adaptation.build(rate)));
             }
         }
         let surroundings = |direction: Direction| Surroundings {
@@ -155,7 +155,7 @@ impl Cell {
             links: rows[direction as usize..]
                 .iter()
                 .step_by(2)
-                .map(|row| Link { rate: phy.rate(row.rate) })
+                .map(|row| Link { rate: row.on_air.rate })
                 .collect(),
         };
         let error_rates = || spec.stations.iter().map(|s| s.frame_error_rate);
@@ -185,7 +185,7 @@ impl Cell {
             mac,
         };
         for node in 0..cell.nodes.len() as u32 {
-            cell.ask_tick(node);
+            cell.ask_tick(node, cell.nodes[node as usize].port.next_tick());
         }
         Ok(cell)
     }
@@ -200,7 +200,7 @@ impl Cell {
     #[inline]
     pub fn send_down(&mut self, station: StationId, packet: Packet, now: Time) {
         let port = &self.nodes[AP as usize].port;
-        let flow = self.sides.ap.flows.observe(&packet, Direction::Down, now, |flow| port.holds(flow));
+        let flow = observe(&mut self.sides.ap.flows, port, &packet, Direction::Down, now);
         self.offer(AP, packet, flow, station, now);
     }
 
@@ -319,12 +319,13 @@ impl Cell {
         let state = &mut self.nodes[node as usize];
         state.port.offer(packet, flow, station, now, self.sides.view(node));
         if state.frame.departure.is_none() {
-            self.serve(node, now);
+            return self.serve(node, now);
         }
-        self.ask_tick(node);
+        let tick = state.port.next_tick();
+        self.ask_tick(node, tick);
     }
 
-    /// A free MAC asks its port for a packet and contends for it.
+    /// What follows where a MAC is free: it asks its port for a packet and contends for it.
     #[inline(never)]
     fn serve(&mut self, node: u32, now: Time) {
         let state = &mut self.nodes[node as usize];
@@ -333,6 +334,8 @@ impl Cell {
             self.contention.arrive(node, now);
             self.reschedule();
         }
+        let tick = self.nodes[node as usize].port.next_tick();
+        self.ask_tick(node, tick);
     }
 
     /// The MAC of `node` is done with its frame and takes the next; whether there is one.
@@ -347,14 +350,17 @@ impl Cell {
             flow: departure.flow,
             station: departure.station,
             ac: Ac::BestEffort,
-            rate: self.phy.rate(frame.rate),
+            rate: frame.rate,
             attempts: frame.attempts.min(u32::from(u8::MAX)) as u8,
             airtime: frame.airtime,
             service: now - frame.taken_at,
         };
         port.finish(&exchange, now, view);
         let departure = port.take(&Grant::ANY, now, view);
-        frame.load(departure, &self.phy, now)
+        let tick = port.next_tick();
+        let more = frame.load(departure, &self.phy, now);
+        self.ask_tick(node, tick);
+        more
     }
 
     /// A scheme's tick. It may have released a packet to a free MAC.
@@ -365,14 +371,15 @@ impl Cell {
         let state = &mut self.nodes[node as usize];
         state.port.tick(now, self.sides.view(node));
         if state.frame.departure.is_none() {
-            self.serve(node, now);
+            return self.serve(node, now);
         }
-        self.ask_tick(node);
+        let tick = state.port.next_tick();
+        self.ask_tick(node, tick);
     }
 
+    /// The port of `node` wants its next tick at `at`.
     #[inline]
-    pub(crate) fn ask_tick(&mut self, node: u32) {
-        let at = self.nodes[node as usize].port.next_tick();
+    fn ask_tick(&mut self, node: u32, at: Option<Time>) {
         if at.is_some() || !self.tickers.is_empty() {
             self.set_tick(node, at);
         }
@@ -393,6 +400,18 @@ impl Cell {
         }
         self.rare = self.next_loss.min(self.next_tick);
     }
+}
+
+/// The AP's flow monitor sees a packet. Out of line: it has two callers, and much to keep in registers.
+#[inline(never)]
+pub(crate) fn observe(
+    flows: &mut Flows,
+    ap: &Port,
+    packet: &Packet,
+    direction: Direction,
+    now: Time,
+) -> FlowId {
+    flows.observe(packet, direction, now, |flow| ap.holds(flow))
 }
 
 /// The data rates of a station, up and down.

@@ -7,10 +7,13 @@
 //!
 //! An entity is a dense index. Under DCF it is a node; EDCA needs one per access category and a grid per AIFS.
 
+mod strays;
+
 use wifair_core::{Rng, Time};
 
 use crate::mac::{ArrivalWithinIfs, BackoffRange};
 use crate::wheel::{NONE, Wheel};
+use strays::{Kind, Stray};
 
 /// What the rules of contention need to know.
 #[derive(Clone, Copy, Debug)]
@@ -48,30 +51,6 @@ struct Entity {
     place: Place,
     /// A frame waits for access.
     ready: bool,
-}
-
-/// The origin of a stray that is deaf at the start of a transmission: it is known at the end.
-const UNKNOWN: Time = Time::MAX;
-
-/// An entity off the grid.
-#[derive(Clone, Copy, Debug)]
-struct Stray {
-    entity: u32,
-    origin: Time,
-    /// It waits for a MAC ACK or CTS until then, whatever else starts meanwhile.
-    deaf_until: Time,
-    /// What its counter is worth.
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// It counts down.
-    Counting,
-    /// Its post-backoff had run out before it came here.
-    Spent,
-    /// Its packet came within an IFS at a spent counter: transmits at the origin, or draws if somebody is first.
-    Waiting,
 }
 
 /// The common slots.
@@ -185,7 +164,7 @@ impl Contention {
 
     /// A transmitter's frame is to be sent again: twice the window, up to CWmax, and a new backoff that it counts from
     /// an origin of its own. It is deaf until its timeout.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fail(&mut self, entity: u32, origin: Time, deaf_until: Time) {
         let e = &mut self.entities[entity as usize];
         e.cw = (2 * e.cw + 1).min(self.rules.cw_max);
@@ -260,177 +239,65 @@ impl Contention {
         self.entities[entity as usize].ready = false;
     }
 
-    /// A transmission starts at `now == start()`: everybody else's counter freezes (section 4). Returns who transmits,
-    /// if it is one alone; otherwise [`Contention::transmitters`] names them.
+    /// What usually happens at `now == start()`: exactly one entity of the grid starts, and nobody is off the grid.
+    /// Returns it; otherwise nothing has happened, and it is for [`Contention::begin`] to see.
     #[inline]
-    pub(crate) fn begin(&mut self, now: Time) -> Option<u32> {
-        debug_assert!(!self.busy && now == self.start);
-        self.busy = true;
-        self.nav = None;
-        self.start = Time::MAX;
-        if now != self.grid_start {
-            return self.begin_off_the_grid(now);
+    pub(crate) fn begin_alone(&mut self, now: Time) -> Option<u32> {
+        if now != self.grid_start || !self.strays.is_empty() {
+            return None;
         }
-        let grid = &mut self.grid;
-        grid.clock = self.grid_slot;
-        grid.epoch = grid.epoch.wrapping_add(1);
-        let entity = grid.wheel.take(self.grid_slot);
+        let entity = self.grid.wheel.head(self.grid_slot);
         let e = &mut self.entities[entity as usize];
-        e.place = Place::OnAir;
-        if e.next != NONE || !self.strays.is_empty() {
-            return self.begin_with_others(entity, now);
+        if e.next != NONE {
+            return None;
         }
+        e.place = Place::OnAir;
+        self.grid.clock = self.grid_slot;
+        self.grid.epoch = self.grid.epoch.wrapping_add(1);
+        self.grid.wheel.take(self.grid_slot);
+        self.occupy();
         Some(entity)
     }
 
-    /// Further transmitters at the same slot of the grid as `entity`, and the strays.
-    #[inline(never)]
-    fn begin_with_others(&mut self, entity: u32, now: Time) -> Option<u32> {
+    /// A transmission starts at `now == start()`: everybody else's counter freezes (section 4). Who transmits is in
+    /// [`Contention::transmitters`]. Only a start off the grid divides.
+    pub(crate) fn begin(&mut self, now: Time) {
+        debug_assert!(!self.busy && now == self.start);
         self.transmitters.clear();
-        self.transmitters.push(entity);
-        let mut other = self.entities[entity as usize].next;
-        while other != NONE {
-            self.transmitters.push(other);
-            let e = &mut self.entities[other as usize];
-            e.place = Place::OnAir;
-            other = e.next;
+        let grid = &mut self.grid;
+        if now == self.grid_start {
+            grid.clock = self.grid_slot;
+            let mut entity = grid.wheel.take(self.grid_slot);
+            while entity != NONE {
+                self.transmitters.push(entity);
+                let e = &mut self.entities[entity as usize];
+                e.place = Place::OnAir;
+                entity = e.next;
+            }
+        } else if now >= grid.origin {
+            grid.clock += (now - grid.origin) / self.rules.slot;
         }
+        if now >= grid.origin {
+            grid.epoch = grid.epoch.wrapping_add(1);
+        }
+        self.occupy();
         self.gather(now);
-        self.alone()
-    }
-
-    /// Only strays transmit. Only such a start divides.
-    #[inline(never)]
-    fn begin_off_the_grid(&mut self, now: Time) -> Option<u32> {
-        self.transmitters.clear();
-        if now >= self.grid.origin {
-            self.grid.clock += (now - self.grid.origin) / self.rules.slot;
-            self.grid.epoch = self.grid.epoch.wrapping_add(1);
+        if self.transmitters.len() > 1 {
+            self.transmitters.sort_unstable();
         }
-        self.gather(now);
-        self.alone()
     }
 
-    /// The transmitter, if there is one only; several are put in order.
     #[inline]
-    fn alone(&mut self) -> Option<u32> {
-        if let &[entity] = &self.transmitters[..] {
-            return Some(entity);
-        }
-        self.transmitters.sort_unstable();
-        None
+    fn occupy(&mut self) {
+        self.busy = true;
+        self.nav = None;
+        self.start = Time::MAX;
     }
 
-    /// The strays at the start of a transmission: some transmit, the deaf stay, the others join the grid. What order
-    /// they stand in matters to nobody.
-    #[inline]
-    fn gather(&mut self, now: Time) {
-        let mut index = 0;
-        while index < self.strays.len() {
-            let stray = &mut self.strays[index];
-            if stray.deaf_until > now {
-                stray.origin = UNKNOWN;
-                self.deaf = true;
-                index += 1;
-                continue;
-            }
-            let stray = self.strays.swap_remove(index);
-            if self.entities[stray.entity as usize].ready && self.start_of(&stray) == now {
-                self.entities[stray.entity as usize].place = Place::OnAir;
-                self.transmitters.push(stray.entity);
-            } else {
-                self.join(stray, now);
-            }
-        }
-    }
-
-    /// The strays at the end of an exchange. Those that were deaf at its start learn where they count from.
-    #[cold]
-    fn release(&mut self, now: Time) {
-        self.deaf = false;
-        let mut strays = std::mem::take(&mut self.strays);
-        strays.retain_mut(|stray| {
-            if stray.origin == UNKNOWN {
-                if stray.deaf_until <= now {
-                    self.join(*stray, now);
-                    return false;
-                }
-                stray.origin = self.grid.origin.max(stray.deaf_until + self.rules.difs);
-            }
-            true
-        });
-        self.strays = strays;
-    }
-
-    /// A stray becomes one of the grid: at the start `now` of a transmission or, if it was deaf then, at its end.
-    fn join(&mut self, stray: Stray, now: Time) {
-        let clock = self.grid.clock;
-        let epoch = self.grid.epoch;
-        let slot = self.rules.slot;
-        let e = &mut self.entities[stray.entity as usize];
-        e.place = Place::Grid;
-        match stray.kind {
-            Kind::Waiting => self.draw(stray.entity),
-            Kind::Counting if now < stray.origin => {
-                e.counter += clock;
-                e.drawn_in = epoch;
-            }
-            Kind::Counting => {
-                e.counter = clock + e.counter.saturating_sub((now - stray.origin) / slot);
-                e.drawn_in = epoch.wrapping_sub(1);
-            }
-            Kind::Spent => {
-                e.counter = clock;
-                e.drawn_in = epoch.wrapping_sub(1);
-            }
-        }
-        if self.entities[stray.entity as usize].ready {
-            self.ready(stray.entity);
-        }
-    }
-
-    /// Those that transmit, in the order of their indices, if they are several.
+    /// Those that transmit, in the order of their indices, since [`Contention::begin`].
     #[inline]
     pub(crate) fn transmitters(&self) -> &[u32] {
         &self.transmitters
-    }
-
-    /// A transmitter counts from an origin of its own. It is deaf until its timeout.
-    pub(crate) fn set_aside(&mut self, entity: u32, origin: Time, deaf_until: Time) {
-        self.entities[entity as usize].place = Place::Aside;
-        self.strays.push(Stray { entity, origin, deaf_until, kind: Kind::Counting });
-    }
-
-    /// An entity that did not transmit counts from an origin of its own (the receiver of an undecodable frame).
-    pub(crate) fn divert(&mut self, entity: u32, origin: Time, now: Time) {
-        if self.entities[entity as usize].place == Place::Aside {
-            // Deaf when this exchange began; it heard the end all the same.
-            let difs = self.rules.difs;
-            let stray = self.strays.iter_mut().find(|stray| stray.entity == entity);
-            let stray = stray.expect("an entity aside has its stray");
-            stray.origin = if stray.deaf_until > now { origin.max(stray.deaf_until + difs) } else { origin };
-            return;
-        }
-        let kind = if self.run_out(entity, now) { Kind::Spent } else { Kind::Counting };
-        let e = &mut self.entities[entity as usize];
-        let expiry = e.counter;
-        e.counter = expiry.saturating_sub(self.grid.clock);
-        e.place = Place::Aside;
-        if e.ready {
-            self.unlink(entity, expiry);
-        }
-        self.strays.push(Stray { entity, origin, deaf_until: Time::ZERO, kind });
-    }
-
-    fn unlink(&mut self, entity: u32, slot: u64) {
-        let mut other = self.grid.wheel.take(slot);
-        while other != NONE {
-            let next = self.entities[other as usize].next;
-            if other != entity {
-                self.entities[other as usize].next = self.grid.wheel.push(slot, other);
-            }
-            other = next;
-        }
     }
 
     /// The medium falls idle at `now`; the grid's slots count from `origin`, and its entities have their NAV set
@@ -456,13 +323,6 @@ impl Contention {
         }
     }
 
-    /// When the first of the strays transmits that have a frame.
-    #[inline(never)]
-    fn first_stray(&self) -> Time {
-        let ready = self.strays.iter().filter(|stray| self.entities[stray.entity as usize].ready);
-        ready.map(|stray| self.start_of(stray)).min().unwrap_or(Time::MAX)
-    }
-
     /// Whether the counter of `entity`, which has no frame, has run out by `now`.
     fn run_out(&self, entity: u32, now: Time) -> bool {
         let e = &self.entities[entity as usize];
@@ -483,19 +343,9 @@ impl Contention {
         }
     }
 
-    fn stray(&self, entity: u32) -> &Stray {
-        self.strays.iter().find(|stray| stray.entity == entity).expect("an entity aside has its stray")
-    }
-
     /// When a virtual slot of the grid begins.
     #[inline]
     fn time_of(&self, slot: u64) -> Time {
         self.grid.origin + self.rules.slot * (slot - self.grid.clock)
-    }
-
-    /// When a stray transmits if the medium stays idle.
-    #[inline]
-    fn start_of(&self, stray: &Stray) -> Time {
-        stray.origin + self.rules.slot * self.entities[stray.entity as usize].counter
     }
 }

@@ -1,16 +1,16 @@
 //! A frame in service and the exchange that is on the air (`docs/medium.md`, section 3).
 
-use wifair_core::{StationId, Time};
+use wifair_core::{Rate, StationId, Time};
 use wifair_queue::{Departure, Direction};
 
 use crate::link::LinkId;
 use crate::mac::Mac;
-use crate::phy::{Phy, RateIndex};
+use crate::phy::Phy;
 
 /// What a MAC has in service: a packet that it has taken from its port, until it is acknowledged or given up.
 ///
 /// It lies in its node and is written in place: a packet moves once, from the port.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Frame {
     /// Without it the MAC is free, and the rest has no meaning.
     pub departure: Option<Departure>,
@@ -23,12 +23,27 @@ pub(crate) struct Frame {
     short_retries: u32,
     long_retries: u32,
     /// Of the last attempt.
-    pub rate: RateIndex,
+    pub rate: Rate,
     /// Its receiver has it: another copy is a duplicate.
     pub delivered: bool,
 }
 
 impl Frame {
+    /// A free MAC.
+    pub(crate) fn none() -> Frame {
+        Frame {
+            departure: None,
+            taken_at: Time::ZERO,
+            airtime: Time::ZERO,
+            psdu_bytes: 0,
+            attempts: 0,
+            short_retries: 0,
+            long_retries: 0,
+            rate: Rate::from_kbps(0),
+            delivered: false,
+        }
+    }
+
     /// Takes what the port gave, if anything; whether there is a packet in service now.
     #[inline]
     pub(crate) fn load(&mut self, departure: Option<Departure>, phy: &Phy, now: Time) -> bool {
@@ -40,7 +55,6 @@ impl Frame {
         self.attempts = 0;
         self.short_retries = 0;
         self.long_retries = 0;
-        self.rate = RateIndex(0);
         self.delivered = false;
         true
     }
@@ -59,7 +73,7 @@ impl Frame {
 
     /// Counts an attempt at `rate` that occupies the medium for `airtime`.
     #[inline]
-    pub(crate) fn attempt(&mut self, rate: RateIndex, airtime: Time) {
+    pub(crate) fn attempt(&mut self, rate: Rate, airtime: Time) {
         self.attempts += 1;
         self.rate = rate;
         self.airtime += airtime;

@@ -4,7 +4,7 @@
 use wifair_core::StationId;
 use wifair_queue::Direction;
 
-use crate::phy::RateIndex;
+use crate::phy::OnAir;
 use crate::rate::RateAdaptation;
 use crate::records::Usage;
 
@@ -38,15 +38,15 @@ impl LinkId {
 /// The sender's choice of rate towards its peer, and what its frames have used.
 pub(crate) struct LinkRow {
     pub usage: Usage,
-    /// Of the next data frame.
-    pub rate: RateIndex,
+    /// Rate and durations of the next data frame.
+    pub on_air: OnAir,
     /// Whether `adaptation` ever changes the rate: one that does not is not asked after each frame.
     pub adapts: bool,
     pub adaptation: Box<dyn RateAdaptation>,
 }
 
 impl LinkRow {
-    pub(crate) fn new(rate: RateIndex, adaptation: Box<dyn RateAdaptation>) -> LinkRow {
-        LinkRow { usage: Usage::default(), rate, adapts: adaptation.adapts(), adaptation }
+    pub(crate) fn new(on_air: OnAir, adaptation: Box<dyn RateAdaptation>) -> LinkRow {
+        LinkRow { usage: Usage::default(), on_air, adapts: adaptation.adapts(), adaptation }
     }
 }

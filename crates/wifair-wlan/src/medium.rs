@@ -4,7 +4,7 @@
 use wifair_core::Time;
 use wifair_queue::{Direction, Outcome};
 
-use crate::cell::{AP, Cell, Channel, Delivery, Loss, Node, node_of};
+use crate::cell::{AP, Cell, Channel, Delivery, Loss, Node, node_of, observe};
 use crate::exchange::{Collider, Fate, Phase, Single};
 use crate::link::LinkId;
 
@@ -14,22 +14,45 @@ impl Cell {
     pub(crate) fn start(&mut self, now: Time) {
         self.exchanges += 1;
         self.phase_began = now;
-        match self.contention.begin(now) {
-            Some(sender) => self.start_single(sender, now),
-            None => self.start_collision(now),
+        // The usual case makes no call, so that it has no registers to save.
+        match self.contention.begin_alone(now) {
+            Some(sender) if self.channel.is_none() => self.start_single(sender, now, |_, _| Fate::Decoded),
+            Some(sender) => self.start_under_errors(sender, now),
+            None => self.start_unusually(now),
         }
     }
 
-    #[inline]
-    fn start_single(&mut self, sender: u32, now: Time) {
+    #[inline(never)]
+    fn start_under_errors(&mut self, sender: u32, now: Time) {
+        self.start_single(sender, now, |channel, link| match channel {
+            Some(channel) => channel.fate(sender, link),
+            None => Fate::Decoded,
+        });
+    }
+
+    /// Several on the grid, or somebody off it.
+    #[inline(never)]
+    fn start_unusually(&mut self, now: Time) {
+        self.contention.begin(now);
+        if let &[sender] = self.contention.transmitters() {
+            self.start_under_errors(sender, now);
+        } else {
+            self.start_collision(now);
+        }
+    }
+
+    #[inline(always)]
+    fn start_single(
+        &mut self,
+        sender: u32,
+        now: Time,
+        fate: impl FnOnce(&mut Option<Channel>, LinkId) -> Fate,
+    ) {
         let frame = &mut self.nodes[sender as usize].frame;
         let link = LinkId::of(sender, frame.departure().station);
-        let fate = match &mut self.channel {
-            None => Fate::Decoded,
-            Some(channel) => channel.fate(sender, link),
-        };
+        let fate = fate(&mut self.channel, link);
         let row = &mut self.links[link.index()];
-        let mut data_end = now + self.phy.duration(row.rate, frame.psdu_bytes);
+        let mut data_end = now + row.on_air.duration(frame.psdu_bytes);
         if frame.with_rts(&self.mac) {
             data_end += self.mac.reservation;
         }
@@ -37,14 +60,13 @@ impl Cell {
             Fate::DataLost => (Phase::Ending, data_end),
             _ => (Phase::Data, data_end + self.mac.acknowledgement),
         };
-        frame.attempt(row.rate, end - now);
+        frame.attempt(row.on_air.rate, end - now);
         row.usage.attempts += 1;
         self.single = Single { sender, link, fate, end };
         self.phase = phase;
         self.due = data_end;
     }
 
-    #[inline(never)]
     fn start_collision(&mut self, now: Time) {
         self.collisions += 1;
         self.colliders.clear();
@@ -58,9 +80,9 @@ impl Cell {
             let (airtime, wait) = if with_rts {
                 (self.phy.rts, self.mac.cts_timeout)
             } else {
-                (self.phy.duration(row.rate, frame.psdu_bytes), self.mac.ack_timeout)
+                (row.on_air.duration(frame.psdu_bytes), self.mac.ack_timeout)
             };
-            frame.attempt(row.rate, airtime);
+            frame.attempt(row.on_air.rate, airtime);
             row.usage.attempts += 1;
             let timeout = now + airtime + wait;
             let lost = frame.fail(false, &self.mac);
@@ -93,9 +115,8 @@ impl Cell {
         usage.delivered += 1;
         let to = match link.direction() {
             Direction::Up => {
-                let ap = &self.nodes[AP as usize].port;
                 let packet = &self.nodes[sender as usize].frame.departure().packet;
-                self.sides.ap.flows.observe(packet, Direction::Up, now, |flow| ap.holds(flow));
+                observe(&mut self.sides.ap.flows, &self.nodes[AP as usize].port, packet, Direction::Up, now);
                 Node::Ap
             }
             Direction::Down => Node::Station(link.station()),
@@ -107,13 +128,15 @@ impl Cell {
     #[inline(never)]
     pub(crate) fn end_single(&mut self, now: Time) {
         let Single { sender, link, fate, .. } = self.single;
-        self.links[link.index()].usage.airtime += now - self.phase_began;
+        let row = &mut self.links[link.index()];
+        row.usage.airtime += now - self.phase_began;
         self.phase = Phase::Idle;
         if fate == Fate::Decoded {
-            self.adapt(link, true);
+            if row.adapts {
+                self.ask_adaptation(link, true);
+            }
             let more = self.finish(sender, Outcome::Delivered, now);
             self.contention.succeed(sender, more, now, now + self.phy.difs);
-            self.ask_tick(sender);
         } else {
             self.end_failure(now);
         }
@@ -171,7 +194,7 @@ impl Cell {
     }
 
     /// The frame in service of `sender` is to be sent again, counting from `origin`.
-    #[inline]
+    #[inline(always)]
     fn retry(&mut self, sender: u32, link: LinkId, origin: Time, deaf_until: Time) {
         self.links[link.index()].usage.retries += 1;
         self.contention.fail(sender, origin, deaf_until);
@@ -197,7 +220,6 @@ impl Cell {
         usage.lost_after_delivery += u64::from(frame.delivered);
         let more = self.finish(sender, Outcome::LostAtRetryLimit, now);
         self.contention.start_over(sender, more);
-        self.ask_tick(sender);
     }
 
     /// Tells the sender's rate adaptation the outcome of a data frame.
@@ -211,12 +233,12 @@ impl Cell {
     #[inline(never)]
     fn ask_adaptation(&mut self, link: LinkId, acknowledged: bool) {
         let row = &mut self.links[link.index()];
-        row.rate = row.adaptation.on_attempt(acknowledged);
+        row.on_air = self.phy.on_air(row.adaptation.on_attempt(acknowledged));
         let side = match link.direction() {
             Direction::Up => &mut self.sides.stations,
             Direction::Down => &mut self.sides.ap,
         };
-        side.links[link.station().index()].rate = self.phy.rate(row.rate);
+        side.links[link.station().index()].rate = row.on_air.rate;
     }
 }
 

@@ -149,13 +149,13 @@ fn row(name: PhyName, preamble: Preamble, short_slot: bool) -> Row {
 }
 
 /// A rate of a [`Phy`], counted from the slowest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RateIndex(pub u8);
 
 /// How long frames last at one rate.
-#[derive(Clone, Debug)]
-struct OnAir {
-    rate: Rate,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OnAir {
+    pub rate: Rate,
     /// Half bits that every frame has beyond its PSDU, plus what makes the division round up.
     head: u64,
     /// ⌈2³² / half bits of a unit⌉: a multiplication instead of a division for each frame. Exact while
@@ -168,7 +168,7 @@ struct OnAir {
 
 impl OnAir {
     #[inline]
-    fn duration(&self, psdu_bytes: u32) -> Time {
+    pub(crate) fn duration(&self, psdu_bytes: u32) -> Time {
         let units = ((self.head + 16 * u64::from(psdu_bytes)) * self.reciprocal) >> 32;
         Time::from_ns(self.fixed_ns + units * self.unit_ns)
     }
@@ -288,6 +288,11 @@ impl Phy {
         self.rates[usize::from(index.0)].rate
     }
 
+    #[inline]
+    pub(crate) fn on_air(&self, index: RateIndex) -> OnAir {
+        self.rates[usize::from(index.0)]
+    }
+
     /// How many rates the PHY has.
     pub fn rate_count(&self) -> usize {
         self.rates.len()
@@ -300,7 +305,6 @@ impl Phy {
     }
 
     /// How long a frame with `psdu_bytes` occupies the medium.
-    #[inline]
     pub fn duration(&self, rate: RateIndex, psdu_bytes: u32) -> Time {
         self.rates[usize::from(rate.0)].duration(psdu_bytes)
     }

@@ -50,6 +50,12 @@ impl Wheel {
         Some(from + (ahead * 64 + found - bit) as u64)
     }
 
+    /// The head of the slot's list.
+    #[inline]
+    pub(crate) fn head(&self, slot: u64) -> u32 {
+        self.heads[slot as usize % SLOTS]
+    }
+
     /// Empties the slot's list and returns its head.
     #[inline]
     pub(crate) fn take(&mut self, slot: u64) -> u32 {

@@ -1,0 +1,156 @@
+//! The entities that count on slots of their own (`docs/medium.md`, section 4): how they come there, what a
+//! transmission makes of them, and how they come back to the grid.
+
+use wifair_core::Time;
+
+use super::{Contention, Place};
+use crate::wheel::NONE;
+
+/// The origin of a stray that is deaf at the start of a transmission: it is known at the end.
+const UNKNOWN: Time = Time::MAX;
+
+/// An entity off the grid.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stray {
+    pub entity: u32,
+    pub origin: Time,
+    /// It waits for a MAC ACK or CTS until then, whatever else starts meanwhile.
+    pub deaf_until: Time,
+    /// What its counter is worth.
+    pub kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It counts down.
+    Counting,
+    /// Its post-backoff had run out before it came here.
+    Spent,
+    /// Its packet came within an IFS at a spent counter: transmits at the origin, or draws if somebody is first.
+    Waiting,
+}
+
+impl Contention {
+    /// The strays at the start of a transmission: some transmit, the deaf stay, the others join the grid.
+    #[inline]
+    pub(super) fn gather(&mut self, now: Time) {
+        let mut deaf = 0;
+        for index in 0..self.strays.len() {
+            let stray = self.strays[index];
+            let e = &mut self.entities[stray.entity as usize];
+            if stray.deaf_until > now {
+                self.strays[deaf] = Stray { origin: UNKNOWN, ..stray };
+                deaf += 1;
+            } else if e.ready && stray.origin + self.rules.slot * e.counter == now {
+                e.place = Place::OnAir;
+                self.transmitters.push(stray.entity);
+            } else {
+                self.join(stray, now);
+            }
+        }
+        self.strays.truncate(deaf);
+        self.deaf = deaf > 0;
+    }
+
+    /// The strays at the end of an exchange. Those that were deaf at its start learn where they count from.
+    #[cold]
+    pub(super) fn release(&mut self, now: Time) {
+        self.deaf = false;
+        let mut strays = std::mem::take(&mut self.strays);
+        strays.retain_mut(|stray| {
+            if stray.origin == UNKNOWN {
+                if stray.deaf_until <= now {
+                    self.join(*stray, now);
+                    return false;
+                }
+                stray.origin = self.grid.origin.max(stray.deaf_until + self.rules.difs);
+            }
+            true
+        });
+        self.strays = strays;
+    }
+
+    /// A stray becomes one of the grid: at the start `now` of a transmission or, if it was deaf then, at its end.
+    #[inline(always)] // its second caller, a deaf stray at the end of an exchange, is rare
+    fn join(&mut self, stray: Stray, now: Time) {
+        let clock = self.grid.clock;
+        let epoch = self.grid.epoch;
+        let slot = self.rules.slot;
+        let e = &mut self.entities[stray.entity as usize];
+        e.place = Place::Grid;
+        match stray.kind {
+            Kind::Waiting => self.draw(stray.entity),
+            Kind::Counting if now < stray.origin => {
+                e.counter += clock;
+                e.drawn_in = epoch;
+            }
+            Kind::Counting => {
+                e.counter = clock + e.counter.saturating_sub((now - stray.origin) / slot);
+                e.drawn_in = epoch.wrapping_sub(1);
+            }
+            Kind::Spent => {
+                e.counter = clock;
+                e.drawn_in = epoch.wrapping_sub(1);
+            }
+        }
+        let e = &mut self.entities[stray.entity as usize];
+        if e.ready {
+            e.next = self.grid.wheel.push(e.counter, stray.entity); // the medium is busy, so no start comes nearer
+        }
+    }
+
+    /// A transmitter counts from an origin of its own. It is deaf until its timeout.
+    pub(crate) fn set_aside(&mut self, entity: u32, origin: Time, deaf_until: Time) {
+        self.entities[entity as usize].place = Place::Aside;
+        self.strays.push(Stray { entity, origin, deaf_until, kind: Kind::Counting });
+    }
+
+    /// An entity that did not transmit counts from an origin of its own (the receiver of an undecodable frame).
+    pub(crate) fn divert(&mut self, entity: u32, origin: Time, now: Time) {
+        if self.entities[entity as usize].place == Place::Aside {
+            // Deaf when this exchange began; it heard the end all the same.
+            let difs = self.rules.difs;
+            let stray = self.strays.iter_mut().find(|stray| stray.entity == entity);
+            let stray = stray.expect("an entity aside has its stray");
+            stray.origin = if stray.deaf_until > now { origin.max(stray.deaf_until + difs) } else { origin };
+            return;
+        }
+        let kind = if self.run_out(entity, now) { Kind::Spent } else { Kind::Counting };
+        let e = &mut self.entities[entity as usize];
+        let expiry = e.counter;
+        e.counter = expiry.saturating_sub(self.grid.clock);
+        e.place = Place::Aside;
+        if e.ready {
+            self.unlink(entity, expiry);
+        }
+        self.strays.push(Stray { entity, origin, deaf_until: Time::ZERO, kind });
+    }
+
+    fn unlink(&mut self, entity: u32, slot: u64) {
+        let mut other = self.grid.wheel.take(slot);
+        while other != NONE {
+            let next = self.entities[other as usize].next;
+            if other != entity {
+                self.entities[other as usize].next = self.grid.wheel.push(slot, other);
+            }
+            other = next;
+        }
+    }
+
+    /// When the first of the strays transmits that have a frame.
+    #[inline(never)]
+    pub(super) fn first_stray(&self) -> Time {
+        let ready = self.strays.iter().filter(|stray| self.entities[stray.entity as usize].ready);
+        ready.map(|stray| self.start_of(stray)).min().unwrap_or(Time::MAX)
+    }
+
+    pub(super) fn stray(&self, entity: u32) -> &Stray {
+        self.strays.iter().find(|stray| stray.entity == entity).expect("an entity aside has its stray")
+    }
+
+    /// When a stray transmits if the medium stays idle.
+    #[inline]
+    pub(super) fn start_of(&self, stray: &Stray) -> Time {
+        stray.origin + self.rules.slot * self.entities[stray.entity as usize].counter
+    }
+}
