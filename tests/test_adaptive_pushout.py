@@ -166,10 +166,11 @@ def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp
     assert {cell.keys["scheme"] for cell in baseline} == set(SCHEMES)
 
 
-def test_the_quick_form_runs_some_alternatives_and_the_full_one_all() -> None:
-    assert FORMS["full"].alternatives is None
-    assert set(FORMS["quick"].alternatives or ()) <= {a.id for a in ALTERNATIVES}
-    assert {"standard", "rts"} <= set(FORMS["quick"].alternatives or ())
+def test_both_forms_keep_the_papers_lengths_and_the_full_one_runs_the_alternatives() -> None:
+    assert {(form.warmup_s, form.duration_s) for form in FORMS.values()} == {(150.0, 600.0)}
+    assert FORMS["full"].seeds >= 10
+    assert FORMS["full"].alternative_seeds > 0
+    assert FORMS["quick"].alternative_seeds == 0
 
 
 def test_evidence_is_a_relation_or_a_number() -> None:

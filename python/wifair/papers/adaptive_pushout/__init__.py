@@ -42,8 +42,7 @@ def reproduce(
     mixes = MIXES_OF_FIGURE[figure] if figure else ALL_MIXES
     claims = [claim for claim in CLAIMS if figure is None or claim.figure == figure]
     grid = cells(mixes, size)
-    wanted = size.alternatives
-    alternatives = [a for a in ALTERNATIVES if figure is None and (wanted is None or a.id in wanted)]
+    alternatives = ALTERNATIVES if figure is None and size.alternative_seeds else ()
     other_count = min(count, size.alternative_seeds)
     studies = [Study(grid, count)]
     studies += [Study(cells(mixes, size, alternative), other_count) for alternative in alternatives]

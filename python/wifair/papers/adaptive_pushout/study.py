@@ -57,20 +57,17 @@ ALL_MIXES = tuple(dict.fromkeys((*SYMMETRIC, *TABLE_II)))
 
 @dataclass(frozen=True)
 class Form:
-    """How much is run. `alternatives` names the other readings that are run; all of them if it is `None`."""
+    """How much is run: replications of the baseline and of each other reading (0: these are not run)."""
 
     seeds: int
     alternative_seeds: int
-    warmup_s: float
-    duration_s: float
-    alternatives: tuple[str, ...] | None = None
+    # IV-A: "The run time of each simulation was 600 s besides the initial bias (150 s)." Every form keeps to it: fairness
+    # converges so slowly that shorter runs have another mean, not only a wider interval (`docs/validation.md`).
+    warmup_s: float = 150.0
+    duration_s: float = 600.0
 
 
-FORMS = {
-    # IV-A: "The run time of each simulation was 600 s besides the initial bias (150 s)."
-    "full": Form(seeds=10, alternative_seeds=5, warmup_s=150.0, duration_s=600.0),
-    "quick": Form(seeds=5, alternative_seeds=3, warmup_s=40.0, duration_s=120.0, alternatives=("standard", "rts")),
-}
+FORMS = {"full": Form(seeds=10, alternative_seeds=5), "quick": Form(seeds=3, alternative_seeds=0)}
 
 SECTION_IV_A: Mapping[str, Any] = {
     "dialect": "ns-2",
