@@ -45,6 +45,10 @@ impl Acks {
         Acks { filter, links: Vec::new(), flows: Vec::new() }
     }
 
+    pub fn grow_slots(&mut self, slots: usize) {
+        self.links.resize(slots, Self::VACANT);
+    }
+
     pub fn grow_flows(&mut self, flows: usize) {
         self.flows.resize(flows, Self::NO_ACKS);
     }
@@ -58,9 +62,6 @@ impl Acks {
     /// Adds the newest ACK of its flow; says which one has become redundant by it.
     #[inline]
     pub fn insert(&mut self, slots: &Slots, slot: SlotId) -> Option<SlotId> {
-        if slot.index() >= self.links.len() {
-            self.links.resize(slot.index() + 1, Self::VACANT);
-        }
         let queued = slots.get(slot);
         let flow = &mut self.flows[queued.flow.index()];
         let older = std::mem::replace(&mut flow.newest, slot.0);

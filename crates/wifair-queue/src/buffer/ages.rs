@@ -32,14 +32,15 @@ impl Ages {
         }
     }
 
+    pub fn grow_slots(&mut self, slots: usize) {
+        self.numbers.resize(slots, 0);
+    }
+
     /// Numbers a packet that has just come to the tail of `queue`.
     #[inline]
     pub fn number(&mut self, queue: &Slots, slot: SlotId) {
         if self.next as usize == self.slots.len() {
             self.number_anew(queue, slot);
-        }
-        if slot.index() >= self.numbers.len() {
-            self.numbers.resize(slot.index() + 1, 0);
         }
         self.numbers[slot.index()] = self.next;
         self.slots[self.next as usize] = slot;

@@ -1,54 +1,52 @@
 /// A set of integers below a fixed bound, with its least and greatest member in one step for each factor 64 of the
-/// bound: words of bits, above them words that say which of those are not zero, and so on up to a single word.
+/// bound: words of bits, above them the set of those words that are not zero, and so on up to a single word.
 #[derive(Clone, Debug)]
 pub(super) struct BitTree {
-    levels: Vec<Vec<u64>>,
+    words: Vec<u64>,
+    above: Option<Box<BitTree>>,
 }
 
 impl BitTree {
     /// The empty set, for members below `bound`.
     pub fn new(bound: usize) -> BitTree {
-        let mut levels = Vec::new();
-        let mut words = bound;
-        loop {
-            words = words.div_ceil(64);
-            levels.push(vec![0; words]);
-            if words <= 1 {
-                return BitTree { levels };
-            }
-        }
+        let words = bound.div_ceil(64);
+        BitTree { words: vec![0; words], above: (words > 1).then(|| Box::new(BitTree::new(words))) }
     }
 
     #[inline]
     pub fn contains(&self, member: usize) -> bool {
-        self.levels[0][member / 64] & 1 << (member % 64) != 0
+        self.words[member / 64] & 1 << (member % 64) != 0
     }
 
     #[inline]
     pub fn insert(&mut self, member: usize) {
-        let mut at = member;
-        for level in &mut self.levels {
-            let word = &mut level[at / 64];
-            let was_empty = *word == 0;
-            *word |= 1 << (at % 64);
-            if !was_empty {
-                return;
-            }
-            at /= 64;
+        let word = &mut self.words[member / 64];
+        let before = *word;
+        *word = before | 1 << (member % 64);
+        if before == 0
+            && let Some(above) = &mut self.above
+        {
+            above.insert_word(member / 64);
         }
+    }
+
+    fn insert_word(&mut self, word: usize) {
+        self.insert(word);
     }
 
     #[inline]
     pub fn remove(&mut self, member: usize) {
-        let mut at = member;
-        for level in &mut self.levels {
-            let word = &mut level[at / 64];
-            *word &= !(1 << (at % 64));
-            if *word != 0 {
-                return;
-            }
-            at /= 64;
+        let word = &mut self.words[member / 64];
+        *word &= !(1 << (member % 64));
+        if *word == 0
+            && let Some(above) = &mut self.above
+        {
+            above.remove_word(member / 64);
         }
+    }
+
+    fn remove_word(&mut self, word: usize) {
+        self.remove(word);
     }
 
     #[inline]
@@ -62,16 +60,17 @@ impl BitTree {
     }
 
     #[inline]
-    fn descend(&self, bit_of: impl Fn(u64) -> u32) -> Option<usize> {
-        let mut at = 0;
-        for level in self.levels.iter().rev() {
-            let word = level[at];
-            if word == 0 {
-                return None; // only the topmost word can be zero on the way
-            }
-            at = at * 64 + bit_of(word) as usize;
-        }
-        Some(at)
+    fn descend(&self, bit_of: impl Fn(u64) -> u32 + Copy) -> Option<usize> {
+        let at = match &self.above {
+            None => 0,
+            Some(above) => above.descend_word(bit_of)?,
+        };
+        let word = self.words[at];
+        (word != 0).then(|| at * 64 + bit_of(word) as usize)
+    }
+
+    fn descend_word(&self, bit_of: impl Fn(u64) -> u32 + Copy) -> Option<usize> {
+        self.descend(bit_of)
     }
 }
 

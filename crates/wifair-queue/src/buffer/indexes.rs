@@ -20,6 +20,18 @@ pub enum Pool {
     Redundant,
 }
 
+impl Pool {
+    /// All packets of a class.
+    #[inline]
+    fn of(class: Class) -> Option<Pool> {
+        match class {
+            Class::Data => Some(Pool::Data),
+            Class::Ack => Some(Pool::Ack),
+            Class::Other => None,
+        }
+    }
+}
+
 /// Which packet of a pool goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -112,6 +124,18 @@ impl Index {
         }
     }
 
+    pub fn grow_slots(&mut self, slots: usize) {
+        for set in self.random.iter_mut().flatten() {
+            set.grow_slots(slots);
+        }
+        if let Some(ages) = &mut self.ages {
+            ages.grow_slots(slots);
+        }
+        if let Some(acks) = &mut self.acks {
+            acks.grow_slots(slots);
+        }
+    }
+
     pub fn grow_flows(&mut self, flows: usize) {
         if let Some(acks) = &mut self.acks {
             acks.grow_flows(flows);
@@ -141,17 +165,13 @@ impl Index {
         if let Some(stored) = &mut self.stored {
             stored.insert(flow, class);
         }
-        match class {
-            Class::Data => self.join(Pool::Data, slot),
-            Class::Ack => {
-                self.join(Pool::Ack, slot);
-                if let Some(acks) = &mut self.acks
-                    && let Some(redundant) = acks.insert(slots, slot)
-                {
-                    self.join(Pool::Redundant, redundant);
-                }
-            }
-            Class::Other => {}
+        let Some(pool) = Pool::of(class) else { return };
+        self.join(pool, slot);
+        if class == Class::Ack
+            && let Some(acks) = &mut self.acks
+            && let Some(redundant) = acks.insert(slots, slot)
+        {
+            self.join(Pool::Redundant, redundant);
         }
     }
 
@@ -162,23 +182,20 @@ impl Index {
         if let Some(stored) = &mut self.stored {
             stored.remove(flow, class);
         }
-        match class {
-            Class::Data => self.part(Pool::Data, slot),
-            Class::Ack => {
-                self.part(Pool::Ack, slot);
-                if let Some(acks) = &mut self.acks {
-                    let change = acks.remove(slots, slot);
-                    if change.was_redundant {
-                        self.part(Pool::Redundant, slot);
-                    }
-                    match change.changed {
-                        Some((older, true)) => self.join(Pool::Redundant, older),
-                        Some((older, false)) => self.part(Pool::Redundant, older),
-                        None => {}
-                    }
-                }
+        let Some(pool) = Pool::of(class) else { return };
+        self.part(pool, slot);
+        if class == Class::Ack
+            && let Some(acks) = &mut self.acks
+        {
+            let change = acks.remove(slots, slot);
+            if change.was_redundant {
+                self.part(Pool::Redundant, slot);
             }
-            Class::Other => {}
+            match change.changed {
+                Some((older, true)) => self.join(Pool::Redundant, older),
+                Some((older, false)) => self.part(Pool::Redundant, older),
+                None => {}
+            }
         }
     }
 

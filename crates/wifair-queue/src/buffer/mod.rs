@@ -256,22 +256,28 @@ impl Buffer {
     /// allows it, also one that is longer than a lowered limit.
     #[inline]
     pub fn push_out(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival) -> Placed {
-        self.evict(slot, reason);
-        self.put_at_tail(arrival)
+        self.take_out(slot, reason);
+        self.put_in(&arrival);
+        Placed(())
     }
 
     /// As [`Buffer::append`] for one who knows that there is room.
     #[inline]
     pub(crate) fn put_at_tail(&mut self, arrival: Arrival) -> Placed {
         self.length_changes();
-        let slot = match self.slots.push(&arrival, self.now) {
+        self.put_in(&arrival);
+        Placed(())
+    }
+
+    #[inline]
+    fn put_in(&mut self, arrival: &Arrival) {
+        let slot = match self.slots.push(arrival, self.now) {
             Some(slot) => slot,
-            None => self.push_in_new_slot(&arrival),
+            None => self.push_in_new_slot(arrival),
         };
         if let Some(index) = &mut self.index {
             index.insert(&self.slots, slot, false);
         }
-        Placed(())
     }
 
     /// There are never more slots than packets were queued at once, so they bound the lengths to keep time for.
@@ -279,6 +285,9 @@ impl Buffer {
     fn push_in_new_slot(&mut self, arrival: &Arrival) -> SlotId {
         let slot = self.slots.push_in_new_slot(arrival, self.now);
         self.time_at_length.push(0);
+        if let Some(index) = &mut self.index {
+            index.grow_slots(slot.index() + 1);
+        }
         slot
     }
 
@@ -323,6 +332,11 @@ impl Buffer {
     #[inline]
     pub fn evict(&mut self, slot: SlotId, reason: Eviction) {
         self.length_changes();
+        self.take_out(slot, reason);
+    }
+
+    #[inline]
+    fn take_out(&mut self, slot: SlotId, reason: Eviction) {
         self.count_out(slot, reason);
         if let Some(index) = &mut self.index {
             index.remove(&self.slots, slot);

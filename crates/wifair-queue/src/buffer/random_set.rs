@@ -11,11 +11,12 @@ pub(super) struct RandomSet {
 }
 
 impl RandomSet {
+    pub fn grow_slots(&mut self, slots: usize) {
+        self.positions.resize(slots, 0);
+    }
+
     #[inline]
     pub fn insert(&mut self, slot: SlotId) {
-        if slot.index() >= self.positions.len() {
-            self.positions.resize(slot.index() + 1, 0);
-        }
         self.positions[slot.index()] = self.members.len() as u32;
         self.members.push(slot);
     }
