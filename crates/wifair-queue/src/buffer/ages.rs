@@ -7,10 +7,12 @@ use super::slots::{SlotId, Slots};
 ///
 /// Packets get ascending numbers as they come in; a pool is a set of numbers, whose least and greatest member are
 /// found in two or three steps. When the numbers run out, the queue is walked and numbered anew. As there are always
-/// at least four numbers for each packet then, that costs O(1) an arrival on average. A sorted list would not do:
+/// at least sixteen numbers for each packet then, that costs O(1) an arrival on average. A sorted list would not do:
 /// an ACK becomes redundant long after it came in, in whatever order later ACKs come.
 #[derive(Clone, Debug)]
 pub(super) struct Ages {
+    /// Whether packets of a class can come to a pool, by [`Class`]: the others have no number.
+    numbered: [bool; 3],
     /// A packet's number, by slot.
     numbers: Vec<u32>,
     /// The slot of a number that is in use.
@@ -20,11 +22,13 @@ pub(super) struct Ages {
 }
 
 const LEAST_NUMBERS: usize = 256;
-const NUMBERS_A_PACKET: usize = 4;
+const NUMBERS_A_PACKET: usize = 16;
 
 impl Ages {
     pub fn new(wanted: [bool; 3]) -> Ages {
+        let [data, ack, redundant] = wanted;
         Ages {
+            numbered: [data, ack || redundant, false],
             numbers: Vec::new(),
             slots: vec![SlotId(0); LEAST_NUMBERS],
             next: 0,
@@ -39,16 +43,20 @@ impl Ages {
     /// Numbers a packet that has just come to the tail of `queue`.
     #[inline]
     pub fn number(&mut self, queue: &Slots, slot: SlotId) {
+        if !self.numbered[queue.get(slot).class as usize] {
+            return;
+        }
         if self.next as usize == self.slots.len() {
-            self.number_anew(queue, slot);
+            return self.number_anew(queue, slot);
         }
         self.numbers[slot.index()] = self.next;
         self.slots[self.next as usize] = slot;
         self.next += 1;
     }
 
+    /// Numbers the whole queue, in which `fresh` has no number yet.
     #[cold]
-    fn number_anew(&mut self, queue: &Slots, unnumbered: SlotId) {
+    pub fn number_anew(&mut self, queue: &Slots, fresh: SlotId) {
         let room = (queue.len() as usize * NUMBERS_A_PACKET).next_power_of_two().max(LEAST_NUMBERS);
         let old = self.pools.clone();
         for pool in self.pools.iter_mut().flatten() {
@@ -58,10 +66,15 @@ impl Ages {
         self.slots.resize(room, SlotId(0));
         self.next = 0;
         let mut at = queue.head();
-        while let Some(slot) = at.filter(|&slot| slot != unnumbered) {
+        while let Some(slot) = at {
+            at = queue.after(slot);
+            if !self.numbered[queue.get(slot).class as usize] {
+                continue;
+            }
             let before = self.numbers[slot.index()];
             for (pool, old) in self.pools.iter_mut().zip(&old) {
                 if let (Some(pool), Some(old)) = (pool, old)
+                    && slot != fresh
                     && old.contains(before as usize)
                 {
                     pool.insert(self.next as usize);
@@ -70,7 +83,6 @@ impl Ages {
             self.numbers[slot.index()] = self.next;
             self.slots[self.next as usize] = slot;
             self.next += 1;
-            at = queue.after(slot);
         }
     }
 
@@ -102,5 +114,46 @@ impl Ages {
 
     fn pool(&self, pool: Pool) -> &BitTree {
         self.pools[pool as usize].as_ref().expect(ASKED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wifair_core::{FiveTuple, FlowId, Packet, Rng, StationId, TCP, TcpFlags, Time};
+
+    use crate::{Buffer, Eviction, Indexes, Pick, Pool};
+
+    /// Data has no number where only ACKs are asked for by age: the place has to get one.
+    #[test]
+    fn an_ack_in_the_place_of_data_has_the_age_of_its_place() {
+        let packet = |payload_bytes| Packet {
+            tuple: FiveTuple { protocol: TCP, ..FiveTuple::default() },
+            seq: 0,
+            ack: 0,
+            window_bytes: 0,
+            payload_bytes,
+            header_bytes: 40,
+            flags: TcpFlags::ACK,
+            ds_field: 0,
+        };
+        let (flow, station) = (FlowId(0), StationId(0));
+        let mut rng = Rng::stream(1, "test", "none drawn");
+        let mut buffer = Buffer::new(10, false, Indexes::NONE.picking(Pool::Ack, Pick::Oldest));
+        buffer.advance(Time::ZERO);
+        for payload_bytes in [0, 1460, 0] {
+            let packet = packet(payload_bytes);
+            let arrival = buffer.arrival(&packet, flow, station);
+            let _placed = buffer.append(arrival);
+        }
+        let first = buffer.head().unwrap();
+        let second = buffer.after(first).unwrap();
+        let ack = packet(0);
+        let arrival = buffer.arrival(&ack, flow, station);
+        let _placed = buffer.replace(second, Eviction::Victim, arrival);
+        assert_eq!(buffer.pick(Pool::Ack, Pick::Oldest, &mut rng), Some(first));
+        buffer.evict(first, Eviction::Victim);
+        assert_eq!(buffer.pick(Pool::Ack, Pick::Oldest, &mut rng), Some(second));
+        buffer.evict(second, Eviction::Victim);
+        assert_eq!(buffer.pick(Pool::Ack, Pick::Oldest, &mut rng), buffer.head());
     }
 }

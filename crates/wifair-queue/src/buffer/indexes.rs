@@ -152,15 +152,17 @@ impl Index {
         }
     }
 
-    /// A packet has been put into `slot`, at the tail or, with `in_place`, where another one stood.
+    /// A packet has been put into `slot`, at the tail or where one of the class `replaced` stood.
     // Not inlined, as `remove`: it would weigh on buffers that have no index.
     #[inline(never)]
-    pub fn insert(&mut self, slots: &Slots, slot: SlotId, in_place: bool) {
+    pub fn insert(&mut self, slots: &Slots, slot: SlotId, replaced: Option<Class>) {
         let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
-        if let Some(ages) = &mut self.ages
-            && !in_place
-        {
-            ages.number(slots, slot);
+        if let Some(ages) = &mut self.ages {
+            match replaced {
+                None => ages.number(slots, slot),
+                Some(other) if other == class => {} // the place has its number
+                Some(_) => ages.number_anew(slots, slot),
+            }
         }
         if let Some(stored) = &mut self.stored {
             stored.insert(flow, class);
@@ -238,7 +240,7 @@ impl Index {
         self.stored.as_ref().expect(ASKED)
     }
 
-    #[inline]
+    #[inline(always)]
     fn join(&mut self, pool: Pool, slot: SlotId) {
         if let Some(set) = &mut self.random[pool as usize] {
             set.insert(slot);
@@ -248,7 +250,7 @@ impl Index {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn part(&mut self, pool: Pool, slot: SlotId) {
         if let Some(set) = &mut self.random[pool as usize] {
             set.remove(slot);

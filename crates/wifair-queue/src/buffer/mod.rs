@@ -276,7 +276,7 @@ impl Buffer {
             None => self.push_in_new_slot(arrival),
         };
         if let Some(index) = &mut self.index {
-            index.insert(&self.slots, slot, false);
+            index.insert(&self.slots, slot, None);
         }
     }
 
@@ -295,13 +295,14 @@ impl Buffer {
     /// the order within the arrival's flow.
     #[inline]
     pub fn replace(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival) -> Placed {
+        let replaced = self.class(slot);
         if let Some(index) = &mut self.index {
             index.remove(&self.slots, slot);
         }
         self.count_out(slot, reason);
         self.slots.replace(slot, &arrival, self.now);
         if let Some(index) = &mut self.index {
-            index.insert(&self.slots, slot, true);
+            index.insert(&self.slots, slot, Some(replaced));
         }
         Placed(())
     }
