@@ -132,10 +132,8 @@ class Scenario(BaseModel):
             return _native.canonical(json.dumps(plan))
         except _native.PlanError as error:
             key = builder.scenario_key(error.key)
-            value = "" if error.value == "this" else f"{error.value} is not allowed"
-            raise ScenarioError(
-                key, value or error.allowed, value=error.value, allowed=error.allowed if value else ""
-            ) from None
+            problem = f"{error.value} is not allowed"
+            raise ScenarioError(key, problem, value=error.value, allowed=error.allowed) from None
 
     def simulated_s(self) -> float:
         """Simulated seconds of one replication, warm-up included."""

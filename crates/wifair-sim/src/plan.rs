@@ -48,8 +48,10 @@ pub struct RunSpec {
 }
 
 impl Default for RunSpec {
+    /// The lengths of `adaptive-pushout`, IV-A: twenty flows take that long to find their shares
+    /// (`docs/validation.md`).
     fn default() -> Self {
-        RunSpec { warmup_s: 10.0, duration_s: 60.0, sample_interval_s: None }
+        RunSpec { warmup_s: 150.0, duration_s: 600.0, sample_interval_s: None }
     }
 }
 
@@ -131,6 +133,22 @@ fn schema_version() -> u32 {
     SCHEMA_VERSION
 }
 
+/// What serde says, in our form: `message` is its sentence, `path` where it stood.
+fn misread(path: &str, message: &str) -> SpecError {
+    let message = message.split(" at line ").next().unwrap_or_default();
+    let quoted = |prefix: &str| message.strip_prefix(prefix)?.split('`').next();
+    let inside = |field: &str| if path == "." { field.to_string() } else { format!("{path}.{field}") };
+    if let Some(field) = quoted("missing field `") {
+        SpecError::new(inside(field), "nothing", "a value: the key must be there")
+    } else if let Some(field) = quoted("unknown field `") {
+        let expected = message.split_once(", ").map_or("no such key", |(_, expected)| expected);
+        let key = if path.ends_with(field) { path.to_string() } else { inside(field) };
+        SpecError::new(key, "an unknown key", expected)
+    } else {
+        SpecError::new(path, "what stands there", message)
+    }
+}
+
 /// A finite number in `range`, or the error that says so.
 pub(crate) fn check_range(key: &str, value: f64, low: f64, high: f64, unit: &str) -> Result<(), SpecError> {
     if value.is_finite() && (low..=high).contains(&value) {
@@ -144,12 +162,8 @@ impl Plan {
     /// Reads a plan and checks it whole.
     pub fn from_json(json: &str) -> Result<Plan, SpecError> {
         let deserializer = &mut serde_json::Deserializer::from_str(json);
-        let plan: Plan = serde_path_to_error::deserialize(deserializer).map_err(|error| {
-            let key = error.path().to_string();
-            let message = error.into_inner().to_string();
-            let message = message.split(" at line ").next().unwrap_or_default();
-            SpecError::new(key, "this", message)
-        })?;
+        let plan: Plan = serde_path_to_error::deserialize(deserializer)
+            .map_err(|error| misread(&error.path().to_string(), &error.inner().to_string()))?;
         plan.validate()?;
         Ok(plan)
     }
@@ -226,5 +240,35 @@ impl Plan {
     /// When the measurement ends.
     pub fn horizon_s(&self) -> f64 {
         self.run.warmup_s + self.run.duration_s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(json: &str) -> SpecError {
+        Plan::from_json(json).expect_err("this plan is wrong")
+    }
+
+    #[test]
+    fn errors_name_the_key() {
+        assert_eq!(error("{}").key, "cell");
+        assert_eq!(error(r#"{"cell": {"stations": []}, "flows": [], "wirre": 1}"#).key, "wirre");
+        let foreign = r#"{"cell": {"stations": [], "ap": {"port": {"limit": 1}}}, "flows": []}"#;
+        assert_eq!(error(foreign).key, "cell.ap.port.limit");
+        let empty = r#"{"cell": {"stations": [{"label": "a", "rate_mbps": 11}]}, "flows": []}"#;
+        assert_eq!(error(empty).key, "flows");
+        let slow = r#"{"cell": {"stations": [{"label": "a", "rate_mbps": 7}]}, "flows": []}"#;
+        assert_eq!(error(slow).key, "cell.stations[0].rate_mbps");
+        assert!(error(slow).allowed.contains("5.5"), "{}", error(slow));
+    }
+
+    #[test]
+    fn the_canonical_form_is_a_fixed_point() {
+        let flow = r#"{"label": "f", "station": "a", "direction": "up"}"#;
+        let json = format!(r#"{{"flows": [{flow}], "cell": {{"stations": [{{"label": "a", "rate_mbps": 11}}]}}}}"#);
+        let canonical = Plan::from_json(&json).unwrap().to_canonical_json();
+        assert_eq!(Plan::from_json(&canonical).unwrap().to_canonical_json(), canonical);
     }
 }
