@@ -338,9 +338,10 @@ impl Cell {
         self.ask_tick(node, tick);
     }
 
-    /// The MAC of `node` is done with its frame and takes the next; whether there is one.
-    #[inline(always)] // its second caller, a loss, is rare
-    pub(crate) fn finish(&mut self, node: u32, outcome: Outcome, now: Time) -> bool {
+    /// The MAC of `node` is done with its frame: it takes the next, if there is one, and draws. With a delivery the
+    /// exchange is over and the medium falls idle; a loss comes at any time.
+    #[inline(never)] // one copy of it, in which the port's part is inlined
+    pub(crate) fn finish(&mut self, node: u32, outcome: Outcome, now: Time) {
         let NodeState { port, frame } = &mut self.nodes[node as usize];
         let view = self.sides.view(node);
         let departure = frame.departure();
@@ -360,7 +361,13 @@ impl Cell {
         let tick = port.next_tick();
         let more = frame.load(departure, &self.phy, now);
         self.ask_tick(node, tick);
-        more
+        match outcome {
+            Outcome::Delivered => {
+                self.contention.succeed(node, more, now, now + self.phy.difs);
+                self.due = self.contention.start();
+            }
+            Outcome::LostAtRetryLimit => self.contention.start_over(node, more),
+        }
     }
 
     /// A scheme's tick. It may have released a packet to a free MAC.

@@ -135,12 +135,10 @@ impl Cell {
             if row.adapts {
                 self.ask_adaptation(link, true);
             }
-            let more = self.finish(sender, Outcome::Delivered, now);
-            self.contention.succeed(sender, more, now, now + self.phy.difs);
+            self.finish(sender, Outcome::Delivered, now);
         } else {
             self.end_failure(now);
         }
-        self.due = self.contention.start();
     }
 
     /// Section 4, the rows of undecodable data and of an undecodable MAC ACK.
@@ -169,6 +167,7 @@ impl Cell {
         } else {
             self.contention.resume(now, now + self.phy.difs, None);
         }
+        self.due = self.contention.start();
     }
 
     /// Section 4, the rows of a collision.
@@ -218,8 +217,7 @@ impl Cell {
         let usage = &mut self.links[LinkId::of(sender, frame.departure().station).index()].usage;
         usage.lost_at_retry_limit += 1;
         usage.lost_after_delivery += u64::from(frame.delivered);
-        let more = self.finish(sender, Outcome::LostAtRetryLimit, now);
-        self.contention.start_over(sender, more);
+        self.finish(sender, Outcome::LostAtRetryLimit, now);
     }
 
     /// Tells the sender's rate adaptation the outcome of a data frame.
