@@ -27,6 +27,8 @@ pub struct Network {
     /// again, so that a timer that only moves away costs nothing.
     timers: MinTree,
     agenda: Agenda,
+    /// When the next of these three is due; kept up to date as things are added.
+    outside: Time,
     connections: Vec<Connection>,
     stations: u16,
     /// By slot: the books of flows that the AP's monitor has forgotten.
@@ -82,6 +84,7 @@ impl Network {
             cell,
             wire: wire.build(Rng::stream(seed, "wire", "loss")),
             timers: MinTree::new(2 * connections.len()),
+            outside: agenda.next(),
             agenda,
             forgotten: vec![Tally::default(); connections.len()],
             connections,
@@ -147,25 +150,22 @@ impl Network {
     /// to the next call, so that a run in pieces is the same as a run in one.
     pub fn run_until(&mut self, end: Time) {
         loop {
-            let scheduled = self.agenda.next();
-            let arrival = self.wire.next_arrival();
-            let outside = scheduled.min(arrival).min(self.timers.earliest());
-            if self.advance_cell(outside.min(end)) {
-                continue; // what it delivered may have brought the next event from outside nearer
-            }
-            if outside >= end {
+            // The cell goes on by itself until something comes from outside. What it delivers may bring that nearer.
+            while self.advance_cell(self.outside.min(end)) {}
+            if self.outside >= end {
                 self.now = end;
                 self.collect_forgotten();
                 return;
             }
-            self.move_to(outside);
-            if scheduled == outside {
+            self.move_to(self.outside);
+            if self.agenda.next() == self.now {
                 self.carry_out();
-            } else if arrival == outside {
+            } else if self.wire.next_arrival() == self.now {
                 self.arrive_from_wire();
             } else {
                 self.wake();
             }
+            self.outside = self.agenda.next().min(self.wire.next_arrival()).min(self.timers.earliest());
         }
     }
 
@@ -228,7 +228,8 @@ impl Network {
         match to {
             Node::Ap => {
                 let slot = address::slot_to_server(&packet.tuple);
-                self.wire.send(self.connections[slot].lines, Way::ToServer, packet, self.now);
+                let arrival = self.wire.send(self.connections[slot].lines, Way::ToServer, packet, self.now);
+                self.outside = self.outside.min(arrival);
             }
             Node::Station(_) => {
                 let slot = address::slot_to_station(&packet.tuple);
@@ -275,13 +276,15 @@ impl Network {
             if at_station {
                 self.cell.send_up(connection.station, packet, self.now);
             } else {
-                self.wire.send(connection.lines, Way::ToAp, &packet, self.now);
+                let arrival = self.wire.send(connection.lines, Way::ToAp, &packet, self.now);
+                self.outside = self.outside.min(arrival);
             }
         }
         let deadline = E::of(connection).deadline();
         let timer = 2 * slot + E::INDEX;
         if deadline < self.timers.at(timer) {
             self.timers.set(timer, deadline);
+            self.outside = self.outside.min(deadline);
         }
     }
 }

@@ -132,12 +132,12 @@ impl Wire {
         self.heads.earliest()
     }
 
-    /// Puts `packet` on its way.
+    /// Puts `packet` on its way and says when it will arrive; never, if it is lost.
     #[inline]
-    pub fn send(&mut self, lines: Lines, way: Way, packet: &Packet, now: Time) {
+    pub fn send(&mut self, lines: Lines, way: Way, packet: &Packet, now: Time) -> Time {
         if self.loss_rate > 0.0 && self.rng.chance(self.loss_rate) {
             self.losses += 1;
-            return;
+            return Time::MAX;
         }
         let index = match way {
             Way::ToServer => lines.to_server,
@@ -151,6 +151,7 @@ impl Wire {
             self.heads.set(index, arrival);
         }
         line.in_flight.push_back((arrival, *packet));
+        arrival
     }
 
     /// Takes the packet that arrives at [`Wire::next_arrival`]; of several, that of the line built first.
