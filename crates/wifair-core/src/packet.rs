@@ -1,7 +1,7 @@
 use std::ops::{BitOr, BitOrAssign};
 
 /// IP protocol number of TCP (RFC 9293).
-pub const TCP: u8 = 6;
+pub const TCP: u32 = 6;
 
 /// What identifies a connection in one direction. Addresses are IPv4, as integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -14,8 +14,8 @@ pub struct FiveTuple {
     pub source_port: u16,
     /// Destination port.
     pub destination_port: u16,
-    /// IP protocol number; [`TCP`] for TCP.
-    pub protocol: u8,
+    /// IP protocol number; [`TCP`] for TCP. As wide as it is so that there is no padding, see [`Packet`].
+    pub protocol: u32,
 }
 
 impl FiveTuple {
@@ -35,7 +35,7 @@ impl FiveTuple {
         let addresses = self.source ^ self.destination;
         let ports = (self.source_port ^ self.destination_port) as u32;
         let mixed = (addresses.wrapping_mul(0x9E37_79B1) ^ ports.wrapping_mul(0x85EB_CA77))
-            .wrapping_add((self.protocol as u32) << 24);
+            .wrapping_add(self.protocol << 24);
         mixed ^ (mixed >> 15)
     }
 }
@@ -121,6 +121,9 @@ impl Class {
 
 /// An IP packet as plain data: the header fields that somebody reads, and sizes. No payload bytes.
 ///
+/// There is no padding between the fields: packets are copied at every step, and a copy that must leave out padding
+/// goes field by field.
+///
 /// Sizes are in bytes. `window_bytes` is the window after scaling (RFC 7323). Sequence numbers wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
@@ -133,7 +136,7 @@ pub struct Packet {
     /// Receive window in bytes, scaling applied.
     pub window_bytes: u32,
     /// Bytes of TCP payload.
-    pub payload_bytes: u16,
+    pub payload_bytes: u32,
     /// Bytes of IP and transport headers, options included.
     pub header_bytes: u16,
     /// TCP flags.
@@ -143,11 +146,12 @@ pub struct Packet {
 }
 
 const _: () = assert!(size_of::<Packet>() <= 80, "packets are copied: keep them small");
+const _: () = assert!(size_of::<Packet>() == 36, "no padding: the sum of the fields' sizes");
 
 impl Packet {
     /// Length of the IP packet in bytes.
     pub const fn ip_bytes(&self) -> u32 {
-        self.payload_bytes as u32 + self.header_bytes as u32
+        self.payload_bytes + self.header_bytes as u32
     }
 
     /// See [`Class`].
@@ -172,7 +176,7 @@ mod tests {
     const TUPLE: FiveTuple =
         FiveTuple { source: 1, destination: 2, source_port: 3, destination_port: 4, protocol: TCP };
 
-    fn packet(payload_bytes: u16, flags: TcpFlags) -> Packet {
+    fn packet(payload_bytes: u32, flags: TcpFlags) -> Packet {
         Packet {
             tuple: TUPLE,
             seq: 0,

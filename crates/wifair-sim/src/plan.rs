@@ -267,7 +267,8 @@ mod tests {
     #[test]
     fn the_canonical_form_is_a_fixed_point() {
         let flow = r#"{"label": "f", "station": "a", "direction": "up"}"#;
-        let json = format!(r#"{{"flows": [{flow}], "cell": {{"stations": [{{"label": "a", "rate_mbps": 11}}]}}}}"#);
+        let json =
+            format!(r#"{{"flows": [{flow}], "cell": {{"stations": [{{"label": "a", "rate_mbps": 11}}]}}}}"#);
         let canonical = Plan::from_json(&json).unwrap().to_canonical_json();
         assert_eq!(Plan::from_json(&canonical).unwrap().to_canonical_json(), canonical);
     }

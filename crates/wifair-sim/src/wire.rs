@@ -183,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    fn packet(seq: u32, ip_bytes: u16) -> Packet {
+    fn packet(seq: u32, ip_bytes: u32) -> Packet {
         Packet {
             tuple: FiveTuple { protocol: TCP, ..FiveTuple::default() },
             seq,

@@ -130,7 +130,7 @@ impl Receiver {
             _ => {}
         }
         if packet.flags.contains(TcpFlags::FIN) {
-            let at = packet.seq.wrapping_add(u32::from(packet.payload_bytes));
+            let at = packet.seq.wrapping_add(packet.payload_bytes);
             if at.wrapping_sub(self.nxt) < self.spec.receiver_window_bytes() {
                 self.fin_at = Some(at);
             }
@@ -147,7 +147,7 @@ impl Receiver {
     /// Payload.
     #[inline]
     fn on_data(&mut self, packet: &Packet, now: Time) {
-        let payload = u32::from(packet.payload_bytes);
+        let payload = packet.payload_bytes;
         if payload == 0 {
             return; // the last ACK of the handshake, or an ACK of a FIN
         }

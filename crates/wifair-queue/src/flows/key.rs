@@ -32,7 +32,7 @@ impl Key {
             destination: (self.addresses >> 32) as u32,
             source_port: self.rest as u16,
             destination_port: (self.rest >> 16) as u16,
-            protocol: (self.rest >> 32) as u8,
+            protocol: (self.rest >> 32) as u32,
         }
     }
 

@@ -167,7 +167,7 @@ impl Sender {
             seq,
             ack: if flags.contains(TcpFlags::ACK) { self.rcv_nxt } else { 0 },
             window_bytes: self.spec.receiver_window_bytes(),
-            payload_bytes: payload as u16, // at most the MSS, a u16
+            payload_bytes: payload,
             header_bytes: self.spec.header_bytes,
             flags,
             ds_field: 0,

@@ -106,7 +106,7 @@ impl Run {
                 .map_or(if wire.flags == TcpFlags::SYN { 0 } else { 1 }, |ack| ack)
                 .wrapping_add(initial),
             window_bytes: wire.window.unwrap_or(self.spec.receiver_window_bytes()),
-            payload_bytes: wire.payload as u16,
+            payload_bytes: wire.payload,
             header_bytes: self.spec.header_bytes,
             flags: wire.flags,
             ds_field: 0,
@@ -140,7 +140,7 @@ impl Run {
     fn show(&self, packet: &Packet) -> String {
         let from = packet.seq.wrapping_sub(self.spec.initial_sequence);
         let ack = packet.ack.wrapping_sub(self.spec.initial_sequence);
-        let to = from.wrapping_add(u32::from(packet.payload_bytes));
+        let to = from.wrapping_add(packet.payload_bytes);
         format!("{from}:{to} ack {ack} flags {:#x}", packet.flags.bits())
     }
 

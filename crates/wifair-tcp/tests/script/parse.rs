@@ -187,7 +187,7 @@ impl Wire {
     /// True where `packet` is what the script says; what the script does not say may be anything.
     pub fn describes(&self, packet: &Packet, initial: u32) -> bool {
         packet.flags == self.flags
-            && u32::from(packet.payload_bytes) == self.payload
+            && packet.payload_bytes == self.payload
             && self.seq.is_none_or(|seq| packet.seq == seq.wrapping_add(initial))
             && self.ack.is_none_or(|ack| packet.ack == ack.wrapping_add(initial))
             && self.window.is_none_or(|window| packet.window_bytes == window)

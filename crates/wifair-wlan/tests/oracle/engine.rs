@@ -12,7 +12,7 @@ use wifair_wlan::{
 };
 
 /// IP protocol number of UDP.
-const UDP: u8 = 17;
+const UDP: u32 = 17;
 
 pub struct Engine {
     cell: Cell,
@@ -132,7 +132,7 @@ fn to_wire(offer: &Offer) -> wifair_core::Packet {
         seq: id,
         ack: 0,
         window_bytes: 0,
-        payload_bytes: (ip_bytes - 28) as u16,
+        payload_bytes: ip_bytes - 28,
         header_bytes: 28,
         flags: TcpFlags::NONE,
         ds_field: 0,
