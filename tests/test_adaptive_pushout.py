@@ -150,7 +150,7 @@ def test_a_figure_alone_runs_its_own_mixes_and_claims(monkeypatch: pytest.Monkey
     assert {judgement.figure for judgement in found.judgements} == {"5a"}
     assert found.sensitivities == []
     paths = found.draw(tmp_path)["5a"]
-    assert [path.suffix for path in paths] == [".png", ".pdf"]
+    assert [path.suffix for path in paths] == [".png"]
     assert all(path.stat().st_size > 5_000 for path in paths)
 
 

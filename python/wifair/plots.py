@@ -10,6 +10,7 @@ import matplotlib as mpl
 
 mpl.use("Agg")  # figures go to files; no display is needed
 
+import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
@@ -76,25 +77,32 @@ def flow_shares(
 
     The dots show what a mean hides: flows that are locked out in some runs and not in others.
     """
-    for i, replications in enumerate(values):
-        found = t_interval(replications)
-        up = i < uplinks
-        half = [
-            [0.0 if found.low is None else found.estimate - found.low],
-            [0.0 if found.high is None else found.high - found.estimate],
-        ]
-        axes.bar(
-            i + 1,
-            found.estimate,
-            yerr=half,
-            capsize=2,
-            color="#bbbbbb" if up else "#ffffff",
-            edgecolor="#000000",
-            hatch=None if up else "///",
-            linewidth=0.7,
-            label={0: "uplink flows", uplinks: "downlink flows"}.get(i),
-        )
-        axes.plot([i + 1] * len(list(replications)), replications, ".", color="#0072B2", markersize=2.5, alpha=0.6)  # type: ignore[arg-type]
+    found = [t_interval(replications) for replications in values]
+    # A kind's bars in one call, and all dots in another: matplotlib's cost is by the call.
+    kinds = (
+        ("uplink flows", slice(None, uplinks), "#bbbbbb", None),
+        ("downlink flows", slice(uplinks, None), "#ffffff", "///"),
+    )
+    numbers = range(1, len(values) + 1)
+    for label, members, colour, hatch in kinds:
+        intervals = found[members]
+        if intervals:
+            axes.bar(
+                numbers[members],
+                [f.estimate for f in intervals],
+                yerr=[
+                    [0.0 if f.low is None else f.estimate - f.low for f in intervals],
+                    [0.0 if f.high is None else f.high - f.estimate for f in intervals],
+                ],
+                capsize=2,
+                color=colour,
+                edgecolor="#000000",
+                hatch=hatch,
+                linewidth=0.7,
+                label=label,
+            )
+    dots = [(number, value) for number, runs in zip(numbers, values, strict=True) for value in np.asarray(runs)]
+    axes.plot(*zip(*dots, strict=True), ".", color="#0072B2", markersize=2.5, alpha=0.6)
     axes.set_title(title, fontsize="medium")
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
@@ -103,10 +111,12 @@ def flow_shares(
     axes.legend(fontsize="x-small")
 
 
-def save(made: Figure, folder: Path, name: str) -> list[Path]:
-    """Writes the figure as PNG (to look at) and PDF (to print)."""
+def save(made: Figure, folder: Path, name: str, endings: Sequence[str] = ("png",)) -> list[Path]:
+    """Writes the figure in each format: PNG to look at, PDF to print (which takes longer)."""
+    made.draw_without_rendering()  # arranges the panels,
+    made.set_layout_engine("none")  # which need not be done again for each file
     paths = []
-    for ending in ("png", "pdf"):
+    for ending in endings:
         path = folder / f"{name}.{ending}"
         metadata = {"CreationDate": None} if ending == "pdf" else {}
         made.savefig(path, dpi=150, metadata=metadata)

@@ -77,7 +77,7 @@ struct AnyPath {
     sent_up_to: u64,
     delivered: u64,
     /// Everything that was sent, with sequence numbers relative to the initial one.
-    log: Vec<(Time, End, u32, u32, u16, TcpFlags)>,
+    log: Vec<(Time, End, u32, u32, u32, TcpFlags)>,
 }
 
 impl AnyPath {
@@ -106,7 +106,7 @@ impl Path for AnyPath {
         if from == End::Sender && packet.payload_bytes > 0 {
             let end = self.offset(packet.seq) + u64::from(packet.payload_bytes);
             assert!(end <= self.bytes, "sends what was never written");
-            assert!(packet.payload_bytes <= self.spec.mss_bytes);
+            assert!(packet.payload_bytes <= u32::from(self.spec.mss_bytes));
             let fin = u64::from(packet.flags.contains(TcpFlags::FIN));
             let window = u64::from(self.spec.receiver_window_bytes());
             assert!(end + fin - self.acked.min(end) <= window, "more in flight than the receiver's window");
@@ -267,7 +267,7 @@ proptest! {
     #[test]
     fn arbitrary_segments_break_nothing(
         spec in spec(),
-        packets in prop::collection::vec((0u32..200_000, 0u32..200_000, 0u16..3000, any::<u8>(), 0u64..500, any::<bool>()), 1..80),
+        packets in prop::collection::vec((0u32..200_000, 0u32..200_000, 0u32..3000, any::<u8>(), 0u64..500, any::<bool>()), 1..80),
     ) {
         let spec = std::sync::Arc::new(spec);
         let isn = spec.initial_sequence;

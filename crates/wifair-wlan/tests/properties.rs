@@ -18,13 +18,13 @@ struct Arrival {
     at: Time,
     station: u16,
     up: bool,
-    ip_bytes: u16,
+    ip_bytes: u32,
 }
 
 fn arrivals(stations: u16) -> impl Strategy<Value = Vec<Arrival>> {
     // Gaps of nothing, of less than a slot, of a few frames and of silence.
     let gap = prop_oneof![3 => Just(0u64), 2 => 0u64..20_000, 3 => 0u64..5_000_000, 1 => Just(100_000_000)];
-    let arrival = (gap, 0..stations, any::<bool>(), prop_oneof![Just(40u16), Just(1_500), 40u16..1_500]);
+    let arrival = (gap, 0..stations, any::<bool>(), prop_oneof![Just(40u32), Just(1_500), 40u32..1_500]);
     prop::collection::vec(arrival, 1..120).prop_map(|list| {
         let mut at = Time::ZERO;
         let next = |(gap, station, up, ip_bytes)| {

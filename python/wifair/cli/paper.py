@@ -21,7 +21,10 @@ EXAMPLE = "Example: wifair paper adaptive-pushout --figure 5a --full --out resul
 
 PaperId = Annotated[str, typer.Argument(metavar="ID", help="The paper, as adaptive-pushout.", show_default=False)]
 Figure = Annotated[str | None, typer.Option(help="Only this figure and its claims.", show_default=False)]
-Full = Annotated[bool, typer.Option("--full/--quick", help="At least ten replications and every other reading, or a few replications.")]
+Full = Annotated[
+    bool,
+    typer.Option("--full/--quick", help="At least ten replications and every other reading, or a few replications."),
+]
 Replications = Annotated[
     int | None, typer.Option(min=2, help="Replications; the form's own number by default.", show_default=False)
 ]

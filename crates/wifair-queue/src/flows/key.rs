@@ -61,7 +61,7 @@ mod tests {
         fn both_directions_have_one_key_and_it_holds_the_tuple(
             (source, destination, source_port, destination_port, protocol) in any::<(u32, u32, u16, u16, u8)>(),
         ) {
-            let tuple = FiveTuple { source, destination, source_port, destination_port, protocol };
+            let tuple = FiveTuple { source, destination, source_port, destination_port, protocol: u32::from(protocol) };
             let key = Key::of(tuple, Direction::Up);
             prop_assert_eq!(key.tuple(), tuple);
             prop_assert_eq!(key, Key::of(tuple.reversed(), Direction::Down));

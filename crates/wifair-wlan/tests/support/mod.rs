@@ -15,7 +15,7 @@ pub fn us(us: u64) -> Time {
 }
 
 /// A TCP data segment between station `station` and a server: `ip_bytes` in all, numbered by `seq`.
-pub fn packet(station: u16, seq: u32, ip_bytes: u16) -> Packet {
+pub fn packet(station: u16, seq: u32, ip_bytes: u32) -> Packet {
     Packet {
         tuple: FiveTuple {
             source: 1 + u32::from(station),
@@ -35,7 +35,7 @@ pub fn packet(station: u16, seq: u32, ip_bytes: u16) -> Packet {
 }
 
 /// The same towards the station.
-pub fn packet_down(station: u16, seq: u32, ip_bytes: u16) -> Packet {
+pub fn packet_down(station: u16, seq: u32, ip_bytes: u32) -> Packet {
     let mut packet = packet(station, seq, ip_bytes);
     packet.tuple = packet.tuple.reversed();
     packet
@@ -85,7 +85,7 @@ impl Saturated {
 }
 
 /// Runs all stations with something to send, always, until `exchanges` have begun after a warm-up of a tenth.
-pub fn saturate(spec: &CellSpec, seed: u64, exchanges: u64, ip_bytes: u16) -> Saturated {
+pub fn saturate(spec: &CellSpec, seed: u64, exchanges: u64, ip_bytes: u32) -> Saturated {
     let mut cell = Cell::new(spec, seed).unwrap();
     let n = spec.stations.len() as u16;
     let fill = |cell: &mut Cell, now: Time| {

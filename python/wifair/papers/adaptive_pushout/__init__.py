@@ -52,7 +52,7 @@ def reproduce(
         results=merged(results),
         judgements=[judge(claim, baseline) for claim in claims],
         sensitivities=sensitivities(baseline, dict(zip((a.id for a in alternatives), results[1:], strict=True))),
-        draw=lambda folder: _draw(baseline, figure, folder),
+        draw=lambda folder: _draw(baseline, figure, folder, size.figure_formats),
         conditions={
             "form": form,
             "replications": count,
@@ -65,10 +65,10 @@ def reproduce(
     )
 
 
-def _draw(baseline: Measured, figure: str | None, folder: Path) -> Mapping[str, list[Path]]:
+def _draw(baseline: Measured, figure: str | None, folder: Path, endings: tuple[str, ...]) -> Mapping[str, list[Path]]:
     from wifair.papers.adaptive_pushout.figures import draw
 
-    return draw(baseline, [figure] if figure else list(FIGURES), folder)
+    return draw(baseline, [figure] if figure else list(FIGURES), folder, endings)
 
 
 def sensitivities(baseline: Measured, alternatives: Mapping[str, Results]) -> list[Sensitivity]:

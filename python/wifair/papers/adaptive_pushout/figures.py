@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,6 +134,6 @@ FIGURES: Mapping[str, Callable[[Measured], Figure]] = {
 }
 
 
-def draw(m: Measured, names: list[str], folder: Path) -> dict[str, list[Path]]:
-    """Draws the figures into `folder`, as PNG and PDF."""
-    return {name: plots.save(FIGURES[name](m), folder, f"figure-{name}") for name in names}
+def draw(m: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> dict[str, list[Path]]:
+    """Draws the figures into `folder`, in each format."""
+    return {name: plots.save(FIGURES[name](m), folder, f"figure-{name}", endings) for name in names}

@@ -65,9 +65,13 @@ class Form:
     # converges so slowly that shorter runs have another mean, not only a wider interval (`docs/validation.md`).
     warmup_s: float = 150.0
     duration_s: float = 600.0
+    figure_formats: tuple[str, ...] = ("png",)
 
 
-FORMS = {"full": Form(seeds=10, alternative_seeds=5), "quick": Form(seeds=3, alternative_seeds=0)}
+FORMS = {
+    "full": Form(seeds=10, alternative_seeds=5, figure_formats=("png", "pdf")),
+    "quick": Form(seeds=3, alternative_seeds=0),
+}
 
 SECTION_IV_A: Mapping[str, Any] = {
     "dialect": "ns-2",
