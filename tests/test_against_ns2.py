@@ -13,7 +13,6 @@ from pathlib import Path
 from statistics import mean, stdev
 
 import pytest
-
 from wifair import Scenario
 from wifair.stats import jain
 
