@@ -20,6 +20,27 @@ fn two_runs_of_one_seed_are_one_run_and_two_seeds_are_two() {
     }
 }
 
+/// The course that each scheme takes, pinned. A change here is a change of behaviour: say in the changelog which, and
+/// count results computed before as another engine's.
+#[test]
+fn the_course_is_the_one_that_it_always_was() {
+    let golden = [
+        "c4be38d043b0af1e", // droptail
+        "95ff16c8e90f009b", // ack-filtering
+        "4417a5d70cccc0ed", // spm-af
+        "988f2b97b689413e", // ack-pushout
+        "f7c317ce95e3859c", // adaptive-pushout
+    ];
+    let found = SCHEMES.map(|scheme| {
+        let mut plan = common::symmetric(4, 4, scheme, 0.0, 20.0);
+        plan["cell"]["stations"][1]["rate_mbps"] = json!(2.0);
+        plan["cell"]["stations"][2]["frame_error_rate"] = json!({"data_up": 0.1, "ack_down": 0.05});
+        plan["cell"]["mac"] = json!({"rts_threshold_bytes": 1000});
+        fingerprint(&common::plan(&plan), 1).unwrap()
+    });
+    assert_eq!(found.map(|hash| format!("{hash:016x}")), golden);
+}
+
 #[test]
 fn what_is_recorded_does_not_change_the_trajectory() {
     let bare = common::symmetric(3, 3, "adaptive-pushout", 2.0, 8.0);
