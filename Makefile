@@ -13,7 +13,7 @@ demo: $(VENV)/.built
 
 test: lint
 	cargo test --workspace --exclude wifair-py
-	$(BIN)/pytest -q
+	$(BIN)/pytest
 
 lint: $(VENV)/.built
 	cargo fmt --all --check
@@ -26,7 +26,7 @@ lint: $(VENV)/.built
 # Ten thousand random scenarios on engine and oracle, more than a million exchanges a point: half an hour.
 validate: $(VENV)/.built
 	WIFAIR_VALIDATE=1 cargo test --release --workspace --exclude wifair-py
-	WIFAIR_VALIDATE=1 $(BIN)/pytest -q
+	WIFAIR_VALIDATE=1 $(BIN)/pytest
 
 bench:
 	cargo bench -p wifair-queue -p wifair-wlan -p wifair-sim
