@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -40,19 +41,20 @@ class Work:
     seed: int
 
 
-class Peer:
+class Peer(ABC):
     """A simulator: how to find it, how to start it, how to read what it prints."""
 
     name: ClassVar[str]
     # Its horizons are this many times those asked for: a fast simulator needs a long run to show a slope.
     stretch: ClassVar[int] = 1
 
+    @abstractmethod
     def command(self, work: Work) -> list[str]:
-        raise NotImplementedError
+        """The command that does the work."""
 
+    @abstractmethod
     def throughputs(self, output: str) -> tuple[float, float]:
         """Payload of all uplink and all downlink flows, Mbps."""
-        raise NotImplementedError
 
 
 class Wifair(Peer):
