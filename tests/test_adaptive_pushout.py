@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from conftest import Cli
 from wifair.claims import Number, Relation
@@ -13,7 +14,7 @@ from wifair.papers import find, paper_ids
 from wifair.papers.adaptive_pushout import reproduce
 from wifair.papers.adaptive_pushout.claims import CLAIMS
 from wifair.papers.adaptive_pushout.claims.evidence import turning_point
-from wifair.papers.adaptive_pushout.measured import CellData, Measured, jain_rows
+from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import (
     ALL_MIXES,
     ALTERNATIVES,
@@ -24,25 +25,48 @@ from wifair.papers.adaptive_pushout.study import (
     SYMMETRIC,
     TABLE_II,
     TWENTY,
-    Alternative,
-    Form,
     Mix,
     cells,
     scenario,
 )
+from wifair.papers.reproduction import Alternative, Form, variant_cells
+from wifair.papers.runs import CellRuns, Runs
+from wifair.stats import jain_rows
 
 TINY = Form(seeds=2, alternative_seeds=2, warmup_s=0.5, duration_s=2.0)
 
 
-def fake(mix: Mix, up: list[float], down: list[float], **queue: float) -> CellData:
-    """A cell with one run, of given throughputs."""
+def fake(mix: Mix, up: list[float], down: list[float], runs: int = 1, **queue: float) -> CellRuns:
+    """A cell whose runs are alike, of given throughputs."""
+    counted = ("segments_sent", "timeouts", "fast_retransmits")
+    flows = [
+        {"seed": seed, "direction": way, "goodput_mbps": value, **dict.fromkeys(counted, 2.0)}
+        for seed in range(1, runs + 1)
+        for way, values in (("up", up), ("down", down))
+        for value in values
+    ]
     columns = ("offered_packets", "tail_drop_packets", "evicted_packets", "filtered_packets", "delivered_packets")
-    ap = {(kind, column): np.array([0.0]) for kind in ("data", "ack", "all") for column in columns}
-    for name, value in queue.items():
-        kind, _, column = name.partition("_")
-        ap[kind, column] = np.array([value])
-    flows = {"goodput_mbps": np.array([up + down])}
-    return CellData(mix, flows, ap, np.array([100.0]), np.array([60.0]))
+    places = (("ap", "data"), ("ap", "ack"), ("ap", "all"), ("stations", "data"))
+    queues = [
+        {"seed": seed, "node": node, "class": kind}
+        | {column: queue.get(f"{kind}_{column}", 0.0) if node == "ap" else 100.0 for column in columns}
+        for seed in range(1, runs + 1)
+        for node, kind in places
+    ]
+    table = [{"seed": seed, "duration_s": 60.0} for seed in range(1, runs + 1)]
+    return CellRuns({"flows": pl.DataFrame(flows), "queues": pl.DataFrame(queues), "runs": pl.DataFrame(table)})
+
+
+def fake_runs(found: dict[tuple[Mix, str], CellRuns]) -> Measured:
+    """Made-up cells as the claims look at them."""
+    return Measured(
+        Runs(
+            {
+                frozenset({"scheme": scheme, "n_up": mix.up, "n_down": mix.down}.items()): cell
+                for (mix, scheme), cell in found.items()
+            }
+        )
+    )
 
 
 def test_the_grid_is_the_papers() -> None:
@@ -55,7 +79,7 @@ def test_the_grid_is_the_papers() -> None:
     assert TWENTY in TABLE_II
     assert FORMS["full"].seeds >= 10
     assert (FORMS["full"].warmup_s, FORMS["full"].duration_s) == (150.0, 600.0)
-    assert len(cells(ALL_MIXES, TINY)) == (10 + 9 - 1) * 5
+    assert len(cells(TINY, None)) == (10 + 9 - 1) * 5
 
 
 def test_the_scenario_is_that_of_section_iv_a() -> None:
@@ -75,8 +99,11 @@ def test_the_scenario_is_that_of_section_iv_a() -> None:
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES, ids=[a.id for a in ALTERNATIVES])
 def test_every_alternative_is_another_simulation(alternative: Alternative) -> None:
-    baseline = {cell.keys["scheme"]: cell.scenario.plan() for cell in cells([TWENTY], TINY)}
-    for cell in cells([TWENTY], TINY, alternative):
+    grid = cells(TINY, "4")
+    baseline = {cell.keys["scheme"]: cell.scenario.plan() for cell in grid}
+    others = variant_cells(grid, alternative)
+    assert others
+    for cell in others:
         assert cell.scenario.plan() != baseline[cell.keys["scheme"]]
 
 
@@ -111,7 +138,7 @@ def test_measured_quantities() -> None:
     mix = Mix(up=2, down=1)
     queue = {"ack_offered_packets": 100, "ack_filtered_packets": 30, "ack_evicted_packets": 5}
     queue |= {"ack_delivered_packets": 60, "all_tail_drop_packets": 10, "data_offered_packets": 50}
-    m = Measured({(mix, "x"): fake(mix, [3.0, 1.0], [4.0], data_tail_drop_packets=10, **queue)})
+    m = fake_runs({(mix, "x"): fake(mix, [3.0, 1.0], [4.0], data_tail_drop_packets=10, **queue)})
     assert m.index(mix, "x") == pytest.approx(64 / (3 * 26))
     assert m.index_up(mix, "x") == pytest.approx(16 / (2 * 10))
     assert m.balance(mix, "x") == pytest.approx(36 / (2 * 20))
@@ -138,7 +165,7 @@ def test_the_turning_point_is_where_downlinks_stop_winning(differences: list[flo
     found = {
         (mix, "x"): fake(mix, [5.0] * mix.up, [5.0 + d] * mix.down) for mix, d in zip(mixes, differences, strict=True)
     }
-    assert turning_point(Measured(found), mixes, "x") == pytest.approx([expected])
+    assert turning_point(fake_runs(found), mixes, "x") == pytest.approx([expected])
 
 
 def test_a_figure_alone_runs_its_own_mixes_and_claims(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -175,20 +202,12 @@ def test_both_forms_keep_the_papers_lengths_and_the_full_one_runs_the_alternativ
 
 def test_evidence_is_a_relation_or_a_number() -> None:
     kinds = {"3b-adaptive-almost-the-same", "5b-adaptive-flat", "5a-af-turning-point", "5a-ack-pushout-turning-point"}
-    names = ("segments_sent", "timeouts", "fast_retransmits", "goodput_mbps")
     every = {
-        (mix, scheme): CellData(
-            mix,
-            {name: np.full((3, mix.up + mix.down), 2.0) for name in names},
-            fake(mix, [], []).ap,
-            np.ones(3),
-            np.ones(3),
-        )
-        for mix in ALL_MIXES
-        for scheme in SCHEMES
+        (mix, scheme): fake(mix, [2.0] * mix.up, [2.0] * mix.down, runs=3) for mix in ALL_MIXES for scheme in SCHEMES
     }
+    measured = fake_runs(every)
     for claim in CLAIMS:
-        assert isinstance(claim.evidence(Measured(every)), Number if claim.id in kinds else Relation)
+        assert isinstance(claim.evidence(measured), Number if claim.id in kinds else Relation)
 
 
 def test_paper_json_has_the_agreed_form(cli: Cli, tmp_path: Path) -> None:

@@ -7,17 +7,20 @@ means has a t interval. Runs that do not differ at all are reported as identical
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 LEVEL = 0.95
+
+Values: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,17 @@ def jain(values: ArrayLike) -> float:
     if x.size == 0 or squares == 0.0:
         return float("nan")
     return float(x.sum()) ** 2 / (x.size * squares)
+
+
+def jain_rows(x: Values) -> Values:
+    """Jain's index of each row."""
+    return ratio(np.square(x.sum(axis=1)), x.shape[1] * np.square(x).sum(axis=1))
+
+
+def ratio(part: Values, whole: Values) -> Values:
+    """`part` / `whole`, NaN where there is no whole."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole > 0, part / whole, np.nan)
 
 
 def bootstrap_quantile(

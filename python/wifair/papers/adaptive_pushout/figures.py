@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wifair import plots
-from wifair.papers.adaptive_pushout.measured import Measured, Values
+from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import (
     ACK_PUSHOUT,
     ADAPTIVE,
@@ -22,6 +22,7 @@ from wifair.papers.adaptive_pushout.study import (
     TWENTY,
     Mix,
 )
+from wifair.stats import Values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

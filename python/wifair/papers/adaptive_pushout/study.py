@@ -8,10 +8,10 @@ default, RTS on every frame, is run as an alternative. Flows start at time 0; th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from wifair.papers.reproduction import Alternative, Form
 from wifair.scenario import Scenario
 from wifair.study import Cell
 
@@ -55,22 +55,13 @@ MIXES_OF_FIGURE: Mapping[str, tuple[Mix, ...]] = {
 ALL_MIXES = tuple(dict.fromkeys((*SYMMETRIC, *TABLE_II)))
 
 
-@dataclass(frozen=True)
-class Form:
-    """How much is run: replications of the baseline and of each other reading (0: these are not run)."""
-
-    seeds: int
-    alternative_seeds: int
-    # IV-A: "The run time of each simulation was 600 s besides the initial bias (150 s)." Every form keeps to it: fairness
-    # converges so slowly that shorter runs have another mean, not only a wider interval (`docs/validation.md`).
-    warmup_s: float = 150.0
-    duration_s: float = 600.0
-    figure_formats: tuple[str, ...] = ("png",)
-
+# IV-A: "The run time of each simulation was 600 s besides the initial bias (150 s)." Every form keeps to it: fairness
+# converges so slowly that shorter runs have another mean, not only a wider interval (`docs/validation.md`).
+WARMUP_S, DURATION_S = 150.0, 600.0
 
 FORMS = {
-    "full": Form(seeds=10, alternative_seeds=5, figure_formats=("png", "pdf")),
-    "quick": Form(seeds=3, alternative_seeds=0),
+    "full": Form(10, 5, WARMUP_S, DURATION_S, figure_formats=("png", "pdf")),
+    "quick": Form(3, 0, WARMUP_S, DURATION_S),
 }
 
 SECTION_IV_A: Mapping[str, Any] = {
@@ -99,17 +90,6 @@ SECTION_IV_A: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Alternative:
-    """Another reading: settings by path, for the schemes that they concern (scheme parameters by their own name)."""
-
-    id: str
-    question: str
-    choice: str
-    settings: Mapping[str, Any]
-    schemes: tuple[str, ...] = SCHEMES
-
-
 # Not among them: the stations' buffers, of which the paper says nothing. With a window of 42 packets no station ever
 # queues more, and any limit from 42 on gives the same runs.
 ALTERNATIVES: tuple[Alternative, ...] = (
@@ -127,69 +107,67 @@ ALTERNATIVES: tuple[Alternative, ...] = (
         "Which redundant ACK goes?",
         "the newest",
         {"ap.scheme.redundant": "newest"},
-        (ACK_PUSHOUT, ADAPTIVE),
+        {"scheme": (ACK_PUSHOUT, ADAPTIVE)},
     ),
     Alternative(
         "redundant-random",
         "Which redundant ACK goes?",
         "a random one",
         {"ap.scheme.redundant": "random"},
-        (ACK_PUSHOUT, ADAPTIVE),
+        {"scheme": (ACK_PUSHOUT, ADAPTIVE)},
     ),
     Alternative(
         "arrival-counted",
         "Does the arrival count in nb_up, nb_down?",
         "it does",
         {"ap.scheme.count_arrival": True},
-        (ADAPTIVE,),
+        {"scheme": (ADAPTIVE,)},
     ),
     Alternative(
         "idle-1s",
         "When does a flow stop being active?",
         "after 1 s of silence",
         {"ap.flows.idle_timeout_s": 1.0},
-        (ADAPTIVE,),
+        {"scheme": (ADAPTIVE,)},
     ),
     Alternative(
         "af-keeps-place",
         "Where does the newly stored ACK stand under AF?",
         "in the removed one's place",
         {"ap.scheme.place": "oldest-removed"},
-        (AF, SPM_AF),
+        {"scheme": (AF, SPM_AF)},
     ),
     Alternative(
         "spm-oldest",
         "Which ACK does data displace under SPM-AF?",
         "the oldest",
         {"ap.scheme.displaced": "oldest"},
-        (SPM_AF,),
+        {"scheme": (SPM_AF,)},
     ),
 )
 
 
-def scenario(mix: Mix, scheme: str, form: Form, settings: Mapping[str, Any] | None = None) -> Scenario:
-    """One simulation of Section IV; `settings` change the baseline, each by its path."""
-    baseline = {
-        **SECTION_IV_A,
-        "title": f"{scheme}, (n_down, n_up) = {mix}",
-        "ap": {**SECTION_IV_A["ap"], "scheme": scheme},
-        "run": {"warmup_s": form.warmup_s, "duration_s": form.duration_s},
-        "flows": [{"count": mix.up, "direction": "up"}, {"count": mix.down, "direction": "down"}],
-    }
-    return Scenario.from_settings(baseline, (settings or {}).items())
+def scenario(mix: Mix, scheme: str, form: Form) -> Scenario:
+    """One simulation of Section IV."""
+    return Scenario.from_settings(
+        {
+            **SECTION_IV_A,
+            "title": f"{scheme}, (n_down, n_up) = {mix}",
+            "ap": {**SECTION_IV_A["ap"], "scheme": scheme},
+            "run": {"warmup_s": form.warmup_s, "duration_s": form.duration_s},
+            "flows": [{"count": mix.up, "direction": "up"}, {"count": mix.down, "direction": "down"}],
+        }
+    )
 
 
-def cells(mixes: Iterable[Mix], form: Form, alternative: Alternative | None = None) -> list[Cell]:
-    """The grid: every mix under every scheme that is concerned."""
-    variant = alternative.id if alternative else "baseline"
-    schemes = alternative.schemes if alternative else SCHEMES
-    settings = alternative.settings if alternative else None
+def cells(form: Form, figure: str | None) -> list[Cell]:
+    """The grid: every mix, or those of one figure, under every scheme."""
     return [
         Cell(
-            f"{variant}/{scheme}/{mix.up}+{mix.down}",
-            scenario(mix, scheme, form, settings),
-            {"variant": variant, "scheme": scheme, "n_up": mix.up, "n_down": mix.down},
+            f"{scheme}/{mix.up}+{mix.down}",
+            scenario(mix, scheme, form),
+            {"scheme": scheme, "n_up": mix.up, "n_down": mix.down},
         )
-        for mix in mixes
-        for scheme in schemes
+        for mix in (MIXES_OF_FIGURE[figure] if figure else ALL_MIXES)
+        for scheme in SCHEMES
     ]

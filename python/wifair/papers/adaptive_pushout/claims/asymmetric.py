@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from wifair.claims import Claim, Number, Point, Relation
-from wifair.papers.adaptive_pushout.claims.evidence import above, peak, steps, turning_point
-from wifair.papers.adaptive_pushout.measured import Measured, Values, ratio
+from wifair.papers.adaptive_pushout.claims.evidence import steps, turning_point
+from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import (
     ACK_PUSHOUT,
     ADAPTIVE,
@@ -19,6 +19,8 @@ from wifair.papers.adaptive_pushout.study import (
     THE_FOUR,
     Mix,
 )
+from wifair.papers.evidence import above, peak
+from wifair.stats import Values, ratio
 
 FEWEST_DOWN = Mix(up=18, down=2)
 # Where the paper sees the turning point, and with it the peak of the index.

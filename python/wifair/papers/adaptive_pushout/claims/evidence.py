@@ -1,36 +1,18 @@
-"""Margins that several claims share. Positive means that the statement holds."""
+"""What several claims of this paper share. A positive margin means that the statement holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
 
-from wifair.claims import Point, Relation
-from wifair.papers.adaptive_pushout.measured import Measured, Values
+from wifair.claims import Point
+from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import Mix
+from wifair.stats import Values
 
 Quantity = Callable[[Mix, str], Values]
-
-
-def above(quantity: Quantity, mixes: Iterable[Mix], higher: str, lower: Iterable[str]) -> list[Point]:
-    """One scheme above each of others, at each mix."""
-    others = [scheme for scheme in lower if scheme != higher]
-    return [
-        Point(f"{higher} over {scheme} at {mix}", quantity(mix, higher) - quantity(mix, scheme))
-        for mix in mixes
-        for scheme in others
-    ]
-
-
-def mean_above(quantity: Quantity, mixes: Sequence[Mix], higher: str, lower: Iterable[str]) -> list[Point]:
-    """One scheme above each of others in the mean over the mixes."""
-    points = []
-    for scheme in lower:
-        margins = [quantity(mix, higher) - quantity(mix, scheme) for mix in mixes]
-        points.append(Point(f"{higher} over {scheme}", np.mean(margins, axis=0)))
-    return points
 
 
 def steps(quantity: Quantity, mixes: Sequence[Mix], scheme: str, sign: int) -> list[Point]:
@@ -40,12 +22,6 @@ def steps(quantity: Quantity, mixes: Sequence[Mix], scheme: str, sign: int) -> l
         Point(f"{scheme}, n_down {a.down} to {b.down}", sign * (quantity(b, scheme) - quantity(a, scheme)))
         for a, b in pairs
     ]
-
-
-def peak(quantity: Quantity, mixes: Sequence[Mix], scheme: str, at: Mix) -> Relation:
-    """The quantity is greater at one mix than at every other."""
-    others = [mix for mix in mixes if mix != at]
-    return Relation([Point(f"{at} over {mix}", quantity(at, scheme) - quantity(mix, scheme)) for mix in others])
 
 
 def turning_point(m: Measured, mixes: Sequence[Mix], scheme: str) -> Values:

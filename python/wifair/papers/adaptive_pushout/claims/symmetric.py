@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from wifair.claims import Claim, Number, Point, Relation
-from wifair.papers.adaptive_pushout.claims.evidence import above
-from wifair.papers.adaptive_pushout.measured import Measured, ratio
+from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import (
     ACK_PUSHOUT,
     ADAPTIVE,
@@ -16,6 +15,8 @@ from wifair.papers.adaptive_pushout.study import (
     THE_FOUR,
     TWENTY,
 )
+from wifair.papers.evidence import above
+from wifair.stats import ratio
 
 CLAIMS: tuple[Claim[Measured], ...] = (
     Claim(

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from wifair.claims import Claim, Point, Relation
-from wifair.papers.adaptive_pushout.claims.evidence import above, mean_above
-from wifair.papers.adaptive_pushout.measured import Measured, Values
+from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import (
     ACK_PUSHOUT,
     ADAPTIVE,
@@ -22,6 +21,8 @@ from wifair.papers.adaptive_pushout.study import (
     TWENTY,
     Mix,
 )
+from wifair.papers.evidence import above, mean_above
+from wifair.stats import Values
 
 
 def _uplink_wins(m: Measured, mix: Mix) -> Values:
@@ -35,7 +36,7 @@ def _uplink_wins(m: Measured, mix: Mix) -> Values:
 def _window_timeout_correlation(m: Measured) -> Values:
     """Spearman correlation between an uplink flow's segments sent (its mean window) and its timeouts per segment."""
     cell = m.cell(TWENTY, TAIL_DROP)
-    sent, timeouts = cell.up("segments_sent"), cell.up("timeouts")
+    sent, timeouts = (cell.flows(column, direction="up") for column in ("segments_sent", "timeouts"))
     found = []
     for run_sent, run_timeouts in zip(sent, timeouts, strict=True):
         ranks = [rankdata(run_sent), rankdata(run_timeouts / np.maximum(run_sent, 1.0))]

@@ -1,0 +1,122 @@
+"""A study's runs as arrays, cell by cell, with one row a replication: what claims and figures are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import polars as pl
+
+from wifair.stats import Values
+
+if TYPE_CHECKING:
+    from wifair.results import Results
+
+Frames: TypeAlias = Mapping[str, pl.DataFrame]
+
+# Which replication of the grid a row belongs to, beside the seed.
+VARIANT = "variant"
+
+
+class CellRuns:
+    """The replications of one scenario.
+
+    `frames` are the result tables of `wifair.results.Results`, of this scenario alone; every array below has one row a
+    replication, in the order of the seeds.
+    """
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames = {name: frame.sort("seed", maintain_order=True) for name, frame in frames.items()}
+        self._arrays: dict[Hashable, Values] = {}
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds, in order."""
+        return self.table("runs")["seed"].to_list()
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A result table of these runs."""
+        return self._frames[name]
+
+    def first(self, count: int) -> CellRuns:
+        """The first `count` replications."""
+        wanted = self.seeds[:count]
+        return CellRuns({name: frame.filter(pl.col("seed").is_in(wanted)) for name, frame in self._frames.items()})
+
+    def flows(self, column: str, **only: str) -> Values:
+        """A column of the flow table: (seeds, flows), in the order of the plan.
+
+        `only` names the flows by other columns, as `direction="up"`.
+        """
+        return self._rows("flows", column, only)
+
+    def stations(self, column: str, **only: str) -> Values:
+        """A column of the station table: (seeds, stations)."""
+        return self._rows("stations", column, only)
+
+    def queue(self, column: str, kind: str = "all", node: str = "ap") -> Values:
+        """A column of the queue table for a class of packets (`data`, `ack`, `control` or `all`): (seeds,)."""
+        return self._rows("queues", column, {"node": node, "class": kind}).ravel()
+
+    def run(self, column: str) -> Values:
+        """A column of the run table: (seeds,)."""
+        return self._rows("runs", column, {}).ravel()
+
+    def series(self, metric: str, entity: str = "ap") -> Values:
+        """A time series: (seeds, samples). See `times`."""
+        return self._rows("series", "value", {"metric": metric, "entity": entity})
+
+    def times(self, metric: str, entity: str = "ap") -> Values:
+        """When the samples of a series were taken, in seconds from the start of the run: (samples,)."""
+        first: Values = self._rows("series", "time_s", {"metric": metric, "entity": entity})[0]
+        return first
+
+    def _rows(self, table: str, column: str, only: Mapping[str, str]) -> Values:
+        key = (table, column, *only.items())
+        if key not in self._arrays:
+            frame = self._frames[table]
+            if only:
+                frame = frame.filter(*(pl.col(name) == value for name, value in only.items()))
+            values = frame[column].cast(pl.Float64).to_numpy()
+            self._arrays[key] = values.reshape(len(self.seeds), -1)
+        return self._arrays[key]
+
+
+class Runs:
+    """The cells of one reading of a paper, found by their coordinates in the grid."""
+
+    def __init__(self, cells: Mapping[frozenset[tuple[str, object]], CellRuns]) -> None:
+        self._cells = dict(cells)
+
+    @classmethod
+    def of(cls, results: Results) -> Runs:
+        """Every finished cell of a study."""
+        parts: dict[str, dict[str, pl.DataFrame]] = {}
+        for name, frame in results.frames.items():
+            for key, part in frame.partition_by("scenario", as_dict=True).items():
+                parts.setdefault(str(key[0]), {})[name] = part
+        return cls(
+            {
+                _place({name: value for name, value in cell.keys.items() if name != VARIANT}): CellRuns(
+                    parts[cell.name]
+                )
+                for cell in results.cells
+                if cell.name in parts
+            }
+        )
+
+    def cell(self, **keys: object) -> CellRuns:
+        """The runs of the cell with just these coordinates."""
+        return self._cells[_place(keys)]
+
+    def first(self, count: int) -> Runs:
+        """The first `count` replications of every cell."""
+        return Runs({place: cell.first(count) for place, cell in self._cells.items()})
+
+    def over(self, other: Runs) -> Runs:
+        """These runs, and those of `other` where there are none here; both need the same seeds."""
+        return Runs({**other._cells, **self._cells})
+
+
+def _place(keys: Mapping[str, object]) -> frozenset[tuple[str, object]]:
+    return frozenset(keys.items())
