@@ -169,3 +169,30 @@ def test_every_flow_of_every_group_is_in_the_plan(groups: list[tuple[int, str, f
     assert [flow["direction"] for flow in plan["flows"]] == [way for n, way, _ in groups for _ in range(n)]
     assert [s["rate_mbps"] for s in plan["cell"]["stations"]] == [rate for n, _, rate in groups for _ in range(n)]
     assert len({flow["label"] for flow in plan["flows"]}) == sum(n for n, _, _ in groups)
+
+
+def test_an_event_that_names_a_group_is_one_for_each_of_its_stations() -> None:
+    slower = {"at_s": 5, "station": {"name": "up", "rate_mbps": 1.0}}
+    one = {"at_s": 6, "station": {"name": "up-2", "rate_mbps": 2.0}, "ap": {"limit_packets": 50}}
+    events = Scenario(flows=[UP, {"direction": "down"}], events=[slower, one]).plan()["events"]
+    assert [event["station"]["label"] for event in events] == ["up-1", "up-2", "up-2"]
+    assert [event["at_s"] for event in events] == [5.0, 5.0, 6.0]
+    assert events[2]["ap"] == {"limit_packets": 50}
+
+
+@pytest.mark.parametrize(
+    ("event", "key"),
+    [
+        ({"at_s": 1, "station": {"name": "upp", "rate_mbps": 1.0}}, "events[1].station.name"),
+        ({"at_s": 1, "station": {"rate_mbps": 1.0}}, "events[1].station.name"),
+        ({"at_s": 1, "station": {"name": "up", "rate_mbps": 7.0}}, "events[1].station.rate_mbps"),
+        ({"at_s": 1, "station": {"name": "up", "rate": 1.0}}, "events[1].station.rate"),
+        ({"at_s": 1e9, "ap": {"limit_packets": 1}}, "events[1].at_s"),
+        ({"at_s": 1, "flow": {}}, "events[1].flow"),
+    ],
+)
+def test_a_wrong_event_is_refused_where_it_stands(event: dict[str, Any], key: str) -> None:
+    first = {"at_s": 0, "station": {"name": "up", "rate_mbps": 5.5}}  # unfolds to two, so that indexes differ
+    with pytest.raises(ScenarioError) as caught:
+        Scenario(flows=[UP], events=[first, event])
+    assert caught.value.key == key

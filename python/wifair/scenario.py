@@ -78,6 +78,7 @@ class Scenario(BaseModel):
     station: Table = {}
     stations: list[StationGroup] = []
     flows: Annotated[list[FlowGroup], Field(min_length=1)]
+    events: list[Table] = []
 
     def __init__(self, **settings: Any) -> None:
         try:
@@ -155,6 +156,9 @@ class _PlanBuilder:
         self.dialect: Table = DIALECTS[scenario.dialect]
         self.station_origins: list[str] = []
         self.flow_origins: list[str] = []
+        self.event_origins: list[str] = []
+        # Labels of stations by what a scenario may call them: a group's name, or a label itself.
+        self.called: dict[str, list[str]] = {}
 
     def build(self) -> Table:
         """The plan, its defaults not yet filled in."""
@@ -168,7 +172,32 @@ class _PlanBuilder:
             parent[place[-1]] = layered(self.dialect.get(section, {}), table)
         plan["cell"]["ap"] = self.access_point()
         plan["cell"]["stations"], plan["flows"] = self.stations_and_flows()
+        plan["events"] = self.events()
         return plan
+
+    def events(self) -> list[Table]:
+        """One entry an event; one that names a group of stations is one for each of them."""
+        node = plan_node("events", "[]")
+        station_keys = {k: v for k, v in properties(properties(node)["station"]).items() if k != "label"}
+        station_node = {"type": "object", "properties": {"name": {"type": "string"}, **station_keys}}
+        event_node = {"type": "object", "properties": {**properties(node), "station": station_node}}
+        events: list[Table] = []
+        for e, given in enumerate(self.scenario.events):
+            origin = f"events[{e}]"
+            event = checked_table(given, event_node, origin)
+            unfolded = [event]
+            if "station" in event:
+                change = event["station"]
+                name = change.pop("name", None)
+                if name not in self.called:
+                    problem = f"no stations are called {name!r}" if name else "the table needs the name of a station"
+                    known = ", ".join(list(self.called)[:20])
+                    hint = nearest(name, self.called) if name else ""
+                    raise ScenarioError(f"{origin}.station.name", problem, value=name, allowed=known, hint=hint)
+                unfolded = [{**event, "station": {"label": label, **change}} for label in self.called[name]]
+            events += unfolded
+            self.event_origins += [origin] * len(unfolded)
+        return events
 
     def access_point(self) -> Table:
         """The AP: a port's keys stand directly in `[ap]`, beside the AP's others."""
@@ -190,6 +219,7 @@ class _PlanBuilder:
                 raise ScenarioError(f"{origin}.name", f"{group.name!r} is taken by another group", value=group.name)
             settings = self.station_settings(group.engine_keys(), origin)
             members[group.name] = labels(group.name, group.count)
+            self.called[group.name] = members[group.name]
             stations += [{"label": label, **settings} for label in members[group.name]]
             self.station_origins += [origin] * group.count
         flows: list[Table] = []
@@ -213,10 +243,11 @@ class _PlanBuilder:
                     )
                 used.add(flow.station)
             else:
-                at = own
+                at = self.called[name] = own
                 station = self.station_settings(flow.station or {}, f"{origin}.station")
                 stations += [{"label": label, **station} for label in own]
                 self.station_origins += [f"{origin}.station"] * flow.count
+            self.called.update({label: [label] for label in at})
             flows += [{"label": label, "station": at[i % len(at)], **settings} for i, label in enumerate(own)]
             self.flow_origins += [origin] * flow.count
         for g, group in enumerate(self.scenario.stations):
@@ -286,9 +317,10 @@ class _PlanBuilder:
             head, _, rest = rest.partition(".")
             if head == "ap":
                 return join("ap", rest.removeprefix("port").lstrip("."))
-        if head in ("stations", "flows") and rest:
+        origins_of = {"stations": self.station_origins, "flows": self.flow_origins, "events": self.event_origins}
+        if head in origins_of and rest:
             index, _, rest = rest.partition(".")
-            origins = self.station_origins if head == "stations" else self.flow_origins
+            origins = origins_of[head]
             head = origins[int(index)] if index.isdigit() and int(index) < len(origins) else head
             if rest == "label":  # made from the group's name
                 return join(head.removesuffix(".station"), "name")

@@ -1,7 +1,8 @@
-use wifair_core::Time;
+use wifair_core::{StationId, Time};
+use wifair_wlan::StationChange;
 
 /// What a scenario does at a given time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The application of the flow in `slot` starts.
     Start {
@@ -12,6 +13,18 @@ pub enum Event {
     Stop {
         /// Index of the flow.
         slot: usize,
+    },
+    /// A station's links change.
+    Station {
+        /// Which station.
+        station: StationId,
+        /// How.
+        change: StationChange,
+    },
+    /// The limit of the AP's buffer moves.
+    ApLimit {
+        /// The limit from now on.
+        packets: u32,
     },
 }
 

@@ -10,6 +10,7 @@ mod agenda;
 pub mod application;
 mod batch;
 mod connection;
+mod event;
 mod fingerprint;
 mod min_tree;
 mod network;
@@ -23,6 +24,7 @@ pub mod table;
 mod wire;
 
 pub use batch::Batch;
+pub use event::{ApChange, EventSpec, MAX_EVENTS};
 pub use network::Network;
 pub use plan::{FlowDirection, FlowSpec, MAX_FLOWS, Plan, RunSpec, SCHEMA_VERSION, WireSpec};
 pub use record::{FlowRow, QueueRow, RunRecord, RunRow, StationRow, tables};

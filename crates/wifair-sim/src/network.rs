@@ -3,7 +3,7 @@ use std::sync::Arc;
 use wifair_core::{Packet, Rate, Rng, SpecError, StationId, Time};
 use wifair_queue::Port;
 use wifair_tcp::{Receiver, Sender};
-use wifair_wlan::{Cell, Node};
+use wifair_wlan::{Cell, Node, Output};
 
 use crate::address;
 use crate::agenda::{Agenda, Event};
@@ -42,13 +42,7 @@ impl Network {
         let cell = Cell::new(&plan.cell, seed)?;
         let default_delay_ms = plan.wire.one_way_delay_ms;
         let mut wire = WireBuilder::new(Rate::from_mbps(plan.wire.rate_mbps), plan.wire.loss_rate);
-        let station_ids: std::collections::HashMap<&str, StationId> = plan
-            .cell
-            .stations
-            .iter()
-            .enumerate()
-            .map(|(i, s)| (s.label.as_str(), StationId(i as u16)))
-            .collect();
+        let station_ids = plan.station_ids();
         let mut agenda = Agenda::new();
         let mut connections = Vec::with_capacity(plan.flows.len());
         for (slot, flow) in plan.flows.iter().enumerate() {
@@ -78,6 +72,9 @@ impl Network {
                 direction: flow.direction,
                 lines,
             });
+        }
+        for event in &plan.events {
+            event.enter(&mut agenda, &station_ids);
         }
         Ok(Network {
             now: Time::ZERO,
@@ -178,7 +175,7 @@ impl Network {
                 return false;
             }
             self.move_to(next);
-            if let Some(delivery) = self.cell.advance(next) {
+            if let Some(Output::Delivery(delivery)) = self.cell.advance(next) {
                 self.deliver(&delivery.packet, delivery.to);
                 return true;
             }
@@ -192,14 +189,20 @@ impl Network {
     }
 
     fn carry_out(&mut self) {
-        let event = self.agenda.take();
-        let (Event::Start { slot } | Event::Stop { slot }) = event;
-        let Connection { application, sender, .. } = &mut self.connections[slot];
-        match event {
-            Event::Start { .. } => application.start(sender, self.now),
-            Event::Stop { .. } => application.stop(sender, self.now),
+        match self.agenda.take() {
+            Event::Start { slot } => {
+                let Connection { application, sender, .. } = &mut self.connections[slot];
+                application.start(sender, self.now);
+                self.pump::<Sender>(slot);
+            }
+            Event::Stop { slot } => {
+                let Connection { application, sender, .. } = &mut self.connections[slot];
+                application.stop(sender, self.now);
+                self.pump::<Sender>(slot);
+            }
+            Event::Station { station, change } => self.cell.change_station(station, &change, self.now),
+            Event::ApLimit { packets } => self.cell.set_ap_limit(packets),
         }
-        self.pump::<Sender>(slot);
     }
 
     fn arrive_from_wire(&mut self) {

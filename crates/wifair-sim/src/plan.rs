@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::SpecError;
+use wifair_core::{SpecError, StationId};
 use wifair_tcp::TcpSpec;
 use wifair_wlan::{Cell, CellSpec};
 
 use crate::application::ApplicationSpec;
+use crate::event::{EventSpec, MAX_EVENTS};
 
 /// Version of the plan's form; a plan of another version is refused.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -33,6 +34,9 @@ pub struct Plan {
     pub wire: WireSpec,
     /// One entry a flow.
     pub flows: Vec<FlowSpec>,
+    /// What changes while it runs.
+    #[serde(default)]
+    pub events: Vec<EventSpec>,
 }
 
 /// How long a run lasts, and what it records.
@@ -189,9 +193,28 @@ impl Plan {
         check_range("wire.rate_mbps", self.wire.rate_mbps, 0.001, 1e6, "Mbps")?;
         check_range("wire.one_way_delay_ms", self.wire.one_way_delay_ms, 0.0, 1e5, "ms")?;
         check_range("wire.loss_rate", self.wire.loss_rate, 0.0, 1.0, "")?;
-        Cell::new(&self.cell, 0)
+        let cell = Cell::new(&self.cell, 0)
             .map_err(|error| SpecError { key: format!("cell.{}", error.key), ..error })?;
-        self.validate_flows()
+        self.validate_flows()?;
+        self.validate_events(&cell)
+    }
+
+    /// The stations by label.
+    pub(crate) fn station_ids(&self) -> HashMap<&str, StationId> {
+        let labels = self.cell.stations.iter().map(|station| station.label.as_str());
+        labels.enumerate().map(|(index, label)| (label, StationId(index as u16))).collect()
+    }
+
+    fn validate_events(&self, cell: &Cell) -> Result<(), SpecError> {
+        if self.events.len() > MAX_EVENTS {
+            let value = format!("{} events", self.events.len());
+            return Err(SpecError::new("events", value, format!("0 to {MAX_EVENTS} events")));
+        }
+        let stations = self.station_ids();
+        for (i, event) in self.events.iter().enumerate() {
+            event.validate(&format!("events[{i}]"), self.horizon_s(), &stations, cell)?;
+        }
+        Ok(())
     }
 
     fn validate_flows(&self) -> Result<(), SpecError> {

@@ -148,6 +148,8 @@ row! {
         airtime_s: f64,
         /// The same as a share of the measured time.
         airtime_share: f64,
+        /// Link rate in Mbit/s, the mean over the measured time of what the next data frame would have had.
+        link_rate_mbps: f64,
         /// Data frames delivered.
         frames_delivered: u64,
         /// Transmission attempts.
@@ -221,6 +223,7 @@ fn station_row(label: &str, direction: &str, usage: &Usage, duration_s: f64) -> 
         direction: direction.into(),
         airtime_s: usage.airtime.as_secs_f64(),
         airtime_share: usage.airtime.as_secs_f64() / duration_s,
+        link_rate_mbps: usage.rate_integral as f64 * 1e-12 / duration_s,
         frames_delivered: usage.delivered,
         attempts: usage.attempts,
         retries: usage.retries,

@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use crate::event::MAX_EVENTS;
 use crate::plan::{MAX_FLOWS, Plan, SCHEMA_VERSION};
 
 /// What the front end needs to know: the plan's JSON schema, every registered component with its source and idea, and
@@ -12,6 +13,6 @@ pub fn schema() -> Value {
         "congestion_controls": wifair_tcp::congestion::REGISTRY,
         "rate_adaptations": wifair_wlan::RATE_ADAPTATIONS,
         "applications": crate::application::APPLICATIONS,
-        "limits": {"stations": wifair_wlan::MAX_STATIONS, "flows": MAX_FLOWS},
+        "limits": {"stations": wifair_wlan::MAX_STATIONS, "flows": MAX_FLOWS, "events": MAX_EVENTS},
     })
 }

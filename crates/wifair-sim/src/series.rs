@@ -1,4 +1,5 @@
 use wifair_core::Time;
+use wifair_wlan::{CellSnapshot, StationUsage};
 
 use crate::network::Network;
 use crate::plan::Plan;
@@ -9,10 +10,11 @@ row! {
     SeriesRow in "series" {
         /// End of the interval, in seconds from the start of the run, warm-up included.
         time_s: f64,
-        /// What: `goodput_mbps` (payload delivered in the interval), `cwnd_segments`, `queue_packets`, or a gauge of the
-        /// AP's scheme.
+        /// What: of a flow `goodput_mbps` (payload delivered in the interval) and `cwnd_segments`; of a station the means
+        /// over the interval `link_rate_up_mbps` and `link_rate_down_mbps` and its `airtime_share`, both ways together;
+        /// of the AP `queue_packets` or a gauge of its scheme.
         metric: String,
-        /// Of what: the label of a flow, or `ap`.
+        /// Of what: the label of a flow or a station, or `ap`.
         entity: String,
         /// The value.
         value: f64,
@@ -26,6 +28,8 @@ pub(crate) struct Sampler {
     labels: Vec<String>,
     mss_bytes: Vec<f64>,
     delivered_before: Vec<u64>,
+    stations: Vec<String>,
+    cell_before: Option<CellSnapshot>,
     rows: Vec<SeriesRow>,
 }
 
@@ -39,6 +43,8 @@ impl Sampler {
             labels: plan.flows.iter().map(|flow| flow.label.clone()).collect(),
             mss_bytes: plan.flows.iter().map(|flow| f64::from(flow.tcp.mss_bytes)).collect(),
             delivered_before: vec![0; plan.flows.len()],
+            stations: plan.cell.stations.iter().map(|station| station.label.clone()).collect(),
+            cell_before: None,
             rows: vec![],
         }
     }
@@ -63,6 +69,7 @@ impl Sampler {
                 self.push(time_s, metric, self.labels[slot].clone(), value);
             }
         }
+        self.sample_stations(network, time_s);
         let port = network.cell().ap_port();
         self.push(time_s, "queue_packets", "ap".into(), port.len() as f64);
         let mut gauges = vec![];
@@ -71,6 +78,25 @@ impl Sampler {
             self.push(time_s, name, "ap".into(), value);
         }
         self.next += self.interval;
+    }
+
+    fn sample_stations(&mut self, network: &Network, time_s: f64) {
+        let after = network.cell().snapshot(network.now());
+        let interval = match &self.cell_before {
+            Some(before) => after.since(before),
+            None => after.clone(),
+        };
+        let seconds = interval.elapsed.as_secs_f64();
+        for (index, StationUsage { up, down }) in interval.stations.iter().enumerate() {
+            for (metric, value) in [
+                ("link_rate_up_mbps", up.rate_integral as f64 * 1e-12 / seconds),
+                ("link_rate_down_mbps", down.rate_integral as f64 * 1e-12 / seconds),
+                ("airtime_share", (up.airtime + down.airtime).as_secs_f64() / seconds),
+            ] {
+                self.push(time_s, metric, self.stations[index].clone(), value);
+            }
+        }
+        self.cell_before = Some(after);
     }
 
     fn push(&mut self, time_s: f64, metric: &str, entity: String, value: f64) {

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group};
 use wifair_core::{FiveTuple, Packet, StationId, TCP, TcpFlags, Time};
-use wifair_wlan::{Cell, CellSpec, Node, StationSpec};
+use wifair_wlan::{Cell, CellSpec, Node, Output, StationSpec};
 
 const EXCHANGES: u64 = 10_000;
 
@@ -60,7 +60,7 @@ impl Saturated {
     fn run(&mut self, exchanges: u64) {
         for _ in 0..3 * exchanges {
             self.now = self.cell.next_event();
-            if let Some(delivery) = self.cell.advance(self.now) {
+            if let Some(Output::Delivery(delivery)) = self.cell.advance(self.now) {
                 debug_assert_eq!(delivery.to, Node::Ap);
                 let station = delivery.packet.tuple.source as u16 - 1;
                 self.cell.send_up(StationId(station), packet(station), self.now);

@@ -5,7 +5,9 @@
 //! What happens when is in `docs/medium.md`. An exchange has at most three events: start, end of the data frame
 //! (delivery), end.
 
-use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rng, SpecError, StationId, Time};
+use std::collections::VecDeque;
+
+use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, Exchange, Flows, Grant, Ledger, Link, Outcome, Port, View};
 
 use crate::contention::{Contention, Rules};
@@ -13,7 +15,8 @@ use crate::exchange::{Collider, Frame, Phase, Single};
 use crate::link::LinkRow;
 use crate::mac::Mac;
 use crate::phy::{Phy, RateIndex};
-use crate::records::{CellSnapshot, StationUsage};
+use crate::rate::RateSpec;
+use crate::records::{CellSnapshot, StationUsage, Usage};
 use crate::spec::{AP_LABEL, CellSpec, FrameErrorRate, StationSpec};
 
 /// The access point's node.
@@ -41,6 +44,26 @@ pub struct Delivery {
     pub packet: Packet,
     /// Where it is now.
     pub to: Node,
+}
+
+/// A sender's data rate towards its peer has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkRateChange {
+    /// The station at one end of the link.
+    pub station: StationId,
+    /// Up: the station's own rate; down: the AP's towards the station.
+    pub direction: Direction,
+    /// The rate from now on.
+    pub rate: Rate,
+}
+
+/// What a cell gives out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A packet has crossed the medium.
+    Delivery(Delivery),
+    /// A link rate has changed.
+    LinkRate(LinkRateChange),
 }
 
 /// A MAC and what stands behind it.
@@ -95,6 +118,10 @@ pub struct Cell {
     /// By [`LinkId`](crate::link::LinkId).
     pub(crate) links: Vec<LinkRow>,
     pub(crate) channel: Option<Channel>,
+    pub(crate) rate_adaptation: RateSpec,
+    pub(crate) seed: u64,
+    /// By node.
+    pub(crate) labels: Vec<String>,
 
     pub(crate) phase: Phase,
     /// When the exchange or collision that goes on began.
@@ -109,7 +136,9 @@ pub struct Cell {
     /// Nodes whose scheme wants a tick, and when.
     tickers: Vec<(u32, Time)>,
     next_tick: Time,
-    /// The earlier of `next_loss` and `next_tick`; most cells never have either.
+    /// Changes of link rates that the owner has yet to hear of, the oldest first.
+    pub(crate) rate_changes: VecDeque<LinkRateChange>,
+    /// The earlier of `next_loss` and `next_tick`, or now while `rate_changes` wait; most cells never have any.
     pub(crate) rare: Time,
     now: Time,
 
@@ -158,15 +187,15 @@ impl Cell {
                 .map(|row| Link { rate: row.on_air.rate })
                 .collect(),
         };
-        let error_rates = || spec.stations.iter().map(|s| s.frame_error_rate);
         let mut cell = Cell {
             contention: Contention::new(rules, streams("backoff")),
             nodes: nodes.collect(),
             sides: Sides { ap: surroundings(Direction::Down), stations: surroundings(Direction::Up) },
             links: rows,
-            channel: error_rates()
-                .any(|rates| !rates.is_zero())
-                .then(|| Channel { rates: error_rates().collect(), streams: streams("channel").collect() }),
+            channel: None,
+            rate_adaptation: spec.mac.rate_adaptation.clone(),
+            seed,
+            labels: labels().map(String::from).collect(),
             phase: Phase::Idle,
             phase_began: Time::ZERO,
             single: Single::none(),
@@ -176,6 +205,7 @@ impl Cell {
             next_loss: Time::MAX,
             tickers: Vec::new(),
             next_tick: Time::MAX,
+            rate_changes: VecDeque::new(),
             rare: Time::MAX,
             now: Time::ZERO,
             exchanges: 0,
@@ -184,6 +214,9 @@ impl Cell {
             phy,
             mac,
         };
+        for (index, station) in spec.stations.iter().enumerate() {
+            cell.set_frame_error_rate(StationId(index as u16), station.frame_error_rate);
+        }
         for node in 0..cell.nodes.len() as u32 {
             cell.ask_tick(node, cell.nodes[node as usize].port.next_tick());
         }
@@ -210,37 +243,40 @@ impl Cell {
         self.due.min(self.rare)
     }
 
-    /// Does what is due at `now == next_event()`, and gives out the packet that this delivers, if any. Further things
-    /// may be due at the same instant.
+    /// Does what is due at `now == next_event()`, and gives out what comes of it, if anything. Further things may be due
+    /// at the same instant.
     #[inline]
-    pub fn advance(&mut self, now: Time) -> Option<Delivery> {
+    pub fn advance(&mut self, now: Time) -> Option<Output> {
         if now != self.next_event() {
             self.not_due(now);
         }
         self.now = now;
         if now >= self.rare {
-            self.advance_rarely(now);
-            return None;
+            return self.advance_rarely(now);
         }
         match self.phase {
             Phase::Idle => self.start(now),
-            Phase::Data => return self.deliver(now),
+            Phase::Data => return self.deliver(now).map(Output::Delivery),
             Phase::Ending => self.end_single(now),
             Phase::Collision => self.end_collision(now),
         }
         None
     }
 
-    /// Ticks and losses come before what the medium does at the same instant.
+    /// Changes of rates are told at once; ticks and losses come before what the medium does at the same instant.
     #[cold]
     #[inline(never)]
-    fn advance_rarely(&mut self, now: Time) {
-        if now == self.next_tick {
-            self.tick(now);
-        } else {
-            self.lose(now);
+    fn advance_rarely(&mut self, now: Time) -> Option<Output> {
+        let told = self.rate_changes.pop_front().map(Output::LinkRate);
+        if told.is_none() {
+            if now == self.next_tick {
+                self.tick(now);
+            } else {
+                self.lose(now);
+            }
         }
         self.reschedule();
+        told
     }
 
     #[cold]
@@ -264,7 +300,8 @@ impl Cell {
         if now < self.now || now > self.next_event() {
             self.out_of_turn(now);
         }
-        let of_station = |rows: &[LinkRow]| StationUsage { up: rows[0].usage, down: rows[1].usage };
+        let of_link = |row: &LinkRow| Usage { rate_integral: row.rate_integral_at(now), ..row.usage };
+        let of_station = |rows: &[LinkRow]| StationUsage { up: of_link(&rows[0]), down: of_link(&rows[1]) };
         let mut stations: Vec<_> = self.links.chunks_exact(2).map(of_station).collect();
         let mut collision_airtime = self.collision_airtime;
         match self.phase {
@@ -312,10 +349,7 @@ impl Cell {
 
     #[inline]
     fn offer(&mut self, node: u32, packet: Packet, flow: FlowId, station: StationId, now: Time) {
-        if now < self.now || now > self.next_event() {
-            self.out_of_turn(now);
-        }
-        self.now = now;
+        self.come_from_outside(now);
         let state = &mut self.nodes[node as usize];
         state.port.offer(packet, flow, station, now, self.sides.view(node));
         if state.frame.departure.is_none() {
@@ -323,6 +357,14 @@ impl Cell {
         }
         let tick = state.port.next_tick();
         self.ask_tick(node, tick);
+    }
+
+    #[inline]
+    pub(crate) fn come_from_outside(&mut self, now: Time) {
+        if now < self.now || now > self.next_event() {
+            self.out_of_turn(now);
+        }
+        self.now = now;
     }
 
     /// What follows where a MAC is free: it asks its port for a packet and contends for it.
@@ -397,7 +439,7 @@ impl Cell {
         self.tickers.retain(|(other, _)| *other != node);
         self.tickers.extend(at.map(|at| (node, at.max(self.now))));
         self.next_tick = self.tickers.iter().map(|(_, at)| *at).min().unwrap_or(Time::MAX);
-        self.rare = self.next_loss.min(self.next_tick);
+        self.expect_rare();
     }
 
     /// After what may have brought a start nearer, or a rare event.
@@ -405,7 +447,12 @@ impl Cell {
         if self.phase == Phase::Idle {
             self.due = self.contention.start();
         }
-        self.rare = self.next_loss.min(self.next_tick);
+        self.expect_rare();
+    }
+
+    fn expect_rare(&mut self) {
+        let untold = if self.rate_changes.is_empty() { Time::MAX } else { self.now };
+        self.rare = self.next_loss.min(self.next_tick).min(untold);
     }
 }
 

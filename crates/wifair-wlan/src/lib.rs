@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod cell;
+mod change;
 mod check;
 mod contention;
 mod exchange;
@@ -19,9 +20,9 @@ mod records;
 mod spec;
 mod wheel;
 
-pub use cell::{Cell, Delivery, Node};
+pub use cell::{Cell, Delivery, LinkRateChange, Node, Output};
 pub use mac::{ArrivalWithinIfs, BackoffRange, MacSpec};
 pub use phy::{Phy, PhyName, PhySpec, Preamble, RateIndex};
 pub use rate::{Fixed, RATE_ADAPTATIONS, RateAdaptation, RateSpec};
 pub use records::{CellSnapshot, StationUsage, Usage};
-pub use spec::{ApSpec, CellSpec, FrameErrorRate, MAX_STATIONS, StationSpec};
+pub use spec::{ApSpec, CellSpec, FrameErrorRate, MAX_STATIONS, StationChange, StationSpec};

@@ -1,7 +1,7 @@
 //! One direction of the link between a station and the access point: what its sender needs for each attempt, in one
 //! row.
 
-use wifair_core::StationId;
+use wifair_core::{StationId, Time};
 use wifair_queue::Direction;
 
 use crate::phy::OnAir;
@@ -43,10 +43,34 @@ pub(crate) struct LinkRow {
     /// Whether `adaptation` ever changes the rate: one that does not is not asked after each frame.
     pub adapts: bool,
     pub adaptation: Box<dyn RateAdaptation>,
+    /// Since when the rate is what it is.
+    rate_since: Time,
+    /// Integral of the rate over time until then, in kbit/s · ns.
+    rate_integral: u128,
 }
 
 impl LinkRow {
     pub(crate) fn new(on_air: OnAir, adaptation: Box<dyn RateAdaptation>) -> LinkRow {
-        LinkRow { usage: Usage::default(), on_air, adapts: adaptation.adapts(), adaptation }
+        LinkRow {
+            usage: Usage::default(),
+            on_air,
+            adapts: adaptation.adapts(),
+            adaptation,
+            rate_since: Time::ZERO,
+            rate_integral: 0,
+        }
+    }
+
+    /// Data frames go at another rate from `now` on.
+    pub(crate) fn set_rate(&mut self, on_air: OnAir, now: Time) {
+        self.rate_integral = self.rate_integral_at(now);
+        self.rate_since = now;
+        self.on_air = on_air;
+    }
+
+    /// Integral of the rate over time until `now`, in kbit/s · ns.
+    pub(crate) fn rate_integral_at(&self, now: Time) -> u128 {
+        let span = (now - self.rate_since).as_ns();
+        self.rate_integral + u128::from(span) * u128::from(self.on_air.rate.as_kbps())
     }
 }

@@ -89,9 +89,6 @@ impl Cell {
             end = end.max(now + airtime);
             self.colliders.push(Collider { sender, link, timeout, lost, with_rts });
             if lost {
-                if !with_rts {
-                    self.adapt(link, false);
-                }
                 self.lose_later(sender, timeout);
             }
         }
@@ -133,7 +130,7 @@ impl Cell {
         self.phase = Phase::Idle;
         if fate == Fate::Decoded {
             if row.adapts {
-                self.ask_adaptation(link, true);
+                self.ask_adaptation(link, true, now);
             }
             self.finish(sender, Outcome::Delivered, now);
         } else {
@@ -153,7 +150,7 @@ impl Cell {
             Fate::DataLost => (now + self.mac.ack_timeout, now + self.mac.ack_timeout + self.phy.difs),
             _ => (now, now + self.mac.eifs),
         };
-        self.adapt(link, false);
+        self.adapt(link, false, now);
         if lost {
             self.lose_later(sender, known);
             self.contention.set_aside(sender, resumes, known);
@@ -178,13 +175,13 @@ impl Cell {
         for index in 0..self.colliders.len() {
             let Collider { sender, link, timeout, lost, with_rts } = self.colliders[index];
             let origin = timeout.max(now) + self.phy.difs;
+            if !with_rts {
+                self.adapt(link, false, now);
+            }
             // What is lost may have been given up by now, and the next frame have taken its place.
             if lost {
                 self.contention.set_aside(sender, origin, timeout);
             } else {
-                if !with_rts {
-                    self.adapt(link, false);
-                }
                 self.retry(sender, link, origin, timeout);
             }
         }
@@ -222,21 +219,16 @@ impl Cell {
 
     /// Tells the sender's rate adaptation the outcome of a data frame.
     #[inline]
-    fn adapt(&mut self, link: LinkId, acknowledged: bool) {
+    fn adapt(&mut self, link: LinkId, acknowledged: bool, now: Time) {
         if self.links[link.index()].adapts {
-            self.ask_adaptation(link, acknowledged);
+            self.ask_adaptation(link, acknowledged, now);
         }
     }
 
     #[inline(never)]
-    fn ask_adaptation(&mut self, link: LinkId, acknowledged: bool) {
-        let row = &mut self.links[link.index()];
-        row.on_air = self.phy.on_air(row.adaptation.on_attempt(acknowledged));
-        let side = match link.direction() {
-            Direction::Up => &mut self.sides.stations,
-            Direction::Down => &mut self.sides.ap,
-        };
-        side.links[link.station().index()].rate = row.on_air.rate;
+    fn ask_adaptation(&mut self, link: LinkId, acknowledged: bool, now: Time) {
+        let rate = self.links[link.index()].adaptation.on_attempt(acknowledged);
+        self.set_rate(link, rate, now);
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Usage {
     pub lost_after_delivery: u64,
     /// Retransmissions of frames that the receiver already had: acknowledged and dropped.
     pub duplicates: u64,
+    /// Integral of the link rate, which the next data frame would have, over time: in kbit/s · ns.
+    pub rate_integral: u128,
 }
 
 impl Usage {
@@ -32,6 +34,7 @@ impl Usage {
             lost_at_retry_limit: self.lost_at_retry_limit - earlier.lost_at_retry_limit,
             lost_after_delivery: self.lost_after_delivery - earlier.lost_after_delivery,
             duplicates: self.duplicates - earlier.duplicates,
+            rate_integral: self.rate_integral - earlier.rate_integral,
         }
     }
 }

@@ -73,6 +73,37 @@ impl StationSpec {
     }
 }
 
+/// New values for some of a station's keys, from a moment on. A key that is absent leaves its value as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StationChange {
+    /// Label of the station.
+    pub label: String,
+    /// Data rate in Mbps, one of the PHY's, both ways unless `rate_down_mbps` stands beside it. A rate adaptation
+    /// begins anew there.
+    #[serde(default)]
+    pub rate_mbps: Option<f64>,
+    /// Data rate from the AP to the station in Mbps.
+    #[serde(default)]
+    pub rate_down_mbps: Option<f64>,
+    /// Probability that the receiver of a frame cannot decode it.
+    #[serde(default)]
+    pub frame_error_rate: Option<FrameErrorRate>,
+}
+
+impl StationChange {
+    pub(crate) fn validate(&self, path: &str) -> Result<(), SpecError> {
+        if let Some(rates) = &self.frame_error_rate {
+            rates.validate(&format!("{path}.frame_error_rate"))?;
+        }
+        if self.rate_mbps.is_none() && self.rate_down_mbps.is_none() && self.frame_error_rate.is_none() {
+            let allowed = "at least one of rate_mbps, rate_down_mbps, frame_error_rate";
+            return Err(SpecError::new(path, "a station that nothing changes for", allowed));
+        }
+        Ok(())
+    }
+}
+
 /// Frame error rates of the link between a station and the AP, each 0 to 1, by the way that the frame travels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -9,7 +9,8 @@ use support::{Logged, effort, packet, packet_down, us};
 use wifair_core::{StationId, Time};
 use wifair_queue::Ledger;
 use wifair_wlan::{
-    ArrivalWithinIfs, BackoffRange, Cell, CellSnapshot, CellSpec, FrameErrorRate, Node, PhyName, StationSpec,
+    ArrivalWithinIfs, BackoffRange, Cell, CellSnapshot, CellSpec, FrameErrorRate, Node, Output, PhyName,
+    StationSpec,
 };
 
 /// A packet from outside.
@@ -107,7 +108,10 @@ fn run(spec: &CellSpec, seed: u64, arrivals: &[Arrival], mut each: impl FnMut(&C
             None if cell.next_event() == Time::MAX => return cell,
             None => {
                 let now = cell.next_event();
-                let delivery = cell.advance(now).map(|d| (d.to, d.packet.seq));
+                let delivery = match cell.advance(now) {
+                    Some(Output::Delivery(d)) => Some((d.to, d.packet.seq)),
+                    _ => None,
+                };
                 let next = outside.peek().map_or(Time::MAX, |(_, arrival)| arrival.at).min(cell.next_event());
                 each(&cell, Event { now, next, delivery });
             }

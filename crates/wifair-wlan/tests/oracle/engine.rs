@@ -7,8 +7,8 @@ use super::timing::{Phy, Rules, Tenths};
 use wifair_core::{FiveTuple, StationId, TcpFlags, Time};
 use wifair_queue::PortSpec;
 use wifair_wlan::{
-    ApSpec, ArrivalWithinIfs, BackoffRange, Cell, CellSpec, FrameErrorRate, MacSpec, Node, PhyName, PhySpec,
-    Preamble, StationSpec, Usage,
+    ApSpec, ArrivalWithinIfs, BackoffRange, Cell, CellSpec, FrameErrorRate, MacSpec, Node, Output, PhyName,
+    PhySpec, Preamble, StationSpec, Usage,
 };
 
 /// IP protocol number of UDP.
@@ -53,7 +53,7 @@ impl Engine {
             if outside <= event {
                 let offer = self.traffic.next_offer().expect("a packet is due");
                 self.hand_down(offer, now);
-            } else if let Some(delivery) = self.cell.advance(now) {
+            } else if let Some(Output::Delivery(delivery)) = self.cell.advance(now) {
                 self.deliver(&delivery, now);
             }
         }

@@ -3,7 +3,7 @@
 #![allow(dead_code)] // Each test file uses its part.
 
 use wifair_core::{FiveTuple, Packet, StationId, TCP, TcpFlags, Time};
-use wifair_wlan::{Cell, CellSnapshot, CellSpec, Node, PhyName, PhySpec, StationSpec};
+use wifair_wlan::{Cell, CellSnapshot, CellSpec, Node, Output, PhyName, PhySpec, StationSpec};
 
 /// How many times larger than usual the long tests are: 10 under `WIFAIR_VALIDATE`.
 pub fn effort() -> u64 {
@@ -146,7 +146,7 @@ impl Logged {
     /// One event.
     pub fn step(&mut self) {
         let now = self.cell.next_event();
-        let delivery = self.cell.advance(now);
+        let output = self.cell.advance(now);
         let after = self.cell.snapshot(now);
         for (index, (new, old)) in after.stations.iter().zip(&self.before.stations).enumerate() {
             for (way, new, old) in [("down", &new.down, &old.down), ("up", &new.up, &old.up)] {
@@ -161,7 +161,7 @@ impl Logged {
                 note("duplicate", new.duplicates - old.duplicates);
             }
         }
-        if let Some(delivery) = delivery {
+        if let Some(Output::Delivery(delivery)) = output {
             let to = match delivery.to {
                 Node::Ap => "ap".to_owned(),
                 Node::Station(station) => station.0.to_string(),

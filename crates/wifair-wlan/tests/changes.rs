@@ -1,0 +1,84 @@
+//! A station's links change while frames are on the air (`docs/medium.md`, section 8).
+
+mod support;
+
+use support::Logged;
+use support::{cell_b, us};
+use wifair_core::{Rate, StationId};
+use wifair_queue::Direction;
+use wifair_wlan::{Cell, FrameErrorRate, LinkRateChange, Output, StationChange};
+
+fn change(rate_mbps: f64) -> StationChange {
+    StationChange {
+        label: "sta-0".into(),
+        rate_mbps: Some(rate_mbps),
+        rate_down_mbps: None,
+        frame_error_rate: None,
+    }
+}
+
+/// 1500 bytes of IP at 11 and at 1 Mbps, and what follows: SIFS and MAC ACK.
+const FAST_US: u64 = 1_310;
+const SLOW_US: u64 = 12_480;
+const ACK_US: u64 = 314;
+
+#[test]
+fn a_frame_on_the_air_keeps_its_rate_and_the_next_has_the_new_one() {
+    let mut air = Logged::new(&cell_b(1), 1);
+    air.up(0, 2, us(0));
+    air.step(); // the start, at once
+    air.cell.change_station(StationId(0), &change(1.0), us(700));
+    let up = LinkRateChange { station: StationId(0), direction: Direction::Up, rate: Rate::from_mbps(1.0) };
+    assert_eq!(air.cell.advance(us(700)), Some(Output::LinkRate(up)));
+    assert_eq!(
+        air.cell.advance(us(700)),
+        Some(Output::LinkRate(LinkRateChange { direction: Direction::Down, ..up }))
+    );
+    assert_eq!(air.cell.next_event(), us(FAST_US), "the data frame ends when it would have");
+    air.step();
+    assert_eq!(air.cell.next_event(), us(FAST_US + ACK_US));
+    air.step();
+    let second = air.cell.next_event();
+    air.step();
+    assert_eq!(air.cell.next_event(), second + us(SLOW_US));
+}
+
+#[test]
+fn a_retransmission_has_the_new_rate_and_the_new_error_rate() {
+    let mut spec = cell_b(1);
+    spec.stations[0].frame_error_rate = FrameErrorRate { data_up: 1.0, ..FrameErrorRate::default() };
+    let mut air = Logged::new(&spec, 1);
+    air.up(0, 1, us(0));
+    air.step();
+    let clean = StationChange { frame_error_rate: Some(FrameErrorRate::default()), ..change(1.0) };
+    air.cell.change_station(StationId(0), &clean, us(1));
+    for _ in 0..2 {
+        assert!(matches!(air.cell.advance(us(1)), Some(Output::LinkRate(_))));
+    }
+    air.step(); // the first attempt fails: its fate was drawn when it began
+    let again = air.cell.next_event();
+    air.step();
+    assert_eq!(air.cell.next_event(), again + us(SLOW_US));
+    while air.cell.next_event() < wifair_core::Time::MAX {
+        air.step();
+    }
+    let usage = air.cell.snapshot(air.cell.next_event()).stations[0].up;
+    assert_eq!((usage.attempts, usage.retries, usage.delivered), (2, 1, 1));
+}
+
+#[test]
+fn the_same_rate_again_is_no_news() {
+    let mut cell = Cell::new(&cell_b(2), 1).unwrap();
+    cell.change_station(StationId(0), &change(11.0), us(5));
+    assert_eq!(cell.next_event(), wifair_core::Time::MAX);
+    cell.change_station(StationId(0), &change(5.5), us(6));
+    cell.change_station(StationId(0), &change(2.0), us(6));
+    let mut told = vec![];
+    while cell.next_event() == us(6) {
+        if let Some(Output::LinkRate(news)) = cell.advance(us(6)) {
+            told.push((news.direction, news.rate.as_mbps()));
+        }
+    }
+    let (up, down) = (Direction::Up, Direction::Down);
+    assert_eq!(told, [(up, 5.5), (down, 5.5), (up, 2.0), (down, 2.0)]);
+}
