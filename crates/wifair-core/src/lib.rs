@@ -18,7 +18,7 @@ pub use describe::Info;
 pub use error::SpecError;
 pub use histogram::LogHistogram;
 pub use ids::{Ac, FlowId, StationId};
-pub use packet::{Class, FiveTuple, Packet, TCP, TcpFlags};
+pub use packet::{Class, DSCP_HIGH_PRIORITY, Ecn, FiveTuple, Packet, TCP, TcpFlags};
 pub use rate::Rate;
 pub use rng::Rng;
 pub use time::Time;

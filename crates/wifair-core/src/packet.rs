@@ -93,6 +93,29 @@ impl BitOrAssign for TcpFlags {
     }
 }
 
+/// The DSCP of a packet that its sender marks as high priority: one whose loss would end in a timeout
+/// (`spm-af-las`, Section 6.1). The paper names no code point.
+///
+/// 3 is of the pool for experimental and local use (RFC 2474, section 6: `xxxx11`), which is what the mark is. Its upper
+/// three bits are those of the default, so both ways of choosing an access category (the bits themselves, and
+/// RFC 8325) leave the packet where the rest of its flow is, and never reorder it. Assured Forwarding says much the same
+/// with AF11, but the bits of AF11 stand for the background category.
+pub const DSCP_HIGH_PRIORITY: u8 = 3;
+
+/// The two lower bits of the DS field (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable: congestion can only be shown by a drop.
+    NotEct = 0,
+    /// ECN-capable transport, the code point that RFC 8311 leaves to experiments.
+    Ect1 = 1,
+    /// ECN-capable transport, as a sender by RFC 3168 sets it.
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
 /// What an access point can tell of a packet without keeping state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -154,6 +177,28 @@ impl Packet {
         self.payload_bytes + self.header_bytes as u32
     }
 
+    /// The differentiated services code point: the upper six bits of the DS field (RFC 2474).
+    pub const fn dscp(&self) -> u8 {
+        self.ds_field >> 2
+    }
+
+    /// The lower two bits of the DS field (RFC 3168).
+    pub const fn ecn(&self) -> Ecn {
+        match self.ds_field & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    /// The same packet with another ECN field.
+    #[must_use]
+    pub const fn with_ecn(mut self, ecn: Ecn) -> Packet {
+        self.ds_field = self.ds_field & !3 | ecn as u8;
+        self
+    }
+
     /// See [`Class`].
     pub const fn class(&self) -> Class {
         const CONTROL: TcpFlags = TcpFlags(TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0);
@@ -193,6 +238,17 @@ mod tests {
     fn both_directions_hash_alike() {
         assert_eq!(TUPLE.connection_hash(), TUPLE.reversed().connection_hash());
         assert_eq!(TUPLE.reversed().reversed(), TUPLE);
+    }
+
+    #[test]
+    fn the_two_parts_of_the_ds_field() {
+        let mut marked = packet(1460, TcpFlags::ACK);
+        marked.ds_field = DSCP_HIGH_PRIORITY << 2;
+        for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
+            marked = marked.with_ecn(ecn);
+            assert_eq!((marked.dscp(), marked.ecn()), (DSCP_HIGH_PRIORITY, ecn));
+            assert_eq!(marked.ds_field, 12 + ecn as u8);
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod congestion;
+mod marking;
 mod reassembly;
 mod receiver;
 mod recovery;
@@ -28,8 +29,9 @@ mod spec;
 mod stats;
 
 pub use congestion::CongestionControlSpec;
+pub use marking::{Marked, PriorityMarkingSpec, WindowInRecovery};
 pub use receiver::{Receiver, ReceiverState};
 pub use recovery::{ExitWindow, PartialAckTimer, RecoveryRule};
 pub use sender::{Sender, SenderState};
-pub use spec::{DelayedAckSpec, Handshake, RtoSpec, TcpSpec};
+pub use spec::{ByteCountingSpec, DelayedAckSpec, Handshake, RtoSpec, TcpSpec};
 pub use stats::{ReceiverStats, SenderStats};

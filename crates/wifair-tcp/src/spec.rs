@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, Time};
 
 use crate::congestion::CongestionControlSpec;
+use crate::marking::PriorityMarkingSpec;
 
 /// Parameters of one TCP connection, both ends. Defaults follow the RFCs; where an RFC leaves a choice, the field says.
 ///
@@ -25,6 +26,11 @@ pub struct TcpSpec {
     pub initial_window_segments: Option<u32>,
     /// Initial slow start threshold in segments (RFC 5681, 3.1). Unset: arbitrarily high, as that section recommends.
     pub initial_ssthresh_segments: Option<u32>,
+    /// Let the window grow by the bytes that an ACK acknowledges (RFC 3465). Unset: by at most one segment an ACK,
+    /// whatever it acknowledges (RFC 5681, 3.1, equation 2, in congestion avoidance too).
+    pub byte_counting: Option<ByteCountingSpec>,
+    /// Mark the packets whose loss would end in a timeout as high priority (`spm-af-las`, Section 6.1). Unset: all alike.
+    pub priority_marking: Option<PriorityMarkingSpec>,
     /// When the receiver acknowledges (RFC 5681, 4.2).
     pub delayed_ack: DelayedAckSpec,
     /// Retransmission timer of both ends (RFC 6298).
@@ -35,6 +41,21 @@ pub struct TcpSpec {
     pub handshake: Handshake,
     /// Initial sequence number of both ends. Hosts draw it at random (RFC 9293, 3.4.1); 0 reads best in traces.
     pub initial_sequence: u32,
+}
+
+/// Growth by bytes acknowledged (RFC 3465, "appropriate byte counting"). Congestion avoidance counts all of them.
+///
+/// `spm-af-las` counts "how many segments are acknowledged" without a limit: then both limits are the receiver's window,
+/// or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ByteCountingSpec {
+    /// The most segments by which an ACK lets the window grow in slow start: the limit L of RFC 3465, 2.2. Its section 2.3
+    /// recommends 2. As much as the receiver's window is no limit.
+    pub limit_segments: u32,
+    /// The same in a slow start that follows a timeout. RFC 3465, 2.3: 1, as an ACK may then cover what the receiver had
+    /// before.
+    pub limit_after_timeout_segments: u32,
 }
 
 /// When the receiver sends an ACK for data that arrives in order (RFC 5681, 4.2; RFC 9293, 3.8.6.3).
@@ -88,12 +109,20 @@ impl Default for TcpSpec {
             receiver_window_segments: 42,
             initial_window_segments: None,
             initial_ssthresh_segments: None,
+            byte_counting: None,
+            priority_marking: None,
             delayed_ack: DelayedAckSpec::default(),
             rto: RtoSpec::default(),
             limited_transmit: true,
             handshake: Handshake::Real,
             initial_sequence: 0,
         }
+    }
+}
+
+impl Default for ByteCountingSpec {
+    fn default() -> ByteCountingSpec {
+        ByteCountingSpec { limit_segments: 2, limit_after_timeout_segments: 1 }
     }
 }
 
@@ -107,6 +136,15 @@ impl Default for RtoSpec {
     fn default() -> RtoSpec {
         RtoSpec { initial_ms: 1_000, min_ms: 1_000, max_ms: 60_000, granularity_ms: 1, tick_ms: None }
     }
+}
+
+/// The most bytes that an ACK counts for when the window grows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CountedBytes {
+    pub(crate) slow_start: u32,
+    /// In a slow start that follows a timeout.
+    pub(crate) after_timeout: u32,
+    pub(crate) avoidance: u32,
 }
 
 /// The largest window that RFC 7323, 2.3 allows.
@@ -141,6 +179,12 @@ impl TcpSpec {
         for (key, segments) in [
             ("initial_window_segments", self.initial_window_segments),
             ("initial_ssthresh_segments", self.initial_ssthresh_segments),
+            ("byte_counting.limit_segments", self.byte_counting.map(|counting| counting.limit_segments)),
+            (
+                "byte_counting.limit_after_timeout_segments",
+                self.byte_counting.map(|counting| counting.limit_after_timeout_segments),
+            ),
+            ("priority_marking.below_segments", self.priority_marking.map(|marking| marking.below_segments)),
         ] {
             if let Some(segments) = segments
                 && !(1..=window_limit).contains(&segments)
@@ -189,6 +233,19 @@ impl TcpSpec {
     /// The initial slow start threshold in bytes.
     pub fn initial_ssthresh_bytes(&self) -> u32 {
         self.initial_ssthresh_segments.map_or(u32::MAX, |segments| segments * u32::from(self.mss_bytes))
+    }
+
+    /// How many bytes an ACK counts for, at most.
+    pub(crate) fn counted_bytes(&self) -> CountedBytes {
+        let mss = u32::from(self.mss_bytes);
+        match self.byte_counting {
+            None => CountedBytes { slow_start: mss, after_timeout: mss, avoidance: mss },
+            Some(counting) => CountedBytes {
+                slow_start: counting.limit_segments * mss,
+                after_timeout: counting.limit_after_timeout_segments * mss,
+                avoidance: u32::MAX,
+            },
+        }
     }
 
     /// The longest delay of an ACK.

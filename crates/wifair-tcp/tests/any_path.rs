@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use network::{Arrivals, End, Network, Path};
 use proptest::prelude::*;
 use wifair_core::{Packet, TcpFlags, Time};
-use wifair_tcp::{Handshake, Receiver, Sender, TcpSpec};
+use wifair_tcp::{ByteCountingSpec, Handshake, Receiver, Sender, TcpSpec};
 
 /// What happens to one packet; delays in milliseconds, so that packets overtake each other.
 #[derive(Clone, Copy, Debug)]
@@ -45,14 +45,18 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
         any::<bool>(),
         any::<bool>(),
         any::<u32>(),
+        prop::option::of((1u32..60, 1u32..60)),
     )
-        .prop_map(|(control, mss, window, initial, ssthresh, segments, limited, real, isn)| {
+        .prop_map(|(control, mss, window, initial, ssthresh, segments, limited, real, isn, counting)| {
             let mut spec = TcpSpec {
                 congestion_control: serde_json::from_str(control).unwrap(),
                 mss_bytes: mss,
                 receiver_window_segments: window,
                 initial_window_segments: initial,
                 initial_ssthresh_segments: ssthresh,
+                byte_counting: counting.map(|(limit_segments, limit_after_timeout_segments)| {
+                    ByteCountingSpec { limit_segments, limit_after_timeout_segments }
+                }),
                 limited_transmit: limited,
                 handshake: if real { Handshake::Real } else { Handshake::None },
                 initial_sequence: isn,

@@ -77,6 +77,12 @@ fn impossible_values_name_their_key() {
         (json!({ "receiver_window_segments": 735_440 }), "tcp.receiver_window_segments"),
         (json!({ "initial_window_segments": 0 }), "tcp.initial_window_segments"),
         (json!({ "initial_ssthresh_segments": 0 }), "tcp.initial_ssthresh_segments"),
+        (json!({ "byte_counting": { "limit_segments": 0 } }), "tcp.byte_counting.limit_segments"),
+        (
+            json!({ "byte_counting": { "limit_after_timeout_segments": 735_440 } }),
+            "tcp.byte_counting.limit_after_timeout_segments",
+        ),
+        (json!({ "priority_marking": { "below_segments": 0 } }), "tcp.priority_marking.below_segments"),
         (json!({ "delayed_ack": { "segments": 0 } }), "tcp.delayed_ack.segments"),
         (json!({ "delayed_ack": { "segments": 65 } }), "tcp.delayed_ack.segments"),
         (json!({ "delayed_ack": { "timeout_ms": 0 } }), "tcp.delayed_ack.timeout_ms"),
@@ -105,7 +111,7 @@ fn impossible_values_name_their_key() {
 fn the_schema_describes_every_field() {
     let schema = serde_json::to_value(schemars::schema_for!(TcpSpec)).unwrap();
     let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.len(), 11);
+    assert_eq!(properties.len(), 13);
     for (name, property) in properties {
         assert!(property["description"].as_str().is_some_and(|text| text.len() > 20), "{name}: {property}");
         assert!(property.get("default").is_some(), "{name} has no default");

@@ -26,6 +26,10 @@ pub struct Window {
     pub mss: u32,
     /// Bytes acknowledged in congestion avoidance since the window last grew.
     pub credit: u32,
+    /// The most bytes that an ACK counts for in slow start: SMSS, or RFC 3465's limit in bytes.
+    pub slow_start_limit: u32,
+    /// The most bytes that an ACK counts for in congestion avoidance: SMSS, or no limit (RFC 3465).
+    pub avoidance_limit: u32,
 }
 
 /// The policy of a congestion control. Fast retransmit and timeouts are noticed elsewhere and reported here.

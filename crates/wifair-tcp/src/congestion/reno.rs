@@ -5,8 +5,9 @@
 //! one segment.
 //!
 //! Interpretations:
-//! - Growth counts at most one segment an ACK (3.1, equation 2), in congestion avoidance too. There the window grows by
-//!   a whole segment when the count reaches it, which is what equation 3 adds up to, without its division.
+//! - Growth counts at most one segment an ACK (3.1, equation 2), in congestion avoidance too, unless `tcp.byte_counting`
+//!   says otherwise. In congestion avoidance the window grows by a whole segment when the count reaches it, which is what
+//!   equation 3 adds up to, without its division, and what RFC 3465, 2.1 has.
 //! - Fast recovery ends with the first ACK of new data, whatever it covers (3.2, step 6).
 //! - After a timeout the receiver's answers to segments that it already had look like duplicate ACKs. RFC 5681 does
 //!   not say what to do; `guard_after_timeout` does what RFC 6582, 3.2 step 4 says, as ns-2's `bugFix_` does.
@@ -72,12 +73,12 @@ impl CongestionControl for Reno {
 /// Slow start and congestion avoidance (RFC 5681, 3.1).
 #[inline]
 pub(super) fn grow(window: &mut Window, acked_bytes: u32) {
-    let counted = acked_bytes.min(window.mss); // equation 2: a receiver that splits ACKs gains nothing
+    // Never more than what is acknowledged: a receiver that splits ACKs gains nothing (equation 2).
     if window.cwnd < window.ssthresh {
-        window.cwnd += counted;
+        window.cwnd += acked_bytes.min(window.slow_start_limit);
         return;
     }
-    window.credit += counted;
+    window.credit += acked_bytes.min(window.avoidance_limit);
     if window.credit >= window.cwnd {
         window.credit -= window.cwnd;
         window.cwnd += window.mss;

@@ -86,6 +86,7 @@ impl Sender {
     pub fn new(spec: &Arc<TcpSpec>, tuple: FiveTuple) -> Sender {
         let control = Control::new(&spec.congestion_control);
         let iss = spec.initial_sequence;
+        let counted = spec.counted_bytes();
         Sender {
             tuple,
             una: iss,
@@ -99,6 +100,8 @@ impl Sender {
                 ssthresh: spec.initial_ssthresh_bytes(),
                 mss: u32::from(spec.mss_bytes),
                 credit: 0,
+                slow_start_limit: counted.slow_start,
+                avoidance_limit: counted.avoidance,
             },
             recovery: Recovery::new(control.recovery(), iss),
             control,
@@ -194,6 +197,7 @@ impl Sender {
             let lost =
                 self.recovery.on_duplicate(self.una, self.max, flight, &mut self.window, &mut self.control);
             if lost {
+                self.window.slow_start_limit = self.spec.counted_bytes().slow_start;
                 self.repair = true;
                 self.stats.fast_retransmits += 1;
             }
@@ -318,6 +322,7 @@ impl Sender {
             self.timed_out = true;
         }
         self.window.cwnd = self.window.mss; // the loss window
+        self.window.slow_start_limit = self.spec.counted_bytes().after_timeout; // until fast recovery or idleness
         self.recovery.on_timeout(self.max);
         self.repair = false;
         self.nxt = self.una; // everything outstanding is sent again, as the window allows

@@ -5,6 +5,7 @@ use wifair_core::{Packet, TcpFlags, Time};
 
 use super::{Pending, Sender, SenderState};
 use crate::congestion::CongestionControl;
+use crate::marking::Kind;
 use crate::spec::Handshake;
 
 impl Sender {
@@ -41,6 +42,7 @@ impl Sender {
         if self.una == self.max && now.saturating_sub(self.last_sent_at) > self.rto.timeout() {
             // Idle for more than a timeout: the restart window (RFC 5681, 4.1).
             self.window.cwnd = self.window.cwnd.min(self.spec.initial_window_bytes());
+            self.window.slow_start_limit = self.spec.counted_bytes().slow_start;
         }
         let payload = u64::from(self.window.mss).min(self.unsent) as u32;
         let flight_after = self.flight_bytes() + payload;
@@ -65,7 +67,7 @@ impl Sender {
         if !self.timing {
             self.time_segment(now);
         }
-        Some(self.transmit(at, payload, fin, now))
+        Some(self.transmit(Kind::NewData, at, payload, fin, now))
     }
 
     /// A FIN by itself. It is not data: the congestion window does not hold it back.
@@ -78,7 +80,7 @@ impl Sender {
         if !self.timing {
             self.time_segment(now);
         }
-        Some(self.transmit(at, 0, true, now))
+        Some(self.transmit(Kind::Control, at, 0, true, now))
     }
 
     fn sends_fin(&self) -> bool {
@@ -118,11 +120,11 @@ impl Sender {
             self.stats.segments_retransmitted += 1;
             self.stats.payload_bytes_retransmitted += u64::from(payload);
         }
-        self.transmit(at, payload, fin, now)
+        self.transmit(Kind::Retransmission, at, payload, fin, now)
     }
 
     #[inline]
-    fn transmit(&mut self, at: u32, payload: u32, fin: bool, now: Time) -> Packet {
+    fn transmit(&mut self, kind: Kind, at: u32, payload: u32, fin: bool, now: Time) -> Packet {
         if payload > 0 {
             self.stats.segments_sent += 1;
             self.stats.payload_bytes_sent += u64::from(payload);
@@ -131,7 +133,15 @@ impl Sender {
         }
         self.start_timer(now);
         self.last_sent_at = now;
-        self.packet(at, payload, if fin { TcpFlags::ACK | TcpFlags::FIN } else { TcpFlags::ACK })
+        let flags = if fin { TcpFlags::ACK | TcpFlags::FIN } else { TcpFlags::ACK };
+        Packet { ds_field: self.ds_field(kind), ..self.packet(at, payload, flags) }
+    }
+
+    #[inline]
+    fn ds_field(&self, kind: Kind) -> u8 {
+        let Some(marking) = &self.spec.priority_marking else { return 0 };
+        let recovery = self.recovery.is_active().then_some(self.window.ssthresh);
+        marking.ds_field(kind, self.control.allowance(&self.window), recovery, self.window.mss)
     }
 
     /// RFC 6298, 5.1.
@@ -157,7 +167,7 @@ impl Sender {
         }
         self.start_timer(now);
         self.last_sent_at = now;
-        self.packet(iss, 0, TcpFlags::SYN)
+        Packet { ds_field: self.ds_field(Kind::Control), ..self.packet(iss, 0, TcpFlags::SYN) }
     }
 
     #[inline]

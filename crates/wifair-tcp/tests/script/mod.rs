@@ -109,7 +109,7 @@ impl Run {
             payload_bytes: wire.payload,
             header_bytes: self.spec.header_bytes,
             flags: wire.flags,
-            ds_field: 0,
+            ds_field: wire.ds_field,
         };
         match &mut self.endpoint {
             Endpoint::Sender(sender) => sender.on_segment(&packet, self.now),
@@ -141,7 +141,7 @@ impl Run {
         let from = packet.seq.wrapping_sub(self.spec.initial_sequence);
         let ack = packet.ack.wrapping_sub(self.spec.initial_sequence);
         let to = from.wrapping_add(packet.payload_bytes);
-        format!("{from}:{to} ack {ack} flags {:#x}", packet.flags.bits())
+        format!("{from}:{to} ack {ack} flags {:#x} ds {:#x}", packet.flags.bits(), packet.ds_field)
     }
 
     fn assert(&self, name: &str, wanted: &str) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! Text to lines. Whatever is not understood is an error.
 
-use wifair_core::{Packet, TcpFlags, Time};
+use wifair_core::{DSCP_HIGH_PRIORITY, Packet, TcpFlags, Time};
 use wifair_tcp::TcpSpec;
 
 /// Which end a script tests.
@@ -43,6 +43,7 @@ pub struct Wire {
     pub payload: u32,
     pub ack: Option<u32>,
     pub window: Option<u32>,
+    pub ds_field: u8,
 }
 
 type Result<T> = std::result::Result<T, String>;
@@ -141,11 +142,21 @@ fn parse_pairs(words: &[&str]) -> Result<Vec<(String, String)>> {
 }
 
 fn parse_packets(words: &[&str]) -> Result<Vec<Wire>> {
-    let (window, words) = match words {
-        [rest @ .., "win", window] => (Some(parse_number(window)?), rest),
-        _ => (None, words),
-    };
-    let wire = |flags, seq, payload, ack| Wire { flags, seq, payload, ack, window };
+    let (mut window, mut ds_field, mut words) = (None, 0, words);
+    loop {
+        words = match words {
+            [rest @ .., "win", bytes] => {
+                window = Some(parse_number(bytes)?);
+                rest
+            }
+            [rest @ .., "high"] => {
+                ds_field |= DSCP_HIGH_PRIORITY << 2;
+                rest
+            }
+            _ => break,
+        };
+    }
+    let wire = |flags, seq, payload, ack| Wire { flags, seq, payload, ack, window, ds_field };
     const ACK: TcpFlags = TcpFlags::ACK;
     Ok(match words {
         ["syn", seq] => vec![wire(TcpFlags::SYN, Some(parse_number(seq)?), 0, None)],
@@ -184,9 +195,11 @@ fn parse_range(word: &str) -> Result<(u32, u32)> {
 }
 
 impl Wire {
-    /// True where `packet` is what the script says; what the script does not say may be anything.
+    /// True where `packet` is what the script says. Numbers that the script does not say may be anything; flags and marks
+    /// that it does not say must not be there.
     pub fn describes(&self, packet: &Packet, initial: u32) -> bool {
         packet.flags == self.flags
+            && packet.ds_field == self.ds_field
             && packet.payload_bytes == self.payload
             && self.seq.is_none_or(|seq| packet.seq == seq.wrapping_add(initial))
             && self.ack.is_none_or(|ack| packet.ack == ack.wrapping_add(initial))
