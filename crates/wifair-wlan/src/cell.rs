@@ -176,7 +176,10 @@ impl Cell {
         let mut rows = Vec::new();
         for (index, station) in spec.stations.iter().enumerate() {
             for rate in rates(station, &phy, index)? {
-                rows.push(LinkRow::new(phy.on_air(rate), spec.mac.rate_adaptation.build(rate)));
+                rows.push(LinkRow::new(
+                    phy.on_air(rate),
+                    spec.mac.rate_adaptation.build(rate, phy.rate_count()),
+                ));
             }
         }
         let surroundings = |direction: Direction| Surroundings {

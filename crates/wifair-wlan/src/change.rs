@@ -35,7 +35,7 @@ impl Cell {
         for (sender, rate) in [(node_of(station), up), (AP, down)] {
             if let Some(rate) = rate {
                 let link = LinkId::of(sender, station);
-                self.links[link.index()].adaptation = self.rate_adaptation.build(rate);
+                self.links[link.index()].adaptation = self.rate_adaptation.build(rate, self.phy.rate_count());
                 self.set_rate(link, rate, now);
             }
         }

@@ -23,6 +23,6 @@ mod wheel;
 pub use cell::{Cell, Delivery, LinkRateChange, Node, Output};
 pub use mac::{ArrivalWithinIfs, BackoffRange, MacSpec};
 pub use phy::{Phy, PhyName, PhySpec, Preamble, RateIndex};
-pub use rate::{Fixed, RATE_ADAPTATIONS, RateAdaptation, RateSpec};
+pub use rate::{Aarf, AarfSpec, Arf, ArfSpec, Fixed, FixedSpec, RATE_ADAPTATIONS, RateAdaptation, RateSpec};
 pub use records::{CellSnapshot, StationUsage, Usage};
 pub use spec::{ApSpec, CellSpec, FrameErrorRate, MAX_STATIONS, StationChange, StationSpec};

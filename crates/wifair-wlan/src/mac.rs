@@ -101,6 +101,7 @@ pub(crate) struct Mac {
 impl Mac {
     pub(crate) fn new(spec: &MacSpec, phy: &Phy, path: &str) -> Result<Mac, SpecError> {
         let limit = |key, value| check::integer(path, key, value, 1..=MAX_RETRY_LIMIT, "attempts");
+        spec.rate_adaptation.validate(&format!("{path}.rate_adaptation"))?;
         let retry_limit_short = limit("retry_limit_short", spec.retry_limit_short)?;
         let retry_limit_long = limit("retry_limit_long", spec.retry_limit_long)?;
         if spec.eifs_plus_difs && !spec.eifs {

@@ -1,6 +1,8 @@
 //! `fixed`: the rate that the scenario gives, whatever happens.
 
-use wifair_core::Info;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError};
 
 use super::RateAdaptation;
 use crate::phy::RateIndex;
@@ -12,6 +14,17 @@ pub const INFO: Info = Info {
     idea: "Every data frame to the peer is sent at the station's rate.",
 };
 
+/// [`Fixed`] has no parameters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FixedSpec {}
+
+impl FixedSpec {
+    pub(super) fn validate(&self, _path: &str) -> Result<(), SpecError> {
+        Ok(())
+    }
+}
+
 /// See the module's head.
 #[derive(Debug)]
 pub struct Fixed {
@@ -20,7 +33,7 @@ pub struct Fixed {
 
 impl Fixed {
     /// Always `rate`.
-    pub fn new(rate: RateIndex) -> Fixed {
+    pub fn new(_spec: &FixedSpec, rate: RateIndex, _rates: usize) -> Fixed {
         Fixed { rate }
     }
 }

@@ -1,0 +1,105 @@
+//! `aarf`: adaptive automatic rate fallback.
+//!
+//! Source: Lacage, Manshaei and Turletti 2004, section 3.3.
+//!
+//! The idea: ARF, but each failed probe of the higher rate doubles the number of successes (and of frames) until the
+//! next one; two failures in a row, which mean that the channel has changed, set both back. On a steady channel the
+//! rate that works is kept, and little is lost on probes.
+//!
+//! Interpretations: the greatest success threshold is 50 in the paper and 60 in the simulators' implementations
+//! (`success_threshold_max`, 50). A successful probe leaves the thresholds as they are. The rest as in `arf`.
+//!
+//! Deviations: none known.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError};
+
+use super::RateAdaptation;
+use super::ladder::{Ladder, Step};
+use crate::check;
+use crate::phy::RateIndex;
+
+/// Shown in lists of components.
+pub const INFO: Info = Info {
+    name: "aarf",
+    source: "Lacage et al. 2004, 3.3",
+    idea: "As ARF, but a failed probe doubles both thresholds; two failures in a row set them back.",
+};
+
+/// Parameters of [`Aarf`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AarfSpec {
+    /// Successes in a row after which the rate goes up, to begin with: 10.
+    pub success_threshold: u32,
+    /// The most that they may become: 50.
+    pub success_threshold_max: u32,
+    /// Attempts at a rate after which the next success raises it, to begin with: 15.
+    pub timer_frames: u32,
+    /// By how much a failed probe multiplies both: 2.
+    pub factor: u32,
+}
+
+impl Default for AarfSpec {
+    fn default() -> AarfSpec {
+        AarfSpec { success_threshold: 10, success_threshold_max: 50, timer_frames: 15, factor: 2 }
+    }
+}
+
+impl AarfSpec {
+    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+        let first =
+            check::integer(path, "success_threshold", self.success_threshold, 1..=100_000, "successes")?;
+        check::integer(
+            path,
+            "success_threshold_max",
+            self.success_threshold_max,
+            first..=100_000,
+            "successes",
+        )?;
+        check::integer(path, "timer_frames", self.timer_frames, 1..=100_000, "frames")?;
+        check::integer(path, "factor", self.factor, 1..=100, "times")?;
+        Ok(())
+    }
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct Aarf {
+    spec: AarfSpec,
+    ladder: Ladder,
+    success_threshold: u32,
+    timer_frames: u32,
+}
+
+impl Aarf {
+    /// The state towards a peer that begins at `first`, with `rates` rates to choose from.
+    pub fn new(spec: &AarfSpec, first: RateIndex, rates: usize) -> Aarf {
+        Aarf {
+            ladder: Ladder::new(first, rates),
+            success_threshold: spec.success_threshold,
+            timer_frames: spec.timer_frames,
+            spec: spec.clone(),
+        }
+    }
+}
+
+impl RateAdaptation for Aarf {
+    fn on_attempt(&mut self, acknowledged: bool) -> RateIndex {
+        let AarfSpec { success_threshold, success_threshold_max, timer_frames, factor } = self.spec;
+        match self.ladder.on_attempt(acknowledged, self.success_threshold, self.timer_frames) {
+            Step::ProbeFailed => {
+                let longer = self.success_threshold.saturating_mul(factor);
+                self.success_threshold = longer.min(success_threshold_max);
+                self.timer_frames = self.timer_frames.saturating_mul(factor);
+            }
+            Step::Fallback => {
+                self.success_threshold = success_threshold;
+                self.timer_frames = timer_frames;
+            }
+            Step::Up | Step::None => {}
+        }
+        self.ladder.rate()
+    }
+}

@@ -1,0 +1,74 @@
+//! `arf`: automatic rate fallback.
+//!
+//! Source: Kamerman and Monteban 1997, as Lacage, Manshaei and Turletti 2004 (section 3.2) restate it.
+//!
+//! The idea: try the next higher rate after enough successes in a row; fall back after two failures in a row, or at
+//! once if the very first frame at the higher rate fails.
+//!
+//! Interpretations: the timer counts transmissions, not milliseconds (`timer_frames`), as in Lacage et al.; when it has
+//! run out, the next success raises the rate (a failure never does). A failed probe and a fallback both clear all
+//! counts, so the lower rate again has two failures to lose.
+//!
+//! Deviations: none known. Every attempt counts, retransmissions and collisions too: the sender cannot tell.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError};
+
+use super::RateAdaptation;
+use super::ladder::Ladder;
+use crate::check;
+use crate::phy::RateIndex;
+
+/// Shown in lists of components.
+pub const INFO: Info = Info {
+    name: "arf",
+    source: "Kamerman and Monteban 1997; Lacage et al. 2004, 3.2",
+    idea: "Up after ten successes in a row or fifteen frames; down after two failures in a row, or when the first \
+           frame at the higher rate fails.",
+};
+
+/// Parameters of [`Arf`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArfSpec {
+    /// Successes in a row after which the rate goes up: 10.
+    pub success_threshold: u32,
+    /// Attempts at a rate after which the next success raises it: 15.
+    pub timer_frames: u32,
+}
+
+impl Default for ArfSpec {
+    fn default() -> ArfSpec {
+        ArfSpec { success_threshold: 10, timer_frames: 15 }
+    }
+}
+
+impl ArfSpec {
+    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+        check::integer(path, "success_threshold", self.success_threshold, 1..=100_000, "successes")?;
+        check::integer(path, "timer_frames", self.timer_frames, 1..=100_000, "frames")?;
+        Ok(())
+    }
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct Arf {
+    spec: ArfSpec,
+    ladder: Ladder,
+}
+
+impl Arf {
+    /// The state towards a peer that begins at `first`, with `rates` rates to choose from.
+    pub fn new(spec: &ArfSpec, first: RateIndex, rates: usize) -> Arf {
+        Arf { spec: spec.clone(), ladder: Ladder::new(first, rates) }
+    }
+}
+
+impl RateAdaptation for Arf {
+    fn on_attempt(&mut self, acknowledged: bool) -> RateIndex {
+        self.ladder.on_attempt(acknowledged, self.spec.success_threshold, self.spec.timer_frames);
+        self.ladder.rate()
+    }
+}
