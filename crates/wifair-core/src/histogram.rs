@@ -74,6 +74,11 @@ impl LogHistogram {
         self.counts.iter().sum()
     }
 
+    /// Sum of all values, each times its weight, modulo 2⁶⁴.
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+
     /// Exact weighted mean; `None` while empty.
     pub fn mean(&self) -> Option<f64> {
         let total = self.count();

@@ -48,6 +48,7 @@ fn table(columns: &[(&'static str, Column)]) -> Result<Table, ArrowError> {
                 (DataType::UInt64, Arc::new(UInt64Array::from_iter_values(values.iter().copied())))
             }
             Column::Text(values) => (DataType::Utf8, Arc::new(StringArray::from_iter_values(values))),
+            Column::Word(values) => (DataType::Utf8, Arc::new(StringArray::from_iter_values(values))),
         };
         fields.push(Field::new(*name, data_type, matches!(column, Column::Float(_))));
         arrays.push(array);

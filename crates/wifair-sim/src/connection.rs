@@ -1,18 +1,49 @@
 use wifair_core::{Packet, StationId, Time};
-use wifair_tcp::{Receiver, Sender};
+use wifair_tcp::{Receiver, Sender, SenderState};
 
-use crate::application::Application;
+use crate::address;
 use crate::plan::FlowDirection;
 use crate::wire::Lines;
 
-/// Both ends of a TCP connection and where they stand.
+/// Both ends of a flow's TCP connection and where they stand. One connection after the other uses the same ends, whose
+/// counters go on.
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    pub(crate) application: Box<dyn Application>,
+    /// What the receiver will have delivered, in all connections together, when this one has carried everything.
+    pub(crate) goal_bytes: u64,
+    /// When the next connection is opened; [`Time::MAX`] while none waits for its time.
+    pub(crate) opens_at: Time,
+    pub(crate) lines: Lines,
+    /// The station's port, by which packets of an earlier connection are known.
+    pub(crate) station_port: u16,
     pub(crate) station: StationId,
     pub(crate) direction: FlowDirection,
-    pub(crate) lines: Lines,
+    /// Everything has been delivered.
+    pub(crate) is_closing: bool,
+}
+
+impl Connection {
+    /// Takes the ends for the connection number `generation` of the flow in `slot`.
+    pub(crate) fn renew(&mut self, slot: usize, generation: u32) {
+        let up = address::station_to_server(slot as u32, self.station, generation);
+        let tuple = match self.direction {
+            FlowDirection::Up => up,
+            FlowDirection::Down => up.reversed(),
+        };
+        self.sender.renew(tuple);
+        self.receiver.renew(tuple);
+        self.station_port = up.source_port;
+    }
+
+    /// Whether both ends are done with the connection; without a handshake only the sender knows.
+    pub(crate) fn is_over(&self) -> bool {
+        match self.sender.state() {
+            SenderState::Closed => true,
+            SenderState::TimeWait => self.receiver.is_closed(),
+            _ => false,
+        }
+    }
 }
 
 /// An end of a connection, as the event loop drives it.

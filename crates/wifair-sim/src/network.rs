@@ -1,3 +1,5 @@
+mod course;
+
 use std::sync::Arc;
 
 use wifair_core::{Packet, Rate, Rng, SpecError, StationId, Time};
@@ -9,9 +11,11 @@ use crate::address;
 use crate::agenda::{Agenda, Event};
 use crate::connection::{Connection, EndPoint};
 use crate::fingerprint::Fingerprint;
+use crate::flow::{Flow, Groups};
 use crate::min_tree::MinTree;
 use crate::plan::{FlowDirection, Plan};
 use crate::snapshot::Tally;
+use crate::transfer::TransferRecord;
 use crate::wire::{Way, Wire, WireBuilder};
 
 /// The whole network of one replication: the cell, the wire, the hosts; and the event loop.
@@ -30,6 +34,11 @@ pub struct Network {
     /// When the next of these three is due; kept up to date as things are added.
     outside: Time,
     connections: Vec<Connection>,
+    /// By slot: which transfer comes after which.
+    flows: Vec<Flow>,
+    groups: Groups,
+    /// Transfers that have ended and that nobody has taken yet.
+    finished: Vec<TransferRecord>,
     stations: u16,
     /// By slot: the books of flows that the AP's monitor has forgotten.
     forgotten: Vec<Tally>,
@@ -44,6 +53,8 @@ impl Network {
         let mut wire = WireBuilder::new(Rate::from_mbps(plan.wire.rate_mbps), plan.wire.loss_rate);
         let station_ids = plan.station_ids();
         let mut agenda = Agenda::new();
+        let (groups, group_of) = Groups::new(plan);
+        let mut flows = Vec::with_capacity(plan.flows.len());
         let mut connections = Vec::with_capacity(plan.flows.len());
         for (slot, flow) in plan.flows.iter().enumerate() {
             let station = station_ids[flow.station.as_str()];
@@ -64,13 +75,17 @@ impl Network {
             if let Some(stop_s) = flow.stop_s {
                 agenda.add(Time::from_secs_f64(stop_s), Event::Stop { slot });
             }
+            flows.push(Flow::new(flow, seed, group_of[slot]));
             connections.push(Connection {
                 sender: Sender::new(&tcp, tuple),
                 receiver: Receiver::new(&tcp, tuple),
-                application: flow.application.build(),
+                goal_bytes: u64::MAX,
+                opens_at: Time::MAX,
+                lines,
+                station_port: up.source_port,
                 station,
                 direction: flow.direction,
-                lines,
+                is_closing: false,
             });
         }
         for event in &plan.events {
@@ -85,6 +100,9 @@ impl Network {
             agenda,
             forgotten: vec![Tally::default(); connections.len()],
             connections,
+            flows,
+            groups,
+            finished: vec![],
             stations: plan.cell.stations.len() as u16,
             fingerprint: None,
         })
@@ -190,16 +208,8 @@ impl Network {
 
     fn carry_out(&mut self) {
         match self.agenda.take() {
-            Event::Start { slot } => {
-                let Connection { application, sender, .. } = &mut self.connections[slot];
-                application.start(sender, self.now);
-                self.pump::<Sender>(slot);
-            }
-            Event::Stop { slot } => {
-                let Connection { application, sender, .. } = &mut self.connections[slot];
-                application.stop(sender, self.now);
-                self.pump::<Sender>(slot);
-            }
+            Event::Start { slot } => self.go_on(slot),
+            Event::Stop { slot } => self.stop(slot),
             Event::Station { station, change } => self.cell.change_station(station, &change, self.now),
             Event::ApLimit { packets } => self.cell.set_ap_limit(packets),
         }
@@ -210,9 +220,10 @@ impl Network {
         match way {
             Way::ToServer => {
                 let slot = address::slot_to_server(&packet.tuple);
+                let port = packet.tuple.source_port;
                 match self.connections[slot].direction {
-                    FlowDirection::Up => self.receive::<Receiver>(slot, &packet),
-                    FlowDirection::Down => self.receive::<Sender>(slot, &packet),
+                    FlowDirection::Up => self.receive::<Receiver>(slot, port, &packet),
+                    FlowDirection::Down => self.receive::<Sender>(slot, port, &packet),
                 }
             }
             Way::ToAp => {
@@ -236,17 +247,30 @@ impl Network {
             }
             Node::Station(_) => {
                 let slot = address::slot_to_station(&packet.tuple);
+                let port = packet.tuple.destination_port;
                 match self.connections[slot].direction {
-                    FlowDirection::Up => self.receive::<Sender>(slot, packet),
-                    FlowDirection::Down => self.receive::<Receiver>(slot, packet),
+                    FlowDirection::Up => self.receive::<Sender>(slot, port, packet),
+                    FlowDirection::Down => self.receive::<Receiver>(slot, port, packet),
                 }
             }
         }
     }
 
-    fn receive<E: EndPoint>(&mut self, slot: usize, packet: &Packet) {
-        E::of(&mut self.connections[slot]).on_segment(packet, self.now);
+    /// A packet has reached its end point; `station_port` says of which of the slot's connections it is.
+    fn receive<E: EndPoint>(&mut self, slot: usize, station_port: u16, packet: &Packet) {
+        let connection = &mut self.connections[slot];
+        if connection.station_port != station_port {
+            return; // of a connection that is no more
+        }
+        E::of(connection).on_segment(packet, self.now);
         self.pump::<E>(slot);
+        let connection = &self.connections[slot];
+        if connection.is_closing
+            || E::INDEX == Receiver::INDEX
+                && connection.receiver.stats().payload_bytes_delivered >= connection.goal_bytes
+        {
+            self.settle(slot);
+        }
     }
 
     /// A timer may be due.
@@ -259,15 +283,21 @@ impl Network {
     }
 
     fn wake_end<E: EndPoint>(&mut self, slot: usize) {
-        let end = E::of(&mut self.connections[slot]);
-        let deadline = end.deadline();
+        let connection = &mut self.connections[slot];
+        let opens_at = if E::INDEX == Sender::INDEX { connection.opens_at } else { Time::MAX };
+        let end = E::of(connection);
+        let deadline = end.deadline().min(opens_at);
         if deadline > self.now {
             self.timers.set(2 * slot + E::INDEX, deadline); // it has moved away meanwhile
             return;
         }
         end.on_timer(self.now);
         self.timers.set(2 * slot + E::INDEX, Time::MAX);
-        self.pump::<E>(slot);
+        if opens_at <= self.now {
+            self.open(slot);
+        } else if !self.give_up(slot) {
+            self.pump::<E>(slot);
+        }
     }
 
     /// Sends what an end wants to send, and notes when it wants to be woken.

@@ -49,13 +49,16 @@ pub struct RunSpec {
     pub duration_s: f64,
     /// Interval of the time series, in seconds; none by default.
     pub sample_interval_s: Option<f64>,
+    /// Whether the table `transfers` keeps a row for every transfer, which may be many. The sums by group and size in
+    /// `transfer_groups` are kept either way.
+    pub record_transfers: bool,
 }
 
 impl Default for RunSpec {
     /// The lengths of `adaptive-pushout`, IV-A: twenty flows take that long to find their shares
     /// (`docs/validation.md`).
     fn default() -> Self {
-        RunSpec { warmup_s: 150.0, duration_s: 600.0, sample_interval_s: None }
+        RunSpec { warmup_s: 150.0, duration_s: 600.0, sample_interval_s: None, record_transfers: true }
     }
 }
 
@@ -116,9 +119,17 @@ pub struct FlowSpec {
     /// The start is put off by a time drawn uniformly from 0 to this, in seconds: one draw from the flow's stream.
     #[serde(default)]
     pub start_spread_s: f64,
-    /// When the application stops writing, in seconds; none for never.
+    /// When the application stops, in seconds; none for never. A transfer without end ends then, one of a given size is
+    /// brought to its end; no other begins.
     #[serde(default)]
     pub stop_s: Option<f64>,
+    /// Stops, in the same way, once every flow of the group of this name has ended; none for never.
+    #[serde(default)]
+    pub stop_after_group: Option<String>,
+    /// A transfer of a given size is given up when nothing has moved for this time, in seconds, looked at when a timer
+    /// of TCP expires (the user timeout of RFC 9293, 3.9.1.1, which has 5 minutes).
+    #[serde(default = "user_timeout_s")]
+    pub user_timeout_s: f64,
     /// One-way delay of this flow's wire, in milliseconds; the wire's own by default.
     #[serde(default)]
     pub one_way_delay_ms: Option<f64>,
@@ -131,6 +142,10 @@ pub struct FlowSpec {
     /// What writes the data.
     #[serde(default)]
     pub application: ApplicationSpec,
+}
+
+fn user_timeout_s() -> f64 {
+    300.0
 }
 
 fn schema_version() -> u32 {
@@ -248,6 +263,10 @@ impl Plan {
             if let Some(stop_s) = flow.stop_s {
                 check_range(&key("stop_s"), stop_s, flow.start_s, 1e6, "s (not before start_s)")?;
             }
+            if let Some(group) = &flow.stop_after_group {
+                self.validate_stop_after(group, flow, &key("stop_after_group"))?;
+            }
+            check_range(&key("user_timeout_s"), flow.user_timeout_s, 0.001, 1e6, "s")?;
             if let Some(delay) = flow.one_way_delay_ms {
                 check_range(&key("one_way_delay_ms"), delay, 0.0, 1e5, "ms")?;
             }
@@ -258,6 +277,22 @@ impl Plan {
             flow.application.validate(&key("application"))?;
         }
         Ok(())
+    }
+
+    /// A group after which a flow stops must exist, be another one, and come to an end by itself.
+    fn validate_stop_after(&self, group: &str, flow: &FlowSpec, key: &str) -> Result<(), SpecError> {
+        let mut awaited = self.flows.iter().filter(|other| other.group == group).peekable();
+        if group == flow.group || awaited.peek().is_none() {
+            return Err(SpecError::new(key, group, "the name of another group of flows"));
+        }
+        if awaited.all(|other| other.application.ends() || other.stop_s.is_some()) {
+            return Ok(());
+        }
+        Err(SpecError::new(
+            key,
+            group,
+            "a group whose flows all have an end of their own (a count, a size or stop_s)",
+        ))
     }
 
     /// When the measurement ends.

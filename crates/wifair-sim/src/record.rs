@@ -10,6 +10,7 @@ use crate::plan::Plan;
 use crate::series::SeriesRow;
 use crate::snapshot::Snapshot;
 use crate::table::{Column, Row, row};
+use crate::transfer::{TransferGroupRow, TransferLog, TransferRow};
 
 row! {
     /// The replication as a whole. Shares are of the measured time.
@@ -172,13 +173,23 @@ pub struct RunRecord {
     pub queues: Vec<QueueRow>,
     /// Two rows a station, up and down, in the order of the plan.
     pub stations: Vec<StationRow>,
+    /// The transfers of known size, unless the plan wants the sums alone.
+    pub transfers: Vec<TransferRow>,
+    /// Sums over the transfers, by group and size.
+    pub transfer_groups: Vec<TransferGroupRow>,
     /// Time series, if the plan asks for them.
     pub series: Vec<SeriesRow>,
 }
 
 impl RunRecord {
     /// What happened between two snapshots of the network of `plan`.
-    pub(crate) fn new(plan: &Plan, before: &Snapshot, after: &Snapshot, series: Vec<SeriesRow>) -> RunRecord {
+    pub(crate) fn new(
+        plan: &Plan,
+        before: &Snapshot,
+        after: &Snapshot,
+        transfers: TransferLog,
+        series: Vec<SeriesRow>,
+    ) -> RunRecord {
         let cell = after.cell.since(&before.cell);
         let duration_s = cell.elapsed.as_secs_f64();
         let stations = plan
@@ -209,7 +220,9 @@ impl RunRecord {
             wire_lost_packets: after.wire_losses - before.wire_losses,
             warnings: warnings(plan, &ap),
         };
-        RunRecord { run, flows: flow_rows(plan, before, after, duration_s), queues, stations, series }
+        let (transfers, transfer_groups) = transfers.into_rows();
+        let flows = flow_rows(plan, before, after, duration_s);
+        RunRecord { run, flows, queues, stations, transfers, transfer_groups, series }
     }
 }
 
@@ -345,7 +358,7 @@ fn warnings(plan: &Plan, ap: &PortSnapshot) -> String {
 }
 
 /// The result tables of replications, each row led by its job and seed: (index of the job, seed, record) in, (name,
-/// columns) out. The time series come last, and only if there are any.
+/// columns) out. Transfers and time series come last, and only if there are any.
 pub fn tables(records: &[(usize, u64, Arc<RunRecord>)]) -> Vec<(&'static str, Vec<(&'static str, Column)>)> {
     let mut tables = vec![
         table(records, |record| std::slice::from_ref(&record.run)),
@@ -353,7 +366,14 @@ pub fn tables(records: &[(usize, u64, Arc<RunRecord>)]) -> Vec<(&'static str, Ve
         table(records, |record| &record.queues),
         table(records, |record| &record.stations),
     ];
-    if records.iter().any(|(_, _, record)| !record.series.is_empty()) {
+    let any = |has: fn(&RunRecord) -> bool| records.iter().any(|(_, _, record)| has(record));
+    if any(|record| !record.transfers.is_empty()) {
+        tables.push(table(records, |record| &record.transfers));
+    }
+    if any(|record| !record.transfer_groups.is_empty()) {
+        tables.push(table(records, |record| &record.transfer_groups));
+    }
+    if any(|record| !record.series.is_empty()) {
         tables.push(table(records, |record| &record.series));
     }
     tables

@@ -7,6 +7,7 @@ use crate::plan::Plan;
 use crate::record::RunRecord;
 use crate::series::Sampler;
 use crate::snapshot::Snapshot;
+use crate::transfer::TransferLog;
 
 /// How a running replication is watched and stopped from another thread.
 pub struct Progress<'a> {
@@ -22,31 +23,39 @@ pub struct Progress<'a> {
 /// records schedules an event: the trajectory is the same whatever is recorded.
 pub fn run(plan: &Plan, seed: u64, progress: &Progress<'_>) -> Result<Option<RunRecord>, SpecError> {
     let mut network = Network::new(plan, seed)?;
-    let mut sampler = Sampler::new(plan);
+    let mut probes = Probes { sampler: Sampler::new(plan), transfers: TransferLog::new(plan) };
     let warmup = Time::from_secs_f64(plan.run.warmup_s);
     let horizon = warmup + Time::from_secs_f64(plan.run.duration_s);
-    if !advance(&mut network, &mut sampler, warmup, progress) {
+    if !advance(&mut network, &mut probes, warmup, progress) {
         return Ok(None);
     }
     let before = Snapshot::take(&network);
-    if !advance(&mut network, &mut sampler, horizon, progress) {
+    if !advance(&mut network, &mut probes, horizon, progress) {
         return Ok(None);
     }
     let after = Snapshot::take(&network);
-    Ok(Some(RunRecord::new(plan, &before, &after, sampler.into_rows())))
+    probes.transfers.take(network.transfers_under_way().into_iter());
+    Ok(Some(RunRecord::new(plan, &before, &after, probes.transfers, probes.sampler.into_rows())))
+}
+
+/// What is recorded while the network runs.
+struct Probes {
+    sampler: Sampler,
+    transfers: TransferLog,
 }
 
 /// Runs up to `end`, looking at `progress` every simulated second; false if it was cancelled on the way.
-fn advance(network: &mut Network, sampler: &mut Sampler, end: Time, progress: &Progress<'_>) -> bool {
+fn advance(network: &mut Network, probes: &mut Probes, end: Time, progress: &Progress<'_>) -> bool {
     while network.now() < end {
         if progress.cancelled.load(Ordering::Relaxed) {
             return false;
         }
         let from = network.now();
-        let to = end.min(from + Time::from_s(1)).min(sampler.next());
+        let to = end.min(from + Time::from_s(1)).min(probes.sampler.next());
         network.run_until(to);
-        if to == sampler.next() {
-            sampler.sample(network);
+        probes.transfers.take(network.finished_transfers());
+        if to == probes.sampler.next() {
+            probes.sampler.sample(network);
         }
         let ms = to.as_ns() / 1_000_000 - from.as_ns() / 1_000_000;
         progress.simulated_ms.fetch_add(ms, Ordering::Relaxed);

@@ -10,8 +10,8 @@ row! {
     SeriesRow in "series" {
         /// End of the interval, in seconds from the start of the run, warm-up included.
         time_s: f64,
-        /// What: of a flow `goodput_mbps` (payload delivered in the interval) and `cwnd_segments`; of a station the means
-        /// over the interval `link_rate_up_mbps` and `link_rate_down_mbps` and its `airtime_share`, both ways together;
+        /// What: of a flow `goodput_mbps` (payload delivered in the interval), `cwnd_segments`, and `rtt_ms` (mean of the
+        /// interval's samples, if there are any); of a station the means over the interval `link_rate_up_mbps` and `link_rate_down_mbps` and its `airtime_share`, both ways together;
         /// of the AP `queue_packets` or a gauge of its scheme.
         metric: String,
         /// Of what: the label of a flow or a station, or `ap`.
@@ -28,6 +28,8 @@ pub(crate) struct Sampler {
     labels: Vec<String>,
     mss_bytes: Vec<f64>,
     delivered_before: Vec<u64>,
+    /// Number of RTT samples so far and their sum in nanoseconds, by flow.
+    rtt_before: Vec<(u64, u64)>,
     stations: Vec<String>,
     cell_before: Option<CellSnapshot>,
     rows: Vec<SeriesRow>,
@@ -43,6 +45,7 @@ impl Sampler {
             labels: plan.flows.iter().map(|flow| flow.label.clone()).collect(),
             mss_bytes: plan.flows.iter().map(|flow| f64::from(flow.tcp.mss_bytes)).collect(),
             delivered_before: vec![0; plan.flows.len()],
+            rtt_before: vec![(0, 0); plan.flows.len()],
             stations: plan.cell.stations.iter().map(|station| station.label.clone()).collect(),
             cell_before: None,
             rows: vec![],
@@ -67,6 +70,15 @@ impl Sampler {
                 [("goodput_mbps", bytes as f64 * 8e-6 / interval_s), ("cwnd_segments", cwnd_segments)]
             {
                 self.push(time_s, metric, self.labels[slot].clone(), value);
+            }
+        }
+        for (slot, connection) in network.connections().iter().enumerate() {
+            let rtt = &connection.sender.stats().rtt;
+            let (samples, sum_ns) = (rtt.count(), rtt.sum());
+            let before = std::mem::replace(&mut self.rtt_before[slot], (samples, sum_ns));
+            if samples > before.0 {
+                let mean_ns = sum_ns.wrapping_sub(before.1) as f64 / (samples - before.0) as f64;
+                self.push(time_s, "rtt_ms", self.labels[slot].clone(), mean_ns * 1e-6);
             }
         }
         self.sample_stations(network, time_s);

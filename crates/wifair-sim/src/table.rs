@@ -9,6 +9,8 @@ pub enum Column {
     Count(Vec<u64>),
     /// Words.
     Text(Vec<String>),
+    /// Words of a fixed vocabulary.
+    Word(Vec<&'static str>),
 }
 
 /// A type that a column can be made of.
@@ -32,6 +34,12 @@ impl ColumnValue for Option<f64> {
 impl ColumnValue for u64 {
     fn column(values: impl Iterator<Item = u64>) -> Column {
         Column::Count(values.collect())
+    }
+}
+
+impl ColumnValue for u32 {
+    fn column(values: impl Iterator<Item = u32>) -> Column {
+        Column::Count(values.map(u64::from).collect())
     }
 }
 

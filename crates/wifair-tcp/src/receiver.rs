@@ -79,6 +79,12 @@ impl Receiver {
         }
     }
 
+    /// Makes this the receiver of another connection, as by [`Receiver::new`] with the same parameters. The counters go
+    /// on.
+    pub fn renew(&mut self, tuple: FiveTuple) {
+        *self = Receiver { stats: self.stats, ..Receiver::new(&self.spec, tuple) };
+    }
+
     /// A packet of the sender has arrived.
     pub fn on_segment(&mut self, packet: &Packet, now: Time) {
         if packet.payload_bytes > 0 {

@@ -1,11 +1,10 @@
-//! A bulk transfer.
+//! A bulk transfer. No draws.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, SpecError, Time};
-use wifair_tcp::Sender;
+use wifair_core::{Info, Rng, SpecError, Time};
 
-use super::Application;
+use super::{Application, Transfer};
 
 /// What it is.
 pub const INFO: Info = Info {
@@ -30,33 +29,27 @@ impl Params {
             _ => Ok(()),
         }
     }
+
+    /// A transfer that has not started.
+    pub fn build(&self) -> Bulk {
+        Bulk { transfer_bytes: self.transfer_bytes, started: false }
+    }
+
+    /// Whether it comes to an end by itself.
+    pub fn ends(&self) -> bool {
+        self.transfer_bytes.is_some()
+    }
 }
 
 /// See the module.
 pub struct Bulk {
     transfer_bytes: Option<u64>,
-}
-
-impl Bulk {
-    /// A transfer that has not started.
-    pub fn new(params: &Params) -> Bulk {
-        Bulk { transfer_bytes: params.transfer_bytes }
-    }
+    started: bool,
 }
 
 impl Application for Bulk {
-    fn start(&mut self, sender: &mut Sender, now: Time) {
-        sender.open(now);
-        match self.transfer_bytes {
-            Some(bytes) => {
-                sender.write(bytes);
-                sender.close();
-            }
-            None => sender.write_unlimited(),
-        }
-    }
-
-    fn stop(&mut self, sender: &mut Sender, _now: Time) {
-        sender.close();
+    fn next(&mut self, now: Time, _rng: &mut Rng) -> Option<Transfer> {
+        let first = !std::mem::replace(&mut self.started, true);
+        first.then_some(Transfer { at: now, bytes: self.transfer_bytes })
     }
 }

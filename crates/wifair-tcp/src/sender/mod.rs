@@ -123,6 +123,13 @@ impl Sender {
         }
     }
 
+    /// Makes this the sender of another connection, not opened yet, as by [`Sender::new`] with the same parameters. The
+    /// counters go on.
+    pub fn renew(&mut self, tuple: FiveTuple) {
+        let stats = std::mem::take(&mut self.stats);
+        *self = Sender { stats, ..Sender::new(&self.spec, tuple) };
+    }
+
     /// Opens the connection: sends a SYN, or is established at once without handshake. Once only; later calls do nothing.
     pub fn open(&mut self, now: Time) {
         if self.state != SenderState::Idle {

@@ -1,0 +1,127 @@
+//! Web documents of uniformly drawn size, with time to think between them, each over a connection of its own.
+//!
+//! Draws: two a document, the size and the time to think before it, whatever their ranges.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, Rng, SpecError, Time};
+
+use super::{Application, Transfer};
+use crate::plan::check_range;
+
+/// What it is.
+pub const INFO: Info = Info {
+    name: "web",
+    source: "spm-af-las, Section 7.2: Web documents of 5 to 25 packets",
+    idea: "Documents of uniformly drawn size, each over a new connection, with time to think between them.",
+};
+
+/// Parameters of [`Web`].
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Smallest size of a document, in bytes of payload. The default is five full segments.
+    pub min_bytes: u64,
+    /// Greatest size of a document, in bytes of payload. The default is 25 full segments.
+    pub max_bytes: u64,
+    /// Sizes are `min_bytes` and as many of these steps, in bytes, as fit up to `max_bytes`, all equally likely.
+    pub step_bytes: u64,
+    /// Mean time from the end of a document to the request for the next, in seconds, exponentially distributed; there
+    /// is none before the first. `spm-af-las` says nothing of it ("repeatedly transfer"), hence 0.
+    pub think_mean_s: f64,
+    /// How many documents; none for without end (or until the flow stops: `stop_s`, `stop_after_group`).
+    pub count: Option<u64>,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { min_bytes: 5 * 1460, max_bytes: 25 * 1460, step_bytes: 1460, think_mean_s: 0.0, count: None }
+    }
+}
+
+impl Params {
+    /// Checks what the types cannot.
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
+        let error = |key: &str, value: u64, allowed: &str| {
+            Err(SpecError::new(format!("{path}.{key}"), value, allowed.to_string()))
+        };
+        if self.min_bytes == 0 {
+            return error("min_bytes", 0, "at least 1 byte");
+        }
+        if self.max_bytes < self.min_bytes {
+            return error("max_bytes", self.max_bytes, "min_bytes or more");
+        }
+        if self.step_bytes == 0 {
+            return error("step_bytes", 0, "at least 1 byte");
+        }
+        if self.steps() >= u64::from(u32::MAX) {
+            return error("step_bytes", self.step_bytes, "a step that makes fewer than 2^32 sizes");
+        }
+        if self.count == Some(0) {
+            return error("count", 0, "at least 1 document");
+        }
+        check_range(&format!("{path}.think_mean_s"), self.think_mean_s, 0.0, 1e6, "s")
+    }
+
+    fn steps(&self) -> u64 {
+        (self.max_bytes - self.min_bytes) / self.step_bytes
+    }
+
+    /// The series before its first document. The parameters are taken as valid.
+    pub fn build(&self) -> Web {
+        Web { params: self.clone(), left: self.count, started: false }
+    }
+
+    /// Whether it comes to an end by itself.
+    pub fn ends(&self) -> bool {
+        self.count.is_some()
+    }
+}
+
+/// See the module.
+pub struct Web {
+    params: Params,
+    left: Option<u64>,
+    started: bool,
+}
+
+impl Application for Web {
+    fn next(&mut self, now: Time, rng: &mut Rng) -> Option<Transfer> {
+        if let Some(left) = &mut self.left {
+            *left = left.checked_sub(1)?;
+        }
+        let steps = rng.below(self.params.steps() as u32 + 1);
+        // The inverse of the distribution at 1 − u, which is never 0.
+        let think_s = -self.params.think_mean_s * libm::log(1.0 - rng.unit());
+        let first = !std::mem::replace(&mut self.started, true);
+        let at = if first { now } else { now + Time::from_secs_f64(think_s) };
+        Some(Transfer { at, bytes: Some(self.params.min_bytes + u64::from(steps) * self.params.step_bytes) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_uniform_and_thinking_has_its_mean() {
+        let params = Params { think_mean_s: 0.5, ..Params::default() };
+        let mut web = params.build();
+        let mut rng = Rng::stream(1, "test", "web");
+        let mut sizes = [0u32; 21];
+        let mut thought_s = 0.0;
+        let first = web.next(Time::from_s(7), &mut rng).unwrap();
+        assert_eq!(first.at, Time::from_s(7));
+        for _ in 0..21_000 {
+            let next = web.next(Time::ZERO, &mut rng).unwrap();
+            let bytes = next.bytes.unwrap();
+            assert_eq!(bytes % 1460, 0);
+            sizes[(bytes / 1460) as usize - 5] += 1;
+            thought_s += next.at.as_secs_f64();
+        }
+        // 20 degrees of freedom: 99.99 % of all streams stay under 52.4.
+        let chi2: f64 = sizes.iter().map(|&n| (f64::from(n) - 1e3).powi(2) / 1e3).sum();
+        assert!(chi2 < 52.4, "chi-square {chi2}");
+        assert!((thought_s / 21_000.0 - 0.5).abs() < 0.015, "{} s", thought_s / 21_000.0); // 4 standard errors
+    }
+}

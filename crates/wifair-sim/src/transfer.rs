@@ -1,0 +1,253 @@
+//! Finished transfers: their records, and sums over them that do not grow with their number.
+
+use std::collections::BTreeMap;
+
+use wifair_core::{LogHistogram, Time};
+
+use crate::plan::Plan;
+use crate::table::{Column, ColumnValue, row};
+
+/// How a transfer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransferEnd {
+    /// Every byte was delivered, and the connection closed.
+    Complete,
+    /// Nothing moved for the flow's user timeout (RFC 9293, 3.9.1.1): the connection was given up.
+    TimedOut,
+    /// It was under way when the run ended.
+    Horizon,
+}
+
+impl TransferEnd {
+    /// The word used in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TransferEnd::Complete => "complete",
+            TransferEnd::TimedOut => "timed-out",
+            TransferEnd::Horizon => "horizon",
+        }
+    }
+}
+
+impl ColumnValue for TransferEnd {
+    fn column(values: impl Iterator<Item = TransferEnd>) -> Column {
+        Column::Word(values.map(TransferEnd::name).collect())
+    }
+}
+
+row! {
+    /// One transfer of known size that began in the measurement. Labels and groups stand in the table of flows.
+    TransferRow in "transfers" {
+        /// Index of the flow in the plan.
+        flow: u32,
+        /// Number of the transfer among those of its flow, from 0.
+        index: u32,
+        /// When its connection was opened, in seconds from the start of the run.
+        start_s: f64,
+        /// From then until the last byte was delivered in order, in seconds; none if that did not happen.
+        transfer_s: Option<f64>,
+        /// Payload asked for, in bytes.
+        bytes: u64,
+        /// Payload delivered in order, in bytes.
+        delivered_bytes: u64,
+        /// Data segments sent again.
+        retransmissions: u32,
+        /// Expiries of the sender's retransmission timer, those of SYN and FIN included.
+        timeouts: u32,
+        /// `complete`, `timed-out` (nothing moved for the flow's user timeout) or `horizon` (the run ended).
+        end: TransferEnd,
+    }
+}
+
+row! {
+    /// The transfers of a group that began in the measurement, of one size or of all.
+    TransferGroupRow in "transfer_groups" {
+        /// Group of the plan.
+        group: String,
+        /// Payload of each transfer, in bytes; none in the row of all sizes.
+        bytes: Option<f64>,
+        /// Transfers that delivered every byte.
+        completed: u64,
+        /// Transfers that were given up.
+        timed_out: u64,
+        /// Transfers under way at the end of the run.
+        unfinished: u64,
+        /// Mean time of the completed ones, in seconds.
+        mean_s: Option<f64>,
+        /// Their coefficient of variation: sample standard deviation over mean.
+        cov: Option<f64>,
+        /// Median of their times, in seconds (within 1/32, as all quantiles here).
+        p50_s: Option<f64>,
+        /// 95 % quantile, in seconds.
+        p95_s: Option<f64>,
+        /// 99 % quantile, in seconds.
+        p99_s: Option<f64>,
+        /// Longest time, in seconds.
+        max_s: Option<f64>,
+        /// Data segments sent again, in all transfers.
+        retransmissions: u64,
+        /// Expiries of the senders' retransmission timers, in all transfers.
+        timeouts: u64,
+        /// When the last completed one was complete, in seconds from the start of the run.
+        last_end_s: Option<f64>,
+    }
+}
+
+/// A transfer that has ended, as the network hands it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferRecord {
+    /// Index of the flow in the plan.
+    pub flow: u32,
+    /// Number of the transfer among those of its flow, from 0.
+    pub index: u32,
+    /// When its connection was opened.
+    pub start: Time,
+    /// When the last byte was delivered in order.
+    pub completed: Option<Time>,
+    /// Payload asked for, in bytes.
+    pub bytes: u64,
+    /// Payload delivered in order, in bytes.
+    pub delivered_bytes: u64,
+    /// Data segments sent again.
+    pub retransmissions: u32,
+    /// Expiries of the sender's retransmission timer.
+    pub timeouts: u32,
+    /// How it ended.
+    pub end: TransferEnd,
+}
+
+/// Takes the records of a run: sums by group and size, and the single ones if the plan asks for them.
+pub(crate) struct TransferLog {
+    warmup: Time,
+    keep: bool,
+    /// By flow: its group's index.
+    group_of: Vec<u32>,
+    groups: Vec<String>,
+    /// By group and size; `u64::MAX` stands for all sizes and so comes last.
+    sums: BTreeMap<(u32, u64), Sum>,
+    rows: Vec<TransferRow>,
+}
+
+const ALL_SIZES: u64 = u64::MAX;
+
+/// Integers, so that the order of adding does not matter.
+#[derive(Clone, Default)]
+struct Sum {
+    times: LogHistogram,
+    /// Sum of the times, in ns.
+    total: u128,
+    /// Sum of their squares, in ns².
+    squares: u128,
+    longest: Time,
+    last_end: Time,
+    timed_out: u64,
+    unfinished: u64,
+    retransmissions: u64,
+    timeouts: u64,
+}
+
+impl TransferLog {
+    /// A log for the transfers of `plan`.
+    pub fn new(plan: &Plan) -> TransferLog {
+        let mut groups: Vec<String> = vec![];
+        let group_of = plan
+            .flows
+            .iter()
+            .map(|flow| match groups.iter().position(|group| *group == flow.group) {
+                Some(index) => index as u32,
+                None => {
+                    groups.push(flow.group.clone());
+                    groups.len() as u32 - 1
+                }
+            })
+            .collect();
+        TransferLog {
+            warmup: Time::from_secs_f64(plan.run.warmup_s),
+            keep: plan.run.record_transfers,
+            group_of,
+            groups,
+            sums: BTreeMap::new(),
+            rows: vec![],
+        }
+    }
+
+    /// Takes over records; of those that began in the warm-up nothing stays.
+    pub fn take(&mut self, records: impl Iterator<Item = TransferRecord>) {
+        for record in records.filter(|record| record.start >= self.warmup) {
+            let group = self.group_of[record.flow as usize];
+            for size in [record.bytes, ALL_SIZES] {
+                self.sums.entry((group, size)).or_default().add(&record);
+            }
+            if self.keep {
+                self.rows.push(TransferRow {
+                    flow: record.flow,
+                    index: record.index,
+                    start_s: record.start.as_secs_f64(),
+                    transfer_s: record.completed.map(|at| (at - record.start).as_secs_f64()),
+                    bytes: record.bytes,
+                    delivered_bytes: record.delivered_bytes,
+                    retransmissions: record.retransmissions,
+                    timeouts: record.timeouts,
+                    end: record.end,
+                });
+            }
+        }
+    }
+
+    /// The rows of both tables.
+    pub fn into_rows(self) -> (Vec<TransferRow>, Vec<TransferGroupRow>) {
+        let groups = self.sums.iter().map(|(&(group, bytes), sum)| {
+            let bytes = (bytes != ALL_SIZES).then_some(bytes as f64);
+            sum.row(self.groups[group as usize].clone(), bytes)
+        });
+        (self.rows, groups.collect())
+    }
+}
+
+impl Sum {
+    fn add(&mut self, record: &TransferRecord) {
+        match (record.end, record.completed) {
+            (_, Some(at)) => {
+                let time = at - record.start;
+                self.times.record_time(time);
+                self.total += u128::from(time.as_ns());
+                self.squares += u128::from(time.as_ns()).pow(2);
+                self.longest = self.longest.max(time);
+                self.last_end = self.last_end.max(at);
+            }
+            (TransferEnd::TimedOut, None) => self.timed_out += 1,
+            (_, None) => self.unfinished += 1,
+        }
+        self.retransmissions += u64::from(record.retransmissions);
+        self.timeouts += u64::from(record.timeouts);
+    }
+
+    fn row(&self, group: String, bytes: Option<f64>) -> TransferGroupRow {
+        let completed = self.times.count();
+        let any = completed > 0;
+        let seconds = |ns: f64| ns * 1e-9;
+        let mean_ns = self.times.mean();
+        let cov = mean_ns.filter(|_| completed > 1).map(|mean| {
+            let n = u128::from(completed);
+            let scatter = (n * self.squares - self.total * self.total) as f64; // n² times the mean squared deviation
+            (scatter / (completed as f64 * (completed - 1) as f64)).sqrt() / mean
+        });
+        let quantile = |q: f64| self.times.quantile(q).map(seconds);
+        TransferGroupRow {
+            group,
+            bytes,
+            completed,
+            timed_out: self.timed_out,
+            unfinished: self.unfinished,
+            mean_s: mean_ns.map(seconds),
+            cov,
+            p50_s: quantile(0.5),
+            p95_s: quantile(0.95),
+            p99_s: quantile(0.99),
+            max_s: any.then(|| self.longest.as_secs_f64()),
+            retransmissions: self.retransmissions,
+            timeouts: self.timeouts,
+            last_end_s: any.then(|| self.last_end.as_secs_f64()),
+        }
+    }
+}
