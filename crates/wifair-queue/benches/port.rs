@@ -94,6 +94,7 @@ impl Bench {
             rate: Rate::from_kbps(11_000),
             attempts: 1,
             airtime: Time::from_us(1000),
+            overhead: Time::ZERO,
             service: Time::from_us(1000),
         };
         self.port.finish(black_box(&exchange), self.now, view);

@@ -24,5 +24,5 @@ pub use buffer::{
 pub use flows::{Active, Direction, Flows, FlowsSpec};
 pub use port::{Port, PortSpec};
 pub use registry::{SchemeInfo, SchemeSpec, schemes};
-pub use scheme::{Cx, Exchange, Grant, Hooks, Link, Outcome, Scheme, Shortcuts, View};
+pub use scheme::{Cx, Exchange, Grant, Hooks, Link, Outcome, Reception, Scheme, Shortcuts, View};
 pub use snapshot::{FlowLedger, Ledger, PortSnapshot};

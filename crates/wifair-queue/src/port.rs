@@ -4,7 +4,8 @@ use wifair_core::{FlowId, Packet, Rng, SpecError, StationId, Time};
 
 use crate::snapshot::Ledger;
 use crate::{
-    Buffer, Count, Cx, Departure, Exchange, Grant, Hooks, PortSnapshot, Refusal, Scheme, SchemeSpec,
+    Buffer, Count, Cx, Departure, Exchange, Grant, Hooks, PortSnapshot, Reception, Refusal, Scheme,
+    SchemeSpec,
 };
 use crate::{Shortcuts, View};
 
@@ -107,6 +108,18 @@ impl Port {
             let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
             self.scheme.on_exchange(exchange, &mut self.buffer, &mut cx);
         }
+    }
+
+    /// The access point has received a data frame. For schemes with [`Hooks::reception`] alone.
+    pub fn receive(&mut self, reception: &Reception, now: Time, view: View) {
+        self.buffer.advance(now);
+        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
+        self.scheme.on_reception(reception, &mut self.buffer, &mut cx);
+    }
+
+    /// The optional methods of the scheme that are to be called.
+    pub fn hooks(&self) -> Hooks {
+        self.hooks
     }
 
     /// When the scheme wants [`Port::tick`] next; ask again after every call.

@@ -34,6 +34,9 @@ pub trait Scheme: Send {
     /// A frame exchange of a packet from this buffer is over.
     fn on_exchange(&mut self, _exchange: &Exchange, _buffer: &mut Buffer, _cx: &mut Cx) {}
 
+    /// A data frame from a station has been received.
+    fn on_reception(&mut self, _reception: &Reception, _buffer: &mut Buffer, _cx: &mut Cx) {}
+
     /// When [`Scheme::on_tick`] wants to be called next. The caller keeps the clock.
     fn next_tick(&self) -> Option<Time> {
         None
@@ -68,13 +71,15 @@ impl Shortcuts {
 pub struct Hooks {
     /// [`Scheme::on_exchange`].
     pub exchange: bool,
+    /// [`Scheme::on_reception`]; at an access point alone.
+    pub reception: bool,
     /// [`Scheme::next_tick`] and [`Scheme::on_tick`].
     pub tick: bool,
 }
 
 impl Hooks {
     /// Nothing.
-    pub const NONE: Hooks = Hooks { exchange: false, tick: false };
+    pub const NONE: Hooks = Hooks { exchange: false, reception: false, tick: false };
 }
 
 /// What a decision may look at beside the buffer.
@@ -149,6 +154,40 @@ pub struct Exchange<'a> {
     pub attempts: u8,
     /// How long these occupied the medium.
     pub airtime: Time,
-    /// From head of line to the end.
+    /// What they took beside: a DIFS and the slots of backoff that it counted itself before each, the timeout after
+    /// each that failed. Only for schemes with [`Hooks::exchange`] or [`Hooks::reception`].
+    pub overhead: Time,
+    /// From head of line to the end: `airtime` and `overhead`, and as long as its counter stood frozen because others
+    /// transmitted.
     pub service: Time,
+}
+
+impl Exchange<'_> {
+    /// How long these packets kept the channel for themselves: interframe spaces, own backoff, every attempt, timeouts,
+    /// MAC ACK.
+    pub fn channel_time(&self) -> Time {
+        self.airtime + self.overhead
+    }
+}
+
+/// A data frame that the access point has received from a station; copies of what it has already are not reported.
+#[derive(Clone, Copy, Debug)]
+pub struct Reception<'a> {
+    /// The packet.
+    pub packet: &'a Packet,
+    /// Its flow.
+    pub flow: FlowId,
+    /// The station that it comes from.
+    pub station: StationId,
+    /// How long the frame and its MAC ACK occupy the medium, with the RTS and CTS if there were any.
+    pub airtime: Time,
+    /// What the frame took beside, for all that the access point can know: a DIFS and the mean backoff at CWmin.
+    pub overhead: Time,
+}
+
+impl Reception<'_> {
+    /// As [`Exchange::channel_time`], if this was the only attempt.
+    pub fn channel_time(&self) -> Time {
+        self.airtime + self.overhead
+    }
 }

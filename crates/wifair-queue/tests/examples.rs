@@ -235,6 +235,7 @@ fn the_limit_may_count_the_packet_in_service() {
             rate: wifair_core::Rate::from_mbps(11.0),
             attempts: 7,
             airtime: Time::from_us(10_000),
+            overhead: Time::ZERO,
             service: Time::from_us(20_000),
         };
         ap.port.finish(&exchange, ap.now, View { flows: &ap.flows, links: &[] });

@@ -165,6 +165,7 @@ fn run(
                         rate: Rate::from_mbps(11.0),
                         attempts: 1,
                         airtime: Time::ZERO,
+                        overhead: Time::ZERO,
                         service: Time::ZERO,
                     };
                     port.finish(&exchange, now, View { flows: &flows, links: &[] });

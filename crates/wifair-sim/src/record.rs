@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use wifair_core::LogHistogram;
+use wifair_core::{LogHistogram, Time};
 use wifair_queue::{Ledger, PortSnapshot};
-use wifair_wlan::Usage;
+use wifair_wlan::{ChannelTimes, Usage};
 
 use crate::plan::Plan;
 use crate::series::SeriesRow;
@@ -31,6 +31,16 @@ row! {
         collision_share: f64,
         /// Share of the time in which nothing was on the air, interframe spaces after an exchange and backoff included.
         idle_share: f64,
+        /// Channel time of uplink flows, data and the ACKs to it: interframe spaces, backoff and every attempt included,
+        /// in seconds. This and the next three only where the AP's scheme looks at channel times. They may add up to
+        /// more than the measured time, since backoffs run side by side.
+        channel_time_up_s: Option<f64>,
+        /// The same of downlink flows.
+        channel_time_down_s: Option<f64>,
+        /// What the AP takes for the channel time of uplink flows: it estimates the frames that it receives.
+        channel_time_up_believed_s: Option<f64>,
+        /// The same of downlink flows.
+        channel_time_down_believed_s: Option<f64>,
         /// Packets lost on the wire.
         wire_lost_packets: u64,
         /// What only a run can show to be without effect; empty if all is well.
@@ -205,6 +215,8 @@ impl RunRecord {
         let share = |of: fn(&wifair_wlan::StationUsage) -> &Usage| {
             cell.stations.iter().map(|station| of(station).airtime.as_secs_f64()).sum::<f64>() / duration_s
         };
+        let channel_time_s =
+            |of: fn(&ChannelTimes) -> Time| cell.channel_time.as_ref().map(|c| of(c).as_secs_f64());
         let ap = after.ap.since(&before.ap);
         let mut queues = port_rows(&ap);
         queues.extend(ledger_rows("stations", &after.stations.since(&before.stations)));
@@ -217,6 +229,10 @@ impl RunRecord {
             airtime_down_share: share(|station| &station.down),
             collision_share: cell.collision_airtime.as_secs_f64() / duration_s,
             idle_share: cell.idle.as_secs_f64() / duration_s,
+            channel_time_up_s: channel_time_s(|times| times.actual.up),
+            channel_time_down_s: channel_time_s(|times| times.actual.down),
+            channel_time_up_believed_s: channel_time_s(|times| times.believed.up),
+            channel_time_down_believed_s: channel_time_s(|times| times.believed.down),
             wire_lost_packets: after.wire_losses - before.wire_losses,
             warnings: warnings(plan, &ap),
         };

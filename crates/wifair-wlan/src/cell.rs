@@ -14,6 +14,7 @@ use crate::contention::{Contention, Rules};
 use crate::exchange::{Collider, Frame, Phase, Single};
 use crate::link::LinkRow;
 use crate::mac::Mac;
+use crate::meter::Meter;
 use crate::phy::{Phy, RateIndex};
 use crate::rate::RateSpec;
 use crate::records::{CellSnapshot, StationUsage, Usage};
@@ -140,8 +141,10 @@ pub struct Cell {
     pub(crate) rate_changes: VecDeque<LinkRateChange>,
     /// The earlier of `next_loss` and `next_tick`, or now while `rate_changes` wait; most cells never have any.
     pub(crate) rare: Time,
-    now: Time,
+    pub(crate) now: Time,
 
+    /// Only where the AP's scheme looks at channel times.
+    pub(crate) meter: Option<Meter>,
     pub(crate) exchanges: u64,
     pub(crate) collisions: u64,
     pub(crate) collision_airtime: Time,
@@ -211,6 +214,7 @@ impl Cell {
             rate_changes: VecDeque::new(),
             rare: Time::MAX,
             now: Time::ZERO,
+            meter: None,
             exchanges: 0,
             collisions: 0,
             collision_airtime: Time::ZERO,
@@ -220,6 +224,7 @@ impl Cell {
         for (index, station) in spec.stations.iter().enumerate() {
             cell.set_frame_error_rate(StationId(index as u16), station.frame_error_rate);
         }
+        cell.meter = Meter::wanted_by(&cell.nodes[AP as usize].port, &cell.phy, &cell.mac);
         for node in 0..cell.nodes.len() as u32 {
             cell.ask_tick(node, cell.nodes[node as usize].port.next_tick());
         }
@@ -323,6 +328,7 @@ impl Cell {
             exchanges: self.exchanges,
             collisions: self.collisions,
             collision_airtime,
+            channel_time: self.meter.as_ref().map(|meter| meter.channel_times),
             idle: now - occupied,
         }
     }
@@ -377,6 +383,7 @@ impl Cell {
         let departure = state.port.take(&Grant::ANY, now, self.sides.view(node));
         if state.frame.load(departure, &self.phy, now) {
             self.contention.arrive(node, now);
+            self.meter_wait(node, now);
             self.reschedule();
         }
         let tick = self.nodes[node as usize].port.next_tick();
@@ -387,6 +394,9 @@ impl Cell {
     /// exchange is over and the medium falls idle; a loss comes at any time.
     #[inline(never)] // one copy of it, in which the port's part is inlined
     pub(crate) fn finish(&mut self, node: u32, outcome: Outcome, now: Time) {
+        if self.meter.is_some() {
+            self.meter_frame(node);
+        }
         let NodeState { port, frame } = &mut self.nodes[node as usize];
         let view = self.sides.view(node);
         let departure = frame.departure();
@@ -399,6 +409,7 @@ impl Cell {
             rate: frame.rate,
             attempts: frame.attempts.min(u32::from(u8::MAX)) as u8,
             airtime: frame.airtime,
+            overhead: frame.overhead,
             service: now - frame.taken_at,
         };
         port.finish(&exchange, now, view);
@@ -412,6 +423,9 @@ impl Cell {
                 self.due = self.contention.start();
             }
             Outcome::LostAtRetryLimit => self.contention.start_over(node, more),
+        }
+        if more {
+            self.meter_wait(node, now);
         }
     }
 

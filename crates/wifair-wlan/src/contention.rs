@@ -47,6 +47,8 @@ struct Entity {
     drawn_in: u32,
     /// Link of its list in the wheel.
     next: u32,
+    /// Slots drawn when another's start came before the end of the IFS that this one's frame waited for.
+    drawn_late: u32,
     cw: u16,
     place: Place,
     /// A frame waits for access.
@@ -90,6 +92,7 @@ impl Contention {
             counter: 0,
             drawn_in: 0,
             next: NONE,
+            drawn_late: 0,
             cw: rules.cw_min,
             place: Place::Grid,
             ready: false,
@@ -321,6 +324,24 @@ impl Contention {
         if !self.strays.is_empty() {
             self.start = self.start.min(self.first_stray());
         }
+    }
+
+    /// Whole slots that `entity`, which waits for access, has yet to count.
+    pub(crate) fn slots_left(&self, entity: u32, now: Time) -> u64 {
+        let e = &self.entities[entity as usize];
+        let (origin, slots) = match e.place {
+            Place::Grid => (self.grid.origin, e.counter - self.grid.clock),
+            Place::Aside => (self.stray(entity).origin, e.counter),
+            Place::OnAir => (Time::MAX, e.counter),
+        };
+        let counted = if !self.busy && now > origin { (now - origin) / self.rules.slot } else { 0 };
+        slots.saturating_sub(counted)
+    }
+
+    /// Slots that [`Contention::slots_left`] could not tell of since the last call: a frame that waits for the end of
+    /// an IFS alone draws only if another's start comes first.
+    pub(crate) fn take_drawn_late(&mut self, entity: u32) -> u64 {
+        std::mem::take(&mut self.entities[entity as usize].drawn_late).into()
     }
 
     /// Whether the counter of `entity`, which has no frame, has run out by `now`.

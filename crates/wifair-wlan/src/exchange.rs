@@ -18,6 +18,9 @@ pub(crate) struct Frame {
     pub taken_at: Time,
     /// What its attempts have occupied.
     pub airtime: Time,
+    /// What they took beside: the timeouts after those that failed and, where the cell has a meter, the spaces and
+    /// backoffs before them.
+    pub overhead: Time,
     pub psdu_bytes: u32,
     pub attempts: u32,
     short_retries: u32,
@@ -35,6 +38,7 @@ impl Frame {
             departure: None,
             taken_at: Time::ZERO,
             airtime: Time::ZERO,
+            overhead: Time::ZERO,
             psdu_bytes: 0,
             attempts: 0,
             short_retries: 0,
@@ -52,6 +56,7 @@ impl Frame {
         self.psdu_bytes = phy.psdu_bytes(departure.packet.ip_bytes());
         self.taken_at = now;
         self.airtime = Time::ZERO;
+        self.overhead = Time::ZERO;
         self.attempts = 0;
         self.short_retries = 0;
         self.long_retries = 0;
@@ -79,9 +84,10 @@ impl Frame {
         self.airtime += airtime;
     }
 
-    /// Counts a failure of the frame, or of its RTS if `cts` did not come, and says whether a retry limit is reached
-    /// (10.3.4.4).
-    pub(crate) fn fail(&mut self, cts: bool, mac: &Mac) -> bool {
+    /// Counts a failure of the frame, or of its RTS if `cts` did not come, of which its sender knew after waiting for
+    /// `timeout`; says whether a retry limit is reached (10.3.4.4).
+    pub(crate) fn fail(&mut self, cts: bool, timeout: Time, mac: &Mac) -> bool {
+        self.overhead += timeout;
         if cts {
             self.short_retries = 0;
             self.long_retries += 1;

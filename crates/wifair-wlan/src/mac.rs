@@ -90,6 +90,7 @@ pub(crate) struct Mac {
     /// Frames with a longer PSDU are sent after an RTS.
     pub rts_threshold: u32,
     pub eifs: Time,
+    pub backoff_range: BackoffRange,
     pub ack_timeout: Time,
     pub cts_timeout: Time,
     /// SIFS and MAC ACK: what follows a data frame that was decoded.
@@ -128,6 +129,7 @@ impl Mac {
             retry_limit_long,
             rts_threshold: spec.rts_threshold_bytes.unwrap_or(u32::MAX),
             eifs,
+            backoff_range: spec.backoff_range,
             ack_timeout: timeout("ack_timeout_us", spec.ack_timeout_us)?,
             cts_timeout: timeout("cts_timeout_us", spec.cts_timeout_us)?,
             acknowledgement: phy.sifs + phy.ack,

@@ -85,7 +85,7 @@ impl Cell {
             frame.attempt(row.on_air.rate, airtime);
             row.usage.attempts += 1;
             let timeout = now + airtime + wait;
-            let lost = frame.fail(false, &self.mac);
+            let lost = frame.fail(false, wait, &self.mac);
             end = end.max(now + airtime);
             self.colliders.push(Collider { sender, link, timeout, lost, with_rts });
             if lost {
@@ -113,7 +113,11 @@ impl Cell {
         let to = match link.direction() {
             Direction::Up => {
                 let packet = &self.nodes[sender as usize].frame.departure().packet;
-                observe(&mut self.sides.ap.flows, &self.nodes[AP as usize].port, packet, Direction::Up, now);
+                let ap = &self.nodes[AP as usize].port;
+                let flow = observe(&mut self.sides.ap.flows, ap, packet, Direction::Up, now);
+                if self.meter.is_some() {
+                    self.meter_reception(flow, now);
+                }
                 Node::Ap
             }
             Direction::Down => Node::Station(link.station()),
@@ -144,12 +148,12 @@ impl Cell {
     fn end_failure(&mut self, now: Time) {
         let single = self.single;
         let Single { sender, link, .. } = single;
-        let frame = &mut self.nodes[sender as usize].frame;
-        let lost = frame.fail(frame.with_rts(&self.mac), &self.mac);
         let (known, resumes) = match single.fate {
             Fate::DataLost => (now + self.mac.ack_timeout, now + self.mac.ack_timeout + self.phy.difs),
             _ => (now, now + self.mac.eifs),
         };
+        let frame = &mut self.nodes[sender as usize].frame;
+        let lost = frame.fail(frame.with_rts(&self.mac), known - now, &self.mac);
         self.adapt(link, false, now);
         if lost {
             self.lose_later(sender, known);
@@ -194,6 +198,7 @@ impl Cell {
     fn retry(&mut self, sender: u32, link: LinkId, origin: Time, deaf_until: Time) {
         self.links[link.index()].usage.retries += 1;
         self.contention.fail(sender, origin, deaf_until);
+        self.meter_wait(sender, self.now);
     }
 
     /// The frame in service of `sender` has reached a retry limit; it is given up at `at`, when the sender knows.

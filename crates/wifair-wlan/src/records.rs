@@ -58,6 +58,43 @@ impl StationUsage {
     }
 }
 
+/// Channel time of the flows of each direction: of their data and of the ACKs that answer it. See
+/// [`Exchange::channel_time`](wifair_queue::Exchange::channel_time).
+///
+/// Backoffs of several nodes run at the same time, and a collision is charged to each that took part, so these times
+/// may add up to more than has passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChannelTime {
+    /// Of uplink flows.
+    pub up: Time,
+    /// Of downlink flows.
+    pub down: Time,
+}
+
+impl ChannelTime {
+    fn since(&self, earlier: &ChannelTime) -> ChannelTime {
+        ChannelTime { up: self.up - earlier.up, down: self.down - earlier.down }
+    }
+}
+
+/// What the frames of the cell took, and what the AP must think that they took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChannelTimes {
+    /// The engine's figures: exact for every frame.
+    pub actual: ChannelTime,
+    /// The AP's: exact for its own frames, an estimate for those that it receives.
+    pub believed: ChannelTime,
+}
+
+impl ChannelTimes {
+    fn since(&self, earlier: &ChannelTimes) -> ChannelTimes {
+        ChannelTimes {
+            actual: self.actual.since(&earlier.actual),
+            believed: self.believed.since(&earlier.believed),
+        }
+    }
+}
+
 /// The counters of a cell at an instant, since its beginning or, after [`CellSnapshot::since`], since another.
 ///
 /// Exact at every instant: of an exchange that goes on, what has passed by then is counted.
@@ -76,6 +113,8 @@ pub struct CellSnapshot {
     pub collisions: u64,
     /// Time occupied by collisions.
     pub collision_airtime: Time,
+    /// Channel time of the flows of each direction; only where the AP's scheme looks at channel times.
+    pub channel_time: Option<ChannelTimes>,
     /// Time in which nobody transmitted and no exchange went on: IFS, timeouts, backoff, nothing to send.
     pub idle: Time,
 }
@@ -96,6 +135,7 @@ impl CellSnapshot {
             exchanges: self.exchanges - earlier.exchanges,
             collisions: self.collisions - earlier.collisions,
             collision_airtime: self.collision_airtime - earlier.collision_airtime,
+            channel_time: self.channel_time.zip(earlier.channel_time).map(|(now, then)| now.since(&then)),
             idle: self.idle - earlier.idle,
         }
     }

@@ -79,7 +79,11 @@ impl Contention {
         let e = &mut self.entities[stray.entity as usize];
         e.place = Place::Grid;
         match stray.kind {
-            Kind::Waiting => self.draw(stray.entity),
+            Kind::Waiting => {
+                self.draw(stray.entity);
+                let e = &mut self.entities[stray.entity as usize];
+                e.drawn_late += (e.counter - clock) as u32;
+            }
             Kind::Counting if now < stray.origin => {
                 e.counter += clock;
                 e.drawn_in = epoch;
