@@ -5,7 +5,8 @@
 //! does on loss is in `recovery.rs`, how its window moves in [`congestion`], one file a control.
 //!
 //! The contract of both ends: after every call that tells them something (`open`, `write`, `close`, `on_segment`,
-//! `on_timer`), call `poll_transmit` until it returns `None`; call `on_timer` once the time has reached `deadline`.
+//! `on_timer`, `on_link_rate`), call `poll_transmit` until it returns `None`; call `on_timer` once the time has reached
+//! `deadline`.
 //! A call of `on_timer` before that does nothing, so one lazily re-armed timer for a connection is enough.
 //!
 //! Data flows one way, from sender to receiver, as in the applications of the papers; the other direction carries

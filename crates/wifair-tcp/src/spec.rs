@@ -156,6 +156,7 @@ impl TcpSpec {
         let error = |key: &str, value: &dyn std::fmt::Display, allowed: &str| {
             Err(SpecError::new(format!("{path}.{key}"), value, allowed))
         };
+        self.congestion_control.validate(&format!("{path}.congestion_control"))?;
         let DelayedAckSpec { segments, timeout_ms } = self.delayed_ack;
         let RtoSpec { initial_ms, min_ms, max_ms, granularity_ms, tick_ms } = self.rto;
         let window_limit = (MAX_WINDOW_BYTES / u64::from(self.mss_bytes.max(1))) as u32;

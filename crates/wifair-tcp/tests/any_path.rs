@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use network::{Arrivals, End, Network, Path};
 use proptest::prelude::*;
-use wifair_core::{Packet, TcpFlags, Time};
+use wifair_core::{Packet, Rate, TcpFlags, Time};
 use wifair_tcp::{ByteCountingSpec, Handshake, Receiver, Sender, TcpSpec};
 
 /// What happens to one packet; delays in milliseconds, so that packets overtake each other.
@@ -33,6 +33,8 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
         Just(r#"{"name":"reno","guard_after_timeout":false}"#),
         Just(r#"{"name":"newreno"}"#),
         Just(r#"{"name":"newreno","timer":"every-partial-ack","exit_window":"ssthresh"}"#),
+        Just(r#"{"name":"arf-aware"}"#),
+        Just(r#"{"name":"arf-aware","window":{"name":"own","growth":"capped"},"polling":{"period_ms":70}}"#),
     ];
     let ssthresh = prop::option::of(1u32..30);
     (
@@ -80,6 +82,7 @@ struct AnyPath {
     acked: u64,
     sent_up_to: u64,
     delivered: u64,
+    link_period: u64,
     /// Everything that was sent, with sequence numbers relative to the initial one.
     log: Vec<(Time, End, u32, u32, u32, TcpFlags)>,
 }
@@ -144,6 +147,15 @@ impl Path for AnyPath {
         }
     }
 
+    /// A link that changes its rate every 64 ms.
+    fn link_rate(&mut self, now: Time) -> Option<Rate> {
+        let period = now.as_ns() >> 26;
+        (period != std::mem::replace(&mut self.link_period, period)).then(|| {
+            let index = period.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 62;
+            Rate::from_kbps([1_000, 2_000, 5_500, 11_000][index as usize])
+        })
+    }
+
     fn observe(&mut self, sender: &Sender, receiver: &Receiver) {
         let delivered = receiver.stats().payload_bytes_delivered;
         assert_eq!(delivered, self.prefix(), "delivered is not what has arrived in order");
@@ -171,6 +183,7 @@ fn transfer(spec: &TcpSpec, bytes: u64, fates: [Vec<Fate>; 2]) -> AnyPath {
         acked: 0,
         sent_up_to: 0,
         delivered: 0,
+        link_period: 0,
         log: Vec::new(),
     };
     let mut network = Network::new(spec, 1, path);

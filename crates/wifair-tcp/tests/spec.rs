@@ -57,6 +57,10 @@ fn foreign_keys_and_names_are_refused() {
             "guard_after_timeout",
         ),
         (json!({ "congestion_control": {} }), "name"),
+        (
+            json!({ "congestion_control": { "name": "arf-aware", "window": { "name": "scaled", "growth": "aimd" } } }),
+            "growth",
+        ),
         (json!({ "delayed_ack": { "timeout_s": 1 } }), "timeout_s"),
         (json!({ "mss_bytes": -1 }), "-1"),
         (json!({ "handshake": "maybe" }), "maybe"),
@@ -81,6 +85,22 @@ fn impossible_values_name_their_key() {
         (
             json!({ "byte_counting": { "limit_after_timeout_segments": 735_440 } }),
             "tcp.byte_counting.limit_after_timeout_segments",
+        ),
+        (
+            json!({ "congestion_control": { "name": "arf-aware", "max_rate_mbps": 0.0 } }),
+            "tcp.congestion_control.max_rate_mbps",
+        ),
+        (
+            json!({ "congestion_control": { "name": "arf-aware", "over": { "name": "arf-aware" } } }),
+            "tcp.congestion_control.over.name",
+        ),
+        (
+            json!({ "congestion_control": { "name": "arf-aware", "polling": { "period_ms": 0 } } }),
+            "tcp.congestion_control.polling.period_ms",
+        ),
+        (
+            json!({ "congestion_control": { "name": "arf-aware", "polling": { "phase_ms": 1000 } } }),
+            "tcp.congestion_control.polling.phase_ms",
         ),
         (json!({ "priority_marking": { "below_segments": 0 } }), "tcp.priority_marking.below_segments"),
         (json!({ "delayed_ack": { "segments": 0 } }), "tcp.delayed_ack.segments"),

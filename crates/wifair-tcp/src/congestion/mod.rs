@@ -3,13 +3,18 @@
 //! A control is one file here and one line in the registry below. It moves the [`Window`]; which segments are sent
 //! again, and when recovery starts and ends, is the business of the loss recovery that it names (`recovery.rs`).
 
+mod arf_aware;
 mod newreno;
 mod reno;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, Rate, Time};
+use wifair_core::{Info, Rate, SpecError, Time};
 
+pub use arf_aware::{
+    ArfAware, ArfAwareSpec, ArfDivides, ArfGrowth, ArfThreshold, ArfWindowSpec, OwnWindowSpec, PollingSpec,
+    Restore, SavedAfterLoss, ScaledWindowSpec,
+};
 pub use newreno::{NewReno, NewRenoSpec};
 pub use reno::{Reno, RenoSpec};
 
@@ -50,8 +55,22 @@ pub trait CongestionControl {
         window.cwnd
     }
 
-    /// The rate of the first hop has changed, as the sender's own driver tells it.
-    fn on_link_rate(&mut self, _window: &mut Window, _current: Rate, _max: Rate, _now: Time) {}
+    /// The rate of the sender's own link is `rate` now. A control that hears of it only later says when;
+    /// [`Time::MAX`] otherwise.
+    fn on_link_rate(&mut self, _window: &mut Window, _in_recovery: bool, _now: Time, _rate: Rate) -> Time {
+        Time::MAX
+    }
+
+    /// The time that `on_link_rate` has given is there.
+    fn on_poll(&mut self, _window: &mut Window, _in_recovery: bool) {}
+}
+
+/// Parameters of a congestion control.
+trait ControlSpec {
+    /// Checks every value; `path` is the key under which they stand in the plan.
+    fn validate(&self, _path: &str) -> Result<(), SpecError> {
+        Ok(())
+    }
 }
 
 /// The registry: name in scenarios, variant, parameters, policy. One line a control.
@@ -64,6 +83,13 @@ macro_rules! registry {
             $(#[doc = concat!("`", $name, "`, see [`", stringify!($control), "`].")]
             #[serde(rename = $name)]
             $control($spec)),+
+        }
+
+        impl CongestionControlSpec {
+            /// Checks every value; `path` is the key under which this spec stands in the plan.
+            pub fn validate(&self, path: &str) -> Result<(), SpecError> {
+                match self { $(CongestionControlSpec::$control(spec) => spec.validate(path)),+ }
+            }
         }
 
         /// What each control says about itself, in the order of the registry.
@@ -98,8 +124,13 @@ macro_rules! registry {
             fn allowance(&self, window: &Window) -> u32 {
                 match self { $(Control::$control(control) => control.allowance(window)),+ }
             }
-            fn on_link_rate(&mut self, window: &mut Window, current: Rate, max: Rate, now: Time) {
-                match self { $(Control::$control(control) => control.on_link_rate(window, current, max, now)),+ }
+            fn on_link_rate(&mut self, window: &mut Window, in_recovery: bool, now: Time, rate: Rate) -> Time {
+                match self {
+                    $(Control::$control(control) => control.on_link_rate(window, in_recovery, now, rate)),+
+                }
+            }
+            fn on_poll(&mut self, window: &mut Window, in_recovery: bool) {
+                match self { $(Control::$control(control) => control.on_poll(window, in_recovery)),+ }
             }
         }
     };
@@ -108,6 +139,7 @@ macro_rules! registry {
 registry! {
     "reno": Reno(RenoSpec) from reno,
     "newreno": NewReno(NewRenoSpec) from newreno,
+    "arf-aware": ArfAware(ArfAwareSpec) from arf_aware,
 }
 
 impl Default for CongestionControlSpec {

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::Info;
 
-use super::{CongestionControl, Window, reno};
+use super::{CongestionControl, ControlSpec, Window, reno};
 use crate::recovery::{ExitWindow, PartialAckTimer, RecoveryRule};
 
 pub(super) const INFO: Info = Info {
@@ -39,6 +39,8 @@ pub struct NewRenoSpec {
     /// The window after a full ACK (RFC 6582, 3.2 step 3).
     pub exit_window: ExitWindow,
 }
+
+impl ControlSpec for NewRenoSpec {}
 
 /// The window policy of RFC 5681 on the recovery of RFC 6582.
 #[derive(Clone, Debug)]

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::Info;
 
-use super::{CongestionControl, Window};
+use super::{CongestionControl, ControlSpec, Window};
 use crate::recovery::RecoveryRule;
 
 pub(super) const INFO: Info = Info {
@@ -41,6 +41,8 @@ impl Default for RenoSpec {
         RenoSpec { guard_after_timeout: true }
     }
 }
+
+impl ControlSpec for RenoSpec {}
 
 /// The window policy of RFC 5681.
 #[derive(Clone, Debug)]

@@ -64,6 +64,8 @@ pub struct Sender {
     recovery: Recovery,
     rto: Rto,
     timer: Time,
+    /// When the congestion control asks for the rate of the link.
+    poll_at: Time,
     /// The segment being timed ends before this number; it was sent at `timed_at`.
     timed_end: u32,
     timed_at: Time,
@@ -107,6 +109,7 @@ impl Sender {
             control,
             rto: Rto::new(&spec.rto),
             timer: Time::MAX,
+            poll_at: Time::MAX,
             timed_end: 0,
             timed_at: Time::ZERO,
             last_sent_at: Time::ZERO,
@@ -172,9 +175,13 @@ impl Sender {
         self.finish_without_handshake();
     }
 
-    /// The rate of the first hop has changed to `current`, of at most `max`: what a driver can tell its own host.
-    pub fn on_link_rate(&mut self, current: Rate, max: Rate, now: Time) {
-        self.control.on_link_rate(&mut self.window, current, max, now);
+    /// The rate of the sender's own link, its first hop, is `rate` from `now` on: what a driver can tell its host.
+    ///
+    /// To be called at each change and, for a link that is not at its highest rate when the sender is made, once at
+    /// the beginning. Senders whose congestion control does not care do nothing.
+    pub fn on_link_rate(&mut self, now: Time, rate: Rate) {
+        let in_recovery = self.recovery.is_active();
+        self.poll_at = self.control.on_link_rate(&mut self.window, in_recovery, now, rate);
     }
 
     /// A packet of the receiver has arrived.
@@ -302,6 +309,10 @@ impl Sender {
         if now >= self.timer {
             self.on_timeout(now);
         }
+        if now >= self.poll_at {
+            self.poll_at = Time::MAX;
+            self.control.on_poll(&mut self.window, self.recovery.is_active());
+        }
     }
 
     #[cold]
@@ -347,7 +358,7 @@ impl Sender {
     /// When [`Sender::on_timer`] wants to be called; [`Time::MAX`] while no timer runs.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.timer
+        self.timer.min(self.poll_at)
     }
 
     /// Where the sender stands.

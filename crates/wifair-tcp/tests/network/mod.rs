@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use wifair_core::{FiveTuple, Packet, TCP, Time};
+use wifair_core::{FiveTuple, Packet, Rate, TCP, Time};
 use wifair_tcp::{Receiver, Sender, TcpSpec};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +23,11 @@ pub trait Path {
 
     /// Told of each packet that reaches `end`, before `end` is.
     fn arriving(&mut self, _end: End, _packet: &Packet) {}
+
+    /// The rate of the senders' own link, where it changes at `now`.
+    fn link_rate(&mut self, _now: Time) -> Option<Rate> {
+        None
+    }
 
     /// Told after everything that happens to an end.
     fn observe(&mut self, _sender: &Sender, _receiver: &Receiver) {}
@@ -118,6 +123,11 @@ impl<P: Path> Network<P> {
             (Event::Arrival(packet), End::Receiver) => receiver.on_segment(&packet, now),
             (Event::Wake, End::Sender) => sender.on_timer(now),
             (Event::Wake, End::Receiver) => receiver.on_timer(now),
+        }
+        if end == End::Sender
+            && let Some(rate) = self.path.link_rate(now)
+        {
+            sender.on_link_rate(now, rate);
         }
         if matches!(event, Event::Wake) {
             wake[end as usize] = Time::MAX;

@@ -56,6 +56,7 @@ impl Run {
             (Step::Open, Endpoint::Sender(sender)) => sender.open(self.now),
             (Step::Write(bytes), Endpoint::Sender(sender)) => sender.write(*bytes),
             (Step::Close, Endpoint::Sender(sender)) => sender.close(),
+            (Step::LinkRate(rate), Endpoint::Sender(sender)) => sender.on_link_rate(self.now, *rate),
             _ => return Err("a receiver has no such call".into()),
         }
         self.poll();

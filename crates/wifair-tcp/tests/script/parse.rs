@@ -1,6 +1,6 @@
 //! Text to lines. Whatever is not understood is an error.
 
-use wifair_core::{DSCP_HIGH_PRIORITY, Packet, TcpFlags, Time};
+use wifair_core::{DSCP_HIGH_PRIORITY, Packet, Rate, TcpFlags, Time};
 use wifair_tcp::TcpSpec;
 
 /// Which end a script tests.
@@ -30,6 +30,7 @@ pub enum Step {
     Open,
     Write(u64),
     Close,
+    LinkRate(Rate),
     In(Vec<Wire>),
     Out(Vec<Wire>),
     Assert(Vec<(String, String)>),
@@ -116,6 +117,9 @@ fn parse_line(number: usize, words: &[&str], clock: &mut Time) -> Result<Line> {
     let step = match words[1..] {
         ["open"] => Step::Open,
         ["close"] => Step::Close,
+        ["rate", mbps] => {
+            Step::LinkRate(Rate::from_mbps(mbps.parse().map_err(|_| format!("`{mbps}` is no rate"))?))
+        }
         ["write", "unlimited"] => Step::Write(u64::MAX),
         ["write", bytes] => {
             Step::Write(bytes.parse().map_err(|_| format!("`{bytes}` is no number of bytes"))?)

@@ -1,0 +1,354 @@
+//! `arf-aware`: S. Yoo, T.-K. Kim, C. Yoo, "Resolving Performance Anomaly using ARF-aware TCP", section 3.
+//!
+//! The idea: a station whose link falls to a lower rate takes more air for each packet. Its own sender hears of the rate
+//! and divides its window by k = ⌈highest rate / rate⌉, so that the station's share of the air stays what it was; back at
+//! the highest rate the saved window is used again. It works on top of any other control.
+//!
+//! Interpretations:
+//! - What AIMD works on below the highest rate (`window`). The paper defines arf_cwnd as ⌊cwnd / k⌋, "used to adjust
+//!   outgoing traffic", while cwnd is saved; it also says that AIMD "finds an available bandwidth with increasing the
+//!   congestion window size". `scaled`, the default: cwnd goes on under its own control and arf_cwnd follows it, as the
+//!   definition reads, so the division lasts as long as the low rate does. `own`: arf_cwnd is a window of its own that AIMD
+//!   moves, from ⌊cwnd / k⌋ on; what it is divided by is then forgotten in as many round trips as it takes to grow. That
+//!   one has further choices, see [`OwnWindowSpec`].
+//! - How the saved window comes back (`restore`): the paper says that it "is used again", so at once by default, at the
+//!   price of a burst; by slow start up to it otherwise.
+//! - "Enters the arf mode when link rate is changed from the highest speed": a connection that opens at a lower rate is in
+//!   the mode as well if it is told so. The paper has no such case; fair shares of the air need it.
+//! - Window and arf_cwnd count whole segments, at least one, as the paper's do.
+//! - A rate above `max_rate_mbps` gives k = 1: the normal mode.
+//! - A change during fast recovery concerns the window to which recovery will lead, ssthresh; the paper is silent.
+//! - FlightSize at a loss, which halves the window (RFC 5681, equation 4), counts k-fold in `scaled`: it is 1/k of what the
+//!   saved window stands for.
+//! - How the sender hears (`polling`): from its driver at once, the paper's first option, which its evaluation assumes; or
+//!   by asking from time to time, its second (SNMP).
+//!
+//! Deviations: none known. The sender must be the host with the wireless link; a server behind the access point cannot
+//! know the rate, unless something tells it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, Rate, SpecError, Time};
+
+use super::{CongestionControl, CongestionControlSpec, Control, ControlSpec, Window};
+use crate::recovery::RecoveryRule;
+
+pub(super) const INFO: Info = Info {
+    name: "arf-aware",
+    source: "arf-aware-tcp, section 3",
+    idea: "The window divided by highest rate / link rate while the sender's own link is slow,\n\
+           so that a slow station does not take more of the air; on top of any other control.",
+};
+
+/// Parameters of [`ArfAware`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ArfAwareSpec {
+    /// The control whose window is divided. The paper compares with NewReno.
+    pub over: Box<CongestionControlSpec>,
+    /// The highest rate of the link in Mbit/s: at this rate or above, the window is whole. 11 in the paper.
+    pub max_rate_mbps: f64,
+    /// What AIMD works on below the highest rate.
+    pub window: ArfWindowSpec,
+    /// How the saved window comes back at the highest rate.
+    pub restore: Restore,
+    /// Ask for the link's rate from time to time. Unset: the driver tells of each change at once.
+    pub polling: Option<PollingSpec>,
+}
+
+/// What AIMD works on while the link is slow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub enum ArfWindowSpec {
+    /// cwnd goes on under its control; ⌊cwnd / k⌋ may be outstanding.
+    Scaled(ScaledWindowSpec),
+    /// A window of its own, that starts at ⌊cwnd / k⌋.
+    Own(OwnWindowSpec),
+}
+
+/// `scaled` has no parameters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScaledWindowSpec {}
+
+/// Parameters of an arf_cwnd that is a window of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwnWindowSpec {
+    /// Whether it grows beyond ⌊cwnd / k⌋.
+    pub growth: ArfGrowth,
+    /// The slow start threshold on entering: the paper changes cwnd alone, so slow start may follow.
+    pub ssthresh: ArfThreshold,
+    /// What a change between two lower rates divides.
+    pub divides: ArfDivides,
+    /// What a loss while the link is slow does to the saved window: nothing in the paper, "the saved cwnd value is used
+    /// again".
+    pub saved_after_loss: SavedAfterLoss,
+}
+
+/// Growth of an arf_cwnd of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArfGrowth {
+    /// AIMD moves it like any window: "the AIMD algorithm finds an available bandwidth".
+    #[default]
+    Aimd,
+    /// Losses make it fall, and it grows back to where it started.
+    Capped,
+}
+
+/// The slow start threshold when an arf_cwnd of its own starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArfThreshold {
+    /// As it was.
+    #[default]
+    Kept,
+    /// Not above arf_cwnd: congestion avoidance follows.
+    Lowered,
+}
+
+/// What a change between two rates below the highest divides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArfDivides {
+    /// The saved window, by the new k, as the paper's formula reads.
+    #[default]
+    Saved,
+    /// The present one, by the new k over the old one: what AIMD has found since is kept.
+    Present,
+}
+
+/// The saved window after a loss at a low rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SavedAfterLoss {
+    /// As it was.
+    #[default]
+    Kept,
+    /// Halved, two segments at least.
+    Halved,
+}
+
+/// The way back to the saved window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restore {
+    /// It is the window again.
+    #[default]
+    AtOnce,
+    /// It becomes the slow start threshold, and the window starts from arf_cwnd.
+    SlowStart,
+}
+
+/// When a sender asks for the rate of its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PollingSpec {
+    /// Milliseconds from one time to the next. The paper gives none; SNMP managers ask every second at the soonest.
+    pub period_ms: u32,
+    /// Milliseconds from the start of the run to the first time.
+    pub phase_ms: u32,
+}
+
+impl Default for ArfAwareSpec {
+    fn default() -> ArfAwareSpec {
+        ArfAwareSpec {
+            over: Box::default(),
+            max_rate_mbps: 11.0,
+            window: ArfWindowSpec::Scaled(ScaledWindowSpec::default()),
+            restore: Restore::default(),
+            polling: None,
+        }
+    }
+}
+
+impl Default for PollingSpec {
+    fn default() -> PollingSpec {
+        PollingSpec { period_ms: 1_000, phase_ms: 0 }
+    }
+}
+
+impl PollingSpec {
+    /// The first time at `now` or after.
+    fn next(self, now: Time) -> Time {
+        let (period, phase) =
+            (Time::from_ms(u64::from(self.period_ms)), Time::from_ms(u64::from(self.phase_ms)));
+        let periods = now.saturating_sub(phase).as_ns().div_ceil(period.as_ns());
+        phase + period * periods
+    }
+}
+
+impl ControlSpec for ArfAwareSpec {
+    fn validate(&self, path: &str) -> Result<(), SpecError> {
+        if matches!(*self.over, CongestionControlSpec::ArfAware(_)) {
+            return Err(SpecError::new(format!("{path}.over.name"), INFO.name, "a control of another name"));
+        }
+        if !(self.max_rate_mbps.is_finite() && (0.001..=1e6).contains(&self.max_rate_mbps)) {
+            let key = format!("{path}.max_rate_mbps");
+            return Err(SpecError::new(key, self.max_rate_mbps, "0.001 to 1000000 Mbps"));
+        }
+        if let Some(polling) = self.polling {
+            if !(1..=3_600_000).contains(&polling.period_ms) {
+                let key = format!("{path}.polling.period_ms");
+                return Err(SpecError::new(key, polling.period_ms, "1 to 3,600,000 ms"));
+            }
+            if polling.phase_ms >= polling.period_ms {
+                let allowed = format!("0 to {} ms, less than period_ms", polling.period_ms - 1);
+                return Err(SpecError::new(format!("{path}.polling.phase_ms"), polling.phase_ms, allowed));
+            }
+        }
+        self.over.validate(&format!("{path}.over"))
+    }
+}
+
+/// Another control, and its window divided while the link is slow.
+#[derive(Clone, Debug)]
+pub struct ArfAware(Box<State>);
+
+#[derive(Clone, Debug)]
+struct State {
+    over: Control,
+    spec: ArfAwareSpec,
+    max_rate: Rate,
+    /// The rate as it is, heard of or not.
+    rate: Rate,
+    /// ⌈highest rate / rate⌉ as last heard; 1 in the normal mode.
+    k: u32,
+    /// `own`: the window that comes back.
+    saved: u32,
+    /// `own` and capped: what the window started with.
+    cap: u32,
+}
+
+/// ⌊window / k⌋ in whole segments, at least one.
+fn divided(window: u32, k: u32, mss: u32) -> u32 {
+    (window / mss / k).max(1) * mss
+}
+
+/// The window that a change is about: during fast recovery the one to which it leads.
+fn window_to_come(window: &mut Window, in_recovery: bool) -> &mut u32 {
+    if in_recovery { &mut window.ssthresh } else { &mut window.cwnd }
+}
+
+impl ArfAware {
+    /// A control with the parameters of `spec`, in the normal mode.
+    pub fn new(spec: &ArfAwareSpec) -> ArfAware {
+        let max_rate = Rate::from_mbps(spec.max_rate_mbps);
+        ArfAware(Box::new(State {
+            over: Control::new(&spec.over),
+            spec: spec.clone(),
+            max_rate,
+            rate: max_rate,
+            k: 1,
+            saved: 0,
+            cap: u32::MAX,
+        }))
+    }
+}
+
+impl State {
+    /// The mode that belongs to `self.rate`.
+    fn take_rate(&mut self, window: &mut Window, in_recovery: bool) {
+        let old = self.k;
+        self.k = self.max_rate.as_kbps().div_ceil(self.rate.as_kbps().max(1));
+        if self.k == old {
+            return;
+        }
+        match &self.spec.window {
+            ArfWindowSpec::Scaled(_) => {
+                if self.k == 1 && self.spec.restore == Restore::SlowStart {
+                    let saved = *window_to_come(window, in_recovery);
+                    window.ssthresh = saved;
+                    if !in_recovery {
+                        window.cwnd = divided(saved, old, window.mss);
+                    }
+                }
+            }
+            ArfWindowSpec::Own(own) => {
+                let mss = window.mss;
+                let present = window_to_come(window, in_recovery);
+                if self.k == 1 {
+                    self.cap = u32::MAX;
+                    match self.spec.restore {
+                        Restore::AtOnce => *present = self.saved,
+                        Restore::SlowStart => window.ssthresh = self.saved,
+                    }
+                    return;
+                }
+                if old == 1 {
+                    self.saved = *present;
+                }
+                *present = match own.divides {
+                    ArfDivides::Saved => divided(self.saved, self.k, mss),
+                    ArfDivides::Present => {
+                        let whole = u64::from(*present) * u64::from(old);
+                        divided(whole.min(u64::from(u32::MAX)) as u32, self.k, mss)
+                    }
+                };
+                if own.growth == ArfGrowth::Capped {
+                    self.cap = *present;
+                }
+                if own.ssthresh == ArfThreshold::Lowered {
+                    window.ssthresh = window.ssthresh.min(*window_to_come(window, in_recovery));
+                }
+            }
+        }
+    }
+}
+
+impl CongestionControl for ArfAware {
+    fn recovery(&self) -> RecoveryRule {
+        self.0.over.recovery()
+    }
+
+    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32) {
+        if window.cwnd < self.0.cap {
+            self.0.over.on_ack(window, acked_bytes);
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
+        let state = &mut *self.0;
+        if state.k == 1 {
+            state.over.on_loss(window, flight_bytes);
+            return;
+        }
+        match &state.spec.window {
+            ArfWindowSpec::Scaled(_) => {
+                let whole = flight_bytes.saturating_mul(state.k).min(window.cwnd).max(flight_bytes);
+                state.over.on_loss(window, whole);
+            }
+            ArfWindowSpec::Own(own) => {
+                state.over.on_loss(window, flight_bytes);
+                if own.saved_after_loss == SavedAfterLoss::Halved {
+                    state.saved = (state.saved / 2).max(2 * window.mss);
+                }
+            }
+        }
+    }
+
+    fn allowance(&self, window: &Window) -> u32 {
+        let state = &*self.0;
+        match &state.spec.window {
+            _ if state.k == 1 => window.cwnd,
+            ArfWindowSpec::Scaled(_) => divided(window.cwnd, state.k, window.mss),
+            ArfWindowSpec::Own(_) => window.cwnd.min(state.cap),
+        }
+    }
+
+    fn on_link_rate(&mut self, window: &mut Window, in_recovery: bool, now: Time, rate: Rate) -> Time {
+        let state = &mut *self.0;
+        state.rate = rate;
+        let heard_at = state.spec.polling.map_or(now, |polling| polling.next(now));
+        if heard_at > now {
+            return heard_at;
+        }
+        state.take_rate(window, in_recovery);
+        Time::MAX
+    }
+
+    fn on_poll(&mut self, window: &mut Window, in_recovery: bool) {
+        self.0.take_rate(window, in_recovery);
+    }
+}
