@@ -6,8 +6,8 @@ use crate::buffer::{Buffer, Count, Fate, Row};
 
 /// What happened to the packets of a class, of one flow or of all: packets and IP bytes.
 ///
-/// offered = refused + accepted; queued_before + accepted = dequeued + evicted + filtered + queued;
-/// in_service_before + dequeued = delivered + lost_at_retry_limit + in_service.
+/// offered = tail_dropped + aqm_refused + accepted;
+/// queued_before + accepted = dequeued + evicted + aqm_evicted + filtered + queued; in_service_before + dequeued = delivered + lost_at_retry_limit + in_service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// Queued when counting began; nothing in a cumulative ledger.
@@ -20,8 +20,12 @@ pub struct Ledger {
     pub accepted: Count,
     /// Lost: arrivals kept out because the buffer was full.
     pub tail_dropped: Count,
+    /// Lost: arrivals kept out although there was room, to tell their senders of congestion.
+    pub aqm_refused: Count,
     /// Lost: queued packets pushed out for the sake of an arrival.
     pub evicted: Count,
+    /// Lost: queued packets thrown out to tell their senders of congestion.
+    pub aqm_evicted: Count,
     /// Not lost: redundant ACKs taken out.
     pub filtered: Count,
     /// Handed to the MAC.
@@ -30,6 +34,10 @@ pub struct Ledger {
     pub delivered: Count,
     /// Lost: given up at the retry limit.
     pub lost_at_retry_limit: Count,
+    /// Marked with CE here, whatever became of them.
+    pub ce_marked: Count,
+    /// Pure ACKs on which ECE was set here, whatever became of them.
+    pub ece_marked: Count,
     /// Still queued at the end.
     pub queued: Count,
     /// At the MAC at the end.
@@ -37,6 +45,15 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// Packets lost before the MAC took them, for whatever reason.
+    pub fn lost_in_buffer(&self) -> Count {
+        let mut lost = self.tail_dropped;
+        lost += self.aqm_refused;
+        lost += self.evicted;
+        lost += self.aqm_evicted;
+        lost
+    }
+
     /// Of a row of the books and of what is queued. The buffer does not count what it lets in: it has it still, or
     /// has counted how it went.
     pub(crate) fn of(row: &Row, queued: Count) -> Ledger {
@@ -44,17 +61,22 @@ impl Ledger {
         accepted += row.gone();
         let mut offered = accepted;
         offered += row.count(Fate::Refused);
+        offered += row.count(Fate::AqmRefused);
         Ledger {
             queued_before: Count::default(),
             in_service_before: Count::default(),
             offered,
             accepted,
             tail_dropped: row.count(Fate::Refused),
+            aqm_refused: row.count(Fate::AqmRefused),
             evicted: row.count(Fate::Evicted),
+            aqm_evicted: row.count(Fate::AqmEvicted),
             filtered: row.count(Fate::Filtered),
             dequeued: row.count(Fate::Dequeued),
             delivered: row.count(Fate::Delivered),
             lost_at_retry_limit: row.count(Fate::LostAtRetryLimit),
+            ce_marked: row.count(Fate::CeMarked),
+            ece_marked: row.count(Fate::EceMarked),
             queued,
             in_service: row.in_service(),
         }
@@ -68,11 +90,15 @@ impl Ledger {
             offered: self.offered - earlier.offered,
             accepted: self.accepted - earlier.accepted,
             tail_dropped: self.tail_dropped - earlier.tail_dropped,
+            aqm_refused: self.aqm_refused - earlier.aqm_refused,
             evicted: self.evicted - earlier.evicted,
+            aqm_evicted: self.aqm_evicted - earlier.aqm_evicted,
             filtered: self.filtered - earlier.filtered,
             dequeued: self.dequeued - earlier.dequeued,
             delivered: self.delivered - earlier.delivered,
             lost_at_retry_limit: self.lost_at_retry_limit - earlier.lost_at_retry_limit,
+            ce_marked: self.ce_marked - earlier.ce_marked,
+            ece_marked: self.ece_marked - earlier.ece_marked,
             queued: self.queued,
             in_service: self.in_service,
         }
@@ -87,11 +113,15 @@ impl AddAssign<&Ledger> for Ledger {
         self.offered += other.offered;
         self.accepted += other.accepted;
         self.tail_dropped += other.tail_dropped;
+        self.aqm_refused += other.aqm_refused;
         self.evicted += other.evicted;
+        self.aqm_evicted += other.aqm_evicted;
         self.filtered += other.filtered;
         self.dequeued += other.dequeued;
         self.delivered += other.delivered;
         self.lost_at_retry_limit += other.lost_at_retry_limit;
+        self.ce_marked += other.ce_marked;
+        self.ece_marked += other.ece_marked;
         self.queued += other.queued;
         self.in_service += other.in_service;
     }

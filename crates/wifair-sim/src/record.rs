@@ -83,10 +83,12 @@ row! {
         rtt_p99_ms: Option<f64>,
         /// Packets of this flow, its data or its ACKs, that came to the AP's buffer.
         ap_offered_packets: u64,
-        /// Of these, lost there: refused, pushed out, or given up at the retry limit.
+        /// Of these, lost there: refused, thrown out, or given up at the retry limit.
         ap_lost_packets: u64,
         /// Of these, redundant ACKs removed.
         ap_filtered_packets: u64,
+        /// Of these, marked there: data with CE or ACKs with ECE.
+        ap_marked_packets: u64,
     }
 }
 
@@ -107,6 +109,12 @@ row! {
         filtered_packets: u64,
         /// Queued packets pushed out for the sake of an arrival.
         evicted_packets: u64,
+        /// Arrivals refused and queued packets thrown out by active queue management, to tell senders of congestion.
+        aqm_drop_packets: u64,
+        /// Packets on which CE was set here.
+        ce_marked_packets: u64,
+        /// ACKs on which ECE was set here.
+        ece_marked_packets: u64,
         /// Packets that the MAC gave up at the retry limit.
         retry_lost_packets: u64,
         /// Packets handed to the MAC.
@@ -123,6 +131,8 @@ row! {
         filtered_bytes: u64,
         /// Bytes pushed out.
         evicted_bytes: u64,
+        /// Bytes dropped by active queue management.
+        aqm_drop_bytes: u64,
         /// Bytes given up at the retry limit.
         retry_lost_bytes: u64,
         /// Bytes handed to the MAC.
@@ -288,6 +298,7 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
                 ap_offered_packets: tally.offered,
                 ap_lost_packets: tally.lost,
                 ap_filtered_packets: tally.filtered,
+                ap_marked_packets: tally.marked,
             }
         })
         .collect()
@@ -325,7 +336,7 @@ fn ledger_rows(node: &str, ledgers: &crate::snapshot::Ledgers) -> Vec<QueueRow> 
 }
 
 fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
-    let lost = ledger.tail_dropped.packets + ledger.evicted.packets;
+    let lost = ledger.lost_in_buffer().packets;
     QueueRow {
         node: node.into(),
         class: class.into(),
@@ -334,6 +345,9 @@ fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
         tail_drop_packets: ledger.tail_dropped.packets,
         filtered_packets: ledger.filtered.packets,
         evicted_packets: ledger.evicted.packets,
+        aqm_drop_packets: ledger.aqm_refused.packets + ledger.aqm_evicted.packets,
+        ce_marked_packets: ledger.ce_marked.packets,
+        ece_marked_packets: ledger.ece_marked.packets,
         retry_lost_packets: ledger.lost_at_retry_limit.packets,
         dequeued_packets: ledger.dequeued.packets,
         delivered_packets: ledger.delivered.packets,
@@ -342,6 +356,7 @@ fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
         tail_drop_bytes: ledger.tail_dropped.bytes,
         filtered_bytes: ledger.filtered.bytes,
         evicted_bytes: ledger.evicted.bytes,
+        aqm_drop_bytes: ledger.aqm_refused.bytes + ledger.aqm_evicted.bytes,
         retry_lost_bytes: ledger.lost_at_retry_limit.bytes,
         dequeued_bytes: ledger.dequeued.bytes,
         delivered_bytes: ledger.delivered.bytes,
@@ -359,12 +374,12 @@ fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
 /// What only a run can show to be without effect.
 fn warnings(plan: &Plan, ap: &PortSnapshot) -> String {
     let scheme = plan.cell.ap.port.scheme.name();
-    let lost_or_filtered: u64 =
-        ap.classes.iter().map(|c| c.tail_dropped.packets + c.evicted.packets + c.filtered.packets).sum();
+    let touched = |c: &Ledger| [c.lost_in_buffer(), c.filtered, c.ce_marked, c.ece_marked].map(|n| n.packets);
+    let touched: u64 = ap.classes.iter().flat_map(touched).sum();
     let mut warnings = vec![];
     if ap.length.quantile(1.0).unwrap_or(0.0) == 0.0 {
         warnings.push(format!("the AP's buffer never queued a packet: {scheme} had nothing to decide"));
-    } else if lost_or_filtered == 0 {
+    } else if touched == 0 {
         let limit = plan.cell.ap.port.limit_packets;
         warnings.push(format!(
             "the AP's limit of {limit} packets was never reached: any scheme would do the same"

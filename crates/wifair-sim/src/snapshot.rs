@@ -42,6 +42,7 @@ pub(crate) struct Tally {
     pub(crate) offered: u64,
     pub(crate) lost: u64,
     pub(crate) filtered: u64,
+    pub(crate) marked: u64,
 }
 
 impl Tally {
@@ -49,8 +50,8 @@ impl Tally {
     pub(crate) fn add(&mut self, classes: &[Ledger; 3]) {
         for ledger in classes {
             self.offered += ledger.offered.packets;
-            self.lost +=
-                ledger.tail_dropped.packets + ledger.evicted.packets + ledger.lost_at_retry_limit.packets;
+            self.lost += ledger.lost_in_buffer().packets + ledger.lost_at_retry_limit.packets;
+            self.marked += ledger.ce_marked.packets + ledger.ece_marked.packets;
             self.filtered += ledger.filtered.packets;
         }
     }
@@ -61,6 +62,7 @@ impl Tally {
             offered: self.offered - earlier.offered,
             lost: self.lost - earlier.lost,
             filtered: self.filtered - earlier.filtered,
+            marked: self.marked - earlier.marked,
         }
     }
 }

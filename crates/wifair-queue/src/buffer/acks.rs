@@ -94,6 +94,19 @@ impl Acks {
         removal
     }
 
+    /// The flags of a queued ACK have changed: which of it and the one before it have become redundant (true) or needed
+    /// (false) by that.
+    pub fn changed(&mut self, slots: &Slots, slot: SlotId) -> [Option<(SlotId, bool)>; 2] {
+        let older = SlotId::from_link(self.links[slot.index()].older);
+        [older, Some(slot)].map(|ack| {
+            let ack = ack?;
+            let newer = SlotId::from_link(self.links[ack.index()].newer)?;
+            let superseded = self.supersedes(slots, &slots.get(newer).packet, ack);
+            let link = &mut self.links[ack.index()];
+            (std::mem::replace(&mut link.redundant, superseded) != superseded).then_some((ack, superseded))
+        })
+    }
+
     /// The newest ACK of `flow` if an arriving one supersedes it.
     #[inline]
     pub fn superseded_by(&self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {

@@ -220,6 +220,18 @@ impl Index {
         }
     }
 
+    /// The flags of a queued ACK have changed.
+    pub fn ack_changed(&mut self, slots: &Slots, slot: SlotId) {
+        let Some(acks) = &mut self.acks else { return };
+        for (ack, redundant) in acks.changed(slots, slot).into_iter().flatten() {
+            if redundant {
+                self.join(Pool::Redundant, ack);
+            } else {
+                self.part(Pool::Redundant, ack);
+            }
+        }
+    }
+
     /// The newest queued ACK of `flow` if `ack`, arriving, supersedes it.
     #[inline]
     pub fn superseded_by(&self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {

@@ -7,6 +7,8 @@ use wifair_core::Class;
 pub enum Refusal {
     /// The buffer was full and nothing was evicted for it.
     TailDrop,
+    /// There was room, but the scheme tells the sender of congestion by the loss.
+    Aqm,
 }
 
 /// Why a queued packet was thrown out.
@@ -16,6 +18,8 @@ pub enum Eviction {
     Redundant,
     /// Pushed out for the sake of an arrival: a loss.
     Victim,
+    /// The scheme tells the sender of congestion by the loss.
+    Aqm,
 }
 
 /// A number of packets and the IP bytes in them.
@@ -41,19 +45,23 @@ impl Sub for Count {
     }
 }
 
-/// What becomes of a packet, as far as it is counted. What else there is to know follows from the identities.
+/// What becomes of a packet, or is done to it, as far as it is counted. What else there is to know follows from the identities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Fate {
     Refused,
+    AqmRefused,
     Filtered,
     Evicted,
+    AqmEvicted,
     Dequeued,
     Delivered,
     LostAtRetryLimit,
+    CeMarked,
+    EceMarked,
 }
 
-const FATES: usize = 6;
+const FATES: usize = 10;
 
 /// Running totals of one flow and class, by [`Fate`].
 ///
@@ -81,6 +89,7 @@ impl Row {
     pub fn gone(&self) -> Count {
         let mut gone = self.count(Fate::Filtered);
         gone += self.count(Fate::Evicted);
+        gone += self.count(Fate::AqmEvicted);
         gone += self.count(Fate::Dequeued);
         gone
     }

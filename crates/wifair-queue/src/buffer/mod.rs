@@ -8,7 +8,7 @@ mod ledger;
 mod random_set;
 mod slots;
 
-use wifair_core::{Class, FlowId, LogHistogram, Packet, Rng, StationId, Time};
+use wifair_core::{Class, Ecn, FlowId, LogHistogram, Packet, Rng, StationId, TcpFlags, Time};
 
 use indexes::Index;
 pub use indexes::{Filter, Indexes, Pick, Pool};
@@ -158,6 +158,12 @@ impl Buffer {
     #[inline]
     pub fn head(&self) -> Option<SlotId> {
         self.slots.head()
+    }
+
+    /// The packet at the tail.
+    #[inline]
+    pub fn tail(&self) -> Option<SlotId> {
+        self.slots.tail()
     }
 
     /// The packet behind another, towards the tail.
@@ -324,6 +330,7 @@ impl Buffer {
         }
         let fate = match reason {
             Refusal::TailDrop => Fate::Refused,
+            Refusal::Aqm => Fate::AqmRefused,
         };
         self.books.row(arrival.flow.index(), arrival.class).add(fate, arrival.packet.ip_bytes());
         Placed(())
@@ -351,8 +358,46 @@ impl Buffer {
         let fate = match reason {
             Eviction::Redundant => Fate::Filtered,
             Eviction::Victim => Fate::Evicted,
+            Eviction::Aqm => Fate::AqmEvicted,
         };
         self.books.row(old.flow.index(), old.class).add(fate, old.packet.ip_bytes());
+    }
+
+    /// Marks a queued packet: sets CE on one whose transport is ECN-capable (RFC 3168, section 5). False, and nothing
+    /// happens, if it is not; what to do then is for the scheme to say. A packet that is marked already counts once.
+    pub fn mark(&mut self, slot: SlotId) -> bool {
+        let queued = self.slots.get_mut(slot);
+        match queued.packet.ecn() {
+            Ecn::NotEct => return false,
+            Ecn::Ce => {}
+            Ecn::Ect0 | Ecn::Ect1 => {
+                queued.packet = queued.packet.with_ecn(Ecn::Ce);
+                let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
+                self.books.row(flow.index(), class).add(Fate::CeMarked, bytes);
+            }
+        }
+        true
+    }
+
+    /// Sets ECE on a queued pure ACK, so that the sender of the data which it acknowledges backs off although no data
+    /// packet was marked. False, and nothing happens, for other packets. An ACK that carries ECE counts once.
+    ///
+    /// No RFC provides for it: RFC 3168 leaves ECE to the receiver, and a sender without ECN ignores it (`dqm`
+    /// III-B.1 does it). A scheme asks for it by name; [`Buffer::mark`] never does it.
+    pub fn set_ece(&mut self, slot: SlotId) -> bool {
+        let queued = self.slots.get_mut(slot);
+        if queued.class != Class::Ack {
+            return false;
+        }
+        if !queued.packet.flags.contains(TcpFlags::ECE) {
+            queued.packet.flags |= TcpFlags::ECE;
+            let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
+            self.books.row(flow.index(), class).add(Fate::EceMarked, bytes);
+            if let Some(index) = &mut self.index {
+                index.ack_changed(&self.slots, slot);
+            }
+        }
+        true
     }
 
     /// Hands a queued packet to the MAC.
@@ -380,10 +425,15 @@ impl Buffer {
     #[inline]
     pub fn release_head(&mut self, grant: &Grant) -> Option<Departure> {
         let head = self.slots.head()?;
-        let slot = self.slots.get(head);
-        let allowed = slot.packet.ip_bytes() <= grant.max_bytes
-            && grant.station.is_none_or(|station| station == slot.station);
-        allowed.then(|| self.release(head))
+        self.may_go(head, grant).then(|| self.release(head))
+    }
+
+    /// Whether a grant allows a queued packet to go.
+    #[inline]
+    pub fn may_go(&self, slot: SlotId, grant: &Grant) -> bool {
+        let slot = self.slots.get(slot);
+        slot.packet.ip_bytes() <= grant.max_bytes
+            && grant.station.is_none_or(|station| station == slot.station)
     }
 
     /// Brings the clock forward; comes before every operation of an instant.

@@ -78,6 +78,11 @@ impl Slots {
     }
 
     #[inline]
+    pub fn tail(&self) -> Option<SlotId> {
+        SlotId::from_link(self.tail)
+    }
+
+    #[inline]
     pub fn after(&self, id: SlotId) -> Option<SlotId> {
         SlotId::from_link(self.slots[id.index()].after)
     }
@@ -86,6 +91,13 @@ impl Slots {
     pub fn get(&self, id: SlotId) -> &Slot {
         let slot = &self.slots[id.index()];
         debug_assert!(slot.before != FREE, "a handle outlived its packet");
+        slot
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, id: SlotId) -> &mut Slot {
+        let slot = &mut self.slots[id.index()];
+        assert!(slot.before != FREE, "a handle outlived its packet");
         slot
     }
 

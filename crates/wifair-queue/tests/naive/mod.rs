@@ -329,16 +329,20 @@ impl Model {
 }
 
 /// Everything that only ever grows.
-fn counts(ledger: &mut Ledger) -> [&mut Count; 8] {
+fn counts(ledger: &mut Ledger) -> [&mut Count; 12] {
     [
         &mut ledger.offered,
         &mut ledger.accepted,
         &mut ledger.tail_dropped,
+        &mut ledger.aqm_refused,
         &mut ledger.evicted,
+        &mut ledger.aqm_evicted,
         &mut ledger.filtered,
         &mut ledger.dequeued,
         &mut ledger.delivered,
         &mut ledger.lost_at_retry_limit,
+        &mut ledger.ce_marked,
+        &mut ledger.ece_marked,
     ]
 }
 
@@ -355,10 +359,17 @@ fn sum(a: &Ledger, b: &Ledger) -> Ledger {
 /// The identities of a measurement.
 pub fn check_identities(ledger: &Ledger) -> Result<(), TestCaseError> {
     for of in [|count: Count| count.packets, |count: Count| count.bytes] {
-        proptest::prop_assert_eq!(of(ledger.offered), of(ledger.tail_dropped) + of(ledger.accepted));
+        proptest::prop_assert_eq!(
+            of(ledger.offered),
+            of(ledger.tail_dropped) + of(ledger.aqm_refused) + of(ledger.accepted)
+        );
         proptest::prop_assert_eq!(
             of(ledger.queued_before) + of(ledger.accepted),
-            of(ledger.dequeued) + of(ledger.evicted) + of(ledger.filtered) + of(ledger.queued)
+            of(ledger.dequeued)
+                + of(ledger.evicted)
+                + of(ledger.aqm_evicted)
+                + of(ledger.filtered)
+                + of(ledger.queued)
         );
         proptest::prop_assert_eq!(
             of(ledger.in_service_before) + of(ledger.dequeued),
