@@ -196,3 +196,20 @@ def test_a_wrong_event_is_refused_where_it_stands(event: dict[str, Any], key: st
     with pytest.raises(ScenarioError) as caught:
         Scenario(flows=[UP], events=[first, event])
     assert caught.value.key == key
+
+
+def test_a_station_may_move() -> None:
+    scenario = Scenario(
+        channel={"path_loss_exponent": 2.5, "fading": {"sigma_db": 4.0, "coherence_time_s": 1.0}},
+        ap={"position_m": [1.0, 2.0]},
+        flows=[{"direction": "up", "station": {"position_m": [50.0, 0.0], "velocity_m_per_s": [1.0, 0.0]}}],
+        events=[{"at_s": 9, "station": {"name": "up", "velocity_m_per_s": [0.0, 0.0]}}],
+    )
+    plan = scenario.plan()
+    assert plan["cell"]["channel"]["path_loss_exponent"] == 2.5
+    assert plan["cell"]["ap"]["position_m"] == [1.0, 2.0]
+    assert plan["cell"]["stations"][0]["position_m"] == [50.0, 0.0]
+    assert plan["events"][0]["station"]["velocity_m_per_s"] == [0.0, 0.0]
+    with pytest.raises(ScenarioError) as caught:
+        scenario.override({"flows[0].station.position_m": [50.0, "far"]})
+    assert caught.value.key == "flows[0].station.position_m[1]"

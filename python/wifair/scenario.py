@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 Table = dict[str, Any]
 
 # Sections of a scenario that are one table of the plan, with the table's place there.
-SECTIONS = {"run": ("run",), "phy": ("cell", "phy"), "mac": ("cell", "mac"), "wire": ("wire",)}
+SECTIONS = {
+    "run": ("run",),
+    "phy": ("cell", "phy"),
+    "mac": ("cell", "mac"),
+    "channel": ("cell", "channel"),
+    "wire": ("wire",),
+}
 
 
 # A station that names no rate has its PHY's highest (802.11-2020, clauses 16, 17, 18).
@@ -72,6 +78,7 @@ class Scenario(BaseModel):
     run_keys: Annotated[Table, Field(alias="run")] = {}
     phy: Table = {}
     mac: Table = {}
+    channel: Table = {}
     ap: Table = {}
     wire: Table = {}
     tcp: Table = {}

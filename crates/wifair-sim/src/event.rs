@@ -53,11 +53,11 @@ impl EventSpec {
         }
         if let Some(change) = &self.station {
             let path = format!("{path}.station");
-            if !stations.contains_key(change.label.as_str()) {
+            let Some(&station) = stations.get(change.label.as_str()) else {
                 let key = format!("{path}.label");
                 return Err(SpecError::new(key, &change.label, "the label of a station of the cell"));
-            }
-            cell.check_change(change, &path)?;
+            };
+            cell.check_change(station, change, &path)?;
         }
         match self.ap {
             Some(ApChange { limit_packets }) if !(1..=100_000).contains(&limit_packets) => {

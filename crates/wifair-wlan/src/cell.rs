@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, Exchange, Flows, Grant, Ledger, Link, Outcome, Port, View};
 
+use crate::channel::{Channel, ChannelSpec};
 use crate::contention::{Contention, Rules};
 use crate::exchange::{Collider, Frame, Phase, Single};
 use crate::link::LinkRow;
@@ -18,7 +19,7 @@ use crate::meter::Meter;
 use crate::phy::{Phy, RateIndex};
 use crate::rate::RateSpec;
 use crate::records::{CellSnapshot, StationUsage, Usage};
-use crate::spec::{AP_LABEL, CellSpec, FrameErrorRate, StationSpec};
+use crate::spec::{AP_LABEL, CellSpec, StationChange, StationSpec};
 
 /// The access point's node.
 pub(crate) const AP: u32 = 0;
@@ -73,13 +74,6 @@ pub(crate) struct NodeState {
     pub frame: Frame,
 }
 
-/// Channel errors; absent where no link has any.
-pub(crate) struct Channel {
-    pub rates: Vec<FrameErrorRate>,
-    /// By node.
-    pub streams: Vec<Rng>,
-}
-
 /// What the schemes of one side of the cell may look at.
 pub(crate) struct Surroundings {
     pub flows: Flows,
@@ -118,7 +112,10 @@ pub struct Cell {
     pub(crate) sides: Sides,
     /// By [`LinkId`](crate::link::LinkId).
     pub(crate) links: Vec<LinkRow>,
+    /// Absent where no link has errors.
     pub(crate) channel: Option<Channel>,
+    pub(crate) channel_spec: ChannelSpec,
+    pub(crate) ap_position_m: [f64; 2],
     pub(crate) rate_adaptation: RateSpec,
     pub(crate) seed: u64,
     /// By node.
@@ -157,8 +154,8 @@ impl Cell {
     /// # Errors
     /// The first value of `spec` that is not allowed.
     pub fn new(spec: &CellSpec, seed: u64) -> Result<Cell, SpecError> {
-        spec.validate()?;
         let phy = Phy::new(&spec.phy, "phy")?;
+        spec.validate(&phy)?;
         let mac = Mac::new(&spec.mac, &phy, "mac")?;
         let rules = Rules {
             slot: phy.slot,
@@ -199,6 +196,8 @@ impl Cell {
             sides: Sides { ap: surroundings(Direction::Down), stations: surroundings(Direction::Up) },
             links: rows,
             channel: None,
+            channel_spec: spec.channel.clone(),
+            ap_position_m: spec.ap.position_m,
             rate_adaptation: spec.mac.rate_adaptation.clone(),
             seed,
             labels: labels().map(String::from).collect(),
@@ -221,8 +220,10 @@ impl Cell {
             phy,
             mac,
         };
-        for (index, station) in spec.stations.iter().enumerate() {
-            cell.set_frame_error_rate(StationId(index as u16), station.frame_error_rate);
+        if Channel::is_needed(spec) {
+            for (index, station) in spec.stations.iter().enumerate() {
+                cell.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
+            }
         }
         cell.meter = Meter::wanted_by(&cell.nodes[AP as usize].port, &cell.phy, &cell.mac);
         for node in 0..cell.nodes.len() as u32 {

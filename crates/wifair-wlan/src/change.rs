@@ -1,20 +1,31 @@
 //! What changes while a cell runs: by the scenario, or by rate adaptation.
 
-use wifair_core::{Rng, SpecError, StationId, Time};
+use wifair_core::{SpecError, StationId, Time};
 use wifair_queue::Direction;
 
-use crate::cell::{AP, Cell, Channel, LinkRateChange, node_of};
+use crate::cell::{AP, Cell, LinkRateChange, node_of};
+use crate::channel::Channel;
 use crate::link::LinkId;
 use crate::phy::RateIndex;
-use crate::spec::{FrameErrorRate, StationChange};
+use crate::spec::StationChange;
 
 impl Cell {
-    /// Checks `change` against the PHY's table; `path` is where it stands in the plan.
+    /// Checks a change of the station as the cell stands; `path` is where it stands in the plan.
     ///
     /// # Errors
     /// The first value that is not allowed, or that nothing changes.
-    pub fn check_change(&self, change: &StationChange, path: &str) -> Result<(), SpecError> {
-        change.validate(path)?;
+    pub fn check_change(
+        &self,
+        station: StationId,
+        change: &StationChange,
+        path: &str,
+    ) -> Result<(), SpecError> {
+        change.validate(&self.phy, path)?;
+        let has_position = self.channel.as_ref().is_some_and(|channel| channel.has_position(station));
+        if change.velocity_m_per_s.is_some() && change.position_m.is_none() && !has_position {
+            let allowed = "a position_m beside it, or one from the start";
+            return Err(SpecError::new(format!("{path}.velocity_m_per_s"), "this key alone", allowed));
+        }
         let rates = [("rate_mbps", change.rate_mbps), ("rate_down_mbps", change.rate_down_mbps)];
         for (key, mbps) in rates {
             if let Some(mbps) = mbps {
@@ -39,9 +50,7 @@ impl Cell {
                 self.set_rate(link, rate, now);
             }
         }
-        if let Some(rates) = change.frame_error_rate {
-            self.set_frame_error_rate(station, rates);
-        }
+        self.set_channel(station, change, now);
     }
 
     /// Moves the limit of the AP's buffer. What is queued above a lowered limit stays; the buffer counts as full
@@ -68,15 +77,18 @@ impl Cell {
         self.rare = now;
     }
 
-    pub(crate) fn set_frame_error_rate(&mut self, station: StationId, rates: FrameErrorRate) {
-        if self.channel.is_none() && !rates.is_zero() {
-            self.channel = Some(Channel {
-                rates: vec![FrameErrorRate::default(); self.labels.len() - 1],
-                streams: self.labels.iter().map(|label| Rng::stream(self.seed, label, "channel")).collect(),
-            });
+    /// The part of a change that is the channel's. A cell gets its channel when first something can fail.
+    pub(crate) fn set_channel(&mut self, station: StationId, change: &StationChange, now: Time) {
+        let StationChange { frame_error_rate, position_m, velocity_m_per_s, .. } = change;
+        if frame_error_rate.is_none() && position_m.is_none() && velocity_m_per_s.is_none() {
+            return;
         }
-        if let Some(channel) = &mut self.channel {
-            channel.rates[station.index()] = rates;
+        let channel = self.channel.get_or_insert_with(|| {
+            Channel::new(&self.channel_spec, self.ap_position_m, &self.labels, self.seed)
+        });
+        if let Some(rates) = frame_error_rate {
+            channel.set_error_rates(station, rates);
         }
+        channel.set_track(station, *position_m, *velocity_m_per_s, &self.phy, now);
     }
 }

@@ -14,6 +14,22 @@ pub(crate) fn micros(path: &str, key: &str, value: f64) -> Result<Time, SpecErro
     }
 }
 
+/// `value` unless it lies outside `low..=high` (in `unit`, which may be empty) or is no number.
+pub(crate) fn number(
+    path: &str,
+    key: &str,
+    value: f64,
+    range: std::ops::RangeInclusive<f64>,
+    unit: &str,
+) -> Result<f64, SpecError> {
+    if range.contains(&value) {
+        Ok(value)
+    } else {
+        let allowed = format!("{} to {} {unit}", range.start(), range.end());
+        Err(SpecError::new(format!("{path}.{key}"), value, allowed.trim_end()))
+    }
+}
+
 /// `value` unless it lies outside `low..=high` (in `unit`).
 pub(crate) fn integer(
     path: &str,

@@ -8,6 +8,7 @@
 
 mod cell;
 mod change;
+mod channel;
 mod check;
 mod contention;
 mod exchange;
@@ -22,8 +23,9 @@ mod spec;
 mod wheel;
 
 pub use cell::{Cell, Delivery, LinkRateChange, Node, Output};
+pub use channel::{ChannelSpec, FadingSpec};
 pub use mac::{ArrivalWithinIfs, BackoffRange, MacSpec};
 pub use phy::{Phy, PhyName, PhySpec, Preamble, RateIndex};
 pub use rate::{Aarf, AarfSpec, Arf, ArfSpec, Fixed, FixedSpec, RATE_ADAPTATIONS, RateAdaptation, RateSpec};
 pub use records::{CellSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
-pub use spec::{ApSpec, CellSpec, FrameErrorRate, MAX_STATIONS, StationChange, StationSpec};
+pub use spec::{ApSpec, CellSpec, FrameErrorRate, MAX_STATIONS, RateErrors, StationChange, StationSpec};

@@ -4,9 +4,11 @@
 use wifair_core::Time;
 use wifair_queue::{Direction, Outcome};
 
-use crate::cell::{AP, Cell, Channel, Delivery, Loss, Node, node_of, observe};
+use crate::cell::{AP, Cell, Delivery, Loss, Node, observe};
+use crate::channel::{Attempt, Channel};
 use crate::exchange::{Collider, Fate, Phase, Single};
 use crate::link::LinkId;
+use crate::phy::Phy;
 
 impl Cell {
     /// Somebody, or several, start to transmit.
@@ -16,7 +18,7 @@ impl Cell {
         self.phase_began = now;
         // The usual case makes no call, so that it has no registers to save.
         match self.contention.begin_alone(now) {
-            Some(sender) if self.channel.is_none() => self.start_single(sender, now, |_, _| Fate::Decoded),
+            Some(sender) if self.channel.is_none() => self.start_single(sender, now, |_, _, _| Fate::Decoded),
             Some(sender) => self.start_under_errors(sender, now),
             None => self.start_unusually(now),
         }
@@ -24,8 +26,8 @@ impl Cell {
 
     #[inline(never)]
     fn start_under_errors(&mut self, sender: u32, now: Time) {
-        self.start_single(sender, now, |channel, link| match channel {
-            Some(channel) => channel.fate(sender, link),
+        self.start_single(sender, now, |channel, attempt, phy| match channel {
+            Some(channel) => channel.fate(&attempt, phy),
             None => Fate::Decoded,
         });
     }
@@ -46,12 +48,13 @@ impl Cell {
         &mut self,
         sender: u32,
         now: Time,
-        fate: impl FnOnce(&mut Option<Channel>, LinkId) -> Fate,
+        fate: impl FnOnce(&mut Option<Channel>, Attempt, &Phy) -> Fate,
     ) {
         let frame = &mut self.nodes[sender as usize].frame;
         let link = LinkId::of(sender, frame.departure().station);
-        let fate = fate(&mut self.channel, link);
         let row = &mut self.links[link.index()];
+        let (rate, psdu_bytes) = (row.on_air.rate, frame.psdu_bytes);
+        let fate = fate(&mut self.channel, Attempt { link, sender, rate, psdu_bytes, now }, &self.phy);
         let mut data_end = now + row.on_air.duration(frame.psdu_bytes);
         if frame.with_rts(&self.mac) {
             data_end += self.mac.reservation;
@@ -234,24 +237,5 @@ impl Cell {
     fn ask_adaptation(&mut self, link: LinkId, acknowledged: bool, now: Time) {
         let rate = self.links[link.index()].adaptation.on_attempt(acknowledged);
         self.set_rate(link, rate, now);
-    }
-}
-
-impl Channel {
-    /// Draws what the channel does to a data frame of `sender` and its MAC ACK.
-    #[inline(never)]
-    fn fate(&mut self, sender: u32, link: LinkId) -> Fate {
-        let rates = &self.rates[link.station().index()];
-        let (data, ack, receiver) = match link.direction() {
-            Direction::Up => (rates.data_up, rates.ack_down, AP),
-            Direction::Down => (rates.data_down, rates.ack_up, node_of(link.station())),
-        };
-        if data > 0.0 && self.streams[receiver as usize].chance(data) {
-            Fate::DataLost
-        } else if ack > 0.0 && self.streams[sender as usize].chance(ack) {
-            Fate::AckLost
-        } else {
-            Fate::Decoded
-        }
     }
 }

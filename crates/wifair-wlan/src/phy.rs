@@ -10,7 +10,7 @@ use wifair_core::{Rate, SpecError, Time};
 use crate::check;
 
 /// PSDU bytes of MAC ACK and CTS (9.3.1.4, 9.3.1.3).
-const ACK_BYTES: u32 = 14;
+pub(crate) const ACK_BYTES: u32 = 14;
 /// PSDU bytes of an RTS (9.3.1.2).
 const RTS_BYTES: u32 = 20;
 /// SERVICE and tail bits of an OFDM frame (17.3.2).
@@ -185,6 +185,8 @@ pub struct Phy {
     pub difs: Time,
     /// aRxPHYStartDelay.
     pub rx_start_delay: Time,
+    /// Rate of MAC ACK, RTS and CTS.
+    pub control_rate: Rate,
     /// A MAC ACK or CTS at the control rate.
     pub ack: Time,
     /// An RTS at the control rate.
@@ -196,6 +198,7 @@ pub struct Phy {
     /// CWmax in slots.
     pub cw_max: u16,
     overhead_bytes: u32,
+    dsss: bool,
     rates: Vec<OnAir>,
 }
 
@@ -248,12 +251,14 @@ impl Phy {
             sifs,
             difs: sifs + slot * 2,
             rx_start_delay: us("rx_start_delay_us", None, row.rx_start_delay_us)?,
+            control_rate: Rate::from_kbps(0),
             ack: Time::ZERO,
             rts: Time::ZERO,
             slowest_ack: Time::ZERO,
             cw_min,
             cw_max,
             overhead_bytes,
+            dsss: spec.name == PhyName::B,
             rates: rates.collect(),
         };
         // The slowest rate of each row is mandatory.
@@ -262,6 +267,7 @@ impl Phy {
             Some(mbps) => phy.rate_index(mbps, &format!("{path}.control_rate_mbps"))?,
             None => slowest,
         };
+        phy.control_rate = phy.rate(control);
         phy.ack = phy.duration(control, ACK_BYTES);
         phy.rts = phy.duration(control, RTS_BYTES);
         phy.slowest_ack = phy.duration(slowest, ACK_BYTES);
@@ -286,6 +292,16 @@ impl Phy {
     /// The rate behind an index.
     pub fn rate(&self, index: RateIndex) -> Rate {
         self.rates[usize::from(index.0)].rate
+    }
+
+    /// Whether it is 802.11b.
+    pub(crate) fn is_dsss(&self) -> bool {
+        self.dsss
+    }
+
+    /// All rates, the slowest first.
+    pub(crate) fn rates(&self) -> impl Iterator<Item = Rate> {
+        self.rates.iter().map(|on_air| on_air.rate)
     }
 
     #[inline]

@@ -2,11 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::SpecError;
-use wifair_queue::{FlowsSpec, PortSpec};
+use wifair_core::{Rate, SpecError};
+use wifair_queue::{Direction, FlowsSpec, PortSpec};
 
+use crate::channel::ChannelSpec;
+use crate::check;
 use crate::mac::MacSpec;
-use crate::phy::PhySpec;
+use crate::phy::{Phy, PhySpec};
 
 /// Greatest number of stations in a cell.
 pub const MAX_STATIONS: usize = 20_000;
@@ -24,6 +26,9 @@ pub struct CellSpec {
     /// MAC of all nodes.
     #[serde(default)]
     pub mac: MacSpec,
+    /// The radio channel to stations that have a position.
+    #[serde(default)]
+    pub channel: ChannelSpec,
     /// The access point.
     #[serde(default)]
     pub ap: ApSpec,
@@ -39,6 +44,8 @@ pub struct ApSpec {
     pub port: PortSpec,
     /// Its flow monitor.
     pub flows: FlowsSpec,
+    /// Where it stands, in metres: `[x, y]`.
+    pub position_m: [f64; 2],
 }
 
 /// A station.
@@ -55,6 +62,13 @@ pub struct StationSpec {
     /// Probability that the receiver of a frame cannot decode it.
     #[serde(default)]
     pub frame_error_rate: FrameErrorRate,
+    /// Where it stands at the start of the run, in metres: `[x, y]`. Frames then fail as the channel has it at that
+    /// distance from the AP, beside what `frame_error_rate` says. 802.11b alone.
+    #[serde(default)]
+    pub position_m: Option<[f64; 2]>,
+    /// Velocity in m/s: `[x, y]`; at rest by default.
+    #[serde(default)]
+    pub velocity_m_per_s: Option<[f64; 2]>,
     /// The station's transmission buffer.
     #[serde(default)]
     pub port: PortSpec,
@@ -68,6 +82,8 @@ impl StationSpec {
             rate_mbps,
             rate_down_mbps: None,
             frame_error_rate: FrameErrorRate::default(),
+            position_m: None,
+            velocity_m_per_s: None,
             port: PortSpec::default(),
         }
     }
@@ -89,23 +105,74 @@ pub struct StationChange {
     /// Probability that the receiver of a frame cannot decode it.
     #[serde(default)]
     pub frame_error_rate: Option<FrameErrorRate>,
+    /// Where it stands, in metres: `[x, y]`.
+    #[serde(default)]
+    pub position_m: Option<[f64; 2]>,
+    /// Velocity from now on, in m/s: `[x, y]`.
+    #[serde(default)]
+    pub velocity_m_per_s: Option<[f64; 2]>,
 }
 
 impl StationChange {
-    pub(crate) fn validate(&self, path: &str) -> Result<(), SpecError> {
-        if let Some(rates) = &self.frame_error_rate {
-            rates.validate(&format!("{path}.frame_error_rate"))?;
+    /// No change yet.
+    pub fn new(label: impl Into<String>) -> StationChange {
+        StationChange {
+            label: label.into(),
+            rate_mbps: None,
+            rate_down_mbps: None,
+            frame_error_rate: None,
+            position_m: None,
+            velocity_m_per_s: None,
         }
-        if self.rate_mbps.is_none() && self.rate_down_mbps.is_none() && self.frame_error_rate.is_none() {
-            let allowed = "at least one of rate_mbps, rate_down_mbps, frame_error_rate";
+    }
+
+    /// The change that makes a station's channel what its spec says.
+    pub(crate) fn of(station: &StationSpec) -> StationChange {
+        StationChange {
+            frame_error_rate: Some(station.frame_error_rate.clone()),
+            position_m: station.position_m,
+            velocity_m_per_s: station.velocity_m_per_s,
+            ..StationChange::new(&station.label)
+        }
+    }
+
+    pub(crate) fn validate(&self, phy: &Phy, path: &str) -> Result<(), SpecError> {
+        if let Some(rates) = &self.frame_error_rate {
+            rates.validate(phy, &format!("{path}.frame_error_rate"))?;
+        }
+        if *self == StationChange::new(&self.label) {
+            let allowed =
+                "at least one of rate_mbps, rate_down_mbps, frame_error_rate, position_m, velocity_m_per_s";
             return Err(SpecError::new(path, "a station that nothing changes for", allowed));
         }
-        Ok(())
+        validate_place(self.position_m, self.velocity_m_per_s, phy, path)
     }
 }
 
+/// Position and velocity, if given.
+fn validate_place(
+    position_m: Option<[f64; 2]>,
+    velocity_m_per_s: Option<[f64; 2]>,
+    phy: &Phy,
+    path: &str,
+) -> Result<(), SpecError> {
+    for (key, pair, most, unit) in
+        [("position_m", position_m, 1e6, "m"), ("velocity_m_per_s", velocity_m_per_s, 1e4, "m/s")]
+    {
+        let Some(pair) = pair else { continue };
+        if !phy.is_dsss() {
+            let allowed = "no such key unless the PHY is 802.11b: there are no error rates of OFDM here";
+            return Err(SpecError::new(format!("{path}.{key}"), "this key", allowed));
+        }
+        for (axis, value) in pair.into_iter().enumerate() {
+            check::number(path, &format!("{key}[{axis}]"), value, -most..=most, unit)?;
+        }
+    }
+    Ok(())
+}
+
 /// Frame error rates of the link between a station and the AP, each 0 to 1, by the way that the frame travels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FrameErrorRate {
     /// Of data frames from the station.
@@ -116,6 +183,18 @@ pub struct FrameErrorRate {
     pub ack_up: f64,
     /// Of MAC ACKs to the station (to its uplink data).
     pub ack_down: f64,
+    /// Of data frames by rate, both ways: for a rate that stands here, in place of `data_up` and `data_down`.
+    pub by_rate: Vec<RateErrors>,
+}
+
+/// Frame error rate of data frames at one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateErrors {
+    /// One of the PHY's rates, in Mbps.
+    pub rate_mbps: f64,
+    /// Share of the data frames that their receiver cannot decode, 0 to 1.
+    pub data: f64,
 }
 
 impl FrameErrorRate {
@@ -123,7 +202,27 @@ impl FrameErrorRate {
         *self == FrameErrorRate::default()
     }
 
-    fn validate(&self, path: &str) -> Result<(), SpecError> {
+    /// Error rates of a data frame and of its MAC ACK.
+    #[inline]
+    pub(crate) fn of(&self, direction: Direction, rate: Rate) -> (f64, f64) {
+        let (data, ack) = match direction {
+            Direction::Up => (self.data_up, self.ack_down),
+            Direction::Down => (self.data_down, self.ack_up),
+        };
+        let listed = self.by_rate.iter().find(|entry| Rate::from_mbps(entry.rate_mbps) == rate);
+        (listed.map_or(data, |entry| entry.data), ack)
+    }
+
+    fn validate(&self, phy: &Phy, path: &str) -> Result<(), SpecError> {
+        for (index, entry) in self.by_rate.iter().enumerate() {
+            let path = format!("{path}.by_rate[{index}]");
+            phy.rate_index(entry.rate_mbps, &format!("{path}.rate_mbps"))?;
+            check::number(&path, "data", entry.data, 0.0..=1.0, "")?;
+            if self.by_rate[..index].iter().any(|earlier| earlier.rate_mbps == entry.rate_mbps) {
+                let allowed = "a rate that no other entry has";
+                return Err(SpecError::new(format!("{path}.rate_mbps"), entry.rate_mbps, allowed));
+            }
+        }
         let rates = [
             ("data_up", self.data_up),
             ("data_down", self.data_down),
@@ -142,11 +241,21 @@ impl FrameErrorRate {
 impl CellSpec {
     /// A cell with all defaults for these stations.
     pub fn new(stations: Vec<StationSpec>) -> CellSpec {
-        CellSpec { phy: PhySpec::default(), mac: MacSpec::default(), ap: ApSpec::default(), stations }
+        CellSpec {
+            phy: PhySpec::default(),
+            mac: MacSpec::default(),
+            channel: ChannelSpec::default(),
+            ap: ApSpec::default(),
+            stations,
+        }
     }
 
-    /// Checks all that does not need the PHY's table, which [`Cell::new`](crate::Cell::new) checks.
-    pub(crate) fn validate(&self) -> Result<(), SpecError> {
+    /// Checks all but PHY, MAC and rates, which [`Cell::new`](crate::Cell::new) checks.
+    pub(crate) fn validate(&self, phy: &Phy) -> Result<(), SpecError> {
+        self.channel.validate("channel")?;
+        for (axis, value) in self.ap.position_m.into_iter().enumerate() {
+            check::number("ap", &format!("position_m[{axis}]"), value, -1e6..=1e6, "m")?;
+        }
         self.ap.port.validate("ap.port")?;
         self.ap.flows.validate("ap.flows")?;
         if self.stations.is_empty() || self.stations.len() > MAX_STATIONS {
@@ -161,7 +270,12 @@ impl CellSpec {
                 let allowed = "a name that no other station has, neither empty nor \"ap\"";
                 return Err(SpecError::new(format!("{path}.label"), value, allowed));
             }
-            station.frame_error_rate.validate(&format!("{path}.frame_error_rate"))?;
+            station.frame_error_rate.validate(phy, &format!("{path}.frame_error_rate"))?;
+            validate_place(station.position_m, station.velocity_m_per_s, phy, &path)?;
+            if station.velocity_m_per_s.is_some() && station.position_m.is_none() {
+                let allowed = "a position_m beside it";
+                return Err(SpecError::new(format!("{path}.velocity_m_per_s"), "this key alone", allowed));
+            }
             station.port.validate(&format!("{path}.port"))?;
         }
         Ok(())

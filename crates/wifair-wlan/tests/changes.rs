@@ -9,12 +9,7 @@ use wifair_queue::Direction;
 use wifair_wlan::{Cell, FrameErrorRate, LinkRateChange, Output, StationChange};
 
 fn change(rate_mbps: f64) -> StationChange {
-    StationChange {
-        label: "sta-0".into(),
-        rate_mbps: Some(rate_mbps),
-        rate_down_mbps: None,
-        frame_error_rate: None,
-    }
+    StationChange { rate_mbps: Some(rate_mbps), ..StationChange::new("sta-0") }
 }
 
 /// 1500 bytes of IP at 11 and at 1 Mbps, and what follows: SIFS and MAC ACK.

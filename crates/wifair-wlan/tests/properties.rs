@@ -56,7 +56,8 @@ fn scenario() -> impl Strategy<Value = (CellSpec, u64, Vec<Arrival>)> {
                 let stations = stations.into_iter().enumerate().map(|(index, (rate, errors))| {
                     let mut station = StationSpec::new(format!("sta-{index}"), rates[rate]);
                     let [data_up, data_down, ack_up, ack_down] = errors;
-                    station.frame_error_rate = FrameErrorRate { data_up, data_down, ack_up, ack_down };
+                    station.frame_error_rate =
+                        FrameErrorRate { data_up, data_down, ack_up, ack_down, by_rate: vec![] };
                     station.port.limit_packets = buffer;
                     station
                 });

@@ -150,22 +150,22 @@ fn spec(scenario: &Scenario) -> CellSpec {
         ..PortSpec::default()
     };
     let station = |(index, s): (usize, &super::scenario::Station)| StationSpec {
-        label: Scenario::label(index + 1),
-        rate_mbps: mbps(s.rate_up),
         rate_down_mbps: Some(mbps(s.rate_down)),
         frame_error_rate: FrameErrorRate {
             data_up: s.data_error_up,
             data_down: s.data_error_down,
             ack_up: s.ack_error_up,
             ack_down: s.ack_error_down,
+            ..FrameErrorRate::default()
         },
         port: port.clone(),
+        ..StationSpec::new(Scenario::label(index + 1), mbps(s.rate_up))
     };
     CellSpec {
         phy: phy(&scenario.rules),
         mac: mac(&scenario.rules),
         ap: ApSpec { port: port.clone(), ..ApSpec::default() },
-        stations: scenario.stations.iter().enumerate().map(station).collect(),
+        ..CellSpec::new(scenario.stations.iter().enumerate().map(station).collect())
     }
 }
 

@@ -1,0 +1,122 @@
+//! What the channel does to frames that do not collide: error rates as given, and as positions make them
+//! (`docs/medium.md`, sections 3 and 9).
+
+mod error_rate;
+mod radio;
+
+pub use radio::{ChannelSpec, FadingSpec};
+
+use wifair_core::{Rate, Rng, StationId, Time};
+use wifair_queue::Direction;
+
+use crate::cell::{AP, node_of};
+use crate::exchange::Fate;
+use crate::link::LinkId;
+use crate::phy::{ACK_BYTES, Phy};
+use crate::spec::{CellSpec, FrameErrorRate};
+use radio::{Radio, Track};
+
+/// Channel errors of a cell that has any.
+pub(crate) struct Channel {
+    spec: ChannelSpec,
+    ap_m: [f64; 2],
+    /// By station.
+    given: Vec<FrameErrorRate>,
+    /// By station: those that have a position.
+    radios: Vec<Option<Radio>>,
+    /// By node.
+    streams: Vec<Rng>,
+    /// By station.
+    fading_streams: Vec<Rng>,
+}
+
+/// A data frame that starts.
+pub(crate) struct Attempt {
+    pub link: LinkId,
+    pub sender: u32,
+    pub rate: Rate,
+    pub psdu_bytes: u32,
+    pub now: Time,
+}
+
+impl Channel {
+    /// A channel without errors yet. Streams: (`seed`, node's label, `"channel"`), (`seed`, station's label, `"fading"`).
+    pub(crate) fn new(spec: &ChannelSpec, ap_m: [f64; 2], labels: &[String], seed: u64) -> Channel {
+        let stations = labels.len() - 1;
+        Channel {
+            spec: spec.clone(),
+            ap_m,
+            given: vec![FrameErrorRate::default(); stations],
+            radios: (0..stations).map(|_| None).collect(),
+            streams: labels.iter().map(|label| Rng::stream(seed, label, "channel")).collect(),
+            fading_streams: labels[1..].iter().map(|label| Rng::stream(seed, label, "fading")).collect(),
+        }
+    }
+
+    /// Whether a cell needs a channel from its beginning.
+    pub(crate) fn is_needed(spec: &CellSpec) -> bool {
+        spec.stations
+            .iter()
+            .any(|station| !station.frame_error_rate.is_zero() || station.position_m.is_some())
+    }
+
+    /// Whether the station has a position.
+    pub(crate) fn has_position(&self, station: StationId) -> bool {
+        self.radios[station.index()].is_some()
+    }
+
+    /// The station's error rates are these from now on.
+    pub(crate) fn set_error_rates(&mut self, station: StationId, rates: &FrameErrorRate) {
+        self.given[station.index()] = rates.clone();
+    }
+
+    /// The station is at `position_m`, or where it was, and goes on at `velocity_m_per_s`, or as it did.
+    pub(crate) fn set_track(
+        &mut self,
+        station: StationId,
+        position_m: Option<[f64; 2]>,
+        velocity_m_per_s: Option<[f64; 2]>,
+        phy: &Phy,
+        now: Time,
+    ) {
+        let radio = &mut self.radios[station.index()];
+        let before = radio.as_ref().map(|radio| radio.track);
+        let from_m = position_m.or(before.map(|track| track.at(now)));
+        let Some(from_m) = from_m else { return };
+        let velocity_m_per_s =
+            velocity_m_per_s.or(before.map(|track| track.velocity_m_per_s)).unwrap_or_default();
+        let track = Track { from_m, since: now, velocity_m_per_s };
+        match radio {
+            Some(radio) => radio.set_track(track),
+            None => {
+                let rng = self.fading_streams[station.index()].clone();
+                *radio = Some(Radio::new(track, self.ap_m, &self.spec, phy, rng));
+            }
+        }
+    }
+
+    /// Draws what the channel does to a data frame and its MAC ACK.
+    #[inline(never)]
+    pub(crate) fn fate(&mut self, attempt: &Attempt, phy: &Phy) -> Fate {
+        let station = attempt.link.station();
+        let direction = attempt.link.direction();
+        let (mut data, mut ack) = self.given[station.index()].of(direction, attempt.rate);
+        let receiver = match direction {
+            Direction::Up => AP,
+            Direction::Down => node_of(station),
+        };
+        if let Some(radio) = &mut self.radios[station.index()] {
+            let either = |a: f64, b: f64| a + b - a * b;
+            let mut of = |rate, bytes| radio.frame_error_rate(rate, bytes, attempt.now, &self.spec);
+            data = either(data, of(attempt.rate, attempt.psdu_bytes));
+            ack = either(ack, of(phy.control_rate, ACK_BYTES));
+        }
+        if data > 0.0 && self.streams[receiver as usize].chance(data) {
+            Fate::DataLost
+        } else if ack > 0.0 && self.streams[attempt.sender as usize].chance(ack) {
+            Fate::AckLost
+        } else {
+            Fate::Decoded
+        }
+    }
+}
