@@ -1,4 +1,5 @@
 use wifair_core::{Packet, StationId, Time};
+use wifair_queue::Direction;
 use wifair_tcp::{Receiver, Sender, SenderState};
 
 use crate::address;
@@ -19,6 +20,8 @@ pub(crate) struct Connection {
     pub(crate) station_port: u16,
     pub(crate) station: StationId,
     pub(crate) direction: FlowDirection,
+    /// The way of the link whose rate the sender hears of.
+    pub(crate) hears: Option<Direction>,
     /// Everything has been delivered.
     pub(crate) is_closing: bool,
 }

@@ -1,9 +1,11 @@
 mod course;
+mod link_rate;
 
+use link_rate::Listeners;
 use std::sync::Arc;
 
 use wifair_core::{Packet, Rate, Rng, SpecError, StationId, Time};
-use wifair_queue::Port;
+use wifair_queue::{Direction, Port};
 use wifair_tcp::{Receiver, Sender};
 use wifair_wlan::{Cell, Node, Output};
 
@@ -37,6 +39,7 @@ pub struct Network {
     /// By slot: which transfer comes after which.
     flows: Vec<Flow>,
     groups: Groups,
+    listeners: Listeners,
     /// Transfers that have ended and that nobody has taken yet.
     finished: Vec<TransferRecord>,
     stations: u16,
@@ -85,13 +88,17 @@ impl Network {
                 station_port: up.source_port,
                 station,
                 direction: flow.direction,
+                hears: match flow.direction {
+                    FlowDirection::Up => Some(Direction::Up),
+                    FlowDirection::Down => flow.server_hears_link_rate.then_some(Direction::Down),
+                },
                 is_closing: false,
             });
         }
         for event in &plan.events {
             event.enter(&mut agenda, &station_ids);
         }
-        Ok(Network {
+        let mut network = Network {
             now: Time::ZERO,
             cell,
             wire: wire.build(Rng::stream(seed, "wire", "loss")),
@@ -99,13 +106,18 @@ impl Network {
             outside: agenda.next(),
             agenda,
             forgotten: vec![Tally::default(); connections.len()],
+            listeners: Listeners::new(&connections, plan.cell.stations.len()),
             connections,
             flows,
             groups,
             finished: vec![],
             stations: plan.cell.stations.len() as u16,
             fingerprint: None,
-        })
+        };
+        for slot in 0..network.connections.len() {
+            network.tell_link_rate(slot);
+        }
+        Ok(network)
     }
 
     /// Keeps a hash of the trajectory from now on: see [`Network::fingerprint`].
@@ -184,7 +196,7 @@ impl Network {
         }
     }
 
-    /// Lets the cell go on by itself before `limit`, until it has delivered a packet; whether it has.
+    /// Lets the cell go on by itself before `limit`, until something comes out of it; whether it has.
     #[inline]
     fn advance_cell(&mut self, limit: Time) -> bool {
         loop {
@@ -193,9 +205,16 @@ impl Network {
                 return false;
             }
             self.move_to(next);
-            if let Some(Output::Delivery(delivery)) = self.cell.advance(next) {
-                self.deliver(&delivery.packet, delivery.to);
-                return true;
+            match self.cell.advance(next) {
+                None => {}
+                Some(Output::Delivery(delivery)) => {
+                    self.deliver(&delivery.packet, delivery.to);
+                    return true;
+                }
+                Some(Output::LinkRate(change)) => {
+                    self.on_link_rate(change);
+                    return true;
+                }
             }
         }
     }

@@ -136,6 +136,10 @@ pub struct FlowSpec {
     /// Rate of a wired link of this flow's own, in Mbit/s; by default it shares the wire.
     #[serde(default)]
     pub wire_rate_mbps: Option<f64>,
+    /// Whether the server of a downlink flow hears of the AP's rate towards the station, at once: no real server does.
+    /// The sender of an uplink flow always hears of its station's.
+    #[serde(default)]
+    pub server_hears_link_rate: bool,
     /// The TCP of both ends.
     #[serde(default)]
     pub tcp: TcpSpec,
@@ -267,6 +271,11 @@ impl Plan {
                 self.validate_stop_after(group, flow, &key("stop_after_group"))?;
             }
             check_range(&key("user_timeout_s"), flow.user_timeout_s, 0.001, 1e6, "s")?;
+            if flow.server_hears_link_rate && flow.direction == FlowDirection::Up {
+                let allowed =
+                    "false for an uplink flow: its sender is on the station and hears of its own link";
+                return Err(SpecError::new(key("server_hears_link_rate"), true, allowed));
+            }
             if let Some(delay) = flow.one_way_delay_ms {
                 check_range(&key("one_way_delay_ms"), delay, 0.0, 1e5, "ms")?;
             }

@@ -13,7 +13,7 @@ use wifair_queue::{Direction, Exchange, Flows, Grant, Ledger, Link, Outcome, Por
 use crate::channel::{Channel, ChannelSpec};
 use crate::contention::{Contention, Rules};
 use crate::exchange::{Collider, Frame, Phase, Single};
-use crate::link::LinkRow;
+use crate::link::{LinkId, LinkRow};
 use crate::mac::Mac;
 use crate::meter::Meter;
 use crate::phy::{Phy, RateIndex};
@@ -342,6 +342,15 @@ impl Cell {
     /// A station's port.
     pub fn station_port(&self, station: StationId) -> &Port {
         &self.nodes[node_of(station) as usize].port
+    }
+
+    /// The rate of the next data frame from the station (up) or to it (down).
+    pub fn link_rate(&self, station: StationId, direction: Direction) -> Rate {
+        let sender = match direction {
+            Direction::Up => node_of(station),
+            Direction::Down => AP,
+        };
+        self.links[LinkId::of(sender, station).index()].on_air.rate
     }
 
     /// The AP's flow monitor.

@@ -33,7 +33,9 @@ impl Network {
         connection.opens_at = Time::MAX;
         if flow.generation() > 0 {
             connection.renew(slot, flow.generation());
+            self.tell_link_rate(slot);
         }
+        let (flow, connection) = (&mut self.flows[slot], &mut self.connections[slot]);
         flow.begin(connection, self.now);
         self.pump::<Sender>(slot);
     }

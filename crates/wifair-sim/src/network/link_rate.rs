@@ -1,0 +1,54 @@
+//! Senders hear of the rate of their own link: a driver tells its host.
+//!
+//! The sender of an uplink flow runs on the station and hears of the station's rate. The server of a downlink flow is not
+//! on the wireless link; it hears of the AP's rate towards the station only if the plan gives it that knowledge, at once
+//! and without cost ([`FlowSpec::server_hears_link_rate`](crate::FlowSpec::server_hears_link_rate)).
+
+use wifair_core::StationId;
+use wifair_queue::Direction;
+use wifair_tcp::Sender;
+use wifair_wlan::LinkRateChange;
+
+use super::Network;
+use crate::connection::Connection;
+
+/// By link, two a station: the slots whose senders hear of its rate, in the order of the plan.
+pub(super) struct Listeners(Vec<Vec<u32>>);
+
+fn link(station: StationId, direction: Direction) -> usize {
+    2 * station.index() + direction as usize
+}
+
+impl Listeners {
+    pub(super) fn new(connections: &[Connection], stations: usize) -> Listeners {
+        let mut by_link = vec![vec![]; 2 * stations];
+        for (slot, connection) in connections.iter().enumerate() {
+            if let Some(direction) = connection.hears {
+                by_link[link(connection.station, direction)].push(slot as u32);
+            }
+        }
+        Listeners(by_link)
+    }
+}
+
+impl Network {
+    /// A link's rate has changed: its listeners hear of it, and may send.
+    #[cold]
+    pub(super) fn on_link_rate(&mut self, change: LinkRateChange) {
+        let link = link(change.station, change.direction);
+        for index in 0..self.listeners.0[link].len() {
+            let slot = self.listeners.0[link][index] as usize;
+            self.connections[slot].sender.on_link_rate(self.now, change.rate);
+            self.pump::<Sender>(slot);
+        }
+    }
+
+    /// A fresh sender hears of the rate as it is.
+    pub(super) fn tell_link_rate(&mut self, slot: usize) {
+        let connection = &mut self.connections[slot];
+        if let Some(direction) = connection.hears {
+            let rate = self.cell.link_rate(connection.station, direction);
+            connection.sender.on_link_rate(self.now, rate);
+        }
+    }
+}
