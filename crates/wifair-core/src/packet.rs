@@ -199,6 +199,11 @@ impl Packet {
         self
     }
 
+    /// Whether its sender has marked it as high priority: see [`DSCP_HIGH_PRIORITY`].
+    pub const fn is_high_priority(&self) -> bool {
+        self.dscp() == DSCP_HIGH_PRIORITY
+    }
+
     /// See [`Class`].
     pub const fn class(&self) -> Class {
         const CONTROL: TcpFlags = TcpFlags(TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0);

@@ -172,6 +172,9 @@ impl Port {
     /// ([`Flows::pop_forgotten`](crate::Flows::pop_forgotten)) and gives out its ledger by class. Its counts stay in
     /// the port's totals. Panics while a packet of it is queued or in service.
     pub fn retire(&mut self, flow: FlowId) -> [Ledger; 3] {
+        if self.hooks.forgotten {
+            self.scheme.on_forgotten(flow);
+        }
         self.buffer.retire(flow).map(|row| Ledger::of(&row, Count::default()))
     }
 

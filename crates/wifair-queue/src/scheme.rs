@@ -45,6 +45,9 @@ pub trait Scheme: Send {
     /// The time given by [`Scheme::next_tick`] has come.
     fn on_tick(&mut self, _buffer: &mut Buffer, _cx: &mut Cx) {}
 
+    /// The flow monitor has forgotten a flow, of which no packet is left: its id may be another flow's next.
+    fn on_forgotten(&mut self, _flow: FlowId) {}
+
     /// Names and current values of inner quantities worth recording, as a marking probability.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -75,11 +78,13 @@ pub struct Hooks {
     pub reception: bool,
     /// [`Scheme::next_tick`] and [`Scheme::on_tick`].
     pub tick: bool,
+    /// [`Scheme::on_forgotten`].
+    pub forgotten: bool,
 }
 
 impl Hooks {
     /// Nothing.
-    pub const NONE: Hooks = Hooks { exchange: false, reception: false, tick: false };
+    pub const NONE: Hooks = Hooks { exchange: false, reception: false, tick: false, forgotten: false };
 }
 
 /// What a decision may look at beside the buffer.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use common::{ack, cases, data, syn, upward};
 use naive::{Model, Verdict};
 use proptest::prelude::*;
-use wifair_core::{Ac, Class, Packet, Rate, Rng, StationId, TcpFlags, Time};
+use wifair_core::{Ac, Class, DSCP_HIGH_PRIORITY, Packet, Rate, Rng, StationId, TcpFlags, Time};
 use wifair_queue::{
     Arrival, Buffer, Cx, Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Hooks, Indexes, Outcome,
     Placed, Port, PortSpec, Scheme, SchemeSpec, Shortcuts, View,
@@ -54,6 +54,7 @@ enum Step {
     /// To the station. `more` is by how much an ACK exceeds its connection's last.
     Data {
         connection: u32,
+        marked: bool,
     },
     Ack {
         connection: u32,
@@ -83,7 +84,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let connection = || 0u32..6;
     prop_oneof![
-        8 => connection().prop_map(|connection| Step::Data { connection }),
+        8 => (connection(), any::<bool>()).prop_map(|(connection, marked)| Step::Data { connection, marked }),
         12 => (connection(), 0u32..3, prop::bool::weighted(0.2))
             .prop_map(|(connection, more, echo)| Step::Ack { connection, more: more * 1460, echo }),
         1 => connection().prop_map(|connection| Step::Syn { connection }),
@@ -125,7 +126,10 @@ fn run(
         }
         let tag = |packet: Packet| Packet { window_bytes: serial, ..packet };
         let arrival = match step {
-            Step::Data { connection } => Some(tag(data(connection, 1))),
+            Step::Data { connection, marked } => {
+                let mark = if marked { DSCP_HIGH_PRIORITY << 2 } else { 0 };
+                Some(Packet { ds_field: mark, ..tag(data(connection, 1)) })
+            }
             Step::Syn { connection } => Some(tag(syn(connection))),
             Step::Ack { connection, more, echo } => {
                 let last = &mut last_ack[connection as usize];
@@ -259,6 +263,9 @@ const SCHEMES: &[&str] = &[
     r#"{"name": "spm-af"}"#,
     r#"{"name": "spm-af", "displaced": "oldest", "place": "oldest-removed"}"#,
     r#"{"name": "spm-af", "displaced": "newest", "filter": "safe"}"#,
+    r#"{"name": "spm-af", "variant": "sender-marking"}"#,
+    r#"{"name": "spm-af", "variant": "sender-marking", "displaced": "oldest"}"#,
+    r#"{"name": "spm-af", "variant": "sender-marking", "displaced": "newest", "place": "oldest-removed"}"#,
     r#"{"name": "ack-pushout"}"#,
     r#"{"name": "ack-pushout", "filter": "safe"}"#,
     r#"{"name": "ack-pushout", "redundant": "newest"}"#,

@@ -33,7 +33,8 @@ fn what_does_not_belong_is_refused() {
         (r#"{"scheme": {"name": "droptail", "redundant": "oldest"}}"#, "redundant"),
         (r#"{"scheme": {"name": "ack-pushout", "place": "tail"}}"#, "place"),
         (r#"{"scheme": {"name": "ack-pushout", "redundant": "eldest"}}"#, "eldest"),
-        (r#"{"scheme": {"name": "spm-af", "variant": "sender-marking"}}"#, "ap-only"),
+        (r#"{"scheme": {"name": "spm-af", "variant": "sender"}}"#, "sender-marking"),
+        (r#"{"scheme": {"name": "las", "threshold_packets": 50}}"#, "threshold_packets"),
     ] {
         let error = plan(json).unwrap_err();
         assert!(error.contains(complaint), "{json}: {error}");
@@ -50,7 +51,10 @@ fn what_does_not_belong_is_refused() {
 fn every_scheme_describes_itself() {
     let schemes = schemes();
     let names: Vec<&str> = schemes.iter().map(|scheme| scheme.info.name).collect();
-    assert_eq!(names, ["droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout"]);
+    assert_eq!(
+        names,
+        ["droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout", "las", "t-las"]
+    );
     for scheme in &schemes {
         let name = scheme.info.name;
         let spec: SchemeSpec = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();

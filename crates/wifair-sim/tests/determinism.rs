@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde_json::json;
 use wifair_sim::{Batch, Progress, fingerprint, run};
 
-const SCHEMES: [&str; 5] = ["droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout"];
+const SCHEMES: [&str; 7] =
+    ["droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout", "las", "t-las"];
 
 #[test]
 fn two_runs_of_one_seed_are_one_run_and_two_seeds_are_two() {
@@ -30,6 +31,8 @@ fn the_course_is_the_one_that_it_always_was() {
         "4417a5d70cccc0ed", // spm-af
         "988f2b97b689413e", // ack-pushout
         "f7c317ce95e3859c", // adaptive-pushout
+        "957d809030be550f", // las
+        "38639abbd3f8b279", // t-las
     ];
     let found = SCHEMES.map(|scheme| {
         let mut plan = common::symmetric(4, 4, scheme, 0.0, 20.0);

@@ -172,8 +172,15 @@ fn a_group_that_is_waited_for_must_come_to_an_end() {
 
 /// Cells in which much goes wrong: lossy wire, frame errors, small buffers, every kind of flow.
 fn any_cell() -> impl Strategy<Value = (Value, u64)> {
-    let scheme =
-        prop::sample::select(vec!["droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout"]);
+    let scheme = prop::sample::select(vec![
+        "droptail",
+        "ack-filtering",
+        "spm-af",
+        "ack-pushout",
+        "adaptive-pushout",
+        "las",
+        "t-las",
+    ]);
     let flow = (any::<bool>(), 1u64..40_000, 1u64..6, 0.0..0.4f64, any::<bool>(), 1u32..3);
     (scheme, prop::collection::vec(flow, 1..6), 2u32..30, 0.0..0.08f64, any::<u64>()).prop_map(
         |(scheme, flows, limit, loss_rate, seed)| {

@@ -18,17 +18,17 @@ pub(super) struct Ages {
     /// The slot of a number that is in use.
     slots: Vec<SlotId>,
     next: u32,
-    pools: [Option<BitTree>; 3],
+    pools: [Option<BitTree>; 4],
 }
 
 const LEAST_NUMBERS: usize = 256;
 const NUMBERS_A_PACKET: usize = 16;
 
 impl Ages {
-    pub fn new(wanted: [bool; 3]) -> Ages {
-        let [data, ack, redundant] = wanted;
+    pub fn new(wanted: [bool; 4]) -> Ages {
+        let [data, ack, redundant, low_priority_data] = wanted;
         Ages {
-            numbered: [data, ack || redundant, false],
+            numbered: [data || low_priority_data, ack || redundant, false],
             numbers: Vec::new(),
             slots: vec![SlotId(0); LEAST_NUMBERS],
             next: 0,

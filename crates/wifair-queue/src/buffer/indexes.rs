@@ -5,6 +5,7 @@ use wifair_core::{Class, FlowId, Packet, Rng};
 use super::ASKED;
 use super::acks::Acks;
 use super::ages::Ages;
+use super::keyed::Keyed;
 use super::random_set::RandomSet;
 use super::slots::{SlotId, Slots};
 
@@ -18,7 +19,11 @@ pub enum Pool {
     Ack,
     /// The redundant ones among the ACKs; see [`Filter`].
     Redundant,
+    /// The packets of [`Class::Data`] that their senders have not marked as high priority.
+    LowPriorityData,
 }
+
+const POOLS: usize = 4;
 
 impl Pool {
     /// All packets of a class.
@@ -61,19 +66,24 @@ pub enum Filter {
 /// Which indexes a buffer keeps beside its order, by a scheme's wish. What nobody asks for costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indexes {
-    random: [bool; 3],
-    by_age: [bool; 3],
+    random: [bool; POOLS],
+    by_age: [bool; POOLS],
     acks: Option<Filter>,
     stored_flows: bool,
+    keyed: bool,
 }
 
 impl Indexes {
     /// The order from head to tail alone.
-    pub const NONE: Indexes =
-        Indexes { random: [false; 3], by_age: [false; 3], acks: None, stored_flows: false };
+    pub const NONE: Indexes = Indexes {
+        random: [false; POOLS],
+        by_age: [false; POOLS],
+        acks: None,
+        stored_flows: false,
+        keyed: false,
+    };
 
-    /// Picks from the packets of a class: [`Pool::Data`] or [`Pool::Ack`]. For redundant ACKs say
-    /// [`Indexes::redundant`].
+    /// Picks from a pool of packets. For redundant ACKs say [`Indexes::redundant`].
     pub const fn picking(mut self, pool: Pool, pick: Pick) -> Indexes {
         match pick {
             Pick::Random => self.random[pool as usize] = true,
@@ -99,6 +109,13 @@ impl Indexes {
         self
     }
 
+    /// An order by keys, which every packet is given as it comes in:
+    /// [`Buffer::append_keyed`](crate::Buffer::append_keyed).
+    pub const fn keyed(mut self) -> Indexes {
+        self.keyed = true;
+        self
+    }
+
     /// Whether anything at all is asked for.
     pub(super) fn any(&self) -> bool {
         *self != Indexes::NONE
@@ -108,10 +125,13 @@ impl Indexes {
 /// The indexes that a scheme asked for.
 #[derive(Clone, Debug)]
 pub(super) struct Index {
-    random: [Option<RandomSet>; 3],
+    random: [Option<RandomSet>; POOLS],
     ages: Option<Ages>,
+    /// Whether [`Pool::LowPriorityData`] is kept.
+    low_priority: bool,
     acks: Option<Acks>,
     stored: Option<StoredFlows>,
+    keyed: Option<Keyed>,
 }
 
 impl Index {
@@ -119,8 +139,10 @@ impl Index {
         Index {
             random: wanted.random.map(|wanted| wanted.then(RandomSet::default)),
             ages: wanted.by_age.contains(&true).then(|| Ages::new(wanted.by_age)),
+            low_priority: [wanted.random, wanted.by_age].iter().any(|of| of[Pool::LowPriorityData as usize]),
             acks: wanted.acks.map(Acks::new),
             stored: wanted.stored_flows.then(StoredFlows::default),
+            keyed: wanted.keyed.then(Keyed::default),
         }
     }
 
@@ -133,6 +155,9 @@ impl Index {
         }
         if let Some(acks) = &mut self.acks {
             acks.grow_slots(slots);
+        }
+        if let Some(keyed) = &mut self.keyed {
+            keyed.grow_slots(slots);
         }
     }
 
@@ -169,6 +194,9 @@ impl Index {
         }
         let Some(pool) = Pool::of(class) else { return };
         self.join(pool, slot);
+        if self.low_priority && is_low_priority_data(slots, slot) {
+            self.join(Pool::LowPriorityData, slot);
+        }
         if class == Class::Ack
             && let Some(acks) = &mut self.acks
             && let Some(redundant) = acks.insert(slots, slot)
@@ -184,8 +212,14 @@ impl Index {
         if let Some(stored) = &mut self.stored {
             stored.remove(flow, class);
         }
+        if let Some(keyed) = &mut self.keyed {
+            keyed.remove(slot);
+        }
         let Some(pool) = Pool::of(class) else { return };
         self.part(pool, slot);
+        if self.low_priority && is_low_priority_data(slots, slot) {
+            self.part(Pool::LowPriorityData, slot);
+        }
         if class == Class::Ack
             && let Some(acks) = &mut self.acks
         {
@@ -199,6 +233,18 @@ impl Index {
                 None => {}
             }
         }
+    }
+
+    /// Gives a packet that has come in its place in the order of keys.
+    #[inline]
+    pub fn insert_keyed(&mut self, slot: SlotId, key: u64) {
+        self.keyed.as_mut().expect(ASKED).insert(slot, key);
+    }
+
+    /// The order of keys.
+    #[inline]
+    pub fn keyed(&self) -> &Keyed {
+        self.keyed.as_ref().expect(ASKED)
     }
 
     /// Counts the queued ACK that an arriving ACK supersedes, if there is one, as redundant from now on.
@@ -271,6 +317,11 @@ impl Index {
             ages.remove(pool, slot);
         }
     }
+}
+
+fn is_low_priority_data(slots: &Slots, slot: SlotId) -> bool {
+    let queued = slots.get(slot);
+    queued.class == Class::Data && !queued.packet.is_high_priority()
 }
 
 /// How many packets each flow has stored, and how many flows have any, by class.

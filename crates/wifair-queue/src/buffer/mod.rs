@@ -4,6 +4,7 @@ mod acks;
 mod ages;
 mod bit_tree;
 mod indexes;
+mod keyed;
 mod ledger;
 mod random_set;
 mod slots;
@@ -267,6 +268,42 @@ impl Buffer {
         Placed(())
     }
 
+    /// As [`Buffer::append`], in a buffer with an order of keys.
+    #[inline]
+    pub fn append_keyed(&mut self, arrival: Arrival, key: u64) -> Placed {
+        assert!(!self.is_full(), "a scheme makes room before it places a packet");
+        self.length_changes();
+        let slot = self.put_in(&arrival);
+        self.index.as_mut().expect(ASKED).insert_keyed(slot, key);
+        Placed(())
+    }
+
+    /// As [`Buffer::push_out`], in a buffer with an order of keys.
+    #[inline]
+    pub fn push_out_keyed(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival, key: u64) -> Placed {
+        self.take_out(slot, reason);
+        let slot = self.put_in(&arrival);
+        self.index.as_mut().expect(ASKED).insert_keyed(slot, key);
+        Placed(())
+    }
+
+    /// The packet with the smallest key; of several, the one that came first.
+    #[inline]
+    pub fn first_by_key(&self) -> Option<SlotId> {
+        self.index().keyed().first()
+    }
+
+    /// The packet with the greatest key; of several, the one that came last.
+    #[inline]
+    pub fn last_by_key(&self) -> Option<SlotId> {
+        self.index().keyed().last()
+    }
+
+    /// The key that a queued packet was given.
+    pub fn key(&self, slot: SlotId) -> u64 {
+        self.index().keyed().key(slot)
+    }
+
     /// As [`Buffer::append`] for one who knows that there is room.
     #[inline]
     pub(crate) fn put_at_tail(&mut self, arrival: Arrival) -> Placed {
@@ -276,7 +313,7 @@ impl Buffer {
     }
 
     #[inline]
-    fn put_in(&mut self, arrival: &Arrival) {
+    fn put_in(&mut self, arrival: &Arrival) -> SlotId {
         let slot = match self.slots.push(arrival, self.now) {
             Some(slot) => slot,
             None => self.push_in_new_slot(arrival),
@@ -284,6 +321,7 @@ impl Buffer {
         if let Some(index) = &mut self.index {
             index.insert(&self.slots, slot, None);
         }
+        slot
     }
 
     /// There are never more slots than packets were queued at once, so they bound the lengths to keep time for.

@@ -56,6 +56,8 @@ registry! {
     SpmAf => spm_af,
     AckPushout => ack_pushout,
     AdaptivePushout => adaptive_pushout,
+    Las => las,
+    TLas => t_las,
 }
 
 impl Default for SchemeSpec {

@@ -1,20 +1,23 @@
 //! SPM-AF: selective packet marking with ACK filtering.
 //!
-//! Source: `adaptive-pushout` IV-A with its Remark 1 (variant `ap-only`), after `spm-af-las` 6.1.
+//! Source: `spm-af-las` 6.1 (variant `sender-marking`); `adaptive-pushout` IV-A with its Remark 1 (variant `ap-only`).
 //!
-//! Idea: ACK filtering on every ACK arrival; besides, data has priority over ACKs: data that finds the buffer full
-//! pushes a queued ACK out and joins at the tail. Without a queued ACK it is dropped.
+//! Idea: ACK filtering on every ACK arrival; besides, a packet of high priority that finds the buffer full pushes a queued
+//! ACK out, or else data of low priority, and joins at the tail. Without either it is dropped, as all others are at once.
 //!
 //! Interpretations:
+//! - `variant`: with `sender-marking` what the sender has marked (`tcp.priority_marking`: data that it sent with a small
+//!   window) has high priority, and other data low; with `ap-only`, the default since it needs no change at the senders,
+//!   all data has priority over ACKs and there is no low one.
 //! - `displaced`: the papers say only that "one such packet is removed". `random` treats the uplink flows alike
 //!   whatever the order of their ACKs, and is how `adaptive-pushout` itself chooses victims. `oldest` would cost an
 //!   ACK that has nearly been served, `newest` the one that waited least.
 //! - `place`, `filter`: as in `ack-filtering`.
 //!
-//! Deviations: none known. Packets that are neither data nor ACKs have no priority and are never pushed out. A
-//! displaced ACK counts as a victim, hence as lost: nothing queued says what it said.
+//! Deviations: none known. Packets that are neither data nor ACKs have a priority only if they are marked, and are never
+//! pushed out. A displaced ACK counts as a victim, hence as lost: nothing queued says what it said.
 //!
-//! Random draws: one for each displaced ACK under `random`, else none.
+//! Random draws: one for each displaced packet under `random`, else none.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,12 +26,14 @@ use wifair_core::{Class, Info, SpecError};
 use crate::ack_filter::filter_and_append;
 use crate::{
     Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Place, Placed, Pool, Refusal, Scheme, Shortcuts,
+    SlotId,
 };
 
 pub(super) const INFO: Info = Info {
     name: "spm-af",
-    source: "adaptive-pushout IV-A and Remark 1; spm-af-las 6.1",
-    idea: "ACK filtering on every ACK arrival; data that finds the buffer full pushes a queued ACK out.",
+    source: "spm-af-las 6.1; adaptive-pushout IV-A and Remark 1",
+    idea: "ACK filtering on every ACK arrival; marked data (or all data) that finds the buffer full pushes a queued ACK, \
+           else unmarked data, out.",
 };
 
 /// Parameters of SPM-AF.
@@ -37,7 +42,7 @@ pub(super) const INFO: Info = Info {
 pub struct Spec {
     /// Which paper's scheme.
     pub variant: Variant,
-    /// Which queued ACK makes room for data.
+    /// Which queued ACK, or else which data of low priority, makes room for what has priority.
     pub displaced: Pick,
     /// What makes a queued ACK redundant for an arriving one.
     pub filter: Filter,
@@ -52,6 +57,8 @@ pub enum Variant {
     /// All data has priority over ACKs; senders mark nothing (`adaptive-pushout`, Remark 1).
     #[default]
     ApOnly,
+    /// What the sender has marked has priority over ACKs and over other data (`spm-af-las`, 6.1).
+    SenderMarking,
 }
 
 impl Default for Spec {
@@ -84,13 +91,29 @@ impl SpmAf {
     fn has_priority(&self, arrival: &Arrival) -> bool {
         match self.spec.variant {
             Variant::ApOnly => arrival.class() == Class::Data,
+            Variant::SenderMarking => arrival.packet().is_high_priority(),
+        }
+    }
+
+    /// Who makes room for a packet of high priority.
+    fn victim(&self, buffer: &Buffer, cx: &mut Cx) -> Option<SlotId> {
+        let displaced = self.spec.displaced;
+        let ack = buffer.pick(Pool::Ack, displaced, cx.rng);
+        match self.spec.variant {
+            Variant::SenderMarking if ack.is_none() => buffer.pick(Pool::LowPriorityData, displaced, cx.rng),
+            _ => ack,
         }
     }
 }
 
 impl Scheme for SpmAf {
     fn needs(&self) -> Indexes {
-        Indexes::NONE.acks(self.spec.filter).picking(Pool::Ack, self.spec.displaced)
+        let Spec { variant, displaced, filter, .. } = self.spec;
+        let needed = Indexes::NONE.acks(filter).picking(Pool::Ack, displaced);
+        match variant {
+            Variant::ApOnly => needed,
+            Variant::SenderMarking => needed.picking(Pool::LowPriorityData, displaced),
+        }
     }
 
     fn shortcuts(&self) -> Shortcuts {
@@ -104,8 +127,8 @@ impl Scheme for SpmAf {
         if !buffer.is_full() || !self.has_priority(&arrival) {
             return buffer.append_or_drop(arrival);
         }
-        match buffer.pick(Pool::Ack, self.spec.displaced, cx.rng) {
-            Some(ack) => buffer.push_out(ack, Eviction::Victim, arrival),
+        match self.victim(buffer, cx) {
+            Some(victim) => buffer.push_out(victim, Eviction::Victim, arrival),
             None => buffer.refuse(arrival, Refusal::TailDrop),
         }
     }

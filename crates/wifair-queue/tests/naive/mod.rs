@@ -147,8 +147,17 @@ impl Model {
         }
         if name == "spm-af" && packet.class() == Class::Data {
             let displaced = self.parameter("displaced").to_owned();
-            let acks = self.among(self.of_class(Class::Ack), &displaced);
-            return if acks.is_empty() { Verdict::Refuse(arrival) } else { evict(acks, false) };
+            let marking = self.parameter("variant") == "sender-marking";
+            if marking && !packet.is_high_priority() {
+                return Verdict::Refuse(arrival);
+            }
+            let mut displaceable = self.of_class(Class::Ack);
+            if marking && displaceable.is_empty() {
+                displaceable = self.of_class(Class::Data);
+                displaceable.retain(|packet| !packet.is_high_priority());
+            }
+            let victims = self.among(displaceable, &displaced);
+            return if victims.is_empty() { Verdict::Refuse(arrival) } else { evict(victims, false) };
         }
         if matches!(name.as_str(), "ack-pushout" | "adaptive-pushout") {
             let pick = self.parameter("redundant").to_owned();

@@ -1,0 +1,293 @@
+//! LAS: least attained service first.
+//!
+//! Source: `spm-af-las` 6.2, after Rai, Urvoy-Keller and Biersack 2003.
+//!
+//! Idea: the packet of the flow that has attained the least service leaves first. At a full buffer the packet that would
+//! leave last is lost: the one at the end of that order, or the arrival if it belongs behind it.
+//!
+//! Interpretations. A packet is given its key when it arrives and keeps it; among equal keys it is first in, first out.
+//! - `key`: the paper says both that "the router uses a counter to keep track of the amount of service attained by a flow"
+//!   and that a packet is inserted "according to its sequence number". The default is the `sequence` number, counted from
+//!   the flow's first: the sentence on the implementation says so, and an ns-2 packet carries it ready. A packet that is
+//!   sent again then has its old place and overtakes. `served` counts a flow's packets as they leave for the MAC,
+//!   `arrived` as they are let in (what is pushed out is taken off again).
+//! - `acks`: an uplink flow has only ACKs here. By `acknowledged` data they stand for the service that the flow has attained
+//!   in its own direction, so that uplink and downlink flows can be compared (in ns-2 the ACK's sequence number is what it
+//!   acknowledges). By their `own` size they hardly attain any and nearly always go first.
+//! - `unit`: the paper counts in packets (its threshold is "50 packets"). In `bytes` of the IP packet an ACK weighs little.
+//! - `forget_after_s`: when a flow's service is forgotten. The paper does not say; by default only when the flow monitor
+//!   forgets the flow (`ap.flows.idle_timeout_s`), since every connection has a 5-tuple of its own and starts anew anyway.
+//!
+//! Deviations: none known. SYN and FIN are packets like any other. No random draws.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Class, FlowId, Info, Packet, SpecError, TcpFlags, Time};
+
+use crate::{
+    Arrival, Buffer, Cx, Departure, Eviction, Grant, Hooks, Indexes, Placed, Refusal, Scheme, Shortcuts,
+    SlotId,
+};
+
+pub(super) const INFO: Info = Info {
+    name: "las",
+    source: "spm-af-las 6.2; Rai, Urvoy-Keller and Biersack 2003",
+    idea: "The packet of the flow that has attained the least service leaves first; at a full buffer the last one in that \
+           order is lost.",
+};
+
+/// Parameters of LAS.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    /// What a packet's place in the order is taken from.
+    pub key: Key,
+    /// What service is counted in.
+    pub unit: Unit,
+    /// What an ACK stands for.
+    pub acks: AckService,
+    /// How many bytes of payload make a packet, where sequence and acknowledgement numbers are counted in packets.
+    pub packet_bytes: u32,
+    /// A flow of which nothing has come for this time, in seconds, starts from nothing; none for never.
+    pub forget_after_s: Option<f64>,
+}
+
+/// What a packet's key is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Key {
+    /// Its own sequence number, counted from the flow's first.
+    #[default]
+    Sequence,
+    /// What had left of its flow when it arrived.
+    Served,
+    /// What had been let in of its flow before it, but for what was pushed out.
+    Arrived,
+}
+
+/// What service is counted in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Packets.
+    #[default]
+    Packets,
+    /// Bytes: of the IP packet, or of the sequence number.
+    Bytes,
+}
+
+/// What service an ACK stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckService {
+    /// The data that it acknowledges.
+    #[default]
+    Acknowledged,
+    /// Itself, as any packet.
+    Own,
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec {
+            key: Key::default(),
+            unit: Unit::default(),
+            acks: AckService::default(),
+            packet_bytes: 1460,
+            forget_after_s: None,
+        }
+    }
+}
+
+impl Spec {
+    pub(super) fn build(&self) -> Las {
+        Las::with_threshold(self, u64::MAX)
+    }
+
+    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+        if !(1..=65_495).contains(&self.packet_bytes) {
+            let key = format!("{path}.packet_bytes");
+            return Err(SpecError::new(key, self.packet_bytes, "1 to 65,495 bytes"));
+        }
+        match self.forget_after_s {
+            Some(s) if !(0.001..=86_400.0).contains(&s) => {
+                Err(SpecError::new(format!("{path}.forget_after_s"), s, "0.001 to 86400 seconds"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How far a row of numbers of 32 bits, which wrap, has come from its first.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// The greatest number so far, and how far it is from the first.
+    greatest: Option<(u32, u64)>,
+}
+
+impl Progress {
+    /// How far `number` is from the first; what lies before the first counts as the first.
+    fn of(&mut self, number: u32) -> u64 {
+        let Some((greatest, far)) = self.greatest else {
+            self.greatest = Some((number, 0));
+            return 0;
+        };
+        let further = i64::from(number.wrapping_sub(greatest).cast_signed());
+        let position = far.saturating_add_signed(further);
+        if further > 0 {
+            self.greatest = Some((number, position));
+        }
+        position
+    }
+}
+
+/// What is known of a flow's service.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    sequence: Progress,
+    acknowledgement: Progress,
+    /// In bytes; a packet counts as `packet_bytes` where the unit is packets.
+    attained: u64,
+    /// Its first packet since it was last forgotten.
+    since: Time,
+    last_seen: Time,
+}
+
+pub(super) struct Las {
+    spec: Spec,
+    forget_after: Time,
+    /// From here on all keys are alike.
+    threshold: u64,
+    flows: Vec<Flow>,
+}
+
+impl Las {
+    /// LAS up to a threshold of attained service, in the unit of `spec`; first in, first out from there on.
+    pub(super) fn with_threshold(spec: &Spec, threshold: u64) -> Las {
+        Las {
+            spec: spec.clone(),
+            forget_after: spec.forget_after_s.map_or(Time::MAX, Time::from_secs_f64),
+            threshold,
+            flows: Vec::new(),
+        }
+    }
+
+    /// A packet's key.
+    fn key(&mut self, arrival: &Arrival, now: Time) -> u64 {
+        let index = arrival.flow().index();
+        if index >= self.flows.len() {
+            self.flows.resize(index + 1, Flow::default());
+        }
+        let flow = &mut self.flows[index];
+        if now - flow.last_seen >= self.forget_after {
+            *flow = Flow { since: now, ..Flow::default() };
+        }
+        flow.last_seen = now;
+        let attained = match self.spec.key {
+            Key::Sequence => self.position(arrival.packet(), index),
+            Key::Served | Key::Arrived => self.flows[index].attained,
+        };
+        let in_unit = match self.spec.unit {
+            Unit::Packets => attained / u64::from(self.spec.packet_bytes),
+            Unit::Bytes => attained,
+        };
+        in_unit.min(self.threshold)
+    }
+
+    /// How far the connection had come when the packet was sent, in the direction in which it has come farther: data of
+    /// a downlink flow moves its sequence number, ACKs of an uplink flow their acknowledgement number.
+    fn position(&mut self, packet: &Packet, flow: usize) -> u64 {
+        let flow = &mut self.flows[flow];
+        let sent = flow.sequence.of(packet.seq);
+        if self.spec.acks == AckService::Acknowledged && packet.flags.contains(TcpFlags::ACK) {
+            sent.max(flow.acknowledgement.of(packet.ack))
+        } else {
+            sent
+        }
+    }
+
+    /// What a packet adds to its flow's service.
+    fn service(&mut self, packet: &Packet, class: Class, flow: FlowId) -> u64 {
+        if class == Class::Ack && self.spec.acks == AckService::Acknowledged {
+            let acknowledgement = &mut self.flows[flow.index()].acknowledgement;
+            let before = acknowledgement.greatest.map_or(0, |(_, far)| far);
+            return acknowledgement.of(packet.ack).saturating_sub(before);
+        }
+        self.size(packet)
+    }
+
+    /// What a packet weighs by itself.
+    fn size(&self, packet: &Packet) -> u64 {
+        match self.spec.unit {
+            Unit::Packets => u64::from(self.spec.packet_bytes),
+            Unit::Bytes => u64::from(packet.ip_bytes()),
+        }
+    }
+
+    fn let_in(&mut self, arrival: &Arrival) {
+        if self.spec.key == Key::Arrived {
+            let service = self.service(arrival.packet(), arrival.class(), arrival.flow());
+            self.flows[arrival.flow().index()].attained += service;
+        }
+    }
+
+    /// Takes off what was counted on arrival. What an ACK acknowledges stays: the next one says it again, and only what is
+    /// new there counts.
+    fn pushed_out(&mut self, buffer: &Buffer, slot: SlotId) {
+        let says_again = buffer.class(slot) == Class::Ack && self.spec.acks == AckService::Acknowledged;
+        if self.spec.key != Key::Arrived || says_again {
+            return;
+        }
+        let size = self.size(buffer.packet(slot));
+        let flow = &mut self.flows[buffer.flow(slot).index()];
+        if buffer.enqueued_at(slot) >= flow.since {
+            flow.attained -= size;
+        }
+    }
+}
+
+impl Scheme for Las {
+    fn needs(&self) -> Indexes {
+        Indexes::NONE.keyed()
+    }
+
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts::NONE
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks { forgotten: true, ..Hooks::NONE }
+    }
+
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        let key = self.key(&arrival, cx.now);
+        if !buffer.is_full() {
+            self.let_in(&arrival);
+            return buffer.append_keyed(arrival, key);
+        }
+        match buffer.last_by_key() {
+            Some(last) if buffer.key(last) > key => {
+                self.pushed_out(buffer, last);
+                self.let_in(&arrival);
+                buffer.push_out_keyed(last, Eviction::Victim, arrival, key)
+            }
+            _ => buffer.refuse(arrival, Refusal::TailDrop),
+        }
+    }
+
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<Departure> {
+        let first = buffer.first_by_key()?;
+        let departure = buffer.may_go(first, grant).then(|| buffer.release(first))?;
+        if self.spec.key == Key::Served {
+            let service = self.service(&departure.packet, departure.class, departure.flow);
+            self.flows[departure.flow.index()].attained += service;
+        }
+        Some(departure)
+    }
+
+    fn on_forgotten(&mut self, flow: FlowId) {
+        if let Some(flow) = self.flows.get_mut(flow.index()) {
+            *flow = Flow::default();
+        }
+    }
+}
