@@ -9,7 +9,10 @@
 
 mod ack_filter;
 mod buffer;
+mod check;
+mod congestion;
 mod flows;
+mod pi;
 mod port;
 mod scheme;
 mod snapshot;
@@ -21,6 +24,7 @@ pub use ack_filter::Place;
 pub use buffer::{
     Arrival, Buffer, Count, Departure, Eviction, Filter, Indexes, Pick, Placed, Pool, Refusal, SlotId,
 };
+pub use congestion::Signal;
 pub use flows::{Active, Direction, Flows, FlowsSpec};
 pub use port::{Port, PortSpec};
 pub use registry::{SchemeInfo, SchemeSpec, schemes};

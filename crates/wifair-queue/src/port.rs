@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{FlowId, Packet, Rng, SpecError, StationId, Time};
+use wifair_core::{FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time};
 
 use crate::snapshot::Ledger;
 use crate::{
@@ -156,6 +156,11 @@ impl Port {
     /// The buffer, to look at.
     pub fn buffer(&self) -> &Buffer {
         &self.buffer
+    }
+
+    /// Nanoseconds from enqueue to dequeue of each packet dequeued so far.
+    pub fn sojourn(&self) -> &LogHistogram {
+        self.buffer.sojourn()
     }
 
     /// Moves the buffer's limit; see [`Buffer::set_limit`].

@@ -39,6 +39,18 @@ fn what_does_not_belong_is_refused() {
         let error = plan(json).unwrap_err();
         assert!(error.contains(complaint), "{json}: {error}");
     }
+    for (json, key, allowed) in [
+        (r#"{"name": "pi", "b": 1e-4}"#, "b", "at most a"),
+        (r#"{"name": "pi", "frequency_hz": 0}"#, "frequency_hz", "0.001 to 100000 Hz"),
+        (r#"{"name": "red", "min_packets": 20}"#, "max_packets", "more than min_packets (20)"),
+        (r#"{"name": "red", "weight": 1.5}"#, "weight", "0 to 1"),
+        (r#"{"name": "dqm", "delay_ref_ms": -1}"#, "delay_ref_ms", "ms"),
+        (r#"{"name": "dqm", "packet_time_weight": 0}"#, "packet_time_weight", "more than 0"),
+    ] {
+        let error = plan(&format!(r#"{{"scheme": {json}}}"#)).unwrap().validate("ap.port").unwrap_err();
+        assert_eq!(error.key, format!("ap.port.scheme.{key}"));
+        assert!(error.allowed.contains(allowed), "{error}");
+    }
     for limit in [0, 100_001] {
         let error =
             plan(&format!(r#"{{"limit_packets": {limit}}}"#)).unwrap().validate("ap.port").unwrap_err();
@@ -51,10 +63,8 @@ fn what_does_not_belong_is_refused() {
 fn every_scheme_describes_itself() {
     let schemes = schemes();
     let names: Vec<&str> = schemes.iter().map(|scheme| scheme.info.name).collect();
-    assert_eq!(
-        names,
-        ["droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout", "las", "t-las"]
-    );
+    let expected = "droptail ack-filtering spm-af ack-pushout adaptive-pushout las t-las red pi dqm";
+    assert_eq!(names.join(" "), expected);
     for scheme in &schemes {
         let name = scheme.info.name;
         let spec: SchemeSpec = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();

@@ -11,8 +11,9 @@ row! {
         /// End of the interval, in seconds from the start of the run, warm-up included.
         time_s: f64,
         /// What: of a flow `goodput_mbps` (payload delivered in the interval), `cwnd_segments`, and `rtt_ms` (mean of the
-        /// interval's samples, if there are any); of a station the means over the interval `link_rate_up_mbps` and `link_rate_down_mbps` and its `airtime_share`, both ways together;
-        /// of the AP `queue_packets` or a gauge of its scheme.
+        /// interval's samples, if there are any); of a station the means over the interval `link_rate_up_mbps` and
+        /// `link_rate_down_mbps` and its `airtime_share`, both ways together; of the AP `queue_packets`, `sojourn_ms` (mean
+        /// wait in its queue of the packets that left it in the interval) or a gauge of its scheme.
         metric: String,
         /// Of what: the label of a flow or a station, or `ap`.
         entity: String,
@@ -30,6 +31,8 @@ pub(crate) struct Sampler {
     delivered_before: Vec<u64>,
     /// Number of RTT samples so far and their sum in nanoseconds, by flow.
     rtt_before: Vec<(u64, u64)>,
+    /// The same of the AP's sojourn times.
+    sojourn_before: (u64, u64),
     stations: Vec<String>,
     cell_before: Option<CellSnapshot>,
     rows: Vec<SeriesRow>,
@@ -46,6 +49,7 @@ impl Sampler {
             mss_bytes: plan.flows.iter().map(|flow| f64::from(flow.tcp.mss_bytes)).collect(),
             delivered_before: vec![0; plan.flows.len()],
             rtt_before: vec![(0, 0); plan.flows.len()],
+            sojourn_before: (0, 0),
             stations: plan.cell.stations.iter().map(|station| station.label.clone()).collect(),
             cell_before: None,
             rows: vec![],
@@ -74,16 +78,17 @@ impl Sampler {
         }
         for (slot, connection) in network.connections().iter().enumerate() {
             let rtt = &connection.sender.stats().rtt;
-            let (samples, sum_ns) = (rtt.count(), rtt.sum());
-            let before = std::mem::replace(&mut self.rtt_before[slot], (samples, sum_ns));
-            if samples > before.0 {
-                let mean_ns = sum_ns.wrapping_sub(before.1) as f64 / (samples - before.0) as f64;
+            if let Some(mean_ns) = mean_since(&mut self.rtt_before[slot], (rtt.count(), rtt.sum())) {
                 self.push(time_s, "rtt_ms", self.labels[slot].clone(), mean_ns * 1e-6);
             }
         }
         self.sample_stations(network, time_s);
         let port = network.cell().ap_port();
         self.push(time_s, "queue_packets", "ap".into(), port.len() as f64);
+        let sojourn = (port.sojourn().count(), port.sojourn().sum());
+        if let Some(mean_ns) = mean_since(&mut self.sojourn_before, sojourn) {
+            self.push(time_s, "sojourn_ms", "ap".into(), mean_ns * 1e-6);
+        }
         let mut gauges = vec![];
         port.gauges(&mut |name, value| gauges.push((name, value)));
         for (name, value) in gauges {
@@ -119,4 +124,10 @@ impl Sampler {
     pub(crate) fn into_rows(self) -> Vec<SeriesRow> {
         self.rows
     }
+}
+
+/// The mean of what came since `before`, of which number and sum are given; nothing if nothing came.
+fn mean_since(before: &mut (u64, u64), now: (u64, u64)) -> Option<f64> {
+    let (count, sum) = std::mem::replace(before, now);
+    (now.0 > count).then(|| now.1.wrapping_sub(sum) as f64 / (now.0 - count) as f64)
 }

@@ -463,8 +463,12 @@ impl Cell {
 
     #[cold]
     fn set_tick(&mut self, node: u32, at: Option<Time>) {
+        let at = at.map(|at| at.max(self.now));
+        if self.tickers.iter().find(|(other, _)| *other == node).map(|(_, at)| *at) == at {
+            return; // it keeps a clock: most calls change nothing
+        }
         self.tickers.retain(|(other, _)| *other != node);
-        self.tickers.extend(at.map(|at| (node, at.max(self.now))));
+        self.tickers.extend(at.map(|at| (node, at)));
         self.next_tick = self.tickers.iter().map(|(_, at)| *at).min().unwrap_or(Time::MAX);
         self.expect_rare();
     }

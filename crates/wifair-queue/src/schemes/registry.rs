@@ -58,6 +58,9 @@ registry! {
     AdaptivePushout => adaptive_pushout,
     Las => las,
     TLas => t_las,
+    Red => red,
+    Pi => pi,
+    Dqm => dqm,
 }
 
 impl Default for SchemeSpec {

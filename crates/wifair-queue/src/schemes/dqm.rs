@@ -1,0 +1,430 @@
+//! DQM: dual queue management.
+//!
+//! Source: `dqm` III-B and Algorithm 1.
+//!
+//! Idea: ACKs and data wait in two queues under one limit. A PI controller moves a marking probability until both together
+//! are as long as keeps the queueing delay at its reference; the head of the queue whose flows have had more of the
+//! channel each is marked, CE on data, ECE on an ACK. The queue below its fair share of the channel is served; where
+//! both are, the head that goes at the higher bit rate.
+//!
+//! Interpretations:
+//! - Equation (1) is q_ref = D_ref divided by the mean of T_pkt; the root sign in some copies of the text is a lost
+//!   overbar.
+//! - `packet_time`: what T_pkt means in it. `service`, from head of line to done, with the time for which the backoff
+//!   stands frozen: q packets that take T_pkt each wait for q T_pkt, so the delay can settle at D_ref. `channel-time`
+//!   leaves the frozen time out, as the paper's list of parts may be read; the delay is then longer than D_ref by as
+//!   much as others use the channel. What adds up to T_up and T_dn is channel time in either case: the time of others
+//!   is not a flow's own.
+//! - `packet_time_weight`: of the newest sample in the moving average of T_pkt. 0.01 averages over some hundred packets,
+//!   a fraction of a second under load: enough to even out ACKs, data and backoffs, and still fast beside the
+//!   controller, which takes seconds.
+//! - `window`: when T_up and T_dn start anew. `clock`: when T_w has passed, since T_w is the length of a window of
+//!   observation. `used`: when both together have reached T_w. The windows' length is set when they begin, from the
+//!   numbers of active flows, one flow at least.
+//! - `no_active_flows`: how T / N compares where N is 0. `unbounded`, the quotient's limit: who has no flow has no share, so
+//!   any time used is too much; no time used is none. `zero`: the direction has had nothing.
+//! - `equal_rates`: which queue is served when both are below their shares and both heads go at the same bit rate. `ack`
+//!   as printed; `less-time`, the one whose flows have had less of the channel each (then ACKs on a tie).
+//! - `unmarkable`: what becomes of a packet that is to be marked but cannot be (SYN, a transport without ECN, a
+//!   retransmission). `leave`: nothing, since the algorithm drops at the limit alone, and losses are what it wants to
+//!   avoid. `drop`: it is dropped, as routers do by RFC 3168.
+//! - `empty_pick`: when the queue to mark from is empty, the algorithm returns the arrival, whatever direction it is of:
+//!   `arrival` as printed, `nothing`.
+//!
+//! Deviations: a queue that is chosen but empty leaves the turn to the other, so the scheme is work conserving. The
+//! marking probability is clamped to 0 … 1. `drop_tgt`, which Algorithm 1 reads and never sets, is taken as never set.
+//! Marking comes before the arrival is placed, as printed, where the text has it after. The controller waits for the
+//! first T_pkt. Packets that are neither data nor ACKs wait with the data, as printed, and count to no direction.
+//!
+//! Random draws: one for each arrival that finds room.
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Class, Info, SpecError, Time};
+
+use crate::pi::PiController;
+use crate::{
+    Arrival, Buffer, Cx, Departure, Eviction, Exchange, Flows, Grant, Hooks, Placed, Reception, Refusal,
+    Scheme, Shortcuts, SlotId, check,
+};
+
+pub(super) const INFO: Info = Info {
+    name: "dqm",
+    source: "dqm III-B and Algorithm 1",
+    idea: "ACKs and data wait apart; a PI controller holds the queueing delay by marking the direction that has had \
+           more of the channel, which is also served last.",
+};
+
+/// Parameters of DQM.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    /// Queueing delay to hold, in ms.
+    pub delay_ref_ms: f64,
+    /// Weight of the present deviation from the reference length, per packet.
+    pub a: f64,
+    /// Weight of the deviation one tick before, per packet; at most `a`.
+    pub b: f64,
+    /// Ticks of the controller's clock a second.
+    pub frequency_hz: f64,
+    /// Channel time that is a flow's share of an observation window, in ms.
+    pub fair_share_ms: f64,
+    /// What T_pkt means in the reference length.
+    pub packet_time: PacketTime,
+    /// Weight of the newest sample in the moving average of T_pkt.
+    pub packet_time_weight: f64,
+    /// When the channel times start anew.
+    pub window: Window,
+    /// The channel time for each flow of a direction without active flows.
+    pub no_active_flows: NoActiveFlows,
+    /// What is served when both directions are below their shares and their heads go at the same bit rate.
+    pub equal_rates: EqualRates,
+    /// What becomes of a packet that is to be marked but cannot be.
+    pub unmarkable: Unmarkable,
+    /// What is marked when the queue to mark from is empty.
+    pub empty_pick: EmptyPick,
+}
+
+/// What T_pkt means in the reference length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketTime {
+    /// From head of line to done.
+    #[default]
+    Service,
+    /// Without the time for which the backoff stands frozen.
+    ChannelTime,
+}
+
+/// When the channel times start anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Window {
+    /// When as much time has passed as the fair shares of all flows together.
+    #[default]
+    Clock,
+    /// When as much channel time has been used.
+    Used,
+}
+
+/// The channel time for each flow of a direction without active flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoActiveFlows {
+    /// Greater than any other if any was used, else nothing.
+    #[default]
+    Unbounded,
+    /// Nothing.
+    Zero,
+}
+
+/// What is served when both directions are below their shares and their heads go at the same bit rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EqualRates {
+    /// ACKs: the printed rule.
+    #[default]
+    Ack,
+    /// The direction whose flows have had less of the channel each.
+    LessTime,
+}
+
+/// What becomes of a packet that is to be marked but cannot be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unmarkable {
+    /// Nothing.
+    #[default]
+    Leave,
+    /// It is dropped.
+    Drop,
+}
+
+/// What is marked when the queue to mark from is empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmptyPick {
+    /// The arrival: the printed rule.
+    #[default]
+    Arrival,
+    /// Nothing.
+    Nothing,
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec {
+            delay_ref_ms: 50.0,
+            a: 1.822e-5,
+            b: 1.816e-5,
+            frequency_hz: 160.0,
+            fair_share_ms: 5.0,
+            packet_time: PacketTime::default(),
+            packet_time_weight: 0.01,
+            window: Window::default(),
+            no_active_flows: NoActiveFlows::default(),
+            equal_rates: EqualRates::default(),
+            unmarkable: Unmarkable::default(),
+            empty_pick: EmptyPick::default(),
+        }
+    }
+}
+
+impl Spec {
+    pub(super) fn build(&self) -> Dqm {
+        Dqm {
+            controller: PiController::new(self.a, self.b, self.frequency_hz),
+            fair_share: Time::from_secs_f64(self.fair_share_ms * 1e-3),
+            queues: Default::default(),
+            used: [Time::ZERO; 2],
+            window_since: Time::ZERO,
+            window_length: Time::ZERO,
+            packet_time_s: None,
+            flows: [0; 2],
+            spec: self.clone(),
+        }
+    }
+
+    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+        check::within(path, "delay_ref_ms", self.delay_ref_ms, 0.001..=100_000.0, "ms")?;
+        PiController::validate(path, self.a, self.b, self.frequency_hz)?;
+        check::within(path, "fair_share_ms", self.fair_share_ms, 0.001..=100_000.0, "ms")?;
+        if self.packet_time_weight == 0.0 {
+            let key = format!("{path}.packet_time_weight");
+            return Err(SpecError::new(key, self.packet_time_weight, "more than 0, at most 1"));
+        }
+        check::within(path, "packet_time_weight", self.packet_time_weight, 0.0..=1.0, "")
+    }
+}
+
+/// One of the two queues, and the direction whose flows it stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// ACKs, of uplink flows.
+    Up,
+    /// All else, of downlink flows.
+    Down,
+}
+
+impl Side {
+    /// Whose queue a packet of `class` waits in.
+    fn of_queued(class: Class) -> Side {
+        if class == Class::Ack { Side::Up } else { Side::Down }
+    }
+
+    fn other(self) -> Side {
+        match self {
+            Side::Up => Side::Down,
+            Side::Down => Side::Up,
+        }
+    }
+}
+
+pub(super) struct Dqm {
+    spec: Spec,
+    controller: PiController,
+    fair_share: Time,
+    /// The packets of the buffer by [`Side`], each in its order.
+    queues: [VecDeque<SlotId>; 2],
+    /// T_up and T_dn in the current window.
+    used: [Time; 2],
+    window_since: Time,
+    window_length: Time,
+    /// Moving average of T_pkt.
+    packet_time_s: Option<f64>,
+    /// N_up and N_dn at the last tick, for the record.
+    flows: [u32; 2],
+}
+
+impl Dqm {
+    fn active(flows: &Flows) -> [u32; 2] {
+        [flows.up(), flows.down()]
+    }
+
+    /// Begins a new window if the last one is over.
+    fn turn_window(&mut self, cx: &Cx) {
+        let over = match self.spec.window {
+            Window::Clock => cx.now - self.window_since >= self.window_length,
+            Window::Used => self.used[0] + self.used[1] >= self.window_length,
+        };
+        if over {
+            let flows: u32 = Self::active(cx.flows).iter().sum();
+            self.used = [Time::ZERO; 2];
+            self.window_since = cx.now;
+            self.window_length = self.fair_share * u64::from(flows.max(1));
+        }
+    }
+
+    fn charge(&mut self, side: Side, time: Time, cx: &Cx) {
+        self.turn_window(cx);
+        self.used[side as usize] += time;
+    }
+
+    /// Channel time a flow, as a fraction whose denominator may be 0 (unbounded) but not both parts.
+    fn per_flow(&self, side: Side, flows: [u32; 2]) -> [u64; 2] {
+        let used = self.used[side as usize].as_ns();
+        match (used, flows[side as usize], self.spec.no_active_flows) {
+            (0, _, _) | (_, 0, NoActiveFlows::Zero) => [0, 1],
+            (_, 0, NoActiveFlows::Unbounded) => [1, 0],
+            (used, flows, _) => [used, flows.into()],
+        }
+    }
+
+    /// How T_up / N_up compares with T_dn / N_dn, without division.
+    fn compare(&self, flows: [u32; 2]) -> std::cmp::Ordering {
+        let [up, down] = [Side::Up, Side::Down].map(|side| self.per_flow(side, flows).map(u128::from));
+        (up[0] * down[1]).cmp(&(down[0] * up[1]))
+    }
+
+    /// Algorithm 1, lines 15 to 29.
+    fn next_side(&self, buffer: &Buffer, cx: &Cx) -> Side {
+        let flows = Self::active(cx.flows);
+        let below = [0, 1].map(|side| self.used[side] < self.fair_share * u64::from(flows[side]));
+        let less_time = || if self.compare(flows).is_le() { Side::Up } else { Side::Down };
+        match below {
+            [true, true] => {
+                let rate = |side: Side| {
+                    let head = self.queues[side as usize].front();
+                    head.map(|&head| cx.links[buffer.station(head).index()].rate)
+                };
+                match rate(Side::Down).cmp(&rate(Side::Up)) {
+                    std::cmp::Ordering::Greater => Side::Down,
+                    std::cmp::Ordering::Less => Side::Up,
+                    std::cmp::Ordering::Equal => match self.spec.equal_rates {
+                        EqualRates::Ack => Side::Up,
+                        EqualRates::LessTime => less_time(),
+                    },
+                }
+            }
+            [true, false] => Side::Up,
+            [false, true] => Side::Down,
+            [false, false] if self.compare(flows).is_lt() => Side::Up,
+            [false, false] => Side::Down,
+        }
+    }
+
+    /// Algorithm 1, lines 31 to 38: the head to mark; without one, the pick is the arrival.
+    fn pick(&self, cx: &Cx) -> Option<SlotId> {
+        let side = if self.compare(Self::active(cx.flows)).is_gt() { Side::Up } else { Side::Down };
+        self.queues[side as usize].front().copied()
+    }
+
+    /// Marks a queued packet in the way of its direction; false if it cannot be.
+    fn mark(slot: SlotId, buffer: &mut Buffer) -> bool {
+        match buffer.class(slot) {
+            Class::Ack => buffer.set_ece(slot),
+            _ => buffer.mark(slot),
+        }
+    }
+
+    fn append(&mut self, arrival: Arrival, buffer: &mut Buffer) -> Placed {
+        let side = Side::of_queued(arrival.class());
+        let placed = buffer.append(arrival);
+        self.queues[side as usize].push_back(buffer.tail().expect("it has just been appended"));
+        placed
+    }
+
+    /// The arrival itself is to be marked.
+    fn mark_arrival(&mut self, arrival: Arrival, buffer: &mut Buffer) -> Placed {
+        let placed = self.append(arrival, buffer);
+        let tail = buffer.tail().expect("it has just been appended");
+        if !Self::mark(tail, buffer) && self.spec.unmarkable == Unmarkable::Drop {
+            self.queues[Side::of_queued(buffer.class(tail)) as usize].pop_back();
+            buffer.evict(tail, Eviction::Aqm);
+        }
+        placed
+    }
+}
+
+impl Scheme for Dqm {
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts { tail_drop: true, ..Shortcuts::NONE }
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks { exchange: true, reception: true, tick: true }
+    }
+
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        if buffer.is_full() {
+            return buffer.refuse(arrival, Refusal::TailDrop);
+        }
+        if !cx.rng.chance(self.controller.probability()) {
+            return self.append(arrival, buffer);
+        }
+        self.turn_window(cx);
+        match self.pick(cx) {
+            Some(head) => {
+                if !Self::mark(head, buffer) && self.spec.unmarkable == Unmarkable::Drop {
+                    self.queues[Side::of_queued(buffer.class(head)) as usize].pop_front();
+                    buffer.evict(head, Eviction::Aqm);
+                }
+                self.append(arrival, buffer)
+            }
+            None => match self.spec.empty_pick {
+                EmptyPick::Arrival => self.mark_arrival(arrival, buffer),
+                EmptyPick::Nothing => self.append(arrival, buffer),
+            },
+        }
+    }
+
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+        self.turn_window(cx);
+        let chosen = self.next_side(buffer, cx);
+        let sides = [chosen, chosen.other()];
+        let may_go = |side: &Side| {
+            let head = self.queues[*side as usize].front();
+            head.is_some_and(|&head| buffer.may_go(head, grant))
+        };
+        let side = sides.into_iter().find(may_go)?;
+        let head = self.queues[side as usize].pop_front()?;
+        Some(buffer.release(head))
+    }
+
+    fn on_exchange(&mut self, exchange: &Exchange, _buffer: &mut Buffer, cx: &mut Cx) {
+        let sample = match self.spec.packet_time {
+            PacketTime::Service => exchange.service,
+            PacketTime::ChannelTime => exchange.channel_time(),
+        };
+        let sample = sample.as_secs_f64();
+        let average = self.packet_time_s.get_or_insert(sample);
+        *average += self.spec.packet_time_weight * (sample - *average);
+        match exchange.packets[0].class() {
+            Class::Data => self.charge(Side::Down, exchange.channel_time(), cx),
+            Class::Ack => self.charge(Side::Up, exchange.channel_time(), cx),
+            Class::Other => {}
+        }
+    }
+
+    fn on_reception(&mut self, reception: &Reception, _buffer: &mut Buffer, cx: &mut Cx) {
+        match reception.packet.class() {
+            Class::Data => self.charge(Side::Up, reception.channel_time(), cx),
+            Class::Ack => self.charge(Side::Down, reception.channel_time(), cx),
+            Class::Other => {}
+        }
+    }
+
+    fn next_tick(&self) -> Option<Time> {
+        Some(self.controller.due())
+    }
+
+    fn on_tick(&mut self, buffer: &mut Buffer, cx: &mut Cx) {
+        self.flows = Self::active(cx.flows);
+        let reference = self.packet_time_s.map(|packet_time_s| self.spec.delay_ref_ms * 1e-3 / packet_time_s);
+        self.controller.update(buffer.len() as f64, reference);
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("mark_probability", self.controller.probability());
+        if let Some(packet_time_s) = self.packet_time_s {
+            out("queue_ref_packets", self.spec.delay_ref_ms * 1e-3 / packet_time_s);
+            out("packet_time_ms", packet_time_s * 1e3);
+        }
+        out("ack_queue_packets", self.queues[Side::Up as usize].len() as f64);
+        out("data_queue_packets", self.queues[Side::Down as usize].len() as f64);
+        out("flows_up", f64::from(self.flows[0]));
+        out("flows_down", f64::from(self.flows[1]));
+    }
+}

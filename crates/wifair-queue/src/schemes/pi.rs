@@ -1,0 +1,111 @@
+//! PI: active queue management by a proportional-integral controller.
+//!
+//! Source: C. Hollot, V. Misra, D. Towsley, W. Gong, "On designing improved controllers for AQM routers supporting TCP
+//! flows", INFOCOM 2001; the equation as in `dqm`, Algorithm 1.
+//!
+//! Idea: a controller on its own clock moves a probability until the queue stands at its reference; an arrival is
+//! dropped or marked with that probability.
+//!
+//! Interpretations:
+//! - `a`, `b`, `frequency_hz`: those that `dqm` prints in Table II.
+//! - `reference_packets`: the length to hold. 20 packets are about the 50 ms that `dqm` aims at, at the 400 packets a
+//!   second that an AP of 802.11b sends under load.
+//! - `signal`: what stands for a mark; see its values. An ACK has no ECN-capable transport by RFC 3168, so under `mark`
+//!   it is dropped as any packet of a transport without ECN.
+//!
+//! Deviations: none known. A full buffer drops the arrival.
+//!
+//! Random draws: one for each arrival that finds room.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError, Time};
+
+use crate::pi::PiController;
+use crate::{Arrival, Buffer, Cx, Hooks, Placed, Refusal, Scheme, Shortcuts, Signal, check};
+
+pub(super) const INFO: Info = Info {
+    name: "pi",
+    source: "Hollot et al., INFOCOM 2001",
+    idea: "A PI controller on its own clock moves the probability with which arrivals are marked or dropped, \
+           until the queue stands at its reference.",
+};
+
+/// Parameters of PI.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    /// Weight of the present deviation from the reference, per packet.
+    pub a: f64,
+    /// Weight of the deviation one tick before, per packet; at most `a`.
+    pub b: f64,
+    /// Ticks of the controller's clock a second.
+    pub frequency_hz: f64,
+    /// Queue length to hold, in packets.
+    pub reference_packets: f64,
+    /// How senders are told of congestion.
+    pub signal: Signal,
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec {
+            a: 1.822e-5,
+            b: 1.816e-5,
+            frequency_hz: 160.0,
+            reference_packets: 20.0,
+            signal: Signal::default(),
+        }
+    }
+}
+
+impl Spec {
+    pub(super) fn build(&self) -> Pi {
+        let controller = PiController::new(self.a, self.b, self.frequency_hz);
+        Pi { controller, reference: self.reference_packets, signal: self.signal }
+    }
+
+    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+        PiController::validate(path, self.a, self.b, self.frequency_hz)?;
+        check::within(path, "reference_packets", self.reference_packets, 0.0..=100_000.0, "packets")
+    }
+}
+
+pub(super) struct Pi {
+    controller: PiController,
+    reference: f64,
+    signal: Signal,
+}
+
+impl Scheme for Pi {
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts { tail_drop: true, release_head: true, ..Shortcuts::NONE }
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks { tick: true, ..Hooks::NONE }
+    }
+
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        if buffer.is_full() {
+            buffer.refuse(arrival, Refusal::TailDrop)
+        } else if cx.rng.chance(self.controller.probability()) {
+            self.signal.give(arrival, buffer)
+        } else {
+            buffer.append(arrival)
+        }
+    }
+
+    fn next_tick(&self) -> Option<Time> {
+        Some(self.controller.due())
+    }
+
+    fn on_tick(&mut self, buffer: &mut Buffer, _cx: &mut Cx) {
+        self.controller.update(buffer.len() as f64, Some(self.reference));
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("mark_probability", self.controller.probability());
+        out("queue_ref_packets", self.reference);
+    }
+}

@@ -1,0 +1,181 @@
+//! RED: random early detection.
+//!
+//! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
+//! Networking 1(4), 1993; the gentle slope above the upper threshold is Floyd's later addition.
+//!
+//! Idea: an average of the queue length, taken at each arrival, stands for lasting congestion. Between two thresholds
+//! an arrival is dropped or marked with a probability that grows with the average and with the number of arrivals since
+//! the last one, which spreads the signals evenly.
+//!
+//! Interpretations:
+//! - `min_packets`, `max_packets`, `max_probability`, `weight`: 5, 15, 0.1 and 0.002, what ns-2 has as its defaults.
+//! - `gentle`: from `max_packets` to twice that the probability rises on to 1 instead of jumping there: true, since a
+//!   jump makes the queue swing.
+//! - `idle_packet_ms`: the average decays in an idle time as if that many packets had come to an empty queue; 2 ms is
+//!   what a full-sized packet takes at 11 Mbps, with its MAC ACK and backoff.
+//! - `signal`: what stands for a mark; see its values. An average above the upper threshold (with `gentle`, twice that)
+//!   drops the arrival whatever its transport (RFC 3168, section 7).
+//! - The queue is measured in packets; the original's byte mode is not there.
+//!
+//! Deviations: none known. A full buffer drops the arrival, which counts as the original's drop does.
+//!
+//! Random draws: one for each arrival that finds room and an average between the thresholds.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError, Time};
+
+use crate::{Arrival, Buffer, Cx, Departure, Grant, Placed, Refusal, Scheme, Signal, check};
+
+pub(super) const INFO: Info = Info {
+    name: "red",
+    source: "Floyd and Jacobson 1993",
+    idea: "Arrivals are marked or dropped with a probability that grows with the average queue length between \
+           two thresholds.",
+};
+
+/// Parameters of RED.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    /// Average length from which arrivals are marked, in packets.
+    pub min_packets: f64,
+    /// Average length at which the probability reaches `max_probability`, in packets.
+    pub max_packets: f64,
+    /// Probability at `max_packets`.
+    pub max_probability: f64,
+    /// Weight of the present length in the average.
+    pub weight: f64,
+    /// Whether the probability rises to 1 between `max_packets` and twice that.
+    pub gentle: bool,
+    /// Time in ms that a packet takes when the queue is idle.
+    pub idle_packet_ms: f64,
+    /// How senders are told of congestion.
+    pub signal: Signal,
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec {
+            min_packets: 5.0,
+            max_packets: 15.0,
+            max_probability: 0.1,
+            weight: 0.002,
+            gentle: true,
+            idle_packet_ms: 2.0,
+            signal: Signal::default(),
+        }
+    }
+}
+
+impl Spec {
+    pub(super) fn build(&self) -> Red {
+        Red { spec: self.clone(), average: 0.0, since_mark: None, idle_since: Some(Time::ZERO) }
+    }
+
+    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+        check::within(path, "min_packets", self.min_packets, 0.0..=100_000.0, "packets")?;
+        if !(self.max_packets > self.min_packets && self.max_packets <= 100_000.0) {
+            let allowed = format!("more than min_packets ({}), at most 100000 packets", self.min_packets);
+            return Err(SpecError::new(format!("{path}.max_packets"), self.max_packets, allowed));
+        }
+        check::within(path, "max_probability", self.max_probability, 0.0..=1.0, "")?;
+        check::within(path, "weight", self.weight, 0.0..=1.0, "")?;
+        check::within(path, "idle_packet_ms", self.idle_packet_ms, 0.001..=10_000.0, "ms")
+    }
+}
+
+pub(super) struct Red {
+    spec: Spec,
+    average: f64,
+    /// Arrivals since the last mark or drop while the average lies between the thresholds; `None` below.
+    since_mark: Option<u32>,
+    idle_since: Option<Time>,
+}
+
+/// What an average calls for.
+enum Call {
+    Nothing,
+    /// A signal with this probability, before it is spread.
+    Signal(f64),
+    Drop,
+}
+
+impl Red {
+    fn average_in(&mut self, packets: usize, now: Time) {
+        let w = self.spec.weight;
+        match self.idle_since {
+            Some(since) if packets == 0 => {
+                let missed = (now - since).as_secs_f64() * 1e3 / self.spec.idle_packet_ms;
+                self.average *= libm::pow(1.0 - w, missed);
+                self.idle_since = Some(now);
+            }
+            _ => self.average += w * (packets as f64 - self.average),
+        }
+    }
+
+    fn call(&self) -> Call {
+        let Spec { min_packets: min, max_packets: max, max_probability, gentle, .. } = self.spec;
+        let average = self.average;
+        if average < min {
+            Call::Nothing
+        } else if average < max {
+            Call::Signal(max_probability * (average - min) / (max - min))
+        } else if gentle && average < 2.0 * max {
+            Call::Signal(max_probability + (1.0 - max_probability) * (average - max) / max)
+        } else {
+            Call::Drop
+        }
+    }
+}
+
+impl Scheme for Red {
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        self.average_in(buffer.len(), cx.now);
+        if buffer.is_full() {
+            self.since_mark = Some(0);
+            return buffer.refuse(arrival, Refusal::TailDrop);
+        }
+        match self.call() {
+            Call::Nothing => {
+                self.since_mark = None;
+                self.idle_since = None;
+                buffer.append(arrival)
+            }
+            Call::Signal(p) => {
+                let count = self.since_mark.map_or(0, |count| count + 1);
+                let spread = 1.0 - f64::from(count) * p;
+                let signalled = cx.rng.unit() * spread < p;
+                self.since_mark = Some(if signalled { 0 } else { count });
+                let placed =
+                    if signalled { self.spec.signal.give(arrival, buffer) } else { buffer.append(arrival) };
+                if !buffer.is_empty() {
+                    self.idle_since = None;
+                }
+                placed
+            }
+            Call::Drop => {
+                self.since_mark = Some(0);
+                buffer.refuse(arrival, Refusal::Aqm)
+            }
+        }
+    }
+
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+        let departure = buffer.release_head(grant)?;
+        if buffer.is_empty() {
+            self.idle_since = Some(cx.now);
+        }
+        Some(departure)
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("average_queue_packets", self.average);
+        let p = match self.call() {
+            Call::Nothing => 0.0,
+            Call::Signal(p) => p,
+            Call::Drop => 1.0,
+        };
+        out("mark_probability", p);
+    }
+}
