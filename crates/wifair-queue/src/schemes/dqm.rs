@@ -344,7 +344,7 @@ impl Scheme for Dqm {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { exchange: true, reception: true, tick: true }
+        Hooks { exchange: true, reception: true, tick: true, ..Hooks::NONE }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
