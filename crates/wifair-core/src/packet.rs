@@ -74,6 +74,11 @@ impl TcpFlags {
         self.0 & other.0 != 0
     }
 
+    /// The flags of a header byte.
+    pub const fn from_bits(bits: u8) -> TcpFlags {
+        TcpFlags(bits)
+    }
+
     /// The header byte.
     pub const fn bits(self) -> u8 {
         self.0

@@ -73,6 +73,10 @@ row! {
         timeouts: u64,
         /// Entries into fast retransmit.
         fast_retransmits: u64,
+        /// Reductions of the window by the echo of a congestion mark (ECN).
+        ecn_reductions: u64,
+        /// Data segments that arrived with a congestion mark (CE).
+        ce_segments: u64,
         /// Mean of the RTT samples, in milliseconds.
         rtt_mean_ms: Option<f64>,
         /// Median of the RTT samples, in milliseconds.
@@ -291,6 +295,8 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
                 retransmissions: sender.segments_retransmitted,
                 timeouts: sender.timeouts,
                 fast_retransmits: sender.fast_retransmits,
+                ecn_reductions: sender.ecn_reductions,
+                ce_segments: receiver.ce_segments_received,
                 rtt_mean_ms: sender.rtt.mean().map(ns_to_ms),
                 rtt_p50_ms: quantile_ms(&sender.rtt, 0.5),
                 rtt_p95_ms: quantile_ms(&sender.rtt, 0.95),

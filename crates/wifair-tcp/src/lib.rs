@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod congestion;
+mod ecn;
 mod marking;
 mod reassembly;
 mod receiver;

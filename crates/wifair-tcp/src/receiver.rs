@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use wifair_core::{FiveTuple, Packet, TcpFlags, Time};
 
+use crate::ecn::{EcnReceiver, SETUP_SYN};
 use crate::reassembly::Reassembly;
 use crate::rto::Rto;
 use crate::seq;
@@ -44,6 +45,7 @@ pub struct Receiver {
     /// The SYN-ACK or FIN that is out went out more than once.
     sent_again: bool,
     state: ReceiverState,
+    ecn: EcnReceiver,
     /// Sequence number of the sender's FIN, once known.
     fin_at: Option<u32>,
     /// When a delayed ACK is due.
@@ -69,6 +71,7 @@ impl Receiver {
             control_now: false,
             sent_again: false,
             state: if one_way { ReceiverState::Established } else { ReceiverState::Listen },
+            ecn: EcnReceiver::new(one_way && spec.ecn),
             fin_at: None,
             ack_deadline: Time::MAX,
             timer: Time::MAX,
@@ -103,6 +106,9 @@ impl Receiver {
     #[cold]
     fn on_control(&mut self, packet: &Packet, now: Time) {
         if packet.flags.contains(TcpFlags::SYN) {
+            if matches!(self.state, ReceiverState::Listen | ReceiverState::SynReceived) {
+                self.ecn.on = self.spec.ecn && packet.flags.contains(SETUP_SYN);
+            }
             match self.state {
                 ReceiverState::Listen => {
                     self.nxt = packet.seq.wrapping_add(1);
@@ -158,6 +164,9 @@ impl Receiver {
             return; // the last ACK of the handshake, or an ACK of a FIN
         }
         let (start, end) = (packet.seq, packet.seq.wrapping_add(payload));
+        if self.ecn.on {
+            self.on_ecn_field(packet, end);
+        }
         if start == self.nxt && self.held.is_empty() {
             self.deliver_up_to(end);
             self.unacked_segments += 1;
@@ -168,6 +177,14 @@ impl Receiver {
             }
         } else {
             self.on_disorder(start, end);
+        }
+    }
+
+    /// RFC 3168, 6.1.5: marks are ignored on data outside of the window.
+    fn on_ecn_field(&mut self, packet: &Packet, end: u32) {
+        let ahead = end.wrapping_sub(self.nxt);
+        if (1..=self.spec.receiver_window_bytes()).contains(&ahead) && self.ecn.on_data(packet) {
+            self.stats.ce_segments_received += 1;
         }
     }
 
@@ -257,14 +274,20 @@ impl Receiver {
         self.control_sent_at = now;
         let iss = self.spec.initial_sequence;
         match self.state {
-            ReceiverState::SynReceived => self.packet(iss, TcpFlags::SYN | TcpFlags::ACK),
+            ReceiverState::SynReceived => {
+                let setup = if self.ecn.on { TcpFlags::ECE } else { TcpFlags::NONE };
+                self.packet(iss, TcpFlags::SYN | TcpFlags::ACK | setup)
+            }
             _ => self.packet(iss.wrapping_add(1), TcpFlags::FIN | TcpFlags::ACK),
         }
     }
 
     /// A packet that acknowledges all that is in order.
     #[inline]
-    fn packet(&mut self, seq: u32, flags: TcpFlags) -> Packet {
+    fn packet(&mut self, seq: u32, mut flags: TcpFlags) -> Packet {
+        if self.ecn.on {
+            flags |= self.ecn.echo();
+        }
         self.ack_now = false;
         self.unacked_segments = 0;
         self.ack_deadline = Time::MAX;

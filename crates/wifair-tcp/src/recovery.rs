@@ -103,13 +103,14 @@ impl Recovery {
         self.limited_bytes += bytes;
     }
 
-    /// A duplicate ACK of `una`, with data sent up to `max` and `flight` bytes outstanding. True where the first
-    /// unacknowledged segment is to be sent again.
+    /// A duplicate ACK of `una`, with data sent up to `max` and `flight` bytes outstanding; the window has been `reduced`
+    /// since the segment at `una` was sent, so it is not reduced again. True where that segment is to be sent again.
     pub(crate) fn on_duplicate(
         &mut self,
         una: u32,
         max: u32,
         flight: u32,
+        reduced: bool,
         window: &mut Window,
         control: &mut Control,
     ) -> bool {
@@ -122,7 +123,9 @@ impl Recovery {
             return false;
         }
         // RFC 5681, 3.2 steps 2 and 3; RFC 6582, 3.2 step 2.
-        control.on_loss(window, flight.saturating_sub(self.limited_bytes));
+        if !reduced {
+            control.on_loss(window, flight.saturating_sub(self.limited_bytes));
+        }
         window.cwnd = window.ssthresh + u32::from(DUPLICATE_THRESHOLD) * window.mss;
         self.active = true;
         self.partial_seen = false;

@@ -37,6 +37,9 @@ pub struct TcpSpec {
     pub rto: RtoSpec,
     /// Send a new segment on each of the first two duplicate ACKs (RFC 3042). On by default: RFC 5681, 3.2 says SHOULD.
     pub limited_transmit: bool,
+    /// Explicit congestion notification (RFC 3168) at both ends: data is ECN-capable, marks are echoed, an echo reduces
+    /// the window like a loss. A buffer must mark for it to have an effect.
+    pub ecn: bool,
     /// Opening and closing of the connection.
     pub handshake: Handshake,
     /// Initial sequence number of both ends. Hosts draw it at random (RFC 9293, 3.4.1); 0 reads best in traces.
@@ -114,6 +117,7 @@ impl Default for TcpSpec {
             delayed_ack: DelayedAckSpec::default(),
             rto: RtoSpec::default(),
             limited_transmit: true,
+            ecn: false,
             handshake: Handshake::Real,
             initial_sequence: 0,
         }

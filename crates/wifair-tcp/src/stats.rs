@@ -19,6 +19,8 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Times that three duplicate ACKs started a fast retransmit.
     pub fast_retransmits: u64,
+    /// Times that an echo of a congestion mark reduced the window (RFC 3168).
+    pub ecn_reductions: u64,
     /// Round-trip samples in nanoseconds: all that are valid by Karn's algorithm (RFC 6298, 3), one segment timed at a
     /// time, the SYN included.
     pub rtt: LogHistogram,
@@ -35,6 +37,8 @@ pub struct ReceiverStats {
     pub ip_bytes_received: u64,
     /// Payload bytes handed to the application, in order and once each: the goodput.
     pub payload_bytes_delivered: u64,
+    /// Segments with payload that arrived with a congestion mark (RFC 3168, CE), within the window.
+    pub ce_segments_received: u64,
     /// Packets sent: ACKs, SYN-ACKs, FINs.
     pub packets_sent: u64,
     /// Expiries of the retransmission timer of SYN-ACK and FIN.
@@ -54,6 +58,7 @@ impl SenderStats {
             payload_bytes_acked: self.payload_bytes_acked - earlier.payload_bytes_acked,
             timeouts: self.timeouts - earlier.timeouts,
             fast_retransmits: self.fast_retransmits - earlier.fast_retransmits,
+            ecn_reductions: self.ecn_reductions - earlier.ecn_reductions,
             rtt: self.rtt.since(&earlier.rtt),
         }
     }
@@ -68,6 +73,7 @@ impl ReceiverStats {
                 - earlier.duplicate_segments_received,
             ip_bytes_received: self.ip_bytes_received - earlier.ip_bytes_received,
             payload_bytes_delivered: self.payload_bytes_delivered - earlier.payload_bytes_delivered,
+            ce_segments_received: self.ce_segments_received - earlier.ce_segments_received,
             packets_sent: self.packets_sent - earlier.packets_sent,
             timeouts: self.timeouts - earlier.timeouts,
         }

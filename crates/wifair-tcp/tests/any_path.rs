@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use network::{Arrivals, End, Network, Path};
 use proptest::prelude::*;
-use wifair_core::{Packet, Rate, TcpFlags, Time};
+use wifair_core::{Ecn, Packet, Rate, TcpFlags, Time};
 use wifair_tcp::{ByteCountingSpec, Handshake, Receiver, Sender, TcpSpec};
 
 /// What happens to one packet; delays in milliseconds, so that packets overtake each other.
@@ -47,27 +47,30 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
         any::<bool>(),
         any::<bool>(),
         any::<u32>(),
-        prop::option::of((1u32..60, 1u32..60)),
+        (prop::option::of((1u32..60, 1u32..60)), any::<bool>()),
     )
-        .prop_map(|(control, mss, window, initial, ssthresh, segments, limited, real, isn, counting)| {
-            let mut spec = TcpSpec {
-                congestion_control: serde_json::from_str(control).unwrap(),
-                mss_bytes: mss,
-                receiver_window_segments: window,
-                initial_window_segments: initial,
-                initial_ssthresh_segments: ssthresh,
-                byte_counting: counting.map(|(limit_segments, limit_after_timeout_segments)| {
-                    ByteCountingSpec { limit_segments, limit_after_timeout_segments }
-                }),
-                limited_transmit: limited,
-                handshake: if real { Handshake::Real } else { Handshake::None },
-                initial_sequence: isn,
-                ..TcpSpec::default()
-            };
-            spec.delayed_ack.segments = segments;
-            spec.rto.min_ms = 200;
-            spec
-        })
+        .prop_map(
+            |(control, mss, window, initial, ssthresh, segments, limited, real, isn, (counting, ecn))| {
+                let mut spec = TcpSpec {
+                    congestion_control: serde_json::from_str(control).unwrap(),
+                    mss_bytes: mss,
+                    receiver_window_segments: window,
+                    initial_window_segments: initial,
+                    initial_ssthresh_segments: ssthresh,
+                    byte_counting: counting.map(|(limit_segments, limit_after_timeout_segments)| {
+                        ByteCountingSpec { limit_segments, limit_after_timeout_segments }
+                    }),
+                    limited_transmit: limited,
+                    ecn,
+                    handshake: if real { Handshake::Real } else { Handshake::None },
+                    initial_sequence: isn,
+                    ..TcpSpec::default()
+                };
+                spec.delayed_ack.segments = segments;
+                spec.rto.min_ms = 200;
+                spec
+            },
+        )
 }
 
 /// Gives the first packets of each direction their fates and delivers the rest, and keeps an own, plain account of
@@ -83,6 +86,7 @@ struct AnyPath {
     sent_up_to: u64,
     delivered: u64,
     link_period: u64,
+    markable: u64,
     /// Everything that was sent, with sequence numbers relative to the initial one.
     log: Vec<(Time, End, u32, u32, u32, TcpFlags)>,
 }
@@ -115,9 +119,15 @@ impl Path for AnyPath {
             assert!(end <= self.bytes, "sends what was never written");
             assert!(packet.payload_bytes <= u32::from(self.spec.mss_bytes));
             let fin = u64::from(packet.flags.contains(TcpFlags::FIN));
+            let ect = if self.spec.ecn && end > self.sent_up_to { Ecn::Ect0 } else { Ecn::NotEct };
+            assert_eq!(packet.ecn(), ect, "new data alone is ECN-capable");
+            assert!(ect == Ecn::Ect0 || !packet.flags.contains(TcpFlags::CWR), "CWR on what is sent again");
             let window = u64::from(self.spec.receiver_window_bytes());
             assert!(end + fin - self.acked.min(end) <= window, "more in flight than the receiver's window");
             self.sent_up_to = self.sent_up_to.max(end);
+        }
+        if packet.payload_bytes == 0 {
+            assert_eq!(packet.ds_field, 0, "a packet without data is marked");
         }
         if from == End::Receiver {
             // An ACK says exactly how far the data goes, the FIN apart.
@@ -133,6 +143,15 @@ impl Path for AnyPath {
             Fate::Repeated(first, second) => [after(first), after(second)],
             Fate::Lost => [None, None],
         }
+    }
+
+    /// Every seventh packet that may be marked is.
+    fn pass(&mut self, packet: Packet) -> Packet {
+        if packet.ecn() == Ecn::NotEct {
+            return packet;
+        }
+        self.markable += 1;
+        if self.markable.is_multiple_of(7) { packet.with_ecn(Ecn::Ce) } else { packet }
     }
 
     fn arriving(&mut self, end: End, packet: &Packet) {
@@ -184,6 +203,7 @@ fn transfer(spec: &TcpSpec, bytes: u64, fates: [Vec<Fate>; 2]) -> AnyPath {
         sent_up_to: 0,
         delivered: 0,
         link_period: 0,
+        markable: 0,
         log: Vec::new(),
     };
     let mut network = Network::new(spec, 1, path);
@@ -196,6 +216,8 @@ fn transfer(spec: &TcpSpec, bytes: u64, fates: [Vec<Fate>; 2]) -> AnyPath {
     assert!(connection.sender.is_closed(), "sender in {:?}", connection.sender.state());
     assert!(connection.receiver.is_closed() || spec.handshake == Handshake::None);
     assert_eq!(connection.receiver.held_intervals(), 0);
+    let marked = connection.receiver.stats().ce_segments_received > 0;
+    assert!(marked || connection.sender.stats().ecn_reductions == 0, "reduced without a mark");
     let stats = connection.sender.stats();
     assert_eq!(stats.payload_bytes_sent - stats.payload_bytes_retransmitted, bytes);
     network.path

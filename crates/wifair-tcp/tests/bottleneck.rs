@@ -4,7 +4,7 @@
 mod network;
 
 use network::{Arrivals, End, Network, Path};
-use wifair_core::{Packet, Rate, Rng, Time};
+use wifair_core::{Ecn, Packet, Rate, Rng, Time};
 use wifair_tcp::TcpSpec;
 
 const RTT: Time = Time::from_ms(60);
@@ -15,6 +15,10 @@ const LIMIT_PACKETS: u64 = 50;
 /// A FIFO queue with tail drop towards the receivers; a random time of up to one packet on the way back, without
 /// which flows of exactly equal round trip lock each other out (phase effects, Floyd and Jacobson 1992).
 struct Bottleneck {
+    /// Mark what is ECN-capable and comes to more than [`MARK_ABOVE_PACKETS`].
+    marks: bool,
+    /// What the last packet found, in packets.
+    backlog: u64,
     free_at: Time,
     last_ack: Vec<Time>,
     rng: Rng,
@@ -34,7 +38,13 @@ impl Path for Bottleneck {
             return [None, None];
         }
         self.free_at = self.free_at.max(now) + service;
+        self.backlog = backlog / RATE.duration_of(1500);
         [Some(self.free_at), None]
+    }
+
+    fn pass(&mut self, packet: Packet) -> Packet {
+        let marked = self.marks && packet.ecn() != Ecn::NotEct && self.backlog > MARK_ABOVE_PACKETS;
+        if marked { packet.with_ecn(Ecn::Ce) } else { packet }
     }
 }
 
@@ -49,7 +59,8 @@ fn spec(control: &str) -> TcpSpec {
 /// Goodput of each flow in bytes a second between 60 s and 360 s.
 fn goodputs(control: &str, flows: usize, seed: u64) -> Vec<f64> {
     let rng = Rng::stream(seed, "bottleneck", "jitter");
-    let path = Bottleneck { free_at: Time::ZERO, last_ack: vec![Time::ZERO; flows], rng };
+    let path =
+        Bottleneck { marks: false, backlog: 0, free_at: Time::ZERO, last_ack: vec![Time::ZERO; flows], rng };
     let mut network = Network::new(&spec(control), flows, path);
     for flow in 0..flows {
         network.start(flow, u64::MAX);
@@ -80,6 +91,50 @@ fn flows_share_a_bottleneck() {
             assert!(used <= 1.0 + slack, "{control}, {flows} flows: {used} of the capacity");
             assert!(used >= 0.85, "{control}, {flows} flows: only {used} of the capacity");
             assert!(jain >= 0.9, "{control}, {flows} flows: Jain's index {jain}");
+        }
+    }
+}
+
+/// A queue that marks above this length.
+const MARK_ABOVE_PACKETS: u64 = 30;
+
+/// RFC 3168: where marking suffices, nobody loses a packet, and the link is as full as with losses.
+#[test]
+fn marks_take_the_place_of_losses() {
+    for control in ["reno", "newreno"] {
+        for flows in [1, 2, 5] {
+            let mut spec = spec(control);
+            spec.ecn = true;
+            spec.initial_ssthresh_segments = Some(20);
+            let rng = Rng::stream(1, "bottleneck", "jitter");
+            let path = Bottleneck {
+                marks: true,
+                backlog: 0,
+                free_at: Time::ZERO,
+                last_ack: vec![Time::ZERO; flows],
+                rng,
+            };
+            let mut network = Network::new(&spec, flows, path);
+            for flow in 0..flows {
+                network.start(flow, u64::MAX);
+            }
+            network.run(Time::from_s(100));
+            let mut delivered = 0;
+            for connection in &network.connections {
+                let (sender, receiver) = (connection.sender.stats(), connection.receiver.stats());
+                delivered += receiver.payload_bytes_delivered;
+                assert_eq!(
+                    (sender.segments_retransmitted, sender.timeouts),
+                    (0, 0),
+                    "{control}, {flows} flows"
+                );
+                assert!(sender.ecn_reductions > 10, "{control}, {flows} flows: {sender:?}");
+                // Marks go on for a round trip, so there are more of them than reductions.
+                assert!(sender.ecn_reductions < receiver.ce_segments_received);
+            }
+            let used = delivered as f64 * 1500.0 / 1460.0 / 100.0 / (RATE.as_mbps() * 1e6 / 8.0);
+            eprintln!("{control} {flows}: {used:.3} of the capacity");
+            assert!(used > 0.85, "{control}, {flows} flows: {used} of the capacity");
         }
     }
 }

@@ -1,15 +1,17 @@
-//! The state of a sender, its calls, and what arriving packets and the timer do to it. What it sends: `transmit.rs`.
+//! The state of a sender and its calls. What arriving packets and the timer do to it: `receive.rs`; what it sends:
+//! `transmit.rs`.
 
+mod receive;
 mod transmit;
 
 use std::sync::Arc;
 
-use wifair_core::{FiveTuple, Packet, Rate, TcpFlags, Time};
+use wifair_core::{FiveTuple, Rate, Time};
 
 use crate::congestion::{CongestionControl, Control, Window};
+use crate::ecn::EcnSender;
 use crate::recovery::Recovery;
 use crate::rto::Rto;
-use crate::seq;
 use crate::spec::{Handshake, TcpSpec};
 use crate::stats::SenderStats;
 
@@ -61,6 +63,7 @@ pub struct Sender {
     unsent: u64,
     window: Window,
     control: Control,
+    ecn: EcnSender,
     recovery: Recovery,
     rto: Rto,
     timer: Time,
@@ -107,6 +110,7 @@ impl Sender {
             },
             recovery: Recovery::new(control.recovery(), iss),
             control,
+            ecn: EcnSender::default(),
             rto: Rto::new(&spec.rto),
             timer: Time::MAX,
             poll_at: Time::MAX,
@@ -148,6 +152,7 @@ impl Sender {
                 let first = self.spec.initial_sequence.wrapping_add(1);
                 (self.una, self.nxt, self.max, self.rcv_nxt) = (first, first, first, first);
                 self.peer_window = self.spec.receiver_window_bytes();
+                self.ecn.on = self.spec.ecn;
                 self.state = SenderState::Established;
             }
         }
@@ -182,168 +187,6 @@ impl Sender {
     pub fn on_link_rate(&mut self, now: Time, rate: Rate) {
         let in_recovery = self.recovery.is_active();
         self.poll_at = self.control.on_link_rate(&mut self.window, in_recovery, now, rate);
-    }
-
-    /// A packet of the receiver has arrived.
-    pub fn on_segment(&mut self, packet: &Packet, now: Time) {
-        if self.state == SenderState::Idle {
-            return;
-        }
-        if packet.flags.intersects(TcpFlags::SYN | TcpFlags::FIN) {
-            self.on_control(packet, now);
-        } else if packet.flags.contains(TcpFlags::ACK) && self.state != SenderState::SynSent {
-            self.on_ack(packet, now);
-        }
-    }
-
-    fn on_ack(&mut self, packet: &Packet, now: Time) {
-        let ack = packet.ack;
-        if seq::before(ack, self.una) || seq::after(ack, self.max) {
-            return; // old, or of something never sent (RFC 9293, 3.10.7.4)
-        }
-        if ack != self.una {
-            self.on_new_ack(ack, now);
-        } else if self.max != self.una && packet.payload_bytes == 0 && packet.window_bytes == self.peer_window
-        {
-            // A duplicate ACK by RFC 5681, section 2: data is outstanding, no payload, no SYN or FIN, the highest
-            // acknowledgement number seen, the window unchanged.
-            let flight = self.flight_bytes();
-            let lost =
-                self.recovery.on_duplicate(self.una, self.max, flight, &mut self.window, &mut self.control);
-            if lost {
-                self.window.slow_start_limit = self.spec.counted_bytes().slow_start;
-                self.repair = true;
-                self.stats.fast_retransmits += 1;
-            }
-        }
-        self.peer_window = packet.window_bytes;
-    }
-
-    fn on_new_ack(&mut self, ack: u32, now: Time) {
-        let acked = ack.wrapping_sub(self.una);
-        self.una = ack;
-        self.nxt = seq::later(self.nxt, ack);
-        self.timed_out = false;
-        if self.timing && !seq::before(ack, self.timed_end) {
-            self.take_sample(now);
-        }
-        let all_acked = ack == self.max;
-        let fin_acked = self.fin_sent && all_acked;
-        self.stats.payload_bytes_acked += u64::from(acked - u32::from(fin_acked));
-
-        let flight = self.flight_bytes();
-        let progress = self.recovery.on_new_ack(ack, acked, flight, &mut self.window);
-        if progress.grow && self.window.cwnd < self.peer_window {
-            self.control.on_ack(&mut self.window, acked);
-        }
-        self.repair = progress.retransmit;
-        if all_acked {
-            self.timer = Time::MAX; // RFC 6298, 5.2
-            if fin_acked {
-                self.state = if self.peer_closed { SenderState::TimeWait } else { SenderState::FinWait2 };
-            }
-            self.finish_without_handshake();
-        } else if progress.restart_timer {
-            self.timer = now + self.rto.timeout(); // RFC 6298, 5.3
-        }
-    }
-
-    fn take_sample(&mut self, now: Time) {
-        self.timing = false;
-        let rtt = now - self.timed_at;
-        self.rto.sample(self.timed_at, now, &self.spec.rto);
-        self.stats.rtt.record_time(rtt);
-    }
-
-    /// SYN-ACK and FIN.
-    #[cold]
-    fn on_control(&mut self, packet: &Packet, now: Time) {
-        if packet.flags.contains(TcpFlags::SYN | TcpFlags::ACK) {
-            if self.state == SenderState::SynSent {
-                self.on_syn_ack(packet, now);
-            } else {
-                self.pending = Pending::Ack; // ours was lost (RFC 9293, 3.10.7.4)
-            }
-            return;
-        }
-        let synchronised = !matches!(self.state, SenderState::SynSent | SenderState::Idle);
-        if !packet.flags.contains(TcpFlags::FIN | TcpFlags::ACK) || !synchronised {
-            return;
-        }
-        if seq::after(packet.ack, self.una) && !seq::after(packet.ack, self.max) {
-            self.on_new_ack(packet.ack, now);
-        }
-        if packet.seq == self.rcv_nxt {
-            self.rcv_nxt = self.rcv_nxt.wrapping_add(1);
-            self.peer_closed = true;
-            if self.state == SenderState::FinWait2 {
-                self.state = SenderState::TimeWait;
-            }
-        }
-        self.pending = Pending::Ack; // the FIN's, or again for a repeated one
-    }
-
-    fn on_syn_ack(&mut self, packet: &Packet, now: Time) {
-        let first = self.spec.initial_sequence.wrapping_add(1);
-        if packet.ack != first || self.max != first {
-            return; // acknowledges something else, or a SYN that has not gone out
-        }
-        self.una = first;
-        self.rcv_nxt = packet.seq.wrapping_add(1);
-        self.peer_window = packet.window_bytes;
-        self.state = SenderState::Established;
-        self.pending = Pending::Ack;
-        self.timer = Time::MAX;
-        if self.timing {
-            self.take_sample(now);
-        }
-        if self.timed_out {
-            self.timed_out = false;
-            self.window.cwnd = self.window.mss; // RFC 5681, 3.1: a SYN was lost
-            self.rto.restart_after_lost_syn(&self.spec.rto);
-        }
-    }
-
-    /// The time has reached [`Sender::deadline`]. Earlier calls do nothing.
-    pub fn on_timer(&mut self, now: Time) {
-        if now >= self.timer {
-            self.on_timeout(now);
-        }
-        if now >= self.poll_at {
-            self.poll_at = Time::MAX;
-            self.control.on_poll(&mut self.window, self.recovery.is_active());
-        }
-    }
-
-    #[cold]
-    fn on_timeout(&mut self, now: Time) {
-        self.stats.timeouts += 1;
-        self.timing = false; // Karn's algorithm (RFC 6298, 3)
-        self.rto.back_off(&self.spec.rto);
-        self.timer = now + self.rto.timeout(); // RFC 6298, 5.6
-        if self.state == SenderState::SynSent {
-            self.timed_out = true;
-            self.pending = Pending::Syn;
-            return;
-        }
-        // RFC 5681, 3.1: the threshold stays if the timer expires again for the same segment.
-        if !self.timed_out {
-            let before = self.window.ssthresh;
-            let flight = self.flight_bytes();
-            self.control.on_loss(&mut self.window, flight);
-            if self.recovery.is_active() {
-                // The losses are those that started this recovery, and have lowered the threshold already. FlightSize
-                // has grown since by all that the receiver holds beyond the hole; RFC 5681's equation 4 is an upper
-                // bound ("no more than").
-                self.window.ssthresh = self.window.ssthresh.min(before);
-            }
-            self.timed_out = true;
-        }
-        self.window.cwnd = self.window.mss; // the loss window
-        self.window.slow_start_limit = self.spec.counted_bytes().after_timeout; // until fast recovery or idleness
-        self.recovery.on_timeout(self.max);
-        self.repair = false;
-        self.nxt = self.una; // everything outstanding is sent again, as the window allows
     }
 
     /// Without handshake a closed connection ends with its last acknowledgement.

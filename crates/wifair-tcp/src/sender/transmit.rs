@@ -1,10 +1,11 @@
 //! What a sender sends, and in which order: SYN or a bare ACK, the repair of a hole, what a timeout took back, new data,
 //! a FIN.
 
-use wifair_core::{Packet, TcpFlags, Time};
+use wifair_core::{Ecn, Packet, TcpFlags, Time};
 
 use super::{Pending, Sender, SenderState};
 use crate::congestion::CongestionControl;
+use crate::ecn::SETUP_SYN;
 use crate::marking::Kind;
 use crate::spec::Handshake;
 
@@ -44,6 +45,9 @@ impl Sender {
             self.window.cwnd = self.window.cwnd.min(self.spec.initial_window_bytes());
             self.window.slow_start_limit = self.spec.counted_bytes().slow_start;
         }
+        if self.ecn.paused {
+            return None;
+        }
         let payload = u64::from(self.window.mss).min(self.unsent) as u32;
         let flight_after = self.flight_bytes() + payload;
         if flight_after > self.peer_window {
@@ -67,7 +71,15 @@ impl Sender {
         if !self.timing {
             self.time_segment(now);
         }
-        Some(self.transmit(Kind::NewData, at, payload, fin, now))
+        let mut packet = self.transmit(Kind::NewData, at, payload, fin, now);
+        if self.ecn.on {
+            // RFC 3168, 6.1.2 and 6.1.5: new data alone is ECN-capable, and the first of it after a reduction says so.
+            packet = packet.with_ecn(Ecn::Ect0);
+            if std::mem::replace(&mut self.ecn.cwr_due, false) {
+                packet.flags |= TcpFlags::CWR;
+            }
+        }
+        Some(packet)
     }
 
     /// A FIN by itself. It is not data: the congestion window does not hold it back.
@@ -167,7 +179,8 @@ impl Sender {
         }
         self.start_timer(now);
         self.last_sent_at = now;
-        Packet { ds_field: self.ds_field(Kind::Control), ..self.packet(iss, 0, TcpFlags::SYN) }
+        let setup = if self.spec.ecn { SETUP_SYN } else { TcpFlags::NONE };
+        Packet { ds_field: self.ds_field(Kind::Control), ..self.packet(iss, 0, TcpFlags::SYN | setup) }
     }
 
     #[inline]

@@ -21,6 +21,11 @@ pub trait Path {
     /// The fate of `packet` of connection `flow`, sent at `now` by `from`.
     fn send(&mut self, flow: usize, from: End, packet: &Packet, now: Time) -> Arrivals;
 
+    /// What becomes of `packet` on the way: a place to mark it.
+    fn pass(&mut self, packet: Packet) -> Packet {
+        packet
+    }
+
     /// Told of each packet that reaches `end`, before `end` is.
     fn arriving(&mut self, _end: End, _packet: &Packet) {}
 
@@ -150,7 +155,9 @@ impl<P: Path> Network<P> {
                 End::Receiver => connection.receiver.poll_transmit(now),
             };
             let Some(packet) = packet else { break };
-            for arrival in self.path.send(flow, end, &packet, now).into_iter().flatten() {
+            let arrivals = self.path.send(flow, end, &packet, now);
+            let packet = self.path.pass(packet);
+            for arrival in arrivals.into_iter().flatten() {
                 self.schedule(arrival, flow, other, Event::Arrival(packet));
             }
         }

@@ -102,10 +102,7 @@ impl Run {
         let packet = Packet {
             tuple: if from_receiver { TUPLE.reversed() } else { TUPLE },
             seq: wire.seq.unwrap_or(1).wrapping_add(initial),
-            ack: wire
-                .ack
-                .map_or(if wire.flags == TcpFlags::SYN { 0 } else { 1 }, |ack| ack)
-                .wrapping_add(initial),
+            ack: wire.ack.unwrap_or(u32::from(wire.flags.contains(TcpFlags::ACK))).wrapping_add(initial),
             window_bytes: wire.window.unwrap_or(self.spec.receiver_window_bytes()),
             payload_bytes: wire.payload,
             header_bytes: self.spec.header_bytes,
@@ -183,6 +180,7 @@ impl Run {
             "retransmitted" => stats.segments_retransmitted.to_string(),
             "timeouts" => stats.timeouts.to_string(),
             "fast_retransmits" => stats.fast_retransmits.to_string(),
+            "ecn_reductions" => stats.ecn_reductions.to_string(),
             "samples" => stats.rtt.count().to_string(),
             _ => return None,
         })
@@ -193,6 +191,7 @@ impl Run {
         Some(match name {
             "delivered" => stats.payload_bytes_delivered.to_string(),
             "held" => receiver.held_intervals().to_string(),
+            "ce" => stats.ce_segments_received.to_string(),
             "duplicates" => stats.duplicate_segments_received.to_string(),
             "timeouts" => stats.timeouts.to_string(),
             "timer" => show_time(receiver.deadline()),

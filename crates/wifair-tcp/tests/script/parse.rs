@@ -1,6 +1,6 @@
 //! Text to lines. Whatever is not understood is an error.
 
-use wifair_core::{DSCP_HIGH_PRIORITY, Packet, Rate, TcpFlags, Time};
+use wifair_core::{DSCP_HIGH_PRIORITY, Ecn, Packet, Rate, TcpFlags, Time};
 use wifair_tcp::TcpSpec;
 
 /// Which end a script tests.
@@ -146,7 +146,7 @@ fn parse_pairs(words: &[&str]) -> Result<Vec<(String, String)>> {
 }
 
 fn parse_packets(words: &[&str]) -> Result<Vec<Wire>> {
-    let (mut window, mut ds_field, mut words) = (None, 0, words);
+    let (mut window, mut ds_field, mut marks, mut words) = (None, 0, TcpFlags::NONE, words);
     loop {
         words = match words {
             [rest @ .., "win", bytes] => {
@@ -157,10 +157,26 @@ fn parse_packets(words: &[&str]) -> Result<Vec<Wire>> {
                 ds_field |= DSCP_HIGH_PRIORITY << 2;
                 rest
             }
+            [rest @ .., "ect"] => {
+                ds_field |= Ecn::Ect0 as u8;
+                rest
+            }
+            [rest @ .., "ce"] => {
+                ds_field |= Ecn::Ce as u8;
+                rest
+            }
+            [rest @ .., "ece"] => {
+                marks |= TcpFlags::ECE;
+                rest
+            }
+            [rest @ .., "cwr"] => {
+                marks |= TcpFlags::CWR;
+                rest
+            }
             _ => break,
         };
     }
-    let wire = |flags, seq, payload, ack| Wire { flags, seq, payload, ack, window, ds_field };
+    let wire = |flags, seq, payload, ack| Wire { flags: flags | marks, seq, payload, ack, window, ds_field };
     const ACK: TcpFlags = TcpFlags::ACK;
     Ok(match words {
         ["syn", seq] => vec![wire(TcpFlags::SYN, Some(parse_number(seq)?), 0, None)],
