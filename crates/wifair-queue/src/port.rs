@@ -4,7 +4,7 @@ use wifair_core::{FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time}
 
 use crate::snapshot::Ledger;
 use crate::{
-    Buffer, Count, Cx, Departure, Exchange, Grant, Hooks, PortSnapshot, Reception, Refusal, Scheme,
+    Buffer, Count, Cx, Departure, Exchange, Grant, Hooks, Outcome, PortSnapshot, Reception, Refusal, Scheme,
     SchemeSpec,
 };
 use crate::{Shortcuts, View};
@@ -70,9 +70,9 @@ impl Port {
 
     /// A packet arrives for transmission to `station`.
     #[inline]
-    pub fn offer(&mut self, packet: Packet, flow: FlowId, station: StationId, now: Time, view: View) {
+    pub fn offer(&mut self, packet: &Packet, flow: FlowId, station: StationId, now: Time, view: View) {
         self.buffer.advance(now);
-        let arrival = self.buffer.arrival(&packet, flow, station);
+        let arrival = self.buffer.arrival(packet, flow, station);
         let full = self.buffer.is_full();
         let _placed = if self.shortcuts.append && !full {
             self.buffer.put_at_tail(arrival)
@@ -86,7 +86,7 @@ impl Port {
 
     /// The MAC is free and takes the next packet into service. `None` may come with packets queued: ask again after
     /// an offer, an exchange or a tick.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, grant: &Grant, now: Time, view: View) -> Option<Departure> {
         if self.buffer.is_empty() {
             return None;
@@ -99,14 +99,21 @@ impl Port {
         self.scheme.dequeue(grant, &mut self.buffer, &mut cx)
     }
 
-    /// The MAC is done with a packet, all its attempts included.
+    /// The MAC is done with a packet, all its attempts included. `exchange` is asked only where the scheme looks at it.
     #[inline]
-    pub fn finish(&mut self, exchange: &Exchange, now: Time, view: View) {
-        self.buffer.finish(exchange);
+    pub fn finish<'a>(
+        &mut self,
+        departure: &Departure,
+        outcome: Outcome,
+        now: Time,
+        view: View,
+        exchange: impl FnOnce() -> Exchange<'a>,
+    ) {
+        self.buffer.finish(departure, outcome);
         if self.hooks.exchange {
             self.buffer.advance(now);
             let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-            self.scheme.on_exchange(exchange, &mut self.buffer, &mut cx);
+            self.scheme.on_exchange(&exchange(), &mut self.buffer, &mut cx);
         }
     }
 

@@ -62,7 +62,7 @@ fn port(filter: Filter, arrivals: &[(Packet, Act)]) -> Port {
     let flows = Flows::new(&FlowsSpec::default());
     for (number, (packet, _)) in arrivals.iter().enumerate() {
         let now = Time::from_us(number as u64);
-        port.offer(*packet, FlowId(0), StationId(0), now, View { flows: &flows, links: &[] });
+        port.offer(packet, FlowId(0), StationId(0), now, View { flows: &flows, links: &[] });
     }
     port
 }

@@ -29,31 +29,31 @@ pub enum Event {
 }
 
 /// The scenario's own events, in order of time and, at one instant, in the order of the plan.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Agenda {
     /// Latest first once sorted, so that the next one is popped from the end.
     events: Vec<(Time, usize, Event)>,
     sorted: bool,
-    next: Option<Time>,
+    next: Time,
 }
 
 impl Agenda {
     /// An empty agenda.
     pub fn new() -> Agenda {
-        Agenda::default()
+        Agenda { events: Vec::new(), sorted: false, next: Time::MAX }
     }
 
     /// Adds an event; all must be added before the first is taken.
     pub fn add(&mut self, time: Time, event: Event) {
         assert!(!self.sorted, "the agenda is fixed before the run begins");
-        self.next = Some(self.next.map_or(time, |next| next.min(time)));
+        self.next = self.next.min(time);
         self.events.push((time, self.events.len(), event));
     }
 
     /// When the next event is due; [`Time::MAX`] if there is none.
     #[inline]
     pub fn next(&self) -> Time {
-        self.next.unwrap_or(Time::MAX)
+        self.next
     }
 
     /// Takes the next event.
@@ -63,8 +63,14 @@ impl Agenda {
             self.sorted = true;
         }
         let (_, _, event) = self.events.pop().expect("an event is due");
-        self.next = self.events.last().map(|(time, _, _)| *time);
+        self.next = self.events.last().map_or(Time::MAX, |(time, _, _)| *time);
         event
+    }
+}
+
+impl Default for Agenda {
+    fn default() -> Self {
+        Agenda::new()
     }
 }
 

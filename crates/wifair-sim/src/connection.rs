@@ -39,6 +39,17 @@ impl Connection {
         self.station_port = up.source_port;
     }
 
+    /// An end takes a packet that has reached it. False if the packet is of a connection that is no more, as its
+    /// `station_port` says.
+    #[inline]
+    pub(crate) fn take<E: EndPoint>(&mut self, station_port: u16, packet: &Packet, now: Time) -> bool {
+        let ours = self.station_port == station_port;
+        if ours {
+            E::of(self).on_segment(packet, now);
+        }
+        ours
+    }
+
     /// Whether both ends are done with the connection; without a handshake only the sender knows.
     pub(crate) fn is_over(&self) -> bool {
         match self.sender.state() {

@@ -4,10 +4,10 @@ mod link_rate;
 use link_rate::Listeners;
 use std::sync::Arc;
 
-use wifair_core::{Packet, Rate, Rng, SpecError, StationId, Time};
+use wifair_core::{Rate, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, Port};
 use wifair_tcp::{Receiver, Sender};
-use wifair_wlan::{Cell, Node, Output};
+use wifair_wlan::{Cell, Delivery, Node, Output};
 
 use crate::address;
 use crate::agenda::{Agenda, Event};
@@ -18,7 +18,7 @@ use crate::min_tree::MinTree;
 use crate::plan::{FlowDirection, Plan};
 use crate::snapshot::Tally;
 use crate::transfer::TransferRecord;
-use crate::wire::{Way, Wire, WireBuilder};
+use crate::wire::{Arrival, Way, Wire, WireBuilder};
 
 /// The whole network of one replication: the cell, the wire, the hosts; and the event loop.
 ///
@@ -196,27 +196,46 @@ impl Network {
         }
     }
 
-    /// Lets the cell go on by itself before `limit`, until something comes out of it; whether it has.
+    /// Lets the cell go on by itself before `limit` until something comes out of it; whether it has.
     #[inline]
     fn advance_cell(&mut self, limit: Time) -> bool {
-        loop {
-            let next = self.cell.next_event();
-            if next >= limit {
-                return false;
+        let Some((now, output)) = self.cell.advance_before(limit) else { return false };
+        self.now = now;
+        let Delivery { packet, to } = match output {
+            Output::Delivery(delivery) => delivery,
+            Output::LinkRate(change) => {
+                self.on_link_rate(change);
+                return true;
             }
-            self.move_to(next);
-            match self.cell.advance(next) {
-                None => {}
-                Some(Output::Delivery(delivery)) => {
-                    self.deliver(&delivery.packet, delivery.to);
-                    return true;
-                }
-                Some(Output::LinkRate(change)) => {
-                    self.on_link_rate(change);
-                    return true;
+        };
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.add(now, packet);
+        }
+        match to {
+            Node::Ap => {
+                let slot = address::slot_to_server(&packet.tuple);
+                let arrival = self.wire.send(self.connections[slot].lines, Way::ToServer, slot, packet, now);
+                self.outside = self.outside.min(arrival);
+            }
+            Node::Station(_) => {
+                let slot = address::slot_to_station(&packet.tuple);
+                let connection = &mut self.connections[slot];
+                let port = packet.tuple.destination_port;
+                match connection.direction {
+                    FlowDirection::Up => {
+                        if connection.take::<Sender>(port, packet, now) {
+                            self.respond::<Sender>(slot);
+                        }
+                    }
+                    FlowDirection::Down => {
+                        if connection.take::<Receiver>(port, packet, now) {
+                            self.respond::<Receiver>(slot);
+                        }
+                    }
                 }
             }
         }
+        true
     }
 
     #[inline]
@@ -235,53 +254,33 @@ impl Network {
     }
 
     fn arrive_from_wire(&mut self) {
-        let (way, packet) = self.wire.receive();
-        match way {
-            Way::ToServer => {
-                let slot = address::slot_to_server(&packet.tuple);
-                let port = packet.tuple.source_port;
-                match self.connections[slot].direction {
-                    FlowDirection::Up => self.receive::<Receiver>(slot, port, &packet),
-                    FlowDirection::Down => self.receive::<Sender>(slot, port, &packet),
-                }
-            }
-            Way::ToAp => {
-                let slot = address::slot_to_station(&packet.tuple);
-                self.cell.send_down(self.connections[slot].station, packet, self.now);
-            }
-        }
-    }
-
-    /// A packet has crossed the air.
-    #[inline]
-    fn deliver(&mut self, packet: &Packet, to: Node) {
-        if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.add(self.now, packet);
-        }
-        match to {
-            Node::Ap => {
-                let slot = address::slot_to_server(&packet.tuple);
-                let arrival = self.wire.send(self.connections[slot].lines, Way::ToServer, packet, self.now);
-                self.outside = self.outside.min(arrival);
-            }
-            Node::Station(_) => {
-                let slot = address::slot_to_station(&packet.tuple);
-                let port = packet.tuple.destination_port;
-                match self.connections[slot].direction {
-                    FlowDirection::Up => self.receive::<Sender>(slot, port, packet),
-                    FlowDirection::Down => self.receive::<Receiver>(slot, port, packet),
-                }
-            }
-        }
-    }
-
-    /// A packet has reached its end point; `station_port` says of which of the slot's connections it is.
-    fn receive<E: EndPoint>(&mut self, slot: usize, station_port: u16, packet: &Packet) {
+        let Arrival { line, way, slot, packet } = self.wire.arrival();
         let connection = &mut self.connections[slot];
-        if connection.station_port != station_port {
-            return; // of a connection that is no more
+        if way == Way::ToAp {
+            self.cell.send_down(connection.station, packet, self.now);
+            return self.wire.pass(line);
         }
-        E::of(connection).on_segment(packet, self.now);
+        let port = packet.tuple.source_port;
+        match connection.direction {
+            FlowDirection::Up => {
+                let taken = connection.take::<Receiver>(port, packet, self.now);
+                self.wire.pass(line);
+                if taken {
+                    self.respond::<Receiver>(slot);
+                }
+            }
+            FlowDirection::Down => {
+                let taken = connection.take::<Sender>(port, packet, self.now);
+                self.wire.pass(line);
+                if taken {
+                    self.respond::<Sender>(slot);
+                }
+            }
+        }
+    }
+
+    /// An end has taken a segment: it answers, and the connection may be at its end.
+    fn respond<E: EndPoint>(&mut self, slot: usize) {
         self.pump::<E>(slot);
         let connection = &self.connections[slot];
         if connection.is_closing
@@ -326,9 +325,9 @@ impl Network {
         let at_station = (connection.direction == FlowDirection::Up) == (E::INDEX == Sender::INDEX);
         while let Some(packet) = E::of(connection).poll_transmit(self.now) {
             if at_station {
-                self.cell.send_up(connection.station, packet, self.now);
+                self.cell.send_up(connection.station, &packet, self.now);
             } else {
-                let arrival = self.wire.send(connection.lines, Way::ToAp, &packet, self.now);
+                let arrival = self.wire.send(connection.lines, Way::ToAp, slot, &packet, self.now);
                 self.outside = self.outside.min(arrival);
             }
         }

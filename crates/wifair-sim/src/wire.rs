@@ -36,6 +36,27 @@ impl Transmitter {
     }
 }
 
+/// A packet under way.
+#[derive(Clone, Debug)]
+struct InFlight {
+    arrival: Time,
+    packet: Packet,
+    slot: u32,
+}
+
+/// A packet at the end of its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// The line that it comes from.
+    pub line: usize,
+    /// Which way it has come.
+    pub way: Way,
+    /// Its connection.
+    pub slot: usize,
+    /// The packet.
+    pub packet: &'a Packet,
+}
+
 /// Packets that left one transmitter towards one distance. They arrive in the order in which they left, so that a
 /// queue is all it takes.
 #[derive(Clone, Debug)]
@@ -43,7 +64,7 @@ struct Line {
     transmitter: u32,
     delay: Time,
     way: Way,
-    in_flight: VecDeque<(Time, Packet)>,
+    in_flight: VecDeque<InFlight>,
 }
 
 /// The wired side: full-duplex links between the AP and the servers.
@@ -132,9 +153,9 @@ impl Wire {
         self.heads.earliest()
     }
 
-    /// Puts `packet` on its way and says when it will arrive; never, if it is lost.
+    /// Puts `packet`, of the connection in `slot`, on its way and says when it will arrive; never, if it is lost.
     #[inline]
-    pub fn send(&mut self, lines: Lines, way: Way, packet: &Packet, now: Time) -> Time {
+    pub fn send(&mut self, lines: Lines, way: Way, slot: usize, packet: &Packet, now: Time) -> Time {
         if self.loss_rate > 0.0 && self.rng.chance(self.loss_rate) {
             self.losses += 1;
             return Time::MAX;
@@ -150,20 +171,27 @@ impl Wire {
         if line.in_flight.is_empty() {
             self.heads.set(index, arrival);
         }
-        line.in_flight.push_back((arrival, *packet));
+        line.in_flight.push_back(InFlight { arrival, packet: *packet, slot: slot as u32 });
         arrival
     }
 
-    /// Takes the packet that arrives at [`Wire::next_arrival`]; of several, that of the line built first.
+    /// The packet that arrives at [`Wire::next_arrival`], with the slot of its connection; of several, that of the line
+    /// built first. [`Wire::pass`] is called once it has been seen to.
     #[inline]
-    pub fn receive(&mut self) -> (Way, Packet) {
+    pub fn arrival(&self) -> Arrival<'_> {
         let index = self.heads.earliest_index();
-        let line = &mut self.lines[index];
-        let (_, packet) = line.in_flight.pop_front().expect("the earliest line has a packet");
-        let next = line.in_flight.front().map_or(Time::MAX, |(arrival, _)| *arrival);
-        let way = line.way;
-        self.heads.set(index, next);
-        (way, packet)
+        let line = &self.lines[index];
+        let head = line.in_flight.front().expect("the earliest line has a packet");
+        Arrival { line: index, way: line.way, slot: head.slot as usize, packet: &head.packet }
+    }
+
+    /// The first packet of `line` is no longer under way.
+    #[inline]
+    pub fn pass(&mut self, line: usize) {
+        let in_flight = &mut self.lines[line].in_flight;
+        in_flight.pop_front();
+        let next = in_flight.front().map_or(Time::MAX, |next| next.arrival);
+        self.heads.set(line, next);
     }
 
     /// Packets lost so far.
@@ -200,7 +228,9 @@ mod tests {
         let mut arrivals = vec![];
         while wire.next_arrival() != Time::MAX {
             let time = wire.next_arrival();
-            arrivals.push((time, wire.receive().1.seq));
+            let Arrival { line, packet, .. } = wire.arrival();
+            arrivals.push((time, packet.seq));
+            wire.pass(line);
         }
         arrivals
     }
@@ -212,9 +242,9 @@ mod tests {
         let far = builder.lines(Time::from_ms(20), None);
         assert_eq!(near, builder.lines(Time::from_ms(5), None));
         let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
-        wire.send(far, Way::ToAp, &packet(1, 1500), Time::ZERO);
-        wire.send(near, Way::ToAp, &packet(2, 1500), Time::ZERO);
-        wire.send(near, Way::ToServer, &packet(3, 1500), Time::ZERO);
+        wire.send(far, Way::ToAp, 7, &packet(1, 1500), Time::ZERO);
+        wire.send(near, Way::ToAp, 7, &packet(2, 1500), Time::ZERO);
+        wire.send(near, Way::ToServer, 7, &packet(3, 1500), Time::ZERO);
         assert_eq!(wire.in_flight(), 3);
         assert_eq!(
             drain(&mut wire),
@@ -232,8 +262,8 @@ mod tests {
         let shared = builder.lines(Time::from_ms(5), None);
         let own = builder.lines(Time::from_ms(5), Some(Rate::from_mbps(10.0)));
         let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
-        wire.send(shared, Way::ToAp, &packet(1, 1500), Time::ZERO);
-        wire.send(own, Way::ToAp, &packet(2, 1500), Time::ZERO);
+        wire.send(shared, Way::ToAp, 7, &packet(1, 1500), Time::ZERO);
+        wire.send(own, Way::ToAp, 7, &packet(2, 1500), Time::ZERO);
         assert_eq!(drain(&mut wire), [(Time::from_us(5_120), 1), (Time::from_us(6_200), 2)]);
     }
 
@@ -243,7 +273,7 @@ mod tests {
         let lines = builder.lines(Time::ZERO, None);
         let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
         for seq in 0..10_000 {
-            wire.send(lines, Way::ToAp, &packet(seq, 100), Time::ZERO);
+            wire.send(lines, Way::ToAp, 7, &packet(seq, 100), Time::ZERO);
         }
         assert_eq!(wire.losses() + wire.in_flight() as u64, 10_000);
         assert!((900..1100).contains(&wire.losses()), "{}", wire.losses()); // ± 3.3 standard deviations

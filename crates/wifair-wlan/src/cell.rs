@@ -41,9 +41,9 @@ pub enum Node {
 
 /// A packet that has crossed the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    /// The packet.
-    pub packet: Packet,
+pub struct Delivery<'a> {
+    /// The packet. It lies where its sender holds it until the exchange ends.
+    pub packet: &'a Packet,
     /// Where it is now.
     pub to: Node,
 }
@@ -61,10 +61,18 @@ pub struct LinkRateChange {
 
 /// What a cell gives out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output {
+pub enum Output<'a> {
     /// A packet has crossed the medium.
-    Delivery(Delivery),
+    Delivery(Delivery<'a>),
     /// A link rate has changed.
+    LinkRate(LinkRateChange),
+}
+
+/// What an event gives out, before anybody looks at it.
+#[derive(Clone, Copy)]
+pub(crate) enum Told {
+    /// The packet in service of the exchange's sender has reached its receiver.
+    Delivery,
     LinkRate(LinkRateChange),
 }
 
@@ -234,15 +242,15 @@ impl Cell {
 
     /// The station's host hands a packet to the station's port.
     #[inline]
-    pub fn send_up(&mut self, station: StationId, packet: Packet, now: Time) {
+    pub fn send_up(&mut self, station: StationId, packet: &Packet, now: Time) {
         self.offer(node_of(station), packet, FlowId::default(), station, now);
     }
 
     /// A packet for the station comes to the AP from the wire: the flow monitor sees it, the AP's port gets it.
     #[inline]
-    pub fn send_down(&mut self, station: StationId, packet: Packet, now: Time) {
+    pub fn send_down(&mut self, station: StationId, packet: &Packet, now: Time) {
         let port = &self.nodes[AP as usize].port;
-        let flow = observe(&mut self.sides.ap.flows, port, &packet, Direction::Down, now);
+        let flow = observe(&mut self.sides.ap.flows, port, packet, Direction::Down, now);
         self.offer(AP, packet, flow, station, now);
     }
 
@@ -254,18 +262,58 @@ impl Cell {
 
     /// Does what is due at `now == next_event()`, and gives out what comes of it, if anything. Further things may be due
     /// at the same instant.
-    #[inline]
-    pub fn advance(&mut self, now: Time) -> Option<Output> {
+    pub fn advance(&mut self, now: Time) -> Option<Output<'_>> {
         if now != self.next_event() {
             self.not_due(now);
         }
+        let told = self.step(now)?;
+        Some(self.output(told))
+    }
+
+    /// Does all that is due before `limit`, up to the first thing that gives something out, and when that
+    /// is.
+    /// `None` once nothing more is due before `limit`.
+    #[inline]
+    pub fn advance_before(&mut self, limit: Time) -> Option<(Time, Output<'_>)> {
+        let told = loop {
+            let now = self.next_event();
+            if now >= limit {
+                return None;
+            }
+            if let Some(told) = self.step(now) {
+                break told;
+            }
+        };
+        Some((self.now, self.output(told)))
+    }
+
+    #[inline]
+    fn output(&self, told: Told) -> Output<'_> {
+        match told {
+            Told::Delivery => {
+                let Single { sender, link, .. } = self.single;
+                let to = match link.direction() {
+                    Direction::Up => Node::Ap,
+                    Direction::Down => Node::Station(link.station()),
+                };
+                Output::Delivery(Delivery { packet: &self.nodes[sender as usize].frame.departure().packet, to })
+            }
+            Told::LinkRate(change) => Output::LinkRate(change),
+        }
+    }
+
+    /// One event. It is inlined where the cell goes on by itself, and with it what the usual exchange needs: start,
+    /// delivery and end then share their registers.
+    #[inline(always)]
+    fn step(&mut self, now: Time) -> Option<Told> {
+        assert!(now >= self.now, "time runs backwards in a cell");
         self.now = now;
         if now >= self.rare {
             return self.advance_rarely(now);
         }
         match self.phase {
             Phase::Idle => self.start(now),
-            Phase::Data => return self.deliver(now).map(Output::Delivery),
+            Phase::Data => return self.deliver(now),
             Phase::Ending => self.end_single(now),
             Phase::Collision => self.end_collision(now),
         }
@@ -275,8 +323,8 @@ impl Cell {
     /// Changes of rates are told at once; ticks and losses come before what the medium does at the same instant.
     #[cold]
     #[inline(never)]
-    fn advance_rarely(&mut self, now: Time) -> Option<Output> {
-        let told = self.rate_changes.pop_front().map(Output::LinkRate);
+    fn advance_rarely(&mut self, now: Time) -> Option<Told> {
+        let told = self.rate_changes.pop_front().map(Told::LinkRate);
         if told.is_none() {
             if now == self.next_tick {
                 self.tick(now);
@@ -366,8 +414,8 @@ impl Cell {
         Some((flow, tuple, self.nodes[AP as usize].port.retire(flow)))
     }
 
-    #[inline]
-    fn offer(&mut self, node: u32, packet: Packet, flow: FlowId, station: StationId, now: Time) {
+    #[inline(always)]
+    fn offer(&mut self, node: u32, packet: &Packet, flow: FlowId, station: StationId, now: Time) {
         self.come_from_outside(now);
         let state = &mut self.nodes[node as usize];
         state.port.offer(packet, flow, station, now, self.sides.view(node));
@@ -402,7 +450,7 @@ impl Cell {
 
     /// The MAC of `node` is done with its frame: it takes the next, if there is one, and draws. With a delivery the
     /// exchange is over and the medium falls idle; a loss comes at any time.
-    #[inline(never)] // one copy of it, in which the port's part is inlined
+    #[inline(always)] // into the usual end of an exchange; the other caller is cold
     pub(crate) fn finish(&mut self, node: u32, outcome: Outcome, now: Time) {
         if self.meter.is_some() {
             self.meter_frame(node);
@@ -410,7 +458,7 @@ impl Cell {
         let NodeState { port, frame } = &mut self.nodes[node as usize];
         let view = self.sides.view(node);
         let departure = frame.departure();
-        let exchange = Exchange {
+        port.finish(departure, outcome, now, view, || Exchange {
             outcome,
             packets: std::slice::from_ref(&departure.packet),
             flow: departure.flow,
@@ -421,8 +469,7 @@ impl Cell {
             airtime: frame.airtime,
             overhead: frame.overhead,
             service: now - frame.taken_at,
-        };
-        port.finish(&exchange, now, view);
+        });
         let departure = port.take(&Grant::ANY, now, view);
         let tick = port.next_tick();
         let more = frame.load(departure, &self.phy, now);
@@ -487,8 +534,8 @@ impl Cell {
     }
 }
 
-/// The AP's flow monitor sees a packet. Out of line: it has two callers, and much to keep in registers.
-#[inline(never)]
+/// The AP's flow monitor sees a packet.
+#[inline(always)]
 pub(crate) fn observe(
     flows: &mut Flows,
     ap: &Port,

@@ -4,7 +4,7 @@
 use wifair_core::Time;
 use wifair_queue::{Direction, Outcome};
 
-use crate::cell::{AP, Cell, Delivery, Loss, Node, observe};
+use crate::cell::{AP, Cell, Loss, Told, observe};
 use crate::channel::{Attempt, Channel};
 use crate::exchange::{Collider, Fate, Phase, Single};
 use crate::link::LinkId;
@@ -12,11 +12,10 @@ use crate::phy::Phy;
 
 impl Cell {
     /// Somebody, or several, start to transmit.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn start(&mut self, now: Time) {
         self.exchanges += 1;
         self.phase_began = now;
-        // The usual case makes no call, so that it has no registers to save.
         match self.contention.begin_alone(now) {
             Some(sender) if self.channel.is_none() => self.start_single(sender, now, |_, _, _| Fate::Decoded),
             Some(sender) => self.start_under_errors(sender, now),
@@ -100,8 +99,8 @@ impl Cell {
     }
 
     /// The data frame ends: the receiver has it, and passes on the first copy.
-    #[inline(never)]
-    pub(crate) fn deliver(&mut self, now: Time) -> Option<Delivery> {
+    #[inline(always)]
+    pub(crate) fn deliver(&mut self, now: Time) -> Option<Told> {
         let Single { sender, link, end, .. } = self.single;
         self.phase = Phase::Ending;
         self.due = end;
@@ -113,23 +112,19 @@ impl Cell {
         }
         frame.delivered = true;
         usage.delivered += 1;
-        let to = match link.direction() {
-            Direction::Up => {
-                let packet = &self.nodes[sender as usize].frame.departure().packet;
-                let ap = &self.nodes[AP as usize].port;
-                let flow = observe(&mut self.sides.ap.flows, ap, packet, Direction::Up, now);
-                if self.meter.is_some() {
-                    self.meter_reception(flow, now);
-                }
-                Node::Ap
+        if link.direction() == Direction::Up {
+            let packet = &self.nodes[sender as usize].frame.departure().packet;
+            let ap = &self.nodes[AP as usize].port;
+            let flow = observe(&mut self.sides.ap.flows, ap, packet, Direction::Up, now);
+            if self.meter.is_some() {
+                self.meter_reception(flow, now);
             }
-            Direction::Down => Node::Station(link.station()),
-        };
-        Some(Delivery { packet: self.nodes[sender as usize].frame.departure().packet, to })
+        }
+        Some(Told::Delivery)
     }
 
     /// The last frame of an exchange ends.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn end_single(&mut self, now: Time) {
         let Single { sender, link, fate, .. } = self.single;
         let row = &mut self.links[link.index()];
@@ -214,6 +209,8 @@ impl Cell {
     }
 
     /// Gives up the frame whose time has come.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn lose(&mut self, now: Time) {
         let first = (0..self.losses.len()).min_by_key(|&index| self.losses[index]).expect("a loss is due");
         let Loss { sender, .. } = self.losses.swap_remove(first);

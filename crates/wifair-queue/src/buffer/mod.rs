@@ -18,7 +18,7 @@ pub use ledger::{Count, Eviction, Refusal};
 pub use slots::SlotId;
 use slots::Slots;
 
-use crate::{Exchange, Grant, Outcome};
+use crate::{Grant, Outcome};
 
 const ASKED: &str = "a scheme asks in needs() for the indexes that it uses";
 
@@ -505,15 +505,13 @@ impl Buffer {
     }
 
     #[inline]
-    pub(crate) fn finish(&mut self, exchange: &Exchange) {
-        let fate = match exchange.outcome {
+    pub(crate) fn finish(&mut self, departure: &Departure, outcome: Outcome) {
+        let fate = match outcome {
             Outcome::Delivered => Fate::Delivered,
             Outcome::LostAtRetryLimit => Fate::LostAtRetryLimit,
         };
-        for packet in exchange.packets {
-            self.books.row(exchange.flow.index(), packet.class()).add(fate, packet.ip_bytes());
-        }
-        self.in_service -= exchange.packets.len() as u32;
+        self.books.row(departure.flow.index(), departure.class).add(fate, departure.packet.ip_bytes());
+        self.in_service -= 1;
     }
 
     /// Walks the queue: nobody asks often.
