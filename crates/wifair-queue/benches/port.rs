@@ -77,7 +77,7 @@ impl Bench {
         packet.ack = self.number.wrapping_mul(1460);
         let flow = FlowId((packet.tuple.source - 1000) % FLOWS);
         let view = View { flows: &self.flows, links: &[] };
-        self.port.offer(packet, flow, StationId(0), self.now, view);
+        self.port.offer(&packet, flow, StationId(0), self.now, view);
     }
 
     #[inline]
@@ -85,7 +85,7 @@ impl Bench {
         self.now += Time::from_us(100);
         let view = View { flows: &self.flows, links: &[] };
         let departure = self.port.take(&Grant::ANY, self.now, view).expect("something is queued");
-        let exchange = Exchange {
+        let exchange = || Exchange {
             outcome: Outcome::Delivered,
             packets: std::slice::from_ref(&departure.packet),
             flow: departure.flow,
@@ -97,7 +97,7 @@ impl Bench {
             overhead: Time::ZERO,
             service: Time::from_us(1000),
         };
-        self.port.finish(black_box(&exchange), self.now, view);
+        self.port.finish(&departure, black_box(Outcome::Delivered), self.now, view, exchange);
     }
 }
 

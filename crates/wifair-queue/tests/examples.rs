@@ -23,7 +23,7 @@ impl Ap {
         self.now += Time::from_us(1);
         let flow = self.flows.observe(&packet, Direction::Down, self.now, |flow| self.port.holds(flow));
         let view = View { flows: &self.flows, links: &[] };
-        self.port.offer(packet, flow, StationId(0), self.now, view);
+        self.port.offer(&packet, flow, StationId(0), self.now, view);
         flow
     }
 
@@ -223,22 +223,12 @@ fn the_limit_may_count_the_packet_in_service() {
         let mut ap = Ap::new(2, r#"{"name": "droptail"}"#);
         ap.port = Port::new(&spec, 1, "ap");
         ap.offer(data(1, 1));
-        ap.take();
+        let view = View { flows: &ap.flows, links: &[] };
+        let departure = ap.port.take(&Grant::ANY, ap.now, view).expect("a packet is queued");
         ap.offer_all(&[data(1, 2), data(1, 3)]);
         assert_eq!(ap.port.len(), accepted);
-        let exchange = Exchange {
-            outcome: Outcome::LostAtRetryLimit,
-            packets: &[data(1, 1)],
-            flow: FlowId(0),
-            station: StationId(0),
-            ac: Default::default(),
-            rate: wifair_core::Rate::from_mbps(11.0),
-            attempts: 7,
-            airtime: Time::from_us(10_000),
-            overhead: Time::ZERO,
-            service: Time::from_us(20_000),
-        };
-        ap.port.finish(&exchange, ap.now, View { flows: &ap.flows, links: &[] });
+        let view = View { flows: &ap.flows, links: &[] };
+        ap.port.finish(&departure, Outcome::LostAtRetryLimit, ap.now, view, || unreachable!("tail drop never asks"));
         ap.offer(data(1, 4));
         assert_eq!(ap.port.len(), 2);
         assert_eq!(ap.port.snapshot(ap.now).class(Class::Data).lost_at_retry_limit.packets, 1);

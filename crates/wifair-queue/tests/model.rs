@@ -116,6 +116,7 @@ fn run(
     let mut last_ack = [u32::MAX - 4000; 6]; // wraps soon
     let mut now = Time::from_ms(3);
     let middle = steps.len() / 2;
+    let mut in_service = vec![];
     let mut earlier = None;
 
     // The serial number makes every packet unlike every other.
@@ -156,13 +157,17 @@ fn run(
                 if let (Some(got), Some(expected)) = (&got, expected) {
                     prop_assert_eq!((got.flow, got.enqueued_at), (expected.flow, expected.at));
                 }
+                in_service.extend(got);
                 None
             }
             Step::Finish { delivered } => {
                 if let Some((packet, flow)) = model.finish(delivered) {
-                    let exchange = Exchange {
-                        outcome: if delivered { Outcome::Delivered } else { Outcome::LostAtRetryLimit },
-                        packets: &[packet],
+                    let outcome = if delivered { Outcome::Delivered } else { Outcome::LostAtRetryLimit };
+                    let departure = in_service.pop().expect("the model has a packet in service");
+                    prop_assert_eq!((departure.packet, departure.flow), (packet, flow));
+                    let exchange = || Exchange {
+                        outcome,
+                        packets: std::slice::from_ref(&departure.packet),
                         flow,
                         station: StationId(0),
                         ac: Ac::BestEffort,
@@ -172,7 +177,7 @@ fn run(
                         overhead: Time::ZERO,
                         service: Time::ZERO,
                     };
-                    port.finish(&exchange, now, View { flows: &flows, links: &[] });
+                    port.finish(&departure, outcome, now, View { flows: &flows, links: &[] }, exchange);
                 }
                 None
             }
@@ -196,7 +201,7 @@ fn run(
                 prop_assert_eq!(closed, model.retire(gone));
             }
             let verdict = model.arrive(packet, flow, &flows, now);
-            port.offer(packet, flow, StationId(0), now, View { flows: &flows, links: &[] });
+            port.offer(&packet, flow, StationId(0), now, View { flows: &flows, links: &[] });
             if let Verdict::Evict { candidates, .. } = &verdict {
                 let left = queue(&port);
                 let gone: Vec<Packet> = model.packets().into_iter().filter(|p| !left.contains(p)).collect();
@@ -322,7 +327,7 @@ fn chi_square(scheme: &str, queued: &[Packet], arrival: Packet, candidates: &[Pa
         }
         for &packet in queued.iter().chain([&arrival]) {
             let flow = flows.observe(&packet, Direction::Down, Time::ZERO, |_| false);
-            port.offer(packet, flow, StationId(0), Time::ZERO, View { flows: &flows, links: &[] });
+            port.offer(&packet, flow, StationId(0), Time::ZERO, View { flows: &flows, links: &[] });
         }
         let left = queue(&port);
         let gone = candidates.iter().position(|p| !left.contains(p)).expect("a candidate goes");

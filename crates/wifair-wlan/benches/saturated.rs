@@ -48,7 +48,7 @@ impl Saturated {
                 cell.advance(event);
             }
             for _ in 0..2 {
-                cell.send_up(StationId(station), packet(station), now);
+                cell.send_up(StationId(station), &packet(station), now);
             }
         }
         let mut saturated = Saturated { cell, now };
@@ -63,7 +63,7 @@ impl Saturated {
             if let Some(Output::Delivery(delivery)) = self.cell.advance(self.now) {
                 debug_assert_eq!(delivery.to, Node::Ap);
                 let station = delivery.packet.tuple.source as u16 - 1;
-                self.cell.send_up(StationId(station), packet(station), self.now);
+                self.cell.send_up(StationId(station), &packet(station), self.now);
             }
         }
     }

@@ -90,7 +90,7 @@ fn a_decoded_exchange_puts_all_on_one_grid() {
 fn collide(spec: &CellSpec, seed: u64) -> Logged {
     let mut run = Logged::new(spec, seed);
     run.up(0, 1, us(100));
-    run.cell.send_up(StationId(1), packet(1, 0, 500), us(100));
+    run.cell.send_up(StationId(1), &packet(1, 0, 500), us(100));
     run.run_before(us(500));
     run.up(2, 1, us(500));
     run.run();
@@ -121,7 +121,7 @@ fn a_collision_leaves_a_grid_for_each() {
                 run = collide(&spec, seed);
             } else {
                 run.up(0, 1, us(100));
-                run.cell.send_up(StationId(1), packet(1, 0, 500), us(100));
+                run.cell.send_up(StationId(1), &packet(1, 0, 500), us(100));
                 run.run_before(us(300));
                 run.up(2, 1, us(300));
                 run.run();

@@ -101,10 +101,10 @@ fn run(spec: &CellSpec, seed: u64, arrivals: &[Arrival], mut each: impl FnMut(&C
         let due = outside.next_if(|(_, arrival)| arrival.at <= cell.next_event());
         match due {
             Some((seq, a)) if a.up => {
-                cell.send_up(StationId(a.station), packet(a.station, seq as u32, a.ip_bytes), a.at);
+                cell.send_up(StationId(a.station), &packet(a.station, seq as u32, a.ip_bytes), a.at);
             }
             Some((seq, a)) => {
-                cell.send_down(StationId(a.station), packet_down(a.station, seq as u32, a.ip_bytes), a.at);
+                cell.send_down(StationId(a.station), &packet_down(a.station, seq as u32, a.ip_bytes), a.at);
             }
             None if cell.next_event() == Time::MAX => return cell,
             None => {

@@ -101,8 +101,8 @@ fn saturate(spec: &CellSpec, until: Time) -> Cell {
     let stations = spec.stations.len() as u16;
     for station in 0..stations {
         for seq in 0..2 {
-            cell.send_up(StationId(station), packet(station, seq, 1_500), Time::ZERO);
-            cell.send_down(StationId(station), packet_down(station, seq, 1_500), Time::ZERO);
+            cell.send_up(StationId(station), &packet(station, seq, 1_500), Time::ZERO);
+            cell.send_down(StationId(station), &packet_down(station, seq, 1_500), Time::ZERO);
         }
     }
     while cell.next_event() < until {
@@ -110,13 +110,13 @@ fn saturate(spec: &CellSpec, until: Time) -> Cell {
         cell.advance(now);
         for station in 0..stations {
             while cell.station_port(StationId(station)).len() < 2 {
-                cell.send_up(StationId(station), packet(station, 0, 1_500), now);
+                cell.send_up(StationId(station), &packet(station, 0, 1_500), now);
             }
         }
         // The AP serves its stations in turn.
         while cell.ap_port().len() < 2 * usize::from(stations) {
             let station = (cell.snapshot(now).exchanges % u64::from(stations)) as u16;
-            cell.send_down(StationId(station), packet_down(station, 0, 1_500), now);
+            cell.send_down(StationId(station), &packet_down(station, 0, 1_500), now);
         }
     }
     cell
@@ -158,8 +158,8 @@ fn up_and_down_have_a_state_each() {
     spec.stations[0].frame_error_rate = FrameErrorRate { data_up: 1.0, ..FrameErrorRate::default() };
     let mut cell = Cell::new(&spec, 1).unwrap();
     for seq in 0..4 {
-        cell.send_up(StationId(0), packet(0, seq, 1_500), Time::ZERO);
-        cell.send_down(StationId(0), packet_down(0, seq, 1_500), Time::from_ns(0));
+        cell.send_up(StationId(0), &packet(0, seq, 1_500), Time::ZERO);
+        cell.send_down(StationId(0), &packet_down(0, seq, 1_500), Time::from_ns(0));
     }
     let mut told = vec![];
     while cell.next_event() < Time::MAX {

@@ -53,8 +53,9 @@ impl Engine {
             if outside <= event {
                 let offer = self.traffic.next_offer().expect("a packet is due");
                 self.hand_down(offer, now);
-            } else if let Some(Output::Delivery(delivery)) = self.cell.advance(now) {
-                self.deliver(&delivery, now);
+            } else if let Some(Output::Delivery(wifair_wlan::Delivery { packet, to })) = self.cell.advance(now) {
+                let packet = *packet;
+                self.deliver(&packet, to, now);
             }
         }
     }
@@ -62,17 +63,16 @@ impl Engine {
     fn hand_down(&mut self, offer: Offer, now: Time) {
         let packet = to_wire(&offer);
         match offer.node {
-            0 => self.cell.send_down(StationId((offer.packet.to - 1) as u16), packet, now),
-            node => self.cell.send_up(StationId((node - 1) as u16), packet, now),
+            0 => self.cell.send_down(StationId((offer.packet.to - 1) as u16), &packet, now),
+            node => self.cell.send_up(StationId((node - 1) as u16), &packet, now),
         }
     }
 
-    fn deliver(&mut self, delivery: &wifair_wlan::Delivery, now: Time) {
-        let to = match delivery.to {
+    fn deliver(&mut self, wire: &wifair_core::Packet, to: Node, now: Time) {
+        let to = match to {
             Node::Ap => 0,
             Node::Station(station) => usize::from(station.0) + 1,
         };
-        let wire = &delivery.packet;
         let stream = usize::from(wire.tuple.source_port);
         let packet = Packet { id: wire.seq, stream, to, ip_bytes: wire.ip_bytes() };
         let at = micros(now);

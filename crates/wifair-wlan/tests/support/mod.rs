@@ -91,7 +91,7 @@ pub fn saturate(spec: &CellSpec, seed: u64, exchanges: u64, ip_bytes: u32) -> Sa
     let fill = |cell: &mut Cell, now: Time| {
         for station in (0..n).map(StationId) {
             while cell.station_port(station).len() < 60 {
-                cell.send_up(station, packet(station.0, 0, ip_bytes), now);
+                cell.send_up(station, &packet(station.0, 0, ip_bytes), now);
             }
         }
     };
@@ -133,20 +133,23 @@ impl Logged {
     /// Hands packets of 1500 bytes to a port.
     pub fn up(&mut self, station: u16, packets: u32, now: Time) {
         for seq in 0..packets {
-            self.cell.send_up(StationId(station), packet(station, seq, 1_500), now);
+            self.cell.send_up(StationId(station), &packet(station, seq, 1_500), now);
         }
     }
 
     pub fn down(&mut self, station: u16, packets: u32, now: Time) {
         for seq in 0..packets {
-            self.cell.send_down(StationId(station), packet_down(station, seq, 1_500), now);
+            self.cell.send_down(StationId(station), &packet_down(station, seq, 1_500), now);
         }
     }
 
     /// One event.
     pub fn step(&mut self) {
         let now = self.cell.next_event();
-        let output = self.cell.advance(now);
+        let delivered = match self.cell.advance(now) {
+            Some(Output::Delivery(delivery)) => Some(delivery.to),
+            _ => None,
+        };
         let after = self.cell.snapshot(now);
         for (index, (new, old)) in after.stations.iter().zip(&self.before.stations).enumerate() {
             for (way, new, old) in [("down", &new.down, &old.down), ("up", &new.up, &old.up)] {
@@ -161,8 +164,8 @@ impl Logged {
                 note("duplicate", new.duplicates - old.duplicates);
             }
         }
-        if let Some(Output::Delivery(delivery)) = output {
-            let to = match delivery.to {
+        if let Some(to) = delivered {
+            let to = match to {
                 Node::Ap => "ap".to_owned(),
                 Node::Station(station) => station.0.to_string(),
             };
