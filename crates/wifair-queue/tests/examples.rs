@@ -228,7 +228,9 @@ fn the_limit_may_count_the_packet_in_service() {
         ap.offer_all(&[data(1, 2), data(1, 3)]);
         assert_eq!(ap.port.len(), accepted);
         let view = View { flows: &ap.flows, links: &[] };
-        ap.port.finish(&departure, Outcome::LostAtRetryLimit, ap.now, view, || unreachable!("tail drop never asks"));
+        ap.port.finish(&departure, Outcome::LostAtRetryLimit, ap.now, view, || {
+            unreachable!("tail drop never asks")
+        });
         ap.offer(data(1, 4));
         assert_eq!(ap.port.len(), 2);
         assert_eq!(ap.port.snapshot(ap.now).class(Class::Data).lost_at_retry_limit.packets, 1);

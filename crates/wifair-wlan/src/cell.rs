@@ -296,7 +296,10 @@ impl Cell {
                     Direction::Up => Node::Ap,
                     Direction::Down => Node::Station(link.station()),
                 };
-                Output::Delivery(Delivery { packet: &self.nodes[sender as usize].frame.departure().packet, to })
+                Output::Delivery(Delivery {
+                    packet: &self.nodes[sender as usize].frame.departure().packet,
+                    to,
+                })
             }
             Told::LinkRate(change) => Output::LinkRate(change),
         }

@@ -159,8 +159,8 @@ mod tests {
         *ap = Port::with_scheme(&PortSpec::default(), Box::new(Probe(told.clone())), 1, "ap");
         cell.meter = Meter::wanted_by(ap, &cell.phy, &cell.mac);
         for _ in 0..3 {
-            cell.send_down(station, data(true), Time::ZERO);
-            cell.send_up(station, data(false), Time::ZERO);
+            cell.send_down(station, &data(true), Time::ZERO);
+            cell.send_up(station, &data(false), Time::ZERO);
         }
         let (mut now, mut successes, mut frozen) = (Time::ZERO, 0, Time::ZERO);
         let one = cell.phy.on_air(cell.phy.rate_index(11.0, "").unwrap()).duration(cell.phy.psdu_bytes(1000))
@@ -170,10 +170,10 @@ mod tests {
             let Some(Output::Delivery(delivery)) = cell.advance(now) else { continue };
             if delivery.to == Node::Ap {
                 frozen += one + cell.phy.difs;
-                cell.send_up(station, data(false), now);
+                cell.send_up(station, &data(false), now);
             } else {
                 successes += 1;
-                cell.send_down(station, data(true), now);
+                cell.send_down(station, &data(true), now);
             }
         }
         // To the end of the AP's last frame: it has just been delivered.

@@ -16,7 +16,7 @@ fn saturate(cell: &mut Cell, stations: u16, until: Time) -> (CellSnapshot, Vec<(
     loop {
         for station in 0..stations {
             while cell.station_port(StationId(station)).len() < 2 {
-                cell.send_up(StationId(station), packet(station, 0, 1_500), now);
+                cell.send_up(StationId(station), &packet(station, 0, 1_500), now);
             }
         }
         now = cell.next_event();

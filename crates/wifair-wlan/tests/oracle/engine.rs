@@ -53,7 +53,9 @@ impl Engine {
             if outside <= event {
                 let offer = self.traffic.next_offer().expect("a packet is due");
                 self.hand_down(offer, now);
-            } else if let Some(Output::Delivery(wifair_wlan::Delivery { packet, to })) = self.cell.advance(now) {
+            } else if let Some(Output::Delivery(wifair_wlan::Delivery { packet, to })) =
+                self.cell.advance(now)
+            {
                 let packet = *packet;
                 self.deliver(&packet, to, now);
             }
