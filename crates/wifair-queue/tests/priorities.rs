@@ -67,7 +67,7 @@ impl Ap {
             self.port.retire(gone);
             forget(gone);
         }
-        self.port.offer(packet, flow, StationId(0), self.now, View { flows: &self.flows, links: &[] });
+        self.port.offer(&packet, flow, StationId(0), self.now, View { flows: &self.flows, links: &[] });
         (flow, packet)
     }
 
@@ -76,9 +76,9 @@ impl Ap {
         self.now += Time::from_us(10);
         let view = View { flows: &self.flows, links: &[] };
         let taken = self.port.take(&Grant::ANY, self.now, view)?;
-        let exchange = Exchange {
+        let exchange = || Exchange {
             outcome: Outcome::Delivered,
-            packets: &[taken.packet],
+            packets: std::slice::from_ref(&taken.packet),
             flow: taken.flow,
             station: taken.station,
             ac: Ac::BestEffort,
@@ -88,7 +88,7 @@ impl Ap {
             overhead: Time::ZERO,
             service: Time::ZERO,
         };
-        self.port.finish(&exchange, self.now, view);
+        self.port.finish(&taken, Outcome::Delivered, self.now, view, exchange);
         Some(taken.packet)
     }
 
