@@ -4,7 +4,7 @@ mod common;
 
 use common::{ack, data, syn, upward};
 use wifair_core::{Class, FlowId, Packet, StationId, Time};
-use wifair_queue::{Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View};
+use wifair_queue::{Direction, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View};
 
 /// A port of an access point with its flow monitor.
 struct Ap {
