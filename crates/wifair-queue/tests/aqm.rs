@@ -134,7 +134,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
         }
         refused += u64::from(enters.is_none() && !full);
         queue.extend(enters);
-        port.offer(packet, FlowId(0), StationId(0), now, view);
+        port.offer(&packet, FlowId(0), StationId(0), now, view);
         prop_assert!(port.len() <= limit as usize, "the limit is kept");
         let buffer = port.buffer();
         let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot));
