@@ -6,7 +6,7 @@ use common::{ack, cases, data, syn, upward};
 use proptest::prelude::*;
 use wifair_core::{Ac, Class, Ecn, FlowId, Packet, Rate, Rng, StationId, TcpFlags, Time};
 use wifair_queue::{
-    Direction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Port, PortSpec, Reception, View,
+    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Port, PortSpec, Reception, View,
 };
 
 const RATES_KBPS: [u32; 4] = [11_000, 11_000, 2_000, 5_500];
@@ -246,14 +246,15 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
                 if let Some(got) = got {
                     naive.now(ms, [flows.up().into(), flows.down().into()]);
                     prop_assert_eq!(Some(got.packet), naive.dequeue(&links));
-                    in_service.push((got.packet, got.flow, got.station));
+                    in_service.push(got);
                 }
                 None
             }
             Step::Finish { channel_us, frozen_us } => {
-                if let Some((packet, flow, station)) = in_service.pop() {
+                if let Some(departure) = in_service.pop() {
+                    let packet = departure.packet;
                     let service = channel_us + frozen_us;
-                    finish(&mut port, &packet, flow, station, [channel_us, service], now, &flows, &links);
+                    finish(&mut port, &departure, [channel_us, service], now, &flows, &links);
                     naive.sample(service as f64 * 1e-3, channel_us as f64 * 1e-3);
                     if packet.class() != Class::Other {
                         naive.now(ms, [flows.up().into(), flows.down().into()]);
@@ -270,7 +271,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
             if port.len() < limit as usize && naive.rng.clone().unit() < naive.q_prob {
                 naive.now(ms, [flows.up().into(), flows.down().into()]);
             }
-            port.offer(packet, flow, station(&packet), now, View { flows: &flows, links: &links });
+            port.offer(&packet, flow, station(&packet), now, View { flows: &flows, links: &links });
             naive.enqueue(packet);
         }
 
@@ -290,30 +291,27 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
     Ok(())
 }
 
-#[allow(clippy::too_many_arguments)]
 fn finish(
     port: &mut Port,
-    packet: &Packet,
-    flow: FlowId,
-    station: StationId,
+    departure: &Departure,
     [channel_us, service_us]: [u64; 2],
     now: Time,
     flows: &Flows,
     links: &[Link],
 ) {
-    let exchange = Exchange {
+    let exchange = || Exchange {
         outcome: Outcome::Delivered,
-        packets: std::slice::from_ref(packet),
-        flow,
-        station,
+        packets: std::slice::from_ref(&departure.packet),
+        flow: departure.flow,
+        station: departure.station,
         ac: Ac::BestEffort,
-        rate: links[station.index()].rate,
+        rate: links[departure.station.index()].rate,
         attempts: 1,
         airtime: Time::from_us(channel_us - 360),
         overhead: Time::from_us(360),
         service: Time::from_us(service_us),
     };
-    port.finish(&exchange, now, View { flows, links });
+    port.finish(departure, Outcome::Delivered, now, View { flows, links }, exchange);
 }
 
 proptest! {
