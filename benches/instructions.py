@@ -12,10 +12,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = ROOT / "target" / "release" / "examples" / "replicate"
 HORIZONS_S = (20, 60)
-SCHEMES = ("droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout")
+SCHEMES = ("droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout", "las", "t-las")
 
 
-def count(scheme: str, flows: int, seconds: int) -> tuple[int, int]:
+def count(scheme: str, flows: int, seconds: int, carried: str) -> tuple[int, int]:
     """(instructions, exchanges) of one replication."""
     command = [
         "valgrind",
@@ -25,6 +25,7 @@ def count(scheme: str, flows: int, seconds: int) -> tuple[int, int]:
         scheme,
         str(flows),
         str(seconds),
+        *(["short"] if carried == "short" else []),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     collected = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
@@ -39,12 +40,13 @@ def main() -> None:
         return
     build = ["cargo", "build", "--release", "-p", "wifair-sim", "--example", "replicate"]
     subprocess.run(build, cwd=ROOT, check=True)
-    print(f"{'scheme':<18} {'flows':>7} {'instructions/exchange':>22}")
-    cases = [(scheme, 10) for scheme in SCHEMES] + [("droptail", 100), ("droptail", 500)]
-    for scheme, flows in cases:
-        short, long = (count(scheme, flows, seconds) for seconds in HORIZONS_S)
+    print(f"{'scheme':<18} {'flows':>7} {'carried':>8} {'instructions/exchange':>22}")
+    cases = [(scheme, 10, "bulk") for scheme in SCHEMES]
+    cases += [("droptail", 100, "bulk"), ("droptail", 500, "bulk"), ("droptail", 20, "bulk"), ("droptail", 20, "short")]
+    for scheme, flows, carried in cases:
+        short, long = (count(scheme, flows, seconds, carried) for seconds in HORIZONS_S)
         slope = (long[0] - short[0]) / (long[1] - short[1])
-        print(f"{scheme:<18} {f'{flows}+{flows}':>7} {slope:>22.0f}", flush=True)
+        print(f"{scheme:<18} {f'{flows}+{flows}':>7} {carried:>8} {slope:>22.0f}", flush=True)
 
 
 if __name__ == "__main__":
