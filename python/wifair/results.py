@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
+# What the transfers of a group are summed up by, with the unit: columns of `transfer_groups`.
+TRANSFER_UNITS = {
+    "completed": "transfers",
+    "mean_s": "s",
+    "cov": "standard deviation over mean",
+    "p50_s": "s",
+    "p95_s": "s",
+    "p99_s": "s",
+}
+
 # What a scenario is summed up by, with the unit; all but the queue's are one number a replication in `metrics`.
 UNITS = {
     "jain": "index",
@@ -43,8 +53,8 @@ UNITS = {
 class Results:
     """The finished replications of a study.
 
-    `frames` holds the tables `runs`, `flows`, `queues`, `stations` (and `series` where an interval was set), each with
-    the columns `scenario` (the cell's name) and `seed` first. `missing` counts the replications that were asked for
+    `frames` holds the tables `runs`, `flows`, `queues`, `stations` (and `transfers`, `transfer_groups` where there were
+    transfers, `series` where an interval was set), each with the columns `scenario` (the cell's name) and `seed` first. `missing` counts the replications that were asked for
     and not finished.
     """
 
@@ -72,6 +82,50 @@ class Results:
     def stations(self) -> pl.DataFrame:
         """One row a station and direction: airtime, attempts, retries."""
         return self.frames["stations"]
+
+    @property
+    def transfers(self) -> pl.DataFrame:
+        """One row a transfer of known size that began in the measurement, with its flow's label and group.
+
+        `transfer_s` is the time from opening its connection until the last byte was delivered; `end` says how it ended.
+        """
+        found = self.frames.get("transfers")
+        if found is None:
+            raise InputError(
+                "there is no table of transfers: no flow has the application transfers or web (or bulk with a size), or "
+                "run.record_transfers is false."
+            )
+        keys = ["scenario", "seed", "flow"]
+        return found.join(self.flows.select(*keys, "label", "group"), on=keys, how="left", maintain_order="left")
+
+    @property
+    def transfer_groups(self) -> pl.DataFrame:
+        """One row a replication, group and size of transfers (`bytes` is null in the row of all sizes).
+
+        Mean, quantiles and coefficient of variation (`cov`) of the completed ones' times; how many were not completed.
+        """
+        found = self.frames.get("transfer_groups")
+        if found is None:
+            raise InputError(
+                "there were no transfers: no flow has the application transfers or web, or bulk with a size."
+            )
+        return found
+
+    def transfer_summary(self) -> pl.DataFrame:
+        """One row a scenario, group, size and metric: mean over the replications, 95 % interval."""
+        types = {"scenario": pl.String, "group": pl.String, "bytes": pl.Float64, "metric": pl.String, "unit": pl.String}
+        bounds = {"mean": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64}
+        types |= {**bounds, "runs": pl.Int64, "identical": pl.Boolean}
+        rows = []
+        if "transfer_groups" in self.frames:
+            keys = ["scenario", "group", "bytes"]
+            for key, part in self.transfer_groups.group_by(keys, maintain_order=True):
+                for metric, unit in TRANSFER_UNITS.items():
+                    found = t_interval(part[metric].drop_nulls().cast(pl.Float64).to_numpy())
+                    if found.n:
+                        fields = {"metric": metric, "unit": unit, **interval_fields(found)}
+                        rows.append(dict(zip(keys, key, strict=True)) | fields)
+        return pl.DataFrame(rows, schema=types)
 
     @cached_property
     def metrics(self) -> pl.DataFrame:
@@ -154,6 +208,7 @@ class Results:
             ],
             "summary": self.summary().to_dicts(),
             "flows": self.flow_summary().to_dicts(),
+            "transfers": self.transfer_summary().to_dicts(),
         }
 
     def save(self, folder: str | Path) -> Path:
@@ -164,7 +219,9 @@ class Results:
                 frame.write_parquet(folder / f"{name}.parquet")
             plans = {cell.name: cell.scenario.plan() for cell in self.cells}
             (folder / "plan.json").write_text(json.dumps(plans, indent=1) + "\n", encoding="utf-8")
-            manifest = {key: value for key, value in self.to_dict().items() if key not in ("summary", "flows")}
+            manifest = {
+                key: value for key, value in self.to_dict().items() if key not in ("summary", "flows", "transfers")
+            }
             (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             raise InputError(f"{folder}: cannot be written: {error.strerror}.") from None

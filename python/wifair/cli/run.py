@@ -35,6 +35,7 @@ def run(
     else:
         print_results(results)
         print_flows(results)
+        print_transfers(results)
     if out:
         say(f"results are in {results.save(out)}")
 
@@ -53,4 +54,26 @@ def print_flows(results: Results) -> None:
         columns = ("goodput_mbps", "rtt_mean_ms", "timeouts")
         found = [t_interval(group[column].drop_nulls().to_numpy()) for column in columns]
         table.add_row(str(label), str(direction), *map(cell_text, found))
+    stdout().print(table)
+
+
+def print_transfers(results: Results) -> None:
+    """One line a group of transfers, where there are any."""
+    import polars as pl
+    from rich.table import Table
+
+    from wifair.cli.output import cell_text, stdout
+    from wifair.results import TRANSFER_UNITS
+    from wifair.stats import t_interval
+
+    if "transfer_groups" not in results.frames:
+        return
+    table = Table(title="Transfers: means over the runs, of all sizes", title_justify="left")
+    table.add_column("group")
+    for metric, unit in TRANSFER_UNITS.items():
+        table.add_column(f"{metric.removesuffix('_s')}\n\\[{unit}]", justify="right")
+    of_all_sizes = results.transfer_groups.filter(pl.col("bytes").is_null())
+    for (group,), part in of_all_sizes.group_by("group", maintain_order=True):
+        found = [t_interval(part[metric].drop_nulls().cast(pl.Float64).to_numpy()) for metric in TRANSFER_UNITS]
+        table.add_row(str(group), *map(cell_text, found))
     stdout().print(table)
