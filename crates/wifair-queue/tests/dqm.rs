@@ -4,7 +4,7 @@ mod common;
 
 use common::{ack, cases, data, syn, upward};
 use proptest::prelude::*;
-use wifair_core::{Ac, Class, Ecn, FlowId, Packet, Rate, Rng, StationId, TcpFlags, Time};
+use wifair_core::{Ac, Class, Ecn, Packet, Rate, Rng, StationId, TcpFlags, Time};
 use wifair_queue::{
     Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Port, PortSpec, Reception, View,
 };
