@@ -31,6 +31,8 @@ NS_2: dict[str, Any] = {
     "tcp": {
         "initial_window_segments": 2,
         "limited_transmit": True,
+        # cwnd_ grows without regard to window_, which bounds what is sent.
+        "cwnd_beyond_receiver_window": True,
         "handshake": "none",
         "delayed_ack": {"timeout_ms": 100},
         "rto": {"initial_ms": 3_000, "min_ms": 200, "max_ms": 60_000, "tick_ms": 10},

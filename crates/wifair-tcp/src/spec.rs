@@ -26,6 +26,9 @@ pub struct TcpSpec {
     pub initial_window_segments: Option<u32>,
     /// Initial slow start threshold in segments (RFC 5681, 3.1). Unset: arbitrarily high, as that section recommends.
     pub initial_ssthresh_segments: Option<u32>,
+    /// Let the congestion window grow beyond the receiver's, where it has no effect, as ns-2 does: false. It matters to
+    /// what reads the congestion window, as `arf-aware` does.
+    pub cwnd_beyond_receiver_window: bool,
     /// Let the window grow by the bytes that an ACK acknowledges (RFC 3465). Unset: by at most one segment an ACK,
     /// whatever it acknowledges (RFC 5681, 3.1, equation 2, in congestion avoidance too).
     pub byte_counting: Option<ByteCountingSpec>,
@@ -112,6 +115,7 @@ impl Default for TcpSpec {
             receiver_window_segments: 42,
             initial_window_segments: None,
             initial_ssthresh_segments: None,
+            cwnd_beyond_receiver_window: false,
             byte_counting: None,
             priority_marking: None,
             delayed_ack: DelayedAckSpec::default(),
@@ -152,7 +156,7 @@ pub(crate) struct CountedBytes {
 }
 
 /// The largest window that RFC 7323, 2.3 allows.
-const MAX_WINDOW_BYTES: u64 = 1 << 30;
+pub(crate) const MAX_WINDOW_BYTES: u64 = 1 << 30;
 
 impl TcpSpec {
     /// Checks every value; `path` is the key under which this spec stands in the plan, as `flows.tcp`.

@@ -12,7 +12,8 @@
 //! - After a timeout the receiver's answers to segments that it already had look like duplicate ACKs. RFC 5681 does
 //!   not say what to do; `guard_after_timeout` does what RFC 6582, 3.2 step 4 says, as ns-2's `bugFix_` does.
 //!
-//! Deviations: none known. Growth stops at the receiver's window, beyond which cwnd has no effect.
+//! Deviations: none known. Growth stops at the receiver's window, beyond which cwnd has no effect
+//! (`cwnd_beyond_receiver_window`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,6 +4,7 @@ use wifair_core::{Packet, TcpFlags, Time};
 
 use super::{Pending, Sender, SenderState};
 use crate::congestion::{CongestionControl, Window};
+use crate::spec::MAX_WINDOW_BYTES;
 use crate::{ecn, seq};
 
 impl Sender {
@@ -85,7 +86,11 @@ impl Sender {
 
         let flight = self.flight_bytes();
         let progress = self.recovery.on_new_ack(ack, acked, flight, &mut self.window);
-        if progress.grow && may_grow && self.window.cwnd < self.peer_window {
+        let useful = match self.spec.cwnd_beyond_receiver_window {
+            false => self.peer_window,
+            true => MAX_WINDOW_BYTES as u32,
+        };
+        if progress.grow && may_grow && self.window.cwnd < useful {
             self.control.on_ack(&mut self.window, acked);
         }
         self.repair = progress.retransmit;
