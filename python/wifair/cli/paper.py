@@ -29,6 +29,11 @@ Replications = Annotated[
     int | None, typer.Option(min=2, help="Replications; the form's own number by default.", show_default=False)
 ]
 
+Page = Annotated[
+    Path | None,
+    typer.Option(help="A Markdown page: the verdicts are written between its two marks.", show_default=False),
+]
+
 
 def paper(
     paper_id: PaperId,
@@ -37,11 +42,13 @@ def paper(
     seeds: Replications = None,
     threads: Threads = None,
     out: Out = None,
+    page: Page = None,
     json: Json = False,
 ) -> None:
     """Run a paper's study and say which of its published results come out."""
     from wifair.cli.output import kept, print_json, progress, say, stdout
     from wifair.papers import find
+    from wifair.papers.page import verdicts, write_into
     from wifair.results import versions
 
     study = find(paper_id)
@@ -64,6 +71,10 @@ def paper(
     }
     with (folder / "claims.json").open("w", encoding="utf-8") as file:
         print_json(document, file)
+    told = verdicts(document)
+    (folder / "verdicts.md").write_text(f"# {study.TITLE}\n\n{told}", encoding="utf-8")
+    if page is not None:
+        write_into(page, told)
     if json:
         print_json(document)
         return
