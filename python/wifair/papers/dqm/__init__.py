@@ -1,0 +1,40 @@
+"""The paper `dqm`: Figs. 2 to 5 and every sentence that states a result.
+
+Q. Xia, X. Jin, M. Hamdi: Dual Queue Management for Improving TCP Performance in Multi-rate Infrastructure WLANs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from wifair.papers.dqm.claims import CLAIMS
+from wifair.papers.dqm.measured import Measured
+from wifair.papers.dqm.study import ALTERNATIVES, FIGURES, FORMS, SCHEMES, cells
+from wifair.papers.reproduction import Look, PaperStudy
+
+TITLE = "Dual Queue Management for Improving TCP Performance in Multi-rate Infrastructure WLANs"
+
+
+def _draw(data: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> Mapping[str, list[Path]]:
+    from wifair.papers.dqm.figures import draw
+
+    return draw(data, names, folder, endings)
+
+
+STUDY = PaperStudy(
+    claims=CLAIMS,
+    figures=tuple(FIGURES),
+    forms=FORMS,
+    cells=cells,
+    measured=Measured,
+    draw=_draw,
+    alternatives=ALTERNATIVES,
+    looks=(
+        Look("flows-2", "How many flows do Figs. 4 and 5 have?", "1 + 1", lambda m: m.with_flows(2)),
+        Look("flows-4", "How many flows do Figs. 4 and 5 have?", "2 + 2", lambda m: m.with_flows(4)),
+        Look("flows-20", "How many flows do Figs. 4 and 5 have?", "10 + 10", lambda m: m.with_flows(20)),
+    ),
+    conditions={"dialect": "ns-2", "schemes": list(SCHEMES)},
+)
+reproduce = STUDY.reproduce

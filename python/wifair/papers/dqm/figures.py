@@ -1,0 +1,130 @@
+"""Figures 2 to 5 in the paper's arrangement, with RED and PI beside BASE and DQM where averages are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wifair import plots
+from wifair.papers.dqm.measured import Measured
+from wifair.papers.dqm.study import (
+    BASE,
+    CASES,
+    CHANGE_S,
+    DELAY_REF_MS,
+    DQM,
+    FLOWS,
+    LATE_UPLINKS,
+    PI,
+    RATE_CHANGE,
+    RED,
+    SCHEMES,
+    Mix,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from wifair.stats import Values
+
+TITLES = {BASE: "BASE (tail drop)", RED: "RED", PI: "PI", DQM: "DQM"}
+STYLES = {TITLES[scheme]: plots.STYLES[i] for i, scheme in enumerate(SCHEMES)}
+X = [float(n) for n in FLOWS]
+X_LABEL = "N, total number of flows"
+THROUGHPUT = "Mbps of payload"
+
+
+def _fig_2(m: Measured) -> Figure:
+    """A row a case: BASE and DQM by direction, and the aggregate of all."""
+    made, panels = plots.figure(6, width=3.6, height=3.0, columns=3)
+    for row, case in enumerate(CASES):
+        mixes = [Mix(case, n) for n in FLOWS]
+        by_direction = ((panels[3 * row], BASE), (panels[3 * row + 1], DQM))
+        for axes, scheme in by_direction:
+            series = {
+                "uplink": [m.up(mix, scheme) for mix in mixes],
+                "downlink": [m.down(mix, scheme) for mix in mixes],
+            }
+            plots.lines(axes, X, series, x_label=X_LABEL, y_label=f"Per flow [{THROUGHPUT}]")
+            axes.set_title(f"{TITLES[scheme]}, Case {case}", fontsize="medium")
+        _same_height([axes for axes, _ in by_direction])
+        totals = {TITLES[scheme]: [m.total(mix, scheme) for mix in mixes] for scheme in SCHEMES}
+        axes = panels[3 * row + 2]
+        plots.lines(axes, X, totals, x_label=X_LABEL, y_label=f"All flows [{THROUGHPUT}]", styles=STYLES)
+        axes.set_title(f"Aggregate, Case {case}", fontsize="medium")
+    return made
+
+
+def _fig_3(m: Measured) -> Figure:
+    """A row a case: the ratio, on a logarithmic scale, and the index."""
+    made, panels = plots.figure(4, width=4.4, height=3.2, columns=2)
+    for row, case in enumerate(CASES):
+        mixes = [Mix(case, n) for n in FLOWS]
+        gammas = {TITLES[scheme]: [m.gamma(mix, scheme) for mix in mixes] for scheme in SCHEMES}
+        axes = panels[2 * row]
+        plots.lines(axes, X, gammas, x_label=X_LABEL, y_label="R_up / R_dn", styles=STYLES)
+        axes.set_yscale("log")
+        axes.set_title(f"Case {case}", fontsize="medium")
+        indices = {TITLES[scheme]: [m.index(mix, scheme) for mix in mixes] for scheme in SCHEMES}
+        axes = panels[2 * row + 1]
+        plots.lines(axes, X, indices, x_label=X_LABEL, y_label="Fairness index", styles=STYLES)
+        axes.set_ylim(0, 1.05)
+        axes.set_title(f"Case {case}", fontsize="medium")
+    return made
+
+
+def _course(axes: Axes, m: Measured, part: str, series: Mapping[str, Values], y_label: str) -> None:
+    """Courses of one run each: the first seed's, since a mean over runs would hide that they fluctuate."""
+    times = m.times(part, DQM)
+    for i, (name, values) in enumerate(series.items()):
+        style = plots.STYLES[i]
+        axes.plot(times, values[0], label=name, color=style["color"], linestyle=style["linestyle"], linewidth=1.1)
+    axes.axvline(CHANGE_S, color="#888888", linewidth=0.8)
+    axes.set_xlabel("Time [s]")
+    axes.set_ylabel(y_label)
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize="small")
+
+
+def _fig_4(m: Measured, part: str) -> Figure:
+    made, panels = plots.figure(2, width=4.6, height=3.2)
+    for axes, scheme in zip(panels, (BASE, DQM), strict=True):
+        series = {f"{way}link": m.throughput_series(part, scheme, way) for way in ("up", "down")}
+        _course(axes, m, part, series, f"Per flow [{THROUGHPUT}]")
+        axes.set_title(f"{TITLES[scheme]}, {m.flows // 2} + {m.flows // 2} flows", fontsize="medium")
+    return made
+
+
+def _fig_5(m: Measured, part: str) -> Figure:
+    made, panels = plots.figure(3, width=4.2, height=3.2)
+    lengths = {"queue": m.series(part, DQM, "queue_packets"), "reference": m.series(part, DQM, "queue_ref_packets")}
+    _course(panels[0], m, part, lengths, "Packets")
+    delay = m.series(part, DQM, "sojourn_ms")
+    _course(panels[1], m, part, {"delay": delay, "reference": 0 * delay + DELAY_REF_MS}, "Queueing delay [ms]")
+    _course(panels[2], m, part, {"marking": m.series(part, DQM, "mark_probability")}, "Probability")
+    panels[1].set_title(f"DQM, {m.flows // 2} + {m.flows // 2} flows", fontsize="medium")
+    return made
+
+
+def _same_height(panels: Sequence[Axes]) -> None:
+    top = max(axes.get_ylim()[1] for axes in panels)
+    for axes in panels:
+        axes.set_ylim(0, top)
+
+
+DRAWN: Mapping[str, Callable[[Measured], Figure]] = {
+    "2": _fig_2,
+    "3": _fig_3,
+    "4a": lambda m: _fig_4(m, RATE_CHANGE),
+    "4b": lambda m: _fig_4(m, LATE_UPLINKS),
+    "5a": lambda m: _fig_5(m, RATE_CHANGE),
+    "5b": lambda m: _fig_5(m, LATE_UPLINKS),
+}
+
+
+def draw(m: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> dict[str, list[Path]]:
+    """Draws the figures into `folder`, in each format."""
+    return {name: plots.save(DRAWN[name](m), folder, f"figure-{name}", endings) for name in names}

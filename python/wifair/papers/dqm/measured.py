@@ -1,0 +1,152 @@
+"""What the claims look at: per-run quantities of one reading of the paper, as arrays with one entry a seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wifair.papers.dqm.study import CHANGE_S, FLOWS, FLOWS_IN_TIME, RUN_S, UNIFORM, Mix
+from wifair.papers.runs import CellRuns, Runs
+from wifair.stats import Values, jain_rows, ratio
+
+# Of each half of a run that changes in its middle, the second half: the first is left for it to settle.
+BEFORE = (CHANGE_S / 2, CHANGE_S)
+AFTER = ((CHANGE_S + RUN_S) / 2, RUN_S)
+
+Window = tuple[float, float]
+
+
+class Measured:
+    """One reading's runs. Throughput is goodput in Mbps; quantities in time are of runs with `flows` flows."""
+
+    def __init__(self, runs: Runs, flows: int = FLOWS_IN_TIME) -> None:
+        self._runs = runs
+        self.flows = flows
+
+    def with_flows(self, flows: int) -> Measured:
+        """The same runs, those that change in time with another number of flows."""
+        return Measured(self._runs, flows)
+
+    # Averages of a run with uniform bit rates, Figs. 2 and 3.
+
+    def cell(self, mix: Mix, scheme: str) -> CellRuns:
+        """The runs of a case under a scheme."""
+        return self._runs.cell(part=UNIFORM, case=mix.case, n=mix.n, scheme=scheme)
+
+    def up(self, mix: Mix, scheme: str) -> Values:
+        """R_up: mean throughput of an uplink flow."""
+        return _mean(self.cell(mix, scheme).flows("goodput_mbps", direction="up"))
+
+    def down(self, mix: Mix, scheme: str) -> Values:
+        """R_dn: mean throughput of a downlink flow."""
+        return _mean(self.cell(mix, scheme).flows("goodput_mbps", direction="down"))
+
+    def total(self, mix: Mix, scheme: str) -> Values:
+        """R_total."""
+        total: Values = self.cell(mix, scheme).flows("goodput_mbps").sum(axis=1)
+        return total
+
+    def gamma(self, mix: Mix, scheme: str) -> Values:
+        """γ = R_up / R_dn. Downlink flows that got nothing count as one packet in the run, lest it be infinite."""
+        one_packet = 1000 * 8e-6 / RUN_S / mix.down
+        return ratio(self.up(mix, scheme), np.maximum(self.down(mix, scheme), one_packet))
+
+    def index(self, mix: Mix, scheme: str) -> Values:
+        """FI over all flows."""
+        return jain_rows(self.cell(mix, scheme).flows("goodput_mbps"))
+
+    def starved(self, mix: Mix, scheme: str) -> Values:
+        """Downlink flows that got not one packet."""
+        count: Values = (
+            (self.cell(mix, scheme).flows("goodput_mbps", direction="down") == 0.0).sum(axis=1).astype(float)
+        )
+        return count
+
+    def lost(self, mix: Mix, scheme: str) -> Values:
+        """Share of the data packets offered to the AP that were lost in its buffer."""
+        return self.cell(mix, scheme).queue("loss_ratio", "data")
+
+    def per_flow(self, mix: Mix, scheme: str, column: str) -> Values:
+        """A count (timeouts, retransmissions) for each flow, mean over all."""
+        return _mean(self.cell(mix, scheme).flows(column))
+
+    def gamma_line_fit(self, case: int, scheme: str) -> Values:
+        """r² of the straight line through γ against N_dn."""
+        mixes = [Mix(case, n) for n in FLOWS]
+        gammas = np.stack([self.gamma(mix, scheme) for mix in mixes])
+        x = np.array([float(mix.down) for mix in mixes])
+        return np.array([np.corrcoef(x, run)[0, 1] ** 2 for run in gammas.T])
+
+    def roughness(self, quantity: str, case: int, scheme: str) -> Values:
+        """Mean absolute second difference along N of `index` or of the logarithm of `gamma`: 0 on a straight line."""
+        mixes = [Mix(case, n) for n in FLOWS]
+        values = [self.index(mix, scheme) if quantity == "index" else np.log(self.gamma(mix, scheme)) for mix in mixes]
+        rough: Values = np.abs(np.diff(values, n=2, axis=0)).mean(axis=0)
+        return rough
+
+    def believed(self, mix: Mix, scheme: str, direction: str) -> Values:
+        """What the AP takes for a direction's channel time, over the engine's truth."""
+        cell = self.cell(mix, scheme)
+        return ratio(cell.run(f"channel_time_{direction}_believed_s"), cell.run(f"channel_time_{direction}_s"))
+
+    # Evolution in time, Figs. 4 and 5.
+
+    def course(self, part: str, scheme: str) -> CellRuns:
+        """The runs that change in their middle."""
+        return self._runs.cell(part=part, case=1, n=self.flows, scheme=scheme)
+
+    def times(self, part: str, scheme: str) -> Values:
+        """When the series of a course were sampled, in seconds."""
+        return self.course(part, scheme).times("queue_packets")
+
+    def series(self, part: str, scheme: str, metric: str) -> Values:
+        """A series of the AP: (seeds, samples)."""
+        return self.course(part, scheme).series(metric)
+
+    def mean(self, part: str, scheme: str, metric: str, window: Window) -> Values:
+        """The mean of a series of the AP over a window."""
+        return self._over(part, scheme, self.series(part, scheme, metric), window)
+
+    def throughput_series(self, part: str, scheme: str, direction: str) -> Values:
+        """Mean throughput of a flow of a direction, second by second: (seeds, samples)."""
+        return self._mean_of_flows(part, scheme, "goodput_mbps", direction)
+
+    def throughput(self, part: str, scheme: str, direction: str, window: Window) -> Values:
+        """Mean throughput of a flow of a direction over a window."""
+        return self._over(part, scheme, self.throughput_series(part, scheme, direction), window)
+
+    def total_in(self, part: str, scheme: str, window: Window) -> Values:
+        """Throughput of all flows over a window."""
+        both = [self.throughput(part, scheme, direction, window) for direction in ("up", "down")]
+        total: Values = (both[0] + both[1]) * (self.flows // 2)
+        return total
+
+    def airtime(self, part: str, scheme: str, direction: str, window: Window) -> Values:
+        """Mean share of the air of a station of a direction, both ways of its frames, over a window."""
+        return self._over(part, scheme, self._mean_of_flows(part, scheme, "airtime_share", direction), window)
+
+    def index_among(self, part: str, scheme: str, direction: str, window: Window) -> Values:
+        """FI over a window among the flows of a direction."""
+        cell = self.course(part, scheme)
+        flows = [self._over(part, scheme, cell.series("goodput_mbps", one), window) for one in _labels(cell, direction)]
+        return jain_rows(np.stack(flows, axis=1))
+
+    def _mean_of_flows(self, part: str, scheme: str, metric: str, direction: str) -> Values:
+        # A flow's station has the flow's label.
+        cell = self.course(part, scheme)
+        mean: Values = np.mean([cell.series(metric, label) for label in _labels(cell, direction)], axis=0)
+        return mean
+
+    def _over(self, part: str, scheme: str, series: Values, window: Window) -> Values:
+        times = self.times(part, scheme)
+        return _mean(series[:, (times > window[0]) & (times <= window[1])])
+
+
+def _labels(cell: CellRuns, direction: str) -> list[str]:
+    flows = cell.table("flows")
+    labels: list[str] = flows.filter(flows["direction"] == direction)["label"].unique(maintain_order=True).to_list()
+    return labels
+
+
+def _mean(values: Values) -> Values:
+    mean: Values = values.mean(axis=1)
+    return mean

@@ -1,0 +1,222 @@
+"""The simulations of Section IV: scenarios, forms, and other readings of what the paper leaves open.
+
+Baseline. The paper says ns-2 (version 2.29.3), so the baseline is the `ns-2` dialect with what Sections III-A and IV and
+Table II say. They do not say how long a run is; "uplink flows start in the middle (at t0 = 100 second)" makes it 200 s,
+and nothing is said of a warm-up, so averages are over all of it. Nor do they say how many flows Figs. 4 and 5 have: Case
+1 with N = 10, the middle of Figs. 2 and 3; 2, 4 and 20 are looked at beside it. RTS is off, since the parameters are "the
+default settings of the IEEE 802.11b PHY/MAC"; ns-2's own default, RTS on every frame, is run as an alternative. The
+packet of 1000 bytes is taken as a whole, headers included.
+
+The uplink stations' bit rate falls by script, as Section IV-B tells it; AARF that finds it is an alternative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from wifair.papers.reproduction import Alternative, Form
+from wifair.scenario import Scenario
+from wifair.study import Cell
+
+BASE = "droptail"  # "the baseline scheme used in current WLANs"
+RED = "red"
+PI = "pi"
+DQM = "dqm"
+SCHEMES = (BASE, RED, PI, DQM)
+# Of the evolution in time the paper shows DQM; BASE stands beside it.
+IN_TIME = (BASE, DQM)
+
+UNIFORM = "uniform"
+RATE_CHANGE = "rate-change"
+LATE_UPLINKS = "late-uplinks"
+
+FLOWS = tuple(range(2, 21, 2))
+CASES = (1, 2)
+# Total number of flows in Figs. 4 and 5: the baseline's, and those that are looked at beside it.
+FLOWS_IN_TIME = 10
+OTHER_FLOWS_IN_TIME = (2, 4, 20)
+
+CHANGE_S = 100.0  # "at the time of t0 (100 second here)"
+RUN_S = 200.0
+DELAY_REF_MS = 50.0  # D_ref of Table II
+
+
+class Mix(NamedTuple):
+    """A case of Section IV-A with N flows."""
+
+    case: int
+    n: int
+
+    @property
+    def up(self) -> int:
+        """N_up: N/2 in Case 1, 1 in Case 2."""
+        return self.n // 2 if self.case == 1 else 1
+
+    @property
+    def down(self) -> int:
+        """N_dn."""
+        return self.n - self.up
+
+    def __str__(self) -> str:
+        return f"case {self.case}, N = {self.n}"
+
+
+MIXES = tuple(Mix(case, n) for case in CASES for n in FLOWS)
+
+# Which parts of the grid a figure needs.
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    "2": (UNIFORM,),
+    "3": (UNIFORM,),
+    "4a": (RATE_CHANGE,),
+    "4b": (LATE_UPLINKS,),
+    "5a": (RATE_CHANGE,),
+    "5b": (LATE_UPLINKS,),
+}
+
+FORMS = {
+    "full": Form(10, 3, 0.0, RUN_S, figure_formats=("png", "pdf")),
+    "quick": Form(3, 0, 0.0, RUN_S),
+}
+
+SECTION_IV: Mapping[str, Any] = {
+    "dialect": "ns-2",
+    "phy": {"name": "802.11b", "preamble": "long"},
+    "ap": {"limit_packets": 100},
+    "station": {"rate_mbps": 11.0},
+    "wire": {"rate_mbps": 100.0, "one_way_delay_ms": 25.0},
+    "tcp": {
+        "congestion_control": {"name": "newreno"},
+        "mss_bytes": 960,  # "TCP Packet size 1000 Bytes"
+        "header_bytes": 40,
+        "receiver_window_segments": 43,
+        "delayed_ack": {"segments": 1},  # ns-2's sink
+        "ecn": True,  # "We assume all nodes are ECN capable"
+    },
+}
+
+_BOTH: Mapping[str, tuple[str, ...]] = {"scheme": (BASE, DQM)}
+_DQM: Mapping[str, tuple[str, ...]] = {"scheme": (DQM,)}
+
+ALTERNATIVES: tuple[Alternative, ...] = (
+    Alternative(
+        "standard", "Whose MAC and TCP?", "802.11 and the RFCs instead of ns-2's", {"dialect": "standard"}, _BOTH
+    ),
+    Alternative(
+        "rts", "Are MAC parameters at ns-2's default?", "RTS on every frame", {"mac.rts_threshold_bytes": 0}, _BOTH
+    ),
+    Alternative("payload", "What has 1000 bytes?", "the payload", {"tcp.mss_bytes": 1000}, _BOTH),
+    Alternative("reno", "Which TCP?", "Reno", {"tcp.congestion_control": {"name": "reno"}}, _BOTH),
+    Alternative(
+        "settled",
+        "What is averaged in Figs. 2 and 3?",
+        "200 s after a warm-up of 1000 s",
+        {"run.warmup_s": 1000.0},
+        {"part": (UNIFORM,), **_BOTH},
+    ),
+    Alternative(
+        "channel-time",
+        "Does the backoff in T_pkt include the time for which it stands frozen?",
+        "it does not",
+        {"ap.scheme.packet_time": "channel-time"},
+        _DQM,
+    ),
+    Alternative(
+        "fast-average",
+        "Which weight has the newest T_pkt?",
+        "0.1 in place of 0.01",
+        {"ap.scheme.packet_time_weight": 0.1},
+        _DQM,
+    ),
+    Alternative(
+        "window-used",
+        "When do T_up and T_dn start anew?",
+        "when both together have used T_w",
+        {"ap.scheme.window": "used"},
+        _DQM,
+    ),
+    Alternative(
+        "equal-rates",
+        "Which queue is served when both are below their shares and their bit rates are equal?",
+        "that of the flows with less channel time, not the printed one of ACKs",
+        {"ap.scheme.equal_rates": "less-time"},
+        _DQM,
+    ),
+    Alternative(
+        "empty-pick",
+        "What is marked when the queue to mark from is empty?",
+        "nothing, not the printed arrival",
+        {"ap.scheme.empty_pick": "nothing"},
+        _DQM,
+    ),
+    Alternative(
+        "unmarkable",
+        "What becomes of a head that cannot be marked?",
+        "it is dropped",
+        {"ap.scheme.unmarkable": "drop"},
+        _DQM,
+    ),
+    Alternative(
+        "no-active-flows",
+        "How does T/N compare where N is 0?",
+        "as nothing",
+        {"ap.scheme.no_active_flows": "zero"},
+        _DQM,
+    ),
+    Alternative(
+        "aarf",
+        "What lowers the uplink stations' rates?",
+        "AARF, when frames above 2 Mbps begin to fail",
+        {
+            "mac.rate_adaptation": {"name": "aarf"},
+            "events": [
+                {
+                    "at_s": CHANGE_S,
+                    "station": {
+                        "name": "up",
+                        "frame_error_rate": {
+                            "by_rate": [{"rate_mbps": 5.5, "data": 1.0}, {"rate_mbps": 11.0, "data": 1.0}]
+                        },
+                    },
+                }
+            ],
+        },
+        {"part": (RATE_CHANGE,)},
+    ),
+)
+
+
+def scenario(part: str, mix: Mix, scheme: str, form: Form) -> Scenario:
+    """One simulation of Section IV."""
+    uplinks: dict[str, Any] = {"count": mix.up, "direction": "up", "name": "up"}
+    run: dict[str, Any] = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
+    settings: dict[str, Any] = {
+        **SECTION_IV,
+        "title": f"{scheme}, {part}, {mix}",
+        "ap": {**SECTION_IV["ap"], "scheme": {"name": scheme}},
+        "run": run,
+        "flows": [uplinks, {"count": mix.down, "direction": "down", "name": "down"}],
+    }
+    if part != UNIFORM:
+        run["sample_interval_s"] = 1.0
+    if part == RATE_CHANGE:
+        settings["events"] = [{"at_s": CHANGE_S, "station": {"name": "up", "rate_mbps": 2.0}}]
+    if part == LATE_UPLINKS:
+        uplinks["start_s"] = CHANGE_S
+    return Scenario.from_settings(settings)
+
+
+def cells(form: Form, figure: str | None) -> list[Cell]:
+    """The grid, or the part of it that one figure needs."""
+    parts = FIGURES[figure] if figure else (UNIFORM, RATE_CHANGE, LATE_UPLINKS)
+    in_time = tuple(Mix(1, n) for n in (FLOWS_IN_TIME, *OTHER_FLOWS_IN_TIME))
+    return [
+        Cell(
+            f"{part}/{scheme}/{mix.up}+{mix.down}-case-{mix.case}",
+            scenario(part, mix, scheme, form),
+            {"part": part, "scheme": scheme, "case": mix.case, "n": mix.n},
+        )
+        for part in parts
+        for mix in (MIXES if part == UNIFORM else in_time)
+        for scheme in (SCHEMES if part == UNIFORM else IN_TIME)
+    ]

@@ -1,0 +1,170 @@
+"""The study of `dqm`: its grid, its claims, and that claims see what they say they see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from wifair.papers import find, paper_ids
+from wifair.papers.dqm import reproduce
+from wifair.papers.dqm.claims import CLAIMS
+from wifair.papers.dqm.measured import AFTER, BEFORE, Measured
+from wifair.papers.dqm.study import (
+    ALTERNATIVES,
+    DQM,
+    FIGURES,
+    FORMS,
+    LATE_UPLINKS,
+    MIXES,
+    OTHER_FLOWS_IN_TIME,
+    RATE_CHANGE,
+    SCHEMES,
+    UNIFORM,
+    Mix,
+    cells,
+    scenario,
+)
+from wifair.papers.reproduction import Alternative, Form, variant_cells
+from wifair.papers.runs import CellRuns, Runs
+
+# Long enough for a change at 100 s, short enough for a test.
+SMALL = Form(seeds=2, alternative_seeds=1, warmup_s=0.0, duration_s=200.0)
+
+
+def test_the_grid_is_the_papers() -> None:
+    assert [(mix.up, mix.down) for mix in MIXES if mix.case == 1] == [(n, n) for n in range(1, 11)]
+    assert [(mix.up, mix.down) for mix in MIXES if mix.case == 2] == [(1, n) for n in range(1, 20, 2)]
+    assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 2 * 4 * 2
+    assert FORMS["full"].seeds >= 10
+    assert FORMS["full"].alternative_seeds > 0
+    assert FORMS["quick"].alternative_seeds == 0
+
+
+def test_the_scenario_is_that_of_section_iv() -> None:
+    plan = scenario(RATE_CHANGE, Mix(1, 4), DQM, FORMS["full"]).plan()
+    flow, port = plan["flows"][0], plan["cell"]["ap"]["port"]
+    assert port["limit_packets"] == 100
+    scheme = port["scheme"]
+    assert (scheme["a"], scheme["b"], scheme["frequency_hz"]) == (1.822e-5, 1.816e-5, 160.0)
+    assert (scheme["delay_ref_ms"], scheme["fair_share_ms"]) == (50.0, 5.0)
+    assert flow["tcp"]["mss_bytes"] + flow["tcp"]["header_bytes"] == 1000
+    assert flow["tcp"]["receiver_window_segments"] == 43
+    assert flow["tcp"]["ecn"] is True
+    assert (plan["wire"]["rate_mbps"], plan["wire"]["one_way_delay_ms"]) == (100.0, 25.0)
+    assert {station["rate_mbps"] for station in plan["cell"]["stations"]} == {11.0}
+    assert [(e["at_s"], e["station"]["label"], e["station"]["rate_mbps"]) for e in plan["events"]] == [
+        (100.0, "up-1", 2.0),
+        (100.0, "up-2", 2.0),
+    ]
+    late = scenario(LATE_UPLINKS, Mix(1, 4), DQM, FORMS["full"]).plan()
+    assert [flow["start_s"] for flow in late["flows"]] == [100.0, 100.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES, ids=[a.id for a in ALTERNATIVES])
+def test_every_alternative_is_another_simulation(alternative: Alternative) -> None:
+    grid = cells(SMALL, None)
+    baseline = {(*cell.keys.values(),): cell.scenario.plan_json for cell in grid}
+    others = variant_cells(grid, alternative)
+    assert others
+    for cell in others:
+        assert cell.scenario.plan_json != baseline[(*list(cell.keys.values())[1:],)]
+
+
+def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    for claim in CLAIMS:
+        assert claim.statement.endswith(".")
+        assert claim.reading
+        assert claim.figure in (None, *FIGURES)
+    assert {claim.id: claim.published for claim in CLAIMS if claim.published is not None} == {"3-base-index": 0.203}
+    assert {claim.figure for claim in CLAIMS} == {None, *FIGURES}
+    assert "dqm" in paper_ids()
+    assert set(FIGURES) == set(find("dqm").FIGURES)
+
+
+def fake(up: list[float], down: list[float]) -> CellRuns:
+    """A cell of one run with given throughputs."""
+    flows = [
+        {"seed": 1, "direction": way, "goodput_mbps": value, "label": f"{way}-{i}"}
+        for way, values in (("up", up), ("down", down))
+        for i, value in enumerate(values, 1)
+    ]
+    return CellRuns({"flows": pl.DataFrame(flows), "runs": pl.DataFrame([{"seed": 1, "duration_s": 200.0}])})
+
+
+def measured(found: dict[tuple[str, Mix], CellRuns]) -> Measured:
+    """Made-up cells of DQM as the claims look at them."""
+    return Measured(
+        Runs(
+            {
+                frozenset({"part": part, "scheme": DQM, "case": mix.case, "n": mix.n}.items()): cell
+                for (part, mix), cell in found.items()
+            }
+        ),
+        flows=4,
+    )
+
+
+def test_measured_quantities_of_uniform_rates() -> None:
+    even, odd = Mix(1, 4), Mix(2, 4)
+    m = measured({(UNIFORM, even): fake([3.0, 1.0], [4.0, 0.0]), (UNIFORM, odd): fake([2.0], [0.0, 0.0, 0.0])})
+    assert m.gamma(even, DQM) == pytest.approx(1.0)
+    assert m.index(even, DQM) == pytest.approx(64 / (4 * 26))
+    assert m.total(even, DQM) == pytest.approx(8.0)
+    assert m.starved(even, DQM) == pytest.approx(1.0)
+    assert m.gamma(odd, DQM) == pytest.approx(2.0 / (1000 * 8e-6 / 200 / 3))
+
+
+def test_lines_are_straight_and_smooth() -> None:
+    lines = {(UNIFORM, mix): fake([2.0 * mix.down] * mix.up, [1.0] * mix.down) for mix in MIXES}
+    m = measured(lines)
+    assert m.gamma_line_fit(2, DQM) == pytest.approx(1.0)
+    bent = measured(lines | {(UNIFORM, Mix(2, 10)): fake([90.0], [1.0] * 9)})
+    assert bent.gamma_line_fit(2, DQM) < 0.6
+    assert bent.roughness("gamma", 2, DQM) > 2 * m.roughness("gamma", 2, DQM)
+
+
+def test_measured_quantities_in_time() -> None:
+    mix = Mix(1, 4)
+    rows = [
+        {"seed": 1, "time_s": float(t), "metric": metric, "entity": entity, "value": value if t <= 100 else 10 * value}
+        for t in range(1, 201)
+        for metric, entity, value in (
+            ("queue_packets", "ap", 7.0),
+            ("goodput_mbps", "up-1", 1.0),
+            ("goodput_mbps", "up-2", 3.0),
+            ("goodput_mbps", "down-1", 2.0),
+            ("goodput_mbps", "down-2", 2.0),
+            ("airtime_share", "up-1", 0.1),
+            ("airtime_share", "up-2", 0.3),
+        )
+    ]
+    cell = CellRuns(
+        {**{n: fake([1.0] * 2, [1.0] * 2).table(n) for n in ("flows", "runs")}, "series": pl.DataFrame(rows)}
+    )
+    m = measured({(RATE_CHANGE, mix): cell})
+    assert m.mean(RATE_CHANGE, DQM, "queue_packets", BEFORE) == pytest.approx(7.0)
+    assert m.mean(RATE_CHANGE, DQM, "queue_packets", AFTER) == pytest.approx(70.0)
+    assert m.throughput(RATE_CHANGE, DQM, "up", BEFORE) == pytest.approx(2.0)
+    assert m.total_in(RATE_CHANGE, DQM, AFTER) == pytest.approx(80.0)
+    assert m.airtime(RATE_CHANGE, DQM, "up", BEFORE) == pytest.approx(0.2)
+    assert m.index_among(RATE_CHANGE, DQM, "up", BEFORE) == pytest.approx(16 / (2 * 10))
+    assert m.index_among(RATE_CHANGE, DQM, "down", AFTER) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("figure", ["4a", "5b"])
+def test_a_figure_alone_runs_its_own_cells_and_claims(
+    figure: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(FORMS, "quick", SMALL)
+    found = reproduce("quick", figure, None, None, None)
+    assert {str(cell.keys["part"]) for cell in found.results.cells} == set(FIGURES[figure])
+    assert {cell.keys["n"] for cell in found.results.cells} == {10, *OTHER_FLOWS_IN_TIME}
+    assert {judgement.figure for judgement in found.judgements} == {figure}
+    for judgement in found.judgements:
+        assert judgement.measured is not None
+        assert np.isfinite(judgement.measured)
+    (path,) = found.draw(tmp_path)[figure]
+    assert path.stat().st_size > 5_000
