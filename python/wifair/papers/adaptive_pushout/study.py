@@ -60,7 +60,7 @@ ALL_MIXES = tuple(dict.fromkeys((*SYMMETRIC, *TABLE_II)))
 WARMUP_S, DURATION_S = 150.0, 600.0
 
 FORMS = {
-    "full": Form(10, 5, WARMUP_S, DURATION_S, figure_formats=("png", "pdf")),
+    "full": Form(10, 3, WARMUP_S, DURATION_S, figure_formats=("png", "pdf")),
     "quick": Form(3, 0, WARMUP_S, DURATION_S),
 }
 
