@@ -1,4 +1,4 @@
-"""Figures 2 to 5 in the paper's arrangement, with RED and PI beside BASE and DQM where averages are shown."""
+"""Figures 2 to 5 in the paper's arrangement, and what DQM takes for channel times; RED and PI beside BASE and DQM in 2 and 3."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from wifair.papers.dqm.study import (
     FLOWS,
     LATE_UPLINKS,
     PI,
+    PI_ECHO,
     RATE_CHANGE,
     RED,
     SCHEMES,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from wifair.stats import Values
 
-TITLES = {BASE: "BASE (tail drop)", RED: "RED", PI: "PI", DQM: "DQM"}
+TITLES = {BASE: "BASE (tail drop)", RED: "RED", PI: "PI", PI_ECHO: "PI, ECE on ACKs", DQM: "DQM"}
 STYLES = {TITLES[scheme]: plots.STYLES[i] for i, scheme in enumerate(SCHEMES)}
 X = [float(n) for n in FLOWS]
 X_LABEL = "N, total number of flows"
@@ -66,11 +67,13 @@ def _fig_3(m: Measured) -> Figure:
         axes = panels[2 * row]
         plots.lines(axes, X, gammas, x_label=X_LABEL, y_label="R_up / R_dn", styles=STYLES)
         axes.set_yscale("log")
+        axes.set_ylim(0.3, None)
         axes.set_title(f"Case {case}", fontsize="medium")
         indices = {TITLES[scheme]: [m.index(mix, scheme) for mix in mixes] for scheme in SCHEMES}
         axes = panels[2 * row + 1]
         plots.lines(axes, X, indices, x_label=X_LABEL, y_label="Fairness index", styles=STYLES)
         axes.set_ylim(0, 1.05)
+        axes.legend().set_visible(False)  # it stands in the panel beside this one
         axes.set_title(f"Case {case}", fontsize="medium")
     return made
 
@@ -109,6 +112,19 @@ def _fig_5(m: Measured, part: str) -> Figure:
     return made
 
 
+def _fig_channel_time(m: Measured) -> Figure:
+    """Not in the paper: what DQM steers by, over the truth."""
+    made, panels = plots.figure(2, width=4.4, height=3.2)
+    for axes, case in zip(panels, CASES, strict=True):
+        mixes = [Mix(case, n) for n in FLOWS]
+        series = {f"{way}link flows": [m.believed(mix, DQM, way) for mix in mixes] for way in ("up", "down")}
+        plots.lines(axes, X, series, x_label=X_LABEL, y_label="Channel time, the AP's over the true")
+        axes.set_ylim(0.85, 1.05)
+        axes.axhspan(0.95, 1.05, color="#dddddd", zorder=0)
+        axes.set_title(f"DQM, Case {case}", fontsize="medium")
+    return made
+
+
 def _same_height(panels: Sequence[Axes]) -> None:
     top = max(axes.get_ylim()[1] for axes in panels)
     for axes in panels:
@@ -122,6 +138,7 @@ DRAWN: Mapping[str, Callable[[Measured], Figure]] = {
     "4b": lambda m: _fig_4(m, LATE_UPLINKS),
     "5a": lambda m: _fig_5(m, RATE_CHANGE),
     "5b": lambda m: _fig_5(m, LATE_UPLINKS),
+    "channel-time": _fig_channel_time,
 }
 
 

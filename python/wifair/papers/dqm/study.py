@@ -22,8 +22,17 @@ from wifair.study import Cell
 BASE = "droptail"  # "the baseline scheme used in current WLANs"
 RED = "red"
 PI = "pi"
+PI_ECHO = "pi-echo"
 DQM = "dqm"
-SCHEMES = (BASE, RED, PI, DQM)
+# Beside the paper's two: RED and PI as RFC 3168 has them, and PI with DQM's way of marking but one queue, which tells what
+# the two queues and the channel times add.
+SCHEMES: Mapping[str, Mapping[str, Any]] = {
+    BASE: {"name": "droptail"},
+    RED: {"name": "red"},
+    PI: {"name": "pi"},
+    PI_ECHO: {"name": "pi", "signal": "mark-and-echo"},
+    DQM: {"name": "dqm"},
+}
 # Of the evolution in time the paper shows DQM; BASE stands beside it.
 IN_TIME = (BASE, DQM)
 
@@ -64,7 +73,7 @@ class Mix(NamedTuple):
 
 MIXES = tuple(Mix(case, n) for case in CASES for n in FLOWS)
 
-# Which parts of the grid a figure needs.
+# Which parts of the grid a figure needs. The last one is not the paper's: how well DQM knows what it steers by.
 FIGURES: Mapping[str, tuple[str, ...]] = {
     "2": (UNIFORM,),
     "3": (UNIFORM,),
@@ -72,6 +81,7 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
     "4b": (LATE_UPLINKS,),
     "5a": (RATE_CHANGE,),
     "5b": (LATE_UPLINKS,),
+    "channel-time": (UNIFORM,),
 }
 
 FORMS = {
@@ -193,7 +203,7 @@ def scenario(part: str, mix: Mix, scheme: str, form: Form) -> Scenario:
     settings: dict[str, Any] = {
         **SECTION_IV,
         "title": f"{scheme}, {part}, {mix}",
-        "ap": {**SECTION_IV["ap"], "scheme": {"name": scheme}},
+        "ap": {**SECTION_IV["ap"], "scheme": SCHEMES[scheme]},
         "run": run,
         "flows": [uplinks, {"count": mix.down, "direction": "down", "name": "down"}],
     }
