@@ -191,13 +191,21 @@ def test_help_is_fast() -> None:
     assert min(cpu_s() for _ in range(5)) < 0.3 * float(os.environ.get("WIFAIR_SLOW_MACHINE", "1"))
 
 
-def interrupted(arguments: list[str], ready: float) -> tuple[int, str, str]:
+def cpu_s(process: subprocess.Popen[str]) -> float:
+    """Processor time that a running process has used."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def interrupted(arguments: list[str], ready_cpu_s: float) -> tuple[int, str, str]:
     """Starts a command, presses Ctrl-C when it is at work, and waits for its end."""
     command = [sys.executable, "-c", "from wifair.cli import main; main()", *arguments]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(ready)
+    # Processor time, not time: other programs may be using the machine.
+    while process.poll() is None and cpu_s(process) < ready_cpu_s:
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=120)
     return process.returncode, stdout, stderr
 
 
@@ -205,7 +213,7 @@ def test_ctrl_c_keeps_what_was_computed(short: Path) -> None:
     # One thread: the short scheme's replications come first, the long flows never end.
     out = short.parent / "kept"
     endless = ["run", str(short), "--seeds", "100000", "--threads", "1", "--out", str(out)]
-    status, stdout, stderr = interrupted(endless, ready=6.0)
+    status, stdout, stderr = interrupted(endless, ready_cpu_s=4.0)
     assert status == 130, stderr
     assert "Traceback" not in stderr
     assert "replications were finished; they are kept in" in stderr
