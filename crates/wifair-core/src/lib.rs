@@ -12,6 +12,7 @@ mod ids;
 mod packet;
 mod rate;
 mod rng;
+mod sack;
 mod time;
 
 pub use describe::Info;
@@ -21,4 +22,5 @@ pub use ids::{Ac, FlowId, StationId};
 pub use packet::{Class, DSCP_HIGH_PRIORITY, Ecn, FiveTuple, Packet, TCP, TcpFlags};
 pub use rate::Rate;
 pub use rng::Rng;
+pub use sack::SackBlocks;
 pub use time::Time;

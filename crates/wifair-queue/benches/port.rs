@@ -6,7 +6,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, StationId, TCP, TcpFlags, Time};
+use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, SackBlocks, StationId, TCP, TcpFlags, Time};
 use wifair_queue::{Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View};
 
 const FLOWS: u32 = 20;
@@ -31,6 +31,7 @@ fn packet(n: u32, number: u32) -> Packet {
         header_bytes: 40,
         flags: TcpFlags::ACK,
         ds_field: 0,
+        sack: SackBlocks::NONE,
     }
 }
 

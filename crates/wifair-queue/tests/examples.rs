@@ -3,7 +3,7 @@
 mod common;
 
 use common::{ack, data, syn, upward};
-use wifair_core::{Class, FlowId, Packet, StationId, Time};
+use wifair_core::{Class, FlowId, Packet, SackBlocks, StationId, Time};
 use wifair_queue::{Direction, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View};
 
 /// A port of an access point with its flow monitor.
@@ -201,6 +201,21 @@ fn the_safe_profile_spares_duplicates_and_congestion_echoes() {
     let mut ap = Ap::new(100, r#"{"name": "ack-filtering"}"#);
     ap.offer_all(&acks);
     assert_eq!(ap.queue(), [acks[6]]);
+}
+
+#[test]
+fn the_safe_profile_spares_what_only_a_selective_acknowledgement_tells() {
+    let sack = |number, blocks| Packet { sack: SackBlocks::new(number, blocks), ..ack(1, number) };
+    let told = sack(10, &[(12, 14)]);
+    let duplicate = sack(20, &[(8, 10)]);
+    let acks = [told, ack(1, 12), sack(13, &[(20, 22)]), sack(14, &[(20, 22)]), duplicate, ack(1, 30)];
+    let mut ap = Ap::new(100, r#"{"name": "ack-filtering", "filter": "safe"}"#);
+    ap.offer_all(&acks);
+    // 12 does not tell of 12 to 14, 13 says no more than 14 does, 20 does not tell of 20 to 22, a D-SACK is told once.
+    assert_eq!(ap.queue(), [acks[0], acks[3], duplicate, acks[5]]);
+    let mut ap = Ap::new(100, r#"{"name": "ack-filtering"}"#);
+    ap.offer_all(&acks);
+    assert_eq!(ap.queue(), [acks[5]]);
 }
 
 #[test]

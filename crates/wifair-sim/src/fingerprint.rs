@@ -21,9 +21,18 @@ impl Fingerprint {
             | u64::from(packet.flags.bits()) << 8
             | u64::from(packet.ds_field);
         for word in [now.as_ns(), addresses, ports, numbers, rest] {
-            // FNV-1a over 64-bit words, with a rotation so that high bits reach low ones.
-            self.0 = (self.0 ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
+            self.mix(word);
         }
+        if !packet.sack.is_empty() {
+            for word in packet.sack.words() {
+                self.mix(word);
+            }
+        }
+    }
+
+    /// FNV-1a over 64-bit words, with a rotation so that high bits reach low ones.
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
     }
 
     /// The hash so far.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use wifair_core::{FiveTuple, Packet, TcpFlags, Time};
+use wifair_core::{FiveTuple, Packet, SackBlocks, TcpFlags, Time};
 
 use crate::ecn::{EcnReceiver, SETUP_SYN};
 use crate::reassembly::Reassembly;
@@ -298,9 +298,10 @@ impl Receiver {
             ack: self.nxt,
             window_bytes: self.spec.receiver_window_bytes(),
             payload_bytes: 0,
-            header_bytes: self.spec.header_bytes,
+            header_bytes: self.spec.header_bytes as u8,
             flags,
             ds_field: 0,
+            sack: SackBlocks::NONE,
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use network::{Arrivals, End, Network, Path};
 use proptest::prelude::*;
-use wifair_core::{Ecn, Packet, Rate, TcpFlags, Time};
+use wifair_core::{Ecn, Packet, Rate, SackBlocks, TcpFlags, Time};
 use wifair_tcp::{ByteCountingSpec, Handshake, Receiver, Sender, TcpSpec};
 
 /// What happens to one packet; delays in milliseconds, so that packets overtake each other.
@@ -338,6 +338,7 @@ proptest! {
                 header_bytes: 40,
                 flags,
                 ds_field: 0,
+                sack: SackBlocks::NONE,
             };
             sender.on_timer(now);
             sender.on_segment(&packet, now);

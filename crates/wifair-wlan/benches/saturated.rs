@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group};
-use wifair_core::{FiveTuple, Packet, StationId, TCP, TcpFlags, Time};
+use wifair_core::{FiveTuple, Packet, SackBlocks, StationId, TCP, TcpFlags, Time};
 use wifair_wlan::{Cell, CellSpec, Node, Output, StationSpec};
 
 const EXCHANGES: u64 = 10_000;
@@ -24,6 +24,7 @@ fn packet(station: u16) -> Packet {
         header_bytes: 40,
         flags: TcpFlags::ACK,
         ds_field: 0,
+        sack: SackBlocks::NONE,
     }
 }
 

@@ -145,6 +145,7 @@ mod tests {
             header_bytes: 40,
             flags: TcpFlags::ACK,
             ds_field: 0,
+            sack: wifair_core::SackBlocks::NONE,
         }
     }
 

@@ -149,6 +149,7 @@ impl Acks {
                     && !self.links[older.index()].duplicate
                     && packet.flags.bits() & !echo == TcpFlags::ACK.bits()
                     && packet.flags.bits() & echo == newer.flags.bits() & echo
+                    && packet.sack.are_covered(packet.ack, &newer.sack, newer.ack)
             }
         }
     }

@@ -119,7 +119,7 @@ impl Ages {
 
 #[cfg(test)]
 mod tests {
-    use wifair_core::{FiveTuple, FlowId, Packet, Rng, StationId, TCP, TcpFlags, Time};
+    use wifair_core::{FiveTuple, FlowId, Packet, Rng, SackBlocks, StationId, TCP, TcpFlags, Time};
 
     use crate::{Buffer, Eviction, Indexes, Pick, Pool};
 
@@ -135,6 +135,7 @@ mod tests {
             header_bytes: 40,
             flags: TcpFlags::ACK,
             ds_field: 0,
+            sack: SackBlocks::NONE,
         };
         let (flow, station) = (FlowId(0), StationId(0));
         let mut rng = Rng::stream(1, "test", "none drawn");

@@ -1,6 +1,6 @@
 //! Packets and helpers that several test files share.
 
-use wifair_core::{FiveTuple, Packet, TCP, TcpFlags};
+use wifair_core::{FiveTuple, Packet, SackBlocks, TCP, TcpFlags};
 
 /// Connection number `n` as packets to the station carry it.
 pub fn tuple(n: u32) -> FiveTuple {
@@ -24,6 +24,7 @@ pub fn data(n: u32, seq: u32) -> Packet {
         header_bytes: 40,
         flags: TcpFlags::ACK,
         ds_field: 0,
+        sack: SackBlocks::NONE,
     }
 }
 

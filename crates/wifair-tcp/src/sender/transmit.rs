@@ -1,7 +1,7 @@
 //! What a sender sends, and in which order: SYN or a bare ACK, the repair of a hole, what a timeout took back, new data,
 //! a FIN.
 
-use wifair_core::{Ecn, Packet, TcpFlags, Time};
+use wifair_core::{Ecn, Packet, SackBlocks, TcpFlags, Time};
 
 use super::{Pending, Sender, SenderState};
 use crate::congestion::CongestionControl;
@@ -191,9 +191,10 @@ impl Sender {
             ack: if flags.contains(TcpFlags::ACK) { self.rcv_nxt } else { 0 },
             window_bytes: self.spec.receiver_window_bytes(),
             payload_bytes: payload,
-            header_bytes: self.spec.header_bytes,
+            header_bytes: self.spec.header_bytes as u8,
             flags,
             ds_field: 0,
+            sack: SackBlocks::NONE,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parse::{End, Line, Script, Step, Wire, parse_time};
-use wifair_core::{FiveTuple, Packet, TCP, TcpFlags, Time};
+use wifair_core::{FiveTuple, Packet, SackBlocks, TCP, TcpFlags, Time};
 use wifair_tcp::{Receiver, Sender, TcpSpec};
 
 const TUPLE: FiveTuple =
@@ -105,9 +105,10 @@ impl Run {
             ack: wire.ack.unwrap_or(u32::from(wire.flags.contains(TcpFlags::ACK))).wrapping_add(initial),
             window_bytes: wire.window.unwrap_or(self.spec.receiver_window_bytes()),
             payload_bytes: wire.payload,
-            header_bytes: self.spec.header_bytes,
+            header_bytes: self.spec.header_bytes as u8,
             flags: wire.flags,
             ds_field: wire.ds_field,
+            sack: SackBlocks::NONE,
         };
         match &mut self.endpoint {
             Endpoint::Sender(sender) => sender.on_segment(&packet, self.now),

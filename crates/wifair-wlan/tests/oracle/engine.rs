@@ -4,7 +4,7 @@ use super::air::{Airtime, Delivery, Record};
 use super::node::{Packet, Tally};
 use super::scenario::{Offer, Scenario, Traffic};
 use super::timing::{Phy, Rules, Tenths};
-use wifair_core::{FiveTuple, StationId, TcpFlags, Time};
+use wifair_core::{FiveTuple, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::PortSpec;
 use wifair_wlan::{
     ApSpec, ArrivalWithinIfs, BackoffRange, Cell, CellSpec, FrameErrorRate, MacSpec, Node, Output, PhyName,
@@ -138,6 +138,7 @@ fn to_wire(offer: &Offer) -> wifair_core::Packet {
         header_bytes: 28,
         flags: TcpFlags::NONE,
         ds_field: 0,
+        sack: SackBlocks::NONE,
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // Each test file uses its part.
 
-use wifair_core::{FiveTuple, Packet, StationId, TCP, TcpFlags, Time};
+use wifair_core::{FiveTuple, Packet, SackBlocks, StationId, TCP, TcpFlags, Time};
 use wifair_wlan::{Cell, CellSnapshot, CellSpec, Node, Output, PhyName, PhySpec, StationSpec};
 
 /// How many times larger than usual the long tests are: 10 under `WIFAIR_VALIDATE`.
@@ -31,6 +31,7 @@ pub fn packet(station: u16, seq: u32, ip_bytes: u32) -> Packet {
         header_bytes: 40,
         flags: TcpFlags::ACK,
         ds_field: 0,
+        sack: SackBlocks::NONE,
     }
 }
 
