@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
@@ -62,6 +62,15 @@ class CellRuns:
         """A column of the run table: (seeds,)."""
         return self._rows("runs", column, {}).ravel()
 
+    def transfers(self, column: str, group: str, size_bytes: float | None = None) -> Values:
+        """A column of the sums over a group's transfers, of one size or of all: (seeds,), NaN where there were none."""
+        of_size = pl.col("bytes").is_null() if size_bytes is None else pl.col("bytes") == size_bytes
+        found = self._frames["transfer_groups"].filter((pl.col("group") == group) & of_size)
+        seeds = pl.DataFrame({"seed": self._frames["runs"]["seed"]})
+        joined = seeds.join(found, on="seed", how="left", maintain_order="left")
+        values: Values = joined[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        return values
+
     def series(self, metric: str, entity: str = "ap") -> Values:
         """A time series: (seeds, samples). See `times`."""
         return self._rows("series", "value", {"metric": metric, "entity": entity})
@@ -108,6 +117,11 @@ class Runs:
     def cell(self, **keys: object) -> CellRuns:
         """The runs of the cell with just these coordinates."""
         return self._cells[_place(keys)]
+
+    def places(self, key: str, **keys: object) -> list[Any]:
+        """The values that a coordinate takes among the cells with these other ones, in order."""
+        wanted = set(keys.items())
+        return sorted({dict(place)[key] for place in self._cells if wanted <= place and key in dict(place)})
 
     def first(self, count: int) -> Runs:
         """The first `count` replications of every cell."""

@@ -1,0 +1,44 @@
+"""The paper `spm-af-las`: Figs. 2 to 4 and 6 to 13, and every sentence that states a result.
+
+Q. Wu, M. Gong, C. Williamson: TCP Fairness Issues in IEEE 802.11 Wireless LANs, Computer Communications 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from wifair.papers.reproduction import Look, PaperStudy
+from wifair.papers.spm_af_las.claims import CLAIMS
+from wifair.papers.spm_af_las.measured import Measured
+from wifair.papers.spm_af_las.study import ALTERNATIVES, CELLS_OF_FIGURE, FORMS, UP_DOWN_SCHEMES, cells
+
+TITLE = "TCP Fairness Issues in IEEE 802.11 Wireless LANs"
+FIGURES = tuple(CELLS_OF_FIGURE)
+
+
+def _draw(data: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> Mapping[str, list[Path]]:
+    from wifair.papers.spm_af_las.figures import draw
+
+    return draw(data, names, folder, endings)
+
+
+STUDY = PaperStudy(
+    claims=CLAIMS,
+    figures=FIGURES,
+    forms=FORMS,
+    cells=cells,
+    measured=Measured,
+    draw=_draw,
+    alternatives=ALTERNATIVES,
+    looks=(
+        Look(
+            "gain-of-means",
+            "What is the average gain?",
+            "the gain of the mean index",
+            lambda m: m.with_gain_of_means(),
+        ),
+    ),
+    conditions={"dialect": "ns-2 (Section 4: standard)", "schemes": list(UP_DOWN_SCHEMES)},
+)
+reproduce = STUDY.reproduce

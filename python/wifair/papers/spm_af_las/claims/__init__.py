@@ -1,0 +1,9 @@
+"""Every sentence of the paper that states a result, with the paper's own line and the test that it is put to."""
+
+from wifair.papers.spm_af_las.claims.experiments import CLAIMS as EXPERIMENTS
+from wifair.papers.spm_af_las.claims.files import CLAIMS as FILES
+from wifair.papers.spm_af_las.claims.up_down import CLAIMS as UP_DOWN
+
+CLAIMS = (*EXPERIMENTS, *UP_DOWN, *FILES)
+
+__all__ = ["CLAIMS"]

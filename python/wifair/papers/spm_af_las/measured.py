@@ -1,0 +1,150 @@
+"""What the claims look at: per-run quantities of one reading of the paper, as arrays with one entry a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wifair.papers.runs import CellRuns, Runs
+from wifair.papers.spm_af_las.study import MSS_BYTES, TAIL_DROP, WEB_PACKETS
+from wifair.stats import Values, jain_rows, ratio
+
+
+class Measured:
+    """One reading's runs.
+
+    `gain_of_means` chooses between two notions of the average gain in the fairness index: of its mean over the buffers,
+    or (by default) the mean of the gains at each buffer.
+    """
+
+    def __init__(self, runs: Runs, *, gain_of_means: bool = False) -> None:
+        self._runs = runs
+        self._gain_of_means = gain_of_means
+        self.buffers: list[int] = runs.places("buffer", part="up-down")
+        self.hosts: list[int] = runs.places("hosts", part="files")
+
+    def with_gain_of_means(self) -> Measured:
+        """The same runs with the other notion of the average gain."""
+        return Measured(self._runs, gain_of_means=True)
+
+    # Sections 5.1 and 7.1: five uplink and five downlink flows.
+
+    def up_down(self, buffer: int, scheme: str) -> CellRuns:
+        """The runs with one buffer under one scheme."""
+        return self._runs.cell(part="up-down", scheme=scheme, buffer=buffer)
+
+    def throughput(self, buffer: int, scheme: str, direction: str) -> Values:
+        """Throughput of each flow of a direction: (seeds, flows)."""
+        return self.up_down(buffer, scheme).flows("goodput_mbps", direction=direction)
+
+    def mean(self, buffer: int, scheme: str, direction: str) -> Values:
+        """Mean throughput of the flows of a direction."""
+        found: Values = self.throughput(buffer, scheme, direction).mean(axis=1)
+        return found
+
+    def up_minus_down(self, buffer: int, scheme: str) -> Values:
+        """Mean throughput of an uplink flow − that of a downlink flow."""
+        return self.mean(buffer, scheme, "up") - self.mean(buffer, scheme, "down")
+
+    def total(self, buffer: int, scheme: str) -> Values:
+        """Throughput of all flows together."""
+        found: Values = self.up_down(buffer, scheme).flows("goodput_mbps").sum(axis=1)
+        return found
+
+    def index(self, buffer: int, scheme: str) -> Values:
+        """The fairness index over all flows."""
+        return jain_rows(self.up_down(buffer, scheme).flows("goodput_mbps"))
+
+    def gain(self, buffer: int, scheme: str) -> Values:
+        """By how much the index exceeds tail drop's, in percent."""
+        return 100.0 * (self.index(buffer, scheme) / self.index(buffer, TAIL_DROP) - 1.0)
+
+    def average_gain(self, scheme: str, buffers: Sequence[int]) -> Values:
+        """The gain over several buffers, in percent."""
+        if self._gain_of_means:
+            means = [np.mean([self.index(b, name) for b in buffers], axis=0) for name in (scheme, TAIL_DROP)]
+            found: Values = 100.0 * (means[0] / means[1] - 1.0)
+        else:
+            found = np.mean([self.gain(b, scheme) for b in buffers], axis=0)
+        return found
+
+    def removed(self, buffer: int, scheme: str) -> Values:
+        """Share of the packets offered to the AP's buffer that it removed: refused, pushed out, or filtered."""
+        cell = self.up_down(buffer, scheme)
+        gone = [cell.queue(f"{way}_packets") for way in ("tail_drop", "evicted", "filtered")]
+        return ratio(np.sum(gone, axis=0), cell.queue("offered_packets"))
+
+    def timeouts_per_segment(self, buffer: int, scheme: str) -> Values:
+        """Timeouts of the downlink flows for each 1000 data segments that they sent."""
+        cell = self.up_down(buffer, scheme)
+        timeouts = cell.flows("timeouts", direction="down").sum(axis=1)
+        return 1000.0 * ratio(timeouts, cell.flows("segments_sent", direction="down").sum(axis=1))
+
+    # Section 6.2: a new long flow among old ones.
+
+    def newcomer(self, scheme: str, group: str | None = None) -> Values:
+        """Throughput of each long flow after the new one has come: (seeds, flows)."""
+        cell = self._runs.cell(part="newcomer", scheme=scheme)
+        return cell.flows("goodput_mbps", **({"group": group} if group else {}))
+
+    # Sections 5.2 and 7.2: small and large files.
+
+    def files(self, hosts: int, scheme: str, mix: str = "mixed") -> CellRuns:
+        """The runs with a number of hosts under one scheme."""
+        return self._runs.cell(part="files", scheme=scheme, mix=mix, hosts=hosts)
+
+    def cov(self, hosts: int, scheme: str, group: str, mix: str = "mixed") -> Values:
+        """Coefficient of variation of the transfer times of the small or the large files."""
+        return self.files(hosts, scheme, mix).transfers("cov", group)
+
+    def small_to_large(self, hosts: int, scheme: str) -> Values:
+        """COV of the small files over that of the large ones."""
+        return self.cov(hosts, scheme, "small") / self.cov(hosts, scheme, "large")
+
+    def reduction(self, hosts: int, scheme: str) -> Values:
+        """By how much the COV of the small files is below tail drop's, in percent."""
+        return 100.0 * (1.0 - self.cov(hosts, scheme, "small") / self.cov(hosts, TAIL_DROP, "small"))
+
+    def lost(self, hosts: int, scheme: str, group: str | None = None) -> Values:
+        """Share of the packets of the short or the long flows (or of all) that were lost at the AP."""
+        cell = self.files(hosts, scheme)
+        only = {"group": group} if group else {}
+        lost = cell.flows("ap_lost_packets", **only).sum(axis=1)
+        return ratio(lost, cell.flows("ap_offered_packets", **only).sum(axis=1))
+
+    def unfinished(self, hosts: int, scheme: str) -> Values:
+        """Share of the hosts with large files that had not loaded all of them when the run was cut."""
+        cell = self.files(hosts, scheme)
+        found: Values = cell.transfers("unfinished", "large") / cell.flows("flow", group="large").shape[1]
+        return found
+
+    # Section 7.2: Web documents.
+
+    def web(self, scheme: str, background: str = "ftp") -> Values:
+        """COV of the documents' transfer times, by size: (sizes, seeds)."""
+        cell = self._runs.cell(part="web", scheme=scheme, background=background)
+        return np.stack([cell.transfers("cov", "http", float(packets * MSS_BYTES)) for packets in WEB_PACKETS])
+
+    def web_average(self, scheme: str, background: str = "ftp") -> Values:
+        """The mean over the sizes."""
+        found: Values = self.web(scheme, background).mean(axis=0)
+        return found
+
+    # Section 4: the measured network.
+
+    def measured(self, case: str) -> CellRuns:
+        """The runs of one experiment."""
+        return self._runs.cell(part="measured", case=case)
+
+    def seconds(self, case: str, metric: str, entity: str) -> Values:
+        """A series of an experiment in the measured time, one value a second: (seeds, seconds)."""
+        cell = self.measured(case)
+        settled = cell.times(metric, entity) > cell.times("queue_packets")[-1] - cell.run("duration_s")[0]
+        return cell.series(metric, entity)[:, settled]
+
+
+def correlation(a: Values, b: Values) -> Values:
+    """The correlation of two series, replication by replication."""
+    x, y = (v - v.mean(axis=1, keepdims=True) for v in (a, b))
+    return ratio((x * y).sum(axis=1), np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1)))
