@@ -31,3 +31,13 @@ def test_a_far_station_costs_a_near_one_most_of_its_air() -> None:
     assert isinstance(near, float)
     assert isinstance(single, float)
     assert near < single / 2
+
+
+def test_where_marking_suffices_no_sender_loses_a_packet() -> None:
+    path = ROOT / "scenarios" / "marking.toml"
+    marked = load(path).run(seeds=3)
+    assert marked.flows["retransmissions"].sum() == marked.flows["timeouts"].sum() == 0
+    assert marked.flows["ap_lost_packets"].sum() == 0
+    assert all(count > 0 for count in marked.flows["ecn_reductions"])
+    for other in ({"tcp.ecn": False}, {"ap.scheme": "droptail"}):
+        assert load(path).override(other).run(seeds=3).flows["retransmissions"].sum() > 0
