@@ -6,12 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-
-mpl.use("Agg")  # figures go to files; no display is needed
-
 import numpy as np
-from matplotlib import pyplot as plt
+from matplotlib.backends.backend_agg import FigureCanvasAgg  # figures go to files; no display, and so no pyplot
 from matplotlib.figure import Figure
 
 from wifair.stats import t_interval
@@ -38,9 +34,8 @@ def figure(
     """A figure with a row (or grid) of panels."""
     columns = columns or panels
     rows = -(-panels // columns)
-    made, axes = plt.subplots(
-        rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained"
-    )
+    made = Figure(figsize=(width * columns, height * rows), dpi=150, layout="constrained")
+    axes = made.subplots(rows, columns, squeeze=False)
     return made, [axis for row in axes for axis in row][:panels]
 
 
@@ -113,13 +108,15 @@ def flow_shares(
 
 def save(made: Figure, folder: Path, name: str, endings: Sequence[str] = ("png",)) -> list[Path]:
     """Writes the figure in each format: PNG to look at, PDF to print (which takes longer)."""
+    canvas = FigureCanvasAgg(made)
     made.draw_without_rendering()  # arranges the panels,
     made.set_layout_engine("none")  # which need not be done again for each file
     paths = []
     for ending in endings:
         path = folder / f"{name}.{ending}"
-        metadata = {"CreationDate": None} if ending == "pdf" else {}
-        made.savefig(path, dpi=150, metadata=metadata)
+        if ending == "png":
+            canvas.print_png(path)  # draws once where savefig would draw twice
+        else:
+            made.savefig(path, metadata={"CreationDate": None})
         paths.append(path)
-    plt.close(made)
     return paths
