@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from wifair.claims import Point
 from wifair.papers.runs import CellRuns, Runs
 from wifair.papers.spm_af_las.study import MSS_BYTES, TAIL_DROP, WEB_PACKETS
 from wifair.stats import Values, jain_rows, ratio
@@ -94,9 +95,18 @@ class Measured:
         """The runs with a number of hosts under one scheme."""
         return self._runs.cell(part="files", scheme=scheme, mix=mix, hosts=hosts)
 
+    def transfers(self, column: str, hosts: int, scheme: str, group: str, mix: str = "mixed") -> Values:
+        """A statistic of the transfer times of the small or the large files.
+
+        A run that was cut has none for the large ones (NaN): those that were finished by then are the lucky ones.
+        """
+        cell = self.files(hosts, scheme, mix)
+        found = cell.transfers(column, group)
+        return np.where(cell.transfers("unfinished", group) > 0, np.nan, found) if group == "large" else found
+
     def cov(self, hosts: int, scheme: str, group: str, mix: str = "mixed") -> Values:
         """Coefficient of variation of the transfer times of the small or the large files."""
-        return self.files(hosts, scheme, mix).transfers("cov", group)
+        return self.transfers("cov", hosts, scheme, group, mix)
 
     def small_to_large(self, hosts: int, scheme: str) -> Values:
         """COV of the small files over that of the large ones."""
@@ -148,3 +158,8 @@ def correlation(a: Values, b: Values) -> Values:
     """The correlation of two series, replication by replication."""
     x, y = (v - v.mean(axis=1, keepdims=True) for v in (a, b))
     return ratio((x * y).sum(axis=1), np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1)))
+
+
+def told(points: Iterable[Point]) -> list[Point]:
+    """The points at which there is something to compare: not those whose runs were all cut."""
+    return [point for point in points if np.isfinite(np.asarray(point.values)).any()]
