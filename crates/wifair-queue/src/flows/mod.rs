@@ -83,9 +83,10 @@ impl Entry {
     /// Whether a packet may change what is known of its flow.
     #[inline]
     fn is_news(&self, packet: &Packet, direction: Direction, now: Time) -> bool {
-        now > self.fresh_until
-            || packet.payload_bytes > 0 && !self.state.payload[direction as usize]
-            || packet.flags.bits() & CONTROL != 0
+        // Without short cuts: whether a packet has payload is as good as random, and a wrong guess is dear.
+        (now > self.fresh_until)
+            | ((packet.payload_bytes > 0) & !self.state.payload[direction as usize])
+            | (packet.flags.bits() & CONTROL != 0)
     }
 }
 
