@@ -65,6 +65,42 @@ def lines(
     axes.legend(fontsize="small")
 
 
+def courses(
+    axes: Axes,
+    times: ArrayLike,
+    series: Mapping[str, ArrayLike],
+    *,
+    x_label: str,
+    y_label: str,
+    events: Mapping[str, float] | None = None,
+) -> None:
+    """One line a name over time: the mean over the replications, shaded by its 95 % interval.
+
+    Each series has one row a replication; `events` are instants to mark, by what happens there.
+    """
+    at = np.asarray(times)
+    for i, (name, values) in enumerate(series.items()):
+        runs = np.asarray(values)
+        style = {**STYLES[i % len(STYLES)], "marker": None}
+        axes.plot(at, runs.mean(axis=0), label=name, linewidth=1.3, **style)
+        found = [t_interval(sample) for sample in runs.T]
+        if all(f.low is not None for f in found):
+            low, high = [f.low for f in found], [f.high for f in found]
+            axes.fill_between(at, low, high, color=style["color"], alpha=0.18, linewidth=0)  # type: ignore[arg-type]
+    for told, instant in (events or {}).items():
+        axes.axvline(instant, color="#777777", linewidth=0.8, linestyle=":")
+        axes.annotate(
+            told, (instant, 1.0), xycoords=("data", "axes fraction"), fontsize="x-small", ha="left", va="bottom"
+        )
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.tick_params(labelsize="small")
+    axes.set_xlim(float(at.min()), float(at.max()))
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize="x-small")
+
+
 def flow_shares(
     axes: Axes, values: Sequence[ArrayLike], uplinks: int, *, title: str, x_label: str, y_label: str
 ) -> None:

@@ -28,7 +28,7 @@ def verdicts(document: Mapping[str, Any]) -> str:
         f"Conditions: {conditions}.",
         "`measured` is the value that decides: of a relation the smallest margin, of a number the one farthest from it, "
         "with its 95 % interval.",
-        _table(
+        table(
             ("section", "figure", "claim", "published", "measured", "verdict"),
             (_claim_row(claim) for claim in document["claims"]),
         ),
@@ -37,7 +37,7 @@ def verdicts(document: Mapping[str, Any]) -> str:
         parts += [
             "What the paper leaves open, read otherwise: verdicts that change, same seeds, those to or from *undetermined* "
             "left out.",
-            _table(
+            table(
                 ("open question", "other choice", "verdicts that change"),
                 (_alternative_row(other) for other in document["alternatives"]),
             ),
@@ -80,7 +80,8 @@ def _alternative_row(other: Mapping[str, Any]) -> Sequence[str]:
     return other["question"], other["choice"], "; ".join(changes) or "none"
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 

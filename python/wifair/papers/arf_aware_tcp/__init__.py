@@ -1,0 +1,45 @@
+"""The paper `arf-aware-tcp`: Tables 1 to 5, Figs. 2 and 4 to 9, and every sentence that states a result.
+
+S. Yoo, T.-K. Kim, C. Yoo: Resolving Performance Anomaly using ARF-aware TCP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from wifair.papers.arf_aware_tcp.claims import CLAIMS
+from wifair.papers.arf_aware_tcp.grid import cells
+from wifair.papers.arf_aware_tcp.measured import Measured
+from wifair.papers.arf_aware_tcp.study import ALTERNATIVES, CASES_OF_FIGURE, FORMS
+from wifair.papers.reproduction import Look, PaperStudy
+
+TITLE = "Resolving Performance Anomaly using ARF-aware TCP"
+FIGURES = tuple(CASES_OF_FIGURE)
+
+
+def _draw(data: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> Mapping[str, list[Path]]:
+    from wifair.papers.arf_aware_tcp.figures import draw
+
+    return draw(data, names, folder, endings)
+
+
+STUDY = PaperStudy(
+    claims=CLAIMS,
+    figures=FIGURES,
+    forms=FORMS,
+    cells=cells,
+    measured=Measured,
+    draw=_draw,
+    alternatives=ALTERNATIVES,
+    looks=(
+        Look(
+            "ip-bytes",
+            "What does throughput count?",
+            "IP bytes that arrive",
+            lambda m: m.counting("throughput_ip_mbps"),
+        ),
+    ),
+    conditions={"dialect": "ns-2", "calibrated_on": "the NewReno columns"},
+)
+reproduce = STUDY.reproduce

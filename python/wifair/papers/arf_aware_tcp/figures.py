@@ -1,0 +1,165 @@
+"""Figs. 2 and 4 to 9, Tables 1 to 5 beside what the paper prints, and the calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wifair import plots
+from wifair.papers.arf_aware_tcp import report
+from wifair.papers.arf_aware_tcp.calibration import fits
+from wifair.papers.arf_aware_tcp.measured import Measured
+from wifair.papers.arf_aware_tcp.published import ARF_AWARE, COLUMNS, NEWRENO
+from wifair.papers.arf_aware_tcp.study import ANOMALY, CALIBRATED, CHANGE_S, RATES, RECOVERY, Case
+from wifair.stats import t_interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TITLES = {ARF_AWARE: "ARF-aware TCP", NEWRENO: "TCP NewReno"}
+PACKETS = f"Throughput [packets of {CALIBRATED.packet_bytes} bytes a second]"
+TIME = "Time [s]"
+
+
+def _legend_of(case: Case) -> dict[str, str]:
+    """What each session is called in a legend."""
+    return {
+        name: f"Session {i + 1} ({rate:g} Mbps)"
+        for i, (name, rate) in enumerate(zip(case.sessions, case.rates_mbps, strict=True))
+    }
+
+
+def _instants(case: Case) -> dict[str, float]:
+    instants = {"rates fall": CHANGE_S}
+    return instants if case.back_at_s is None else {**instants, "back": case.back_at_s}
+
+
+def _seconds(m: Measured, case: Case, control: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    return m.cell(case, control).times("goodput_mbps", case.sessions[0])
+
+
+def _sessions(axes: Axes, m: Measured, case: Case, control: str) -> None:
+    legend = _legend_of(case)
+    series = {legend[name]: m.course(case, control, name) for name in m.names(case, control)}
+    plots.courses(axes, _seconds(m, case, control), series, x_label=TIME, y_label=PACKETS, events=_instants(case))
+    axes.set_title(TITLES[control], fontsize="medium", pad=14)
+
+
+def _one(case: Case, control: str) -> Callable[[Measured], Figure]:
+    def draw_one(m: Measured) -> Figure:
+        made, (axes,) = plots.figure(width=6.0)
+        _sessions(axes, m, case, control)
+        return made
+
+    return draw_one
+
+
+def _stack(control: str) -> Callable[[Measured], Figure]:
+    """Sessions on top of each other: the upper edge is what all have together."""
+
+    def draw_stack(m: Measured) -> Figure:
+        made, (axes,) = plots.figure(width=6.0)
+        legend, seconds = _legend_of(RATES), _seconds(m, RATES, control)
+        names = m.names(RATES, control)
+        layers = [m.course(RATES, control, name).mean(axis=0) for name in names]
+        greys = [str(level) for level in np.linspace(0.35, 0.95, len(names))]
+        axes.stackplot(
+            seconds, layers, labels=[legend[name] for name in names], colors=greys, edgecolor="#000000", lw=0.3
+        )
+        total = {"all sessions": m.total_course(RATES, control)}
+        plots.courses(axes, seconds, total, x_label=TIME, y_label=PACKETS, events=_instants(RATES))
+        axes.set_title(TITLES[control], fontsize="medium", pad=14)
+        axes.legend(fontsize="x-small", loc="lower left", ncols=2)
+        return made
+
+    return draw_stack
+
+
+def _fig_2(m: Measured) -> Figure:
+    made, panels = plots.figure(2, width=5.0)
+    for axes, control in zip(panels, (ARF_AWARE, NEWRENO), strict=True):
+        _sessions(axes, m, ANOMALY, control)
+    top = max(axes.get_ylim()[1] for axes in panels)
+    for axes in panels:
+        axes.set_ylim(0, top)
+    return made
+
+
+def _tables(m: Measured) -> Figure:
+    """A panel a column of a table, two bars a session: as printed and as measured."""
+    made, panels = plots.figure(len(COLUMNS), width=3.1, height=2.7, columns=3)
+    for axes, column in zip(panels, COLUMNS, strict=True):
+        case = report.CASE_OF[column.case]
+        printed = column.sessions_kbps
+        places = np.arange(1, len(printed) + 1)
+        found = [t_interval(values) for values in m.sessions(case, column.control).T[: len(printed)]]
+        reach = [[0.0 if f.low is None else f.estimate - f.low for f in found]]
+        reach += [[0.0 if f.high is None else f.high - f.estimate for f in found]]
+        axes.bar(places - 0.2, printed, 0.38, color="#ffffff", edgecolor="#000000", hatch="///", label="printed")
+        axes.bar(
+            places + 0.2,
+            [f.estimate for f in found],
+            0.38,
+            yerr=reach,
+            capsize=2,
+            color="#bbbbbb",
+            edgecolor="#000000",
+            label="measured",
+        )
+        axes.set_title(f"Table {column.table}, {TITLES[column.control]}", fontsize="small")
+        axes.set_xlabel("Session")
+        axes.set_ylabel("Throughput [kbps]")
+        axes.set_xticks(places)
+        axes.tick_params(labelsize="small")
+        axes.legend(fontsize="x-small")
+    return made
+
+
+def _calibration(m: Measured) -> Figure:
+    """A row a setting, the best on top; a dot a table."""
+    found = fits(m.runs)
+    made, (axes,) = plots.figure(width=7.5, height=9.0)
+    rows = np.arange(len(found))
+    for i, table in enumerate(found[0].tables):
+        greatest = [min(100 * fit.tables[table].greatest, 130.0) for fit in found]
+        style = {**plots.STYLES[i], "linestyle": "none"}
+        axes.plot(greatest, rows, label=f"Table {table}", markersize=5, **style)
+    axes.axvline(10.0, color="#777777", linewidth=0.8, linestyle=":")
+    axes.set_yticks(rows, [fit.setting.id for fit in found], fontsize="x-small")
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    axes.set_xlabel("Greatest difference from a printed NewReno throughput [%]")
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize="small", loc="lower right")
+    return made
+
+
+FIGURES: Mapping[str, Callable[[Measured], Figure]] = {
+    "2": _fig_2,
+    "4": _one(RATES, ARF_AWARE),
+    "5": _one(RATES, NEWRENO),
+    "6": _stack(ARF_AWARE),
+    "7": _stack(NEWRENO),
+    "8": _one(RECOVERY, ARF_AWARE),
+    "9": _one(RECOVERY, NEWRENO),
+    "tables": _tables,
+    "calibration": _calibration,
+}
+TEXTS: Mapping[str, Callable[[Measured], str]] = {"tables": report.tables, "calibration": report.calibration}
+
+
+def draw(m: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> dict[str, list[Path]]:
+    """Draws the figures into `folder`, in each format; tables come as Markdown, too."""
+    drawn = {}
+    for name in names:
+        stem = name if name in TEXTS else f"figure-{name}"
+        drawn[name] = plots.save(FIGURES[name](m), folder, stem, endings)
+        if name in TEXTS:
+            text = folder / f"{name}.md"
+            text.write_text(TEXTS[name](m), encoding="utf-8")
+            drawn[name].append(text)
+    return drawn

@@ -1,0 +1,33 @@
+"""The grid: every case under both controls, and the calibration."""
+
+from __future__ import annotations
+
+from wifair.papers.arf_aware_tcp.calibration import calibration_cells
+from wifair.papers.arf_aware_tcp.published import ARF_AWARE
+from wifair.papers.arf_aware_tcp.study import (
+    CALIBRATED,
+    CASES,
+    CASES_OF_FIGURE,
+    CONTROLS,
+    FAIR,
+    SAMPLE_S,
+    scenario,
+)
+from wifair.papers.reproduction import Form
+from wifair.study import Cell
+
+
+def cells(form: Form, figure: str | None) -> list[Cell]:
+    """All of it, or what one figure needs. Every form runs the paper's lengths."""
+    cases = CASES if figure is None else CASES_OF_FIGURE[figure]
+    grid = [
+        Cell(
+            f"{case.id}/{control}",
+            scenario(case, control, CALIBRATED, case.duration_s, SAMPLE_S),
+            {"case": case.id, "control": control},
+        )
+        for case in cases
+        for control in CONTROLS
+        if not (case is FAIR and control == ARF_AWARE)  # no rate changes: the same as NewReno
+    ]
+    return grid + (calibration_cells() if figure in (None, "calibration") else [])

@@ -1,0 +1,245 @@
+"""The simulations of Section 4: cases, the calibrated setting, forms, and other readings.
+
+The paper gives TCP NewReno, "delayed ACK option", 802.11b's rates, starts at 1 s and the rate changes; no packet size, RTS
+threshold, preamble, direction, buffer, wired delay or run length. `calibration.py` runs the combinations of these; the
+setting here is the one whose NewReno columns come nearest to the printed ones. ARF-aware TCP is then run in it
+unchanged.
+
+What is not calibrated is ns-2's own: `dialect = "ns-2"`, window_ 20, ifqLen 50, start of slow start's threshold at the
+window. ns-2's cwnd_ grows beyond window_, which matters to what ARF-aware TCP divides.
+
+The transfers are downlinks in the calibrated setting, yet the paper's sender hears of the rate from its own driver. So
+the server is told of the AP's link rate at once, which no real server is: `server_hears_link_rate`. Uplink transfers are
+another reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from wifair.papers.arf_aware_tcp.published import ARF_AWARE, NEWRENO
+from wifair.papers.reproduction import Alternative, Form
+from wifair.scenario import Scenario
+
+CONTROLS = (ARF_AWARE, NEWRENO)
+START_S = 1.0
+CHANGE_S = 20.0
+RECOVERY_S = 70.0
+SAMPLE_S = 1.0
+
+
+class Case(NamedTuple):
+    """A simulation of Section 4: sessions by their rate from 20 s on, when they get it back, and for how long it runs."""
+
+    id: str
+    rates_mbps: tuple[float, ...]
+    duration_s: float = 100.0
+    back_at_s: float | None = None
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """Labels of flows and stations."""
+        return tuple(f"session-{i + 1}" for i in range(len(self.rates_mbps)))
+
+    @property
+    def slowed(self) -> tuple[str, ...]:
+        """Sessions whose rate changes."""
+        return tuple(name for name, rate in zip(self.sessions, self.rates_mbps, strict=True) if rate < 11.0)
+
+
+ANOMALY = Case("anomaly", (1.0, 11.0))
+FAIR = Case("fair-share", (11.0, 11.0))
+# Table 3 fits no run of 100 s; see `calibration.py`.
+LOW = Case("low-rate", (1.0, 1.0), duration_s=200.0)
+MULTI = Case("multi-session", (1.0, 11.0, 11.0, 11.0, 11.0))
+# "All the five nodes changes to different operation rates": Table 5 lists four; the fifth has 11 Mbps, "so forth".
+RATES = Case("multi-rate", (1.0, 2.0, 5.5, 11.0, 11.0))
+RATES_OF_FOUR = Case("multi-rate-of-four", (1.0, 2.0, 5.5, 11.0))
+RECOVERY = Case("recovery", (1.0, 11.0), back_at_s=RECOVERY_S)
+CASES = (ANOMALY, FAIR, LOW, MULTI, RATES, RECOVERY)
+
+CASES_OF_FIGURE: Mapping[str, tuple[Case, ...]] = {
+    "2": (ANOMALY,),
+    "4": (RATES,),
+    "5": (RATES,),
+    "6": (RATES,),
+    "7": (RATES,),
+    "8": (RECOVERY,),
+    "9": (RECOVERY,),
+    "tables": (ANOMALY, FAIR, LOW, MULTI, RATES),
+    "calibration": (),
+}
+
+FORMS = {
+    "full": Form(10, 5, 0.0, 100.0, figure_formats=("png", "pdf")),
+    "quick": Form(3, 0, 0.0, 100.0),
+}
+
+
+class Setting(NamedTuple):
+    """What the paper leaves open and calibration decides."""
+
+    direction: str = "down"
+    rts: bool = True
+    packet_bytes: int = 1000
+    preamble: str = "long"
+    ack_every: int = 1
+
+    @property
+    def id(self) -> str:
+        """Its name in the grid, as `down, RTS, 1000 bytes, long preamble, ACK every 1`."""
+        rts = "RTS" if self.rts else "no RTS"
+        return (
+            f"{self.direction}, {rts}, {self.packet_bytes} bytes, {self.preamble} preamble, ACK every {self.ack_every}"
+        )
+
+
+CALIBRATED = Setting()
+SETTINGS = tuple(
+    Setting(direction, rts, packet_bytes, preamble, ack_every)
+    for direction in ("down", "up")
+    for rts in (True, False)
+    for packet_bytes in (512, 1000, 1460)
+    for preamble in ("long", "short")
+    for ack_every in (1, 2)
+)
+
+
+def scenario(case: Case, control: str, setting: Setting, duration_s: float, sample_s: float) -> Scenario:
+    """One simulation."""
+    return Scenario.from_settings(
+        {
+            "title": f"{case.id}, {control}",
+            "dialect": "ns-2",
+            "run": {"warmup_s": 0.0, "duration_s": duration_s, "sample_interval_s": sample_s},
+            "phy": {"name": "802.11b", "preamble": setting.preamble},
+            "mac": {"rts_threshold_bytes": 0} if setting.rts else {},
+            "ap": {"limit_packets": 50},
+            "station": {"rate_mbps": 11.0, "port": {"limit_packets": 50}},
+            "wire": {"rate_mbps": 100.0, "one_way_delay_ms": 5.0},
+            "tcp": {
+                "congestion_control": {"name": control},
+                "mss_bytes": setting.packet_bytes,
+                "header_bytes": 40,
+                "receiver_window_segments": 20,
+                "initial_ssthresh_segments": 20,
+                "delayed_ack": {"segments": setting.ack_every},
+            },
+            "flows": [
+                {
+                    "name": "session",
+                    "count": len(case.rates_mbps),
+                    "direction": setting.direction,
+                    "start_s": START_S,
+                    "server_hears_link_rate": setting.direction == "down",
+                }
+            ],
+            "events": events(case),
+        }
+    )
+
+
+def events(case: Case) -> list[dict[str, Any]]:
+    """The changes of rates."""
+    slowed = [
+        {"at_s": CHANGE_S, "station": {"name": name, "rate_mbps": rate}}
+        for name, rate in zip(case.sessions, case.rates_mbps, strict=True)
+        if name in case.slowed
+    ]
+    if case.back_at_s is None:
+        return slowed
+    return slowed + [{"at_s": case.back_at_s, "station": {"name": name, "rate_mbps": 11.0}} for name in case.slowed]
+
+
+_AWARE: Mapping[str, Sequence[object]] = {"control": (ARF_AWARE,)}
+_BOTH: Mapping[str, Sequence[object]] = {"control": CONTROLS}
+_MANY: Mapping[str, Sequence[object]] = {"case": (RATES.id,)}
+_WINDOW = "tcp.congestion_control.window"
+
+ALTERNATIVES: tuple[Alternative, ...] = (
+    Alternative(
+        "uplink",
+        "Which way do the files go?",
+        "up: each station sends and hears of its own rate",
+        {"flows[0].direction": "up", "flows[0].server_hears_link_rate": False},
+        _BOTH,
+    ),
+    Alternative(
+        "server-not-told",
+        "Does a server hear of the AP's link rate?",
+        "it does not, as in any real network",
+        {"flows[0].server_hears_link_rate": False},
+        _AWARE,
+    ),
+    Alternative(
+        "arf-window-capped",
+        "What does AIMD move below the highest rate?",
+        "arf_cwnd itself, never above floor(cwnd / k)",
+        {_WINDOW: {"name": "own", "growth": "capped"}},
+        _AWARE,
+    ),
+    Alternative(
+        "arf-window-aimd",
+        "What does AIMD move below the highest rate?",
+        "arf_cwnd itself, without bound",
+        {_WINDOW: {"name": "own"}},
+        _AWARE,
+    ),
+    Alternative(
+        "arf-window-avoidance",
+        "What does AIMD move below the highest rate?",
+        "arf_cwnd itself, in congestion avoidance from the start",
+        {_WINDOW: {"name": "own", "ssthresh": "lowered"}},
+        _AWARE,
+    ),
+    Alternative(
+        "arf-saved-halved",
+        "What does a loss at the low rate do to the saved window?",
+        "halves it (arf_cwnd capped)",
+        {_WINDOW: {"name": "own", "growth": "capped", "saved_after_loss": "halved"}},
+        _AWARE,
+    ),
+    Alternative(
+        "restore-slow-start",
+        "How does the saved window come back?",
+        "by slow start up to it",
+        {"tcp.congestion_control.restore": "slow-start"},
+        _AWARE,
+    ),
+    Alternative(
+        "polling-1s",
+        "How does the sender hear of the rate?",
+        "it asks each second (SNMP)",
+        {"tcp.congestion_control.polling": {"period_ms": 1_000, "phase_ms": 500}},
+        _AWARE,
+    ),
+    Alternative(
+        "polling-10s",
+        "How does the sender hear of the rate?",
+        "it asks every ten seconds",
+        {"tcp.congestion_control.polling": {"period_ms": 10_000, "phase_ms": 5_000}},
+        _AWARE,
+    ),
+    Alternative(
+        "cwnd-bounded",
+        "Does cwnd grow beyond the window, as ns-2's does?",
+        "it stops at the window of 20 packets",
+        {"tcp.cwnd_beyond_receiver_window": False},
+        _AWARE,
+    ),
+    Alternative(
+        "delayed-ack",
+        "Delayed ACKs, as the text says?",
+        "yes: an ACK for two segments, or after 100 ms",
+        {"tcp.delayed_ack": {"segments": 2, "timeout_ms": 100}},
+        _BOTH,
+    ),
+    Alternative("four-sessions", "Four or five sessions in Table 5?", "four", {"flows[0].count": 4}, _MANY),
+    Alternative("buffer-100", "How many packets does the AP hold?", "100", {"ap.limit_packets": 100}, _BOTH),
+    Alternative("wire-1ms", "How far away are the servers?", "1 ms", {"wire.one_way_delay_ms": 1.0}, _BOTH),
+    Alternative("wire-20ms", "How far away are the servers?", "20 ms", {"wire.one_way_delay_ms": 20.0}, _BOTH),
+    Alternative(
+        "standard", "Whose MAC and TCP?", "802.11 and the RFCs instead of ns-2's", {"dialect": "standard"}, _BOTH
+    ),
+)
