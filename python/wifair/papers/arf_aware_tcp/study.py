@@ -235,6 +235,7 @@ ALTERNATIVES: tuple[Alternative, ...] = (
         {"tcp.delayed_ack": {"segments": 2, "timeout_ms": 100}},
         _BOTH,
     ),
+    Alternative("table-5-80s", "How long is Table 5's run?", "80 s", {"run.duration_s": 80.0}, _MANY),
     Alternative("four-sessions", "Four or five sessions in Table 5?", "four", {"flows[0].count": 4}, _MANY),
     Alternative("buffer-100", "How many packets does the AP hold?", "100", {"ap.limit_packets": 100}, _BOTH),
     Alternative("wire-1ms", "How far away are the servers?", "1 ms", {"wire.one_way_delay_ms": 1.0}, _BOTH),
