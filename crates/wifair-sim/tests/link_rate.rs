@@ -57,6 +57,26 @@ fn a_server_does_not_unless_it_is_told() {
 }
 
 #[test]
+fn a_sender_that_asks_hears_later() {
+    let polled = |period_ms: u32, phase_ms: u32, start_s: f64| {
+        pair("up", "arf-aware", |plan| {
+            for flow in plan["flows"].as_array_mut().unwrap() {
+                let polling = json!({"period_ms": period_ms, "phase_ms": phase_ms});
+                flow["tcp"]["congestion_control"]["polling"] = polling;
+                flow["start_s"] = json!(start_s);
+            }
+        })
+    };
+    let aware = pair("up", "arf-aware", |_| {});
+    for start_s in [0.0, 1.5] {
+        let soon = polled(100, 1, start_s);
+        assert!((soon[1] / aware[1] - 1.0).abs() < 0.05, "{soon:?} {aware:?}");
+    }
+    let late = polled(100_000, 25_000, 0.0); // at 25 s, in the middle of the measurement
+    assert!(late[1] < 0.9 * aware[1] && late[1] > 0.5 * aware[1], "{late:?} {aware:?}");
+}
+
+#[test]
 fn each_connection_of_a_flow_hears_anew() {
     let files = |control: &str| {
         pair("up", control, |plan| {

@@ -43,12 +43,13 @@ impl Network {
         }
     }
 
-    /// A fresh sender hears of the rate as it is.
+    /// A fresh sender hears of the rate as it is; it may want to ask again later.
     pub(super) fn tell_link_rate(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
         if let Some(direction) = connection.hears {
             let rate = self.cell.link_rate(connection.station, direction);
             connection.sender.on_link_rate(self.now, rate);
+            self.pump::<Sender>(slot);
         }
     }
 }

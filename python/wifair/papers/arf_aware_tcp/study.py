@@ -72,7 +72,7 @@ CASES_OF_FIGURE: Mapping[str, tuple[Case, ...]] = {
 }
 
 FORMS = {
-    "full": Form(10, 5, 0.0, 100.0, figure_formats=("png", "pdf")),
+    "full": Form(20, 5, 0.0, 100.0, figure_formats=("png", "pdf")),
     "quick": Form(3, 0, 0.0, 100.0),
 }
 
