@@ -13,7 +13,7 @@ from wifair.papers.arf_aware_tcp import report
 from wifair.papers.arf_aware_tcp.calibration import fits
 from wifair.papers.arf_aware_tcp.measured import Measured
 from wifair.papers.arf_aware_tcp.published import ARF_AWARE, COLUMNS, NEWRENO
-from wifair.papers.arf_aware_tcp.study import ANOMALY, CALIBRATED, CHANGE_S, RATES, RECOVERY, Case
+from wifair.papers.arf_aware_tcp.study import ANOMALY, CHANGE_S, RATES, RECOVERY, Case
 from wifair.stats import t_interval
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLES = {ARF_AWARE: "ARF-aware TCP", NEWRENO: "TCP NewReno"}
-PACKETS = f"Throughput [packets of {CALIBRATED.packet_bytes} bytes a second]"
+PACKETS = "Throughput [packets/s]"
 TIME = "Time [s]"
 
 
@@ -47,6 +47,8 @@ def _sessions(axes: Axes, m: Measured, case: Case, control: str) -> None:
     series = {legend[name]: m.course(case, control, name) for name in m.names(case, control)}
     plots.courses(axes, _seconds(m, case, control), series, x_label=TIME, y_label=PACKETS, events=_instants(case))
     axes.set_title(TITLES[control], fontsize="medium", pad=14)
+    axes.set_ylim(0, 1.25 * axes.get_ylim()[1])
+    axes.legend(fontsize="x-small", loc="upper right", ncols=3)
 
 
 def _one(case: Case, control: str) -> Callable[[Measured], Figure]:
@@ -73,7 +75,8 @@ def _stack(control: str) -> Callable[[Measured], Figure]:
         total = {"all sessions": m.total_course(RATES, control)}
         plots.courses(axes, seconds, total, x_label=TIME, y_label=PACKETS, events=_instants(RATES))
         axes.set_title(TITLES[control], fontsize="medium", pad=14)
-        axes.legend(fontsize="x-small", loc="lower left", ncols=2)
+        axes.set_ylim(0, 1.3 * axes.get_ylim()[1])
+        axes.legend(fontsize="x-small", loc="upper right", ncols=3)
         return made
 
     return draw_stack
@@ -115,7 +118,7 @@ def _tables(m: Measured) -> Figure:
         axes.set_ylabel("Throughput [kbps]")
         axes.set_xticks(places)
         axes.tick_params(labelsize="small")
-        axes.legend(fontsize="x-small")
+    panels[0].legend(fontsize="x-small")
     return made
 
 
@@ -125,16 +128,16 @@ def _calibration(m: Measured) -> Figure:
     made, (axes,) = plots.figure(width=7.5, height=9.0)
     rows = np.arange(len(found))
     for i, table in enumerate(found[0].tables):
-        greatest = [min(100 * fit.tables[table].greatest, 130.0) for fit in found]
+        greatest = [100 * fit.tables[table].greatest for fit in found]
         style = {**plots.STYLES[i], "linestyle": "none"}
         axes.plot(greatest, rows, label=f"Table {table}", markersize=5, **style)
     axes.axvline(10.0, color="#777777", linewidth=0.8, linestyle=":")
     axes.set_yticks(rows, [fit.setting.id for fit in found], fontsize="x-small")
-    axes.invert_yaxis()
+    axes.set_ylim(len(found) - 0.5, -0.5)
     axes.set_xlim(left=0)
     axes.set_xlabel("Greatest difference from a printed NewReno throughput [%]")
     axes.grid(alpha=0.25)
-    axes.legend(fontsize="small", loc="lower right")
+    axes.legend(fontsize="small", loc="upper right")
     return made
 
 

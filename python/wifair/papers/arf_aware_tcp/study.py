@@ -154,7 +154,7 @@ def events(case: Case) -> list[dict[str, Any]]:
 
 _AWARE: Mapping[str, Sequence[object]] = {"control": (ARF_AWARE,)}
 _BOTH: Mapping[str, Sequence[object]] = {"control": CONTROLS}
-_MANY: Mapping[str, Sequence[object]] = {"case": (RATES.id,)}
+_MANY: Mapping[str, Sequence[object]] = {"case": (RATES.id,), "control": CONTROLS}
 _WINDOW = "tcp.congestion_control.window"
 
 ALTERNATIVES: tuple[Alternative, ...] = (

@@ -1,0 +1,127 @@
+"""The paper's study: what it prints agrees with its own formula, the setting is the best of the grid, claims are judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from wifair.papers import find, paper_ids
+from wifair.papers.arf_aware_tcp import STUDY, calibration, reproduce
+from wifair.papers.arf_aware_tcp.calibration import TABLES, calibration_cells, fits
+from wifair.papers.arf_aware_tcp.claims import CLAIMS
+from wifair.papers.arf_aware_tcp.grid import cells
+from wifair.papers.arf_aware_tcp.measured import Measured
+from wifair.papers.arf_aware_tcp.published import ARF_AWARE, COLUMNS, NEWRENO, Column
+from wifair.papers.arf_aware_tcp.study import (
+    ALTERNATIVES,
+    ANOMALY,
+    CALIBRATED,
+    CASES,
+    CHANGE_S,
+    CONTROLS,
+    FAIR,
+    FORMS,
+    RATES,
+    SETTINGS,
+    Setting,
+    scenario,
+)
+from wifair.papers.reproduction import Form, variant_cells
+from wifair.papers.runs import Runs
+from wifair.stats import jain
+from wifair.study import Study
+
+TINY = Form(2, 2, 0.0, 100.0)
+
+
+def printed_index(column: Column, duration_s: float) -> float:
+    """Equations 1 to 3 on a column's printed throughputs, in a run of that length."""
+    case = next(case for case in CASES if case.id == column.case)
+    rates = case.rates_mbps[: len(column.sessions_kbps)]
+    link_rates = [(CHANGE_S * 11.0 + (duration_s - CHANGE_S) * rate) / duration_s for rate in rates]
+    return jain(np.array(column.sessions_kbps) / np.array(link_rates))
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.id)
+def test_the_printed_numbers_agree_with_each_other(column: Column) -> None:
+    assert sum(column.sessions_kbps) == pytest.approx(column.aggregate_kbps, abs=2)
+    if column.table in (1, 4):  # 100 s and no other length
+        assert printed_index(column, 100.0) == pytest.approx(column.fairness, abs=1e-3)
+        assert abs(printed_index(column, 120.0) - column.fairness) > 1e-3
+    elif column.table in (2, 3):  # equal rates: any length
+        assert printed_index(column, 100.0) == pytest.approx(column.fairness, abs=1e-3)
+    else:  # Table 5: no length gives both columns
+        other = {ARF_AWARE: 76.5, NEWRENO: 82.5}[column.control]
+        assert printed_index(column, other) == pytest.approx(column.fairness, abs=1e-3)
+
+
+def test_no_neighbour_of_the_setting_fits_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert CALIBRATED in SETTINGS
+    assert len(SETTINGS) == 48
+    apart = {setting: sum(a != b for a, b in zip(setting, CALIBRATED, strict=True)) for setting in SETTINGS}
+    nearby = [setting for setting, steps in apart.items() if steps <= 1]
+    assert len(nearby) == 7
+    monkeypatch.setattr(calibration, "SETTINGS", nearby)
+    found = fits(Runs.of(Study(calibration_cells(), 5).run()))
+    assert found[0].setting == CALIBRATED
+    for table in (1, 2, 3):  # the aim of the calibration
+        assert found[0].tables[table].greatest < 0.10
+    assert found[0].tables[3].length_s == 200.0
+
+
+def test_the_index_takes_the_rates_as_recorded() -> None:
+    runs = Study(variant_cells(cells(TINY, "2")), 2).run()
+    m = Measured(Runs.of(runs))
+    assert m.link_rates(ANOMALY, NEWRENO) == pytest.approx(np.array([[3.0, 11.0]] * 2))
+    shares = m.sessions(ANOMALY, NEWRENO)[0] / np.array([3.0, 11.0])
+    assert m.index(ANOMALY, NEWRENO)[0] == pytest.approx(jain(shares))
+    whole = m.course(ANOMALY, NEWRENO, "session-1").mean(axis=1) * 8e-3 * CALIBRATED.packet_bytes
+    assert whole == pytest.approx(m.sessions(ANOMALY, NEWRENO)[:, 0])
+
+
+def test_without_a_change_of_rate_arf_aware_is_newreno() -> None:
+    flows = [
+        scenario(FAIR, control, CALIBRATED, 30.0, 1.0).run(1).flows.drop("scenario") for control in (ARF_AWARE, NEWRENO)
+    ]
+    assert flows[0].equals(flows[1])
+
+
+def test_every_other_reading_changes_the_cells_that_it_concerns_and_no_calibration() -> None:
+    grid = cells(FORMS["full"], None)
+    assert len({cell.name for cell in grid}) == len(grid)
+    for alternative in ALTERNATIVES:
+        concerned = [cell for cell in grid if alternative.concerns(cell)]
+        assert concerned, alternative.id
+        assert all("setting" not in cell.keys for cell in concerned)
+        changed = [alternative.applied(cell).scenario.plan_json != cell.scenario.plan_json for cell in concerned]
+        assert any(changed), alternative.id
+
+
+def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(FORMS, "quick", TINY)
+    monkeypatch.setattr(calibration, "SETTINGS", (CALIBRATED, Setting(rts=False)))
+    found = reproduce("quick", None, None, None, None)
+    assert [judgement.id for judgement in found.judgements] == [claim.id for claim in CLAIMS]
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    fitted = {judgement.id for judgement in found.judgements if judgement.verdict.value == "calibrated"}
+    assert fitted == {claim.id for claim in CLAIMS if claim.id.startswith("t") and f"-{NEWRENO}" in claim.id}
+    assert {other.id for other in found.sensitivities} == {*(a.id for a in ALTERNATIVES), "ip-bytes"}
+    drawn = found.draw(tmp_path)
+    assert set(drawn) == set(find("arf-aware-tcp").FIGURES)
+    assert all(path.stat().st_size > 1_000 for paths in drawn.values() for path in paths)
+    text = (tmp_path / "calibration.md").read_text()
+    assert "the calibrated one" in text
+    assert len(TABLES) == 5
+
+
+def test_a_figure_runs_its_cells_alone() -> None:
+    assert {cell.keys["case"] for cell in cells(TINY, "4")} == {RATES.id}
+    assert {cell.keys["control"] for cell in cells(TINY, "8")} == set(CONTROLS)
+    assert all("setting" in cell.keys for cell in cells(TINY, "calibration"))
+
+
+def test_the_paper_is_found_and_its_full_form_is_large_enough() -> None:
+    assert "arf-aware-tcp" in paper_ids()
+    assert STUDY.forms["full"].seeds >= 10
+    assert STUDY.forms["full"].alternative_seeds > 0
