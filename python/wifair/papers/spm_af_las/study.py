@@ -21,7 +21,7 @@ fitted to its own throughput alone (`FAR_FRAME_ERROR_RATE`); the near host's is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -268,13 +268,20 @@ CELLS_OF_FIGURE: Mapping[str, Mapping[str, Sequence[object]]] = {
 }
 
 
+PARTS: Mapping[str, Callable[[Size], list[Cell]]] = {
+    "up-down": up_down,
+    "newcomer": lambda _: newcomer(),
+    "files": files,
+    "web": lambda _: web(),
+    "measured": lambda _: measured(),
+}
+
+
 def cells(form: Form, figure: str | None) -> list[Cell]:
     """The whole grid, or what one figure needs of it."""
     assert isinstance(form, Size)
-    grid = [*up_down(form), *newcomer(), *files(form), *web(), *measured()]
-    if figure is None:
-        return grid
-    wanted = CELLS_OF_FIGURE[figure]
+    wanted = CELLS_OF_FIGURE[figure] if figure else {}
+    grid = [cell for part in wanted.get("part", PARTS) for cell in PARTS[str(part)](form)]
     return [cell for cell in grid if all(cell.keys.get(name) in values for name, values in wanted.items())]
 
 
