@@ -43,7 +43,8 @@ MSS_BYTES = 1460
 UP_DOWN_SCHEMES = (TAIL_DROP, SPM_AF, LAS, T_LAS)
 FILE_SCHEMES = (TAIL_DROP, SPM_AF, T_LAS)
 
-# Simulated seconds for each large file, after which a run is cut: twice of what tail drop and SPM-AF need at most.
+# Simulated seconds for each large file, after which a run is cut. Tail drop takes 3 to 4 of them; what SPM-AF gives to
+# small files makes it up to 7.
 CAP_S_PER_FILE = 8.0
 
 # Share of the frames to the far host that are lost, each attempt by itself, found by bisection so that its throughput
