@@ -22,3 +22,15 @@ pub(crate) fn within(
         format!("{low} to {high} {unit}").trim_end().to_owned(),
     ))
 }
+
+/// Complains of bounds of a limit that are none.
+pub(crate) fn bounds(path: &str, min_packets: u32, max_packets: u32) -> Result<(), SpecError> {
+    if min_packets < 1 {
+        return Err(SpecError::new(format!("{path}.min_packets"), min_packets, "1 packet or more"));
+    }
+    if !(min_packets..=100_000).contains(&max_packets) {
+        let allowed = format!("{min_packets} to 100000 packets");
+        return Err(SpecError::new(format!("{path}.max_packets"), max_packets, allowed));
+    }
+    Ok(())
+}

@@ -3,7 +3,8 @@
 //! Read first: [`Scheme`] (what a scheme may do), [`Buffer`] (the indexed packet store, which alone places and
 //! releases packets and keeps the ledger), [`Port`] (a buffer, a scheme and a random stream: what a MAC talks to)
 //! and [`Flows`] (the flow monitor). Everything here is a pure state machine: time and packets come in as arguments.
-//! To add a scheme, write one file under `schemes/` and one line in `schemes/registry.rs`.
+//! To add a scheme, write one file under `schemes/` and one line in `schemes/registry.rs`; to add a [`LimitController`],
+//! the same under `limits/`.
 
 #![forbid(unsafe_code)]
 
@@ -12,13 +13,17 @@ mod buffer;
 mod check;
 mod congestion;
 mod flows;
+mod limit;
 mod pi;
 mod port;
+mod registered;
 mod scheme;
 mod snapshot;
 
+#[path = "limits/registry.rs"]
+mod limits;
 #[path = "schemes/registry.rs"]
-mod registry;
+mod schemes;
 
 pub use ack_filter::Place;
 pub use buffer::{
@@ -26,7 +31,10 @@ pub use buffer::{
 };
 pub use congestion::Signal;
 pub use flows::{Active, Direction, Flows, FlowsSpec};
-pub use port::{Port, PortSpec};
-pub use registry::{SchemeInfo, SchemeSpec, schemes};
+pub use limit::{LimitController, Occupancy, Wants};
+pub use limits::{LimitSpec, limit_controllers};
+pub use port::{LoweredLimit, Port, PortSpec};
+pub use registered::ComponentInfo;
 pub use scheme::{Cx, Exchange, Grant, Hooks, Link, Outcome, Reception, Scheme, Shortcuts, View};
+pub use schemes::{SchemeSpec, schemes};
 pub use snapshot::{FlowLedger, Ledger, PortSnapshot};

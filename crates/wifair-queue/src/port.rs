@@ -2,28 +2,49 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time};
 
+use crate::limit::LimitControl;
 use crate::snapshot::Ledger;
 use crate::{
-    Buffer, Count, Cx, Departure, Exchange, Grant, Hooks, Outcome, PortSnapshot, Reception, Refusal, Scheme,
-    SchemeSpec,
+    Buffer, Count, Cx, Departure, Exchange, Grant, Hooks, LimitSpec, Outcome, PortSnapshot, Reception,
+    Refusal, Scheme, SchemeSpec, Shortcuts, View, Wants,
 };
-use crate::{Shortcuts, View};
 
 /// Parameters of a port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PortSpec {
-    /// Greatest number of packets in the buffer, 1 to 100000.
+    /// Greatest number of packets in the buffer, 1 to 100000; at the start, where a limit controller moves it.
     pub limit_packets: u32,
+    /// What moves the limit; nothing by default. It goes with every scheme.
+    pub limit_controller: Option<LimitSpec>,
+    /// What becomes of packets above a limit that is lowered, by a limit controller or an event.
+    pub lowered_limit: LoweredLimit,
     /// Whether the limit counts the packet that the MAC is sending, as it does in ns-2.
     pub limit_counts_in_service: bool,
     /// Queue management scheme.
     pub scheme: SchemeSpec,
 }
 
+/// What becomes of packets above a limit that is lowered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoweredLimit {
+    /// They stay; the buffer is full until it has drained.
+    #[default]
+    Drain,
+    /// They are thrown out at once, those first that would leave last.
+    Evict,
+}
+
 impl Default for PortSpec {
     fn default() -> PortSpec {
-        PortSpec { limit_packets: 100, limit_counts_in_service: false, scheme: SchemeSpec::default() }
+        PortSpec {
+            limit_packets: 100,
+            limit_controller: None,
+            lowered_limit: LoweredLimit::default(),
+            limit_counts_in_service: false,
+            scheme: SchemeSpec::default(),
+        }
     }
 }
 
@@ -34,11 +55,20 @@ impl PortSpec {
             let key = format!("{path}.limit_packets");
             return Err(SpecError::new(key, self.limit_packets, "1 to 100000 packets"));
         }
+        if let Some(controller) = &self.limit_controller {
+            controller.validate(&format!("{path}.limit_controller"))?;
+            let bounds = controller.build().bounds();
+            if !bounds.contains(&self.limit_packets) {
+                let allowed =
+                    format!("{} to {} packets, the limit controller's bounds", bounds.start(), bounds.end());
+                return Err(SpecError::new(format!("{path}.limit_packets"), self.limit_packets, allowed));
+            }
+        }
         self.scheme.validate(&format!("{path}.scheme"))
     }
 }
 
-/// A buffer, a scheme and one random stream: what stands behind a MAC, at the access point and at stations alike.
+/// A buffer, a scheme, perhaps a limit controller, and one random stream: what stands behind a MAC, at the access point and at stations alike.
 ///
 /// Calls come in the order of time. A station, which has no flow monitor, gives all its packets the flow id 0 and an
 /// idle [`Flows`](crate::Flows) as view.
@@ -47,6 +77,12 @@ pub struct Port {
     scheme: Box<dyn Scheme>,
     hooks: Hooks,
     shortcuts: Shortcuts,
+    control: Option<Box<LimitControl>>,
+    lowered_limit: LoweredLimit,
+    /// Whether the scheme or the limit controller looks at exchanges.
+    looks_at_exchanges: bool,
+    /// Whether either keeps a clock.
+    keeps_clock: bool,
     rng: Rng,
 }
 
@@ -59,10 +95,22 @@ impl Port {
 
     /// As [`Port::new`], with a scheme that is not in the registry in place of the one that `spec` names.
     pub fn with_scheme(spec: &PortSpec, scheme: Box<dyn Scheme>, seed: u64, label: &str) -> Port {
+        let hooks = scheme.hooks();
+        let mut shortcuts = scheme.shortcuts();
+        let control =
+            spec.limit_controller.as_ref().map(|c| Box::new(LimitControl::new(c, spec.limit_packets)));
+        let wants = control.as_ref().map_or(Wants::default(), |control| control.wants());
+        if wants.idle {
+            shortcuts = Shortcuts::NONE; // what comes and goes is looked at
+        }
         Port {
             buffer: Buffer::new(spec.limit_packets, spec.limit_counts_in_service, scheme.needs()),
-            hooks: scheme.hooks(),
-            shortcuts: scheme.shortcuts(),
+            hooks,
+            shortcuts,
+            lowered_limit: spec.lowered_limit,
+            looks_at_exchanges: hooks.exchange || wants.exchange || wants.idle,
+            keeps_clock: hooks.tick || control.as_ref().is_some_and(|control| control.next_tick().is_some()),
+            control,
             scheme,
             rng: Rng::stream(seed, label, "scheme"),
         }
@@ -74,14 +122,15 @@ impl Port {
         self.buffer.advance(now);
         let arrival = self.buffer.arrival(packet, flow, station);
         let full = self.buffer.is_full();
-        let _placed = if self.shortcuts.append && !full {
-            self.buffer.put_at_tail(arrival)
+        if self.shortcuts.append && !full {
+            let _placed = self.buffer.put_at_tail(arrival);
         } else if self.shortcuts.tail_drop && full {
-            self.buffer.refuse(arrival, Refusal::TailDrop)
+            let _placed = self.buffer.refuse(arrival, Refusal::TailDrop);
         } else {
             let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-            self.scheme.enqueue(arrival, &mut self.buffer, &mut cx)
-        };
+            let _placed = self.scheme.enqueue(arrival, &mut self.buffer, &mut cx);
+            self.watch(now);
+        }
     }
 
     /// The MAC is free and takes the next packet into service. `None` may come with packets queued: ask again after
@@ -96,10 +145,22 @@ impl Port {
             return self.buffer.release_head(grant);
         }
         let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-        self.scheme.dequeue(grant, &mut self.buffer, &mut cx)
+        let departure = self.scheme.dequeue(grant, &mut self.buffer, &mut cx);
+        self.watch(now);
+        departure
     }
 
-    /// The MAC is done with a packet, all its attempts included. `exchange` is asked only where the scheme looks at it.
+    /// For a limit controller that wants to know when there is nothing to do.
+    #[inline]
+    fn watch(&mut self, now: Time) {
+        if let Some(control) = &mut self.control
+            && control.wants().idle
+        {
+            control.watch(&self.buffer, now);
+        }
+    }
+
+    /// The MAC is done with a packet, all its attempts included. `exchange` is asked only where somebody looks at it.
     #[inline]
     pub fn finish<'a>(
         &mut self,
@@ -110,10 +171,40 @@ impl Port {
         exchange: impl FnOnce() -> Exchange<'a>,
     ) {
         self.buffer.finish(departure, outcome);
+        if self.looks_at_exchanges {
+            self.tell(&exchange(), now, view);
+        }
+    }
+
+    /// The limit controller first: what the scheme does then is done under the new limit.
+    fn tell(&mut self, exchange: &Exchange, now: Time, view: View) {
+        self.buffer.advance(now);
+        if let Some(control) = &mut self.control
+            && control.wants().exchange
+        {
+            control.on_exchange(exchange);
+            self.follow_limit();
+        }
         if self.hooks.exchange {
-            self.buffer.advance(now);
             let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-            self.scheme.on_exchange(&exchange(), &mut self.buffer, &mut cx);
+            self.scheme.on_exchange(exchange, &mut self.buffer, &mut cx);
+        }
+        self.watch(now);
+    }
+
+    /// The buffer takes over the controller's limit.
+    fn follow_limit(&mut self) {
+        let Some(control) = &self.control else { return };
+        let packets = control.limit_packets();
+        if packets != self.buffer.limit() {
+            self.move_limit(packets);
+        }
+    }
+
+    fn move_limit(&mut self, packets: u32) {
+        self.buffer.set_limit(packets);
+        if self.lowered_limit == LoweredLimit::Evict && self.buffer.excess() > 0 {
+            self.scheme.evict_excess(&mut self.buffer);
         }
     }
 
@@ -129,17 +220,33 @@ impl Port {
         self.hooks
     }
 
-    /// When the scheme wants [`Port::tick`] next; ask again after every call.
+    /// When the scheme or the limit controller wants [`Port::tick`] next; ask again after every call.
     #[inline]
     pub fn next_tick(&self) -> Option<Time> {
-        if self.hooks.tick { self.scheme.next_tick() } else { None }
+        if self.keeps_clock { self.earliest_tick() } else { None }
     }
 
-    /// The time of [`Port::next_tick`] has come.
+    fn earliest_tick(&self) -> Option<Time> {
+        let of_scheme = if self.hooks.tick { self.scheme.next_tick() } else { None };
+        let of_limit = self.control.as_ref().and_then(|control| control.next_tick());
+        [of_scheme, of_limit].into_iter().flatten().min()
+    }
+
+    /// The time of [`Port::next_tick`] has come. The limit controller goes first if both are due.
     pub fn tick(&mut self, now: Time, view: View) {
         self.buffer.advance(now);
-        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-        self.scheme.on_tick(&mut self.buffer, &mut cx);
+        let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
+        if let Some(control) = &mut self.control
+            && is_due(control.next_tick())
+        {
+            control.on_tick(&self.buffer, now);
+            self.follow_limit();
+        }
+        if self.hooks.tick && is_due(self.scheme.next_tick()) {
+            let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
+            self.scheme.on_tick(&mut self.buffer, &mut cx);
+        }
+        self.watch(now);
     }
 
     /// Whether a packet of the flow is queued or in service.
@@ -170,14 +277,29 @@ impl Port {
         self.buffer.sojourn()
     }
 
-    /// Moves the buffer's limit; see [`Buffer::set_limit`].
-    pub fn set_limit(&mut self, packets: u32) {
-        self.buffer.set_limit(packets);
+    /// Whether a limit controller moves the limit.
+    pub fn has_limit_controller(&self) -> bool {
+        self.control.is_some()
     }
 
-    /// Inner quantities of the scheme that are worth recording.
+    /// Moves the buffer's limit: from outside, so for ports without a limit controller. [`PortSpec::lowered_limit`] says
+    /// what becomes of packets above it.
+    pub fn set_limit(&mut self, packets: u32, now: Time) {
+        self.buffer.advance(now);
+        self.move_limit(packets);
+    }
+
+    /// For how long nothing was queued up to `now`, since time zero.
+    pub fn empty_time(&self, now: Time) -> Time {
+        self.buffer.empty_time(now)
+    }
+
+    /// Inner quantities of the scheme and of the limit controller that are worth recording.
     pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.scheme.gauges(out);
+        if let Some(control) = &self.control {
+            control.gauges(out);
+        }
     }
 
     /// Closes the books on a flow that the monitor has forgotten

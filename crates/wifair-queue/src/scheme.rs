@@ -1,6 +1,6 @@
 use wifair_core::{Ac, FlowId, Packet, Rate, Rng, StationId, Time};
 
-use crate::{Arrival, Buffer, Departure, Flows, Indexes, Placed};
+use crate::{Arrival, Buffer, Departure, Eviction, Flows, Indexes, Placed};
 
 /// A queue management scheme at a transmission buffer.
 ///
@@ -44,6 +44,15 @@ pub trait Scheme: Send {
 
     /// The time given by [`Scheme::next_tick`] has come.
     fn on_tick(&mut self, _buffer: &mut Buffer, _cx: &mut Cx) {}
+
+    /// The limit has been lowered and what is queued above it is to go ([`LoweredLimit::Evict`](crate::LoweredLimit)): as
+    /// many packets as [`Buffer::excess`] says. By default the newest.
+    fn evict_excess(&mut self, buffer: &mut Buffer) {
+        for _ in 0..buffer.excess() {
+            let newest = buffer.tail().expect("the excess is queued");
+            buffer.evict(newest, Eviction::Victim);
+        }
+    }
 
     /// The flow monitor has forgotten a flow, of which no packet is left: its id may be another flow's next.
     fn on_forgotten(&mut self, _flow: FlowId) {}

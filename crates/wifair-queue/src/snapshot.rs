@@ -22,7 +22,7 @@ pub struct Ledger {
     pub tail_dropped: Count,
     /// Lost: arrivals kept out although there was room, to tell their senders of congestion.
     pub aqm_refused: Count,
-    /// Lost: queued packets pushed out for the sake of an arrival.
+    /// Lost: queued packets pushed out for the sake of an arrival, or above a limit that was lowered.
     pub evicted: Count,
     /// Lost: queued packets thrown out to tell their senders of congestion.
     pub aqm_evicted: Count,

@@ -230,11 +230,7 @@ fn sequence_numbers_wrap_in_the_safe_profile() {
 #[test]
 fn the_limit_may_count_the_packet_in_service() {
     for (counts, accepted) in [(false, 2), (true, 1)] {
-        let spec = PortSpec {
-            limit_packets: 2,
-            limit_counts_in_service: counts,
-            scheme: scheme_of(r#"{"name": "droptail"}"#),
-        };
+        let spec = PortSpec { limit_packets: 2, limit_counts_in_service: counts, ..PortSpec::default() };
         let mut ap = Ap::new(2, r#"{"name": "droptail"}"#);
         ap.port = Port::new(&spec, 1, "ap");
         ap.offer(data(1, 1));
@@ -256,7 +252,7 @@ fn the_limit_may_count_the_packet_in_service() {
 fn a_lowered_limit_throws_nothing_out() {
     let mut ap = Ap::new(4, r#"{"name": "droptail"}"#);
     ap.offer_all(&[data(1, 1), data(1, 2), data(1, 3)]);
-    ap.port.set_limit(1);
+    ap.port.set_limit(1, ap.now);
     ap.offer(data(1, 4));
     assert_eq!(ap.port.len(), 3);
     for _ in 0..3 {

@@ -107,7 +107,12 @@ fn run(
     shortcuts: bool,
 ) -> Result<(), TestCaseError> {
     let scheme: SchemeSpec = serde_json::from_str(scheme).unwrap();
-    let spec = PortSpec { limit_packets: limit, limit_counts_in_service: counts_in_service, scheme };
+    let spec = PortSpec {
+        limit_packets: limit,
+        limit_counts_in_service: counts_in_service,
+        scheme,
+        ..PortSpec::default()
+    };
     let rng = Arc::new(Mutex::new(Some(Rng::stream(7, "ap", "scheme"))));
     let watched = Watched { scheme: spec.scheme.build(), rng: rng.clone(), shortcuts };
     let mut port = Port::with_scheme(&spec, Box::new(watched), 7, "ap");
@@ -183,7 +188,7 @@ fn run(
             }
             Step::Limit { packets } => {
                 if shrink {
-                    port.set_limit(packets);
+                    port.set_limit(packets, now);
                     model.limit = packets as usize;
                 }
                 None

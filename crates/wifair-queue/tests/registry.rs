@@ -1,6 +1,6 @@
 //! Plans in, errors out; and what `wifair schemes` is told.
 
-use wifair_queue::{PortSpec, SchemeSpec, schemes};
+use wifair_queue::{ComponentInfo, LimitSpec, PortSpec, SchemeSpec, limit_controllers, schemes};
 
 fn plan(json: &str) -> Result<PortSpec, String> {
     serde_json::from_str(json).map_err(|error| error.to_string())
@@ -66,25 +66,40 @@ fn every_scheme_describes_itself() {
     let expected = "droptail ack-filtering spm-af ack-pushout adaptive-pushout las t-las red pi dqm";
     assert_eq!(names.join(" "), expected);
     for scheme in &schemes {
-        let name = scheme.info.name;
-        let spec: SchemeSpec = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();
-        assert_eq!(spec.name(), name);
-        assert!(!scheme.info.source.is_empty() && !scheme.info.idea.is_empty());
-
-        // Each parameter is explained, and its default in the schema is the one in force.
-        let mut values = serde_json::to_value(&spec).unwrap();
-        values.as_object_mut().unwrap().remove("name");
-        let schema = serde_json::to_value(&scheme.parameters).unwrap();
-        assert_eq!(schema["additionalProperties"], false, "{name}");
-        let properties = schema.get("properties").cloned().unwrap_or_else(|| serde_json::json!({}));
-        for (key, property) in properties.as_object().unwrap() {
-            assert!(property.get("description").is_some(), "{name}.{key} has no description");
-            assert_eq!(
-                property.get("default"),
-                values.as_object_mut().unwrap().remove(key).as_ref(),
-                "{name}.{key}"
-            );
-        }
-        assert_eq!(values, serde_json::json!({}), "{name}: not in the schema");
+        let spec: SchemeSpec =
+            serde_json::from_value(serde_json::json!({ "name": scheme.info.name })).unwrap();
+        assert_eq!(spec.name(), scheme.info.name);
+        describes_itself(scheme, serde_json::to_value(&spec).unwrap());
     }
+}
+
+#[test]
+fn every_limit_controller_describes_itself() {
+    let controllers = limit_controllers();
+    assert_eq!(controllers.iter().map(|c| c.info.name).collect::<Vec<_>>(), ["alt", "ebdp"]);
+    for controller in &controllers {
+        let spec: LimitSpec =
+            serde_json::from_value(serde_json::json!({ "name": controller.info.name })).unwrap();
+        assert_eq!(spec.name(), controller.info.name);
+        describes_itself(controller, serde_json::to_value(&spec).unwrap());
+    }
+}
+
+/// Each parameter is explained, and its default in the schema is the one in force, in `values`.
+fn describes_itself(component: &ComponentInfo, mut values: serde_json::Value) {
+    let name = component.info.name;
+    assert!(!component.info.source.is_empty() && !component.info.idea.is_empty());
+    values.as_object_mut().unwrap().remove("name");
+    let schema = serde_json::to_value(&component.parameters).unwrap();
+    assert_eq!(schema["additionalProperties"], false, "{name}");
+    let properties = schema.get("properties").cloned().unwrap_or_else(|| serde_json::json!({}));
+    for (key, property) in properties.as_object().unwrap() {
+        assert!(property.get("description").is_some(), "{name}.{key} has no description");
+        assert_eq!(
+            property.get("default"),
+            values.as_object_mut().unwrap().remove(key).as_ref(),
+            "{name}.{key}"
+        );
+    }
+    assert_eq!(values, serde_json::json!({}), "{name}: not in the schema");
 }

@@ -33,8 +33,8 @@ pub struct EventSpec {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApChange {
-    /// Greatest number of packets in the buffer, 1 to 100000. What is queued above a lowered limit stays; the buffer
-    /// counts as full until it has drained.
+    /// Greatest number of packets in the buffer, 1 to 100000. What becomes of packets above a lowered limit the port's
+    /// `lowered_limit` says. Not where a limit controller moves the limit.
     pub limit_packets: u32,
 }
 
@@ -60,6 +60,10 @@ impl EventSpec {
             cell.check_change(station, change, &path)?;
         }
         match self.ap {
+            Some(_) if cell.ap_port().has_limit_controller() => {
+                let allowed = "no such change where ap.limit_controller moves the limit";
+                Err(SpecError::new(format!("{path}.ap.limit_packets"), "this key", allowed))
+            }
             Some(ApChange { limit_packets }) if !(1..=100_000).contains(&limit_packets) => {
                 let key = format!("{path}.ap.limit_packets");
                 Err(SpecError::new(key, limit_packets, "1 to 100000 packets"))

@@ -249,7 +249,7 @@ impl Network {
             Event::Start { slot } => self.go_on(slot),
             Event::Stop { slot } => self.stop(slot),
             Event::Station { station, change } => self.cell.change_station(station, &change, self.now),
-            Event::ApLimit { packets } => self.cell.set_ap_limit(packets),
+            Event::ApLimit { packets } => self.cell.set_ap_limit(packets, self.now),
         }
     }
 

@@ -111,7 +111,7 @@ row! {
         tail_drop_packets: u64,
         /// Redundant ACKs removed: no loss, since a newer ACK carries their news.
         filtered_packets: u64,
-        /// Queued packets pushed out for the sake of an arrival.
+        /// Queued packets pushed out for the sake of an arrival, or above a limit that was lowered.
         evicted_packets: u64,
         /// Arrivals refused and queued packets thrown out by active queue management, to tell senders of congestion.
         aqm_drop_packets: u64,

@@ -10,6 +10,7 @@ pub fn schema() -> Value {
         "schema_version": SCHEMA_VERSION,
         "plan": schemars::schema_for!(Plan),
         "schemes": wifair_queue::schemes(),
+        "limit_controllers": wifair_queue::limit_controllers(),
         "congestion_controls": wifair_tcp::congestion::REGISTRY,
         "rate_adaptations": wifair_wlan::RATE_ADAPTATIONS,
         "applications": crate::application::APPLICATIONS,

@@ -53,10 +53,10 @@ impl Cell {
         self.set_channel(station, change, now);
     }
 
-    /// Moves the limit of the AP's buffer. What is queued above a lowered limit stays; the buffer counts as full
-    /// until it has drained ([`Port::set_limit`]).
-    pub fn set_ap_limit(&mut self, packets: u32) {
-        self.nodes[AP as usize].port.set_limit(packets);
+    /// Moves the limit of the AP's buffer at `now`, which is not after [`Cell::next_event`].
+    pub fn set_ap_limit(&mut self, packets: u32, now: Time) {
+        self.come_from_outside(now);
+        self.nodes[AP as usize].port.set_limit(packets, now);
     }
 
     /// The sender of `link` uses another rate from its next attempt on. Says so if it is another.

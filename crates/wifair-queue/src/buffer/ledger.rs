@@ -16,7 +16,7 @@ pub enum Refusal {
 pub enum Eviction {
     /// A redundant ACK: a later one says all that it says. Counted as filtered, which is not a loss.
     Redundant,
-    /// Pushed out for the sake of an arrival: a loss.
+    /// Pushed out for the sake of an arrival, or above a limit that has been lowered: a loss.
     Victim,
     /// The scheme tells the sender of congestion by the loss.
     Aqm,

@@ -148,11 +148,33 @@ impl Buffer {
         self.limit = packets;
     }
 
+    /// Packets that count towards the limit.
+    #[inline]
+    fn occupancy(&self) -> u32 {
+        self.slots.len() + self.in_service * u32::from(self.counts_in_service)
+    }
+
     /// Whether an arrival finds no room.
     #[inline]
     pub fn is_full(&self) -> bool {
-        let in_service = self.in_service * u32::from(self.counts_in_service);
-        self.slots.len() + in_service >= self.limit
+        self.occupancy() >= self.limit
+    }
+
+    /// Queued packets above a limit that has been lowered.
+    pub fn excess(&self) -> u32 {
+        self.occupancy().saturating_sub(self.limit).min(self.slots.len())
+    }
+
+    /// Packets that the MAC has taken and not done with.
+    #[inline]
+    pub(crate) fn in_service(&self) -> u32 {
+        self.in_service
+    }
+
+    /// For how long nothing was queued up to `now`, since time zero.
+    pub(crate) fn empty_time(&self, now: Time) -> Time {
+        let now = if self.is_empty() { now - self.length_since } else { Time::ZERO };
+        Time::from_ns(self.time_at_length[0]) + now
     }
 
     /// The packet at the head.

@@ -416,6 +416,14 @@ impl Scheme for Dqm {
         self.controller.update(buffer.len() as f64, reference);
     }
 
+    fn evict_excess(&mut self, buffer: &mut Buffer) {
+        for _ in 0..buffer.excess() {
+            let newest = buffer.tail().expect("the excess is queued");
+            self.queues[Side::of_queued(buffer.class(newest)) as usize].pop_back();
+            buffer.evict(newest, Eviction::Victim);
+        }
+    }
+
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("mark_probability", self.controller.probability());
         if let Some(packet_time_s) = self.packet_time_s {

@@ -285,6 +285,14 @@ impl Scheme for Las {
         Some(departure)
     }
 
+    fn evict_excess(&mut self, buffer: &mut Buffer) {
+        for _ in 0..buffer.excess() {
+            let last = buffer.last_by_key().expect("the excess is queued");
+            self.pushed_out(buffer, last);
+            buffer.evict(last, Eviction::Victim);
+        }
+    }
+
     fn on_forgotten(&mut self, flow: FlowId) {
         if let Some(flow) = self.flows.get_mut(flow.index()) {
             *flow = Flow::default();
