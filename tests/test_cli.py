@@ -159,6 +159,8 @@ def test_schemes_say_what_they_are(cli: Cli) -> None:
     assert set(redundant["choices"]) == {"oldest", "newest", "random"}
     assert redundant["default"] in redundant["choices"]
     assert "redundant" in cli("schemes", "ack-pushout").stdout
+    assert [c["name"] for c in json.loads(done.stdout)["limit_controllers"]] == ["alt", "ebdp"]
+    assert "increase_packets_per_s = 10.0" in cli("schemes", "alt").stdout
 
 
 @pytest.mark.parametrize("command", ["run", "compare", "paper", "schemes"])

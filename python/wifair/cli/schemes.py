@@ -1,4 +1,4 @@
-"""`wifair schemes`: what there is to choose from."""
+"""`wifair schemes`: what there is to choose from at the access point's buffer."""
 
 from __future__ import annotations
 
@@ -9,30 +9,33 @@ import typer
 
 from wifair.cli.options import Json
 
+# Components of a buffer, as the engine calls their lists.
+KINDS = ("schemes", "limit_controllers")
+
 EXAMPLE = "Example: wifair schemes adaptive-pushout"
 
-Name = Annotated[str | None, typer.Argument(help="Show this scheme alone.", show_default=False)]
+Name = Annotated[str | None, typer.Argument(help="Show this scheme or limit controller alone.", show_default=False)]
 
 
 def schemes(name: Name = None, json: Json = False) -> None:
-    """List the access point's schemes: source, idea, parameters with units and defaults."""
+    """List the access point's schemes and limit controllers: source, idea, parameters with units and defaults."""
     from wifair.cli.output import print_json, stdout
     from wifair.components import components, nearest
     from wifair.errors import InputError
 
-    listed = components("schemes")
+    listed = {kind: components(kind) for kind in KINDS}
     if name is not None:
-        known = [scheme["name"] for scheme in listed]
+        known = [component["name"] for kind in KINDS for component in listed[kind]]
         if name not in known:
             hint = nearest(name, known)
             asked = f" Did you mean {hint}?" if hint else ""
             raise InputError(f"there is no scheme {name!r}.{asked} Allowed here: {', '.join(known)}.")
-        listed = [scheme for scheme in listed if scheme["name"] == name]
+        listed = {kind: [c for c in listed[kind] if c["name"] == name] for kind in KINDS}
     if json:
-        print_json({"schemes": [{**scheme, "parameters": parameters(scheme)} for scheme in listed]})
+        print_json({kind: [{**c, "parameters": parameters(c)} for c in listed[kind]] for kind in KINDS})
         return
     console = stdout()
-    for scheme in listed:
+    for scheme in (component for kind in KINDS for component in listed[kind]):
         console.print(f"[bold]{scheme['name']}[/bold]")
         console.print(f"  {scheme['idea']}", markup=False)
         console.print(f"  Source: {scheme['source']}", markup=False)
@@ -45,11 +48,11 @@ def schemes(name: Name = None, json: Json = False) -> None:
         console.print()
 
 
-def parameters(scheme: dict[str, Any]) -> list[dict[str, Any]]:
-    """A scheme's parameters from its schema: name, unit, default, choices, description."""
+def parameters(component: dict[str, Any]) -> list[dict[str, Any]]:
+    """A component's parameters from its schema: name, unit, default, choices, description."""
     from wifair.components import resolved, unit_of, words
 
-    schema = scheme["parameters"]
+    schema = component["parameters"]
     found = []
     for name, node in resolved(schema, schema).get("properties", {}).items():
         node = {**resolved(node, schema), **{key: value for key, value in node.items() if key != "$ref"}}
