@@ -35,6 +35,8 @@ pub struct Receiver {
     tuple: FiveTuple,
     /// Next expected (RCV.NXT).
     nxt: u32,
+    /// Advertised.
+    window_bytes: u32,
     held: Reassembly,
     /// Segments delivered in order and not acknowledged yet.
     unacked_segments: u8,
@@ -46,6 +48,10 @@ pub struct Receiver {
     sent_again: bool,
     state: ReceiverState,
     ecn: EcnReceiver,
+    /// Selective acknowledgements are agreed on.
+    selective: bool,
+    /// What came a second time since the last ACK.
+    duplicate: Option<(u32, u32)>,
     /// Sequence number of the sender's FIN, once known.
     fin_at: Option<u32>,
     /// When a delayed ACK is due.
@@ -65,6 +71,7 @@ impl Receiver {
         Receiver {
             tuple: tuple.reversed(),
             nxt: if one_way { spec.initial_sequence.wrapping_add(1) } else { 0 },
+            window_bytes: spec.receiver_window_bytes(),
             held: Reassembly::default(),
             unacked_segments: 0,
             ack_now: false,
@@ -72,6 +79,8 @@ impl Receiver {
             sent_again: false,
             state: if one_way { ReceiverState::Established } else { ReceiverState::Listen },
             ecn: EcnReceiver::new(one_way && spec.ecn),
+            selective: one_way && spec.sack.is_some(),
+            duplicate: None,
             fin_at: None,
             ack_deadline: Time::MAX,
             timer: Time::MAX,
@@ -108,6 +117,7 @@ impl Receiver {
         if packet.flags.contains(TcpFlags::SYN) {
             if matches!(self.state, ReceiverState::Listen | ReceiverState::SynReceived) {
                 self.ecn.on = self.spec.ecn && packet.flags.contains(SETUP_SYN);
+                self.selective = self.spec.sack.is_some() && packet.sack.is_permitted();
             }
             match self.state {
                 ReceiverState::Listen => {
@@ -143,7 +153,7 @@ impl Receiver {
         }
         if packet.flags.contains(TcpFlags::FIN) {
             let at = packet.seq.wrapping_add(packet.payload_bytes);
-            if at.wrapping_sub(self.nxt) < self.spec.receiver_window_bytes() {
+            if at.wrapping_sub(self.nxt) < self.window_bytes {
                 self.fin_at = Some(at);
             }
         }
@@ -183,7 +193,7 @@ impl Receiver {
     /// RFC 3168, 6.1.5: marks are ignored on data outside of the window.
     fn on_ecn_field(&mut self, packet: &Packet, end: u32) {
         let ahead = end.wrapping_sub(self.nxt);
-        if (1..=self.spec.receiver_window_bytes()).contains(&ahead) && self.ecn.on_data(packet) {
+        if (1..=self.window_bytes).contains(&ahead) && self.ecn.on_data(packet) {
             self.stats.ce_segments_received += 1;
         }
     }
@@ -193,7 +203,10 @@ impl Receiver {
     #[cold]
     fn on_disorder(&mut self, start: u32, end: u32) {
         self.ack_now = true;
-        let window_end = self.nxt.wrapping_add(self.spec.receiver_window_bytes());
+        let window_end = self.nxt.wrapping_add(self.window_bytes);
+        if self.selective {
+            self.note_duplicate(start, end);
+        }
         if !seq::after(end, self.nxt) {
             self.stats.duplicate_segments_received += 1;
         } else if seq::after(end, window_end) {
@@ -205,6 +218,15 @@ impl Receiver {
         } else {
             let reached = self.held.advance(end);
             self.deliver_up_to(reached);
+        }
+    }
+
+    /// What of `[start, end)` has been here before: the first such part, as RFC 2883 has it.
+    fn note_duplicate(&mut self, start: u32, end: u32) {
+        if seq::before(start, self.nxt) {
+            self.duplicate = Some((start, if seq::before(end, self.nxt) { end } else { self.nxt }));
+        } else {
+            self.duplicate = self.held.overlap(start, end).or(self.duplicate);
         }
     }
 
@@ -276,7 +298,11 @@ impl Receiver {
         match self.state {
             ReceiverState::SynReceived => {
                 let setup = if self.ecn.on { TcpFlags::ECE } else { TcpFlags::NONE };
-                self.packet(iss, TcpFlags::SYN | TcpFlags::ACK | setup)
+                Packet {
+                    sack: if self.selective { SackBlocks::SYN_PERMITTED } else { SackBlocks::NONE },
+                    window_bytes: self.spec.syn_window_bytes(),
+                    ..self.packet(iss, TcpFlags::SYN | TcpFlags::ACK | setup)
+                }
             }
             _ => self.packet(iss.wrapping_add(1), TcpFlags::FIN | TcpFlags::ACK),
         }
@@ -292,17 +318,33 @@ impl Receiver {
         self.unacked_segments = 0;
         self.ack_deadline = Time::MAX;
         self.stats.packets_sent += 1;
-        Packet {
+        let packet = Packet {
             tuple: self.tuple,
             seq,
             ack: self.nxt,
-            window_bytes: self.spec.receiver_window_bytes(),
+            window_bytes: self.window_bytes,
             payload_bytes: 0,
             header_bytes: self.spec.header_bytes as u8,
             flags,
             ds_field: 0,
             sack: SackBlocks::NONE,
-        }
+        };
+        if self.selective { self.with_blocks(packet) } else { packet }
+    }
+
+    /// The packet with what there is to tell selectively: what came twice, once (RFC 2883, section 4); then what is held,
+    /// the latest first (RFC 2018, section 4).
+    fn with_blocks(&mut self, packet: Packet) -> Packet {
+        let duplicate = self.duplicate.take();
+        let Some(spec) = self.spec.sack.filter(|_| duplicate.is_some() || !self.held.is_empty()) else {
+            return packet;
+        };
+        let duplicate = duplicate.filter(|_| spec.duplicates);
+        let mut blocks = [duplicate.unwrap_or_default(); SackBlocks::MAX_BLOCKS];
+        let told = usize::from(duplicate.is_some());
+        let count = told + self.held.latest(&mut blocks[told..usize::from(spec.blocks)]);
+        let sack = SackBlocks::new(self.nxt, &blocks[..count]);
+        Packet { header_bytes: packet.header_bytes + sack.option_bytes() as u8, sack, ..packet }
     }
 
     /// When [`Receiver::on_timer`] wants to be called; [`Time::MAX`] while no timer runs.

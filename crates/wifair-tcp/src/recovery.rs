@@ -22,6 +22,8 @@ pub enum RecoveryRule {
         /// See [`ExitWindow`].
         exit_window: ExitWindow,
     },
+    /// RFC 6675, where both ends have agreed on selective acknowledgement.
+    Selective,
 }
 
 /// Which partial ACKs restart the retransmission timer.
@@ -85,6 +87,22 @@ impl Recovery {
         }
     }
 
+    /// Both ends have agreed on selective acknowledgement.
+    pub(crate) fn use_sack(&mut self) {
+        self.rule = RecoveryRule::Selective;
+    }
+
+    /// True during fast recovery by RFC 6675.
+    #[inline]
+    pub(crate) fn is_selective(&self) -> bool {
+        self.active && self.rule == RecoveryRule::Selective
+    }
+
+    /// What was outstanding at the last timeout or at the start of the last recovery ends here.
+    pub(crate) fn point(&self) -> u32 {
+        self.recover
+    }
+
     /// True during fast recovery.
     #[inline]
     pub(crate) fn is_active(&self) -> bool {
@@ -135,6 +153,35 @@ impl Recovery {
         true
     }
 
+    /// An ACK up to `una` has told of more that the receiver holds (RFC 6675, section 5); whether IsLost() is true for the
+    /// first segment `first_lost`. True where that segment is to be sent again.
+    #[expect(clippy::too_many_arguments)]
+    pub(crate) fn on_selective_news(
+        &mut self,
+        una: u32,
+        max: u32,
+        flight: u32,
+        first_lost: bool,
+        reduced: bool,
+        window: &mut Window,
+        control: &mut Control,
+    ) -> bool {
+        self.duplicates = self.duplicates.saturating_add(1);
+        let lost = self.duplicates >= DUPLICATE_THRESHOLD || first_lost;
+        if self.active || !lost || seq::before(una, self.recover) {
+            return false;
+        }
+        if reduced {
+            window.cwnd = window.cwnd.min(window.ssthresh);
+        } else {
+            control.on_loss(window, flight.saturating_sub(self.limited_bytes));
+            window.cwnd = window.ssthresh;
+        }
+        self.active = true;
+        self.recover = max;
+        true
+    }
+
     /// `ack` has acknowledged `acked` bytes and leaves `flight` outstanding.
     #[inline]
     pub(crate) fn on_new_ack(&mut self, ack: u32, acked: u32, flight: u32, window: &mut Window) -> Progress {
@@ -156,10 +203,15 @@ impl Recovery {
                 let restart_timer = first || timer == PartialAckTimer::EveryPartialAck;
                 return Progress { grow: false, retransmit: true, restart_timer };
             }
+            RecoveryRule::Selective if seq::before(ack, self.recover) => {
+                return Progress { grow: false, retransmit: false, restart_timer: true };
+            }
             RecoveryRule::NewReno { exit_window: ExitWindow::Flight, .. } => {
                 window.cwnd = window.ssthresh.min(flight.max(window.mss) + window.mss);
             }
-            RecoveryRule::NewReno { exit_window: ExitWindow::Ssthresh, .. } | RecoveryRule::Reno { .. } => {
+            RecoveryRule::NewReno { exit_window: ExitWindow::Ssthresh, .. }
+            | RecoveryRule::Reno { .. }
+            | RecoveryRule::Selective => {
                 window.cwnd = window.ssthresh; // RFC 5681, 3.2 step 6
             }
         }

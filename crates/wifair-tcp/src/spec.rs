@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{SpecError, Time};
+use wifair_core::{SackBlocks, SpecError, Time};
 
 use crate::congestion::CongestionControlSpec;
 use crate::marking::PriorityMarkingSpec;
@@ -19,8 +19,11 @@ pub struct TcpSpec {
     /// Bytes of IP and TCP headers of every packet, options included. 40 = 20 + 20, no options.
     pub header_bytes: u16,
     /// Receive window in segments of `mss_bytes`. 42 is what the papers use; without window scaling (RFC 7323) 44
-    /// segments of 1460 bytes are possible, with it up to 2³⁰ bytes.
+    /// segments of 1460 bytes are possible, with it (2¹⁶ - 1) 2¹⁴ bytes.
     pub receiver_window_segments: u32,
+    /// Window scale (RFC 7323, 2.2): the window is advertised in units of 2 to the power of this many bytes, 0 to 14,
+    /// rounded up; that of a SYN is not scaled, so it is 64 KiB - 1 at most. Unset: the smallest that the window needs.
+    pub window_scale: Option<u8>,
     /// Initial congestion window in segments (RFC 5681, 3.1). Unset: 4, 3 or 2 by segment size as that section says,
     /// so 3 of 1460 bytes. Many hosts use 10 (RFC 6928), ns-2 uses 2.
     pub initial_window_segments: Option<u32>,
@@ -40,6 +43,9 @@ pub struct TcpSpec {
     pub rto: RtoSpec,
     /// Send a new segment on each of the first two duplicate ACKs (RFC 3042). On by default: RFC 5681, 3.2 says SHOULD.
     pub limited_transmit: bool,
+    /// Selective acknowledgement (RFC 2018) at both ends, and with it the sender's loss recovery by RFC 6675, whatever the
+    /// congestion control does without it. Unset: off.
+    pub sack: Option<SackSpec>,
     /// Explicit congestion notification (RFC 3168) at both ends: data is ECN-capable, marks are echoed, an echo reduces
     /// the window like a loss. A buffer must mark for it to have an effect.
     pub ecn: bool,
@@ -62,6 +68,17 @@ pub struct ByteCountingSpec {
     /// The same in a slow start that follows a timeout. RFC 3465, 2.3: 1, as an ACK may then cover what the receiver had
     /// before.
     pub limit_after_timeout_segments: u32,
+}
+
+/// What a receiver tells selectively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SackSpec {
+    /// The most blocks of an ACK, 1 to 3. 3 is what a TCP header with timestamps has room for. An ACK for a window of
+    /// more than 64 KiB has 2 where a block lies farther from its number than that.
+    pub blocks: u8,
+    /// Tell of data that arrives a second time (D-SACK, RFC 2883).
+    pub duplicates: bool,
 }
 
 /// When the receiver sends an ACK for data that arrives in order (RFC 5681, 4.2; RFC 9293, 3.8.6.3).
@@ -113,6 +130,7 @@ impl Default for TcpSpec {
             mss_bytes: 1460,
             header_bytes: 40,
             receiver_window_segments: 42,
+            window_scale: None,
             initial_window_segments: None,
             initial_ssthresh_segments: None,
             cwnd_beyond_receiver_window: false,
@@ -121,6 +139,7 @@ impl Default for TcpSpec {
             delayed_ack: DelayedAckSpec::default(),
             rto: RtoSpec::default(),
             limited_transmit: true,
+            sack: None,
             ecn: false,
             handshake: Handshake::Real,
             initial_sequence: 0,
@@ -131,6 +150,12 @@ impl Default for TcpSpec {
 impl Default for ByteCountingSpec {
     fn default() -> ByteCountingSpec {
         ByteCountingSpec { limit_segments: 2, limit_after_timeout_segments: 1 }
+    }
+}
+
+impl Default for SackSpec {
+    fn default() -> SackSpec {
+        SackSpec { blocks: 3, duplicates: true }
     }
 }
 
@@ -155,8 +180,12 @@ pub(crate) struct CountedBytes {
     pub(crate) avoidance: u32,
 }
 
-/// The largest window that RFC 7323, 2.3 allows.
-pub(crate) const MAX_WINDOW_BYTES: u64 = 1 << 30;
+/// The largest value of the window field.
+const LARGEST_FIELD: u32 = (1 << 16) - 1;
+/// RFC 7323, 2.3.
+const MAX_WINDOW_SCALE: u8 = 14;
+/// The largest window that can be advertised.
+pub(crate) const MAX_WINDOW_BYTES: u32 = LARGEST_FIELD << MAX_WINDOW_SCALE;
 
 impl TcpSpec {
     /// Checks every value; `path` is the key under which this spec stands in the plan, as `flows.tcp`.
@@ -167,7 +196,7 @@ impl TcpSpec {
         self.congestion_control.validate(&format!("{path}.congestion_control"))?;
         let DelayedAckSpec { segments, timeout_ms } = self.delayed_ack;
         let RtoSpec { initial_ms, min_ms, max_ms, granularity_ms, tick_ms } = self.rto;
-        let window_limit = (MAX_WINDOW_BYTES / u64::from(self.mss_bytes.max(1))) as u32;
+        let window_limit = MAX_WINDOW_BYTES / u32::from(self.mss_bytes.max(1));
         if self.mss_bytes == 0 {
             return error("mss_bytes", &self.mss_bytes, "1 to 65,495 bytes");
         }
@@ -182,8 +211,26 @@ impl TcpSpec {
             );
         }
         if !(1..=window_limit).contains(&self.receiver_window_segments) {
-            let allowed = format!("1 to {window_limit} segments (2^30 bytes)");
+            let allowed = format!("1 to {window_limit} segments ((2^16 - 1) 2^14 bytes)");
             return error("receiver_window_segments", &self.receiver_window_segments, &allowed);
+        }
+        let window = self.receiver_window_segments * u32::from(self.mss_bytes);
+        if let Some(scale) = self.window_scale {
+            if scale > MAX_WINDOW_SCALE {
+                return error("window_scale", &scale, "0 to 14");
+            }
+            if window > LARGEST_FIELD << scale {
+                return error("window_scale", &scale, &format!("enough for a window of {window} bytes"));
+            }
+        }
+        if let Some(sack) = self.sack {
+            if !(1..=SackBlocks::MAX_BLOCKS as u8).contains(&sack.blocks) {
+                return error("sack.blocks", &sack.blocks, "1 to 3 blocks");
+            }
+            if self.receiver_window_bytes() > SackBlocks::MAX_DISTANCE {
+                let allowed = format!("a window of at most {} bytes with tcp.sack", SackBlocks::MAX_DISTANCE);
+                return error("receiver_window_segments", &self.receiver_window_segments, &allowed);
+            }
         }
         for (key, segments) in [
             ("initial_window_segments", self.initial_window_segments),
@@ -198,7 +245,8 @@ impl TcpSpec {
             if let Some(segments) = segments
                 && !(1..=window_limit).contains(&segments)
             {
-                return error(key, &segments, &format!("1 to {window_limit} segments (2^30 bytes)"));
+                let allowed = format!("1 to {window_limit} segments ((2^16 - 1) 2^14 bytes)");
+                return error(key, &segments, &allowed);
             }
         }
         if !(1..=64).contains(&segments) {
@@ -225,7 +273,15 @@ impl TcpSpec {
 
     /// The advertised window in bytes.
     pub fn receiver_window_bytes(&self) -> u32 {
-        self.receiver_window_segments * u32::from(self.mss_bytes)
+        let window = self.receiver_window_segments * u32::from(self.mss_bytes);
+        let smallest = (0..MAX_WINDOW_SCALE).find(|scale| window <= LARGEST_FIELD << scale);
+        let scale = self.window_scale.or(smallest).unwrap_or(MAX_WINDOW_SCALE);
+        window.next_multiple_of(1 << scale)
+    }
+
+    /// The window of a SYN or SYN-ACK, which is not scaled (RFC 7323, 2.2).
+    pub(crate) fn syn_window_bytes(&self) -> u32 {
+        self.receiver_window_bytes().min(LARGEST_FIELD)
     }
 
     /// The initial congestion window in bytes (RFC 5681, 3.1, equation 1, unless set).

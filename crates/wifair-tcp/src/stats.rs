@@ -21,6 +21,8 @@ pub struct SenderStats {
     pub fast_retransmits: u64,
     /// Times that an echo of a congestion mark reduced the window (RFC 3168).
     pub ecn_reductions: u64,
+    /// Repeated arrivals of data that the receiver has told of (D-SACK, RFC 2883).
+    pub duplicates_told: u64,
     /// Round-trip samples in nanoseconds: all that are valid by Karn's algorithm (RFC 6298, 3), one segment timed at a
     /// time, the SYN included.
     pub rtt: LogHistogram,
@@ -59,6 +61,7 @@ impl SenderStats {
             timeouts: self.timeouts - earlier.timeouts,
             fast_retransmits: self.fast_retransmits - earlier.fast_retransmits,
             ecn_reductions: self.ecn_reductions - earlier.ecn_reductions,
+            duplicates_told: self.duplicates_told - earlier.duplicates_told,
             rtt: self.rtt.since(&earlier.rtt),
         }
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use network::{Arrivals, End, Network, Path};
 use proptest::prelude::*;
 use wifair_core::{Ecn, Packet, Rate, SackBlocks, TcpFlags, Time};
-use wifair_tcp::{ByteCountingSpec, Handshake, Receiver, Sender, TcpSpec};
+use wifair_tcp::{ByteCountingSpec, Handshake, Receiver, SackSpec, Sender, TcpSpec};
 
 /// What happens to one packet; delays in milliseconds, so that packets overtake each other.
 #[derive(Clone, Copy, Debug)]
@@ -47,10 +47,21 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
         any::<bool>(),
         any::<bool>(),
         any::<u32>(),
-        (prop::option::of((1u32..60, 1u32..60)), any::<bool>()),
+        (prop::option::of((1u32..60, 1u32..60)), any::<bool>(), prop::option::of((1u8..=3, any::<bool>()))),
     )
         .prop_map(
-            |(control, mss, window, initial, ssthresh, segments, limited, real, isn, (counting, ecn))| {
+            |(
+                control,
+                mss,
+                window,
+                initial,
+                ssthresh,
+                segments,
+                limited,
+                real,
+                isn,
+                (counting, ecn, sack),
+            )| {
                 let mut spec = TcpSpec {
                     congestion_control: serde_json::from_str(control).unwrap(),
                     mss_bytes: mss,
@@ -62,6 +73,7 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                     }),
                     limited_transmit: limited,
                     ecn,
+                    sack: sack.map(|(blocks, duplicates)| SackSpec { blocks, duplicates }),
                     handshake: if real { Handshake::Real } else { Handshake::None },
                     initial_sequence: isn,
                     ..TcpSpec::default()
@@ -95,6 +107,17 @@ impl AnyPath {
     /// Offset of a sequence number; transfers in these tests are shorter than 2³¹ bytes.
     fn offset(&self, seq: u32) -> u64 {
         u64::from(seq.wrapping_sub(self.spec.initial_sequence).wrapping_sub(1))
+    }
+
+    /// Whether all of a range has arrived.
+    fn holds(&self, start: u64, end: u64) -> bool {
+        let mut reached = start;
+        for (&from, &to) in self.arrived.range(..end) {
+            if from <= reached {
+                reached = reached.max(to);
+            }
+        }
+        reached >= end
     }
 
     fn prefix(&self) -> u64 {
@@ -133,6 +156,13 @@ impl Path for AnyPath {
             // An ACK says exactly how far the data goes, the FIN apart.
             let acked = self.offset(packet.ack);
             assert!(acked == self.prefix() || acked == self.bytes + 1, "acknowledges {acked}");
+            let duplicate = packet.sack.duplicate(packet.ack);
+            assert!(self.spec.sack.is_some_and(|sack| sack.duplicates) || duplicate.is_none());
+            for (start, end) in packet.sack.iter(packet.ack) {
+                let (start, end) = (self.offset(start), self.offset(end));
+                assert!(start < end && self.holds(start, end), "tells of {start}..{end}");
+                assert!(start > acked || duplicate.is_some(), "tells of what is acknowledged");
+            }
         }
         let index = &mut self.next[from as usize];
         let fate = self.fates[from as usize].get(*index).copied().unwrap_or(Fate::Delivered(10));

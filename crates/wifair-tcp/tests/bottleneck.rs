@@ -5,7 +5,7 @@ mod network;
 
 use network::{Arrivals, End, Network, Path};
 use wifair_core::{Ecn, Packet, Rate, Rng, Time};
-use wifair_tcp::TcpSpec;
+use wifair_tcp::{SackSpec, SenderStats, TcpSpec};
 
 const RTT: Time = Time::from_ms(60);
 /// A packet of 1500 bytes takes 1.2 ms; the bandwidth-delay product is 50 packets.
@@ -48,12 +48,16 @@ impl Path for Bottleneck {
     }
 }
 
+/// A control by name, `+sack` behind it with selective acknowledgement.
 fn spec(control: &str) -> TcpSpec {
-    serde_json::from_value(serde_json::json!({
-        "congestion_control": { "name": control },
+    let (name, sack) = control.split_once('+').map_or((control, false), |(name, _)| (name, true));
+    let mut spec: TcpSpec = serde_json::from_value(serde_json::json!({
+        "congestion_control": { "name": name },
         "receiver_window_segments": 1000,
     }))
-    .unwrap()
+    .unwrap();
+    spec.sack = sack.then(SackSpec::default);
+    spec
 }
 
 /// Goodput of each flow in bytes a second between 60 s and 360 s.
@@ -78,7 +82,7 @@ fn goodputs(control: &str, flows: usize, seed: u64) -> Vec<f64> {
 #[test]
 fn flows_share_a_bottleneck() {
     let capacity = RATE.as_mbps() * 1e6 / 8.0 * 1460.0 / 1500.0;
-    for control in ["reno", "newreno"] {
+    for control in ["reno", "newreno", "newreno+sack"] {
         for flows in [1, 2, 5, 10] {
             let rates = goodputs(control, flows, 1);
             let sum: f64 = rates.iter().sum();
@@ -168,7 +172,7 @@ fn segments_per_rtt(control: &str, p: f64, ack_every: u8) -> f64 {
 /// takes losses to be periodic; with random ones the sawtooth is irregular.
 #[test]
 fn random_loss_gives_the_square_root_law() {
-    for control in ["reno", "newreno"] {
+    for control in ["reno", "newreno", "newreno+sack"] {
         for ack_every in [1, 2] {
             let mut measured = Vec::new();
             for p in [0.0005, 0.002, 0.008] {
@@ -181,6 +185,53 @@ fn random_loss_gives_the_square_root_law() {
             // Sixteen times the loss, a quarter of the rate.
             let ratio = measured[0] / measured[2];
             assert!((3.2..5.0).contains(&ratio), "{control}: {ratio} instead of 4");
+        }
+    }
+}
+
+/// A path of 100 ms there and back that loses some segments of the first window, counted from 1, once.
+struct Losing {
+    sent: u64,
+    lost: fn(u64) -> bool,
+}
+
+impl Path for Losing {
+    fn send(&mut self, _: usize, from: End, packet: &Packet, now: Time) -> Arrivals {
+        self.sent += u64::from(packet.payload_bytes > 0);
+        let lost = from == End::Sender && packet.payload_bytes > 0 && (self.lost)(self.sent);
+        [(!lost).then(|| now + Time::from_ms(50)), None]
+    }
+}
+
+/// What a transfer of 300 segments that starts with a window of 100 has done after `time`: sender's counters, segments
+/// delivered.
+fn transfer(control: &str, lost: fn(u64) -> bool, time: Time) -> (SenderStats, u64) {
+    let mut spec = spec(control);
+    spec.initial_window_segments = Some(100);
+    let mut network = Network::new(&spec, 1, Losing { sent: 0, lost });
+    network.start(0, 300 * 1460);
+    network.run(time);
+    let connection = &network.connections[0];
+    (connection.sender.stats().clone(), connection.receiver.stats().payload_bytes_delivered / 1460)
+}
+
+/// Thirty segments of a window of 100 are lost. RFC 6675 repairs them in one recovery without a timeout, in few round
+/// trips; RFC 6582 needs a round trip each, or a timeout.
+#[test]
+fn thirty_losses_are_one_recovery() {
+    let in_a_row = |n| (11..=40).contains(&n);
+    let every_third = |n| n <= 90 && n % 3 == 1;
+    let every_second = |n| (21..=80).contains(&n) && n % 2 == 1;
+    let at_the_end = |n| (70..100).contains(&n);
+    for control in ["reno", "newreno"] {
+        for lost in [in_a_row, every_third, every_second, at_the_end] as [fn(u64) -> bool; 4] {
+            // The handshake, the first window, two round trips for the repair, three for the other 200 segments.
+            let time = Time::from_ms(750);
+            let (stats, delivered) = transfer(&format!("{control}+sack"), lost, time);
+            let repairs = (stats.fast_retransmits, stats.timeouts, stats.segments_retransmitted);
+            assert_eq!((repairs, delivered), ((1, 0, 30), 300), "{control}");
+            let (without, delivered) = transfer(control, lost, time);
+            assert!(delivered < 150, "{control} repairs without SACK: {delivered} segments, {without:?}");
         }
     }
 }

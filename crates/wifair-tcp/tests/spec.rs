@@ -46,6 +46,26 @@ fn every_registered_control_can_be_named() {
     assert!(matches!(TcpSpec::default().congestion_control, CongestionControlSpec::NewReno(_)));
 }
 
+/// RFC 7323, 2.2 and 2.3: the field has 16 bits, the scale 14 steps; the window is rounded up to what can be said.
+#[test]
+fn windows_are_whole_units_of_their_scale() {
+    for (segments, scale, expected) in [
+        (42, json!(null), 61_320),
+        (44, json!(null), 64_240),
+        (45, json!(null), 65_700),
+        (89, json!(null), 129_940),
+        (91, json!(null), 132_860),
+        (42, json!(4), 61_328),
+        (4_096, json!(null), 5_980_160),
+        (4_096, json!(14), 5_980_160),
+        (735_428, json!(null), 1_073_725_440),
+    ] {
+        let spec = parse(json!({ "receiver_window_segments": segments, "window_scale": scale })).unwrap();
+        spec.validate("tcp").unwrap();
+        assert_eq!(spec.receiver_window_bytes(), expected, "{segments} segments, {scale}");
+    }
+}
+
 #[test]
 fn foreign_keys_and_names_are_refused() {
     for (value, word) in [
@@ -78,12 +98,17 @@ fn impossible_values_name_their_key() {
         (json!({ "header_bytes": 39 }), "tcp.header_bytes"),
         (json!({ "header_bytes": 121 }), "tcp.header_bytes"),
         (json!({ "receiver_window_segments": 0 }), "tcp.receiver_window_segments"),
-        (json!({ "receiver_window_segments": 735_440 }), "tcp.receiver_window_segments"),
+        (json!({ "receiver_window_segments": 735_429 }), "tcp.receiver_window_segments"),
+        (json!({ "window_scale": 15 }), "tcp.window_scale"),
+        (json!({ "window_scale": 0, "receiver_window_segments": 45 }), "tcp.window_scale"),
+        (json!({ "sack": { "blocks": 0 } }), "tcp.sack.blocks"),
+        (json!({ "sack": { "blocks": 4 } }), "tcp.sack.blocks"),
+        (json!({ "sack": {}, "receiver_window_segments": 11_492 }), "tcp.receiver_window_segments"),
         (json!({ "initial_window_segments": 0 }), "tcp.initial_window_segments"),
         (json!({ "initial_ssthresh_segments": 0 }), "tcp.initial_ssthresh_segments"),
         (json!({ "byte_counting": { "limit_segments": 0 } }), "tcp.byte_counting.limit_segments"),
         (
-            json!({ "byte_counting": { "limit_after_timeout_segments": 735_440 } }),
+            json!({ "byte_counting": { "limit_after_timeout_segments": 735_429 } }),
             "tcp.byte_counting.limit_after_timeout_segments",
         ),
         (
@@ -117,7 +142,9 @@ fn impossible_values_name_their_key() {
     }
     for value in [
         json!({ "mss_bytes": 65_495 , "receiver_window_segments": 1 }),
-        json!({ "receiver_window_segments": 735_439 }),
+        json!({ "receiver_window_segments": 735_428 }),
+        json!({ "receiver_window_segments": 44, "window_scale": 0 }),
+        json!({ "receiver_window_segments": 11_491, "sack": { "blocks": 1 } }),
         json!({ "delayed_ack": { "segments": 64, "timeout_ms": 500 } }),
         json!({ "rto": { "initial_ms": 1, "min_ms": 1, "max_ms": 1, "granularity_ms": 1 } }),
     ] {
@@ -131,7 +158,7 @@ fn impossible_values_name_their_key() {
 fn the_schema_describes_every_field() {
     let schema = serde_json::to_value(schemars::schema_for!(TcpSpec)).unwrap();
     let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.len(), 15);
+    assert_eq!(properties.len(), 17);
     for (name, property) in properties {
         assert!(property["description"].as_str().is_some_and(|text| text.len() > 20), "{name}: {property}");
         assert!(property.get("default").is_some(), "{name} has no default");

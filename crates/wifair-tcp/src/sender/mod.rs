@@ -12,6 +12,7 @@ use crate::congestion::{CongestionControl, Control, Window};
 use crate::ecn::EcnSender;
 use crate::recovery::Recovery;
 use crate::rto::Rto;
+use crate::scoreboard::Scoreboard;
 use crate::spec::{Handshake, TcpSpec};
 use crate::stats::SenderStats;
 
@@ -59,12 +60,16 @@ pub struct Sender {
     /// Next expected from the receiver (RCV.NXT).
     rcv_nxt: u32,
     peer_window: u32,
+    /// Advertised to the peer.
+    own_window: u32,
     /// Bytes written and never sent; `u64::MAX` without limit.
     unsent: u64,
     window: Window,
     control: Control,
     ecn: EcnSender,
     recovery: Recovery,
+    /// Where selective acknowledgement is agreed on.
+    scoreboard: Option<Box<Scoreboard>>,
     rto: Rto,
     timer: Time,
     /// When the congestion control asks for the rate of the link.
@@ -99,6 +104,7 @@ impl Sender {
             max: iss,
             rcv_nxt: 0,
             peer_window: 0,
+            own_window: spec.receiver_window_bytes(),
             unsent: 0,
             window: Window {
                 cwnd: spec.initial_window_bytes(),
@@ -109,6 +115,7 @@ impl Sender {
                 avoidance_limit: counted.avoidance,
             },
             recovery: Recovery::new(control.recovery(), iss),
+            scoreboard: None,
             control,
             ecn: EcnSender::default(),
             rto: Rto::new(&spec.rto),
@@ -151,12 +158,20 @@ impl Sender {
                 // As after a handshake of long ago: data begins after the SYN that was never sent.
                 let first = self.spec.initial_sequence.wrapping_add(1);
                 (self.una, self.nxt, self.max, self.rcv_nxt) = (first, first, first, first);
-                self.peer_window = self.spec.receiver_window_bytes();
+                self.peer_window = self.own_window;
                 self.ecn.on = self.spec.ecn;
+                if self.spec.sack.is_some() {
+                    self.use_sack();
+                }
                 self.state = SenderState::Established;
             }
         }
         self.last_sent_at = now;
+    }
+
+    fn use_sack(&mut self) {
+        self.scoreboard = Some(Box::default());
+        self.recovery.use_sack();
     }
 
     /// Hands over `bytes` more to send. Nothing is taken after [`Sender::close`].
@@ -270,7 +285,8 @@ mod tests {
 
     #[test]
     fn a_sender_stays_small() {
-        // A run may hold 10,000 of them: five cache lines with the counters, the histogram's buckets beside.
-        assert!(size_of::<Sender>() <= 320, "{} bytes", size_of::<Sender>());
+        // A run may hold 10,000 of them: five cache lines and a quarter with the counters, the histogram's buckets and
+        // the scoreboard beside.
+        assert!(size_of::<Sender>() <= 336, "{} bytes", size_of::<Sender>());
     }
 }

@@ -29,7 +29,9 @@ impl Sender {
         if echo {
             self.on_congestion_echo();
         }
-        if ack != self.una {
+        if self.scoreboard.is_some() {
+            self.on_selective_ack(packet, !echo, now);
+        } else if ack != self.una {
             self.on_new_ack(ack, !echo, now);
         } else if self.max != self.una && packet.payload_bytes == 0 && packet.window_bytes == self.peer_window
         {
@@ -38,16 +40,48 @@ impl Sender {
             let (flight, known) = (self.flight_bytes(), self.ecn.reduced);
             let (window, control) = (&mut self.window, &mut self.control);
             if self.recovery.on_duplicate(self.una, self.max, flight, known, window, control) {
-                self.window.slow_start_limit = self.spec.counted_bytes().slow_start;
-                self.ecn.note_reduction(self.max);
-                self.repair = true;
-                self.stats.fast_retransmits += 1;
+                self.start_fast_retransmit();
             }
         }
         self.peer_window = packet.window_bytes;
         if echo && self.ecn.paused {
             self.timer = now + self.rto.timeout();
         }
+    }
+
+    /// An ACK of a connection with selective acknowledgement (RFC 6675, section 5).
+    fn on_selective_ack(&mut self, packet: &Packet, may_grow: bool, now: Time) {
+        if packet.ack != self.una {
+            self.on_new_ack(packet.ack, may_grow, now);
+        }
+        let Some(scoreboard) = &mut self.scoreboard else { return };
+        let news = scoreboard.update(packet, self.max);
+        let mss = self.window.mss;
+        if packet.sack.duplicate(packet.ack).is_some() {
+            self.stats.duplicates_told += 1;
+        }
+        if self.nxt != self.max {
+            self.nxt = scoreboard.skip(self.nxt); // after a timeout: what is told need not be sent again
+        }
+        if self.recovery.is_active() {
+            scoreboard.set_pipe(self.una, self.max, mss);
+        } else if news {
+            let first_lost = scoreboard.is_first_lost(self.una, mss);
+            let (flight, known) = (self.nxt.wrapping_sub(self.una), self.ecn.reduced);
+            let (window, control) = (&mut self.window, &mut self.control);
+            if self.recovery.on_selective_news(self.una, self.max, flight, first_lost, known, window, control)
+            {
+                self.start_fast_retransmit();
+            }
+        }
+    }
+
+    /// The first unacknowledged segment is lost.
+    fn start_fast_retransmit(&mut self) {
+        self.window.slow_start_limit = self.spec.counted_bytes().slow_start;
+        self.ecn.note_reduction(self.max);
+        self.repair = true;
+        self.stats.fast_retransmits += 1;
     }
 
     /// An ACK echoes a congestion mark: the window falls as after a loss, and there is nothing to send again
@@ -88,7 +122,7 @@ impl Sender {
         let progress = self.recovery.on_new_ack(ack, acked, flight, &mut self.window);
         let useful = match self.spec.cwnd_beyond_receiver_window {
             false => self.peer_window,
-            true => MAX_WINDOW_BYTES as u32,
+            true => MAX_WINDOW_BYTES,
         };
         if progress.grow && may_grow && self.window.cwnd < useful {
             self.control.on_ack(&mut self.window, acked);
@@ -151,6 +185,9 @@ impl Sender {
         self.rcv_nxt = packet.seq.wrapping_add(1);
         self.peer_window = packet.window_bytes;
         self.ecn.on = self.spec.ecn && ecn::is_setup_syn_ack(packet.flags);
+        if self.spec.sack.is_some() && packet.sack.is_permitted() {
+            self.use_sack();
+        }
         self.state = SenderState::Established;
         self.pending = Pending::Ack;
         self.timer = Time::MAX;
@@ -210,6 +247,9 @@ impl Sender {
         self.window.cwnd = self.window.mss; // the loss window
         self.window.slow_start_limit = self.spec.counted_bytes().after_timeout; // until fast recovery or idleness
         self.recovery.on_timeout(self.max);
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.forget();
+        }
         self.ecn.note_reduction(self.max);
         self.repair = false;
         self.nxt = self.una; // everything outstanding is sent again, as the window allows

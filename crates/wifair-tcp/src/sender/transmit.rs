@@ -7,6 +7,7 @@ use super::{Pending, Sender, SenderState};
 use crate::congestion::CongestionControl;
 use crate::ecn::SETUP_SYN;
 use crate::marking::Kind;
+use crate::seq;
 use crate::spec::Handshake;
 
 impl Sender {
@@ -19,24 +20,101 @@ impl Sender {
             return None;
         }
         if self.repair {
-            self.repair = false;
-            let (payload, fin) = self.sent_segment_at(self.una);
-            return Some(self.retransmit(self.una, payload, fin, now));
+            return Some(self.transmit_repair(now));
+        }
+        if self.recovery.is_selective() {
+            return self.transmit_by_scoreboard(now);
         }
         if self.nxt != self.max {
-            let (payload, fin) = self.sent_segment_at(self.nxt);
-            let fits =
-                self.flight_bytes() + payload <= self.control.allowance(&self.window).min(self.peer_window);
-            return fits.then(|| {
-                let at = self.nxt;
-                self.nxt = self.nxt.wrapping_add(payload + u32::from(fin));
-                self.retransmit(at, payload, fin, now)
-            });
+            return self.transmit_again(now);
         }
         if self.unsent > 0 {
             return self.transmit_new_data(now);
         }
         self.transmit_fin(now)
+    }
+
+    /// The first unacknowledged segment, now: fast retransmit or a partial ACK.
+    #[cold]
+    fn transmit_repair(&mut self, now: Time) -> Packet {
+        self.repair = false;
+        let (payload, fin) = self.sent_segment_at(self.una);
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.start_recovery(self.una.wrapping_add(payload + u32::from(fin)));
+            scoreboard.set_pipe(self.una, self.max, self.window.mss);
+        }
+        self.retransmit(self.una, payload, fin, now)
+    }
+
+    /// After a timeout: the next of what was outstanding then, as the window allows.
+    #[cold]
+    fn transmit_again(&mut self, now: Time) -> Option<Packet> {
+        let (payload, fin) = self.sent_segment_at(self.nxt);
+        let held = self.scoreboard.as_ref().map_or(0, |scoreboard| scoreboard.sacked_before(self.nxt));
+        let flight_after = self.flight_bytes() - held + payload;
+        if flight_after > self.control.allowance(&self.window).min(self.peer_window) {
+            return None;
+        }
+        let at = self.nxt;
+        self.nxt = at.wrapping_add(payload + u32::from(fin));
+        if let Some(scoreboard) = &self.scoreboard {
+            self.nxt = scoreboard.skip(self.nxt);
+        }
+        Some(self.retransmit(at, payload, fin, now))
+    }
+
+    /// During recovery by RFC 6675: what NextSeg() names, while the window has room for a segment beside the pipe
+    /// (section 5, step C).
+    #[cold]
+    fn transmit_by_scoreboard(&mut self, now: Time) -> Option<Packet> {
+        let (una, max, mss) = (self.una, self.max, self.window.mss);
+        let window = self.control.allowance(&self.window);
+        let point = self.recovery.point();
+        let scoreboard = self.scoreboard.as_mut()?;
+        if window >= scoreboard.pipe() + mss {
+            if let Some((at, end)) = scoreboard.next_lost(una, mss) {
+                return Some(self.transmit_hole(at, end, true, now));
+            }
+            if let Some(packet) = self.transmit_new_data_in_recovery(now) {
+                return Some(packet);
+            }
+            let scoreboard = self.scoreboard.as_mut()?;
+            if let Some((at, end)) = scoreboard.next_unsacked(una) {
+                return Some(self.transmit_hole(at, end, true, now));
+            }
+            if let Some((at, end)) = scoreboard.rescue(una, max, mss, point, self.fin_sent) {
+                return Some(self.transmit_hole(at, end, false, now));
+            }
+        }
+        if self.unsent == 0 { self.transmit_fin(now) } else { None }
+    }
+
+    /// Sends again the segment at the start of the hole `[at, end)`.
+    fn transmit_hole(&mut self, at: u32, end: u32, counts: bool, now: Time) -> Packet {
+        let room = end.wrapping_sub(at);
+        let (payload, fin) = self.sent_segment_at(at);
+        let (payload, fin) = (payload.min(room), fin && payload < room);
+        let octets = payload + u32::from(fin);
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.sent(octets);
+            if counts {
+                scoreboard.sent_again(at.wrapping_add(octets));
+            }
+        }
+        self.retransmit(at, payload, fin, now)
+    }
+
+    /// NextSeg(), rule 2.
+    fn transmit_new_data_in_recovery(&mut self, now: Time) -> Option<Packet> {
+        let payload = u64::from(self.window.mss).min(self.unsent) as u32;
+        let flight_after = self.flight_bytes() + payload;
+        if payload == 0 || flight_after > self.peer_window {
+            return None;
+        }
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.sent(payload);
+        }
+        Some(self.send_new_data(payload, flight_after, now))
     }
 
     fn transmit_new_data(&mut self, now: Time) -> Option<Packet> {
@@ -55,12 +133,32 @@ impl Sender {
         }
         let allowance = self.control.allowance(&self.window);
         if flight_after > allowance {
-            let extra = self.recovery.limited_transmit_bytes(self.window.mss);
-            if !self.spec.limited_transmit || flight_after > allowance + extra {
+            let extra = self.bytes_beyond_window();
+            if extra == 0 || flight_after > allowance + extra {
                 return None;
             }
             self.recovery.sent_beyond_window(payload);
         }
+        Some(self.send_new_data(payload, flight_after, now))
+    }
+
+    /// By how many bytes more than the window may be outstanding: limited transmit (RFC 3042; by the scoreboard RFC 6675,
+    /// section 5, step 3), and what is known to be with the receiver after a timeout.
+    fn bytes_beyond_window(&self) -> u32 {
+        match &self.scoreboard {
+            None if self.spec.limited_transmit => self.recovery.limited_transmit_bytes(self.window.mss),
+            Some(scoreboard)
+                if self.spec.limited_transmit || seq::before(self.una, self.recovery.point()) =>
+            {
+                scoreboard.sacked_before(self.nxt)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Sends `payload` bytes that were never sent before.
+    #[inline]
+    fn send_new_data(&mut self, payload: u32, flight_after: u32, now: Time) -> Packet {
         if self.unsent != u64::MAX {
             self.unsent -= u64::from(payload);
         }
@@ -79,7 +177,7 @@ impl Sender {
                 packet.flags |= TcpFlags::CWR;
             }
         }
-        Some(packet)
+        packet
     }
 
     /// A FIN by itself. It is not data: the congestion window does not hold it back.
@@ -117,10 +215,14 @@ impl Sender {
         self.timed_at = now;
     }
 
-    /// Payload and FIN of the segment that starts at `at`, which was sent before.
+    /// Payload and FIN of the segment that starts at `at`, which was sent before, as far as the receiver is not known to
+    /// hold it.
     fn sent_segment_at(&self, at: u32) -> (u32, bool) {
         let data = self.max.wrapping_sub(at) - u32::from(self.fin_sent);
-        let payload = data.min(self.window.mss);
+        let mut payload = data.min(self.window.mss);
+        if let Some(scoreboard) = &self.scoreboard {
+            payload = payload.min(scoreboard.hole_end(at, self.max).wrapping_sub(at));
+        }
         (payload, self.fin_sent && payload == data)
     }
 
@@ -180,7 +282,12 @@ impl Sender {
         self.start_timer(now);
         self.last_sent_at = now;
         let setup = if self.spec.ecn { SETUP_SYN } else { TcpFlags::NONE };
-        Packet { ds_field: self.ds_field(Kind::Control), ..self.packet(iss, 0, TcpFlags::SYN | setup) }
+        Packet {
+            ds_field: self.ds_field(Kind::Control),
+            window_bytes: self.spec.syn_window_bytes(),
+            sack: if self.spec.sack.is_some() { SackBlocks::SYN_PERMITTED } else { SackBlocks::NONE },
+            ..self.packet(iss, 0, TcpFlags::SYN | setup)
+        }
     }
 
     #[inline]
@@ -189,7 +296,7 @@ impl Sender {
             tuple: self.tuple,
             seq,
             ack: if flags.contains(TcpFlags::ACK) { self.rcv_nxt } else { 0 },
-            window_bytes: self.spec.receiver_window_bytes(),
+            window_bytes: self.own_window,
             payload_bytes: payload,
             header_bytes: self.spec.header_bytes as u8,
             flags,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parse::{End, Line, Script, Step, Wire, parse_time};
-use wifair_core::{FiveTuple, Packet, SackBlocks, TCP, TcpFlags, Time};
+use wifair_core::{FiveTuple, Packet, TCP, TcpFlags, Time};
 use wifair_tcp::{Receiver, Sender, TcpSpec};
 
 const TUPLE: FiveTuple =
@@ -99,16 +99,17 @@ impl Run {
     fn receive(&mut self, wire: &Wire) {
         let initial = self.spec.initial_sequence;
         let from_receiver = matches!(self.endpoint, Endpoint::Sender(_));
+        let ack = wire.ack.unwrap_or(u32::from(wire.flags.contains(TcpFlags::ACK))).wrapping_add(initial);
         let packet = Packet {
             tuple: if from_receiver { TUPLE.reversed() } else { TUPLE },
             seq: wire.seq.unwrap_or(1).wrapping_add(initial),
-            ack: wire.ack.unwrap_or(u32::from(wire.flags.contains(TcpFlags::ACK))).wrapping_add(initial),
+            ack,
             window_bytes: wire.window.unwrap_or(self.spec.receiver_window_bytes()),
             payload_bytes: wire.payload,
             header_bytes: self.spec.header_bytes as u8,
             flags: wire.flags,
             ds_field: wire.ds_field,
-            sack: SackBlocks::NONE,
+            sack: wire.sack_of(ack, initial),
         };
         match &mut self.endpoint {
             Endpoint::Sender(sender) => sender.on_segment(&packet, self.now),
@@ -140,7 +141,8 @@ impl Run {
         let from = packet.seq.wrapping_sub(self.spec.initial_sequence);
         let ack = packet.ack.wrapping_sub(self.spec.initial_sequence);
         let to = from.wrapping_add(packet.payload_bytes);
-        format!("{from}:{to} ack {ack} flags {:#x} ds {:#x}", packet.flags.bits(), packet.ds_field)
+        let (flags, ds, blocks) = (packet.flags.bits(), packet.ds_field, packet.sack);
+        format!("{from}:{to} ack {ack} flags {flags:#x} ds {ds:#x} blocks {blocks:?}")
     }
 
     fn assert(&self, name: &str, wanted: &str) -> Result<(), String> {
@@ -182,6 +184,7 @@ impl Run {
             "timeouts" => stats.timeouts.to_string(),
             "fast_retransmits" => stats.fast_retransmits.to_string(),
             "ecn_reductions" => stats.ecn_reductions.to_string(),
+            "duplicates_told" => stats.duplicates_told.to_string(),
             "samples" => stats.rtt.count().to_string(),
             _ => return None,
         })

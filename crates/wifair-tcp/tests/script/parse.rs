@@ -1,6 +1,6 @@
 //! Text to lines. Whatever is not understood is an error.
 
-use wifair_core::{DSCP_HIGH_PRIORITY, Ecn, Packet, Rate, TcpFlags, Time};
+use wifair_core::{DSCP_HIGH_PRIORITY, Ecn, Packet, Rate, SackBlocks, TcpFlags, Time};
 use wifair_tcp::TcpSpec;
 
 /// Which end a script tests.
@@ -44,7 +44,10 @@ pub struct Wire {
     pub payload: u32,
     pub ack: Option<u32>,
     pub window: Option<u32>,
+    pub ip_bytes: Option<u32>,
     pub ds_field: u8,
+    pub permits_sack: bool,
+    pub sack: Vec<(u32, u32)>,
 }
 
 type Result<T> = std::result::Result<T, String>;
@@ -146,9 +149,24 @@ fn parse_pairs(words: &[&str]) -> Result<Vec<(String, String)>> {
 }
 
 fn parse_packets(words: &[&str]) -> Result<Vec<Wire>> {
-    let (mut window, mut ds_field, mut marks, mut words) = (None, 0, TcpFlags::NONE, words);
+    let (mut words, blocks) = match words.iter().position(|&word| word == "sack") {
+        Some(at) if at + 1 < words.len() => (&words[..at], &words[at + 1..]),
+        _ => (words, &words[..0]),
+    };
+    let blocks = blocks.iter().map(|block| parse_range(block).map(|(start, length)| (start, start + length)));
+    let sack = blocks.collect::<Result<Vec<_>>>()?;
+    let (mut window, mut ip_bytes, mut permits_sack) = (None, None, false);
+    let (mut ds_field, mut marks) = (0, TcpFlags::NONE);
     loop {
         words = match words {
+            [rest @ .., "bytes", bytes] => {
+                ip_bytes = Some(parse_number(bytes)?);
+                rest
+            }
+            [rest @ .., "sackok"] => {
+                permits_sack = true;
+                rest
+            }
             [rest @ .., "win", bytes] => {
                 window = Some(parse_number(bytes)?);
                 rest
@@ -176,7 +194,17 @@ fn parse_packets(words: &[&str]) -> Result<Vec<Wire>> {
             _ => break,
         };
     }
-    let wire = |flags, seq, payload, ack| Wire { flags: flags | marks, seq, payload, ack, window, ds_field };
+    let wire = |flags, seq, payload, ack| Wire {
+        flags: flags | marks,
+        seq,
+        payload,
+        ack,
+        window,
+        ip_bytes,
+        ds_field,
+        permits_sack,
+        sack: sack.clone(),
+    };
     const ACK: TcpFlags = TcpFlags::ACK;
     Ok(match words {
         ["syn", seq] => vec![wire(TcpFlags::SYN, Some(parse_number(seq)?), 0, None)],
@@ -215,11 +243,20 @@ fn parse_range(word: &str) -> Result<(u32, u32)> {
 }
 
 impl Wire {
+    /// The selective part of a packet that acknowledges `ack`.
+    pub fn sack_of(&self, ack: u32, initial: u32) -> SackBlocks {
+        let at = |number: u32| number.wrapping_add(initial);
+        let blocks: Vec<_> = self.sack.iter().map(|&(start, end)| (at(start), at(end))).collect();
+        if self.permits_sack { SackBlocks::SYN_PERMITTED } else { SackBlocks::new(ack, &blocks) }
+    }
+
     /// True where `packet` is what the script says. Numbers that the script does not say may be anything; flags and marks
     /// that it does not say must not be there.
     pub fn describes(&self, packet: &Packet, initial: u32) -> bool {
         packet.flags == self.flags
             && packet.ds_field == self.ds_field
+            && packet.sack == self.sack_of(packet.ack, initial)
+            && self.ip_bytes.is_none_or(|bytes| packet.ip_bytes() == bytes)
             && packet.payload_bytes == self.payload
             && self.seq.is_none_or(|seq| packet.seq == seq.wrapping_add(initial))
             && self.ack.is_none_or(|ack| packet.ack == ack.wrapping_add(initial))
