@@ -139,3 +139,12 @@ def test_ctrl_c_before_anything_is_finished_is_no_accident(tmp_path: Path) -> No
     assert results.missing == 1
     assert results.summary().height == 0
     assert pl.read_parquet(results.save(tmp_path) / "runs.parquet").height == 0
+
+
+def test_the_index_by_link_rate_is_one_where_each_has_its_share_of_the_air() -> None:
+    slow = {"direction": "down", "name": "slow", "station": {"rate_mbps": 1.0}}
+    results = Scenario(run={"warmup_s": 1, "duration_s": 5}, flows=[slow, {"direction": "down"}]).run(2, threads=1)
+    goodput = results.flows.filter(pl.col("seed") == 1)["goodput_mbps"].to_list()
+    expected = jain([goodput[0] / 1.0, goodput[1] / 11.0])
+    assert results.metrics["jain_link_rate"][0] == pytest.approx(expected)
+    assert results.metrics["jain_link_rate"][0] < results.metrics["jain"][0]

@@ -46,6 +46,7 @@ UNITS = {
     "ap_length_mean_packets": "packets",
     "collision_ratio": "ratio",
     "idle_share": "share of time",
+    "jain_link_rate": "index",
 }
 
 
@@ -129,7 +130,11 @@ class Results:
 
     @cached_property
     def metrics(self) -> pl.DataFrame:
-        """One row a replication: Jain's index (of goodput) over all flows and by direction, sums, the AP's queue."""
+        """One row a replication: Jain's index (of goodput) over all flows and by direction, sums, the AP's queue.
+
+        `jain_link_rate` is Jain's index of goodput over the mean link rate of the flow's data: 1 where each has its share
+        of the air, whatever its rate (`arf-aware-tcp`, equations 1 to 3).
+        """
         keys = ["scenario", "seed"]
         flows = self.flows.group_by(keys, maintain_order=True).agg(pl.col("goodput_mbps"), pl.col("direction"))
         rows: list[dict[str, Any]] = []
@@ -159,7 +164,16 @@ class Results:
             ap_length_mean_packets="length_mean_packets",
         )
         channel = self.runs.select(*keys, "collision_ratio", "idle_share")
-        return table.join(ap, on=keys, how="left").join(channel, on=keys, how="left")
+        shares = self.flows.join(self.stations, on=[*keys, "station", "direction"], how="left").with_columns(
+            share=pl.col("goodput_mbps") / pl.col("link_rate_mbps")
+        )
+        squares = pl.col("share").pow(2).sum()
+        by_link_rate = shares.group_by(keys).agg(
+            jain_link_rate=pl.when(squares > 0).then(pl.col("share").sum().pow(2) / (pl.len() * squares))
+        )
+        for part in (ap, channel, by_link_rate):
+            table = table.join(part, on=keys, how="left")
+        return table
 
     def interval(self, scenario: str, metric: str) -> Interval:
         """The mean of a metric over the replications of a scenario, with its 95 % interval."""
