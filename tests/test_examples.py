@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from conftest import ROOT
 from wifair import Scenario, load
@@ -13,7 +14,9 @@ EXAMPLES = sorted((ROOT / "scenarios").glob("*.toml"))
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
 def test_examples_run(path: Path) -> None:
-    scenario = load(path).override({"run.warmup_s": 1, "run.duration_s": 5})
+    whole = load(path)
+    events = [event for event in whole.events if event["at_s"] < 6]  # what comes after the end is refused
+    scenario = whole.override({"run.warmup_s": 1, "run.duration_s": 5, "events": events})
     results = scenario.run(seeds=2)
     assert results.flows["goodput_mbps"].sum() > 0
     assert results.warnings() == [] or all("limit" in warning or "queue" in warning for warning in results.warnings())
@@ -41,3 +44,17 @@ def test_where_marking_suffices_no_sender_loses_a_packet() -> None:
     assert all(count > 0 for count in marked.flows["ecn_reductions"])
     for other in ({"tcp.ecn": False}, {"ap.scheme": "droptail"}):
         assert load(path).override(other).run(seeds=3).flows["retransmissions"].sum() > 0
+
+
+def test_rates_follow_a_station_that_walks_away_and_back() -> None:
+    series = load(ROOT / "scenarios" / "walking-away.toml").run(seeds=2).frames["series"]
+    walker = series.filter(metric="link_rate_up_mbps", entity="walker")
+
+    def mean(begin_s: float, end_s: float) -> float:
+        value = walker.filter(pl.col("time_s").is_between(begin_s, end_s))["value"].mean()
+        assert isinstance(value, float)
+        return value
+
+    assert mean(1, 20) > 8.0
+    assert mean(50, 70) < 4.0
+    assert mean(100, 120) > 8.0
