@@ -8,12 +8,9 @@ use std::time::Duration;
 use serde_json::json;
 use wifair_sim::{Batch, Progress, fingerprint, run};
 
-const SCHEMES: [&str; 7] =
-    ["droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout", "las", "t-las"];
-
 #[test]
 fn two_runs_of_one_seed_are_one_run_and_two_seeds_are_two() {
-    for scheme in SCHEMES {
+    for scheme in common::SCHEMES {
         let plan = common::plan(&common::symmetric(4, 4, scheme, 0.0, 10.0));
         let first = fingerprint(&plan, 1).unwrap();
         assert_eq!(first, fingerprint(&plan, 1).unwrap(), "{scheme}");
@@ -33,8 +30,11 @@ fn the_course_is_the_one_that_it_always_was() {
         "f7c317ce95e3859c", // adaptive-pushout
         "957d809030be550f", // las
         "38639abbd3f8b279", // t-las
+        "21acb5d17259814a", // red
+        "91452eff9b1d9c4f", // pi
+        "8e31ad428bfd747e", // dqm
     ];
-    let found = SCHEMES.map(|scheme| {
+    let found = common::SCHEMES.map(|scheme| {
         let mut plan = common::symmetric(4, 4, scheme, 0.0, 20.0);
         plan["cell"]["stations"][1]["rate_mbps"] = json!(2.0);
         plan["cell"]["stations"][2]["frame_error_rate"] = json!({"data_up": 0.1, "ack_down": 0.05});

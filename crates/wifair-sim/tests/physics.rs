@@ -55,7 +55,7 @@ fn one_flow_alone_gets_what_the_timing_allows() {
 
 #[test]
 fn the_cell_is_full_under_every_scheme() {
-    for scheme in ["droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout", "las", "t-las"] {
+    for scheme in common::SCHEMES {
         let record = record(&common::symmetric(5, 5, scheme, 20.0, 60.0), 1);
         check(&record);
         let sum: f64 = record.flows.iter().map(|flow| flow.goodput_mbps).sum();
@@ -65,15 +65,7 @@ fn the_cell_is_full_under_every_scheme() {
 }
 
 fn any_plan() -> impl Strategy<Value = (Value, u64)> {
-    let scheme = prop::sample::select(vec![
-        "droptail",
-        "ack-filtering",
-        "spm-af",
-        "ack-pushout",
-        "adaptive-pushout",
-        "las",
-        "t-las",
-    ]);
+    let scheme = prop::sample::select(common::SCHEMES.to_vec());
     let station = (prop::sample::select(vec![1.0, 2.0, 5.5, 11.0]), 0.0..0.3f64, 1u32..60);
     let flow = (any::<bool>(), 1u32..3, 1u32..64, 0.0..20.0f64, 0.0..1.0f64, any::<bool>());
     (
@@ -105,6 +97,7 @@ fn any_plan() -> impl Strategy<Value = (Value, u64)> {
                         "direction": if *up { "up" } else { "down" },
                         "start_s": start_s, "one_way_delay_ms": delay_ms,
                         "tcp": {
+                            "ecn": i % 3 > 0,
                             "congestion_control": {"name": if *newreno { "newreno" } else { "reno" }},
                             "delayed_ack": {"segments": segments},
                             "receiver_window_segments": window,

@@ -3,6 +3,21 @@
 use serde_json::{Value, json};
 use wifair_sim::Plan;
 
+/// Every scheme by name, in the order of the registry.
+#[allow(dead_code)] // not every test file needs them
+pub const SCHEMES: [&str; 10] = [
+    "droptail",
+    "ack-filtering",
+    "spm-af",
+    "ack-pushout",
+    "adaptive-pushout",
+    "las",
+    "t-las",
+    "red",
+    "pi",
+    "dqm",
+];
+
 /// The symmetric cell of `adaptive-pushout` (Section IV-A): `n_up` uplink and `n_down` downlink bulk flows of TCP Reno,
 /// each with a station of its own, 802.11b at 11 Mbps, 100 packets of buffer at the AP.
 pub fn symmetric(n_up: usize, n_down: usize, scheme: &str, warmup_s: f64, duration_s: f64) -> Value {
