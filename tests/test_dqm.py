@@ -36,7 +36,7 @@ SMALL = Form(seeds=2, alternative_seeds=1, warmup_s=0.0, duration_s=200.0)
 def test_the_grid_is_the_papers() -> None:
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 1] == [(n, n) for n in range(1, 11)]
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 2] == [(1, n) for n in range(1, 20, 2)]
-    assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 2 * 4 * 2
+    assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 2 * 4 * 3
     assert FORMS["full"].seeds >= 10
     assert FORMS["full"].alternative_seeds > 0
     assert FORMS["quick"].alternative_seeds == 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from wifair.claims import Claim, Number, Point, Relation
-from wifair.papers.dqm.measured import AFTER, BEFORE, Measured
+from wifair.papers.dqm.measured import AFTER, BEFORE, Measured, Window
 from wifair.papers.dqm.study import (
     BASE,
     CASES,
@@ -37,7 +37,7 @@ def _gain(
     return Relation([Point(str(mix), sign * (quantity(mix, DQM) - quantity(mix, BASE))) for mix in mixes])
 
 
-def _up_over_down(m: Measured, part: str, window: tuple[float, float]) -> Number:
+def _up_over_down(m: Measured, part: str, window: Window) -> Number:
     up, down = (m.throughput(part, DQM, direction, window) for direction in ("up", "down"))
     return Number([Point("R_up / R_dn", ratio(up, down))], 1.0, PER_CENT)
 
@@ -334,17 +334,17 @@ VARYING_FLOWS: tuple[Claim[Measured], ...] = (
 CLAIMS = GENERAL + UNIFORM_RATE + RATE_ADAPTATION + VARYING_FLOWS
 
 
-def _throughput(m: Measured, direction: str, window: tuple[float, float]) -> Values:
+def _throughput(m: Measured, direction: str, window: Window) -> Values:
     return m.throughput(RATE_CHANGE, DQM, direction, window)
 
 
-def _airtime(m: Measured, direction: str, window: tuple[float, float]) -> Values:
+def _airtime(m: Measured, direction: str, window: Window) -> Values:
     return m.airtime(RATE_CHANGE, DQM, direction, window)
 
 
-def _mean(m: Measured, metric: str, window: tuple[float, float]) -> Values:
+def _mean(m: Measured, metric: str, window: Window) -> Values:
     return m.mean(RATE_CHANGE, DQM, metric, window)
 
 
-def _late(m: Measured, metric: str, window: tuple[float, float]) -> Values:
+def _late(m: Measured, metric: str, window: Window) -> Values:
     return m.mean(LATE_UPLINKS, DQM, metric, window)

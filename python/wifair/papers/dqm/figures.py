@@ -15,6 +15,7 @@ from wifair.papers.dqm.study import (
     DELAY_REF_MS,
     DQM,
     FLOWS,
+    IN_TIME,
     LATE_UPLINKS,
     PI,
     PI_ECHO,
@@ -67,7 +68,8 @@ def _fig_3(m: Measured) -> Figure:
         axes = panels[2 * row]
         plots.lines(axes, X, gammas, x_label=X_LABEL, y_label="R_up / R_dn", styles=STYLES)
         axes.set_yscale("log")
-        axes.set_ylim(0.3, None)
+        axes.set_ylim(0.05, None)
+        axes.legend(loc="lower center", ncols=2, fontsize="x-small")
         axes.set_title(f"Case {case}", fontsize="medium")
         indices = {TITLES[scheme]: [m.index(mix, scheme) for mix in mixes] for scheme in SCHEMES}
         axes = panels[2 * row + 1]
@@ -93,8 +95,8 @@ def _course(axes: Axes, m: Measured, part: str, series: Mapping[str, Values], y_
 
 
 def _fig_4(m: Measured, part: str) -> Figure:
-    made, panels = plots.figure(2, width=4.6, height=3.2)
-    for axes, scheme in zip(panels, (BASE, DQM), strict=True):
+    made, panels = plots.figure(len(IN_TIME), width=4.2, height=3.2)
+    for axes, scheme in zip(panels, IN_TIME, strict=True):
         series = {f"{way}link": m.throughput_series(part, scheme, way) for way in ("up", "down")}
         _course(axes, m, part, series, f"Per flow [{THROUGHPUT}]")
         axes.set_title(f"{TITLES[scheme]}, {m.flows // 2} + {m.flows // 2} flows", fontsize="medium")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from wifair.papers.dqm.study import CHANGE_S, FLOWS, FLOWS_IN_TIME, RUN_S, UNIFORM, Mix
+from wifair.papers.dqm.study import FLOWS, FLOWS_IN_TIME, RUN_S, UNIFORM, Mix
 from wifair.papers.runs import CellRuns, Runs
 from wifair.stats import Values, jain_rows, ratio
 
-# Of each half of a run that changes in its middle, the second half: the first is left for it to settle.
-BEFORE = (CHANGE_S / 2, CHANGE_S)
-AFTER = ((CHANGE_S + RUN_S) / 2, RUN_S)
-
+# From where to where, in parts of a run's length.
 Window = tuple[float, float]
+
+# Of each half of a run that changes in its middle, the second half: the first is left for it to settle.
+BEFORE: Window = (0.25, 0.5)
+AFTER: Window = (0.75, 1.0)
 
 
 class Measured:
@@ -138,7 +139,8 @@ class Measured:
 
     def _over(self, part: str, scheme: str, series: Values, window: Window) -> Values:
         times = self.times(part, scheme)
-        return _mean(series[:, (times > window[0]) & (times <= window[1])])
+        low, high = (share * times[-1] for share in window)
+        return _mean(series[:, (times > low) & (times <= high)])
 
 
 def _labels(cell: CellRuns, direction: str) -> list[str]:

@@ -33,8 +33,8 @@ SCHEMES: Mapping[str, Mapping[str, Any]] = {
     PI_ECHO: {"name": "pi", "signal": "mark-and-echo"},
     DQM: {"name": "dqm"},
 }
-# Of the evolution in time the paper shows DQM; BASE stands beside it.
-IN_TIME = (BASE, DQM)
+# Of the evolution in time the paper shows DQM; BASE and DQM's marking without its channel times stand beside it.
+IN_TIME = (BASE, PI_ECHO, DQM)
 
 UNIFORM = "uniform"
 RATE_CHANGE = "rate-change"
@@ -107,6 +107,9 @@ SECTION_IV: Mapping[str, Any] = {
 
 _BOTH: Mapping[str, tuple[str, ...]] = {"scheme": (BASE, DQM)}
 _DQM: Mapping[str, tuple[str, ...]] = {"scheme": (DQM,)}
+
+# Long enough for the controller to settle with ten flows, and more.
+LATER_S = 2_000.0
 
 ALTERNATIVES: tuple[Alternative, ...] = (
     Alternative(
@@ -192,6 +195,24 @@ ALTERNATIVES: tuple[Alternative, ...] = (
             ],
         },
         {"part": (RATE_CHANGE,)},
+    ),
+    Alternative(
+        "later-change",
+        "When does the rate change in Figs. 4(a) and 5(a), if the controller is to have settled?",
+        "after 2000 s of 4000",
+        {
+            "run.duration_s": 2 * LATER_S,
+            "run.sample_interval_s": 10.0,
+            "events": [{"at_s": LATER_S, "station": {"name": "up", "rate_mbps": 2.0}}],
+        },
+        {"part": (RATE_CHANGE,), **_DQM},
+    ),
+    Alternative(
+        "later-uplinks",
+        "When do the uplinks start in Figs. 4(b) and 5(b), if the controller is to have settled?",
+        "after 2000 s of 4000",
+        {"run.duration_s": 2 * LATER_S, "run.sample_interval_s": 10.0, "flows.0.start_s": LATER_S},
+        {"part": (LATE_UPLINKS,), **_DQM},
     ),
 )
 
