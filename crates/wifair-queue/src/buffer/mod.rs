@@ -6,10 +6,11 @@ mod bit_tree;
 mod indexes;
 mod keyed;
 mod ledger;
+mod marking;
 mod random_set;
 mod slots;
 
-use wifair_core::{Class, Ecn, FlowId, LogHistogram, Packet, Rng, StationId, TcpFlags, Time};
+use wifair_core::{Class, FlowId, LogHistogram, Packet, Rng, StationId, Time};
 
 use indexes::Index;
 pub use indexes::{Filter, Indexes, Pick, Pool};
@@ -421,43 +422,6 @@ impl Buffer {
             Eviction::Aqm => Fate::AqmEvicted,
         };
         self.books.row(old.flow.index(), old.class).add(fate, old.packet.ip_bytes());
-    }
-
-    /// Marks a queued packet: sets CE on one whose transport is ECN-capable (RFC 3168, section 5). False, and nothing
-    /// happens, if it is not; what to do then is for the scheme to say. A packet that is marked already counts once.
-    pub fn mark(&mut self, slot: SlotId) -> bool {
-        let queued = self.slots.get_mut(slot);
-        match queued.packet.ecn() {
-            Ecn::NotEct => return false,
-            Ecn::Ce => {}
-            Ecn::Ect0 | Ecn::Ect1 => {
-                queued.packet = queued.packet.with_ecn(Ecn::Ce);
-                let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
-                self.books.row(flow.index(), class).add(Fate::CeMarked, bytes);
-            }
-        }
-        true
-    }
-
-    /// Sets ECE on a queued pure ACK, so that the sender of the data which it acknowledges backs off although no data
-    /// packet was marked. False, and nothing happens, for other packets. An ACK that carries ECE counts once.
-    ///
-    /// No RFC provides for it: RFC 3168 leaves ECE to the receiver, and a sender without ECN ignores it (`dqm`
-    /// III-B.1 does it). A scheme asks for it by name; [`Buffer::mark`] never does it.
-    pub fn set_ece(&mut self, slot: SlotId) -> bool {
-        let queued = self.slots.get_mut(slot);
-        if queued.class != Class::Ack {
-            return false;
-        }
-        if !queued.packet.flags.contains(TcpFlags::ECE) {
-            queued.packet.flags |= TcpFlags::ECE;
-            let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
-            self.books.row(flow.index(), class).add(Fate::EceMarked, bytes);
-            if let Some(index) = &mut self.index {
-                index.ack_changed(&self.slots, slot);
-            }
-        }
-        true
     }
 
     /// Hands a queued packet to the MAC.
