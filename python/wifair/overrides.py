@@ -52,7 +52,10 @@ def parse_assignments(texts: list[str]) -> list[tuple[str, Any]]:
 
 
 def assign(tree: Tree, path: str, value: object) -> None:
-    """Sets the key at `path` (as `ap.limit_packets` or `flows[0].count`) in place, making tables on the way."""
+    """Sets the key at `path` (as `ap.limit_packets` or `flows[0].count`) in place, making tables on the way.
+
+    A component that is named as it already is keeps its parameters, as in `layered`.
+    """
     keys = [part for part in re.split(r"[.\[\]]+", path) if part]
     node: Any = tree
     for depth, key in enumerate(keys):
@@ -68,7 +71,9 @@ def assign(tree: Tree, path: str, value: object) -> None:
             else:
                 node = node[index]
         elif last:
-            node[key] = value
+            there = node.get(key)
+            if not (isinstance(value, str) and isinstance(there, dict) and there.get("name") == value):
+                node[key] = value
         else:
             below = node.setdefault(key, {})
             if isinstance(below, str):  # a component given by its name alone

@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, Self
 
 import polars as pl
 
 from wifair.errors import InputError
 from wifair.stats import Interval, jain, t_interval
-
-if TYPE_CHECKING:
-    from wifair.study import Cell
 
 SCHEMA_VERSION = 1
 
@@ -50,19 +47,78 @@ UNITS = {
 }
 
 
+def versions() -> dict[str, str]:
+    """What made these results."""
+    from importlib.metadata import version
+
+    from wifair import _native
+
+    packages = {name: version(name) for name in ("numpy", "polars", "scipy")}
+    return {"wifair": _native.version(), "engine": _native.engine(), "python": platform.python_version(), **packages}
+
+
+class Planned(Protocol):
+    """What results say of a scenario: a `Scenario`, or its plan alone."""
+
+    def plan(self) -> dict[str, Any]:
+        """The canonical plan."""
+        ...
+
+    def simulated_s(self) -> float:
+        """Simulated seconds of one replication, warm-up included."""
+        ...
+
+
+class ResultCell(Protocol):
+    """One scenario of a grid: a `Cell`, or what a store remembers of one."""
+
+    @property
+    def name(self) -> str:
+        """Its unique name."""
+        ...
+
+    @property
+    def scenario(self) -> Planned:
+        """What was run."""
+        ...
+
+    @property
+    def keys(self) -> Mapping[str, str | int | float]:
+        """Its coordinates in the grid."""
+        ...
+
+
 @dataclass(frozen=True)
 class Results:
     """The finished replications of a study.
 
-    `frames` holds the tables `runs`, `flows`, `queues`, `stations` (and `transfers`, `transfer_groups` where there were
+    `made_by` tells the versions of what made them. `frames` holds the tables `runs`, `flows`, `queues`, `stations` (and `transfers`, `transfer_groups` where there were
     transfers, `series` where an interval was set), each with the columns `scenario` (the cell's name) and `seed` first. `missing` counts the replications that were asked for
     and not finished.
     """
 
-    cells: tuple[Cell, ...]
+    cells: tuple[ResultCell, ...]
     seeds: tuple[int, ...]
     frames: Mapping[str, pl.DataFrame]
     missing: int = 0
+    made_by: Mapping[str, str] = field(default_factory=versions)
+
+    @classmethod
+    def by_cell(
+        cls,
+        cells: Sequence[ResultCell],
+        seeds: Sequence[int],
+        tables: Mapping[str, pl.DataFrame],
+        job: Callable[[str, int], int],
+    ) -> Self:
+        """The engine's tables, by job, as tables by cell; `job(name, seed)` is the job of a cell's replication."""
+        mine = [(cell.name, job(cell.name, seed)) for cell in cells for seed in seeds]
+        names = pl.DataFrame(mine, schema={"scenario": pl.String, "job": pl.UInt64}, orient="row")
+        frames = {}
+        for name, table in tables.items():
+            by_job = table.with_columns(pl.col("job").cast(pl.UInt64))
+            frames[name] = names.join(by_job, on="job", how="inner", maintain_order="left_right").drop("job")
+        return cls(tuple(cells), tuple(seeds), frames, len(mine) - frames["runs"].height)
 
     @property
     def runs(self) -> pl.DataFrame:
@@ -177,8 +233,16 @@ class Results:
 
     def interval(self, scenario: str, metric: str) -> Interval:
         """The mean of a metric over the replications of a scenario, with its 95 % interval."""
-        values = self.metrics.filter(pl.col("scenario") == scenario)[metric].drop_nulls()
-        return t_interval(values.to_numpy())
+        return t_interval(self.values(scenario, metric).drop_nulls().to_numpy())
+
+    def values(self, scenario: str, metric: str) -> pl.Series:
+        """A metric of each replication of a scenario, by seed; null where it does not exist."""
+        part = self._metrics_by_cell.get((scenario,), self.metrics.clear())
+        return part[metric].cast(pl.Float64)
+
+    @cached_property
+    def _metrics_by_cell(self) -> dict[tuple[object, ...], pl.DataFrame]:
+        return self.metrics.sort("seed").partition_by("scenario", as_dict=True)
 
     def summary(self) -> pl.DataFrame:
         """One row a scenario and metric: mean, 95 % interval (none for a single run), number of runs."""
@@ -191,6 +255,23 @@ class Results:
         types = {"scenario": pl.String, "metric": pl.String, "unit": pl.String, "mean": pl.Float64}
         bounds = {"ci_low": pl.Float64, "ci_high": pl.Float64, "runs": pl.Int64, "identical": pl.Boolean}
         return pl.DataFrame(rows, schema={**types, **bounds})
+
+    def grid(self, metrics: Sequence[str] = tuple(UNITS)) -> pl.DataFrame:
+        """One row a scenario: its coordinates, then each metric's mean with the ends of its 95 % interval."""
+        paths = dict.fromkeys(path for cell in self.cells for path in cell.keys)
+        in_words = {path for path in paths if any(isinstance(cell.keys.get(path), str) for cell in self.cells)}
+        rows = []
+        for cell in self.cells:
+            row: dict[str, Any] = {"scenario": cell.name}
+            for path in paths:
+                value = cell.keys.get(path)
+                row[path] = str(value) if path in in_words and value is not None else value
+            row["runs"] = self.values(cell.name, "jain").len()
+            for metric in metrics:
+                found = self.interval(cell.name, metric)
+                row |= {metric: _number(found.estimate), f"{metric}_ci_low": found.low, f"{metric}_ci_high": found.high}
+            rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     def flow_summary(self) -> pl.DataFrame:
         """One row a scenario and flow: goodput with its interval over the replications."""
@@ -212,7 +293,7 @@ class Results:
         """Everything that is said of the results, as one JSON document's content."""
         return {
             "schema_version": SCHEMA_VERSION,
-            "versions": versions(),
+            "versions": dict(self.made_by),
             "seeds": list(self.seeds),
             "replications_missing": self.missing,
             "warnings": self.warnings(),
@@ -225,12 +306,15 @@ class Results:
             "transfers": self.transfer_summary().to_dicts(),
         }
 
-    def save(self, folder: str | Path) -> Path:
-        """Writes every frame as Parquet, the plans and a manifest into `folder`."""
+    def save(self, folder: str | Path, csv: bool = False) -> Path:
+        """Writes every table as Parquet (or CSV), the plans and a manifest into `folder`."""
         folder = writable_folder(folder)
         try:
-            for name, frame in {**self.frames, "metrics": self.metrics}.items():
-                frame.write_parquet(folder / f"{name}.parquet")
+            for name, frame in {**self.frames, "metrics": self.metrics, "grid": self.grid()}.items():
+                if csv:
+                    frame.write_csv(folder / f"{name}.csv")
+                else:
+                    frame.write_parquet(folder / f"{name}.parquet")
             plans = {cell.name: cell.scenario.plan() for cell in self.cells}
             (folder / "plan.json").write_text(json.dumps(plans, indent=1) + "\n", encoding="utf-8")
             manifest = {
@@ -264,16 +348,6 @@ def interval_fields(found: Interval) -> dict[str, Any]:
         "runs": found.n,
         "identical": found.identical,
     }
-
-
-def versions() -> dict[str, str]:
-    """What made these results."""
-    from importlib.metadata import version
-
-    from wifair import _native
-
-    packages = {name: version(name) for name in ("numpy", "polars", "scipy")}
-    return {"wifair": _native.version(), "python": platform.python_version(), **packages}
 
 
 def writable_folder(folder: str | Path) -> Path:

@@ -22,6 +22,7 @@ from wifair.overrides import assign, layered
 
 if TYPE_CHECKING:
     from wifair.results import Results
+    from wifair.store import Store
 
 Table = dict[str, Any]
 
@@ -148,11 +149,19 @@ class Scenario(BaseModel):
         run = self.plan()["run"]
         return float(run["warmup_s"] + run["duration_s"])
 
-    def run(self, seeds: int | Iterable[int] = 10, threads: int | None = None) -> Results:
-        """Runs the replications: `seeds` of them (1, 2, …), or those given, on all cores unless `threads` says."""
+    def run(
+        self,
+        seeds: int | Iterable[int] = 10,
+        threads: int | None = None,
+        store: Store | str | Path | None = None,
+    ) -> Results:
+        """Runs the replications: `seeds` of them (1, 2, …), or those given, on all cores unless `threads` says.
+
+        With a store (a folder), what it has is not run again.
+        """
         from wifair.study import Cell, Study
 
-        return Study([Cell(self.title or "scenario", self)], seeds).run(threads)
+        return Study([Cell(self.title or "scenario", self)], seeds, self.title).run(threads, store=store)
 
 
 class _PlanBuilder:

@@ -1,7 +1,7 @@
 """Studies: scenarios × seeds, run as one batch on native threads.
 
-A replication depends on its canonical plan and its seed alone, so a plan that stands in several cells runs once. A
-store of finished replications would be asked in `run_studies`, between the list of jobs and the batch.
+A replication depends on its canonical plan and its seed alone, so a plan that stands in several cells runs once, and
+what a store (`wifair.store`) has is not run again.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -17,12 +19,18 @@ import polars as pl
 from wifair import _native
 from wifair.errors import InputError, Interrupted, WifairError
 from wifair.results import Results
+from wifair.segment import Tables, renumbered, together
+from wifair.store import Store, opened
 
 if TYPE_CHECKING:
     from wifair.scenario import Scenario
 
 # How often a waiting study looks for Ctrl-C and moves its progress bar.
 POLL_MS = 100
+
+# How often finished replications go to the store, and the share of the time that this may take.
+BATCH_S = 2.0
+STORE_SHARE = 0.01
 
 # A plan in its canonical form, and a seed.
 Job = tuple[str, int]
@@ -51,11 +59,12 @@ class StudyInterrupted(Interrupted):
 
 
 class Study:
-    """Scenarios and the seeds that each is run with."""
+    """Scenarios and the seeds that each is run with. A store remembers a study that has a title."""
 
-    def __init__(self, cells: Sequence[Cell], seeds: int | Iterable[int]) -> None:
+    def __init__(self, cells: Sequence[Cell], seeds: int | Iterable[int], title: str = "") -> None:
         self.cells = tuple(cells)
         self.seeds = seed_list(seeds)
+        self.title = title
         names = [cell.name for cell in self.cells]
         if len(set(names)) < len(names):
             raise InputError("two scenarios of a study have the same name.")
@@ -65,45 +74,89 @@ class Study:
         plans = dict.fromkeys(cell.scenario.plan_json for cell in self.cells)
         return [(plan, seed) for seed in self.seeds for plan in plans]
 
-    def run(self, threads: int | None = None, progress: Progress | None = None) -> Results:
+    def run(
+        self, threads: int | None = None, progress: Progress | None = None, store: Store | str | Path | None = None
+    ) -> Results:
         """Runs what is to be run. Ctrl-C raises `StudyInterrupted`, which carries the finished part."""
-        return run_studies([self], threads, progress)[0]
+        return run_studies([self], threads, progress, store)[0]
 
     def results(self, tables: Mapping[str, pl.DataFrame], jobs: Mapping[Job, int]) -> Results:
         """The engine's tables, by job, as this study's tables, by cell."""
-        mine = [(cell.name, jobs[cell.scenario.plan_json, seed]) for cell in self.cells for seed in self.seeds]
-        names = pl.DataFrame(mine, schema={"scenario": pl.String, "job": pl.UInt64}, orient="row")
-        frames = {}
-        for name, table in tables.items():
-            by_job = table.with_columns(pl.col("job").cast(pl.UInt64))
-            frames[name] = names.join(by_job, on="job", how="inner", maintain_order="left_right").drop("job")
-        missing = len(mine) - frames["runs"].height
-        return Results(self.cells, self.seeds, frames, missing)
+        plans = {cell.name: cell.scenario.plan_json for cell in self.cells}
+        return Results.by_cell(self.cells, self.seeds, tables, lambda name, seed: jobs[plans[name], seed])
 
 
 def run_studies(
-    studies: Sequence[Study], threads: int | None = None, progress: Progress | None = None
+    studies: Sequence[Study],
+    threads: int | None = None,
+    progress: Progress | None = None,
+    store: Store | str | Path | None = None,
 ) -> list[Results]:
-    """Runs several studies as one batch, so that no thread waits at the end of one for the next."""
+    """Runs several studies as one batch, so that no thread waits at the end of one for the next.
+
+    What the store has is taken from there, and what is run is put there as it comes.
+    """
     jobs = list(dict.fromkeys(job for study in studies for job in study.jobs()))
-    batch = _native.Batch(jobs, thread_count(threads))
+    finished = _Finished(jobs, opened(store))
+    if finished.store:
+        for study in studies:
+            if study.title:
+                finished.store.remember(study)
+    batch = _native.Batch([jobs[i] for i in finished.missing], thread_count(threads))
     interrupted = False
     try:
-        while batch.wait(POLL_MS) < len(jobs):
+        while batch.wait(POLL_MS) < len(finished.missing):
             if progress:
                 progress(batch.simulated_s() / batch.total_s)
+            if finished.due():
+                finished.collect(batch)
     except KeyboardInterrupt:
         interrupted = True
         batch.cancel()
-    try:
-        tables = {name: pl.DataFrame(table) for name, table in batch.tables().items()}
-    except RuntimeError as error:
-        raise WifairError(f"a replication failed: {error}.") from None
+    finished.collect(batch)
+    if failure := batch.failure():
+        raise WifairError(f"a replication failed: {failure}.")
     index = {job: i for i, job in enumerate(jobs)}
+    tables = together(finished.parts)
     results = [study.results(tables, index) for study in studies]
     if interrupted:
         raise StudyInterrupted(results)
     return results
+
+
+class _Finished:
+    """The finished replications of a list of jobs: those that the store had, and those that a batch gives."""
+
+    def __init__(self, jobs: Sequence[Job], store: Store | None) -> None:
+        self.jobs = jobs
+        self.store = store
+        # Tables by index in `jobs`.
+        self.parts: list[Tables] = []
+        there: set[int] = set()
+        if store and (found := store.get(jobs)):
+            self.parts.append(found)
+            there = set(found["runs"]["job"])
+        self.missing = [i for i in range(len(jobs)) if i not in there]
+        self.unsaved: list[Tables] = []
+        self.next_s = monotonic() + BATCH_S
+
+    def due(self) -> bool:
+        """Whether the store should have what is finished."""
+        return self.store is not None and monotonic() >= self.next_s
+
+    def collect(self, batch: _native.Batch) -> None:
+        """Takes what the batch has finished, and saves it."""
+        began = monotonic()
+        numbers = pl.DataFrame({"new": self.missing}, schema={"new": pl.UInt64}).with_row_index("job")
+        taken = {name: pl.DataFrame(table) for name, table in batch.take().items()}
+        self.unsaved.append(renumbered(taken, numbers))
+        self.parts.append(self.unsaved[-1])
+        if self.store:
+            # Ctrl-C in the midst of this leaves them unsaved, and the last call saves them again.
+            self.store.put(self.jobs, together(self.unsaved))
+        self.unsaved = []
+        now = monotonic()
+        self.next_s = now + max(BATCH_S, (now - began) / STORE_SHARE)
 
 
 def seed_list(seeds: int | Iterable[int]) -> tuple[int, ...]:

@@ -35,6 +35,13 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// Identity of the engine: a hash of the sources that it was built from, comments aside, and of the versions of its
+/// dependencies. Results of engines with the same identity are the same.
+#[pyfunction]
+fn engine() -> &'static str {
+    env!("WIFAIR_ENGINE")
+}
+
 /// JSON: the plan's schema and every registered component.
 #[pyfunction]
 fn schema() -> String {
@@ -98,19 +105,21 @@ impl Batch {
         self.0.cancel();
     }
 
-    /// The finished jobs' results: a dict from table name to Arrow stream.
-    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    /// The results of the jobs that have finished since this was last called: a dict from table name to Arrow stream.
+    fn take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let tables = py
-            .detach(|| {
-                let records = self.0.records()?;
-                arrow::tables(&wifair_sim::tables(&records)).map_err(|error| error.to_string())
-            })
-            .map_err(PyRuntimeError::new_err)?;
+            .detach(|| arrow::tables(&wifair_sim::tables(&self.0.take())))
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let dict = PyDict::new(py);
         for (name, table) in tables {
             dict.set_item(name, Py::new(py, table)?)?;
         }
         Ok(dict)
+    }
+
+    /// Why a job failed, if one did.
+    fn failure(&self) -> Option<String> {
+        self.0.failure()
     }
 }
 
@@ -118,6 +127,7 @@ impl Batch {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PlanError", module.py().get_type::<PlanError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(engine, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(canonical, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;

@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::record::RunRecord;
 use crate::run::{Progress, run};
 
-/// Replications on native threads. They start at once; results can be read while others still run, and what is
+/// Replications on native threads. They start at once; results can be taken while others still run, and what is
 /// finished stays when the rest is cancelled.
 ///
 /// Jobs are taken in order, one at a time a thread. A replication's result depends on its plan and seed alone.
@@ -29,10 +29,17 @@ struct Shared {
     finished: Condvar,
 }
 
+#[derive(Default)]
 struct Results {
     done: usize,
-    records: Vec<Option<Result<Arc<RunRecord>, String>>>,
+    /// Finished and not yet taken, in no order.
+    finished: Vec<Finished>,
+    /// The failed job of the lowest index, and what it said.
+    failure: Option<(usize, String)>,
 }
+
+/// A finished job: its index, its seed, its record.
+pub type Finished = (usize, u64, RunRecord);
 
 impl Batch {
     /// Starts `jobs`, pairs of plan (JSON) and seed, on `threads` threads (at least one).
@@ -51,7 +58,7 @@ impl Batch {
             parsed.push((plan, *seed));
         }
         let shared = Arc::new(Shared {
-            results: Mutex::new(Results { done: 0, records: vec![None; parsed.len()] }),
+            results: Mutex::new(Results::default()),
             jobs: parsed,
             next: AtomicUsize::new(0),
             cancelled: AtomicBool::new(false),
@@ -100,18 +107,19 @@ impl Batch {
         self.shared.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// The finished jobs in order: (index of the job, seed, record). The first failed job is an error.
-    pub fn records(&self) -> Result<Vec<(usize, u64, Arc<RunRecord>)>, String> {
+    /// The jobs that have finished since this was last called, in order. They are handed over: a long batch need not hold
+    /// them all.
+    pub fn take(&self) -> Vec<Finished> {
+        let mut results = self.shared.results.lock().expect("workers catch their panics");
+        let mut finished = std::mem::take(&mut results.finished);
+        finished.sort_unstable_by_key(|(job, _, _)| *job);
+        finished
+    }
+
+    /// Why a job failed, if one did: the first in order of those so far.
+    pub fn failure(&self) -> Option<String> {
         let results = self.shared.results.lock().expect("workers catch their panics");
-        let mut finished = vec![];
-        for (job, record) in results.records.iter().enumerate() {
-            match record {
-                Some(Ok(record)) => finished.push((job, self.shared.jobs[job].1, record.clone())),
-                Some(Err(message)) => return Err(format!("job {job}: {message}")),
-                None => {}
-            }
-        }
-        Ok(finished)
+        results.failure.as_ref().map(|(job, message)| format!("job {job}: {message}"))
     }
 }
 
@@ -132,13 +140,19 @@ impl Shared {
             let progress = Progress { cancelled: &self.cancelled, simulated_ms: &self.simulated_ms };
             let outcome = catch_unwind(AssertUnwindSafe(|| run(plan, *seed, &progress)));
             let record = match outcome {
-                Ok(Ok(Some(record))) => Ok(Arc::new(record)),
+                Ok(Ok(Some(record))) => Ok(record),
                 Ok(Ok(None)) => return, // cancelled
                 Ok(Err(error)) => Err(error.to_string()),
                 Err(panic) => Err(panic_message(panic.as_ref())),
             };
             let mut results = self.results.lock().expect("no panic while this is held");
-            results.records[job] = Some(record);
+            match record {
+                Ok(record) => results.finished.push((job, *seed, record)),
+                Err(message) if results.failure.as_ref().is_none_or(|(first, _)| job < *first) => {
+                    results.failure = Some((job, message));
+                }
+                Err(_) => {}
+            }
             results.done += 1;
             self.finished.notify_all();
         }

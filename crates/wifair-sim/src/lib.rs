@@ -25,7 +25,7 @@ pub mod table;
 mod transfer;
 mod wire;
 
-pub use batch::Batch;
+pub use batch::{Batch, Finished};
 pub use event::{ApChange, EventSpec, MAX_EVENTS};
 pub use network::Network;
 pub use plan::{FlowDirection, FlowSpec, MAX_FLOWS, Plan, RunSpec, SCHEMA_VERSION, WireSpec};

@@ -1,7 +1,5 @@
 //! What a replication leaves behind: one record, made of the difference of two snapshots.
 
-use std::sync::Arc;
-
 use wifair_core::{LogHistogram, Time};
 use wifair_queue::{Ledger, PortSnapshot};
 use wifair_wlan::{ChannelTimes, Usage};
@@ -396,7 +394,7 @@ fn warnings(plan: &Plan, ap: &PortSnapshot) -> String {
 
 /// The result tables of replications, each row led by its job and seed: (index of the job, seed, record) in, (name,
 /// columns) out. Transfers and time series come last, and only if there are any.
-pub fn tables(records: &[(usize, u64, Arc<RunRecord>)]) -> Vec<(&'static str, Vec<(&'static str, Column)>)> {
+pub fn tables(records: &[(usize, u64, RunRecord)]) -> Vec<(&'static str, Vec<(&'static str, Column)>)> {
     let mut tables = vec![
         table(records, |record| std::slice::from_ref(&record.run)),
         table(records, |record| &record.flows),
@@ -417,10 +415,10 @@ pub fn tables(records: &[(usize, u64, Arc<RunRecord>)]) -> Vec<(&'static str, Ve
 }
 
 fn table<'a, R: Row + 'a>(
-    records: &'a [(usize, u64, Arc<RunRecord>)],
+    records: &'a [(usize, u64, RunRecord)],
     rows: impl Fn(&'a RunRecord) -> &'a [R] + Copy,
 ) -> (&'static str, Vec<(&'static str, Column)>) {
-    let repeated = |of: fn(&(usize, u64, Arc<RunRecord>)) -> u64| {
+    let repeated = |of: fn(&(usize, u64, RunRecord)) -> u64| {
         let values = records.iter().flat_map(|entry| std::iter::repeat_n(of(entry), rows(&entry.2).len()));
         Column::Count(values.collect())
     };

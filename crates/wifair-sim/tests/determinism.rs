@@ -78,7 +78,7 @@ fn threads_do_not_matter() {
     let records = |threads| {
         let batch = Batch::start(&jobs, threads).unwrap();
         while batch.wait(Duration::from_secs(1)) < batch.total() {}
-        batch.records().unwrap()
+        batch.take()
     };
     assert_eq!(records(1), records(2));
 }
@@ -102,7 +102,7 @@ fn a_cancelled_batch_keeps_what_is_finished() {
     let batch = Batch::start(&jobs, 1).unwrap();
     while batch.wait(Duration::from_millis(100)) < 1 {}
     batch.cancel();
-    let records = batch.records().unwrap();
+    let records = batch.take();
     assert_eq!(records.len(), 1);
     assert_eq!(records[0].0, 0);
 }

@@ -1,0 +1,348 @@
+"""The store of finished replications: what was computed is never computed again, and a kill loses the batch in flight.
+
+A replication is known by the engine that ran it, its canonical plan and its seed; these decide every bit of it. The
+engine's identity is a hash of the sources that it was built from (`_native.engine`), so results of a changed engine are
+never mixed with those of the present one: each engine has a folder of its own.
+
+    STORE/store.json                          the form of the store
+    STORE/<engine>/engine.json                which version of wifair that was
+    STORE/<engine>/segments/*.zip             finished replications, a batch each (`wifair.segment`)
+    STORE/<engine>/studies/*.json             what was asked for: names, coordinates, plans and seeds of a study
+
+Batches are only ever added, each under a new name, so several processes may use a store at once. Joining small segments
+into large ones and pruning take a lock. A replication that stands in two segments is read once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from wifair import _native, segment
+from wifair.errors import InputError, WifairError
+from wifair.results import Results, writable_folder
+from wifair.segment import PLANS, REPLICATIONS, Damaged, Tables, atomic, plan_hash
+
+if TYPE_CHECKING:
+    from wifair.study import Job, Study
+
+FORMAT = 1
+# Segments below this size are joined, once there are so many of them, into ones of about this size.
+LARGE_BYTES = 32 * 2**20
+MANY = 16
+# How many batches are put in between two looks for something to join.
+COMPACT_EVERY = 64
+
+
+@dataclass(frozen=True)
+class StoredPlan:
+    """A canonical plan from the store: enough of a scenario to say what was run."""
+
+    plan_json: str
+
+    def plan(self) -> dict[str, Any]:
+        """The plan as tables."""
+        plan: dict[str, Any] = json.loads(self.plan_json)
+        return plan
+
+    @cached_property
+    def _run(self) -> dict[str, float]:
+        run: dict[str, float] = self.plan()["run"]
+        return run
+
+    def simulated_s(self) -> float:
+        """Simulated seconds of one replication, warm-up included."""
+        return float(self._run["warmup_s"] + self._run["duration_s"])
+
+
+@dataclass(frozen=True)
+class StoredCell:
+    """A cell of a study as the store remembers it."""
+
+    name: str
+    scenario: StoredPlan
+    keys: Mapping[str, str | int | float]
+
+
+@dataclass(frozen=True)
+class StoredStudy:
+    """A study as the store remembers it, and how many of its replications are there.
+
+    `cells` are its cells' names, coordinates and plans' hashes.
+    """
+
+    title: str
+    cells: tuple[tuple[str, Mapping[str, str | int | float], str], ...]
+    seeds: tuple[int, ...]
+    finished: int
+    last: float
+    path: Path
+
+    @property
+    def replications(self) -> int:
+        """How many were asked for; a plan that stands in two cells counts in both."""
+        return len(self.cells) * len(self.seeds)
+
+
+class EngineStore:
+    """The part of a store that holds one engine's results. Read-only until something is put in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.engine = folder.name
+        self.segments_folder = folder / "segments"
+        self.studies_folder = folder / "studies"
+        # Segments that could not be read, each with the reason.
+        self.damaged: dict[Path, str] = {}
+
+    @property
+    def version(self) -> str:
+        """The version of wifair that the engine called itself."""
+        told = _read_json(self.folder / "engine.json") or {}
+        return str(told.get("wifair", "unknown"))
+
+    def segments(self) -> list[Path]:
+        """The segments, in the order of their names."""
+        return sorted(self.segments_folder.glob(f"*{segment.ENDING}"))
+
+    def whole(self, path: Path, names: Sequence[str] | None = None) -> dict[str, pl.DataFrame] | None:
+        """A segment's tables (all, or those named). Nothing if it is damaged, which is noted, or no longer there."""
+        try:
+            return segment.read(path, names)
+        except Damaged as reason:
+            self.damaged[path] = str(reason)
+        except FileNotFoundError:
+            pass
+        return None
+
+    def read(self, names: Sequence[str]) -> Iterator[tuple[Path, dict[str, pl.DataFrame]]]:
+        """Every segment's tables of those names."""
+        done: set[Path] = set()
+        # Another process may join segments meanwhile: what it made of them is found in a further round.
+        while new := [path for path in self.segments() if path not in done]:
+            for path in new:
+                done.add(path)
+                if tables := self.whole(path, names):
+                    yield path, tables
+
+    def replications(self) -> pl.DataFrame:
+        """What is there: one row (plan, seed) a replication."""
+        empty = pl.DataFrame(schema={"plan": pl.String, "seed": pl.UInt64})
+        found = [tables[REPLICATIONS].select("plan", "seed") for _, tables in self.read([REPLICATIONS])]
+        return pl.concat([empty, *found]).unique(maintain_order=True)
+
+    def get(self, wanted: pl.DataFrame) -> dict[str, pl.DataFrame]:
+        """The tables of those replications of `wanted` (plan, seed, job) that are there; nothing if none is."""
+        parts = []
+        for path, tables in self.read([REPLICATIONS]):
+            hits = tables[REPLICATIONS].join(wanted.rename({"job": "new"}), on=["plan", "seed"], how="inner")
+            if hits.height and (whole := self.whole(path)):
+                parts.append(segment.renumbered(whole, hits))
+                wanted = wanted.join(hits, on=["plan", "seed"], how="anti")
+        return segment.together(parts)
+
+    def studies(self) -> list[StoredStudy]:
+        """The studies that were run with this store, by title."""
+        there = set(self.replications().iter_rows())
+        found = []
+        for path in sorted(self.studies_folder.glob("*.json")):
+            told = _read_json(path)
+            if told is None:
+                self.damaged[path] = "it is no JSON"
+                continue
+            cells = tuple((cell["name"], cell["keys"], cell["plan"]) for cell in told["cells"])
+            seeds = tuple(told["seeds"])
+            finished = sum((plan, seed) in there for _, _, plan in cells for seed in seeds)
+            found.append(StoredStudy(told["title"], cells, seeds, finished, path.stat().st_mtime, path))
+        return found
+
+    def results(self, study: StoredStudy) -> Results:
+        """What is there of a study, as the study itself would have given it. Cells of which nothing is there are left out."""
+        rows = [(plan, seed) for _, _, plan in study.cells for seed in study.seeds]
+        wanted = pl.DataFrame(rows, schema={"plan": pl.String, "seed": pl.UInt64}, orient="row").unique()
+        tables = self.get(wanted.with_row_index("job"))
+        if not tables:
+            raise InputError(
+                f"nothing of the study {study.title!r} is in {self.folder.parent} for engine {self.engine}."
+            )
+        # The numbers that `get` gave are those of `wanted`.
+        jobs = {(plan, seed): job for job, (plan, seed) in enumerate(wanted.iter_rows())}
+        plans: dict[str, str] = {}
+        for _, found in self.read([PLANS]):
+            plans.update(found[PLANS].iter_rows())
+        cells = tuple(
+            StoredCell(name, StoredPlan(plans[plan]), keys) for name, keys, plan in study.cells if plan in plans
+        )
+        keyed = {name: plan for name, _, plan in study.cells}
+        results = Results.by_cell(cells, study.seeds, tables, lambda name, seed: jobs[keyed[name], seed])
+        missing = study.replications - results.runs.height
+        return replace(results, missing=missing, made_by={"wifair": self.version, "engine": self.engine})
+
+    def bytes(self) -> int:
+        """What the segments take on the disk."""
+        return sum(path.stat().st_size for path in self.segments())
+
+    def compact(self) -> None:
+        """Joins small segments, if there are many. Whoever is killed meanwhile leaves duplicates, which do no harm."""
+        if len(self.segments()) < MANY:
+            return
+        with self.lock(wait=False) as mine:
+            sizes = {path: path.stat().st_size for path in self.segments()} if mine else {}
+            small = [path for path, size in sizes.items() if size < LARGE_BYTES]
+            if len(small) < MANY:
+                return
+            group: list[Path] = []
+            for path in small:
+                group.append(path)
+                if path is small[-1] or sum(sizes[member] for member in group) >= LARGE_BYTES:
+                    self._join(group)
+                    group = []
+
+    def _join(self, group: Sequence[Path]) -> None:
+        whole = [(path, tables) for path in group if (tables := self.whole(path))]
+        if len(whole) > 1:
+            segment.write(self.segments_folder, segment.joined(tables for _, tables in whole))
+            for path, _ in whole:
+                path.unlink()
+
+    @contextmanager
+    def lock(self, wait: bool) -> Iterator[bool]:
+        """Excludes other processes from joining and pruning; false where another has the lock and we do not wait.
+
+        The system frees it when its holder ends, however that ends. Where there are no such locks, there is none.
+        """
+        if sys.platform == "win32":
+            yield True
+            return
+        import fcntl
+
+        with (self.folder / "lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                yield False
+                return
+            yield True
+
+
+class Store:
+    """A folder of finished replications, as the present engine sees it. Made if it is not there."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = writable_folder(folder)
+        marker = self.folder / "store.json"
+        if not marker.exists():
+            with atomic(marker) as file:
+                file.write(json.dumps({"wifair-store": FORMAT}).encode())
+        _check_form(self.folder)
+        self.mine = EngineStore(self.folder / _native.engine())
+        for part in (self.mine.segments_folder, self.mine.studies_folder):
+            part.mkdir(parents=True, exist_ok=True)
+        about = self.mine.folder / "engine.json"
+        if not about.exists():
+            with atomic(about) as file:
+                file.write(json.dumps({"wifair": _native.version()}).encode())
+        self.mine.compact()
+        self._batches = 0
+        # How many replications were taken from here.
+        self.taken = 0
+
+    def get(self, jobs: Sequence[Job]) -> dict[str, pl.DataFrame]:
+        """The tables of those jobs that are there, by their index in `jobs`; nothing at all if none is."""
+        hashes = {plan: plan_hash(plan) for plan in dict.fromkeys(plan for plan, _ in jobs)}
+        columns = {"plan": [hashes[plan] for plan, _ in jobs], "seed": [seed for _, seed in jobs]}
+        wanted = pl.DataFrame(columns, schema={"plan": pl.String, "seed": pl.UInt64}).with_row_index("job")
+        found = self.mine.get(wanted)
+        self.taken += found["runs"].height if found else 0
+        return found
+
+    def put(self, jobs: Sequence[Job], tables: Tables) -> None:
+        """Adds a batch: the engine's tables, led by `job`, an index in `jobs`."""
+        numbers = tables["runs"]["job"].to_list()
+        if not numbers:
+            return
+        hashes = {plan: plan_hash(plan) for plan in dict.fromkeys(jobs[number][0] for number in numbers)}
+        rows = [(number, hashes[jobs[number][0]], jobs[number][1]) for number in numbers]
+        schema = {"job": pl.UInt64, "plan": pl.String, "seed": pl.UInt64}
+        plans = {"plan": list(hashes.values()), "json": list(hashes)}
+        own = {REPLICATIONS: pl.DataFrame(rows, schema=schema, orient="row"), PLANS: pl.DataFrame(plans)}
+        try:
+            segment.write(self.mine.segments_folder, {**own, **tables})
+        except OSError as error:
+            raise WifairError(f"{self.folder}: cannot be written: {error.strerror}; what it held is kept.") from None
+        self._batches += 1
+        if self._batches % COMPACT_EVERY == 0:
+            self.mine.compact()
+
+    def remember(self, study: Study) -> None:
+        """Writes down what a study with a title asks for, so that its results can be found by it."""
+        cells = [
+            {"name": cell.name, "keys": dict(cell.keys), "plan": plan_hash(cell.scenario.plan_json)}
+            for cell in study.cells
+        ]
+        about = {"title": study.title, "seeds": list(study.seeds), "cells": cells}
+        with atomic(self.mine.studies_folder / f"{slug(study.title)}.json") as file:
+            file.write(json.dumps(about, indent=1).encode())
+
+    def remarks(self) -> list[str]:
+        """What a user should know: segments that could not be read, results of other engines."""
+        told = [
+            f"{path} is damaged ({reason}): what it held is computed again"
+            for path, reason in self.mine.damaged.items()
+        ]
+        for other in engines(self.folder):
+            count = other.replications().height if other.engine != self.mine.engine else 0
+            if count:
+                told.append(
+                    f"{self.folder} has {count} replications of another engine ({other.engine}): they are not used; "
+                    "`wifair results list` shows them, `wifair results prune --other-engines` removes them"
+                )
+        return told
+
+
+def opened(store: Store | str | Path | None) -> Store | None:
+    """A store, or the one in that folder, or none."""
+    return store if store is None or isinstance(store, Store) else Store(store)
+
+
+def engines(folder: str | Path) -> list[EngineStore]:
+    """What there is in a store, engine by engine, the present one first. The folder must be a store."""
+    path = Path(folder)
+    _check_form(path)
+    found = [EngineStore(inner) for inner in sorted(path.iterdir()) if (inner / "segments").is_dir()]
+    present = _native.engine()
+    return sorted(found, key=lambda engine: engine.engine != present)
+
+
+def _check_form(folder: Path) -> None:
+    told = _read_json(folder / "store.json")
+    if told is None:
+        raise InputError(
+            f"{folder}: is no store of results: it has no store.json. `wifair sweep --store DIR` makes one."
+        )
+    if told.get("wifair-store") != FORMAT:
+        form = told.get("wifair-store")
+        raise InputError(f"{folder}: is a store of form {form}; this version of wifair reads form {FORMAT}.")
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def slug(title: str) -> str:
+    """A title as a file's name; titles that differ have names that differ."""
+    words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60]
+    return words if words == title else f"{words}-{plan_hash(title)[:8]}"
