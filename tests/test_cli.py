@@ -163,9 +163,12 @@ def test_schemes_say_what_they_are(cli: Cli) -> None:
     assert "increase_packets_per_s = 10.0" in cli("schemes", "alt").stdout
 
 
-@pytest.mark.parametrize("command", ["run", "compare", "paper", "schemes"])
+@pytest.mark.parametrize(
+    "command",
+    ["run", "compare", "sweep", "paper", "schemes", "results list", "results export", "results prune"],
+)
 def test_the_help_of_every_command_has_an_example(cli: Cli, command: str) -> None:
-    done = cli(command, "--help")
+    done = cli(*command.split(), "--help")
     assert done.returncode == 0
     assert f"Example: wifair {command} " in done.stdout
 

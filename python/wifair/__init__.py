@@ -15,8 +15,21 @@ if TYPE_CHECKING:
     from wifair.errors import InputError, ScenarioError, WifairError
     from wifair.results import Results
     from wifair.scenario import Scenario
+    from wifair.store import Store
+    from wifair.sweep import Sweep
 
-__all__ = ["InputError", "Results", "Scenario", "ScenarioError", "WifairError", "compare", "load", "run"]
+__all__ = [
+    "InputError",
+    "Results",
+    "Scenario",
+    "ScenarioError",
+    "Store",
+    "Sweep",
+    "WifairError",
+    "compare",
+    "load",
+    "run",
+]
 
 # Where each public name lives. Imported on first use: `import wifair` and `wifair --help` load nothing heavy.
 _HOMES = {
@@ -24,6 +37,8 @@ _HOMES = {
     "Results": "results",
     "Scenario": "scenario",
     "ScenarioError": "errors",
+    "Store": "store",
+    "Sweep": "sweep",
     "WifairError": "errors",
     "compare": "api",
     "load": "api",

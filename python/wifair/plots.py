@@ -151,7 +151,7 @@ def save(made: Figure, folder: Path, name: str, endings: Sequence[str] = ("png",
     for ending in endings:
         path = folder / f"{name}.{ending}"
         if ending == "png":
-            canvas.print_png(path)  # draws once where savefig would draw twice
+            canvas.print_png(path)  # type: ignore[no-untyped-call]  # draws once where savefig would draw twice
         else:
             made.savefig(path, metadata={"CreationDate": None})
         paths.append(path)

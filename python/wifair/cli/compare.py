@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wifair.cli.options import Json, Out, ScenarioFile, Seeds, Set, Threads
+from wifair.cli.options import Json, Out, ScenarioFile, Seeds, Set, Store, Threads
 
 if TYPE_CHECKING:
     from wifair.results import Results
@@ -27,25 +27,30 @@ def compare(
     seeds: Seeds = 10,
     threads: Threads = None,
     out: Out = None,
+    store: Store = None,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
     """Run a scenario under several schemes with common random numbers, and compare them pair by pair."""
     from wifair.api import comparison
-    from wifair.cli.output import kept, print_json, print_results, progress, say
+    from wifair.cli.output import kept, print_json, print_results, progress, say, say_of
     from wifair.overrides import parse_assignments
     from wifair.scenario import Scenario
+    from wifair.store import opened
 
     names = [name.strip() for name in schemes.split(",") if name.strip()]
-    study = comparison(Scenario.from_toml(scenario, parse_assignments(set)), names, seeds)
-    with kept(out, json), progress("simulating") as report:
-        results = study.run(threads, report)
+    loaded = Scenario.from_toml(scenario, parse_assignments(set))
+    study = comparison(loaded, names, seeds, f"{loaded.title or scenario.stem}: {', '.join(names)}")
+    folder = opened(store)
+    with kept(out, json, folder), progress("simulating") as report:
+        results = study.run(threads, report, folder)
     differences = paired(results)
     if json:
         print_json({**results.to_dict(), "differences": differences})
     else:
         print_results(results)
         print_differences(differences)
+    say_of(folder)
     if out:
         say(f"results are in {results.save(out)}")
 

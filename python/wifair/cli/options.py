@@ -23,3 +23,12 @@ Set = Annotated[
         "--set", metavar="KEY.PATH=VALUE", help="Set a key of the scenario; may be repeated.", show_default=False
     ),
 ]
+# Where `wifair sweep` keeps finished replications, and `wifair results` looks for them.
+DEFAULT_STORE = Path("results/store")
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Do not run again what that store has, and keep there what is run.", show_default=False
+    ),
+]
+StoreFolder = Annotated[Path, typer.Option("--store", metavar="DIR", help="The store of finished replications.")]

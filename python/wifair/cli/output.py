@@ -20,6 +20,7 @@ from wifair.study import StudyInterrupted
 if TYPE_CHECKING:
     from wifair.results import Results
     from wifair.stats import Interval
+    from wifair.store import Store
     from wifair.study import Progress as Report
 
 # Shown of each scenario; the rest is in --json and in the tables of --out.
@@ -63,8 +64,8 @@ def progress(what: str) -> Iterator[Report | None]:
 
 
 @contextmanager
-def kept(out: Path | None, as_json: bool = False) -> Iterator[None]:
-    """Ctrl-C within keeps what was finished: written to `out`, or summed up on standard output."""
+def kept(out: Path | None, as_json: bool = False, store: Store | None = None) -> Iterator[None]:
+    """Ctrl-C within keeps what was finished: in the store, written to `out`, or summed up on standard output."""
     if out:
         writable_folder(out)
     try:
@@ -73,6 +74,11 @@ def kept(out: Path | None, as_json: bool = False) -> Iterator[None]:
         results = merged(interruption.results)
         if out:
             results.save(out)
+        if store:
+            interruption.args = (
+                f"{interruption}; they are in {store.folder}, and the same command goes on from there.",
+            )
+        elif out:
             interruption.args = (f"{interruption}; they are kept in {out}.",)
         else:
             interruption.args = (f"{interruption}; they are summed up on standard output.",)
@@ -81,6 +87,15 @@ def kept(out: Path | None, as_json: bool = False) -> Iterator[None]:
             else:
                 print_results(results)
         raise
+
+
+def say_of(store: Store | None) -> None:
+    """What was not run because the store had it, and what is amiss there."""
+    if store:
+        if store.taken:
+            say(f"{store.taken} replications were in {store.folder} already")
+        for remark in store.remarks():
+            say(f"warning: {remark}")
 
 
 def print_json(document: dict[str, Any], file: TextIO | None = None) -> None:
@@ -100,7 +115,9 @@ def _finite(value: Any) -> Any:
 
 def print_results(results: Results) -> None:
     """One line a scenario: means with half-widths of their 95 % intervals."""
-    table = Table(title=f"Mean ± half-width of the 95 % interval, seeds {_range(results.seeds)}", title_justify="left")
+    table = Table(
+        title=f"Mean ± half-width of the 95 % interval, seeds {seeds_text(results.seeds)}", title_justify="left"
+    )
     table.add_column("scenario")
     for metric in SHOWN:
         table.add_column(f"{HEADINGS[metric]}\n[{UNITS[metric]}]", justify="right")
@@ -124,6 +141,7 @@ def cell_text(found: Interval) -> str:
     return f"{found.estimate:.4g} ± {(found.high - found.low) / 2:.2g}"
 
 
-def _range(seeds: Sequence[int]) -> str:
+def seeds_text(seeds: Sequence[int]) -> str:
+    """The seeds, shortly."""
     consecutive = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds)))
     return f"{seeds[0]} to {seeds[-1]}" if consecutive and len(seeds) > 1 else ", ".join(map(str, seeds))

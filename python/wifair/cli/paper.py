@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wifair.cli.options import Json, Out, Threads
+from wifair.cli.options import Json, Out, Store, Threads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,20 +42,26 @@ def paper(
     seeds: Replications = None,
     threads: Threads = None,
     out: Out = None,
+    store: Store = None,
     page: Page = None,
     json: Json = False,
 ) -> None:
     """Run a paper's study and say which of its published results come out."""
-    from wifair.cli.output import kept, print_json, progress, say, stdout
+    from wifair.cli.output import kept, print_json, progress, say, say_of, stdout
     from wifair.papers import find
     from wifair.papers.page import verdicts, write_into
     from wifair.results import versions
+    from wifair.store import opened
 
     study = find(paper_id)
     folder = out or Path("results") / paper_id
     began = monotonic()
-    with kept(folder, json), progress(f"{paper_id}: simulating") as report:
-        found = study.reproduce("full" if full else "quick", figure, seeds, threads, report)
+    form = "full" if full else "quick"
+    title = f"{paper_id}, {form}" + (f", figure {figure}" if figure else "")
+    kept_in = opened(store)
+    with kept(folder, json, kept_in), progress(f"{paper_id}: simulating") as report:
+        found = study.reproduce(form, figure, seeds, threads, report, kept_in, title)
+    say_of(kept_in)
     found.results.save(folder)
     figures = found.draw(folder)
     document = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wifair.cli.options import Json, Out, ScenarioFile, Seeds, Set, Threads
+from wifair.cli.options import Json, Out, ScenarioFile, Seeds, Set, Store, Threads
 
 if TYPE_CHECKING:
     from wifair.results import Results
@@ -17,25 +17,30 @@ def run(
     seeds: Seeds = 10,
     threads: Threads = None,
     out: Out = None,
+    store: Store = None,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
     """Run a scenario and print what each flow and the access point got."""
-    from wifair.cli.output import kept, print_json, print_results, progress, say
+    from wifair.cli.output import kept, print_json, print_results, progress, say, say_of
     from wifair.overrides import parse_assignments
     from wifair.scenario import Scenario
+    from wifair.store import opened
     from wifair.study import Cell, Study
 
     loaded = Scenario.from_toml(scenario, parse_assignments(set))
-    study = Study([Cell(loaded.title or scenario.stem, loaded)], seeds)
-    with kept(out, json), progress("simulating") as report:
-        results = study.run(threads, report)
+    title = loaded.title or scenario.stem
+    study = Study([Cell(title, loaded)], seeds, title)
+    folder = opened(store)
+    with kept(out, json, folder), progress("simulating") as report:
+        results = study.run(threads, report, folder)
     if json:
         print_json(results.to_dict())
     else:
         print_results(results)
         print_flows(results)
         print_transfers(results)
+    say_of(folder)
     if out:
         say(f"results are in {results.save(out)}")
 

@@ -1,7 +1,7 @@
 """The papers, one package each. A paper's id is its package's name with hyphens.
 
-A paper's package offers `TITLE`, `FIGURES` (their ids) and `reproduce(form, figure, seeds, threads, progress)`, which
-returns a `Reproduction`.
+A paper's package offers `TITLE`, `FIGURES` (their ids) and `reproduce(form, figure, seeds, threads, progress, store,
+title)`, which returns a `Reproduction`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from wifair.errors import InputError
 if TYPE_CHECKING:
     from wifair.claims import Judgement
     from wifair.results import Results
+    from wifair.store import Store
     from wifair.study import Progress
 
 
@@ -54,9 +55,19 @@ class Paper(Protocol):
     FIGURES: tuple[str, ...]
 
     def reproduce(
-        self, form: str, figure: str | None, seeds: int | None, threads: int | None, progress: Progress | None
+        self,
+        form: str,
+        figure: str | None,
+        seeds: int | None,
+        threads: int | None,
+        progress: Progress | None,
+        store: Store | None = None,
+        title: str = "",
     ) -> Reproduction:
-        """Runs the paper's study in its `quick` or `full` form; one figure's part of it if `figure` is given."""
+        """Runs the paper's study in its `quick` or `full` form; one figure's part of it if `figure` is given.
+
+        A store remembers the study's parts by `title` and variant.
+        """
         ...
 
 

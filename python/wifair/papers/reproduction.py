@@ -18,6 +18,7 @@ from wifair.results import merged
 from wifair.study import Cell, Study, run_studies
 
 if TYPE_CHECKING:
+    from wifair.store import Store
     from wifair.study import Progress
 
 BASELINE = "baseline"
@@ -89,7 +90,14 @@ class PaperStudy(Generic[Data]):
     conditions: Mapping[str, Any] = field(default_factory=dict)
 
     def reproduce(
-        self, form: str, figure: str | None, seeds: int | None, threads: int | None, progress: Progress | None
+        self,
+        form: str,
+        figure: str | None,
+        seeds: int | None,
+        threads: int | None,
+        progress: Progress | None,
+        store: Store | None = None,
+        title: str = "",
     ) -> Reproduction:
         """Runs the study, judges the claims, and weighs the other readings.
 
@@ -103,9 +111,12 @@ class PaperStudy(Generic[Data]):
         grid = self.cells(size, figure)
         alternatives = self.alternatives if figure is None and size.alternative_seeds else ()
         other_count = min(count, size.alternative_seeds)
-        studies = [Study(variant_cells(grid), count)]
-        studies += [Study(variant_cells(grid, alternative), other_count) for alternative in alternatives]
-        results = run_studies(studies, threads, progress)
+        studies = [Study(variant_cells(grid), count, title and f"{title}: {BASELINE}")]
+        studies += [
+            Study(variant_cells(grid, alternative), other_count, title and f"{title}: {alternative.id}")
+            for alternative in alternatives
+        ]
+        results = run_studies(studies, threads, progress, store)
         runs = [Runs.of(part) for part in results]
         baseline = self.measured(runs[0])
         others = dict(zip((a.id for a in alternatives), runs[1:], strict=True))

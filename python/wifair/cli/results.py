@@ -1,0 +1,158 @@
+"""`wifair results`: what a store of finished replications holds; taking it out; clearing it up."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wifair.cli.options import DEFAULT_STORE, Json, StoreFolder
+
+if TYPE_CHECKING:
+    from wifair.store import EngineStore
+
+EXAMPLE = "Example: wifair results list --store results/store"
+EXAMPLE_EXPORT = 'Example: wifair results export "buffer sizes" --csv --out results/buffer-sizes'
+EXAMPLE_PRUNE = "Example: wifair results prune --other-engines --dry-run"
+
+app = typer.Typer(
+    help="List, export or prune the finished replications in a store.", no_args_is_help=True, rich_markup_mode=None
+)
+
+Title = Annotated[str, typer.Argument(metavar="STUDY", help="The study, by its title.", show_default=False)]
+Engine = Annotated[
+    str | None, typer.Option(metavar="ID", help="Of that engine, not of the present one.", show_default=False)
+]
+ExportFolder = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where to.", show_default=False)]
+Csv = Annotated[bool, typer.Option("--csv", help="Tables as CSV, not as Parquet.")]
+OtherEngines = Annotated[bool, typer.Option("--other-engines", help="All that other engines left.")]
+Forget = Annotated[
+    str | None,
+    typer.Option(
+        "--study", metavar="STUDY", help="That study, and what no other one shares with it.", show_default=False
+    ),
+]
+Unlisted = Annotated[bool, typer.Option("--unlisted", help="Replications that no study of the store has.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")]
+
+
+@app.command("list", epilog=EXAMPLE)
+def list_results(store: StoreFolder = DEFAULT_STORE, json: Json = False) -> None:
+    """List the studies in a store, engine by engine, and how much of each is there."""
+    from wifair import _native
+    from wifair.cli.output import print_json, say
+    from wifair.store import engines
+
+    told = [about(engine, _native.engine()) for engine in engines(store)]
+    if json:
+        print_json({"store": str(store), "engines": told})
+    else:
+        print_list(told)
+    for engine in told:
+        for path, reason in engine["damaged"].items():
+            say(f"warning: {path} is damaged ({reason}); `wifair results prune` removes it")
+
+
+def about(engine: EngineStore, present: str) -> dict[str, Any]:
+    """What an engine left in a store."""
+    studies = [
+        {
+            "title": study.title,
+            "scenarios": len(study.cells),
+            "seeds": len(study.seeds),
+            "replications": study.replications,
+            "finished": study.finished,
+            "last_asked_for": datetime.fromtimestamp(study.last).isoformat(" ", "seconds"),
+        }
+        for study in engine.studies()
+    ]
+    return {
+        "engine": engine.engine,
+        "present": engine.engine == present,
+        "wifair": engine.version,
+        "replications": engine.replications().height,
+        "bytes": engine.bytes(),
+        "studies": studies,
+        "damaged": {str(path): reason for path, reason in engine.damaged.items()},
+    }
+
+
+def print_list(told: list[dict[str, Any]]) -> None:
+    """A table an engine, a line a study."""
+    from rich.table import Table
+
+    from wifair.cli.output import stdout
+
+    for engine in told:
+        whose = "the present engine" if engine["present"] else "another engine: not used by any run"
+        held = f"{engine['replications']} replications, {engine['bytes'] / 1e6:.1f} MB"
+        stdout().print(f"Engine {engine['engine']} (wifair {engine['wifair']}), {whose}: {held}", markup=False)
+        table = Table()
+        for heading in ("study", "scenarios", "seeds", "finished", "last asked for"):
+            table.add_column(heading, justify="right" if heading in ("scenarios", "seeds", "finished") else "left")
+        for study in engine["studies"]:
+            finished = f"{study['finished']} of {study['replications']}"
+            columns = (str(study["scenarios"]), str(study["seeds"]), finished, study["last_asked_for"])
+            table.add_row(study["title"].replace("[", r"\["), *columns)
+        stdout().print(table)
+    if not told:
+        stdout().print("The store is empty.")
+
+
+@app.command("export", epilog=EXAMPLE_EXPORT)
+def export(
+    study: Title,
+    out: ExportFolder,
+    store: StoreFolder = DEFAULT_STORE,
+    engine: Engine = None,
+    csv: Csv = False,
+) -> None:
+    """Write the tables of a study, as far as they are there, with plans and a manifest."""
+    from wifair import _native
+    from wifair.cli.output import say
+    from wifair.components import nearest
+    from wifair.errors import InputError
+    from wifair.store import engines
+
+    wanted = engine or _native.engine()
+    found = {there.engine: there for there in engines(store)}
+    if wanted not in found:
+        known = ", ".join(found) or "none, it is empty"
+        raise InputError(f"{store} has nothing of engine {wanted}; allowed for --engine here: {known}.")
+    studies = {there.title: there for there in found[wanted].studies()}
+    if study not in studies:
+        hint = nearest(study, studies)
+        asked = f" Did you mean {hint}?" if hint else ""
+        known = ", ".join(studies) or "none of this engine"
+        raise InputError(f"there is no study {study!r} in {store}.{asked} Allowed here: {known}.")
+    results = found[wanted].results(studies[study])
+    say(f"results are in {results.save(out, csv)}")
+    if results.missing:
+        say(f"{results.missing} of {studies[study].replications} replications are not there")
+
+
+@app.command("prune", epilog=EXAMPLE_PRUNE)
+def prune_results(
+    store: StoreFolder = DEFAULT_STORE,
+    other_engines: OtherEngines = False,
+    study: Forget = None,
+    unlisted: Unlisted = False,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """Remove damaged segments and files that were never finished, and what the options name."""
+    from dataclasses import asdict
+
+    from wifair.cli.output import print_json, stdout
+    from wifair.prune import prune
+
+    found = prune(store, other_engines=other_engines, study=study, unlisted=unlisted, dry=dry_run)
+    if json:
+        print_json({"store": str(store), "dry_run": dry_run, **asdict(found)})
+        return
+    verb = "would be removed" if dry_run else "are removed"
+    stdout().print(
+        f"{found.replications} replications {verb}: {found.files} files, {found.bytes / 1e6:.1f} MB", markup=False
+    )

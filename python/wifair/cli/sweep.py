@@ -1,0 +1,65 @@
+"""`wifair sweep`: a study file, run as far as its store does not have it yet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wifair.cli.options import DEFAULT_STORE, Json, Out, Set, StoreFolder, Threads
+
+if TYPE_CHECKING:
+    from wifair.results import Results
+    from wifair.sweep import Sweep
+
+EXAMPLE = "Example: wifair sweep scenarios/studies/buffer-sizes.toml --threads 1 --out results/buffer-sizes"
+
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study.", show_default=False)]
+
+
+def sweep(
+    study: StudyFile,
+    store: StoreFolder = DEFAULT_STORE,
+    threads: Threads = None,
+    out: Out = None,
+    json: Json = False,
+    set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
+) -> None:
+    """Run a study: a grid over keys of a scenario. Whatever ends it, the same command goes on where it was."""
+    from wifair.cli.output import kept, print_json, progress, say, say_of
+    from wifair.overrides import parse_assignments
+    from wifair.store import Store
+    from wifair.sweep import Sweep
+
+    loaded = Sweep.from_toml(study, parse_assignments(set))
+    folder = Store(store)
+    with kept(out, json, folder), progress(loaded.title) as report:
+        results = loaded.run(threads, report, folder)
+    if json:
+        print_json(results.to_dict())
+    else:
+        print_grid(loaded, results)
+    say_of(folder)
+    if out:
+        say(f"results are in {results.save(out)}")
+
+
+def print_grid(sweep: Sweep, results: Results) -> None:
+    """One line a cell: its coordinates, then the metrics' means with half-widths of their 95 % intervals."""
+    from rich.table import Table
+
+    from wifair.cli.output import HEADINGS, cell_text, seeds_text, stdout
+    from wifair.results import UNITS
+
+    title = f"{sweep.title}: mean ± half-width of the 95 % interval, seeds {seeds_text(results.seeds)}"
+    table = Table(title=title, title_justify="left")
+    paths = list(dict.fromkeys(path for cell in results.cells for path in cell.keys))
+    for path in paths or ["scenario"]:
+        table.add_column(path.replace("[", r"\["))
+    for metric in sweep.metrics:
+        table.add_column(f"{HEADINGS.get(metric, metric)}\n\\[{UNITS[metric]}]", justify="right")
+    for cell in results.cells:
+        point = [str(cell.keys.get(path, "–")) for path in paths] or [cell.name]
+        table.add_row(*point, *(cell_text(results.interval(cell.name, metric)) for metric in sweep.metrics))
+    stdout().print(table)

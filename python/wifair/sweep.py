@@ -1,0 +1,249 @@
+"""Sweeps: a grid over any keys of a scenario, as data. A study file says the same in TOML.
+
+    title = "buffer sizes"
+    scenario = "cell.toml"              # a file, relative to this one, or a table [scenario]
+    replications = 10                   # or seeds = [1, 2, 3]
+    metrics = ["jain", "total_mbps"]
+
+    [set]                               # for every cell
+    run.duration_s = 60
+
+    [product]                           # every value of each key with every value of the others
+    ap.scheme = ["droptail", "adaptive-pushout"]
+
+    [zip]                               # the first values together, the second, …; [[zip]] for several such groups
+    "flows[0].count" = [2, 5, 8]
+    "flows[1].count" = [8, 5, 2]
+
+    [[points]]                          # settings written out, one table a point
+    ap.limit_packets = 50
+
+The grid has a cell for each combination of the product, each zip and the points.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wifair.components import join, nearest, unknown_key
+from wifair.errors import InputError, ScenarioError
+from wifair.overrides import assign, layered
+from wifair.results import UNITS
+from wifair.scenario import Scenario
+from wifair.study import Cell, Study, seed_list
+
+if TYPE_CHECKING:
+    from wifair.results import Results
+    from wifair.store import Store
+    from wifair.study import Progress
+
+# Shown of a study that does not say what it is after.
+METRICS = ("jain", "up_mbps", "down_mbps", "total_mbps", "ap_loss_ratio", "ap_sojourn_mean_ms")
+REPLICATIONS = 10
+MOST_CELLS = 100_000
+
+# One point along an axis of the grid: settings by path.
+Point = dict[str, Any]
+
+KEYS = ("title", "scenario", "replications", "seeds", "metrics", "set", "product", "zip", "points")
+
+
+class Sweep:
+    """A study as data: a base scenario, a grid over its keys, replications, metrics.
+
+    `scenario` is a `Scenario`, its settings, or a file. `product` and each table of `zip` map paths of keys to lists of
+    values; `points` is a list of settings by path. A wrong key raises `ScenarioError` before anything is run.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | Mapping[str, Any] | str | Path,
+        *,
+        title: str = "",
+        product: Mapping[str, Any] | None = None,
+        zip: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
+        points: Sequence[Mapping[str, Any]] = (),
+        set: Mapping[str, Any] | None = None,
+        replications: int | None = None,
+        seeds: Iterable[int] | None = None,
+        metrics: Sequence[str] = METRICS,
+    ) -> None:
+        if replications is not None and seeds is not None:
+            raise ScenarioError("seeds", "replications and seeds are two ways to say the same", allowed="one of them")
+        self.title = title
+        self.base = _base(scenario, {} if set is None else _by_path(set, "set"))
+        self.seeds = seed_list(
+            list(seeds) if seeds is not None else REPLICATIONS if replications is None else replications
+        )
+        self.metrics = tuple(_metric(name) for name in metrics)
+        axes = [[{key: value} for value in values] for key, values in _lists(product or {}, "product").items()]
+        groups = [zip] if isinstance(zip, Mapping) else zip
+        several = not isinstance(zip, Mapping)
+        axes += [_zipped(group, f"zip[{i}]" if several else "zip") for i, group in enumerate(groups)]
+        if points:
+            axes.append([_by_path(point, f"points[{i}]") for i, point in enumerate(points)])
+        self.cells = _grid(self.base, axes)
+
+    @classmethod
+    def from_toml(cls, path: str | Path, overrides: Iterable[tuple[str, Any]] = ()) -> Sweep:
+        """Reads a study file. `overrides` are assignments to the base scenario, after those in `[set]`."""
+        path = Path(path)
+        try:
+            told = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+            raise InputError(f"{path}: cannot be read: {reason}.") from None
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{path}: not valid TOML: {error}.") from None
+        for key, value in told.items():
+            if key not in KEYS:
+                raise unknown_key("", key, value, KEYS)
+        _check_shapes(told)
+        told["set"] = {**_by_path(told.get("set", {}), "set"), **dict(overrides)}
+        if isinstance(told["scenario"], str):
+            told["scenario"] = path.parent / told["scenario"]
+        return cls(**{"title": path.stem, **told})
+
+    def study(self) -> Study:
+        """The cells and seeds, as they are run."""
+        return Study(self.cells, self.seeds, self.title)
+
+    def run(
+        self, threads: int | None = None, progress: Progress | None = None, store: Store | str | Path | None = None
+    ) -> Results:
+        """Runs what the store does not have."""
+        return self.study().run(threads, progress, store)
+
+
+def _base(scenario: Scenario | Mapping[str, Any] | str | Path, overrides: Mapping[str, Any]) -> Scenario:
+    if isinstance(scenario, Scenario):
+        return scenario.override(overrides) if overrides else scenario
+    if isinstance(scenario, Mapping):
+        return Scenario.from_settings(scenario, overrides.items())
+    return Scenario.from_toml(scenario, overrides.items())
+
+
+# What each key of a study file must be.
+SHAPES: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "title": (str, "a text"),
+    "scenario": ((str, dict), "the path of a file, or a table"),
+    "replications": (int, "a whole number"),
+    "seeds": (list, "a list of whole numbers"),
+    "metrics": (list, "a list of metrics"),
+    "set": (dict, "a table of keys"),
+    "product": (dict, "a table of lists"),
+    "zip": ((dict, list), "a table of lists, or several as [[zip]]"),
+    "points": (list, "a list of tables, as [[points]]"),
+}
+
+
+def _check_shapes(told: Mapping[str, Any]) -> None:
+    if "scenario" not in told:
+        raise ScenarioError("scenario", "a study needs a scenario", allowed=SHAPES["scenario"][1])
+    for key, value in told.items():
+        kind, wanted = SHAPES[key]
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ScenarioError(key, f"{value!r} is not accepted", value=value, allowed=wanted)
+    listed = {key: told.get(key, []) for key in ("zip", "points")}
+    for key, entry in ((key, entry) for key, value in listed.items() if isinstance(value, list) for entry in value):
+        if not isinstance(entry, dict):
+            raise ScenarioError(key, f"{entry!r} is not accepted", value=entry, allowed=SHAPES[key][1])
+    for seed in told.get("seeds", []):
+        if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+            raise ScenarioError("seeds", f"{seed!r} is no seed", value=seed, allowed="whole numbers from 0 on")
+
+
+def _metric(name: str) -> str:
+    if name not in UNITS:
+        hint = nearest(name, UNITS) if isinstance(name, str) else ""
+        raise ScenarioError("metrics", f"unknown metric {name!r}", value=name, allowed=", ".join(UNITS), hint=hint)
+    return name
+
+
+def _by_path(settings: Mapping[str, Any], origin: str, at: str = "") -> Point:
+    """Nested tables as settings by path. A table with a name is a component, and a value as a whole."""
+    found: Point = {}
+    for key, value in settings.items():
+        path = join(at, key)
+        if isinstance(value, Mapping) and "name" not in value:
+            found.update(_by_path(value, origin, path))
+        else:
+            found[path] = value
+    if at and not found:
+        raise ScenarioError(join(origin, at), "an empty table sets nothing", allowed="keys of the scenario")
+    return found
+
+
+def _lists(axes: Mapping[str, Any], origin: str) -> dict[str, list[Any]]:
+    """The lists of values by path."""
+    found = _by_path(axes, origin) if axes else {}
+    for path, values in found.items():
+        if not isinstance(values, (list, tuple)) or not values:
+            raise ScenarioError(
+                f"{origin}.{path}",
+                f"{values!r} is no list of values",
+                value=values,
+                allowed="a list of one value or more",
+            )
+        if origin == "product" and len({label(value) for value in values}) < len(values):
+            raise ScenarioError(f"{origin}.{path}", f"{values!r} has a value twice", value=values)
+    return found
+
+
+def _zipped(group: Mapping[str, Any], origin: str) -> list[Point]:
+    """The points of keys whose values go together."""
+    lists = _lists(group, origin)
+    lengths = {path: len(values) for path, values in lists.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{path} has {length}" for path, length in lengths.items())
+        raise ScenarioError(origin, f"values that go together must be as many for each key, but {told}")
+    return [dict(zip(lists, values, strict=True)) for values in itertools.zip_longest(*lists.values())]
+
+
+def _grid(base: Scenario, axes: Sequence[Sequence[Point]]) -> list[Cell]:
+    """A cell for each combination of one point an axis."""
+    count = 1
+    for axis in axes:
+        count *= len(axis)
+    if count > MOST_CELLS:
+        raise ScenarioError("product", f"{count} cells are too many", value=count, allowed=f"1 to {MOST_CELLS}")
+    paths = [path for axis in axes for path in dict.fromkeys(path for point in axis for path in point)]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise ScenarioError(path, "this key is varied twice", allowed="one place among product, zip and points")
+    heads = {path: path.rpartition(".")[2] for path in paths}
+    short = {path: head if list(heads.values()).count(head) == 1 else path for path, head in heads.items()}
+    settings = base.settings()
+    cells: dict[str, Cell] = {}
+    for combination in itertools.product(*axes):
+        point = {path: value for part in combination for path, value in part.items()}
+        name = ", ".join(f"{short[path]}={label(value)}" for path, value in point.items()) or base.title or "scenario"
+        if name in cells:
+            raise InputError(f"two points of the grid are the same: {name}.")
+        tree = layered(settings, {})
+        for path, value in point.items():
+            assign(tree, path, value)
+        cells[name] = Cell(name, Scenario(**tree), {path: coordinate(value) for path, value in point.items()})
+    return list(cells.values())
+
+
+def coordinate(value: Any) -> str | int | float:
+    """A value as a column of a table has it."""
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else label(value)
+
+
+def label(value: Any) -> str:
+    """A value in a cell's name."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and "name" in value:
+        inner = ", ".join(f"{key}={label(entry)}" for key, entry in value.items() if key != "name")
+        return f"{value['name']}({inner})" if inner else str(value["name"])
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return json.dumps(value)
