@@ -67,7 +67,7 @@ row! {
         segments_sent: u64,
         /// Data segments sent again.
         retransmissions: u64,
-        /// Expiries of the retransmission timer.
+        /// Expiries of the retransmission timer (RTOs).
         timeouts: u64,
         /// Entries into fast retransmit.
         fast_retransmits: u64,
@@ -83,6 +83,10 @@ row! {
         rtt_p95_ms: Option<f64>,
         /// 99 % quantile of the RTT samples, in milliseconds.
         rtt_p99_ms: Option<f64>,
+        /// Smoothed RTT as TCP has it (RFC 6298, SRTT), in milliseconds: the mean of its values after each RTT sample.
+        srtt_mean_ms: Option<f64>,
+        /// The greatest smoothed RTT, in milliseconds, to 1/32 of its value.
+        srtt_max_ms: Option<f64>,
         /// Packets of this flow, its data or its ACKs, that came to the AP's buffer.
         ap_offered_packets: u64,
         /// Of these, lost there: refused, thrown out, or given up at the retry limit.
@@ -299,6 +303,8 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
                 rtt_p50_ms: quantile_ms(&sender.rtt, 0.5),
                 rtt_p95_ms: quantile_ms(&sender.rtt, 0.95),
                 rtt_p99_ms: quantile_ms(&sender.rtt, 0.99),
+                srtt_mean_ms: sender.srtt.mean().map(ns_to_ms),
+                srtt_max_ms: quantile_ms(&sender.srtt, 1.0),
                 ap_offered_packets: tally.offered,
                 ap_lost_packets: tally.lost,
                 ap_filtered_packets: tally.filtered,

@@ -10,10 +10,11 @@ row! {
     SeriesRow in "series" {
         /// End of the interval, in seconds from the start of the run, warm-up included.
         time_s: f64,
-        /// What: of a flow `goodput_mbps` (payload delivered in the interval), `cwnd_segments`, and `rtt_ms` (mean of the
-        /// interval's samples, if there are any); of a station the means over the interval `link_rate_up_mbps` and
-        /// `link_rate_down_mbps` and its `airtime_share`, both ways together; of the AP `queue_packets`, `sojourn_ms` (mean
-        /// wait in its queue of the packets that left it in the interval) or a gauge of its scheme.
+        /// What: of a flow `goodput_mbps` (payload delivered in the interval), `cwnd_segments`, `rtt_ms` (mean of the
+        /// interval's samples, if there are any) and `srtt_ms` (the smoothed RTT at its end, after the first sample); of a station the means over the interval `link_rate_up_mbps` and
+        /// `link_rate_down_mbps` and its `airtime_share`, both ways together; of the AP `queue_packets`, `limit_packets`,
+        /// `buffer_idle_share` (share of the interval in which no packet was queued; the rest it was busy), `sojourn_ms` (mean
+        /// wait in its queue of the packets that left it in the interval) or a gauge of its scheme or limit controller.
         metric: String,
         /// Of what: the label of a flow or a station, or `ap`.
         entity: String,
@@ -33,6 +34,8 @@ pub(crate) struct Sampler {
     rtt_before: Vec<(u64, u64)>,
     /// The same of the AP's sojourn times.
     sojourn_before: (u64, u64),
+    /// For how long the AP's buffer had stood empty.
+    empty_before: Time,
     stations: Vec<String>,
     cell_before: Option<CellSnapshot>,
     rows: Vec<SeriesRow>,
@@ -50,6 +53,7 @@ impl Sampler {
             delivered_before: vec![0; plan.flows.len()],
             rtt_before: vec![(0, 0); plan.flows.len()],
             sojourn_before: (0, 0),
+            empty_before: Time::ZERO,
             stations: plan.cell.stations.iter().map(|station| station.label.clone()).collect(),
             cell_before: None,
             rows: vec![],
@@ -81,10 +85,21 @@ impl Sampler {
             if let Some(mean_ns) = mean_since(&mut self.rtt_before[slot], (rtt.count(), rtt.sum())) {
                 self.push(time_s, "rtt_ms", self.labels[slot].clone(), mean_ns * 1e-6);
             }
+            if let Some(srtt) = connection.sender.srtt() {
+                self.push(time_s, "srtt_ms", self.labels[slot].clone(), srtt.as_secs_f64() * 1e3);
+            }
         }
         self.sample_stations(network, time_s);
         let port = network.cell().ap_port();
-        self.push(time_s, "queue_packets", "ap".into(), port.len() as f64);
+        let empty = port.empty_time(network.now());
+        let idle_s = (empty - std::mem::replace(&mut self.empty_before, empty)).as_secs_f64();
+        for (metric, value) in [
+            ("queue_packets", port.len() as f64),
+            ("limit_packets", f64::from(port.buffer().limit())),
+            ("buffer_idle_share", idle_s / interval_s),
+        ] {
+            self.push(time_s, metric, "ap".into(), value);
+        }
         let sojourn = (port.sojourn().count(), port.sojourn().sum());
         if let Some(mean_ns) = mean_since(&mut self.sojourn_before, sojourn) {
             self.push(time_s, "sojourn_ms", "ap".into(), mean_ns * 1e-6);

@@ -26,6 +26,8 @@ pub struct SenderStats {
     /// Round-trip samples in nanoseconds: all that are valid by Karn's algorithm (RFC 6298, 3), one segment timed at a
     /// time, the SYN included.
     pub rtt: LogHistogram,
+    /// Smoothed round-trip time (RFC 6298, SRTT) in nanoseconds, as it stood after each of these samples.
+    pub srtt: LogHistogram,
 }
 
 /// What a receiver has seen since it was made. Cumulative: a measurement is [`ReceiverStats::since`] a snapshot.
@@ -63,6 +65,7 @@ impl SenderStats {
             ecn_reductions: self.ecn_reductions - earlier.ecn_reductions,
             duplicates_told: self.duplicates_told - earlier.duplicates_told,
             rtt: self.rtt.since(&earlier.rtt),
+            srtt: self.srtt.since(&earlier.srtt),
         }
     }
 }

@@ -146,6 +146,7 @@ impl Sender {
         let rtt = now - self.timed_at;
         self.rto.sample(self.timed_at, now, &self.spec.rto);
         self.stats.rtt.record_time(rtt);
+        self.stats.srtt.record_time(self.rto.srtt().unwrap_or(rtt));
     }
 
     /// SYN-ACK and FIN.
