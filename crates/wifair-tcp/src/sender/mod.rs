@@ -285,8 +285,8 @@ mod tests {
 
     #[test]
     fn a_sender_stays_small() {
-        // A run may hold 10,000 of them: five cache lines and a quarter with the counters, the histogram's buckets and
-        // the scoreboard beside.
-        assert!(size_of::<Sender>() <= 336, "{} bytes", size_of::<Sender>());
+        // A run may hold 10,000 of them: less than six cache lines with the counters, the histograms' buckets and the
+        // scoreboard beside.
+        assert!(size_of::<Sender>() <= 368, "{} bytes", size_of::<Sender>());
     }
 }
