@@ -123,6 +123,55 @@ fn any_plan() -> impl Strategy<Value = (Value, u64)> {
         })
 }
 
+/// As [`any_plan`], with rates that adapt, stations that stand or walk somewhere, ARF-aware senders, and events.
+fn any_changing_plan() -> impl Strategy<Value = (Value, u64)> {
+    let event = (
+        0.0..3.0f64,
+        0usize..7,
+        prop::option::of(prop::sample::select(vec![1.0, 2.0, 5.5, 11.0])),
+        prop::option::of(0.0..1.0f64),
+        prop::option::of((0.0..250.0f64, -50.0..50.0f64)),
+        prop::option::of(1u32..120),
+    );
+    let adaptation = prop::sample::select(vec!["fixed", "arf", "aarf"]);
+    (any_plan(), adaptation, prop::collection::vec(event, 1..40), any::<bool>()).prop_map(
+        |((mut plan, seed), adaptation, events, fading)| {
+            plan["cell"]["mac"]["rate_adaptation"] = json!({"name": adaptation});
+            if fading {
+                plan["cell"]["channel"] = json!({"fading": {"sigma_db": 8.0, "coherence_time_s": 0.3}});
+            }
+            for flow in plan["flows"].as_array_mut().unwrap().iter_mut().step_by(2) {
+                flow["tcp"]["congestion_control"] = json!({"name": "arf-aware"});
+                flow["server_hears_link_rate"] = json!(flow["direction"] == "down");
+            }
+            let stations = plan["flows"].as_array().unwrap().len();
+            let events: Vec<Value> = events
+                .into_iter()
+                .map(|(at_s, station, rate, error, place, limit)| {
+                    let mut change = json!({"label": format!("s{}", station % stations)});
+                    if let Some(rate) = rate {
+                        change["rate_mbps"] = json!(rate);
+                    }
+                    if let Some(error) = error {
+                        change["frame_error_rate"] = json!({"data_down": error / 2.0, "by_rate": [{"rate_mbps": 11.0, "data": error}]});
+                    }
+                    if let Some((x, speed)) = place {
+                        change["position_m"] = json!([x, 10.0]);
+                        change["velocity_m_per_s"] = json!([speed, 0.0]);
+                    }
+                    let mut event = json!({"at_s": at_s, "ap": {"limit_packets": limit.unwrap_or(50)}});
+                    if change.as_object().unwrap().len() > 1 {
+                        event["station"] = change;
+                    }
+                    event
+                })
+                .collect();
+            plan["events"] = json!(events);
+            (plan, seed)
+        },
+    )
+}
+
 fn cases() -> u32 {
     if std::env::var_os("WIFAIR_VALIDATE").is_some() { 5_000 } else { 300 }
 }
@@ -135,5 +184,19 @@ proptest! {
         let first = record(&plan, seed);
         check(&first);
         prop_assert_eq!(first, record(&plan, seed), "the same seed, another course");
+    }
+
+    #[test]
+    fn no_random_cell_that_changes_breaks_a_bound((mut plan, seed) in any_changing_plan()) {
+        let first = record(&plan, seed);
+        check(&first);
+        for row in &first.stations {
+            prop_assert!((0.999..=11.001).contains(&row.link_rate_mbps), "{row:?}");
+        }
+        // Looking at it, which also runs it in pieces, changes nothing.
+        plan["run"]["sample_interval_s"] = json!(0.07);
+        let watched = record(&plan, seed);
+        prop_assert!(!watched.series.is_empty());
+        prop_assert_eq!(first, RunRecord { series: vec![], ..watched });
     }
 }
