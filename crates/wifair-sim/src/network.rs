@@ -151,6 +151,13 @@ impl Network {
         &self.connections
     }
 
+    /// What is measured from two snapshots needs no beginning; greatest values do. The trajectory does not change.
+    pub(crate) fn begin_measurement(&mut self) {
+        for connection in &mut self.connections {
+            connection.sender.forget_greatest();
+        }
+    }
+
     /// The ports of all stations.
     pub(crate) fn station_ports(&self) -> impl Iterator<Item = &Port> {
         (0..self.stations).map(|id| self.cell.station_port(StationId(id)))

@@ -85,7 +85,7 @@ row! {
         rtt_p99_ms: Option<f64>,
         /// Smoothed RTT as TCP has it (RFC 6298, SRTT), in milliseconds: the mean of its values after each RTT sample.
         srtt_mean_ms: Option<f64>,
-        /// The greatest smoothed RTT, in milliseconds, to 1/32 of its value.
+        /// The greatest smoothed RTT after a sample, in milliseconds.
         srtt_max_ms: Option<f64>,
         /// Packets of this flow, its data or its ACKs, that came to the AP's buffer.
         ap_offered_packets: u64,
@@ -303,8 +303,8 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
                 rtt_p50_ms: quantile_ms(&sender.rtt, 0.5),
                 rtt_p95_ms: quantile_ms(&sender.rtt, 0.95),
                 rtt_p99_ms: quantile_ms(&sender.rtt, 0.99),
-                srtt_mean_ms: sender.srtt.mean().map(ns_to_ms),
-                srtt_max_ms: quantile_ms(&sender.srtt, 1.0),
+                srtt_mean_ms: sender.srtt_mean_ns().map(ns_to_ms),
+                srtt_max_ms: (sender.srtt_max > Time::ZERO).then(|| sender.srtt_max.as_secs_f64() * 1e3),
                 ap_offered_packets: tally.offered,
                 ap_lost_packets: tally.lost,
                 ap_filtered_packets: tally.filtered,

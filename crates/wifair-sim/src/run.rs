@@ -29,6 +29,7 @@ pub fn run(plan: &Plan, seed: u64, progress: &Progress<'_>) -> Result<Option<Run
     if !advance(&mut network, &mut probes, warmup, progress) {
         return Ok(None);
     }
+    network.begin_measurement();
     let before = Snapshot::take(&network);
     if !advance(&mut network, &mut probes, horizon, progress) {
         return Ok(None);

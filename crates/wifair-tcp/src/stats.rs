@@ -1,4 +1,4 @@
-use wifair_core::LogHistogram;
+use wifair_core::{LogHistogram, Time};
 
 /// What a sender has done since it was made. Cumulative: a measurement is [`SenderStats::since`] a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,8 +26,10 @@ pub struct SenderStats {
     /// Round-trip samples in nanoseconds: all that are valid by Karn's algorithm (RFC 6298, 3), one segment timed at a
     /// time, the SYN included.
     pub rtt: LogHistogram,
-    /// Smoothed round-trip time (RFC 6298, SRTT) in nanoseconds, as it stood after each of these samples.
-    pub srtt: LogHistogram,
+    /// Sum in nanoseconds of the smoothed round-trip times (RFC 6298, SRTT) as they stood after each of these samples.
+    pub srtt_sum_ns: u64,
+    /// The greatest of them since [`Sender::forget_greatest`](crate::Sender::forget_greatest).
+    pub srtt_max: Time,
 }
 
 /// What a receiver has seen since it was made. Cumulative: a measurement is [`ReceiverStats::since`] a snapshot.
@@ -50,7 +52,8 @@ pub struct ReceiverStats {
 }
 
 impl SenderStats {
-    /// What happened since `earlier`, an earlier snapshot of the same sender.
+    /// What happened since `earlier`, an earlier snapshot of the same sender. A greatest value cannot be told from two
+    /// snapshots: it is since it was last forgotten.
     pub fn since(&self, earlier: &SenderStats) -> SenderStats {
         SenderStats {
             segments_sent: self.segments_sent - earlier.segments_sent,
@@ -65,8 +68,15 @@ impl SenderStats {
             ecn_reductions: self.ecn_reductions - earlier.ecn_reductions,
             duplicates_told: self.duplicates_told - earlier.duplicates_told,
             rtt: self.rtt.since(&earlier.rtt),
-            srtt: self.srtt.since(&earlier.srtt),
+            srtt_sum_ns: self.srtt_sum_ns - earlier.srtt_sum_ns,
+            srtt_max: self.srtt_max,
         }
+    }
+
+    /// The mean of the smoothed round-trip times after each sample, in nanoseconds; `None` without samples.
+    pub fn srtt_mean_ns(&self) -> Option<f64> {
+        let samples = self.rtt.count();
+        (samples > 0).then(|| self.srtt_sum_ns as f64 / samples as f64)
     }
 }
 

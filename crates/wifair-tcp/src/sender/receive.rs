@@ -146,7 +146,9 @@ impl Sender {
         let rtt = now - self.timed_at;
         self.rto.sample(self.timed_at, now, &self.spec.rto);
         self.stats.rtt.record_time(rtt);
-        self.stats.srtt.record_time(self.rto.srtt().unwrap_or(rtt));
+        let srtt = self.rto.srtt().unwrap_or(rtt);
+        self.stats.srtt_sum_ns += srtt.as_ns();
+        self.stats.srtt_max = self.stats.srtt_max.max(srtt);
     }
 
     /// SYN-ACK and FIN.
