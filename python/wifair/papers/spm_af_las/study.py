@@ -186,7 +186,7 @@ def files(form: Size) -> list[Cell]:
 
 def web() -> list[Cell]:
     """Fig. 13: ten hosts with Web documents beside ten with FTP, 500 s; and twenty with Web documents alone."""
-    http = {"name": "http", "direction": "down", "application": "web"}
+    http = {"name": "http", "direction": "down", "application": {"name": "web"}}
     ftp = {"name": "ftp", "direction": "down", "count": 10}
     cases = [(scheme, "ftp", [{**http, "count": 10}, ftp]) for scheme in FILE_SCHEMES]
     cases.append((TAIL_DROP, "none", [{**http, "count": 20}]))
@@ -315,6 +315,13 @@ ALTERNATIVES: tuple[Alternative, ...] = (
         "handshake", "Is a transfer's connection opened?", "SYN and FIN", {"tcp.handshake": "real"}, SHORT_AND_LONG
     ),
     Alternative(
+        "think-1s",
+        "Is there time to think between Web documents?",
+        "1 s on average",
+        {"flows[0].application.think_mean_s": 1.0},
+        {"part": ("web",)},
+    ),
+    Alternative(
         "las-served",
         "What does LAS key a packet by?",
         "packets of its flow that were served",
@@ -363,6 +370,7 @@ ALTERNATIVES: tuple[Alternative, ...] = (
         {"flows": [FLOW_1, FLOW_2], "events": BURSTS},
         {"part": ("measured",), "case": ("near and far",)},
     ),
+    Alternative("sack", "Does the measured TCP use SACK?", "it does", {"tcp.sack": {}}, {"part": ("measured",)}),
     Alternative(
         "short-preamble",
         "Which preamble had the measured network?",
