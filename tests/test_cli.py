@@ -123,7 +123,7 @@ def test_compare_json_has_paired_differences(cli: Cli, short: Path) -> None:
     document = json.loads(done.stdout)
     found = {row["metric"]: row for row in document["differences"]}
     assert set(found) >= {"jain", "total_mbps"}
-    assert found["jain"]["scheme"] == "adaptive-pushout"
+    assert found["jain"]["scenario"] == "adaptive-pushout"
     assert found["jain"]["against"] == "droptail"
     assert found["jain"]["p"] <= found["jain"]["p_holm"] <= 1
 

@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as reference
-from wifair.stats import Interval, bootstrap_quantile, holm, jain, p_value, paired_difference, t_interval
+from wifair.stats import (
+    Interval,
+    bootstrap_quantile,
+    holm,
+    jain,
+    mser,
+    p_value,
+    paired_difference,
+    running_mean,
+    seeds_needed,
+    t_interval,
+)
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -108,3 +119,54 @@ def test_bootstrap_of_a_quantile() -> None:
     assert bootstrap_quantile([1.0], 0.9).low is None
     with pytest.raises(ValueError, match="0 to 1"):
         bootstrap_quantile(values, 1.5)
+
+
+@given(st.lists(NUMBERS, min_size=2, max_size=30), st.floats(1e-3, 1e6))
+def test_the_seeds_that_there_are_suffice_if_the_interval_is_narrow(values: list[float], half_width: float) -> None:
+    found = t_interval(values)
+    assert found.high is not None
+    needed = seeds_needed(values, half_width)
+    assert needed is not None
+    assert needed >= len(values)
+    half = found.high - found.estimate
+    if half < half_width * (1 - 1e-9):
+        assert needed == len(values)
+    elif half > half_width * (1 + 1e-9):
+        assert needed > len(values)
+
+
+def test_seeds_needed_by_hand() -> None:
+    # s = 1, t(0.975, 2) = 4.302653: (4.302653 / 0.5)^2 = 74.05.
+    assert seeds_needed([1.0, 2.0, 3.0], 0.5) == 75
+    assert seeds_needed([1.0, 1.0], 0.5) == 2
+    assert seeds_needed([1.0], 0.5) is None
+    with pytest.raises(ValueError, match="above 0"):
+        seeds_needed([1.0, 2.0], 0.0)
+
+
+def test_as_many_seeds_as_are_needed_cover_the_truth() -> None:
+    # Stein: the mean of all, ± the half-width, covers the true mean in at least 95 of 100 studies.
+    rng = np.random.default_rng(3)
+    covered = 0
+    for _ in range(2000):
+        pilot = rng.normal(7.0, 2.0, size=10)
+        total = seeds_needed(pilot, 0.8)
+        assert total is not None
+        whole = np.concatenate([pilot, rng.normal(7.0, 2.0, size=total - 10)])
+        covered += abs(whole.mean() - 7.0) <= 0.8
+    assert covered / 2000 > 0.95 - 3 * (0.05 * 0.95 / 2000) ** 0.5
+
+
+def test_running_means() -> None:
+    assert running_mean([[1.0, 3.0, 5.0], [2.0, 2.0, 2.0]]).tolist() == [[1.0, 2.0, 3.0], [2.0, 2.0, 2.0]]
+
+
+def test_mser_cuts_the_transient() -> None:
+    rng = np.random.default_rng(5)
+    course = rng.normal(10.0, 0.1, size=400)
+    course[:60] += np.linspace(8.0, 0.0, 60)
+    assert 50 <= mser(course) <= 70
+    assert mser(np.full(50, 3.0)) == 0
+    assert mser([1.0, 2.0]) == 0
+    rising = np.arange(100.0)
+    assert mser(rising) == 50  # it never settles: the most that may be cut

@@ -1,4 +1,4 @@
-"""Statistics over replications: intervals, paired differences, correction for many comparisons, Jain's index.
+"""Statistics over replications: intervals, paired differences, Jain's index, warm-up, and how many replications it takes.
 
 A value here is one number a replication. Intervals are two-sided; replications are independent, so the mean of run
 means has a t interval. Runs that do not differ at all are reported as identical, not as infinitely precise.
@@ -6,6 +6,7 @@ means has a t interval. Runs that do not differ at all are reported as identical
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -85,6 +86,49 @@ def paired_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL)
     a, b = a[both], b[both]
     varies = a.size > 1 and bool(np.ptp(a) > 0) and bool(np.ptp(b) > 0)
     return Paired(t_interval(a - b, level), float(np.corrcoef(a, b)[0, 1]) if varies else None)
+
+
+def seeds_needed(values: ArrayLike, half_width: float, level: float = LEVEL) -> int | None:
+    """How many replications, those of `values` included, make the mean's interval ± `half_width`; `None` below two values.
+
+    Stein's two-stage rule: with that many, mean ± `half_width` covers the true mean with at least this `level`, whatever
+    the variance, if run means are normal. It is meant for one look: looking again and again until it suits is another
+    procedure. Source: C. Stein, A two-sample test for a linear hypothesis whose power is independent of the variance,
+    Ann. Math. Statist. 16, 1945.
+    """
+    if not half_width > 0.0:
+        raise ValueError(f"a half-width is above 0, not {half_width}")
+    array = _finite(values)
+    n = int(array.size)
+    if n < 2:
+        return None
+    ends = float(stdtrit(n - 1, 0.5 + level / 2)) * float(array.std(ddof=1))
+    return max(n, math.ceil((ends / half_width) ** 2))
+
+
+def running_mean(values: ArrayLike) -> Values:
+    """The mean of each row up to each column: how an average settles as a run goes on."""
+    x = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    return x.cumsum(axis=1) / np.arange(1, x.shape[1] + 1)
+
+
+def mser(values: ArrayLike, batch: int = 5) -> int:
+    """Where a series should be cut so that what comes before does not bias its mean: how many values to leave out.
+
+    MSER-5: of the series' means over batches of five values, as many are cut as give the rest the least variance over
+    its number of batches, but never more than half: where that is the answer, the series is too short to say.
+    Source: K. P. White, M. J. Cobb, S. C. Spratt, A comparison of five steady-state truncation heuristics for
+    simulation, Winter Simulation Conference 2000.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    count = x.size // batch
+    if count < 2:
+        return 0
+    means = x[: count * batch].reshape(count, batch).mean(axis=1)
+    scores = [
+        float(np.square(means[cut:] - means[cut:].mean()).sum()) / (count - cut) ** 2 for cut in range(count // 2 + 1)
+    ]
+    return int(np.argmin(scores)) * batch
 
 
 def p_value(values: ArrayLike, null: float = 0.0) -> float:

@@ -4,6 +4,8 @@
     scenario = "cell.toml"              # a file, relative to this one, or a table [scenario]
     replications = 10                   # or seeds = [1, 2, 3]
     metrics = ["jain", "total_mbps"]
+    compare = "ap.scheme"               # every value of this key against its first one, seed by seed
+    precision = ["jain=0.01"]           # says how many seeds make a 95 % interval that narrow
 
     [set]                               # for every cell
     run.duration_s = 60
@@ -30,9 +32,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wifair.comparison import along, paired
 from wifair.components import join, nearest, unknown_key
 from wifair.errors import InputError, ScenarioError
 from wifair.overrides import assign, layered
+from wifair.precision import Precision, needed
 from wifair.results import UNITS
 from wifair.scenario import Scenario
 from wifair.study import Cell, Study, seed_list
@@ -49,8 +53,6 @@ MOST_CELLS = 100_000
 
 # One point along an axis of the grid: settings by path.
 Point = dict[str, Any]
-
-KEYS = ("title", "scenario", "replications", "seeds", "metrics", "set", "product", "zip", "points")
 
 
 class Sweep:
@@ -72,6 +74,8 @@ class Sweep:
         replications: int | None = None,
         seeds: Iterable[int] | None = None,
         metrics: Sequence[str] = METRICS,
+        compare: str | None = None,
+        precision: Sequence[str] = (),
     ) -> None:
         if replications is not None and seeds is not None:
             raise ScenarioError("seeds", "replications and seeds are two ways to say the same", allowed="one of them")
@@ -88,6 +92,14 @@ class Sweep:
         if points:
             axes.append([_by_path(point, f"points[{i}]") for i, point in enumerate(points)])
         self.cells = _grid(self.base, axes)
+        self.precision = tuple(Precision.parse(wish) for wish in precision)
+        varied = list(dict.fromkeys(path for cell in self.cells for path in cell.keys))
+        if compare is not None and compare not in varied:
+            allowed = ", ".join(varied) or "nothing: the grid varies no key"
+            raise ScenarioError(
+                "compare", f"{compare!r} is not varied", value=compare, allowed=allowed, hint=nearest(compare, varied)
+            )
+        self.compare = compare
 
     @classmethod
     def from_toml(cls, path: str | Path, overrides: Iterable[tuple[str, Any]] = ()) -> Sweep:
@@ -101,8 +113,8 @@ class Sweep:
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{path}: not valid TOML: {error}.") from None
         for key, value in told.items():
-            if key not in KEYS:
-                raise unknown_key("", key, value, KEYS)
+            if key not in SHAPES:
+                raise unknown_key("", key, value, SHAPES)
         _check_shapes(told)
         told["set"] = {**_by_path(told.get("set", {}), "set"), **dict(overrides)}
         if isinstance(told["scenario"], str):
@@ -118,6 +130,15 @@ class Sweep:
     ) -> Results:
         """Runs what the store does not have."""
         return self.study().run(threads, progress, store)
+
+    def differences(self, results: Results) -> list[dict[str, Any]]:
+        """Along the key to compare: every value against the first, with the same seeds; nothing without such a key."""
+        pairs = along(results.cells, self.compare) if self.compare else []
+        return paired(results, pairs, self.metrics, self.precision)
+
+    def seeds_needed(self, results: Results) -> list[dict[str, Any]]:
+        """What the wished precision takes, scenario by scenario."""
+        return needed(results, self.precision).to_dicts()
 
 
 def _base(scenario: Scenario | Mapping[str, Any] | str | Path, overrides: Mapping[str, Any]) -> Scenario:
@@ -135,6 +156,8 @@ SHAPES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "replications": (int, "a whole number"),
     "seeds": (list, "a list of whole numbers"),
     "metrics": (list, "a list of metrics"),
+    "compare": (str, "a key that the grid varies"),
+    "precision": (list, 'a list of texts, as "jain=0.01"'),
     "set": (dict, "a table of keys"),
     "product": (dict, "a table of lists"),
     "zip": ((dict, list), "a table of lists, or several as [[zip]]"),
@@ -153,6 +176,9 @@ def _check_shapes(told: Mapping[str, Any]) -> None:
     for key, entry in ((key, entry) for key, value in listed.items() if isinstance(value, list) for entry in value):
         if not isinstance(entry, dict):
             raise ScenarioError(key, f"{entry!r} is not accepted", value=entry, allowed=SHAPES[key][1])
+    for wish in told.get("precision", []):
+        if not isinstance(wish, str):
+            raise ScenarioError("precision", f"{wish!r} is not accepted", value=wish, allowed=SHAPES["precision"][1])
     for seed in told.get("seeds", []):
         if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
             raise ScenarioError("seeds", f"{seed!r} is no seed", value=seed, allowed="whole numbers from 0 on")

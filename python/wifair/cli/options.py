@@ -23,6 +23,15 @@ Set = Annotated[
         "--set", metavar="KEY.PATH=VALUE", help="Set a key of the scenario; may be repeated.", show_default=False
     ),
 ]
+Wishes = Annotated[
+    list[str],
+    typer.Option(
+        "--precision",
+        metavar="METRIC=±",
+        help="Say how many seeds make a 95 % interval that narrow, as jain=0.01 or total_mbps=2%; may be repeated.",
+        show_default=False,
+    ),
+]
 # Where `wifair sweep` keeps finished replications, and `wifair results` looks for them.
 DEFAULT_STORE = Path("results/store")
 Store = Annotated[

@@ -145,3 +145,51 @@ def seeds_text(seeds: Sequence[int]) -> str:
     """The seeds, shortly."""
     consecutive = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds)))
     return f"{seeds[0]} to {seeds[-1]}" if consecutive and len(seeds) > 1 else ", ".join(map(str, seeds))
+
+
+def print_differences(rows: Sequence[dict[str, Any]]) -> None:
+    """One line a pair and metric."""
+    if not rows:
+        return
+    table = Table(title="Paired differences (same seeds)", title_justify="left")
+    headings = ["scenario", "against", "metric", "difference [95 % interval]", "correlation", "p (Holm)"]
+    wished = any("seeds_needed" in row for row in rows)
+    for heading in [*headings, "seeds needed"] if wished else headings:
+        table.add_column(heading.replace("[", r"\["))
+    for row in rows:
+        if row["identical"]:
+            difference = "identical in every run"
+        elif row["ci_low"] is None:
+            difference = f"{row['difference']:+.4g} (one run: no interval)"
+        else:
+            difference = f"{row['difference']:+.4g} [{row['ci_low']:+.4g}, {row['ci_high']:+.4g}]"
+        correlation = "–" if row["correlation"] is None else f"{row['correlation']:.2f}"
+        metric = row["metric"]
+        name = f"{HEADINGS.get(metric, metric)} [{UNITS[metric]}]".replace("[", r"\[")
+        p = "n/a" if row["ci_low"] is None else f"{row['p_holm']:.2g}"
+        columns = [row["scenario"], row["against"], name, difference.replace("[", r"\["), correlation, p]
+        if wished:
+            columns.append(seeds_text_of(row) if "seeds_needed" in row else "")
+        table.add_row(*columns)
+    stdout().print(table)
+
+
+def print_needed(rows: Sequence[dict[str, Any]]) -> None:
+    """One line a scenario and wish."""
+    if not rows:
+        return
+    table = Table(title="Seeds needed for a 95 % interval of that half-width (Stein's rule)", title_justify="left")
+    for heading in ("scenario", "metric", "half-width now", "seeds needed"):
+        table.add_column(heading)
+    for row in rows:
+        now = "n/a" if row["half_width"] is None else f"± {row['half_width']:.2g} ({row['runs']} seeds)"
+        metric = f"{HEADINGS.get(row['metric'], row['metric'])} [{row['unit']}]".replace("[", r"\[")
+        table.add_row(row["scenario"], metric, now, seeds_text_of(row))
+    stdout().print(table)
+
+
+def seeds_text_of(row: dict[str, Any]) -> str:
+    """How many seeds a wish takes."""
+    if row["seeds_needed"] is None:
+        return "one run cannot tell"
+    return f"{row['seeds_needed']} for ± {row['half_width_wanted']:.2g}"

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from wifair.cli.options import Json, Out, ScenarioFile, Seeds, Set, Store, Threads
+import typer
+
+from wifair.cli.options import Json, Out, ScenarioFile, Seeds, Set, Store, Threads, Wishes
 
 if TYPE_CHECKING:
     from wifair.results import Results
+    from wifair.warmup import Check
 
 EXAMPLE = "Example: wifair run scenarios/five-lines.toml --seeds 10 --set ap.scheme=droptail"
+
+WarmupFigure = Annotated[
+    Path | None,
+    typer.Option(
+        "--check-warmup", metavar="FIGURE", help="Check the warm-up; draw the running means there.", show_default=False
+    ),
+]
 
 
 def run(
@@ -18,28 +29,45 @@ def run(
     threads: Threads = None,
     out: Out = None,
     store: Store = None,
+    precision: Wishes = [],  # noqa: B006 -- typer copies the default
+    check_warmup: WarmupFigure = None,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
     """Run a scenario and print what each flow and the access point got."""
-    from wifair.cli.output import kept, print_json, print_results, progress, say, say_of
+    from wifair import warmup
+    from wifair.cli.output import kept, print_json, print_needed, print_results, progress, say, say_of
     from wifair.overrides import parse_assignments
+    from wifair.precision import Precision, needed
+    from wifair.results import writable_folder
     from wifair.scenario import Scenario
     from wifair.store import opened
     from wifair.study import Cell, Study
 
     loaded = Scenario.from_toml(scenario, parse_assignments(set))
     title = loaded.title or scenario.stem
+    wishes = [Precision.parse(text) for text in precision]
+    if check_warmup:
+        writable_folder(warmup.figure_path(check_warmup).parent)
+        loaded = warmup.with_series(loaded)
     study = Study([Cell(title, loaded)], seeds, title)
     folder = opened(store)
     with kept(out, json, folder), progress("simulating") as report:
         results = study.run(threads, report, folder)
+    seeds_needed = needed(results, wishes).to_dicts()
+    checks = warmup.check(results) if check_warmup else []
     if json:
-        print_json(results.to_dict())
+        more = {"seeds_needed": seeds_needed} if wishes else {}
+        more |= {"warmup": [found.to_dict() for found in checks]} if checks else {}
+        print_json(results.to_dict() | more)
     else:
         print_results(results)
         print_flows(results)
         print_transfers(results)
+        print_needed(seeds_needed)
+        print_checks(checks)
+    if check_warmup:
+        say(f"running means are drawn in {warmup.draw(checks, check_warmup)}")
     say_of(folder)
     if out:
         say(f"results are in {results.save(out)}")
@@ -81,4 +109,24 @@ def print_transfers(results: Results) -> None:
     for (group,), part in of_all_sizes.group_by("group", maintain_order=True):
         found = [t_interval(part[metric].drop_nulls().cast(pl.Float64).to_numpy()) for metric in TRANSFER_UNITS]
         table.add_row(str(group), *map(cell_text, found))
+    stdout().print(table)
+
+
+def print_checks(checks: list[Check]) -> None:
+    """One line a quantity whose warm-up was checked."""
+    from rich.table import Table
+
+    from wifair.cli.output import stdout
+    from wifair.warmup import QUANTITIES
+
+    if not checks:
+        return
+    table = Table(title="Warm-up: first tenth of the measurement minus its second half", title_justify="left")
+    for heading in ("quantity", "mean", "difference [95 % interval]", "p (Holm)", "settled at [s]", "verdict"):
+        table.add_column(heading.replace("[", r"\["))
+    for found in checks:
+        quantity = f"{found.course.quantity} [{QUANTITIES[found.course.quantity]}]"
+        settled = "–" if found.settled_s is None else f"{found.settled_s:g}"
+        columns = (quantity, f"{found.mean:.4g}", str(found.drift), f"{found.p:.2g}", settled, found.verdict)
+        table.add_row(*(column.replace("[", r"\[") for column in columns))
     stdout().print(table)

@@ -27,7 +27,7 @@ def sweep(
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
     """Run a study: a grid over keys of a scenario. Whatever ends it, the same command goes on where it was."""
-    from wifair.cli.output import kept, print_json, progress, say, say_of
+    from wifair.cli.output import kept, print_differences, print_json, print_needed, progress, say, say_of
     from wifair.overrides import parse_assignments
     from wifair.store import Store
     from wifair.sweep import Sweep
@@ -36,10 +36,15 @@ def sweep(
     folder = Store(store)
     with kept(out, json, folder), progress(loaded.title) as report:
         results = loaded.run(threads, report, folder)
+    differences, seeds_needed = loaded.differences(results), loaded.seeds_needed(results)
     if json:
-        print_json(results.to_dict())
+        more = {"differences": differences} if loaded.compare else {}
+        more |= {"seeds_needed": seeds_needed} if loaded.precision else {}
+        print_json(results.to_dict() | more)
     else:
         print_grid(loaded, results)
+        print_differences(differences)
+        print_needed(seeds_needed)
     say_of(folder)
     if out:
         say(f"results are in {results.save(out)}")

@@ -1,0 +1,72 @@
+"""How many replications make an interval as narrow as is wished."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from wifair.components import nearest
+from wifair.errors import InputError
+from wifair.results import UNITS
+from wifair.stats import seeds_needed, t_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from wifair.results import Results
+
+
+@dataclass(frozen=True)
+class Precision:
+    """A wish: the half-width of a metric's 95 % interval, in the metric's unit or as a share of its mean."""
+
+    metric: str
+    half_width: float
+    relative: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Precision:
+        """A wish as the command line has it: `jain=0.01`, `total_mbps=2%`."""
+        metric, separator, amount = text.partition("=")
+        metric, amount = metric.strip(), amount.strip()
+        try:
+            number = float(amount.removesuffix("%"))
+        except ValueError:
+            number = math.nan
+        if not separator or not 0.0 < number < math.inf:
+            raise InputError(f"precision {text!r}: expected METRIC=HALF-WIDTH, as jain=0.01 or total_mbps=2%.")
+        if metric not in UNITS:
+            hint = nearest(metric, UNITS)
+            asked = f"; did you mean {hint}?" if hint else "."
+            raise InputError(f"precision {text!r}: unknown metric {metric!r}{asked} Allowed here: {', '.join(UNITS)}.")
+        relative = amount.endswith("%")
+        return cls(metric, number / 100 if relative else number, relative)
+
+    def wanted(self, mean: float) -> float:
+        """The half-width in the metric's unit, for a metric of that mean."""
+        return self.half_width * abs(mean) if self.relative else self.half_width
+
+    def seeds(self, values: ArrayLike, mean: float) -> int | None:
+        """How many replications it takes, by those that there are; nothing where these cannot say."""
+        wanted = self.wanted(mean)
+        return seeds_needed(values, wanted) if wanted > 0 else None
+
+
+def needed(results: Results, wishes: Sequence[Precision]) -> pl.DataFrame:
+    """One row a scenario and wish: the half-width that there is, the one that is wished, how many seeds that takes."""
+    types = {"scenario": pl.String, "metric": pl.String, "unit": pl.String, "runs": pl.Int64}
+    types |= {"half_width": pl.Float64, "half_width_wanted": pl.Float64, "seeds_needed": pl.Int64}
+    rows = []
+    for cell in results.cells:
+        for wish in wishes:
+            values = results.values(cell.name, wish.metric).drop_nulls().to_numpy()
+            found = t_interval(values)
+            if found.n:
+                half = None if found.high is None else found.high - found.estimate
+                told = (wish.metric, UNITS[wish.metric], found.n, half, wish.wanted(found.estimate))
+                rows.append((cell.name, *told, wish.seeds(values, found.estimate)))
+    return pl.DataFrame(rows, schema=types, orient="row")
