@@ -160,7 +160,7 @@ def test_schemes_say_what_they_are(cli: Cli) -> None:
     assert redundant["default"] in redundant["choices"]
     assert "redundant" in cli("schemes", "ack-pushout").stdout
     assert [c["name"] for c in json.loads(done.stdout)["limit_controllers"]] == ["alt", "ebdp"]
-    assert "increase_packets_per_s = 10.0" in cli("schemes", "alt").stdout
+    assert "increase_packets_per_s [packets a second] = 10.0" in cli("schemes", "alt").stdout
 
 
 @pytest.mark.parametrize(

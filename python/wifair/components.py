@@ -28,6 +28,8 @@ UNITS = {
     "_segments": "segments",
     "_db": "dB",
     "_m": "metres",
+    "_packets_per_s": "packets a second",
+    "_m_per_s": "metres a second",
 }
 
 
