@@ -109,6 +109,12 @@ impl Recovery {
         self.active
     }
 
+    /// True where duplicate ACKs have come since the last new one.
+    #[inline]
+    pub(crate) fn has_duplicates(&self) -> bool {
+        self.duplicates > 0
+    }
+
     /// By how many bytes limited transmit may exceed the window: one segment for each of the first two duplicate ACKs
     /// (RFC 3042, section 2).
     #[inline]

@@ -221,11 +221,6 @@ struct State {
     cap: u32,
 }
 
-/// ⌊window / k⌋ in whole segments, at least one.
-fn divided(window: u32, k: u32, mss: u32) -> u32 {
-    (window / mss / k).max(1) * mss
-}
-
 /// The window that a change is about: during fast recovery the one to which it leads.
 fn window_to_come(window: &mut Window, in_recovery: bool) -> &mut u32 {
     if in_recovery { &mut window.ssthresh } else { &mut window.cwnd }
@@ -257,40 +252,39 @@ impl State {
         }
         match &self.spec.window {
             ArfWindowSpec::Scaled(_) => {
+                window.divisor = self.k;
                 if self.k == 1 && self.spec.restore == Restore::SlowStart {
                     let saved = *window_to_come(window, in_recovery);
                     window.ssthresh = saved;
                     if !in_recovery {
-                        window.cwnd = divided(saved, old, window.mss);
+                        window.cwnd = window.divided(saved, old);
                     }
                 }
             }
             ArfWindowSpec::Own(own) => {
-                let mss = window.mss;
-                let present = window_to_come(window, in_recovery);
                 if self.k == 1 {
                     self.cap = u32::MAX;
                     match self.spec.restore {
-                        Restore::AtOnce => *present = self.saved,
+                        Restore::AtOnce => *window_to_come(window, in_recovery) = self.saved,
                         Restore::SlowStart => window.ssthresh = self.saved,
                     }
                     return;
                 }
+                let present = *window_to_come(window, in_recovery);
                 if old == 1 {
-                    self.saved = *present;
+                    self.saved = present;
                 }
-                *present = match own.divides {
-                    ArfDivides::Saved => divided(self.saved, self.k, mss),
-                    ArfDivides::Present => {
-                        let whole = u64::from(*present) * u64::from(old);
-                        divided(whole.min(u64::from(u32::MAX)) as u32, self.k, mss)
-                    }
+                let whole = match own.divides {
+                    ArfDivides::Saved => self.saved,
+                    ArfDivides::Present => present.saturating_mul(old),
                 };
+                let arf_cwnd = window.divided(whole, self.k);
+                *window_to_come(window, in_recovery) = arf_cwnd;
                 if own.growth == ArfGrowth::Capped {
-                    self.cap = *present;
+                    self.cap = arf_cwnd;
                 }
                 if own.ssthresh == ArfThreshold::Lowered {
-                    window.ssthresh = window.ssthresh.min(*window_to_come(window, in_recovery));
+                    window.ssthresh = window.ssthresh.min(arf_cwnd);
                 }
             }
         }
@@ -302,9 +296,11 @@ impl CongestionControl for ArfAware {
         self.0.over.recovery()
     }
 
+    #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, acked_bytes: u32) {
         if window.cwnd < self.0.cap {
             self.0.over.on_ack(window, acked_bytes);
+            window.cwnd = window.cwnd.min(self.0.cap);
         }
     }
 
@@ -321,19 +317,11 @@ impl CongestionControl for ArfAware {
             }
             ArfWindowSpec::Own(own) => {
                 state.over.on_loss(window, flight_bytes);
+                window.ssthresh = window.ssthresh.min(state.cap); // which may be one segment
                 if own.saved_after_loss == SavedAfterLoss::Halved {
                     state.saved = (state.saved / 2).max(2 * window.mss);
                 }
             }
-        }
-    }
-
-    fn allowance(&self, window: &Window) -> u32 {
-        let state = &*self.0;
-        match &state.spec.window {
-            _ if state.k == 1 => window.cwnd,
-            ArfWindowSpec::Scaled(_) => divided(window.cwnd, state.k, window.mss),
-            ArfWindowSpec::Own(_) => window.cwnd.min(state.cap),
         }
     }
 

@@ -35,6 +35,22 @@ pub struct Window {
     pub slow_start_limit: u32,
     /// The most bytes that an ACK counts for in congestion avoidance: SMSS, or no limit (RFC 3465).
     pub avoidance_limit: u32,
+    /// Only cwnd divided by this may be outstanding; 1 unless a control says otherwise.
+    pub divisor: u32,
+}
+
+impl Window {
+    /// How many bytes may be outstanding.
+    #[inline]
+    pub fn allowance(&self) -> u32 {
+        if self.divisor == 1 { self.cwnd } else { self.divided(self.cwnd, self.divisor) }
+    }
+
+    /// ⌊`bytes` / `divisor`⌋ in whole segments, at least one.
+    #[cold]
+    pub fn divided(&self, bytes: u32, divisor: u32) -> u32 {
+        (bytes / self.mss / divisor).max(1) * self.mss
+    }
 }
 
 /// The policy of a congestion control. Fast retransmit and timeouts are noticed elsewhere and reported here.
@@ -48,12 +64,6 @@ pub trait CongestionControl {
     /// A loss was noticed, by duplicate ACKs or by the timer, with `flight_bytes` outstanding: set `ssthresh`.
     /// The recovery then sets `cwnd` from it.
     fn on_loss(&mut self, window: &mut Window, flight_bytes: u32);
-
-    /// How many bytes may be outstanding. A control that holds less in flight than its window says so here.
-    #[inline]
-    fn allowance(&self, window: &Window) -> u32 {
-        window.cwnd
-    }
 
     /// The rate of the sender's own link is `rate` now. A control that hears of it only later says when;
     /// [`Time::MAX`] otherwise.
@@ -119,10 +129,6 @@ macro_rules! registry {
             }
             fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
                 match self { $(Control::$control(control) => control.on_loss(window, flight_bytes)),+ }
-            }
-            #[inline]
-            fn allowance(&self, window: &Window) -> u32 {
-                match self { $(Control::$control(control) => control.allowance(window)),+ }
             }
             fn on_link_rate(&mut self, window: &mut Window, in_recovery: bool, now: Time, rate: Rate) -> Time {
                 match self {

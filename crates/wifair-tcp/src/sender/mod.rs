@@ -80,6 +80,9 @@ pub struct Sender {
     last_sent_at: Time,
     state: SenderState,
     pending: Pending,
+    header_bytes: u8,
+    /// New data may carry marks, of priority or of ECN.
+    marks: bool,
     timing: bool,
     closing: bool,
     fin_sent: bool,
@@ -113,6 +116,7 @@ impl Sender {
                 credit: 0,
                 slow_start_limit: counted.slow_start,
                 avoidance_limit: counted.avoidance,
+                divisor: 1,
             },
             recovery: Recovery::new(control.recovery(), iss),
             scoreboard: None,
@@ -126,6 +130,8 @@ impl Sender {
             last_sent_at: Time::ZERO,
             state: SenderState::Idle,
             pending: Pending::Nothing,
+            header_bytes: spec.header_bytes as u8,
+            marks: spec.priority_marking.is_some() || spec.ecn,
             timing: false,
             closing: false,
             fin_sent: false,
@@ -292,6 +298,6 @@ mod tests {
     fn a_sender_stays_small() {
         // A run may hold 10,000 of them: five cache lines and a half with the counters, the histogram's buckets and
         // the scoreboard beside.
-        assert!(size_of::<Sender>() <= 352, "{} bytes", size_of::<Sender>());
+        assert!(size_of::<Sender>() <= 360, "{} bytes", size_of::<Sender>());
     }
 }

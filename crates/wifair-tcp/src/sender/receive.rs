@@ -96,7 +96,7 @@ impl Sender {
         // The threshold is two segments at least (RFC 5681, equation 4), the window one. Half a segment a round trip is
         // what the timer is for.
         let Window { cwnd, ssthresh, mss, .. } = self.window;
-        self.ecn.paused = cwnd <= mss;
+        self.ecn.paused |= cwnd <= mss;
         self.window.cwnd = if ssthresh < cwnd { ssthresh } else { (cwnd / 2).max(mss) };
         self.ecn.note_reduction(self.max);
         self.stats.ecn_reductions += 1;

@@ -4,15 +4,49 @@
 use wifair_core::{Ecn, Packet, SackBlocks, TcpFlags, Time};
 
 use super::{Pending, Sender, SenderState};
-use crate::congestion::CongestionControl;
 use crate::ecn::SETUP_SYN;
 use crate::marking::Kind;
 use crate::seq;
 use crate::spec::Handshake;
 
+/// Flags of a segment.
+#[inline]
+fn ack_or_fin(fin: bool) -> TcpFlags {
+    if fin { TcpFlags::ACK | TcpFlags::FIN } else { TcpFlags::ACK }
+}
+
 impl Sender {
     /// The next packet to send, if there is one now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if !self.is_steady() {
+            return self.poll_all(now);
+        }
+        let payload = self.window.mss;
+        let flight_after = self.flight_bytes() + payload;
+        if flight_after > self.window.cwnd.min(self.peer_window) {
+            return None;
+        }
+        Some(self.send_new_data(payload, false, (TcpFlags::NONE, 0), now))
+    }
+
+    /// Nothing can come next but one more full segment without a mark, as the windows allow: by far the usual case,
+    /// recognised without a call.
+    #[inline(always)]
+    fn is_steady(&self) -> bool {
+        self.state == SenderState::Established
+            && self.pending == Pending::Nothing
+            && !(self.repair || self.marks)
+            && self.nxt == self.max
+            && self.una != self.max
+            && self.unsent > u64::from(self.window.mss)
+            && self.window.divisor == 1
+            && !self.recovery.has_duplicates()
+            && self.scoreboard.is_none()
+    }
+
+    /// The next packet, whatever it is.
+    #[inline(never)]
+    fn poll_all(&mut self, now: Time) -> Option<Packet> {
         if self.pending != Pending::Nothing {
             return Some(self.transmit_pending(now));
         }
@@ -52,7 +86,7 @@ impl Sender {
         let (payload, fin) = self.sent_segment_at(self.nxt);
         let held = self.scoreboard.as_ref().map_or(0, |scoreboard| scoreboard.sacked_before(self.nxt));
         let flight_after = self.flight_bytes() - held + payload;
-        if flight_after > self.control.allowance(&self.window).min(self.peer_window) {
+        if flight_after > self.window.allowance().min(self.peer_window) {
             return None;
         }
         let at = self.nxt;
@@ -68,7 +102,7 @@ impl Sender {
     #[cold]
     fn transmit_by_scoreboard(&mut self, now: Time) -> Option<Packet> {
         let (una, max, mss) = (self.una, self.max, self.window.mss);
-        let window = self.control.allowance(&self.window);
+        let window = self.window.allowance();
         let point = self.recovery.point();
         let scoreboard = self.scoreboard.as_mut()?;
         if window >= scoreboard.pipe() + mss {
@@ -114,14 +148,12 @@ impl Sender {
         if let Some(scoreboard) = &mut self.scoreboard {
             scoreboard.sent(payload);
         }
-        Some(self.send_new_data(payload, flight_after, now))
+        Some(self.transmit_unsent(payload, flight_after, now))
     }
 
     fn transmit_new_data(&mut self, now: Time) -> Option<Packet> {
-        if self.una == self.max && now.saturating_sub(self.last_sent_at) > self.rto.timeout() {
-            // Idle for more than a timeout: the restart window (RFC 5681, 4.1).
-            self.window.cwnd = self.window.cwnd.min(self.spec.initial_window_bytes());
-            self.window.slow_start_limit = self.spec.counted_bytes().slow_start;
+        if self.una == self.max {
+            self.restart_after_idleness(now);
         }
         if self.ecn.paused {
             return None;
@@ -131,15 +163,22 @@ impl Sender {
         if flight_after > self.peer_window {
             return None;
         }
-        let allowance = self.control.allowance(&self.window);
+        let allowance = self.window.allowance();
         if flight_after > allowance {
-            let extra = self.bytes_beyond_window();
-            if extra == 0 || flight_after > allowance + extra {
+            if flight_after - allowance > self.bytes_beyond_window() {
                 return None;
             }
             self.recovery.sent_beyond_window(payload);
         }
-        Some(self.send_new_data(payload, flight_after, now))
+        Some(self.transmit_unsent(payload, flight_after, now))
+    }
+
+    /// The restart window, after more than a timeout without sending (RFC 5681, 4.1).
+    fn restart_after_idleness(&mut self, now: Time) {
+        if now.saturating_sub(self.last_sent_at) > self.rto.timeout() {
+            self.window.cwnd = self.window.cwnd.min(self.spec.initial_window_bytes());
+            self.window.slow_start_limit = self.spec.counted_bytes().slow_start;
+        }
     }
 
     /// By how many bytes more than the window may be outstanding: limited transmit (RFC 3042; by the scoreboard RFC 6675,
@@ -156,31 +195,44 @@ impl Sender {
         }
     }
 
-    /// Sends `payload` bytes that were never sent before.
-    #[inline]
-    fn send_new_data(&mut self, payload: u32, flight_after: u32, now: Time) -> Packet {
+    /// Sends `payload` bytes that were never sent before, and the FIN on the last of them if the receiver's window has room
+    /// for its sequence number.
+    fn transmit_unsent(&mut self, payload: u32, flight_after: u32, now: Time) -> Packet {
+        let last = self.unsent == u64::from(payload);
+        let fin = last && self.sends_fin() && flight_after < self.peer_window;
+        let marks = self.marks_of_new_data();
+        self.send_new_data(payload, fin, marks, now)
+    }
+
+    #[inline(always)]
+    fn send_new_data(&mut self, payload: u32, fin: bool, marks: (TcpFlags, u8), now: Time) -> Packet {
         if self.unsent != u64::MAX {
             self.unsent -= u64::from(payload);
         }
-        // The FIN rides on the last segment if the receiver's window has room for its sequence number.
-        let fin = self.unsent == 0 && self.sends_fin() && flight_after < self.peer_window;
         let at = self.nxt;
         self.advance(payload, fin);
         if !self.timing {
             self.time_segment(now);
         }
-        let mut packet = self.transmit(Kind::NewData, at, payload, fin, now);
-        if self.ecn.on {
-            // RFC 3168, 6.1.2 and 6.1.5: new data alone is ECN-capable, and the first of it after a reduction says so.
-            packet = packet.with_ecn(Ecn::Ect0);
-            if std::mem::replace(&mut self.ecn.cwr_due, false) {
-                packet.flags |= TcpFlags::CWR;
-            }
+        self.stats.segments_sent += 1;
+        self.stats.payload_bytes_sent += u64::from(payload);
+        self.note_sent(now);
+        self.packet(at, payload, ack_or_fin(fin) | marks.0, marks.1)
+    }
+
+    /// Flag and DS field of new data: its priority, and ECN, to which it alone is open (RFC 3168, 6.1.5); the first of it
+    /// after a reduction says so (6.1.2).
+    fn marks_of_new_data(&mut self) -> (TcpFlags, u8) {
+        let ds_field = self.ds_field(Kind::NewData);
+        if !self.ecn.on {
+            return (TcpFlags::NONE, ds_field);
         }
-        packet
+        let reduced = std::mem::replace(&mut self.ecn.cwr_due, false);
+        (if reduced { TcpFlags::CWR } else { TcpFlags::NONE }, ds_field | Ecn::Ect0 as u8)
     }
 
     /// A FIN by itself. It is not data: the congestion window does not hold it back.
+    #[cold]
     fn transmit_fin(&mut self, now: Time) -> Option<Packet> {
         if !self.sends_fin() || self.fin_sent || self.flight_bytes() >= self.peer_window {
             return None;
@@ -190,7 +242,9 @@ impl Sender {
         if !self.timing {
             self.time_segment(now);
         }
-        Some(self.transmit(Kind::Control, at, 0, true, now))
+        self.stats.control_packets_sent += 1;
+        self.note_sent(now);
+        Some(self.packet(at, 0, ack_or_fin(true), self.ds_field(Kind::Control)))
     }
 
     fn sends_fin(&self) -> bool {
@@ -231,39 +285,31 @@ impl Sender {
     fn retransmit(&mut self, at: u32, payload: u32, fin: bool, now: Time) -> Packet {
         self.timing = false;
         if payload > 0 {
-            self.stats.segments_retransmitted += 1;
-            self.stats.payload_bytes_retransmitted += u64::from(payload);
-        }
-        self.transmit(Kind::Retransmission, at, payload, fin, now)
-    }
-
-    #[inline]
-    fn transmit(&mut self, kind: Kind, at: u32, payload: u32, fin: bool, now: Time) -> Packet {
-        if payload > 0 {
             self.stats.segments_sent += 1;
             self.stats.payload_bytes_sent += u64::from(payload);
+            self.stats.segments_retransmitted += 1;
+            self.stats.payload_bytes_retransmitted += u64::from(payload);
         } else {
             self.stats.control_packets_sent += 1;
         }
-        self.start_timer(now);
-        self.last_sent_at = now;
-        let flags = if fin { TcpFlags::ACK | TcpFlags::FIN } else { TcpFlags::ACK };
-        Packet { ds_field: self.ds_field(kind), ..self.packet(at, payload, flags) }
+        self.note_sent(now);
+        self.packet(at, payload, ack_or_fin(fin), self.ds_field(Kind::Retransmission))
     }
 
-    #[inline]
+    /// The priority of a packet, as its DS field.
     fn ds_field(&self, kind: Kind) -> u8 {
         let Some(marking) = &self.spec.priority_marking else { return 0 };
         let recovery = self.recovery.is_active().then_some(self.window.ssthresh);
-        marking.ds_field(kind, self.control.allowance(&self.window), recovery, self.window.mss)
+        marking.ds_field(kind, self.window.allowance(), recovery, self.window.mss)
     }
 
-    /// RFC 6298, 5.1.
+    /// Something that will be acknowledged is sent: the timer runs from now on (RFC 6298, 5.1).
     #[inline]
-    fn start_timer(&mut self, now: Time) {
+    fn note_sent(&mut self, now: Time) {
         if self.timer == Time::MAX {
             self.timer = now + self.rto.timeout();
         }
+        self.last_sent_at = now;
     }
 
     #[cold]
@@ -271,7 +317,7 @@ impl Sender {
         let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
         self.stats.control_packets_sent += 1;
         if pending == Pending::Ack {
-            return self.packet(self.max, 0, TcpFlags::ACK);
+            return self.packet(self.max, 0, TcpFlags::ACK, 0);
         }
         let iss = self.spec.initial_sequence;
         self.max = iss.wrapping_add(1);
@@ -279,28 +325,26 @@ impl Sender {
         if !self.timed_out {
             self.time_segment(now);
         }
-        self.start_timer(now);
-        self.last_sent_at = now;
+        self.note_sent(now);
         let setup = if self.spec.ecn { SETUP_SYN } else { TcpFlags::NONE };
         Packet {
-            ds_field: self.ds_field(Kind::Control),
             window_bytes: self.spec.syn_window_bytes(),
             sack: if self.spec.sack.is_some() { SackBlocks::SYN_PERMITTED } else { SackBlocks::NONE },
-            ..self.packet(iss, 0, TcpFlags::SYN | setup)
+            ..self.packet(iss, 0, TcpFlags::SYN | setup, self.ds_field(Kind::Control))
         }
     }
 
-    #[inline]
-    fn packet(&self, seq: u32, payload: u32, flags: TcpFlags) -> Packet {
+    #[inline(always)]
+    fn packet(&self, seq: u32, payload: u32, flags: TcpFlags, ds_field: u8) -> Packet {
         Packet {
             tuple: self.tuple,
             seq,
-            ack: if flags.contains(TcpFlags::ACK) { self.rcv_nxt } else { 0 },
+            ack: self.rcv_nxt, // 0 on a SYN
             window_bytes: self.own_window,
             payload_bytes: payload,
-            header_bytes: self.spec.header_bytes as u8,
+            header_bytes: self.header_bytes,
             flags,
-            ds_field: 0,
+            ds_field,
             sack: SackBlocks::NONE,
         }
     }
