@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A station of the BSS, counted from 0 in the order of the plan. The AP is no station.
@@ -10,7 +11,9 @@ pub struct StationId(pub u16);
 pub struct FlowId(pub u32);
 
 /// Access category (802.11-2020, 10.2.3.2). DCF has only [`Ac::BestEffort`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ac {
     /// AC_BK.

@@ -90,7 +90,15 @@ impl Port {
     /// An empty port. `spec` is taken as valid; `label` names the node (as `"ap"`), its stream is that of
     /// (`seed`, `label`, `"scheme"`).
     pub fn new(spec: &PortSpec, seed: u64, label: &str) -> Port {
-        Port::with_scheme(spec, spec.scheme.build(), seed, label)
+        Port::for_purpose(spec, seed, label, "scheme")
+    }
+
+    /// As [`Port::new`], with the stream of (`seed`, `label`, `purpose`): one of several ports of a node.
+    pub fn for_purpose(spec: &PortSpec, seed: u64, label: &str, purpose: &str) -> Port {
+        Port {
+            rng: Rng::stream(seed, label, purpose),
+            ..Port::with_scheme(spec, spec.scheme.build(), seed, label)
+        }
     }
 
     /// As [`Port::new`], with a scheme that is not in the registry in place of the one that `spec` names.

@@ -1,4 +1,4 @@
-use wifair_core::{Ac, FlowId, Packet, Rate, Rng, StationId, Time};
+use wifair_core::{Ac, Class, FlowId, Packet, Rate, Rng, StationId, Time};
 
 use crate::{Arrival, Buffer, Departure, Eviction, Flows, Indexes, Placed};
 
@@ -11,6 +11,12 @@ pub trait Scheme: Send {
     /// The indexes that the buffer must keep for this scheme. Asked once, before the first packet.
     fn needs(&self) -> Indexes {
         Indexes::NONE
+    }
+
+    /// The classes of packets without which it has nothing to decide: at a buffer that never sees one of them it is
+    /// refused when the plan is read.
+    fn decides_on(&self) -> &'static [Class] {
+        &[]
     }
 
     /// Places or refuses an arriving packet; may evict others first.

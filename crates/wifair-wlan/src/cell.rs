@@ -11,7 +11,8 @@ use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, Rng, SpecError, StationId
 use wifair_queue::{Direction, Exchange, Flows, Grant, Ledger, Link, Outcome, Port, View};
 
 use crate::channel::{Channel, ChannelSpec};
-use crate::contention::{Contention, Rules};
+use crate::contention::{Access, Contention, Rules};
+use crate::edca::{BEST_EFFORT, CATEGORY_BITS, Countdown, Edca, RANKS, key};
 use crate::exchange::{Collider, Frame, Phase, Single};
 use crate::link::{LinkId, LinkRow};
 use crate::mac::Mac;
@@ -76,8 +77,8 @@ pub(crate) enum Told {
     LinkRate(LinkRateChange),
 }
 
-/// A MAC and what stands behind it.
-pub(crate) struct NodeState {
+/// A MAC, or an access category of one, and what stands behind it.
+pub(crate) struct Sender {
     pub port: Port,
     pub frame: Frame,
 }
@@ -98,8 +99,8 @@ pub(crate) struct Sides {
 
 impl Sides {
     #[inline]
-    pub(crate) fn view(&self, node: u32) -> View<'_> {
-        let side = if node == AP { &self.ap } else { &self.stations };
+    pub(crate) fn view(&self, is_ap: bool) -> View<'_> {
+        let side = if is_ap { &self.ap } else { &self.stations };
         View { flows: &side.flows, links: &side.links }
     }
 }
@@ -116,7 +117,13 @@ pub struct Cell {
     pub(crate) phy: Phy,
     pub(crate) mac: Mac,
     pub(crate) contention: Contention,
-    pub(crate) nodes: Vec<NodeState>,
+    /// A sender is what contends: under DCF a node, under EDCA a category of a node (its rank in the low bits).
+    pub(crate) senders: Vec<Sender>,
+    /// Bits of a sender that tell its category: none under DCF.
+    pub(crate) category_bits: u32,
+    pub(crate) edca: Option<Edca>,
+    /// By the AP's senders: whether the limit is one of its own, which a change of the AP's limit leaves as it is.
+    pub(crate) own_limits: Vec<bool>,
     pub(crate) sides: Sides,
     /// By [`LinkId`](crate::link::LinkId).
     pub(crate) links: Vec<LinkRow>,
@@ -139,7 +146,7 @@ pub struct Cell {
     pub(crate) colliders: Vec<Collider>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) next_loss: Time,
-    /// Nodes whose scheme wants a tick, and when.
+    /// Senders whose scheme wants a tick, and when.
     tickers: Vec<(u32, Time)>,
     next_tick: Time,
     /// Changes of link rates that the owner has yet to hear of, the oldest first.
@@ -157,7 +164,7 @@ pub struct Cell {
 
 impl Cell {
     /// The cell that `spec` describes, idle at time zero. Streams: (`seed`, node's label, `"backoff"`, `"channel"` and
-    /// `"scheme"`).
+    /// `"scheme"`); under EDCA `"backoff-voice"` and `"scheme-voice"` and so on.
     ///
     /// # Errors
     /// The first value of `spec` that is not allowed.
@@ -167,19 +174,34 @@ impl Cell {
         let mac = Mac::new(&spec.mac, &phy, "mac")?;
         let rules = Rules {
             slot: phy.slot,
-            difs: phy.difs,
-            cw_min: phy.cw_min,
-            cw_max: phy.cw_max,
             range: spec.mac.backoff_range,
             immediate_access: spec.mac.immediate_access,
             arrival_within_ifs: spec.mac.arrival_within_ifs,
+            at_boundaries: spec.mac.edca.as_ref().is_some_and(|edca| edca.countdown == Countdown::Edca),
         };
+        let edca = spec.mac.edca.as_ref().map(|edca| Edca::new(edca, &phy, "mac.edca")).transpose()?;
+        let category_bits = if edca.is_some() { CATEGORY_BITS } else { 0 };
         let labels = || std::iter::once(AP_LABEL).chain(spec.stations.iter().map(|s| s.label.as_str()));
-        let streams = |purpose: &'static str| labels().map(move |label| Rng::stream(seed, label, purpose));
-        let ports = std::iter::once(&spec.ap.port).chain(spec.stations.iter().map(|s| &s.port));
-        let nodes = ports
-            .zip(labels())
-            .map(|(port, label)| NodeState { port: Port::new(port, seed, label), frame: Frame::none() });
+        let categories: Vec<Option<Ac>> = match &edca {
+            Some(_) => RANKS.map(Some).to_vec(),
+            None => vec![None],
+        };
+        let each = || {
+            labels().enumerate().flat_map(|(node, label)| categories.iter().map(move |ac| (node, label, *ac)))
+        };
+        let entities = each().enumerate().map(|(sender, (_, label, ac))| {
+            let access = match &edca {
+                Some(edca) => edca.access(sender as u32),
+                None => Access { cw_min: phy.cw_min, cw_max: phy.cw_max, aifs: phy.difs },
+            };
+            (access, Rng::stream(seed, label, &purpose("backoff", ac)))
+        });
+        let senders = each().map(|(node, label, ac)| Sender {
+            port: Port::for_purpose(&spec.port(node, ac), seed, label, &purpose("scheme", ac)),
+            frame: Frame::none(),
+        });
+        let own_limit =
+            |ac: &Option<Ac>| ac.is_some_and(|ac| spec.ap.categories.of(ac).limit_packets.is_some());
 
         let mut rows = Vec::new();
         for (index, station) in spec.stations.iter().enumerate() {
@@ -199,8 +221,10 @@ impl Cell {
                 .collect(),
         };
         let mut cell = Cell {
-            contention: Contention::new(rules, streams("backoff")),
-            nodes: nodes.collect(),
+            contention: Contention::new(rules, edca.is_some(), entities),
+            senders: senders.collect(),
+            category_bits,
+            own_limits: categories.iter().map(own_limit).collect(),
             sides: Sides { ap: surroundings(Direction::Down), stations: surroundings(Direction::Up) },
             links: rows,
             channel: None,
@@ -222,6 +246,7 @@ impl Cell {
             rare: Time::MAX,
             now: Time::ZERO,
             meter: None,
+            edca,
             exchanges: 0,
             collisions: 0,
             collision_airtime: Time::ZERO,
@@ -233,9 +258,9 @@ impl Cell {
                 cell.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
             }
         }
-        cell.meter = Meter::wanted_by(&cell.nodes[AP as usize].port, &cell.phy, &cell.mac);
-        for node in 0..cell.nodes.len() as u32 {
-            cell.ask_tick(node, cell.nodes[node as usize].port.next_tick());
+        cell.meter = Meter::wanted_by(cell.ap_ports().map(|(_, port)| port), &cell.phy);
+        for sender in 0..cell.senders.len() as u32 {
+            cell.ask_tick(sender, cell.senders[sender as usize].port.next_tick());
         }
         Ok(cell)
     }
@@ -243,15 +268,16 @@ impl Cell {
     /// The station's host hands a packet to the station's port.
     #[inline]
     pub fn send_up(&mut self, station: StationId, packet: &Packet, now: Time) {
-        self.offer(node_of(station), packet, FlowId::default(), station, now);
+        let sender = self.sender(node_of(station), packet);
+        self.offer(sender, packet, FlowId::default(), station, now);
     }
 
     /// A packet for the station comes to the AP from the wire: the flow monitor sees it, the AP's port gets it.
     #[inline]
     pub fn send_down(&mut self, station: StationId, packet: &Packet, now: Time) {
-        let port = &self.nodes[AP as usize].port;
-        let flow = observe(&mut self.sides.ap.flows, port, packet, Direction::Down, now);
-        self.offer(AP, packet, flow, station, now);
+        let flow = self.observe(packet, Direction::Down, now);
+        let sender = self.sender(AP, packet);
+        self.offer(sender, packet, flow, station, now);
     }
 
     /// When [`Cell::advance`] is due; [`Time::MAX`] if nothing will happen by itself.
@@ -297,7 +323,7 @@ impl Cell {
                     Direction::Down => Node::Station(link.station()),
                 };
                 Output::Delivery(Delivery {
-                    packet: &self.nodes[sender as usize].frame.departure().packet,
+                    packet: &self.senders[sender as usize].frame.departure().packet,
                     to,
                 })
             }
@@ -385,23 +411,61 @@ impl Cell {
         }
     }
 
-    /// The AP's port.
+    /// The AP's port; under EDCA that of best effort.
     pub fn ap_port(&self) -> &Port {
-        &self.nodes[AP as usize].port
+        &self.senders[self.usual_sender(AP) as usize].port
     }
 
-    /// A station's port.
+    /// A station's port; under EDCA that of best effort.
     pub fn station_port(&self, station: StationId) -> &Port {
-        &self.nodes[node_of(station) as usize].port
+        &self.senders[self.usual_sender(node_of(station)) as usize].port
+    }
+
+    /// The AP's ports: under DCF one, under EDCA those of the categories, the highest first.
+    pub fn ap_ports(&self) -> impl Iterator<Item = (Option<Ac>, &Port)> {
+        self.ports_of(AP)
+    }
+
+    /// A station's ports, as [`Cell::ap_ports`].
+    pub fn station_ports(&self, station: StationId) -> impl Iterator<Item = (Option<Ac>, &Port)> {
+        self.ports_of(node_of(station))
+    }
+
+    fn ports_of(&self, node: u32) -> impl Iterator<Item = (Option<Ac>, &Port)> {
+        let first = (node << self.category_bits) as usize;
+        let ports = self.senders[first..first + (1 << self.category_bits)].iter().enumerate();
+        ports.map(|(rank, sender)| (self.edca.is_some().then(|| RANKS[rank]), &sender.port))
+    }
+
+    /// The sender that serves best effort at a node.
+    fn usual_sender(&self, node: u32) -> u32 {
+        if self.edca.is_some() { node << CATEGORY_BITS | BEST_EFFORT } else { node }
+    }
+
+    /// The sender that serves a packet at a node.
+    #[inline]
+    fn sender(&self, node: u32, packet: &Packet) -> u32 {
+        match &self.edca {
+            None => node,
+            Some(edca) => node << CATEGORY_BITS | edca.rank(packet),
+        }
+    }
+
+    /// Whether a sender is the AP's.
+    #[inline]
+    pub(crate) fn is_ap(&self, sender: u32) -> bool {
+        sender >> self.category_bits == AP
+    }
+
+    /// The link of the frame in service of `sender`.
+    #[inline]
+    pub(crate) fn link_of(&self, sender: u32) -> LinkId {
+        LinkId::of(self.is_ap(sender), self.senders[sender as usize].frame.departure().station)
     }
 
     /// The rate of the next data frame from the station (up) or to it (down).
     pub fn link_rate(&self, station: StationId, direction: Direction) -> Rate {
-        let sender = match direction {
-            Direction::Up => node_of(station),
-            Direction::Down => AP,
-        };
-        self.links[LinkId::of(sender, station).index()].on_air.rate
+        self.links[LinkId::of(direction == Direction::Down, station).index()].on_air.rate
     }
 
     /// The AP's flow monitor.
@@ -410,23 +474,30 @@ impl Cell {
     }
 
     /// The next flow that the AP's monitor has forgotten, with its 5-tuple as its uplink packets carry it and its
-    /// ledger at the AP's port by class. Its id may be used again from now on.
+    /// ledger at the AP's ports by class. Its id may be used again from now on.
     #[inline]
     pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
         let (flow, tuple) = self.sides.ap.flows.pop_forgotten()?;
-        Some((flow, tuple, self.nodes[AP as usize].port.retire(flow)))
+        let mut ledgers = [Ledger::default(); 3];
+        for Sender { port, .. } in &mut self.senders[..1 << self.category_bits] {
+            for (sum, ledger) in ledgers.iter_mut().zip(&port.retire(flow)) {
+                *sum += ledger;
+            }
+        }
+        Some((flow, tuple, ledgers))
     }
 
     #[inline(always)]
-    fn offer(&mut self, node: u32, packet: &Packet, flow: FlowId, station: StationId, now: Time) {
+    fn offer(&mut self, sender: u32, packet: &Packet, flow: FlowId, station: StationId, now: Time) {
         self.come_from_outside(now);
-        let state = &mut self.nodes[node as usize];
-        state.port.offer(packet, flow, station, now, self.sides.view(node));
-        if state.frame.departure.is_none() {
-            return self.serve(node, now);
+        let is_ap = self.is_ap(sender);
+        let Sender { port, frame } = &mut self.senders[sender as usize];
+        port.offer(packet, flow, station, now, self.sides.view(is_ap));
+        if frame.departure.is_none() {
+            return self.serve(sender, now);
         }
-        let tick = state.port.next_tick();
-        self.ask_tick(node, tick);
+        let tick = port.next_tick();
+        self.ask_tick(sender, tick);
     }
 
     #[inline]
@@ -439,86 +510,111 @@ impl Cell {
 
     /// What follows where a MAC is free: it asks its port for a packet and contends for it.
     #[inline(never)]
-    fn serve(&mut self, node: u32, now: Time) {
-        let state = &mut self.nodes[node as usize];
-        let departure = state.port.take(&Grant::ANY, now, self.sides.view(node));
-        if state.frame.load(departure, &self.phy, now) {
-            self.contention.arrive(node, now);
-            self.meter_wait(node, now);
+    fn serve(&mut self, sender: u32, now: Time) {
+        let (is_ap, grant) = (self.is_ap(sender), self.grant(sender));
+        let Sender { port, frame } = &mut self.senders[sender as usize];
+        let departure = port.take(&grant, now, self.sides.view(is_ap));
+        if frame.load(departure, &self.phy, now) {
+            self.contention.arrive(sender, now);
+            self.meter_wait(sender, now);
             self.reschedule();
         }
-        let tick = self.nodes[node as usize].port.next_tick();
-        self.ask_tick(node, tick);
+        let tick = self.senders[sender as usize].port.next_tick();
+        self.ask_tick(sender, tick);
     }
 
-    /// The MAC of `node` is done with its frame: it takes the next, if there is one, and draws. With a delivery the
-    /// exchange is over and the medium falls idle; a loss comes at any time.
-    #[inline(always)] // into the usual end of an exchange; the other caller is cold
-    pub(crate) fn finish(&mut self, node: u32, outcome: Outcome, now: Time) {
+    /// The access category of a sender.
+    #[inline]
+    fn category(&self, sender: u32) -> Ac {
+        if self.edca.is_some() { RANKS[sender as usize % RANKS.len()] } else { Ac::BestEffort }
+    }
+
+    #[inline]
+    fn grant(&self, sender: u32) -> Grant {
+        Grant { ac: self.category(sender), ..Grant::ANY }
+    }
+
+    /// `sender` is done with its frame: it takes the next, if there is one, and draws. With a delivery the
+    /// exchange is over and the medium falls idle, unless a TXOP goes on; a loss comes at any time.
+    #[inline(always)] // into the usual end of an exchange; the other callers are cold
+    pub(crate) fn finish(&mut self, sender: u32, outcome: Outcome, now: Time) {
         if self.meter.is_some() {
-            self.meter_frame(node);
+            self.meter_frame(sender);
         }
-        let NodeState { port, frame } = &mut self.nodes[node as usize];
-        let view = self.sides.view(node);
+        let (ac, grant) = (self.category(sender), self.grant(sender));
+        let view = self.sides.view(self.is_ap(sender));
+        let Sender { port, frame } = &mut self.senders[sender as usize];
         let departure = frame.departure();
         port.finish(departure, outcome, now, view, || Exchange {
             outcome,
             packets: std::slice::from_ref(&departure.packet),
             flow: departure.flow,
             station: departure.station,
-            ac: Ac::BestEffort,
+            ac,
             rate: frame.rate,
             attempts: frame.attempts.min(u32::from(u8::MAX)) as u8,
             airtime: frame.airtime,
             overhead: frame.overhead,
             service: now - frame.taken_at,
         });
-        let departure = port.take(&Grant::ANY, now, view);
+        let departure = port.take(&grant, now, view);
         let tick = port.next_tick();
         let more = frame.load(departure, &self.phy, now);
-        self.ask_tick(node, tick);
+        self.ask_tick(sender, tick);
         match outcome {
             Outcome::Delivered => {
-                self.contention.succeed(node, more, now, now + self.phy.difs);
+                if self.edca.is_some() && more && self.goes_on(sender, now) {
+                    return self.follow(sender, now);
+                }
+                self.contention.succeed(sender, more, now);
                 self.due = self.contention.start();
             }
-            Outcome::LostAtRetryLimit => self.contention.start_over(node, more),
+            Outcome::LostAtRetryLimit => self.contention.start_over(sender, more),
         }
         if more {
-            self.meter_wait(node, now);
+            self.meter_wait(sender, now);
         }
     }
 
     /// A scheme's tick. It may have released a packet to a free MAC.
     #[cold]
     fn tick(&mut self, now: Time) {
-        let due = self.tickers.iter().filter(|(_, at)| *at == now).map(|(node, _)| *node);
-        let node = due.min().expect("a tick is due");
-        let state = &mut self.nodes[node as usize];
-        state.port.tick(now, self.sides.view(node));
-        if state.frame.departure.is_none() {
-            return self.serve(node, now);
+        let due = self.tickers.iter().filter(|(_, at)| *at == now).map(|(sender, _)| *sender);
+        let sender = due.min().expect("a tick is due");
+        let is_ap = self.is_ap(sender);
+        let Sender { port, frame } = &mut self.senders[sender as usize];
+        port.tick(now, self.sides.view(is_ap));
+        if frame.departure.is_none() {
+            return self.serve(sender, now);
         }
-        let tick = state.port.next_tick();
-        self.ask_tick(node, tick);
+        let tick = port.next_tick();
+        self.ask_tick(sender, tick);
     }
 
-    /// The port of `node` wants its next tick at `at`.
+    /// The AP's flow monitor sees a packet.
+    #[inline(always)]
+    pub(crate) fn observe(&mut self, packet: &Packet, direction: Direction, now: Time) -> FlowId {
+        let ap = &self.senders[..1 << self.category_bits];
+        let is_held = |flow| ap.iter().any(|sender| sender.port.holds(flow));
+        self.sides.ap.flows.observe(packet, direction, now, is_held)
+    }
+
+    /// The port of `sender` wants its next tick at `at`.
     #[inline]
-    fn ask_tick(&mut self, node: u32, at: Option<Time>) {
+    fn ask_tick(&mut self, sender: u32, at: Option<Time>) {
         if at.is_some() || !self.tickers.is_empty() {
-            self.set_tick(node, at);
+            self.set_tick(sender, at);
         }
     }
 
     #[cold]
-    fn set_tick(&mut self, node: u32, at: Option<Time>) {
+    fn set_tick(&mut self, sender: u32, at: Option<Time>) {
         let at = at.map(|at| at.max(self.now));
-        if self.tickers.iter().find(|(other, _)| *other == node).map(|(_, at)| *at) == at {
+        if self.tickers.iter().find(|(other, _)| *other == sender).map(|(_, at)| *at) == at {
             return; // it keeps a clock: most calls change nothing
         }
-        self.tickers.retain(|(other, _)| *other != node);
-        self.tickers.extend(at.map(|at| (node, at)));
+        self.tickers.retain(|(other, _)| *other != sender);
+        self.tickers.extend(at.map(|at| (sender, at)));
         self.next_tick = self.tickers.iter().map(|(_, at)| *at).min().unwrap_or(Time::MAX);
         self.expect_rare();
     }
@@ -537,16 +633,12 @@ impl Cell {
     }
 }
 
-/// The AP's flow monitor sees a packet.
-#[inline(always)]
-pub(crate) fn observe(
-    flows: &mut Flows,
-    ap: &Port,
-    packet: &Packet,
-    direction: Direction,
-    now: Time,
-) -> FlowId {
-    flows.observe(packet, direction, now, |flow| ap.holds(flow))
+/// The name of a random stream.
+fn purpose(what: &str, category: Option<Ac>) -> String {
+    match category {
+        None => what.into(),
+        Some(ac) => format!("{what}-{}", key(ac).replace('_', "-")),
+    }
 }
 
 /// The data rates of a station, up and down.

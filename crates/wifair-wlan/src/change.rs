@@ -3,7 +3,7 @@
 use wifair_core::{SpecError, StationId, Time};
 use wifair_queue::Direction;
 
-use crate::cell::{AP, Cell, LinkRateChange, node_of};
+use crate::cell::{Cell, LinkRateChange};
 use crate::channel::Channel;
 use crate::link::LinkId;
 use crate::phy::RateIndex;
@@ -43,9 +43,9 @@ impl Cell {
         self.come_from_outside(now);
         let rate = |mbps| self.phy.rate_index(mbps, "rate_mbps").expect("the change has been checked");
         let (up, down) = (change.rate_mbps.map(rate), change.rate_down_mbps.or(change.rate_mbps).map(rate));
-        for (sender, rate) in [(node_of(station), up), (AP, down)] {
+        for (down, rate) in [(false, up), (true, down)] {
             if let Some(rate) = rate {
-                let link = LinkId::of(sender, station);
+                let link = LinkId::of(down, station);
                 self.links[link.index()].adaptation = self.rate_adaptation.build(rate, self.phy.rate_count());
                 self.set_rate(link, rate, now);
             }
@@ -53,10 +53,15 @@ impl Cell {
         self.set_channel(station, change, now);
     }
 
-    /// Moves the limit of the AP's buffer at `now`, which is not after [`Cell::next_event`].
+    /// Moves the limit of the AP's buffer at `now`, which is not after [`Cell::next_event`]; under EDCA that of each
+    /// category's that has no limit of its own.
     pub fn set_ap_limit(&mut self, packets: u32, now: Time) {
         self.come_from_outside(now);
-        self.nodes[AP as usize].port.set_limit(packets, now);
+        for sender in 0..1 << self.category_bits {
+            if !self.own_limits[sender] {
+                self.senders[sender].port.set_limit(packets, now);
+            }
+        }
     }
 
     /// The sender of `link` uses another rate from its next attempt on. Says so if it is another.

@@ -5,7 +5,8 @@
 //! (after a collision, an error, an access off the grid) are *strays* until the next transmission starts, when they
 //! join the grid with the slots that they have left. A post-backoff is an expiry that nobody waits for.
 //!
-//! An entity is a dense index. Under DCF it is a node; EDCA needs one per access category and a grid per AIFS.
+//! An entity is a dense index: under DCF a node, under EDCA a category of a node (section 10). DCF has one grid, so its
+//! usual path knows where it is; EDCA has one more for each distinct AIFS, and leaves DCF's empty.
 
 mod strays;
 
@@ -19,12 +20,20 @@ use strays::{Kind, Stray};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub slot: Time,
-    pub difs: Time,
-    pub cw_min: u16,
-    pub cw_max: u16,
     pub range: BackoffRange,
     pub immediate_access: bool,
     pub arrival_within_ifs: ArrivalWithinIfs,
+    /// EDCA's countdown: access at slot boundaries, at which, the first included, a counter steps.
+    pub at_boundaries: bool,
+}
+
+/// What the rules are for one entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub cw_min: u16,
+    pub cw_max: u16,
+    /// DIFS, or the category's AIFS.
+    pub aifs: Time,
 }
 
 /// Where an entity counts.
@@ -50,34 +59,68 @@ struct Entity {
     /// Slots drawn when another's start came before the end of the IFS that this one's frame waited for.
     drawn_late: u32,
     cw: u16,
+    cw_min: u16,
+    cw_max: u16,
+    /// Which grid: DCF's is 0.
+    grid: u8,
     place: Place,
     /// A frame waits for access.
     ready: bool,
 }
 
-/// The common slots.
+/// The common slots of the entities that wait the same IFS.
 #[derive(Debug)]
 struct Grid {
+    /// IFS of its entities.
+    aifs: Time,
     origin: Time,
     /// The virtual slot of the origin.
     clock: u64,
     /// Counts the transmissions that started at or after the origin of their time.
     epoch: u32,
     wheel: Wheel,
+    /// While idle, the virtual slot at which the next ready entity expires, and when that is.
+    slot: u64,
+    start: Time,
+}
+
+impl Grid {
+    fn new(aifs: Time) -> Grid {
+        let (origin, start) = (Time::ZERO, Time::MAX);
+        Grid { aifs, origin, clock: 0, epoch: 1, wheel: Wheel::new(), slot: 0, start }
+    }
+
+    /// When a virtual slot begins.
+    #[inline]
+    fn time_of(&self, slot: u64, length: Time) -> Time {
+        self.origin + length * (slot - self.clock)
+    }
+
+    /// Finds the next start.
+    #[inline]
+    fn find_next(&mut self, slot: Time) {
+        self.start = match self.wheel.next(self.clock) {
+            Some(next) => {
+                self.slot = next;
+                self.time_of(next, slot)
+            }
+            None => Time::MAX,
+        };
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Contention {
     rules: Rules,
+    /// DCF's.
     grid: Grid,
+    /// EDCA's.
+    grids: Vec<Grid>,
     entities: Vec<Entity>,
     strays: Vec<Stray>,
     /// End of the NAV of everybody on the grid, where one is set.
     nav: Option<Time>,
     busy: bool,
-    /// While idle, the virtual slot at which the grid's next ready entity expires, and when that is.
-    grid_slot: u64,
-    grid_start: Time,
     start: Time,
     /// Whether a stray was deaf when the transmission that goes on started.
     deaf: bool,
@@ -85,31 +128,74 @@ pub(crate) struct Contention {
 }
 
 impl Contention {
-    /// Idle for ever, all counters run out. One backoff stream an entity.
-    pub(crate) fn new(rules: Rules, streams: impl Iterator<Item = Rng>) -> Contention {
-        let entity = |backoff| Entity {
-            backoff,
-            counter: 0,
-            drawn_in: 0,
-            next: NONE,
-            drawn_late: 0,
-            cw: rules.cw_min,
-            place: Place::Grid,
-            ready: false,
+    /// Idle for ever, all counters run out. Of each entity its rules and its backoff stream; `edca` says whether each has
+    /// the grid of its AIFS, or all DCF's.
+    pub(crate) fn new(rules: Rules, edca: bool, entities: impl Iterator<Item = (Access, Rng)>) -> Contention {
+        let mut grids: Vec<Grid> = Vec::new();
+        let entity = |(access, backoff): (Access, Rng)| {
+            let known = grids.iter().position(|grid| grid.aifs == access.aifs);
+            let grid = match known {
+                _ if !edca => 0,
+                Some(index) => index + 1,
+                None => {
+                    grids.push(Grid::new(access.aifs));
+                    grids.len()
+                }
+            };
+            Entity {
+                backoff,
+                counter: 0,
+                drawn_in: 0,
+                next: NONE,
+                drawn_late: 0,
+                cw: access.cw_min,
+                cw_min: access.cw_min,
+                cw_max: access.cw_max,
+                grid: grid as u8,
+                place: Place::Grid,
+                ready: false,
+            }
         };
+        let mut entities = entities.peekable();
+        let aifs = entities.peek().map_or(Time::ZERO, |(access, _)| access.aifs);
         Contention {
             rules,
-            grid: Grid { origin: Time::ZERO, clock: 0, epoch: 1, wheel: Wheel::new() },
-            entities: streams.map(entity).collect(),
+            grid: Grid::new(aifs),
+            entities: entities.map(entity).collect(),
+            grids,
             strays: Vec::new(),
             nav: None,
             busy: false,
-            grid_slot: 0,
-            grid_start: Time::MAX,
             deaf: false,
             start: Time::MAX,
             transmitters: Vec::new(),
         }
+    }
+
+    #[inline]
+    fn grid(&self, index: u8) -> &Grid {
+        if index == 0 { &self.grid } else { &self.grids[usize::from(index) - 1] }
+    }
+
+    #[inline]
+    fn grid_mut(&mut self, index: u8) -> &mut Grid {
+        if index == 0 { &mut self.grid } else { &mut self.grids[usize::from(index) - 1] }
+    }
+
+    #[inline]
+    fn grid_of(&self, entity: u32) -> &Grid {
+        self.grid(self.entities[entity as usize].grid)
+    }
+
+    /// DIFS or AIFS of `entity`.
+    pub(crate) fn aifs(&self, entity: u32) -> Time {
+        self.grid_of(entity).aifs
+    }
+
+    /// Mean backoff of `entity` at CWmin.
+    pub(crate) fn mean_first_backoff(&self, entity: u32) -> Time {
+        let values = self.slots(self.entities[entity as usize].cw_min);
+        Time::from_ns(self.rules.slot.as_ns() * u64::from(values - 1) / 2)
     }
 
     /// When the next transmission starts if nothing arrives before; never, while the medium is busy.
@@ -128,51 +214,67 @@ impl Contention {
     #[inline]
     pub(crate) fn draw(&mut self, entity: u32) {
         let slots = self.slots(self.entities[entity as usize].cw);
+        let (clock, epoch) = {
+            let grid = self.grid_of(entity);
+            (grid.clock, grid.epoch)
+        };
         let e = &mut self.entities[entity as usize];
         e.counter = u64::from(e.backoff.below(slots));
         if e.place == Place::Grid {
-            e.counter += self.grid.clock;
+            e.counter += clock;
         }
-        e.drawn_in = self.grid.epoch;
+        e.drawn_in = epoch;
     }
 
     /// A transmitter's frame is delivered, or lost at the retry limit: CWmin and a new backoff, for the next frame if
     /// there is one.
     #[inline]
     pub(crate) fn start_over(&mut self, entity: u32, ready: bool) {
-        let e = &mut self.entities[entity as usize];
-        e.cw = self.rules.cw_min;
+        self.reset_window(entity);
         self.draw(entity);
         if ready {
             self.ready(entity);
         }
     }
 
+    /// The next backoff of `entity` is drawn with CWmin.
+    pub(crate) fn reset_window(&mut self, entity: u32) {
+        let e = &mut self.entities[entity as usize];
+        e.cw = e.cw_min;
+    }
+
     /// After an exchange that everybody decoded: its transmitter counts on the grid again, as
     /// [`Contention::start_over`] says, and the medium falls idle ([`Contention::resume`]).
     #[inline]
-    pub(crate) fn succeed(&mut self, entity: u32, ready: bool, now: Time, origin: Time) {
-        let slots = self.slots(self.rules.cw_min);
-        let e = &mut self.entities[entity as usize];
+    pub(crate) fn succeed(&mut self, entity: u32, ready: bool, now: Time) {
+        let index = entity as usize;
+        let slots = self.slots(self.entities[index].cw_min);
+        let e = &mut self.entities[index];
         e.place = Place::Grid;
         e.ready = ready;
-        e.cw = self.rules.cw_min;
-        e.counter = self.grid.clock + u64::from(e.backoff.below(slots));
-        e.drawn_in = self.grid.epoch;
+        e.cw = e.cw_min;
+        let grid = if e.grid == 0 { &mut self.grid } else { &mut self.grids[usize::from(e.grid) - 1] };
+        e.counter = grid.clock + u64::from(e.backoff.below(slots));
+        e.drawn_in = grid.epoch;
         if ready {
-            e.next = self.grid.wheel.push(e.counter, entity);
+            e.next = grid.wheel.push(e.counter, entity);
         }
-        self.resume(now, origin, None);
+        self.resume(now, now, None);
     }
 
-    /// A transmitter's frame is to be sent again: twice the window, up to CWmax, and a new backoff that it counts from
-    /// an origin of its own. It is deaf until its timeout.
+    /// A transmitter's frame is to be sent again: twice the window, up to CWmax, and a new backoff that it counts after
+    /// an IFS of its own that runs from `from`. It is deaf until its timeout.
     #[inline(always)]
-    pub(crate) fn fail(&mut self, entity: u32, origin: Time, deaf_until: Time) {
-        let e = &mut self.entities[entity as usize];
-        e.cw = (2 * e.cw + 1).min(self.rules.cw_max);
+    pub(crate) fn fail(&mut self, entity: u32, from: Time, deaf_until: Time) {
+        self.widen(entity);
         self.draw(entity); // on the air, thus without the grid's clock
-        self.set_aside(entity, origin, deaf_until);
+        self.set_aside(entity, from, deaf_until);
+    }
+
+    #[inline]
+    fn widen(&mut self, entity: u32) {
+        let e = &mut self.entities[entity as usize];
+        e.cw = (2 * e.cw + 1).min(e.cw_max);
     }
 
     /// A packet arrives at the empty MAC of `entity` (section 5).
@@ -181,15 +283,24 @@ impl Contention {
             return self.ready(entity);
         }
         let on_grid = self.entities[entity as usize].place == Place::Grid;
-        if self.busy || (on_grid && self.nav.is_some_and(|end| now <= end)) {
+        let nav = || self.nav.is_some_and(|end| now <= end);
+        if self.busy || if on_grid { nav() } else { self.stray(entity).deaf_until >= now } {
+            if !on_grid {
+                self.stray_mut(entity).kind = Kind::Counting;
+            }
             self.draw(entity);
             return self.ready(entity);
         }
-        let origin = if on_grid { self.grid.origin } else { self.stray(entity).origin };
+        let origin = if on_grid { self.grid_of(entity).origin } else { self.stray(entity).origin };
         let (origin, kind) = if now >= origin {
             match self.rules.immediate_access {
+                true if self.rules.at_boundaries => {
+                    let slot = self.rules.slot;
+                    let past = Time::from_ns((now - origin).as_ns() % slot.as_ns());
+                    (if past == Time::ZERO { now } else { now - past + slot }, Kind::Waiting)
+                }
                 true => (now, Kind::Waiting),
-                false => (now + self.rules.difs, Kind::Counting),
+                false => (now + self.aifs(entity), Kind::Counting),
             }
         } else {
             match self.rules.arrival_within_ifs {
@@ -219,16 +330,18 @@ impl Contention {
         e.ready = true;
         match e.place {
             Place::Grid => {
-                let expiry = e.counter;
-                e.next = self.grid.wheel.push(expiry, entity);
-                if !self.busy {
-                    let start = self.time_of(expiry);
-                    if start < self.grid_start {
-                        self.grid_start = start;
-                        self.grid_slot = expiry;
+                let (expiry, index, busy, length) = (e.counter, e.grid, self.busy, self.rules.slot);
+                let grid = self.grid_mut(index);
+                let next = grid.wheel.push(expiry, entity);
+                if !busy {
+                    let start = grid.time_of(expiry, length);
+                    if start < grid.start {
+                        grid.start = start;
+                        grid.slot = expiry;
                         self.start = self.start.min(start);
                     }
                 }
+                self.entities[entity as usize].next = next;
             }
             Place::Aside if !self.busy => {
                 self.start = self.start.min(self.start_of(self.stray(entity)));
@@ -242,22 +355,22 @@ impl Contention {
         self.entities[entity as usize].ready = false;
     }
 
-    /// What usually happens at `now == start()`: exactly one entity of the grid starts, and nobody is off the grid.
+    /// What usually happens at `now == start()` under DCF: exactly one entity of the grid starts, and nobody is off it.
     /// Returns it; otherwise nothing has happened, and it is for [`Contention::begin`] to see.
     #[inline]
     pub(crate) fn begin_alone(&mut self, now: Time) -> Option<u32> {
-        if now != self.grid_start || !self.strays.is_empty() {
+        if now != self.grid.start || !self.strays.is_empty() {
             return None;
         }
-        let entity = self.grid.wheel.head(self.grid_slot);
+        let entity = self.grid.wheel.head(self.grid.slot);
         let e = &mut self.entities[entity as usize];
         if e.next != NONE {
             return None;
         }
         e.place = Place::OnAir;
-        self.grid.clock = self.grid_slot;
+        self.grid.clock = self.grid.slot;
         self.grid.epoch = self.grid.epoch.wrapping_add(1);
-        self.grid.wheel.take(self.grid_slot);
+        self.grid.wheel.take(self.grid.slot);
         self.occupy();
         Some(entity)
     }
@@ -267,21 +380,23 @@ impl Contention {
     pub(crate) fn begin(&mut self, now: Time) {
         debug_assert!(!self.busy && now == self.start);
         self.transmitters.clear();
-        let grid = &mut self.grid;
-        if now == self.grid_start {
-            grid.clock = self.grid_slot;
-            let mut entity = grid.wheel.take(self.grid_slot);
-            while entity != NONE {
-                self.transmitters.push(entity);
-                let e = &mut self.entities[entity as usize];
-                e.place = Place::OnAir;
-                entity = e.next;
+        for grid in std::iter::once(&mut self.grid).chain(&mut self.grids) {
+            if now == grid.start {
+                grid.clock = grid.slot;
+                let mut entity = grid.wheel.take(grid.slot);
+                while entity != NONE {
+                    self.transmitters.push(entity);
+                    let e = &mut self.entities[entity as usize];
+                    e.place = Place::OnAir;
+                    entity = e.next;
+                }
+            } else if now >= grid.origin {
+                grid.clock += (now - grid.origin) / self.rules.slot;
             }
-        } else if now >= grid.origin {
-            grid.clock += (now - grid.origin) / self.rules.slot;
-        }
-        if now >= grid.origin {
-            grid.epoch = grid.epoch.wrapping_add(1);
+            if now >= grid.origin {
+                grid.clock += u64::from(self.rules.at_boundaries);
+                grid.epoch = grid.epoch.wrapping_add(1);
+            }
         }
         self.occupy();
         self.gather(now);
@@ -303,24 +418,47 @@ impl Contention {
         &self.transmitters
     }
 
-    /// The medium falls idle at `now`; the grid's slots count from `origin`, and its entities have their NAV set
-    /// until `nav`, if given.
+    /// Of several categories of one node that would transmit (`shift` bits of an entity tell them), the first does; the
+    /// others go into `losers`.
+    pub(crate) fn collide_internally(&mut self, shift: u32, losers: &mut Vec<u32>) {
+        losers.clear();
+        let mut node = None;
+        self.transmitters.retain(|&entity| {
+            let first = node.replace(entity >> shift) != Some(entity >> shift);
+            if !first {
+                losers.push(entity);
+                self.entities[entity as usize].place = Place::Grid;
+            }
+            first
+        });
+    }
+
+    /// A loser of an internal collision contends again: twice the window and a new backoff.
+    pub(crate) fn lose_internally(&mut self, entity: u32) {
+        self.widen(entity);
+        self.draw(entity);
+        self.ready(entity);
+    }
+
+    /// The medium falls idle at `now`; everybody on a grid waits an IFS that runs from `from`, and has the NAV set until
+    /// `nav`, if given.
     #[inline]
-    pub(crate) fn resume(&mut self, now: Time, origin: Time, nav: Option<Time>) {
-        self.grid.origin = origin;
+    pub(crate) fn resume(&mut self, now: Time, from: Time, nav: Option<Time>) {
+        self.grid.origin = from + self.grid.aifs;
+        for grid in &mut self.grids {
+            grid.origin = from + grid.aifs;
+        }
         self.nav = nav;
         if self.deaf {
             self.release(now);
         }
         self.busy = false;
-        self.grid_start = match self.grid.wheel.next(self.grid.clock) {
-            Some(slot) => {
-                self.grid_slot = slot;
-                self.time_of(slot)
-            }
-            None => Time::MAX,
-        };
-        self.start = self.grid_start;
+        self.grid.find_next(self.rules.slot);
+        self.start = self.grid.start;
+        for grid in &mut self.grids {
+            grid.find_next(self.rules.slot);
+            self.start = self.start.min(grid.start);
+        }
         if !self.strays.is_empty() {
             self.start = self.start.min(self.first_stray());
         }
@@ -330,7 +468,7 @@ impl Contention {
     pub(crate) fn slots_left(&self, entity: u32, now: Time) -> u64 {
         let e = &self.entities[entity as usize];
         let (origin, slots) = match e.place {
-            Place::Grid => (self.grid.origin, e.counter - self.grid.clock),
+            Place::Grid => (self.grid_of(entity).origin, e.counter - self.grid_of(entity).clock),
             Place::Aside => (self.stray(entity).origin, e.counter),
             Place::OnAir => (Time::MAX, e.counter),
         };
@@ -356,17 +494,11 @@ impl Contention {
                 stray.kind == Kind::Spent || reached(stray.origin, e.counter)
             }
             Place::Grid => {
-                let grid = &self.grid;
+                let grid = self.grid(e.grid);
                 e.counter < grid.clock
-                    || (e.counter == grid.clock && e.drawn_in != grid.epoch)
+                    || (e.counter == grid.clock && e.drawn_in != grid.epoch && !self.rules.at_boundaries)
                     || reached(grid.origin, e.counter - grid.clock)
             }
         }
-    }
-
-    /// When a virtual slot of the grid begins.
-    #[inline]
-    fn time_of(&self, slot: u64) -> Time {
-        self.grid.origin + self.rules.slot * (slot - self.grid.clock)
     }
 }

@@ -9,7 +9,7 @@ use crate::phy::Phy;
 
 /// What a MAC has in service: a packet that it has taken from its port, until it is acknowledged or given up.
 ///
-/// It lies in its node and is written in place: a packet moves once, from the port.
+/// It lies with its sender and is written in place: a packet moves once, from the port.
 #[derive(Debug)]
 pub(crate) struct Frame {
     /// Without it the MAC is free, and the rest has no meaning.
@@ -123,7 +123,7 @@ pub(crate) struct Single {
 impl Single {
     /// Of no meaning: what stands before the first exchange.
     pub(crate) fn none() -> Single {
-        let link = LinkId::of(crate::cell::AP, StationId(0));
+        let link = LinkId::of(true, StationId(0));
         Single { sender: crate::cell::AP, link, fate: Fate::Decoded, end: Time::ZERO }
     }
 

@@ -11,6 +11,7 @@ mod change;
 mod channel;
 mod check;
 mod contention;
+mod edca;
 mod exchange;
 mod link;
 mod mac;
@@ -24,8 +25,11 @@ mod wheel;
 
 pub use cell::{Cell, Delivery, LinkRateChange, Node, Output};
 pub use channel::{ChannelSpec, FadingSpec};
+pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec};
 pub use mac::{ArrivalWithinIfs, BackoffRange, MacSpec};
 pub use phy::{Phy, PhyName, PhySpec, Preamble, RateIndex};
 pub use rate::{Aarf, AarfSpec, Arf, ArfSpec, Fixed, FixedSpec, RATE_ADAPTATIONS, RateAdaptation, RateSpec};
 pub use records::{CellSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
-pub use spec::{ApSpec, CellSpec, FrameErrorRate, MAX_STATIONS, RateErrors, StationChange, StationSpec};
+pub use spec::{
+    ApSpec, CategoryPortSpec, CellSpec, FrameErrorRate, MAX_STATIONS, RateErrors, StationChange, StationSpec,
+};

@@ -13,10 +13,10 @@ use crate::records::Usage;
 pub(crate) struct LinkId(u32);
 
 impl LinkId {
-    /// The link over which `sender`, a node, sends a frame to or from `station`.
+    /// The link to `station` (`down`) or from it.
     #[inline]
-    pub(crate) fn of(sender: u32, station: StationId) -> LinkId {
-        LinkId(2 * u32::from(station.0) + u32::from(sender == crate::cell::AP))
+    pub(crate) fn of(down: bool, station: StationId) -> LinkId {
+        LinkId(2 * u32::from(station.0) + u32::from(down))
     }
 
     #[inline]

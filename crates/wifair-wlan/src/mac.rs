@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, Time};
 
 use crate::check;
+use crate::edca::EdcaSpec;
 use crate::phy::Phy;
 use crate::rate::RateSpec;
 
@@ -62,6 +63,8 @@ pub struct MacSpec {
     pub cts_timeout_us: Option<f64>,
     /// Rate adaptation, one state for each peer of each node.
     pub rate_adaptation: RateSpec,
+    /// EDCA's four access categories; without the table, DCF.
+    pub edca: Option<EdcaSpec>,
 }
 
 impl Default for MacSpec {
@@ -78,6 +81,7 @@ impl Default for MacSpec {
             ack_timeout_us: None,
             cts_timeout_us: None,
             rate_adaptation: RateSpec::default(),
+            edca: None,
         }
     }
 }
@@ -89,8 +93,8 @@ pub(crate) struct Mac {
     pub retry_limit_long: u32,
     /// Frames with a longer PSDU are sent after an RTS.
     pub rts_threshold: u32,
-    pub eifs: Time,
-    pub backoff_range: BackoffRange,
+    /// EIFS less DIFS: what runs before a DIFS or AIFS.
+    pub eifs_lead: Time,
     pub ack_timeout: Time,
     pub cts_timeout: Time,
     /// SIFS and MAC ACK: what follows a data frame that was decoded.
@@ -112,12 +116,12 @@ impl Mac {
                 format!("false while {path}.eifs is false"),
             ));
         }
-        let mut eifs = phy.difs;
+        let mut eifs_lead = Time::ZERO;
         if spec.eifs {
-            eifs += phy.sifs + phy.slowest_ack;
+            eifs_lead += phy.sifs + phy.slowest_ack;
         }
         if spec.eifs_plus_difs {
-            eifs += phy.difs;
+            eifs_lead += phy.difs;
         }
         let standard = phy.sifs + phy.slot + phy.rx_start_delay;
         let timeout = |key, given: Option<f64>| match given {
@@ -128,8 +132,7 @@ impl Mac {
             retry_limit_short,
             retry_limit_long,
             rts_threshold: spec.rts_threshold_bytes.unwrap_or(u32::MAX),
-            eifs,
-            backoff_range: spec.backoff_range,
+            eifs_lead,
             ack_timeout: timeout("ack_timeout_us", spec.ack_timeout_us)?,
             cts_timeout: timeout("cts_timeout_us", spec.cts_timeout_us)?,
             acknowledgement: phy.sifs + phy.ack,

@@ -4,8 +4,9 @@
 use wifair_core::Time;
 use wifair_queue::{Direction, Outcome};
 
-use crate::cell::{AP, Cell, Loss, Told, observe};
+use crate::cell::{Cell, Loss, Sender, Told};
 use crate::channel::{Attempt, Channel};
+use crate::edca::CATEGORY_BITS;
 use crate::exchange::{Collider, Fate, Phase, Single};
 use crate::link::LinkId;
 use crate::phy::Phy;
@@ -17,45 +18,114 @@ impl Cell {
         self.exchanges += 1;
         self.phase_began = now;
         match self.contention.begin_alone(now) {
-            Some(sender) if self.channel.is_none() => self.start_single(sender, now, |_, _, _| Fate::Decoded),
-            Some(sender) => self.start_under_errors(sender, now),
+            Some(sender) if self.channel.is_none() => {
+                self.start_single(sender, now, Time::ZERO, |_, _, _| Fate::Decoded);
+            }
+            Some(sender) => self.start_under_errors(sender, now, Time::ZERO),
             None => self.start_unusually(now),
         }
     }
 
     #[inline(never)]
-    fn start_under_errors(&mut self, sender: u32, now: Time) {
-        self.start_single(sender, now, |channel, attempt, phy| match channel {
+    fn start_under_errors(&mut self, sender: u32, now: Time, lead: Time) {
+        self.start_single(sender, now, lead, |channel, attempt, phy| match channel {
             Some(channel) => channel.fate(&attempt, phy),
             None => Fate::Decoded,
         });
     }
 
-    /// Several on the grid, or somebody off it.
+    /// Several on the grid, or somebody off it; or EDCA.
     #[inline(never)]
     fn start_unusually(&mut self, now: Time) {
         self.contention.begin(now);
+        if let Some(edca) = &mut self.edca {
+            edca.txop_began = now;
+            edca.follows = false;
+            if self.contention.transmitters().len() > 1 {
+                self.collide_internally(now);
+            }
+        }
         if let &[sender] = self.contention.transmitters() {
-            self.start_under_errors(sender, now);
+            self.start_under_errors(sender, now, Time::ZERO);
         } else {
             self.start_collision(now);
         }
     }
 
+    /// Among the transmitters are perhaps several categories of a node (section 10).
+    #[inline(never)]
+    fn collide_internally(&mut self, now: Time) {
+        let Some(edca) = &mut self.edca else { return };
+        let counts = edca.internal_collision_retry;
+        let mut losers = std::mem::take(&mut edca.losers);
+        self.contention.collide_internally(CATEGORY_BITS, &mut losers);
+        for &sender in &losers {
+            let link = self.link_of(sender);
+            let usage = &mut self.links[link.index()].usage;
+            usage.internal_collisions += 1;
+            let frame = &mut self.senders[sender as usize].frame;
+            if counts && frame.fail(false, Time::ZERO, &self.mac) {
+                usage.lost_internally += 1;
+                self.contention.withdraw(sender);
+                self.give_up(sender, now);
+            } else {
+                self.contention.lose_internally(sender);
+                self.meter_wait(sender, now);
+            }
+        }
+        if let Some(edca) = &mut self.edca {
+            edca.losers = losers;
+        }
+    }
+
+    /// Whether the frame in service of `sender`, whose frame before has just been acknowledged, belongs to the same TXOP.
+    #[inline(never)]
+    pub(crate) fn goes_on(&self, sender: u32, now: Time) -> bool {
+        let Some(edca) = &self.edca else { return false };
+        let limit = edca.txop_limit(sender);
+        if limit == Time::ZERO {
+            return false;
+        }
+        let on_air = &self.links[self.link_of(sender).index()].on_air;
+        let data = on_air.duration(self.senders[sender as usize].frame.psdu_bytes);
+        now + self.phy.sifs + data + self.mac.acknowledgement <= edca.txop_began + limit
+    }
+
+    /// The next frame of a TXOP: it follows after a SIFS, which belongs to its exchange.
+    #[inline(never)]
+    pub(crate) fn follow(&mut self, sender: u32, now: Time) {
+        self.contention.reset_window(sender);
+        if let Some(edca) = &mut self.edca {
+            edca.follows = true;
+        }
+        self.exchanges += 1;
+        self.phase_began = now;
+        self.start_under_errors(sender, now, self.phy.sifs);
+    }
+
+    /// Whether RTS and CTS go before the frame in service of `sender`, as things stand.
+    fn with_rts(&self, sender: u32) -> bool {
+        let follows = self.edca.as_ref().is_some_and(|edca| edca.follows);
+        !follows && self.senders[sender as usize].frame.with_rts(&self.mac)
+    }
+
+    /// The data frame starts `lead` after `now`.
     #[inline(always)]
     fn start_single(
         &mut self,
         sender: u32,
         now: Time,
+        lead: Time,
         fate: impl FnOnce(&mut Option<Channel>, Attempt, &Phy) -> Fate,
     ) {
-        let frame = &mut self.nodes[sender as usize].frame;
-        let link = LinkId::of(sender, frame.departure().station);
+        let link = self.link_of(sender);
+        let node = sender >> self.category_bits;
+        let Sender { frame, .. } = &mut self.senders[sender as usize];
         let row = &mut self.links[link.index()];
         let (rate, psdu_bytes) = (row.on_air.rate, frame.psdu_bytes);
-        let fate = fate(&mut self.channel, Attempt { link, sender, rate, psdu_bytes, now }, &self.phy);
-        let mut data_end = now + row.on_air.duration(frame.psdu_bytes);
-        if frame.with_rts(&self.mac) {
+        let fate = fate(&mut self.channel, Attempt { link, node, rate, psdu_bytes, now }, &self.phy);
+        let mut data_end = now + lead + row.on_air.duration(frame.psdu_bytes);
+        if lead == Time::ZERO && frame.with_rts(&self.mac) {
             data_end += self.mac.reservation;
         }
         let (phase, end) = match fate {
@@ -75,8 +145,8 @@ impl Cell {
         let mut end = now;
         for index in 0..self.contention.transmitters().len() {
             let sender = self.contention.transmitters()[index];
-            let frame = &mut self.nodes[sender as usize].frame;
-            let link = LinkId::of(sender, frame.departure().station);
+            let link = self.link_of(sender);
+            let Sender { frame, .. } = &mut self.senders[sender as usize];
             let row = &mut self.links[link.index()];
             let with_rts = frame.with_rts(&self.mac);
             let (airtime, wait) = if with_rts {
@@ -105,7 +175,7 @@ impl Cell {
         self.phase = Phase::Ending;
         self.due = end;
         let usage = &mut self.links[link.index()].usage;
-        let frame = &mut self.nodes[sender as usize].frame;
+        let Sender { frame, .. } = &mut self.senders[sender as usize];
         if frame.delivered {
             usage.duplicates += 1;
             return None;
@@ -113,9 +183,10 @@ impl Cell {
         frame.delivered = true;
         usage.delivered += 1;
         if link.direction() == Direction::Up {
-            let packet = &self.nodes[sender as usize].frame.departure().packet;
-            let ap = &self.nodes[AP as usize].port;
-            let flow = observe(&mut self.sides.ap.flows, ap, packet, Direction::Up, now);
+            let ap = &self.senders[..1 << self.category_bits];
+            let is_held = |flow| ap.iter().any(|sender| sender.port.holds(flow));
+            let packet = &self.senders[sender as usize].frame.departure().packet;
+            let flow = self.sides.ap.flows.observe(packet, Direction::Up, now, is_held);
             if self.meter.is_some() {
                 self.meter_reception(flow, now);
             }
@@ -147,11 +218,12 @@ impl Cell {
         let single = self.single;
         let Single { sender, link, .. } = single;
         let (known, resumes) = match single.fate {
-            Fate::DataLost => (now + self.mac.ack_timeout, now + self.mac.ack_timeout + self.phy.difs),
-            _ => (now, now + self.mac.eifs),
+            Fate::DataLost => (now + self.mac.ack_timeout, now + self.mac.ack_timeout),
+            _ => (now, now + self.mac.eifs_lead),
         };
-        let frame = &mut self.nodes[sender as usize].frame;
-        let lost = frame.fail(frame.with_rts(&self.mac), known - now, &self.mac);
+        let with_rts = self.with_rts(sender);
+        let frame = &mut self.senders[sender as usize].frame;
+        let lost = frame.fail(with_rts, known - now, &self.mac);
         self.adapt(link, false, now);
         if lost {
             self.lose_later(sender, known);
@@ -159,12 +231,16 @@ impl Cell {
         } else {
             self.retry(sender, link, resumes, known);
         }
+        self.hold_siblings(sender, resumes, known, now);
         if single.fate == Fate::DataLost {
-            self.contention.divert(single.receiver(), now + self.mac.eifs, now);
+            let first = single.receiver() << self.category_bits;
+            for receiver in first..first + (1 << self.category_bits) {
+                self.contention.divert(receiver, now + self.mac.eifs_lead, now);
+            }
             let nav = now + self.mac.acknowledgement;
-            self.contention.resume(now, nav + self.phy.difs, Some(nav));
+            self.contention.resume(now, nav, Some(nav));
         } else {
-            self.contention.resume(now, now + self.phy.difs, None);
+            self.contention.resume(now, now, None);
         }
         self.due = self.contention.start();
     }
@@ -176,27 +252,39 @@ impl Cell {
         self.phase = Phase::Idle;
         for index in 0..self.colliders.len() {
             let Collider { sender, link, timeout, lost, with_rts } = self.colliders[index];
-            let origin = timeout.max(now) + self.phy.difs;
+            let from = timeout.max(now);
             if !with_rts {
                 self.adapt(link, false, now);
             }
             // What is lost may have been given up by now, and the next frame have taken its place.
             if lost {
-                self.contention.set_aside(sender, origin, timeout);
+                self.contention.set_aside(sender, from, timeout);
             } else {
-                self.retry(sender, link, origin, timeout);
+                self.retry(sender, link, from, timeout);
             }
+            self.hold_siblings(sender, from, timeout, now);
         }
-        self.contention.resume(now, now + self.mac.eifs, None);
+        self.contention.resume(now, now + self.mac.eifs_lead, None);
         self.due = self.contention.start();
     }
 
-    /// The frame in service of `sender` is to be sent again, counting from `origin`.
+    /// The frame in service of `sender` is to be sent again, after an IFS that runs from `from`.
     #[inline(always)]
-    fn retry(&mut self, sender: u32, link: LinkId, origin: Time, deaf_until: Time) {
+    fn retry(&mut self, sender: u32, link: LinkId, from: Time, deaf_until: Time) {
         self.links[link.index()].usage.retries += 1;
-        self.contention.fail(sender, origin, deaf_until);
+        self.contention.fail(sender, from, deaf_until);
         self.meter_wait(sender, self.now);
+    }
+
+    /// The other categories of the node of `sender`, whose frame has failed, wait as it does.
+    #[inline]
+    fn hold_siblings(&mut self, sender: u32, from: Time, deaf_until: Time, now: Time) {
+        let first = sender >> self.category_bits << self.category_bits;
+        for sibling in first..first + (1 << self.category_bits) {
+            if sibling != sender {
+                self.contention.hold(sibling, from, deaf_until, now);
+            }
+        }
     }
 
     /// The frame in service of `sender` has reached a retry limit; it is given up at `at`, when the sender knows.
@@ -215,8 +303,14 @@ impl Cell {
         let first = (0..self.losses.len()).min_by_key(|&index| self.losses[index]).expect("a loss is due");
         let Loss { sender, .. } = self.losses.swap_remove(first);
         self.next_loss = self.losses.iter().map(|loss| loss.at).min().unwrap_or(Time::MAX);
-        let frame = &self.nodes[sender as usize].frame;
-        let usage = &mut self.links[LinkId::of(sender, frame.departure().station).index()].usage;
+        self.give_up(sender, now);
+    }
+
+    /// The frame in service of `sender` is lost at a retry limit.
+    fn give_up(&mut self, sender: u32, now: Time) {
+        let link = self.link_of(sender);
+        let frame = &self.senders[sender as usize].frame;
+        let usage = &mut self.links[link.index()].usage;
         usage.lost_at_retry_limit += 1;
         usage.lost_after_delivery += u64::from(frame.delivered);
         self.finish(sender, Outcome::LostAtRetryLimit, now);

@@ -5,8 +5,8 @@
 use wifair_core::{Class, FlowId, Time};
 use wifair_queue::{Direction, Port, Reception};
 
-use crate::cell::{AP, Cell};
-use crate::mac::{BackoffRange, Mac};
+use crate::cell::{Cell, Sender};
+use crate::exchange::Single;
 use crate::phy::Phy;
 use crate::records::{ChannelTime, ChannelTimes};
 
@@ -14,23 +14,13 @@ use crate::records::{ChannelTime, ChannelTimes};
 pub(crate) struct Meter {
     pub channel_times: ChannelTimes,
     slot: Time,
-    difs: Time,
-    /// What the AP takes for the overhead of a frame that it receives: a DIFS and the mean backoff at CWmin
-    /// (`dqm` III-B.1).
-    expected_overhead: Time,
 }
 
 impl Meter {
-    /// The meter, if the scheme of the AP's port looks at channel times.
-    pub fn wanted_by(ap: &Port, phy: &Phy, mac: &Mac) -> Option<Meter> {
-        let hooks = ap.hooks();
-        let greatest = u64::from(phy.cw_min) - u64::from(mac.backoff_range == BackoffRange::Exclusive);
-        (hooks.exchange || hooks.reception).then(|| Meter {
-            channel_times: ChannelTimes::default(),
-            slot: phy.slot,
-            difs: phy.difs,
-            expected_overhead: phy.difs + Time::from_ns(phy.slot.as_ns() * greatest / 2),
-        })
+    /// The meter, if the scheme of one of the AP's ports looks at channel times.
+    pub fn wanted_by<'a>(mut ap: impl Iterator<Item = &'a Port>, phy: &Phy) -> Option<Meter> {
+        let wanted = ap.any(|port| port.hooks().exchange || port.hooks().reception);
+        wanted.then(|| Meter { channel_times: ChannelTimes::default(), slot: phy.slot })
     }
 }
 
@@ -44,26 +34,28 @@ fn add(channel_time: &mut ChannelTime, class: Class, direction: Direction, time:
 }
 
 impl Cell {
-    /// A wait for access begins for the frame in service of `node`: a DIFS and what is left of its backoff.
+    /// A wait for access begins for the frame in service of `sender`: a DIFS or AIFS and what is left of its backoff.
     #[inline]
-    pub(crate) fn meter_wait(&mut self, node: u32, now: Time) {
+    pub(crate) fn meter_wait(&mut self, sender: u32, now: Time) {
         if let Some(meter) = &self.meter {
-            let slots = self.contention.slots_left(node, now);
-            self.nodes[node as usize].frame.overhead += meter.difs + meter.slot * slots;
+            let slots = self.contention.slots_left(sender, now);
+            let overhead = self.contention.aifs(sender) + meter.slot * slots;
+            self.senders[sender as usize].frame.overhead += overhead;
         }
     }
 
-    /// The MAC of `node` is done with its frame: completes what is known of it, and counts it.
+    /// `sender` is done with its frame: completes what is known of it, and counts it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn meter_frame(&mut self, node: u32) {
+    pub(crate) fn meter_frame(&mut self, sender: u32) {
+        let is_ap = self.is_ap(sender);
         let Some(meter) = &mut self.meter else { return };
-        let frame = &mut self.nodes[node as usize].frame;
-        frame.overhead += meter.slot * self.contention.take_drawn_late(node);
+        let frame = &mut self.senders[sender as usize].frame;
+        frame.overhead += meter.slot * self.contention.take_drawn_late(sender);
         let (class, time) = (frame.departure().class, frame.airtime + frame.overhead);
-        let direction = if node == AP { Direction::Down } else { Direction::Up };
+        let direction = if is_ap { Direction::Down } else { Direction::Up };
         add(&mut meter.channel_times.actual, class, direction, time);
-        if node == AP {
+        if is_ap {
             add(&mut meter.channel_times.believed, class, direction, time);
         }
     }
@@ -73,19 +65,22 @@ impl Cell {
     #[inline(never)]
     pub(crate) fn meter_reception(&mut self, flow: FlowId, now: Time) {
         let Some(meter) = &mut self.meter else { return };
-        let [ap, stations @ ..] = &mut self.nodes[..] else { return };
-        let link = self.single.link;
-        let packet = &stations[link.station().index()].frame.departure().packet;
+        let Single { sender, link, end, .. } = self.single;
+        let (ap, stations) = self.senders.split_at_mut(1 << self.category_bits);
+        let packet = &stations[sender as usize - ap.len()].frame.departure().packet;
         let reception = Reception {
             packet,
             flow,
             station: link.station(),
-            airtime: self.single.end - self.phase_began,
-            overhead: meter.expected_overhead,
+            airtime: end - self.phase_began,
+            // A DIFS or AIFS and the mean backoff at CWmin (`dqm` III-B.1).
+            overhead: self.contention.aifs(sender) + self.contention.mean_first_backoff(sender),
         };
         add(&mut meter.channel_times.believed, packet.class(), Direction::Up, reception.channel_time());
-        if ap.port.hooks().reception {
-            ap.port.receive(&reception, now, self.sides.view(AP));
+        for Sender { port, .. } in ap {
+            if port.hooks().reception {
+                port.receive(&reception, now, self.sides.view(true));
+            }
         }
     }
 }
@@ -98,7 +93,7 @@ mod tests {
     use wifair_queue::{Arrival, Buffer, Cx, Exchange, Hooks, Placed, PortSpec, Scheme};
 
     use super::*;
-    use crate::cell::{Node, Output};
+    use crate::cell::{AP, Node, Output};
     use crate::spec::{CellSpec, StationSpec};
 
     /// Sums of what an AP's scheme is told.
@@ -156,9 +151,9 @@ mod tests {
         let station = StationId(0);
         let mut cell = Cell::new(&CellSpec::new(vec![StationSpec::new("sta", 11.0)]), 1).unwrap();
         let told = Arc::new(Mutex::new(Told::default()));
-        let ap = &mut cell.nodes[AP as usize].port;
+        let ap = &mut cell.senders[AP as usize].port;
         *ap = Port::with_scheme(&PortSpec::default(), Box::new(Probe(told.clone())), 1, "ap");
-        cell.meter = Meter::wanted_by(ap, &cell.phy, &cell.mac);
+        cell.meter = Meter::wanted_by(std::iter::once(&*ap), &cell.phy);
         for _ in 0..3 {
             cell.send_down(station, &data(true), Time::ZERO);
             cell.send_up(station, &data(false), Time::ZERO);

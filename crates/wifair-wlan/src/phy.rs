@@ -334,7 +334,7 @@ const fn label(name: PhyName) -> &'static str {
     }
 }
 
-fn contention_window(path: &str, key: &str, value: u16, low: u16) -> Result<u16, SpecError> {
+pub(crate) fn contention_window(path: &str, key: &str, value: u16, low: u16) -> Result<u16, SpecError> {
     if (low..=1_023).contains(&value) && (value + 1).is_power_of_two() {
         Ok(value)
     } else {

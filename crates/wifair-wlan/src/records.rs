@@ -18,8 +18,12 @@ pub struct Usage {
     pub lost_at_retry_limit: u64,
     /// Of these, frames that their receiver had got: every MAC ACK to them was undecodable.
     pub lost_after_delivery: u64,
+    /// Of those given up, frames whose last retry was an internal collision, not a transmission.
+    pub lost_internally: u64,
     /// Retransmissions of frames that the receiver already had: acknowledged and dropped.
     pub duplicates: u64,
+    /// Internal collisions that such a frame lost: a higher access category of its node transmitted.
+    pub internal_collisions: u64,
     /// Integral of the link rate, which the next data frame would have, over time: in kbit/s · ns.
     pub rate_integral: u128,
 }
@@ -33,7 +37,9 @@ impl Usage {
             retries: self.retries - earlier.retries,
             lost_at_retry_limit: self.lost_at_retry_limit - earlier.lost_at_retry_limit,
             lost_after_delivery: self.lost_after_delivery - earlier.lost_after_delivery,
+            lost_internally: self.lost_internally - earlier.lost_internally,
             duplicates: self.duplicates - earlier.duplicates,
+            internal_collisions: self.internal_collisions - earlier.internal_collisions,
             rate_integral: self.rate_integral - earlier.rate_integral,
         }
     }

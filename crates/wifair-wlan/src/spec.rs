@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Rate, SpecError};
-use wifair_queue::{Direction, FlowsSpec, PortSpec};
+use wifair_core::{Ac, Class, Rate, SpecError};
+use wifair_queue::{Direction, FlowsSpec, PortSpec, SchemeSpec};
 
 use crate::channel::ChannelSpec;
 use crate::check;
+use crate::edca::{Categories, EdcaSpec, RANKS, key};
 use crate::mac::MacSpec;
 use crate::phy::{Phy, PhySpec};
 
@@ -42,6 +43,8 @@ pub struct CellSpec {
 pub struct ApSpec {
     /// Its transmission buffer with the scheme under study.
     pub port: PortSpec,
+    /// What is different in the ports of single access categories: under EDCA each has a port of its own.
+    pub categories: Categories<CategoryPortSpec>,
     /// Its flow monitor.
     pub flows: FlowsSpec,
     /// Where it stands, in metres: `[x, y]`.
@@ -72,6 +75,79 @@ pub struct StationSpec {
     /// The station's transmission buffer.
     #[serde(default)]
     pub port: PortSpec,
+    /// What is different in the ports of single access categories.
+    #[serde(default)]
+    pub categories: Categories<CategoryPortSpec>,
+}
+
+/// What is different in an access category's port from the node's `port`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CategoryPortSpec {
+    /// Greatest number of packets in the buffer.
+    pub limit_packets: Option<u32>,
+    /// Whether the limit counts the packet that the MAC is sending.
+    pub limit_counts_in_service: Option<bool>,
+    /// Queue management scheme.
+    pub scheme: Option<SchemeSpec>,
+}
+
+impl CategoryPortSpec {
+    /// The category's port, on a node that has `port`.
+    pub(crate) fn over(&self, port: &PortSpec) -> PortSpec {
+        PortSpec {
+            limit_packets: self.limit_packets.unwrap_or(port.limit_packets),
+            limit_counts_in_service: self.limit_counts_in_service.unwrap_or(port.limit_counts_in_service),
+            scheme: self.scheme.as_ref().unwrap_or(&port.scheme).clone(),
+        }
+    }
+}
+
+/// Checks a node's ports; `path` is where the node stands in the plan.
+fn validate_ports(
+    port: &PortSpec,
+    categories: &Categories<CategoryPortSpec>,
+    edca: Option<&EdcaSpec>,
+    path: &str,
+) -> Result<(), SpecError> {
+    port.validate(&format!("{path}.port"))?;
+    for ac in RANKS {
+        let own = categories.of(ac);
+        let path_of = |name: &str| format!("{path}.categories.{}{name}", key(ac));
+        let is_given = *own != CategoryPortSpec::default();
+        let Some(edca) = edca else {
+            if is_given {
+                let allowed = "no such table without mac.edca: under DCF a node has one port";
+                return Err(SpecError::new(path_of(""), "this table", allowed));
+            }
+            continue;
+        };
+        let sees = Class::ALL.map(|class| edca.sees(ac, class));
+        if sees == [false; 3] {
+            if is_given {
+                let allowed = "no such table: the classifier sends nothing there (mac.edca.classify, mac.edca.tcp_acks)";
+                return Err(SpecError::new(path_of(""), "this table", allowed));
+            }
+            continue;
+        }
+        let spec = own.over(port);
+        spec.validate(&path_of(""))?;
+        let missed = spec.scheme.build().decides_on().iter().find(|class| !sees[**class as usize]);
+        if let Some(missed) = missed {
+            let (what, remedy) = match missed {
+                Class::Ack => ("pure TCP ACKs", "mac.edca.tcp_acks sends them elsewhere"),
+                _ => ("TCP data", "mac.edca sends nothing but pure TCP ACKs there"),
+            };
+            let allowed = format!(
+                "a scheme that does not decide on {what}, which this buffer never sees: {remedy} \
+                 (take that key away, or give this category a scheme of its own in {})",
+                path_of(".scheme")
+            );
+            let key = if own.scheme.is_some() { path_of(".scheme") } else { format!("{path}.port.scheme") };
+            return Err(SpecError::new(key, spec.scheme.name(), allowed));
+        }
+    }
+    Ok(())
 }
 
 impl StationSpec {
@@ -85,6 +161,7 @@ impl StationSpec {
             position_m: None,
             velocity_m_per_s: None,
             port: PortSpec::default(),
+            categories: Categories::default(),
         }
     }
 }
@@ -250,13 +327,23 @@ impl CellSpec {
         }
     }
 
+    /// The port of a node's category: `ap` says whether of the AP, or of the station at `index`.
+    pub(crate) fn port(&self, node: usize, category: Option<Ac>) -> PortSpec {
+        let (port, categories) = match node.checked_sub(1) {
+            None => (&self.ap.port, &self.ap.categories),
+            Some(station) => (&self.stations[station].port, &self.stations[station].categories),
+        };
+        category.map_or(port.clone(), |ac| categories.of(ac).over(port))
+    }
+
     /// Checks all but PHY, MAC and rates, which [`Cell::new`](crate::Cell::new) checks.
     pub(crate) fn validate(&self, phy: &Phy) -> Result<(), SpecError> {
         self.channel.validate("channel")?;
         for (axis, value) in self.ap.position_m.into_iter().enumerate() {
             check::number("ap", &format!("position_m[{axis}]"), value, -1e6..=1e6, "m")?;
         }
-        self.ap.port.validate("ap.port")?;
+        let edca = self.mac.edca.as_ref();
+        validate_ports(&self.ap.port, &self.ap.categories, edca, "ap")?;
         self.ap.flows.validate("ap.flows")?;
         if self.stations.is_empty() || self.stations.len() > MAX_STATIONS {
             let allowed = format!("1 to {MAX_STATIONS} stations");
@@ -276,7 +363,7 @@ impl CellSpec {
                 let allowed = "a position_m beside it";
                 return Err(SpecError::new(format!("{path}.velocity_m_per_s"), "this key alone", allowed));
             }
-            station.port.validate(&format!("{path}.port"))?;
+            validate_ports(&station.port, &station.categories, edca, &path)?;
         }
         Ok(())
     }

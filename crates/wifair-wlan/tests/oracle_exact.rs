@@ -5,9 +5,10 @@ mod oracle;
 use oracle::air::{self, Delivery, Record, Start};
 use oracle::engine::Engine;
 use oracle::node::Tally;
-use oracle::random::scenarios;
+use oracle::random::{edca_scenarios, scenarios};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
 use oracle::timing::Rules;
+use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::fmt::{Debug, Write};
 
@@ -95,24 +96,50 @@ fn cases(usual: u32, validation: u32) -> u32 {
     if std::env::var_os("WIFAIR_VALIDATE").is_some() { validation } else { usual }
 }
 
-#[test]
-fn random_scenarios_are_equal_to_the_microsecond() {
-    let config = Config { cases: cases(300, 10_000), failure_persistence: None, ..Config::default() };
+fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least: Seen) {
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
     // The same scenarios in every run: a failure is a change of the engine, never of the weather.
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
-    let seen = std::cell::Cell::new((0u64, 0u64, 0u64));
-    let outcome = TestRunner::new_with_rng(config, rng).run(&scenarios(), |scenario| {
+    let seen = std::cell::Cell::new(Seen::default());
+    let outcome = TestRunner::new_with_rng(config, rng).run(&scenarios, |scenario| {
         let record = compare(&scenario).map_err(proptest::test_runner::TestCaseError::fail)?;
-        let (exchanges, collisions, end) = seen.get();
-        seen.set((exchanges + record.exchanges, collisions + record.collisions, end + record.end));
+        let mut sums = seen.get();
+        sums.exchanges += record.exchanges;
+        sums.collisions += record.collisions;
+        sums.internal_collisions += record.total(|tally| tally.internal);
+        seen.set(sums);
         Ok(())
     });
     if let Err(failure) = outcome {
         panic!("{failure}");
     }
-    let (exchanges, collisions, end) = seen.get();
-    println!("{exchanges} exchanges, {collisions} collisions, {} simulated s", end / 1_000_000);
-    assert!(exchanges > 10_000 && collisions > 1_000, "the scenarios are too quiet to say anything");
+    let seen = seen.get();
+    println!("{seen:?}");
+    let enough = seen.exchanges >= least.exchanges
+        && seen.collisions >= least.collisions
+        && seen.internal_collisions >= least.internal_collisions;
+    assert!(enough, "the scenarios are too quiet to say anything: {seen:?}");
+}
+
+/// What random scenarios have had to deal with.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    exchanges: u64,
+    collisions: u64,
+    internal_collisions: u64,
+}
+
+#[test]
+fn random_scenarios_are_equal_to_the_microsecond() {
+    let least = Seen { exchanges: 10_000, collisions: 1_000, internal_collisions: 0 };
+    compare_random(scenarios(), cases(300, 10_000), least);
+}
+
+/// Four categories with windows and AIFSNs of their own, at the AP and at stations, internal collisions, TXOPs.
+#[test]
+fn random_edca_scenarios_are_equal_to_the_microsecond() {
+    let least = Seen { exchanges: 10_000, collisions: 1_000, internal_collisions: 500 };
+    compare_random(edca_scenarios(), cases(150, 10_000), least);
 }
 
 /// Far more stations than the random scenarios have, with frames of unequal length.
@@ -144,7 +171,7 @@ fn compare_under_many_seeds(scenario: &Scenario) {
 fn a_waiting_sender_cannot_decode_what_it_receives() {
     let once = |station, up, ip_bytes, first| {
         let pattern = Pattern::Every { first, gap: 1_000_000, burst: 1 };
-        Stream { station, up, ip_bytes, pattern }
+        Stream { station, up, ip_bytes, category: 0, pattern }
     };
     let deaf_ap = Station { data_error_up: 0.9, ..Station::clean(110) };
     compare_under_many_seeds(&Scenario {

@@ -89,6 +89,7 @@ fn lightly_loaded_cells() {
                 station: i as usize / 2,
                 up: i.is_multiple_of(2),
                 ip_bytes: 1500,
+                category: 0,
                 pattern: Pattern::Poisson { mean },
             };
             let name = format!("{stations} stations, load {load}, immediate access {immediate_access}");

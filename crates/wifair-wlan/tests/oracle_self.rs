@@ -15,7 +15,13 @@ fn without_chance() -> Rules {
 }
 
 fn once(station: usize, up: bool, ip_bytes: u32, at: u64) -> Stream {
-    Stream { station, up, ip_bytes, pattern: Pattern::Every { first: at, gap: 20_000, burst: 1 } }
+    Stream {
+        station,
+        up,
+        ip_bytes,
+        category: 0,
+        pattern: Pattern::Every { first: at, gap: 20_000, burst: 1 },
+    }
 }
 
 fn cell(rules: Rules, stations: usize, streams: Vec<Stream>) -> Scenario {

@@ -55,6 +55,10 @@ impl Scheme for AckFiltering {
         Indexes::NONE.acks(self.spec.filter)
     }
 
+    fn decides_on(&self) -> &'static [Class] {
+        &[Class::Ack]
+    }
+
     fn shortcuts(&self) -> Shortcuts {
         Shortcuts { release_head: true, ..Shortcuts::NONE }
     }

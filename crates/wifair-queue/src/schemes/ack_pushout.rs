@@ -19,7 +19,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, SpecError};
+use wifair_core::{Class, Info, SpecError};
 
 use crate::{Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Placed, Refusal, Scheme, Shortcuts};
 
@@ -62,6 +62,10 @@ pub(super) struct AckPushout {
 impl Scheme for AckPushout {
     fn needs(&self) -> Indexes {
         Indexes::NONE.redundant(self.spec.filter, self.spec.redundant)
+    }
+
+    fn decides_on(&self) -> &'static [Class] {
+        &[Class::Ack]
     }
 
     fn shortcuts(&self) -> Shortcuts {

@@ -165,6 +165,10 @@ impl Scheme for AdaptivePushout {
             .stored_flows()
     }
 
+    fn decides_on(&self) -> &'static [Class] {
+        &[Class::Ack, Class::Data]
+    }
+
     fn shortcuts(&self) -> Shortcuts {
         Shortcuts { append: true, release_head: true, ..Shortcuts::NONE }
     }

@@ -343,6 +343,10 @@ impl Scheme for Dqm {
         Shortcuts { tail_drop: true, ..Shortcuts::NONE }
     }
 
+    fn decides_on(&self) -> &'static [Class] {
+        &[Class::Ack, Class::Data]
+    }
+
     fn hooks(&self) -> Hooks {
         Hooks { exchange: true, reception: true, tick: true, ..Hooks::NONE }
     }

@@ -116,6 +116,10 @@ impl Scheme for SpmAf {
         }
     }
 
+    fn decides_on(&self) -> &'static [Class] {
+        &[Class::Ack, Class::Data]
+    }
+
     fn shortcuts(&self) -> Shortcuts {
         Shortcuts { release_head: true, ..Shortcuts::NONE }
     }

@@ -33,7 +33,8 @@ pub(crate) struct Channel {
 /// A data frame that starts.
 pub(crate) struct Attempt {
     pub link: LinkId,
-    pub sender: u32,
+    /// The node that sends it.
+    pub node: u32,
     pub rate: Rate,
     pub psdu_bytes: u32,
     pub now: Time,
@@ -113,7 +114,7 @@ impl Channel {
         }
         if data > 0.0 && self.streams[receiver as usize].chance(data) {
             Fate::DataLost
-        } else if ack > 0.0 && self.streams[attempt.sender as usize].chance(ack) {
+        } else if ack > 0.0 && self.streams[attempt.node as usize].chance(ack) {
             Fate::AckLost
         } else {
             Fate::Decoded

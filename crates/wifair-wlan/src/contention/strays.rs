@@ -3,7 +3,7 @@
 
 use wifair_core::Time;
 
-use super::{Contention, Place};
+use super::{Contention, Grid, Place, Rules};
 use crate::wheel::NONE;
 
 /// The origin of a stray that is deaf at the start of a transmission: it is known at the end.
@@ -63,7 +63,8 @@ impl Contention {
                     self.join(*stray, now);
                     return false;
                 }
-                stray.origin = self.grid.origin.max(stray.deaf_until + self.rules.difs);
+                let grid = self.grid_of(stray.entity);
+                stray.origin = grid.origin.max(stray.deaf_until + grid.aifs);
             }
             true
         });
@@ -73,9 +74,8 @@ impl Contention {
     /// A stray becomes one of the grid: at the start `now` of a transmission or, if it was deaf then, at its end.
     #[inline(always)] // its second caller, a deaf stray at the end of an exchange, is rare
     fn join(&mut self, stray: Stray, now: Time) {
-        let clock = self.grid.clock;
-        let epoch = self.grid.epoch;
-        let slot = self.rules.slot;
+        let Grid { clock, epoch, .. } = *self.grid_of(stray.entity);
+        let Rules { slot, at_boundaries, .. } = self.rules;
         let e = &mut self.entities[stray.entity as usize];
         e.place = Place::Grid;
         match stray.kind {
@@ -88,41 +88,50 @@ impl Contention {
                 e.counter += clock;
                 e.drawn_in = epoch;
             }
+            Kind::Counting if at_boundaries => {
+                let steps = (now - stray.origin) / slot + 1;
+                // One that had none left to step has run out: the clock has passed it.
+                e.counter = e.counter.checked_sub(steps).map_or(clock - 1, |left| clock + left);
+            }
             Kind::Counting => {
                 e.counter = clock + e.counter.saturating_sub((now - stray.origin) / slot);
                 e.drawn_in = epoch.wrapping_sub(1);
             }
             Kind::Spent => {
-                e.counter = clock;
+                e.counter = clock - u64::from(at_boundaries);
                 e.drawn_in = epoch.wrapping_sub(1);
             }
         }
         let e = &mut self.entities[stray.entity as usize];
         if e.ready {
-            e.next = self.grid.wheel.push(e.counter, stray.entity); // the medium is busy, so no start comes nearer
+            let (counter, index) = (e.counter, e.grid);
+            let next = self.grid_mut(index).wheel.push(counter, stray.entity);
+            self.entities[stray.entity as usize].next = next; // the medium is busy, so no start comes nearer
         }
     }
 
-    /// A transmitter counts from an origin of its own. It is deaf until its timeout.
-    pub(crate) fn set_aside(&mut self, entity: u32, origin: Time, deaf_until: Time) {
+    /// A transmitter counts from an origin of its own, an IFS after `from`. It is deaf until its timeout.
+    pub(crate) fn set_aside(&mut self, entity: u32, from: Time, deaf_until: Time) {
+        let origin = from + self.aifs(entity);
         self.entities[entity as usize].place = Place::Aside;
         self.strays.push(Stray { entity, origin, deaf_until, kind: Kind::Counting });
     }
 
-    /// An entity that did not transmit counts from an origin of its own (the receiver of an undecodable frame).
-    pub(crate) fn divert(&mut self, entity: u32, origin: Time, now: Time) {
+    /// An entity that did not transmit counts from an origin of its own, an IFS after `from`: the receiver of an
+    /// undecodable frame, or a category of its sender.
+    pub(crate) fn divert(&mut self, entity: u32, from: Time, now: Time) {
+        let Grid { aifs, clock, .. } = *self.grid_of(entity);
+        let origin = from + aifs;
         if self.entities[entity as usize].place == Place::Aside {
             // Deaf when this exchange began; it heard the end all the same.
-            let difs = self.rules.difs;
-            let stray = self.strays.iter_mut().find(|stray| stray.entity == entity);
-            let stray = stray.expect("an entity aside has its stray");
-            stray.origin = if stray.deaf_until > now { origin.max(stray.deaf_until + difs) } else { origin };
+            let stray = self.stray_mut(entity);
+            stray.origin = if stray.deaf_until > now { origin.max(stray.deaf_until + aifs) } else { origin };
             return;
         }
         let kind = if self.run_out(entity, now) { Kind::Spent } else { Kind::Counting };
         let e = &mut self.entities[entity as usize];
         let expiry = e.counter;
-        e.counter = expiry.saturating_sub(self.grid.clock);
+        e.counter = expiry.saturating_sub(clock);
         e.place = Place::Aside;
         if e.ready {
             self.unlink(entity, expiry);
@@ -130,12 +139,19 @@ impl Contention {
         self.strays.push(Stray { entity, origin, deaf_until: Time::ZERO, kind });
     }
 
+    /// A category whose node has sent another's frame in vain: it is deaf until the node's timeout, as its sender is.
+    pub(crate) fn hold(&mut self, entity: u32, from: Time, deaf_until: Time, now: Time) {
+        self.divert(entity, from, now);
+        self.stray_mut(entity).deaf_until = deaf_until;
+    }
+
     fn unlink(&mut self, entity: u32, slot: u64) {
-        let mut other = self.grid.wheel.take(slot);
+        let index = self.entities[entity as usize].grid;
+        let mut other = self.grid_mut(index).wheel.take(slot);
         while other != NONE {
             let next = self.entities[other as usize].next;
             if other != entity {
-                self.entities[other as usize].next = self.grid.wheel.push(slot, other);
+                self.entities[other as usize].next = self.grid_mut(index).wheel.push(slot, other);
             }
             other = next;
         }
@@ -150,6 +166,10 @@ impl Contention {
 
     pub(super) fn stray(&self, entity: u32) -> &Stray {
         self.strays.iter().find(|stray| stray.entity == entity).expect("an entity aside has its stray")
+    }
+
+    pub(super) fn stray_mut(&mut self, entity: u32) -> &mut Stray {
+        self.strays.iter_mut().find(|stray| stray.entity == entity).expect("an entity aside has its stray")
     }
 
     /// When a stray transmits if the medium stays idle.

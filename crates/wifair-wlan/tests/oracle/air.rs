@@ -114,6 +114,8 @@ pub struct Medium {
     now: u64,
     record: Record,
     starts: Vec<Start>,
+    /// Of this instant; kept to be used again.
+    starting: Vec<NodeId>,
 }
 
 /// A run to its end, with what explains it.
@@ -184,6 +186,7 @@ impl Medium {
             now: 0,
             record: Record { airtime, ..Record::default() },
             starts: Vec::new(),
+            starting: Vec::new(),
         }
     }
 
@@ -197,6 +200,7 @@ impl Medium {
             attempts: from.attempts,
             failures: from.failures,
             lost: from.lost,
+            internal: from.internal,
             delivered: at_receiver.received,
             duplicates: at_receiver.received_again,
         };
@@ -248,6 +252,10 @@ impl Medium {
                 self.deliver(&packet);
             }
         }
+        // A TXOP that goes on begins its next exchange at once: the SIFS belongs to it.
+        if let Some(frame) = self.nodes.iter_mut().find_map(Node::take_continuation) {
+            self.begin_exchange(&frame);
+        }
     }
 
     fn deliver(&mut self, packet: &Packet) {
@@ -258,22 +266,25 @@ impl Medium {
     }
 
     fn start_frames(&mut self) {
-        if !self.nodes.iter().any(Node::is_to_start) {
+        self.starting.clear();
+        for (id, node) in self.nodes.iter_mut().enumerate() {
+            if node.decide() {
+                self.starting.push(id);
+            }
+        }
+        if self.starting.is_empty() {
             return;
         }
-        let starting = self.nodes.iter_mut().filter(|node| node.is_to_start());
-        let frames: Vec<Frame> = starting.map(Node::start).collect();
+        let frames: Vec<Frame> = self.starting.iter().map(|&id| self.nodes[id].start()).collect();
         let first = frames[0];
-        self.record.exchanges += u64::from(first.opens_exchange);
         assert!(self.on_air.is_empty(), "everybody hears everybody: nobody starts into a frame");
         if frames.len() > 1 {
             assert!(frames.iter().all(|f| f.opens_exchange), "a response comes too early to be disturbed");
             self.exchange = Exchange::Collision;
+            self.record.exchanges += 1;
             self.record.collisions += 1;
         } else if first.opens_exchange {
-            let up = first.to == 0;
-            let station = if up { first.from } else { first.to } - 1;
-            self.exchange = Exchange::Of { station, up };
+            self.begin_exchange(&first);
         }
         let deaf: Vec<NodeId> = frames.iter().map(|f| f.from).collect();
         let answered = matches!(first.kind, Kind::Cts | Kind::Ack).then_some(first.to);
@@ -288,6 +299,13 @@ impl Medium {
             let ends_at = self.now + u64::from(frame.length);
             self.on_air.push(OnAir { frame, ends_at, deaf: deaf.clone() });
         }
+    }
+
+    fn begin_exchange(&mut self, frame: &Frame) {
+        self.record.exchanges += 1;
+        let up = frame.to == 0;
+        let station = if up { frame.from } else { frame.to } - 1;
+        self.exchange = Exchange::Of { station, up };
     }
 
     fn account(&mut self) {

@@ -3,13 +3,16 @@
 use super::air::{Airtime, Delivery, Record};
 use super::node::{Packet, Tally};
 use super::scenario::{Offer, Scenario, Traffic};
-use super::timing::{Phy, Rules, Tenths};
+use super::timing::{self, Phy, Rules, Tenths};
 use wifair_core::{FiveTuple, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::PortSpec;
 use wifair_wlan::{
-    ApSpec, ArrivalWithinIfs, BackoffRange, Cell, CellSpec, FrameErrorRate, MacSpec, Node, Output, PhyName,
-    PhySpec, Preamble, StationSpec, Usage,
+    ApSpec, ArrivalWithinIfs, BackoffRange, Categories, CategorySpec, Cell, CellSpec, Classify, Countdown,
+    EdcaSpec, FrameErrorRate, MacSpec, Node, Output, PhyName, PhySpec, Preamble, StationSpec, Usage,
 };
+
+/// A DSCP of each category: user priorities 6, 4, 0 and 1.
+const CODE_POINTS: [u8; 4] = [48, 32, 0, 8];
 
 /// IP protocol number of UDP.
 const UDP: u32 = 17;
@@ -76,7 +79,8 @@ impl Engine {
             Node::Station(station) => usize::from(station.0) + 1,
         };
         let stream = usize::from(wire.tuple.source_port);
-        let packet = Packet { id: wire.seq, stream, to, ip_bytes: wire.ip_bytes() };
+        let category = CODE_POINTS.iter().position(|&dscp| dscp == wire.dscp()).expect("one of ours");
+        let packet = Packet { id: wire.seq, stream, to, ip_bytes: wire.ip_bytes(), category };
         let at = micros(now);
         self.deliveries.push(Delivery { at, id: packet.id, to });
         for answer in self.traffic.delivered(&packet, at) {
@@ -114,15 +118,16 @@ fn micros(time: Time) -> u64 {
 fn tally(usage: &Usage) -> Tally {
     Tally {
         attempts: usage.attempts,
-        failures: usage.retries + usage.lost_at_retry_limit,
+        failures: usage.retries + usage.lost_at_retry_limit - usage.lost_internally,
         lost: usage.lost_at_retry_limit,
         delivered: usage.delivered,
         duplicates: usage.duplicates,
+        internal: usage.internal_collisions,
     }
 }
 
 fn to_wire(offer: &Offer) -> wifair_core::Packet {
-    let Packet { id, stream, ip_bytes, .. } = offer.packet;
+    let Packet { id, stream, ip_bytes, category, .. } = offer.packet;
     wifair_core::Packet {
         tuple: FiveTuple {
             source: offer.node as u32,
@@ -137,7 +142,7 @@ fn to_wire(offer: &Offer) -> wifair_core::Packet {
         payload_bytes: ip_bytes - 28,
         header_bytes: 28,
         flags: TcpFlags::NONE,
-        ds_field: 0,
+        ds_field: CODE_POINTS[category] << 2,
         sack: SackBlocks::NONE,
     }
 }
@@ -208,6 +213,28 @@ fn mac(rules: &Rules) -> MacSpec {
         },
         ack_timeout_us: rules.ack_timeout.map(f64::from),
         cts_timeout_us: rules.cts_timeout.map(f64::from),
+        edca: rules.edca.as_ref().map(edca),
         ..MacSpec::default()
     }
+}
+
+fn edca(edca: &timing::Edca) -> EdcaSpec {
+    EdcaSpec {
+        ap: categories(&edca.ap),
+        stations: categories(&edca.stations),
+        classify: Classify::Dscp,
+        countdown: if edca.dcf_countdown { Countdown::Dcf } else { Countdown::Edca },
+        internal_collision_retry: edca.internal_collision_retry,
+        ..EdcaSpec::default()
+    }
+}
+
+fn categories(all: &[timing::Category; 4]) -> Categories<CategorySpec> {
+    let [voice, video, best_effort, background] = all.map(|c| CategorySpec {
+        aifsn: Some(c.aifsn as u8),
+        cw_min: Some(c.cw_min as u16),
+        cw_max: Some(c.cw_max as u16),
+        txop_limit_us: Some(f64::from(c.txop_limit)),
+    });
+    Categories { voice, video, best_effort, background }
 }

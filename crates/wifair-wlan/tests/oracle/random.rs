@@ -1,7 +1,7 @@
 //! Random small scenarios, drawn so that rare coincidences are frequent.
 
 use super::scenario::{Pattern, Scenario, Station, Stream};
-use super::timing::{Phy, Rules, Tenths};
+use super::timing::{Category, Edca, Phy, Rules, Tenths};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -10,22 +10,52 @@ const OFDM_RATES: &[Tenths] = &[60, 90, 120, 180, 240, 360, 480, 540];
 
 /// Scenarios of 1 to 8 stations; traffic is offered for 50 to 200 ms.
 pub fn scenarios() -> impl Strategy<Value = Scenario> {
-    rules().prop_flat_map(|rules| {
-        let stations = prop::collection::vec(station(rules), 1..=8);
-        let streams = prop::collection::vec(stream(rules), 1..=12);
-        let port = (1usize..30, any::<bool>());
-        (any::<u64>(), stations, streams, port, 50_000u64..200_000).prop_map(
-            move |(seed, stations, streams, port, offered_until)| Scenario {
-                seed,
-                rules,
-                stations,
-                streams,
-                port_limit: port.0,
-                limit_counts_in_service: port.1,
-                offered_until,
-            },
-        )
-    })
+    rules().prop_flat_map(scenario)
+}
+
+/// The same with EDCA.
+pub fn edca_scenarios() -> impl Strategy<Value = Scenario> {
+    let rules = (rules(), edca()).prop_map(|(rules, edca)| Rules { edca: Some(edca), ..rules });
+    rules.prop_flat_map(scenario)
+}
+
+fn scenario(rules: Rules) -> impl Strategy<Value = Scenario> {
+    let stations = prop::collection::vec(station(rules), 1..=8);
+    let streams = prop::collection::vec(stream(rules), 1..=12);
+    let port = (1usize..30, any::<bool>());
+    (any::<u64>(), stations, streams, port, 50_000u64..200_000).prop_map(
+        move |(seed, stations, streams, port, offered_until)| Scenario {
+            seed,
+            rules,
+            stations,
+            streams,
+            port_limit: port.0,
+            limit_counts_in_service: port.1,
+            offered_until,
+        },
+    )
+}
+
+fn edca() -> impl Strategy<Value = Edca> {
+    let category = |least_aifsn: u32| {
+        let windows = select(vec![(0, 0), (0, 7), (1, 3), (3, 7), (7, 15), (15, 63), (15, 1023), (31, 31)]);
+        // TXOP limits around what a few short frames take, and long ones.
+        let limit = prop_oneof![2 => Just(0u32), 1 => 100u32..4_000, 1 => Just(8_000)];
+        let aifsn = prop_oneof![3 => least_aifsn..4, 1 => 4u32..10];
+        (windows, aifsn, limit).prop_map(|(windows, aifsn, txop_limit)| Category {
+            cw_min: windows.0,
+            cw_max: windows.1,
+            aifsn,
+            txop_limit,
+        })
+    };
+    let four = move |least| prop::array::uniform4(category(least));
+    (four(1), four(2), any::<bool>(), prop::bool::weighted(0.3), prop::bool::weighted(0.7)).prop_map(
+        |(ap, stations, alike, dcf_countdown, internal_collision_retry)| {
+            let ap = if alike { stations } else { ap };
+            Edca { ap, stations, dcf_countdown, internal_collision_retry }
+        },
+    )
 }
 
 fn rules() -> impl Strategy<Value = Rules> {
@@ -87,12 +117,15 @@ fn station(rules: Rules) -> impl Strategy<Value = Station> {
 
 fn stream(rules: Rules) -> impl Strategy<Value = Stream> {
     let ip_bytes = prop_oneof![Just(40u32), Just(1500), 28u32..1500];
-    (0usize..8, any::<bool>(), ip_bytes, pattern(rules)).prop_map(|(station, up, ip_bytes, pattern)| Stream {
-        station,
-        up,
-        ip_bytes,
-        pattern,
-    })
+    (0usize..8, any::<bool>(), ip_bytes, 0usize..4, pattern(rules)).prop_map(
+        move |(station, up, ip_bytes, category, pattern)| Stream {
+            station,
+            up,
+            ip_bytes,
+            category: if rules.edca.is_some() { category } else { 0 },
+            pattern,
+        },
+    )
 }
 
 fn pattern(rules: Rules) -> impl Strategy<Value = Pattern> {

@@ -51,6 +51,8 @@ pub struct Stream {
     pub station: usize,
     pub up: bool,
     pub ip_bytes: u32,
+    /// Rank of the access category: voice is 0; 0 under DCF.
+    pub category: usize,
     pub pattern: Pattern,
 }
 
@@ -86,7 +88,7 @@ impl Scenario {
             rules,
             stations: vec![Station::clean(rate); bytes.len()],
             streams: (bytes.iter().enumerate())
-                .map(|(station, &ip_bytes)| Stream { station, up: true, ip_bytes, pattern })
+                .map(|(station, &ip_bytes)| Stream { station, up: true, ip_bytes, category: 0, pattern })
                 .collect(),
             port_limit: 100,
             limit_counts_in_service: false,
@@ -175,12 +177,12 @@ impl Traffic {
     }
 
     fn offer(&mut self, stream: usize) -> Offer {
-        let Stream { station, up, ip_bytes, .. } = self.streams[stream];
+        let Stream { station, up, ip_bytes, category, .. } = self.streams[stream];
         let station = 1 + station % self.stations;
         let id = self.next_id;
         self.next_id += 1;
         let (node, to) = if up { (station, 0) } else { (0, station) };
-        Offer { node, packet: Packet { id, stream, to, ip_bytes } }
+        Offer { node, packet: Packet { id, stream, to, ip_bytes, category } }
     }
 
     /// A packet has been delivered: what is offered at once in answer. Later answers come from outside.

@@ -67,6 +67,28 @@ pub struct Rules {
     pub exclusive_backoff: bool,
     pub immediate_access: bool,
     pub backoff_within_ifs: bool,
+    /// None: DCF.
+    pub edca: Option<Edca>,
+}
+
+/// Section 10.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edca {
+    /// Voice, video, best effort, background.
+    pub ap: [Category; 4],
+    pub stations: [Category; 4],
+    pub dcf_countdown: bool,
+    pub internal_collision_retry: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Category {
+    pub cw_min: u32,
+    pub cw_max: u32,
+    /// Slots after a SIFS.
+    pub aifsn: u32,
+    /// µs.
+    pub txop_limit: u32,
 }
 
 impl Rules {
@@ -91,6 +113,7 @@ impl Rules {
             exclusive_backoff: false,
             immediate_access: true,
             backoff_within_ifs: false,
+            edca: None,
         }
     }
 
@@ -113,6 +136,24 @@ impl Rules {
 
     pub fn difs(&self) -> u32 {
         self.sifs + 2 * self.slot
+    }
+
+    pub fn aifs(&self, category: &Category) -> u32 {
+        self.sifs + category.aifsn * self.slot
+    }
+
+    /// What of an EIFS precedes its DIFS or AIFS.
+    pub fn eifs_lead(&self) -> u32 {
+        self.eifs() - self.difs()
+    }
+
+    /// The categories of a node; under DCF one.
+    pub fn categories(&self, node: usize) -> Vec<Category> {
+        match &self.edca {
+            Some(edca) if node == 0 => edca.ap.to_vec(),
+            Some(edca) => edca.stations.to_vec(),
+            None => vec![Category { cw_min: self.cw_min, cw_max: self.cw_max, aifsn: 2, txop_limit: 0 }],
+        }
     }
 
     /// What a node waits that could not decode the last frame.

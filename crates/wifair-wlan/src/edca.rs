@@ -1,0 +1,287 @@
+//! EDCA: access categories and the classifier (802.11-2020, 10.23.2; `docs/medium.md`, section 10).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Ac, Class, Packet, SpecError, Time};
+
+use crate::check;
+use crate::contention::Access;
+use crate::phy::{Phy, contention_window};
+
+/// Bits of a sender that tell its category: a node has four.
+pub(crate) const CATEGORY_BITS: u32 = 2;
+
+/// The categories, the highest first: a category's place here is its *rank*.
+pub(crate) const RANKS: [Ac; 4] = [Ac::Voice, Ac::Video, Ac::BestEffort, Ac::Background];
+
+/// Rank of best effort.
+pub(crate) const BEST_EFFORT: u32 = 2;
+
+#[inline]
+pub(crate) fn rank(ac: Ac) -> u32 {
+    match ac {
+        Ac::Voice => 0,
+        Ac::Video => 1,
+        Ac::BestEffort => BEST_EFFORT,
+        Ac::Background => 3,
+    }
+}
+
+/// Something for each access category.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Categories<T: Default> {
+    /// AC_VO, the highest.
+    pub voice: T,
+    /// AC_VI.
+    pub video: T,
+    /// AC_BE.
+    pub best_effort: T,
+    /// AC_BK, the lowest.
+    pub background: T,
+}
+
+impl<T: Default> Categories<T> {
+    /// That of a category.
+    pub fn of(&self, ac: Ac) -> &T {
+        match ac {
+            Ac::Voice => &self.voice,
+            Ac::Video => &self.video,
+            Ac::BestEffort => &self.best_effort,
+            Ac::Background => &self.background,
+        }
+    }
+}
+
+/// A category's name in scenarios' tables.
+pub(crate) fn key(ac: Ac) -> &'static str {
+    match ac {
+        Ac::Voice => "voice",
+        Ac::Video => "video",
+        Ac::BestEffort => "best_effort",
+        Ac::Background => "background",
+    }
+}
+
+/// EDCA parameters of an access category (802.11-2020, 9.4.2.28). An absent key takes the standard's default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CategorySpec {
+    /// AIFS = SIFS + this many slots: 2 to 15, at the AP from 1.
+    pub aifsn: Option<u8>,
+    /// CWmin in slots, a power of two minus one from 0 to 1023.
+    pub cw_min: Option<u16>,
+    /// CWmax in slots, a power of two minus one from CWmin to 1023.
+    pub cw_max: Option<u16>,
+    /// Longest TXOP in µs; 0: one frame.
+    pub txop_limit_us: Option<f64>,
+}
+
+/// How counters count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Countdown {
+    /// By 10.23.2.4: access at slot boundaries alone; a counter steps at the end of the AIFS too.
+    #[default]
+    Edca,
+    /// As under DCF, with the AIFS in place of the DIFS.
+    Dcf,
+}
+
+/// Which category a packet belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Classify {
+    /// Best effort, all of them.
+    #[default]
+    BestEffort,
+    /// By the DSCP: its upper three bits are the user priority, mapped by Table 10-1.
+    Dscp,
+}
+
+/// EDCA. The four categories' own tables are for the AP and the stations alike; `ap` and `stations` say what is different
+/// there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EdcaSpec {
+    /// AC_VO, the highest.
+    pub voice: CategorySpec,
+    /// AC_VI.
+    pub video: CategorySpec,
+    /// AC_BE.
+    pub best_effort: CategorySpec,
+    /// AC_BK, the lowest.
+    pub background: CategorySpec,
+    /// Of the AP alone.
+    pub ap: Categories<CategorySpec>,
+    /// Of the stations alone.
+    pub stations: Categories<CategorySpec>,
+    /// How a packet's category is found: best-effort (all of them) or dscp.
+    pub classify: Classify,
+    /// The category of pure TCP ACKs, if they have one of their own.
+    pub tcp_acks: Option<Ac>,
+    /// How counters count: edca (the standard's rule) or dcf.
+    pub countdown: Countdown,
+    /// Whether an internal collision counts as a retry of the lower category's frame (802.11-2016, 10.22.2.11.1): true.
+    pub internal_collision_retry: bool,
+}
+
+impl Default for EdcaSpec {
+    fn default() -> EdcaSpec {
+        EdcaSpec {
+            voice: CategorySpec::default(),
+            video: CategorySpec::default(),
+            best_effort: CategorySpec::default(),
+            background: CategorySpec::default(),
+            ap: Categories::default(),
+            stations: Categories::default(),
+            classify: Classify::default(),
+            tcp_acks: None,
+            countdown: Countdown::default(),
+            internal_collision_retry: true,
+        }
+    }
+}
+
+impl EdcaSpec {
+    fn common(&self, ac: Ac) -> &CategorySpec {
+        match ac {
+            Ac::Voice => &self.voice,
+            Ac::Video => &self.video,
+            Ac::BestEffort => &self.best_effort,
+            Ac::Background => &self.background,
+        }
+    }
+
+    /// What a category may get to see: nothing, or some classes of packets.
+    pub(crate) fn sees(&self, ac: Ac, class: Class) -> bool {
+        match self.tcp_acks {
+            Some(category) if class == Class::Ack => category == ac,
+            _ => self.classify == Classify::Dscp || ac == Ac::BestEffort,
+        }
+    }
+
+    /// Rules of contention and TXOP limit of a category, at the AP or at stations.
+    fn category(&self, ac: Ac, at_ap: bool, phy: &Phy, path: &str) -> Result<(Access, Time), SpecError> {
+        let name = key(ac);
+        let side = if at_ap { &self.ap } else { &self.stations };
+        let (own, common) = (side.of(ac), self.common(ac));
+        let side = if at_ap { "ap" } else { "stations" };
+        let path_of =
+            |is_own: bool| if is_own { format!("{path}.{side}.{name}") } else { format!("{path}.{name}") };
+        let standard = Standard::of(ac, at_ap, phy);
+
+        let aifsn = own.aifsn.or(common.aifsn).unwrap_or(standard.aifsn);
+        let least = if at_ap { 1 } else { 2 };
+        let aifsn =
+            check::integer(&path_of(own.aifsn.is_some()), "aifsn", aifsn.into(), least..=15, "slots")?;
+        let cw_min = own.cw_min.or(common.cw_min).unwrap_or(standard.cw_min);
+        let cw_min = contention_window(&path_of(own.cw_min.is_some()), "cw_min", cw_min, 0)?;
+        let cw_max = own.cw_max.or(common.cw_max).unwrap_or(standard.cw_max.max(cw_min));
+        let cw_max = contention_window(&path_of(own.cw_max.is_some()), "cw_max", cw_max, cw_min)?;
+        let limit_us = own.txop_limit_us.or(common.txop_limit_us).unwrap_or(standard.txop_limit_us);
+        let limit = check::micros(&path_of(own.txop_limit_us.is_some()), "txop_limit_us", limit_us)?;
+        let aifs = phy.sifs + phy.slot * u64::from(aifsn);
+        Ok((Access { cw_min, cw_max, aifs }, limit))
+    }
+}
+
+/// The standard's defaults (802.11e-2005, 7.3.2.29 for stations, dot11QAPEDCATable for the AP).
+struct Standard {
+    aifsn: u8,
+    cw_min: u16,
+    cw_max: u16,
+    txop_limit_us: f64,
+}
+
+impl Standard {
+    fn of(ac: Ac, at_ap: bool, phy: &Phy) -> Standard {
+        let whole = phy.cw_min + 1;
+        let (half, quarter) = ((whole / 2).max(1), (whole / 4).max(1));
+        let dsss = phy.is_dsss();
+        let first = if at_ap { 1 } else { 2 };
+        let (aifsn, cw_min, cw_max, txop_limit_us) = match ac {
+            Ac::Voice => (first, quarter - 1, half - 1, if dsss { 3_264.0 } else { 1_504.0 }),
+            Ac::Video => (first, half - 1, whole - 1, if dsss { 6_016.0 } else { 3_008.0 }),
+            Ac::BestEffort if at_ap => (3, whole - 1, (4 * whole - 1).min(phy.cw_max), 0.0),
+            Ac::BestEffort => (3, whole - 1, phy.cw_max, 0.0),
+            Ac::Background => (7, whole - 1, phy.cw_max, 0.0),
+        };
+        Standard { aifsn, cw_min, cw_max, txop_limit_us }
+    }
+}
+
+/// EDCA at work.
+#[derive(Debug)]
+pub(crate) struct Edca {
+    classify: Classify,
+    /// Rank of pure TCP ACKs.
+    acks: Option<u32>,
+    pub internal_collision_retry: bool,
+    /// By rank, at the AP and at stations.
+    access: [[Access; 4]; 2],
+    txop_limits: [[Time; 4]; 2],
+    /// Start of the TXOP that goes on.
+    pub txop_began: Time,
+    /// Whether the frame on the air follows another of its TXOP.
+    pub follows: bool,
+    /// Of internal collisions: kept to be used again.
+    pub losers: Vec<u32>,
+}
+
+impl Edca {
+    pub(crate) fn new(spec: &EdcaSpec, phy: &Phy, path: &str) -> Result<Edca, SpecError> {
+        let mut edca = Edca {
+            classify: spec.classify,
+            acks: spec.tcp_acks.map(rank),
+            internal_collision_retry: spec.internal_collision_retry,
+            access: [[Access { cw_min: 0, cw_max: 0, aifs: Time::ZERO }; 4]; 2],
+            txop_limits: [[Time::ZERO; 4]; 2],
+            txop_began: Time::ZERO,
+            follows: false,
+            losers: Vec::new(),
+        };
+        for (side, at_ap) in [true, false].into_iter().enumerate() {
+            for (rank, ac) in RANKS.into_iter().enumerate() {
+                (edca.access[side][rank], edca.txop_limits[side][rank]) =
+                    spec.category(ac, at_ap, phy, path)?;
+            }
+        }
+        Ok(edca)
+    }
+
+    /// The rules for a sender.
+    pub(crate) fn access(&self, sender: u32) -> Access {
+        let (side, rank) = place(sender);
+        self.access[side][rank]
+    }
+
+    /// Longest TXOP of a sender.
+    pub(crate) fn txop_limit(&self, sender: u32) -> Time {
+        let (side, rank) = place(sender);
+        self.txop_limits[side][rank]
+    }
+
+    /// The rank of a packet.
+    pub(crate) fn rank(&self, packet: &Packet) -> u32 {
+        if let Some(rank) = self.acks
+            && packet.class() == Class::Ack
+        {
+            return rank;
+        }
+        match self.classify {
+            Classify::BestEffort => BEST_EFFORT,
+            Classify::Dscp => rank(match packet.dscp() >> 3 {
+                1 | 2 => Ac::Background,
+                4 | 5 => Ac::Video,
+                6 | 7 => Ac::Voice,
+                _ => Ac::BestEffort,
+            }),
+        }
+    }
+}
+
+/// Side (AP first) and rank of a sender.
+fn place(sender: u32) -> (usize, usize) {
+    (usize::from(sender >> CATEGORY_BITS != crate::cell::AP), sender as usize & 3)
+}
