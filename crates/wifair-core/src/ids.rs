@@ -27,6 +27,18 @@ pub enum Ac {
     Voice,
 }
 
+impl Ac {
+    /// The word used in scenarios and output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ac::Background => "background",
+            Ac::BestEffort => "best-effort",
+            Ac::Video => "video",
+            Ac::Voice => "voice",
+        }
+    }
+}
+
 impl StationId {
     /// As an index into a `Vec` of stations.
     pub const fn index(self) -> usize {

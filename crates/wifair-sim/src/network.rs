@@ -160,13 +160,14 @@ impl Network {
 
     /// The ports of all stations.
     pub(crate) fn station_ports(&self) -> impl Iterator<Item = &Port> {
-        (0..self.stations).map(|id| self.cell.station_port(StationId(id)))
+        let of_station = |id| self.cell.station_ports(StationId(id)).map(|(_, port)| port);
+        (0..self.stations).flat_map(of_station)
     }
 
-    /// What became of each flow's packets at the AP's port, by slot: of all that its monitor ever saw of the flow.
+    /// What became of each flow's packets at the AP's ports, by slot: of all that its monitor ever saw of the flow.
     pub(crate) fn tallies(&self, now: Time) -> Vec<Tally> {
         let mut tallies = self.forgotten.clone();
-        for flow in self.cell.ap_port().snapshot(now).flows {
+        for flow in self.cell.ap_ports().flat_map(|(_, port)| port.snapshot(now).flows) {
             let tuple = self.cell.flows().tuple(flow.flow);
             tallies[address::slot_to_server(&tuple)].add(&flow.classes);
         }

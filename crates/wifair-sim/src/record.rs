@@ -1,12 +1,12 @@
 //! What a replication leaves behind: one record, made of the difference of two snapshots.
 
-use wifair_core::{LogHistogram, Time};
+use wifair_core::{Ac, LogHistogram, Time};
 use wifair_queue::{Ledger, PortSnapshot};
 use wifair_wlan::{ChannelTimes, Usage};
 
 use crate::plan::Plan;
 use crate::series::SeriesRow;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Ledgers, Snapshot};
 use crate::table::{Column, Row, row};
 use crate::transfer::{TransferGroupRow, TransferLog, TransferRow};
 
@@ -99,9 +99,10 @@ row! {
 }
 
 row! {
-    /// A buffer, by class of packet: the AP's, and those of all stations together.
+    /// A buffer, by class of packet: the AP's, and those of all stations together. Under EDCA the AP has one for each access
+    /// category; `ap` is all of them together, and the medians and quantiles are those of a category alone.
     QueueRow in "queues" {
-        /// `ap` or `stations`.
+        /// `ap` or `stations`; under EDCA also `ap/voice`, `ap/video`, `ap/best-effort`, `ap/background`, those in use.
         node: String,
         /// `data`, `ack`, `other` or `all`.
         class: String,
@@ -233,8 +234,9 @@ impl RunRecord {
         };
         let channel_time_s =
             |of: fn(&ChannelTimes) -> Time| cell.channel_time.as_ref().map(|c| of(c).as_secs_f64());
-        let ap = after.ap.since(&before.ap);
-        let mut queues = port_rows(&ap);
+        let pairs = after.ap.iter().zip(&before.ap);
+        let ap: Vec<_> = pairs.map(|((category, now), (_, then))| (*category, now.since(then))).collect();
+        let mut queues = ap_rows(&ap);
         queues.extend(ledger_rows("stations", &after.stations.since(&before.stations)));
         let run = RunRow {
             duration_s,
@@ -322,8 +324,30 @@ fn quantile_ms(histogram: &LogHistogram, q: f64) -> Option<f64> {
     histogram.quantile(q).map(ns_to_ms)
 }
 
-fn port_rows(port: &PortSnapshot) -> Vec<QueueRow> {
-    let mut rows = ledger_rows("ap", &crate::snapshot::Ledgers(port.classes));
+/// The rows of the AP's buffers, under EDCA of all together and of each.
+fn ap_rows(ports: &[(Option<Ac>, PortSnapshot)]) -> Vec<QueueRow> {
+    if let [(None, port)] = ports {
+        return port_rows("ap", port);
+    }
+    let mut ledgers = Ledgers::default();
+    let (mut length, mut sojourns, mut sojourn_ns) = (0.0, 0, 0.0);
+    for (_, port) in ports {
+        ledgers.add(&port.classes);
+        length += port.length.mean().unwrap_or(0.0);
+        sojourns += port.sojourn.count();
+        sojourn_ns += port.sojourn.sum() as f64;
+    }
+    let mut rows = ledger_rows("ap", &ledgers);
+    let all = rows.last_mut().expect("the row of all classes");
+    all.length_mean_packets = Some(length);
+    all.sojourn_mean_ms = (sojourns > 0).then(|| ns_to_ms(sojourn_ns / sojourns as f64));
+    let categories = ports.iter().filter_map(|(category, port)| Some(((*category)?, port)));
+    rows.extend(categories.flat_map(|(category, port)| port_rows(&format!("ap/{}", category.name()), port)));
+    rows
+}
+
+fn port_rows(node: &str, port: &PortSnapshot) -> Vec<QueueRow> {
+    let mut rows = ledger_rows(node, &Ledgers(port.classes));
     let all = rows.last_mut().expect("the row of all classes");
     all.length_mean_packets = port.length.mean();
     all.length_p50_packets = port.length.quantile(0.5);
@@ -336,7 +360,7 @@ fn port_rows(port: &PortSnapshot) -> Vec<QueueRow> {
 }
 
 /// A row a class and one for all.
-fn ledger_rows(node: &str, ledgers: &crate::snapshot::Ledgers) -> Vec<QueueRow> {
+fn ledger_rows(node: &str, ledgers: &Ledgers) -> Vec<QueueRow> {
     wifair_core::Class::ALL
         .iter()
         .map(|&class| (class.name(), ledgers.0[class as usize]))
@@ -382,12 +406,12 @@ fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
 }
 
 /// What only a run can show to be without effect.
-fn warnings(plan: &Plan, ap: &PortSnapshot) -> String {
+fn warnings(plan: &Plan, ap: &[(Option<Ac>, PortSnapshot)]) -> String {
     let scheme = plan.cell.ap.port.scheme.name();
     let touched = |c: &Ledger| [c.lost_in_buffer(), c.filtered, c.ce_marked, c.ece_marked].map(|n| n.packets);
-    let touched: u64 = ap.classes.iter().flat_map(touched).sum();
+    let touched: u64 = ap.iter().flat_map(|(_, port)| port.classes.iter().flat_map(touched)).sum();
     let mut warnings = vec![];
-    if ap.length.quantile(1.0).unwrap_or(0.0) == 0.0 {
+    if ap.iter().all(|(_, port)| port.length.quantile(1.0).unwrap_or(0.0) == 0.0) {
         warnings.push(format!("the AP's buffer never queued a packet: {scheme} had nothing to decide"));
     } else if touched == 0 {
         let limit = plan.cell.ap.port.limit_packets;

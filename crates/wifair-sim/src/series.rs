@@ -1,4 +1,5 @@
 use wifair_core::Time;
+use wifair_queue::Port;
 use wifair_wlan::{CellSnapshot, StationUsage};
 
 use crate::network::Network;
@@ -16,7 +17,7 @@ row! {
         /// `buffer_idle_share` (share of the interval in which no packet was queued; the rest it was busy), `sojourn_ms` (mean
         /// wait in its queue of the packets that left it in the interval) or a gauge of its scheme or limit controller.
         metric: String,
-        /// Of what: the label of a flow or a station, or `ap`.
+        /// Of what: the label of a flow or a station, or `ap`; under EDCA `ap/voice` and so on, for the categories in use.
         entity: String,
         /// The value.
         value: f64,
@@ -32,10 +33,10 @@ pub(crate) struct Sampler {
     delivered_before: Vec<u64>,
     /// Number of RTT samples so far and their sum in nanoseconds, by flow.
     rtt_before: Vec<(u64, u64)>,
-    /// The same of the AP's sojourn times.
-    sojourn_before: (u64, u64),
-    /// For how long the AP's buffer had stood empty.
-    empty_before: Time,
+    /// The same of the sojourn times of the AP's ports.
+    sojourn_before: Vec<(u64, u64)>,
+    /// For how long each of the AP's buffers had stood empty.
+    empty_before: Vec<Time>,
     stations: Vec<String>,
     cell_before: Option<CellSnapshot>,
     rows: Vec<SeriesRow>,
@@ -52,8 +53,8 @@ impl Sampler {
             mss_bytes: plan.flows.iter().map(|flow| f64::from(flow.tcp.mss_bytes)).collect(),
             delivered_before: vec![0; plan.flows.len()],
             rtt_before: vec![(0, 0); plan.flows.len()],
-            sojourn_before: (0, 0),
-            empty_before: Time::ZERO,
+            sojourn_before: vec![],
+            empty_before: vec![],
             stations: plan.cell.stations.iter().map(|station| station.label.clone()).collect(),
             cell_before: None,
             rows: vec![],
@@ -90,26 +91,37 @@ impl Sampler {
             }
         }
         self.sample_stations(network, time_s);
-        let port = network.cell().ap_port();
-        let empty = port.empty_time(network.now());
-        let idle_s = (empty - std::mem::replace(&mut self.empty_before, empty)).as_secs_f64();
+        for (index, (category, port)) in network.cell().ap_ports().enumerate() {
+            let entity = category.map_or("ap".into(), |category| format!("ap/{}", category.name()));
+            self.sample_port(index, &entity, port, network.now());
+        }
+        self.next += self.interval;
+    }
+
+    fn sample_port(&mut self, index: usize, entity: &str, port: &Port, now: Time) {
+        let time_s = self.next.as_secs_f64();
+        if self.sojourn_before.len() == index {
+            self.sojourn_before.push((0, 0));
+            self.empty_before.push(Time::ZERO);
+        }
+        let empty = port.empty_time(now);
+        let idle = empty - std::mem::replace(&mut self.empty_before[index], empty);
         for (metric, value) in [
             ("queue_packets", port.len() as f64),
             ("limit_packets", f64::from(port.buffer().limit())),
-            ("buffer_idle_share", idle_s / interval_s),
+            ("buffer_idle_share", idle.as_secs_f64() / self.interval.as_secs_f64()),
         ] {
-            self.push(time_s, metric, "ap".into(), value);
+            self.push(time_s, metric, entity.into(), value);
         }
         let sojourn = (port.sojourn().count(), port.sojourn().sum());
-        if let Some(mean_ns) = mean_since(&mut self.sojourn_before, sojourn) {
-            self.push(time_s, "sojourn_ms", "ap".into(), mean_ns * 1e-6);
+        if let Some(mean_ns) = mean_since(&mut self.sojourn_before[index], sojourn) {
+            self.push(time_s, "sojourn_ms", entity.into(), mean_ns * 1e-6);
         }
         let mut gauges = vec![];
         port.gauges(&mut |name, value| gauges.push((name, value)));
         for (name, value) in gauges {
-            self.push(time_s, name, "ap".into(), value);
+            self.push(time_s, name, entity.into(), value);
         }
-        self.next += self.interval;
     }
 
     fn sample_stations(&mut self, network: &Network, time_s: f64) {

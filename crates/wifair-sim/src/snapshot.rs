@@ -1,3 +1,4 @@
+use wifair_core::Ac;
 use wifair_queue::{Ledger, PortSnapshot};
 use wifair_tcp::{ReceiverStats, SenderStats};
 use wifair_wlan::CellSnapshot;
@@ -7,7 +8,8 @@ use crate::network::Network;
 /// All counters of a network at one instant.
 pub(crate) struct Snapshot {
     pub(crate) cell: CellSnapshot,
-    pub(crate) ap: PortSnapshot,
+    /// Under EDCA one a category in use, the highest first.
+    pub(crate) ap: Vec<(Option<Ac>, PortSnapshot)>,
     pub(crate) stations: Ledgers,
     pub(crate) senders: Vec<SenderStats>,
     pub(crate) receivers: Vec<ReceiverStats>,
@@ -26,7 +28,7 @@ impl Snapshot {
         }
         Snapshot {
             cell: cell.snapshot(now),
-            ap: cell.ap_port().snapshot(now),
+            ap: cell.ap_ports().map(|(category, port)| (category, port.snapshot(now))).collect(),
             stations,
             senders: network.connections().iter().map(|c| c.sender.stats().clone()).collect(),
             receivers: network.connections().iter().map(|c| *c.receiver.stats()).collect(),
@@ -36,7 +38,7 @@ impl Snapshot {
     }
 }
 
-/// What became of one flow's packets at the AP's port. Cumulative.
+/// What became of one flow's packets at the AP's ports. Cumulative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) offered: u64,
@@ -72,7 +74,7 @@ impl Tally {
 pub(crate) struct Ledgers(pub(crate) [Ledger; 3]);
 
 impl Ledgers {
-    fn add(&mut self, classes: &[Ledger; 3]) {
+    pub(crate) fn add(&mut self, classes: &[Ledger; 3]) {
         for (sum, ledger) in self.0.iter_mut().zip(classes) {
             *sum += ledger;
         }

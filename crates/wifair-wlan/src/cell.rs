@@ -12,7 +12,7 @@ use wifair_queue::{Direction, Exchange, Flows, Grant, Ledger, Link, Outcome, Por
 
 use crate::channel::{Channel, ChannelSpec};
 use crate::contention::{Access, Contention, Rules};
-use crate::edca::{BEST_EFFORT, CATEGORY_BITS, Countdown, Edca, RANKS, key};
+use crate::edca::{BEST_EFFORT, CATEGORY_BITS, Countdown, Edca, RANKS};
 use crate::exchange::{Collider, Frame, Phase, Single};
 use crate::link::{LinkId, LinkRow};
 use crate::mac::Mac;
@@ -421,7 +421,7 @@ impl Cell {
         &self.senders[self.usual_sender(node_of(station)) as usize].port
     }
 
-    /// The AP's ports: under DCF one, under EDCA those of the categories, the highest first.
+    /// The AP's ports: under DCF one, under EDCA those of the categories to which packets may come, the highest first.
     pub fn ap_ports(&self) -> impl Iterator<Item = (Option<Ac>, &Port)> {
         self.ports_of(AP)
     }
@@ -433,8 +433,11 @@ impl Cell {
 
     fn ports_of(&self, node: u32) -> impl Iterator<Item = (Option<Ac>, &Port)> {
         let first = (node << self.category_bits) as usize;
-        let ports = self.senders[first..first + (1 << self.category_bits)].iter().enumerate();
-        ports.map(|(rank, sender)| (self.edca.is_some().then(|| RANKS[rank]), &sender.port))
+        let senders = self.senders[first..first + (1 << self.category_bits)].iter().enumerate();
+        senders.filter_map(|(rank, sender)| match &self.edca {
+            None => Some((None, &sender.port)),
+            Some(edca) => edca.used[rank].then_some((Some(RANKS[rank]), &sender.port)),
+        })
     }
 
     /// The sender that serves best effort at a node.
@@ -637,7 +640,7 @@ impl Cell {
 fn purpose(what: &str, category: Option<Ac>) -> String {
     match category {
         None => what.into(),
-        Some(ac) => format!("{what}-{}", key(ac).replace('_', "-")),
+        Some(ac) => format!("{what}-{}", ac.name()),
     }
 }
 

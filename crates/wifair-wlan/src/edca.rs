@@ -153,7 +153,12 @@ impl EdcaSpec {
         }
     }
 
-    /// What a category may get to see: nothing, or some classes of packets.
+    /// Whether any packet may come to a category.
+    pub(crate) fn is_used(&self, ac: Ac) -> bool {
+        Class::ALL.iter().any(|&class| self.sees(ac, class))
+    }
+
+    /// Whether packets of a class may come to a category.
     pub(crate) fn sees(&self, ac: Ac, class: Class) -> bool {
         match self.tcp_acks {
             Some(category) if class == Class::Ack => category == ac,
@@ -221,6 +226,8 @@ pub(crate) struct Edca {
     /// By rank, at the AP and at stations.
     access: [[Access; 4]; 2],
     txop_limits: [[Time; 4]; 2],
+    /// By rank: whether any packet may come to it.
+    pub used: [bool; 4],
     /// Start of the TXOP that goes on.
     pub txop_began: Time,
     /// Whether the frame on the air follows another of its TXOP.
@@ -237,6 +244,7 @@ impl Edca {
             internal_collision_retry: spec.internal_collision_retry,
             access: [[Access { cw_min: 0, cw_max: 0, aifs: Time::ZERO }; 4]; 2],
             txop_limits: [[Time::ZERO; 4]; 2],
+            used: RANKS.map(|ac| spec.is_used(ac)),
             txop_began: Time::ZERO,
             follows: false,
             losers: Vec::new(),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, Class, Rate, SpecError};
-use wifair_queue::{Direction, FlowsSpec, PortSpec, SchemeSpec};
+use wifair_queue::{Direction, FlowsSpec, LimitSpec, LoweredLimit, PortSpec, SchemeSpec};
 
 use crate::channel::ChannelSpec;
 use crate::check;
@@ -86,6 +86,10 @@ pub struct StationSpec {
 pub struct CategoryPortSpec {
     /// Greatest number of packets in the buffer.
     pub limit_packets: Option<u32>,
+    /// What moves the limit.
+    pub limit_controller: Option<LimitSpec>,
+    /// What becomes of packets above a limit that is lowered.
+    pub lowered_limit: Option<LoweredLimit>,
     /// Whether the limit counts the packet that the MAC is sending.
     pub limit_counts_in_service: Option<bool>,
     /// Queue management scheme.
@@ -97,6 +101,8 @@ impl CategoryPortSpec {
     pub(crate) fn over(&self, port: &PortSpec) -> PortSpec {
         PortSpec {
             limit_packets: self.limit_packets.unwrap_or(port.limit_packets),
+            limit_controller: self.limit_controller.as_ref().or(port.limit_controller.as_ref()).cloned(),
+            lowered_limit: self.lowered_limit.unwrap_or(port.lowered_limit),
             limit_counts_in_service: self.limit_counts_in_service.unwrap_or(port.limit_counts_in_service),
             scheme: self.scheme.as_ref().unwrap_or(&port.scheme).clone(),
         }
@@ -122,8 +128,7 @@ fn validate_ports(
             }
             continue;
         };
-        let sees = Class::ALL.map(|class| edca.sees(ac, class));
-        if sees == [false; 3] {
+        if !edca.is_used(ac) {
             if is_given {
                 let allowed = "no such table: the classifier sends nothing there (mac.edca.classify, mac.edca.tcp_acks)";
                 return Err(SpecError::new(path_of(""), "this table", allowed));
@@ -132,7 +137,7 @@ fn validate_ports(
         }
         let spec = own.over(port);
         spec.validate(&path_of(""))?;
-        let missed = spec.scheme.build().decides_on().iter().find(|class| !sees[**class as usize]);
+        let missed = spec.scheme.build().decides_on().iter().find(|class| !edca.sees(ac, **class));
         if let Some(missed) = missed {
             let (what, remedy) = match missed {
                 Class::Ack => ("pure TCP ACKs", "mac.edca.tcp_acks sends them elsewhere"),
@@ -327,8 +332,13 @@ impl CellSpec {
         }
     }
 
-    /// The port of a node's category: `ap` says whether of the AP, or of the station at `index`.
+    /// The port of a node, or of a category of it.
     pub(crate) fn port(&self, node: usize, category: Option<Ac>) -> PortSpec {
+        if let (Some(edca), Some(ac)) = (&self.mac.edca, category)
+            && !edca.is_used(ac)
+        {
+            return PortSpec::default(); // nothing will ever come there
+        }
         let (port, categories) = match node.checked_sub(1) {
             None => (&self.ap.port, &self.ap.categories),
             Some(station) => (&self.stations[station].port, &self.stations[station].categories),
