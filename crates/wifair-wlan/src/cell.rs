@@ -269,7 +269,7 @@ impl Cell {
     #[inline]
     pub fn send_up(&mut self, station: StationId, packet: &Packet, now: Time) {
         let sender = self.sender(node_of(station), packet);
-        self.offer(sender, packet, FlowId::default(), station, now);
+        self.offer(sender, false, packet, FlowId::default(), station, now);
     }
 
     /// A packet for the station comes to the AP from the wire: the flow monitor sees it, the AP's port gets it.
@@ -277,7 +277,7 @@ impl Cell {
     pub fn send_down(&mut self, station: StationId, packet: &Packet, now: Time) {
         let flow = self.observe(packet, Direction::Down, now);
         let sender = self.sender(AP, packet);
-        self.offer(sender, packet, flow, station, now);
+        self.offer(sender, true, packet, flow, station, now);
     }
 
     /// When [`Cell::advance`] is due; [`Time::MAX`] if nothing will happen by itself.
@@ -491,9 +491,16 @@ impl Cell {
     }
 
     #[inline(always)]
-    fn offer(&mut self, sender: u32, packet: &Packet, flow: FlowId, station: StationId, now: Time) {
+    fn offer(
+        &mut self,
+        sender: u32,
+        is_ap: bool,
+        packet: &Packet,
+        flow: FlowId,
+        station: StationId,
+        now: Time,
+    ) {
         self.come_from_outside(now);
-        let is_ap = self.is_ap(sender);
         let Sender { port, frame } = &mut self.senders[sender as usize];
         port.offer(packet, flow, station, now, self.sides.view(is_ap));
         if frame.departure.is_none() {
@@ -526,26 +533,39 @@ impl Cell {
         self.ask_tick(sender, tick);
     }
 
-    /// The access category of a sender.
-    #[inline]
-    fn category(&self, sender: u32) -> Ac {
-        if self.edca.is_some() { RANKS[sender as usize % RANKS.len()] } else { Ac::BestEffort }
-    }
-
+    /// What a sender may take from its port.
     #[inline]
     fn grant(&self, sender: u32) -> Grant {
-        Grant { ac: self.category(sender), ..Grant::ANY }
+        let ac = if self.edca.is_some() { RANKS[sender as usize % RANKS.len()] } else { Ac::BestEffort };
+        Grant { ac, ..Grant::ANY }
     }
 
     /// `sender` is done with its frame: it takes the next, if there is one, and draws. With a delivery the
     /// exchange is over and the medium falls idle, unless a TXOP goes on; a loss comes at any time.
     #[inline(always)] // into the usual end of an exchange; the other callers are cold
     pub(crate) fn finish(&mut self, sender: u32, outcome: Outcome, now: Time) {
+        if self.edca.is_some() {
+            self.finish_in_category(sender, outcome, now);
+        } else {
+            self.finish_as::<false>(sender, outcome, now);
+        }
+    }
+
+    #[inline(never)]
+    fn finish_in_category(&mut self, sender: u32, outcome: Outcome, now: Time) {
+        self.finish_as::<true>(sender, outcome, now);
+    }
+
+    #[inline(always)]
+    fn finish_as<const EDCA: bool>(&mut self, sender: u32, outcome: Outcome, now: Time) {
         if self.meter.is_some() {
             self.meter_frame(sender);
         }
-        let (ac, grant) = (self.category(sender), self.grant(sender));
-        let view = self.sides.view(self.is_ap(sender));
+        let (grant, is_ap) = match EDCA {
+            true => (self.grant(sender), self.is_ap(sender)),
+            false => (Grant::ANY, sender == AP),
+        };
+        let view = self.sides.view(is_ap);
         let Sender { port, frame } = &mut self.senders[sender as usize];
         let departure = frame.departure();
         port.finish(departure, outcome, now, view, || Exchange {
@@ -553,7 +573,7 @@ impl Cell {
             packets: std::slice::from_ref(&departure.packet),
             flow: departure.flow,
             station: departure.station,
-            ac,
+            ac: grant.ac,
             rate: frame.rate,
             attempts: frame.attempts.min(u32::from(u8::MAX)) as u8,
             airtime: frame.airtime,
@@ -566,10 +586,13 @@ impl Cell {
         self.ask_tick(sender, tick);
         match outcome {
             Outcome::Delivered => {
-                if self.edca.is_some() && more && self.goes_on(sender, now) {
+                if !EDCA {
+                    self.contention.succeed(sender, more, now);
+                } else if more && self.goes_on(sender, now) {
                     return self.follow(sender, now);
+                } else {
+                    self.contention.succeed_in_category(sender, more, now);
                 }
-                self.contention.succeed(sender, more, now);
                 self.due = self.contention.start();
             }
             Outcome::LostAtRetryLimit => self.contention.start_over(sender, more),
@@ -597,9 +620,8 @@ impl Cell {
     /// The AP's flow monitor sees a packet.
     #[inline(always)]
     pub(crate) fn observe(&mut self, packet: &Packet, direction: Direction, now: Time) -> FlowId {
-        let ap = &self.senders[..1 << self.category_bits];
-        let is_held = |flow| ap.iter().any(|sender| sender.port.holds(flow));
-        self.sides.ap.flows.observe(packet, direction, now, is_held)
+        let (senders, category_bits) = (&self.senders, self.category_bits);
+        self.sides.ap.flows.observe(packet, direction, now, |flow| is_held(senders, category_bits, flow))
     }
 
     /// The port of `sender` wants its next tick at `at`.
@@ -634,6 +656,11 @@ impl Cell {
         let untold = if self.rate_changes.is_empty() { Time::MAX } else { self.now };
         self.rare = self.next_loss.min(self.next_tick).min(untold);
     }
+}
+
+/// Whether one of the AP's ports holds a packet of the flow.
+pub(crate) fn is_held(senders: &[Sender], category_bits: u32, flow: FlowId) -> bool {
+    senders[..1 << category_bits].iter().any(|sender| sender.port.holds(flow))
 }
 
 /// The name of a random stream.

@@ -107,6 +107,28 @@ impl Grid {
             None => Time::MAX,
         };
     }
+
+    /// A transmission starts at `now`: counters freeze, and those that have run out join the `transmitters`. Only a start
+    /// off the grid divides.
+    #[inline]
+    fn begin(&mut self, now: Time, rules: &Rules, entities: &mut [Entity], transmitters: &mut Vec<u32>) {
+        if now == self.start {
+            self.clock = self.slot;
+            let mut entity = self.wheel.take(self.slot);
+            while entity != NONE {
+                transmitters.push(entity);
+                let e = &mut entities[entity as usize];
+                e.place = Place::OnAir;
+                entity = e.next;
+            }
+        } else if now >= self.origin {
+            self.clock += (now - self.origin) / rules.slot;
+        }
+        if now >= self.origin {
+            self.clock += u64::from(rules.at_boundaries);
+            self.epoch = self.epoch.wrapping_add(1);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -243,22 +265,29 @@ impl Contention {
         e.cw = e.cw_min;
     }
 
-    /// After an exchange that everybody decoded: its transmitter counts on the grid again, as
+    /// After an exchange that everybody decoded, under DCF: its transmitter counts on the grid again, as
     /// [`Contention::start_over`] says, and the medium falls idle ([`Contention::resume`]).
     #[inline]
     pub(crate) fn succeed(&mut self, entity: u32, ready: bool, now: Time) {
-        let index = entity as usize;
-        let slots = self.slots(self.entities[index].cw_min);
-        let e = &mut self.entities[index];
+        let slots = self.slots(self.entities[entity as usize].cw_min);
+        let e = &mut self.entities[entity as usize];
         e.place = Place::Grid;
         e.ready = ready;
         e.cw = e.cw_min;
-        let grid = if e.grid == 0 { &mut self.grid } else { &mut self.grids[usize::from(e.grid) - 1] };
-        e.counter = grid.clock + u64::from(e.backoff.below(slots));
-        e.drawn_in = grid.epoch;
+        e.counter = self.grid.clock + u64::from(e.backoff.below(slots));
+        e.drawn_in = self.grid.epoch;
         if ready {
-            e.next = grid.wheel.push(e.counter, entity);
+            e.next = self.grid.wheel.push(e.counter, entity);
         }
+        self.resume_grid(now, now, None);
+    }
+
+    /// The same under EDCA.
+    pub(crate) fn succeed_in_category(&mut self, entity: u32, ready: bool, now: Time) {
+        let e = &mut self.entities[entity as usize];
+        e.place = Place::Grid;
+        e.ready = false;
+        self.start_over(entity, ready);
         self.resume(now, now, None);
     }
 
@@ -376,27 +405,13 @@ impl Contention {
     }
 
     /// A transmission starts at `now == start()`: everybody else's counter freezes (section 4). Who transmits is in
-    /// [`Contention::transmitters`]. Only a start off the grid divides.
+    /// [`Contention::transmitters`].
     pub(crate) fn begin(&mut self, now: Time) {
         debug_assert!(!self.busy && now == self.start);
         self.transmitters.clear();
-        for grid in std::iter::once(&mut self.grid).chain(&mut self.grids) {
-            if now == grid.start {
-                grid.clock = grid.slot;
-                let mut entity = grid.wheel.take(grid.slot);
-                while entity != NONE {
-                    self.transmitters.push(entity);
-                    let e = &mut self.entities[entity as usize];
-                    e.place = Place::OnAir;
-                    entity = e.next;
-                }
-            } else if now >= grid.origin {
-                grid.clock += (now - grid.origin) / self.rules.slot;
-            }
-            if now >= grid.origin {
-                grid.clock += u64::from(self.rules.at_boundaries);
-                grid.epoch = grid.epoch.wrapping_add(1);
-            }
+        self.grid.begin(now, &self.rules, &mut self.entities, &mut self.transmitters);
+        for grid in &mut self.grids {
+            grid.begin(now, &self.rules, &mut self.entities, &mut self.transmitters);
         }
         self.occupy();
         self.gather(now);
@@ -442,12 +457,21 @@ impl Contention {
 
     /// The medium falls idle at `now`; everybody on a grid waits an IFS that runs from `from`, and has the NAV set until
     /// `nav`, if given.
-    #[inline]
     pub(crate) fn resume(&mut self, now: Time, from: Time, nav: Option<Time>) {
-        self.grid.origin = from + self.grid.aifs;
         for grid in &mut self.grids {
             grid.origin = from + grid.aifs;
         }
+        self.resume_grid(now, from, nav);
+        for grid in &mut self.grids {
+            grid.find_next(self.rules.slot);
+            self.start = self.start.min(grid.start);
+        }
+    }
+
+    /// All of [`Contention::resume`] under DCF.
+    #[inline]
+    fn resume_grid(&mut self, now: Time, from: Time, nav: Option<Time>) {
+        self.grid.origin = from + self.grid.aifs;
         self.nav = nav;
         if self.deaf {
             self.release(now);
@@ -455,10 +479,6 @@ impl Contention {
         self.busy = false;
         self.grid.find_next(self.rules.slot);
         self.start = self.grid.start;
-        for grid in &mut self.grids {
-            grid.find_next(self.rules.slot);
-            self.start = self.start.min(grid.start);
-        }
         if !self.strays.is_empty() {
             self.start = self.start.min(self.first_stray());
         }

@@ -4,7 +4,7 @@
 use wifair_core::Time;
 use wifair_queue::{Direction, Outcome};
 
-use crate::cell::{Cell, Loss, Sender, Told};
+use crate::cell::{AP, Cell, Loss, Sender, Told, is_held};
 use crate::channel::{Attempt, Channel};
 use crate::edca::CATEGORY_BITS;
 use crate::exchange::{Collider, Fate, Phase, Single};
@@ -19,7 +19,7 @@ impl Cell {
         self.phase_began = now;
         match self.contention.begin_alone(now) {
             Some(sender) if self.channel.is_none() => {
-                self.start_single(sender, now, Time::ZERO, |_, _, _| Fate::Decoded);
+                self.start_single(sender, sender, now, Time::ZERO, |_, _, _| Fate::Decoded);
             }
             Some(sender) => self.start_under_errors(sender, now, Time::ZERO),
             None => self.start_unusually(now),
@@ -28,9 +28,11 @@ impl Cell {
 
     #[inline(never)]
     fn start_under_errors(&mut self, sender: u32, now: Time, lead: Time) {
-        self.start_single(sender, now, lead, |channel, attempt, phy| match channel {
-            Some(channel) => channel.fate(&attempt, phy),
-            None => Fate::Decoded,
+        self.start_single(sender, sender >> self.category_bits, now, lead, |channel, attempt, phy| {
+            match channel {
+                Some(channel) => channel.fate(&attempt, phy),
+                None => Fate::Decoded,
+            }
         });
     }
 
@@ -109,18 +111,18 @@ impl Cell {
         !follows && self.senders[sender as usize].frame.with_rts(&self.mac)
     }
 
-    /// The data frame starts `lead` after `now`.
+    /// The data frame of `sender`, at `node`, starts `lead` after `now`.
     #[inline(always)]
     fn start_single(
         &mut self,
         sender: u32,
+        node: u32,
         now: Time,
         lead: Time,
         fate: impl FnOnce(&mut Option<Channel>, Attempt, &Phy) -> Fate,
     ) {
-        let link = self.link_of(sender);
-        let node = sender >> self.category_bits;
         let Sender { frame, .. } = &mut self.senders[sender as usize];
+        let link = LinkId::of(node == AP, frame.departure().station);
         let row = &mut self.links[link.index()];
         let (rate, psdu_bytes) = (row.on_air.rate, frame.psdu_bytes);
         let fate = fate(&mut self.channel, Attempt { link, node, rate, psdu_bytes, now }, &self.phy);
@@ -183,10 +185,11 @@ impl Cell {
         frame.delivered = true;
         usage.delivered += 1;
         if link.direction() == Direction::Up {
-            let ap = &self.senders[..1 << self.category_bits];
-            let is_held = |flow| ap.iter().any(|sender| sender.port.holds(flow));
-            let packet = &self.senders[sender as usize].frame.departure().packet;
-            let flow = self.sides.ap.flows.observe(packet, Direction::Up, now, is_held);
+            let (senders, category_bits) = (&self.senders, self.category_bits);
+            let packet = &senders[sender as usize].frame.departure().packet;
+            let flows = &mut self.sides.ap.flows;
+            let flow =
+                flows.observe(packet, Direction::Up, now, |flow| is_held(senders, category_bits, flow));
             if self.meter.is_some() {
                 self.meter_reception(flow, now);
             }
