@@ -110,7 +110,7 @@ impl Grid {
 
     /// A transmission starts at `now`: counters freeze, and those that have run out join the `transmitters`. Only a start
     /// off the grid divides.
-    #[inline]
+    #[inline(always)] // DCF's has no other caller
     fn begin(&mut self, now: Time, rules: &Rules, entities: &mut [Entity], transmitters: &mut Vec<u32>) {
         if now == self.start {
             self.clock = self.slot;
@@ -457,7 +457,17 @@ impl Contention {
 
     /// The medium falls idle at `now`; everybody on a grid waits an IFS that runs from `from`, and has the NAV set until
     /// `nav`, if given.
+    #[inline]
     pub(crate) fn resume(&mut self, now: Time, from: Time, nav: Option<Time>) {
+        if self.grids.is_empty() {
+            self.resume_grid(now, from, nav);
+        } else {
+            self.resume_categories(now, from, nav);
+        }
+    }
+
+    #[inline(never)]
+    fn resume_categories(&mut self, now: Time, from: Time, nav: Option<Time>) {
         for grid in &mut self.grids {
             grid.origin = from + grid.aifs;
         }

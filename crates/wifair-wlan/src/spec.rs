@@ -117,7 +117,7 @@ fn validate_ports(
     path: &str,
 ) -> Result<(), SpecError> {
     port.validate(&format!("{path}.port"))?;
-    for ac in RANKS {
+    for ac in RANKS.into_iter().rev() {
         let own = categories.of(ac);
         let path_of = |name: &str| format!("{path}.categories.{}{name}", key(ac));
         let is_given = *own != CategoryPortSpec::default();
@@ -141,11 +141,11 @@ fn validate_ports(
         if let Some(missed) = missed {
             let (what, remedy) = match missed {
                 Class::Ack => ("pure TCP ACKs", "mac.edca.tcp_acks sends them elsewhere"),
-                _ => ("TCP data", "mac.edca sends nothing but pure TCP ACKs there"),
+                _ => ("TCP data", "mac.edca.tcp_acks sends nothing but pure ACKs there"),
             };
             let allowed = format!(
                 "a scheme that does not decide on {what}, which this buffer never sees: {remedy} \
-                 (take that key away, or give this category a scheme of its own in {})",
+                 (leave that key out, or give this category a scheme of its own in {})",
                 path_of(".scheme")
             );
             let key = if own.scheme.is_some() { path_of(".scheme") } else { format!("{path}.port.scheme") };

@@ -1,7 +1,7 @@
 //! Throughput and collision probability of a cell over replications, with their standard errors.
 
 use super::air::Record;
-use super::scenario::Scenario;
+use super::scenario::{Scenario, Stream};
 
 /// A mean over replications and its standard error.
 #[derive(Clone, Copy, Debug)]
@@ -79,4 +79,46 @@ pub fn measure(model: Model, scenario: impl Fn(u64, u64) -> Scenario, seed: u64,
         exchanges += record.exchanges;
     }
     Measured { throughput: Mean::of(&throughput), collision: Mean::of_ratio(&collision), exchanges }
+}
+
+/// As [`measure`], for each class of a cell by itself. A class is a set of streams that `class_of` gives the same number,
+/// below `classes`; no two streams have a station and a direction in common.
+pub fn measure_classes(
+    model: Model,
+    scenario: impl Fn(u64, u64) -> Scenario,
+    class_of: impl Fn(&Stream) -> usize,
+    classes: usize,
+    seed: u64,
+    total: u64,
+) -> Vec<Measured> {
+    const REPLICATIONS: u64 = 20;
+    const WARM_UP: u64 = 100_000;
+    let mut throughput = vec![Vec::new(); classes];
+    let mut collision = vec![Vec::new(); classes];
+    let mut exchanges = 0;
+    for replication in 0..REPLICATIONS {
+        let until = WARM_UP + total / REPLICATIONS;
+        let scenario = scenario(seed + replication, until);
+        let record = model(&scenario, WARM_UP, until);
+        let mut bits = vec![0; classes];
+        let mut failed = vec![(0.0, 0.0); classes];
+        for stream in &scenario.streams {
+            let tally = if stream.up { &record.up } else { &record.down }[stream.station];
+            let class = class_of(stream);
+            bits[class] += 8 * tally.delivered * u64::from(stream.ip_bytes);
+            failed[class].0 += tally.failures as f64;
+            failed[class].1 += tally.attempts as f64;
+        }
+        for class in 0..classes {
+            throughput[class].push(bits[class] as f64 / record.end as f64);
+            collision[class].push(failed[class]);
+        }
+        exchanges += record.exchanges;
+    }
+    let of = |(throughput, collision): (Vec<f64>, Vec<(f64, f64)>)| Measured {
+        throughput: Mean::of(&throughput),
+        collision: Mean::of_ratio(&collision),
+        exchanges,
+    };
+    throughput.into_iter().zip(collision).map(of).collect()
 }

@@ -1,0 +1,131 @@
+//! What a scenario can say of access categories: refusals, the classifier, the ports.
+
+mod support;
+
+use serde_json::json;
+use support::packet_down;
+use wifair_core::{Ac, StationId, Time};
+use wifair_queue::SchemeSpec;
+use wifair_wlan::{Categories, CategorySpec, Cell, CellSpec, Classify, EdcaSpec, StationSpec};
+
+fn edca(spec: &mut CellSpec, given: EdcaSpec) {
+    spec.mac.edca = Some(given);
+}
+
+#[test]
+fn edca_is_refused_by_key_where_it_cannot_be() {
+    let error = |change: fn(&mut CellSpec)| {
+        let mut spec = CellSpec::new(vec![StationSpec::new("sta", 11.0)]);
+        change(&mut spec);
+        Cell::new(&spec, 1).map(|_| ()).unwrap_err()
+    };
+    let e = error(|spec| spec.ap.categories.voice.limit_packets = Some(5));
+    assert_eq!(e.key, "ap.categories.voice");
+    assert!(e.allowed.contains("mac.edca"));
+    let e = error(|spec| {
+        edca(spec, EdcaSpec::default());
+        spec.stations[0].categories.video.limit_packets = Some(5);
+    });
+    assert_eq!(e.key, "stations[0].categories.video");
+    assert!(e.allowed.contains("mac.edca.classify"));
+    for (key, category) in [
+        ("aifsn", CategorySpec { aifsn: Some(1), ..CategorySpec::default() }),
+        ("cw_min", CategorySpec { cw_min: Some(8), ..CategorySpec::default() }),
+        ("cw_max", CategorySpec { cw_min: Some(63), cw_max: Some(31), ..CategorySpec::default() }),
+        ("txop_limit_us", CategorySpec { txop_limit_us: Some(-1.0), ..CategorySpec::default() }),
+    ] {
+        let mut spec = CellSpec::new(vec![StationSpec::new("sta", 11.0)]);
+        let stations = Categories { voice: category, ..Categories::default() };
+        edca(&mut spec, EdcaSpec { stations, ..EdcaSpec::default() });
+        let e = Cell::new(&spec, 1).map(|_| ()).unwrap_err();
+        assert_eq!(e.key, format!("mac.edca.stations.voice.{key}"));
+    }
+}
+
+/// A scheme that would see one class of packets only, where it decides between two, is refused; where both come it is
+/// not, and one that filters ACKs may stand where they go.
+#[test]
+fn a_scheme_from_which_acks_are_steered_away_is_refused() {
+    let scheme = |name: &str| -> SchemeSpec { serde_json::from_value(json!({ "name": name })).unwrap() };
+    let acks_to_voice = || EdcaSpec { tcp_acks: Some(Ac::Voice), ..EdcaSpec::default() };
+    let made = |spec: &CellSpec| Cell::new(spec, 1).map(|_| ());
+    for name in ["adaptive-pushout", "ack-pushout", "ack-filtering", "spm-af", "dqm"] {
+        let mut spec = CellSpec::new(vec![StationSpec::new("sta", 11.0)]);
+        spec.ap.port.scheme = scheme(name);
+        edca(&mut spec, EdcaSpec::default());
+        assert!(made(&spec).is_ok(), "{name} sees both");
+        edca(&mut spec, acks_to_voice());
+        let e = made(&spec).unwrap_err();
+        assert_eq!((e.key.as_str(), e.value.as_str()), ("ap.port.scheme", name));
+        assert!(
+            e.allowed.contains("mac.edca.tcp_acks") && e.allowed.contains("ap.categories.best_effort.scheme"),
+            "{e}"
+        );
+
+        spec.ap.categories.best_effort.scheme = Some(scheme("droptail"));
+        let both = ["adaptive-pushout", "spm-af", "dqm"].contains(&name);
+        match made(&spec) {
+            Ok(()) => assert!(!both, "{name} sees ACKs alone"),
+            Err(e) => {
+                assert!(both, "{e}");
+                assert_eq!(e.key, "ap.port.scheme");
+            }
+        }
+    }
+}
+
+#[test]
+fn packets_go_to_their_category() {
+    let mut spec = CellSpec::new(vec![StationSpec::new("sta", 11.0)]);
+    edca(
+        &mut spec,
+        EdcaSpec { classify: Classify::Dscp, tcp_acks: Some(Ac::Background), ..EdcaSpec::default() },
+    );
+    let mut cell = Cell::new(&spec, 1).unwrap();
+    // User priorities 0 to 7, each twice (one goes into service), and an ACK that says voice.
+    for up in 0..8 {
+        for lower in [0, 3] {
+            let mut packet = packet_down(0, 0, 1_000);
+            packet.ds_field = (up << 3 | lower) << 2;
+            cell.send_down(StationId(0), &packet, Time::ZERO);
+        }
+    }
+    let mut ack = packet_down(0, 0, 40);
+    ack.ds_field = 48 << 2;
+    ack.payload_bytes = 0;
+    ack.header_bytes = 40;
+    cell.send_down(StationId(0), &ack, Time::ZERO);
+    let came: Vec<_> = cell
+        .ap_ports()
+        .map(|(ac, port)| {
+            let offered: u64 = port.snapshot(Time::ZERO).classes.iter().map(|c| c.offered.packets).sum();
+            (ac.unwrap(), offered)
+        })
+        .collect();
+    assert_eq!(came, [(Ac::Voice, 4), (Ac::Video, 4), (Ac::BestEffort, 4), (Ac::Background, 5)]);
+}
+
+/// Limits: the AP's reaches every category that has none of its own, at the start and when it changes.
+#[test]
+fn the_aps_limit_is_every_categorys_without_one_of_its_own() {
+    let mut spec = CellSpec::new(vec![StationSpec::new("sta", 11.0)]);
+    spec.ap.port.limit_packets = 3;
+    spec.ap.categories.video.limit_packets = Some(5);
+    edca(&mut spec, EdcaSpec { classify: Classify::Dscp, ..EdcaSpec::default() });
+    let mut cell = Cell::new(&spec, 1).unwrap();
+    let fill = |cell: &mut Cell| {
+        for code_point in [48, 32, 0, 8] {
+            for _ in 0..20 {
+                let mut packet = packet_down(0, 0, 1_000);
+                packet.ds_field = code_point << 2;
+                cell.send_down(StationId(0), &packet, Time::ZERO);
+            }
+        }
+    };
+    let lengths = |cell: &Cell| cell.ap_ports().map(|(_, port)| port.len()).collect::<Vec<_>>();
+    fill(&mut cell);
+    assert_eq!(lengths(&cell), [3, 5, 3, 3]);
+    cell.set_ap_limit(7);
+    fill(&mut cell);
+    assert_eq!(lengths(&cell), [7, 5, 7, 7]);
+}
