@@ -60,7 +60,7 @@ impl EventSpec {
             cell.check_change(station, change, &path)?;
         }
         match self.ap {
-            Some(_) if cell.ap_port().has_limit_controller() => {
+            Some(_) if cell.ap_limit_is_controlled() => {
                 let allowed = "no such change where ap.limit_controller moves the limit";
                 Err(SpecError::new(format!("{path}.ap.limit_packets"), "this key", allowed))
             }

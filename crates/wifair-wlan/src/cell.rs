@@ -200,8 +200,10 @@ impl Cell {
             port: Port::for_purpose(&spec.port(node, ac), seed, label, &purpose("scheme", ac)),
             frame: Frame::none(),
         });
-        let own_limit =
-            |ac: &Option<Ac>| ac.is_some_and(|ac| spec.ap.categories.of(ac).limit_packets.is_some());
+        let own_limit = |ac: &Option<Ac>| {
+            let own = ac.map(|ac| spec.ap.categories.of(ac));
+            own.is_some_and(|own| own.limit_packets.is_some() || own.limit_controller.is_some())
+        };
 
         let mut rows = Vec::new();
         for (index, station) in spec.stations.iter().enumerate() {

@@ -64,6 +64,12 @@ impl Cell {
         }
     }
 
+    /// Whether a limit controller moves what [`Cell::set_ap_limit`] would.
+    pub fn ap_limit_is_controlled(&self) -> bool {
+        let ports = self.senders.iter().map(|sender| &sender.port).zip(&self.own_limits);
+        ports.into_iter().any(|(port, own)| !own && port.has_limit_controller())
+    }
+
     /// The sender of `link` uses another rate from its next attempt on. Says so if it is another.
     pub(crate) fn set_rate(&mut self, link: LinkId, rate: RateIndex, now: Time) {
         let row = &mut self.links[link.index()];

@@ -125,7 +125,7 @@ fn the_aps_limit_is_every_categorys_without_one_of_its_own() {
     let lengths = |cell: &Cell| cell.ap_ports().map(|(_, port)| port.len()).collect::<Vec<_>>();
     fill(&mut cell);
     assert_eq!(lengths(&cell), [3, 5, 3, 3]);
-    cell.set_ap_limit(7);
+    cell.set_ap_limit(7, Time::ZERO);
     fill(&mut cell);
     assert_eq!(lengths(&cell), [7, 5, 7, 7]);
 }
