@@ -33,7 +33,10 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
         Just(r#"{"name":"reno","guard_after_timeout":false}"#),
         Just(r#"{"name":"newreno"}"#),
         Just(r#"{"name":"newreno","timer":"every-partial-ack","exit_window":"ssthresh"}"#),
+        Just(r#"{"name":"cubic"}"#),
+        Just(r#"{"name":"cubic","c":10,"beta":0.3,"fast_convergence":false,"reno_friendly":false}"#),
         Just(r#"{"name":"arf-aware"}"#),
+        Just(r#"{"name":"arf-aware","over":{"name":"cubic"},"restore":"slow-start"}"#),
         Just(r#"{"name":"arf-aware","window":{"name":"own","growth":"capped"},"polling":{"period_ms":70}}"#),
     ];
     let ssthresh = prop::option::of(1u32..30);

@@ -82,7 +82,7 @@ fn goodputs(control: &str, flows: usize, seed: u64) -> Vec<f64> {
 #[test]
 fn flows_share_a_bottleneck() {
     let capacity = RATE.as_mbps() * 1e6 / 8.0 * 1460.0 / 1500.0;
-    for control in ["reno", "newreno", "newreno+sack"] {
+    for control in ["reno", "newreno", "newreno+sack", "cubic", "cubic+sack"] {
         for flows in [1, 2, 5, 10] {
             let rates = goodputs(control, flows, 1);
             let sum: f64 = rates.iter().sum();
@@ -105,7 +105,7 @@ const MARK_ABOVE_PACKETS: u64 = 30;
 /// RFC 3168: where marking suffices, nobody loses a packet, and the link is as full as with losses.
 #[test]
 fn marks_take_the_place_of_losses() {
-    for control in ["reno", "newreno"] {
+    for control in ["reno", "newreno", "cubic+sack"] {
         for flows in [1, 2, 5] {
             let mut spec = spec(control);
             spec.ecn = true;
@@ -223,7 +223,7 @@ fn thirty_losses_are_one_recovery() {
     let every_third = |n| n <= 90 && n % 3 == 1;
     let every_second = |n| (21..=80).contains(&n) && n % 2 == 1;
     let at_the_end = |n| (70..100).contains(&n);
-    for control in ["reno", "newreno"] {
+    for control in ["reno", "newreno", "cubic"] {
         for lost in [in_a_row, every_third, every_second, at_the_end] as [fn(u64) -> bool; 4] {
             // The handshake, the first window, two round trips for the repair, three for the other 200 segments.
             let time = Time::from_ms(750);

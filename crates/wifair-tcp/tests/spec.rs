@@ -127,6 +127,11 @@ fn impossible_values_name_their_key() {
             json!({ "congestion_control": { "name": "arf-aware", "polling": { "phase_ms": 1000 } } }),
             "tcp.congestion_control.polling.phase_ms",
         ),
+        (json!({ "congestion_control": { "name": "cubic", "c": 0 } }), "tcp.congestion_control.c"),
+        (
+            json!({ "congestion_control": { "name": "arf-aware", "over": { "name": "cubic", "beta": 1.0 } } }),
+            "tcp.congestion_control.over.beta",
+        ),
         (json!({ "priority_marking": { "below_segments": 0 } }), "tcp.priority_marking.below_segments"),
         (json!({ "delayed_ack": { "segments": 0 } }), "tcp.delayed_ack.segments"),
         (json!({ "delayed_ack": { "segments": 65 } }), "tcp.delayed_ack.segments"),

@@ -291,38 +291,55 @@ impl State {
     }
 }
 
+impl State {
+    /// What `flight_bytes` stand for: where the window is divided, so is what is outstanding.
+    fn whole(&self, window: &Window, flight_bytes: u32) -> u32 {
+        if window.divisor == 1 {
+            return flight_bytes;
+        }
+        flight_bytes.saturating_mul(window.divisor).min(window.cwnd).max(flight_bytes)
+    }
+
+    /// `own`: a loss on a slow link.
+    fn after_loss(&mut self, window: &mut Window) {
+        if self.k > 1
+            && let ArfWindowSpec::Own(own) = &self.spec.window
+        {
+            window.ssthresh = window.ssthresh.min(self.cap); // which may be one segment
+            if own.saved_after_loss == SavedAfterLoss::Halved {
+                self.saved = (self.saved / 2).max(2 * window.mss);
+            }
+        }
+    }
+}
+
 impl CongestionControl for ArfAware {
     fn recovery(&self) -> RecoveryRule {
         self.0.over.recovery()
     }
 
     #[inline(never)]
-    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32) {
+    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time) {
         if window.cwnd < self.0.cap {
-            self.0.over.on_ack(window, acked_bytes);
+            self.0.over.on_ack(window, acked_bytes, now);
             window.cwnd = window.cwnd.min(self.0.cap);
         }
     }
 
     fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
-        let state = &mut *self.0;
-        if state.k == 1 {
-            state.over.on_loss(window, flight_bytes);
-            return;
-        }
-        match &state.spec.window {
-            ArfWindowSpec::Scaled(_) => {
-                let whole = flight_bytes.saturating_mul(state.k).min(window.cwnd).max(flight_bytes);
-                state.over.on_loss(window, whole);
-            }
-            ArfWindowSpec::Own(own) => {
-                state.over.on_loss(window, flight_bytes);
-                window.ssthresh = window.ssthresh.min(state.cap); // which may be one segment
-                if own.saved_after_loss == SavedAfterLoss::Halved {
-                    state.saved = (state.saved / 2).max(2 * window.mss);
-                }
-            }
-        }
+        let flight = self.0.whole(window, flight_bytes);
+        self.0.over.on_loss(window, flight);
+        self.0.after_loss(window);
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, flight_bytes: u32) {
+        let flight = self.0.whole(window, flight_bytes);
+        self.0.over.on_timeout(window, flight);
+        self.0.after_loss(window);
+    }
+
+    fn on_round_trip(&mut self, srtt: Time) {
+        self.0.over.on_round_trip(srtt);
     }
 
     fn on_link_rate(&mut self, window: &mut Window, in_recovery: bool, now: Time, rate: Rate) -> Time {

@@ -4,6 +4,7 @@
 //! again, and when recovery starts and ends, is the business of the loss recovery that it names (`recovery.rs`).
 
 mod arf_aware;
+mod cubic;
 mod newreno;
 mod reno;
 
@@ -15,6 +16,7 @@ pub use arf_aware::{
     ArfAware, ArfAwareSpec, ArfDivides, ArfGrowth, ArfThreshold, ArfWindowSpec, OwnWindowSpec, PollingSpec,
     Restore, SavedAfterLoss, ScaledWindowSpec,
 };
+pub use cubic::{Cubic, CubicSpec};
 pub use newreno::{NewReno, NewRenoSpec};
 pub use reno::{Reno, RenoSpec};
 
@@ -59,11 +61,19 @@ pub trait CongestionControl {
     fn recovery(&self) -> RecoveryRule;
 
     /// New data was acknowledged outside of fast recovery: grow.
-    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32);
+    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time);
 
-    /// A loss was noticed, by duplicate ACKs or by the timer, with `flight_bytes` outstanding: set `ssthresh`.
-    /// The recovery then sets `cwnd` from it.
+    /// A loss was noticed by duplicate ACKs, or an echo of a congestion mark came, with `flight_bytes` outstanding: set
+    /// `ssthresh`. The recovery then sets `cwnd` from it.
     fn on_loss(&mut self, window: &mut Window, flight_bytes: u32);
+
+    /// The same, noticed by the timer.
+    fn on_timeout(&mut self, window: &mut Window, flight_bytes: u32) {
+        self.on_loss(window, flight_bytes);
+    }
+
+    /// The smoothed round-trip time is `srtt` now.
+    fn on_round_trip(&mut self, _srtt: Time) {}
 
     /// The rate of the sender's own link is `rate` now. A control that hears of it only later says when;
     /// [`Time::MAX`] otherwise.
@@ -124,11 +134,18 @@ macro_rules! registry {
                 match self { $(Control::$control(control) => control.recovery()),+ }
             }
             #[inline]
-            fn on_ack(&mut self, window: &mut Window, acked_bytes: u32) {
-                match self { $(Control::$control(control) => control.on_ack(window, acked_bytes)),+ }
+            fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time) {
+                match self { $(Control::$control(control) => control.on_ack(window, acked_bytes, now)),+ }
             }
             fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
                 match self { $(Control::$control(control) => control.on_loss(window, flight_bytes)),+ }
+            }
+            fn on_timeout(&mut self, window: &mut Window, flight_bytes: u32) {
+                match self { $(Control::$control(control) => control.on_timeout(window, flight_bytes)),+ }
+            }
+            #[inline]
+            fn on_round_trip(&mut self, srtt: Time) {
+                match self { $(Control::$control(control) => control.on_round_trip(srtt)),+ }
             }
             fn on_link_rate(&mut self, window: &mut Window, in_recovery: bool, now: Time, rate: Rate) -> Time {
                 match self {
@@ -145,6 +162,7 @@ macro_rules! registry {
 registry! {
     "reno": Reno(RenoSpec) from reno,
     "newreno": NewReno(NewRenoSpec) from newreno,
+    "cubic": Cubic(CubicSpec) from cubic,
     "arf-aware": ArfAware(ArfAwareSpec) from arf_aware,
 }
 

@@ -18,7 +18,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::Info;
+use wifair_core::{Info, Time};
 
 use super::{CongestionControl, ControlSpec, Window, reno};
 use crate::recovery::{ExitWindow, PartialAckTimer, RecoveryRule};
@@ -62,7 +62,7 @@ impl CongestionControl for NewReno {
     }
 
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32) {
+    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, _now: Time) {
         reno::grow(window, acked_bytes);
     }
 

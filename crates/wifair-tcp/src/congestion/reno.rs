@@ -17,7 +17,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::Info;
+use wifair_core::{Info, Time};
 
 use super::{CongestionControl, ControlSpec, Window};
 use crate::recovery::RecoveryRule;
@@ -64,7 +64,7 @@ impl CongestionControl for Reno {
     }
 
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32) {
+    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, _now: Time) {
         grow(window, acked_bytes);
     }
 

@@ -125,7 +125,7 @@ impl Sender {
             true => MAX_WINDOW_BYTES,
         };
         if progress.grow && may_grow && self.window.cwnd < useful {
-            self.control.on_ack(&mut self.window, acked);
+            self.control.on_ack(&mut self.window, acked, now);
         }
         self.repair = progress.retransmit;
         if all_acked {
@@ -147,6 +147,7 @@ impl Sender {
         self.rto.sample(self.timed_at, now, &self.spec.rto);
         self.stats.rtt.record_time(rtt);
         let srtt = self.rto.srtt().unwrap_or(rtt);
+        self.control.on_round_trip(srtt);
         self.stats.srtt_sum_ns += srtt.as_ns();
         self.stats.srtt_max = self.stats.srtt_max.max(srtt);
     }
@@ -237,7 +238,7 @@ impl Sender {
             let flight = self.flight_bytes();
             // An echo may have lowered the threshold for this window already (RFC 3168, 6.1.2).
             if self.recovery.is_active() || !self.ecn.reduced {
-                self.control.on_loss(&mut self.window, flight);
+                self.control.on_timeout(&mut self.window, flight);
             }
             if self.recovery.is_active() {
                 // The losses are those that started this recovery, and have lowered the threshold already. FlightSize

@@ -1,0 +1,206 @@
+//! `cubic`: RFC 9438, "CUBIC for Fast and Long-Distance Networks" (August 2023), on the recovery of RFC 6582 or, with
+//! `tcp.sack`, RFC 6675.
+//!
+//! The idea: after a loss the window falls to 0.7 of what it was and returns along a cubic function of time: fast at
+//! first, flat around the window at which the loss came, fast again beyond. So growth does not depend on the round-trip
+//! time; where Reno would be faster, it is Reno's.
+//!
+//! Interpretations:
+//! - The increment (target − cwnd) / cwnd "for each received new ACK" (4.4, 4.5) and the estimate of Reno's window (4.3)
+//!   count what an ACK counts for in congestion avoidance: one segment, unless `tcp.byte_counting` says all that it
+//!   acknowledges, as Linux does. With delayed ACKs the window then follows the function more slowly.
+//! - A stage of congestion avoidance begins with the first ACK that finds the window changed by something else: a loss, the
+//!   end of slow start, a restart after idleness, a rate change (`arf-aware`).
+//! - Before the first loss, and after a timeout (4.8), there is no window to return to: K = 0 and W_max = cwnd.
+//! - Time without ACKs for longer than a round trip does not count (5.8: t excludes what is limited by the application).
+//! - cwnd_prior and W_max are the window at the loss, not FlightSize, as 4.6 and 4.7 write; ssthresh is of FlightSize.
+//!
+//! Deviations: slow start is RFC 5681's; HyStart++ (RFC 9406), which 4.10 recommends, needs several round-trip samples a
+//! round, and one segment a round is timed here. No undoing of spurious reductions (4.9).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError, Time};
+
+use super::{CongestionControl, ControlSpec, Window, reno};
+use crate::recovery::{ExitWindow, PartialAckTimer, RecoveryRule};
+
+pub(super) const INFO: Info = Info {
+    name: "cubic",
+    source: "RFC 9438",
+    idea: "After a loss back to the old window and beyond it along a cubic function of time,\n\
+           independent of the round-trip time; nowhere slower than Reno. The default of today's hosts.",
+};
+
+/// Parameters of [`Cubic`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CubicSpec {
+    /// C, how fast the window grows, in segments per cubic second (RFC 9438, 5: 0.4).
+    pub c: f64,
+    /// What remains of the window after a loss (RFC 9438, 4.6: 0.7).
+    pub beta: f64,
+    /// Return to less than the window at the loss if that was less than the one before: leave room to others
+    /// (RFC 9438, 4.7).
+    pub fast_convergence: bool,
+    /// Never be slower than Reno would be (RFC 9438, 4.3).
+    pub reno_friendly: bool,
+}
+
+impl Default for CubicSpec {
+    fn default() -> CubicSpec {
+        CubicSpec { c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: true }
+    }
+}
+
+impl ControlSpec for CubicSpec {
+    fn validate(&self, path: &str) -> Result<(), SpecError> {
+        for (key, value, range) in [("c", self.c, 1e-6..=1e3), ("beta", self.beta, 0.1..=0.95)] {
+            if !range.contains(&value) {
+                let allowed = format!("{} to {}", range.start(), range.end());
+                return Err(SpecError::new(format!("{path}.{key}"), value, allowed));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The window policy of RFC 9438. Windows are in segments here.
+#[derive(Clone, Debug)]
+pub struct Cubic(Box<State>);
+
+#[derive(Clone, Debug)]
+struct State {
+    spec: CubicSpec,
+    /// The window to return to (W_max); none before the first loss and after a timeout.
+    w_max: Option<f64>,
+    /// The window at the last reduction (cwnd_prior).
+    cwnd_prior: f64,
+    srtt: Time,
+    stage: Stage,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Clone, Debug, Default)]
+struct Stage {
+    /// The window in bytes as CUBIC has left it, and the part of a byte beyond; 0 before the first stage.
+    cwnd_bytes: u32,
+    part: f64,
+    /// When it began; later by what does not count.
+    began: Time,
+    last_ack: Time,
+    /// Where the cubic function is flat: at this time, in seconds (K), and this window (W_max).
+    flat_at: f64,
+    flat_window: f64,
+    /// The window that Reno would have (W_est).
+    reno_window: f64,
+}
+
+impl Cubic {
+    /// A control with the parameters of `spec`.
+    pub fn new(spec: &CubicSpec) -> Cubic {
+        Cubic(Box::new(State {
+            spec: spec.clone(),
+            w_max: None,
+            cwnd_prior: f64::INFINITY,
+            srtt: Time::ZERO,
+            stage: Stage::default(),
+        }))
+    }
+}
+
+impl State {
+    /// A stage of congestion avoidance begins with a window of `cwnd` (RFC 9438, 4.2).
+    fn begin_stage(&mut self, cwnd: f64, now: Time) {
+        let flat_window = self.w_max.map_or(cwnd, |w_max| w_max.max(cwnd));
+        self.stage = Stage {
+            cwnd_bytes: 0,
+            part: 0.0,
+            began: now,
+            last_ack: now,
+            flat_at: libm::cbrt((flat_window - cwnd) / self.spec.c),
+            flat_window,
+            reno_window: cwnd,
+        };
+    }
+
+    /// W_cubic(t), equation 1.
+    fn function(&self, t: f64) -> f64 {
+        let from_flat = t - self.stage.flat_at;
+        self.spec.c * from_flat * from_flat * from_flat + self.stage.flat_window
+    }
+
+    /// α_cubic (4.3): with 0.53 a segment a round trip and a fall to 0.7, as much as Reno on average; Reno's one segment
+    /// beyond the window at the last loss.
+    fn reno_increase(&self) -> f64 {
+        if self.stage.reno_window >= self.cwnd_prior {
+            1.0
+        } else {
+            3.0 * (1.0 - self.spec.beta) / (1.0 + self.spec.beta)
+        }
+    }
+
+    /// Congestion avoidance (4.2 to 4.5): the window after an ACK that counts for `acked` segments.
+    fn next_window(&mut self, cwnd: f64, acked: f64, now: Time) -> f64 {
+        let pause = now.saturating_sub(self.stage.last_ack).saturating_sub(self.srtt);
+        self.stage.began += pause;
+        self.stage.last_ack = now;
+        self.stage.reno_window += self.reno_increase() * acked / cwnd;
+        let t = (now - self.stage.began).as_secs_f64();
+        if self.spec.reno_friendly && self.function(t) < self.stage.reno_window {
+            return self.stage.reno_window.max(cwnd);
+        }
+        let target = self.function(t + self.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+        cwnd + acked * (target - cwnd) / cwnd
+    }
+
+    /// The threshold after a loss (4.6).
+    fn reduce(&mut self, window: &mut Window, flight_bytes: u32) {
+        self.cwnd_prior = f64::from(window.cwnd) / f64::from(window.mss);
+        let remaining = (f64::from(flight_bytes) * self.spec.beta) as u32;
+        window.ssthresh = remaining.max(2 * window.mss);
+        self.stage.cwnd_bytes = 0;
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn recovery(&self) -> RecoveryRule {
+        RecoveryRule::NewReno { timer: PartialAckTimer::default(), exit_window: ExitWindow::default() }
+    }
+
+    #[inline(never)]
+    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time) {
+        if window.cwnd < window.ssthresh {
+            reno::grow(window, acked_bytes);
+            return;
+        }
+        let state = &mut *self.0;
+        let mss = f64::from(window.mss);
+        if window.cwnd != state.stage.cwnd_bytes {
+            state.begin_stage(f64::from(window.cwnd) / mss, now);
+        }
+        let cwnd = (f64::from(window.cwnd) + state.stage.part) / mss;
+        let acked = f64::from(acked_bytes.min(window.avoidance_limit)) / mss;
+        let bytes = state.next_window(cwnd, acked, now) * mss;
+        window.cwnd = bytes as u32;
+        state.stage.cwnd_bytes = window.cwnd;
+        state.stage.part = bytes - f64::from(window.cwnd);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
+        let state = &mut *self.0;
+        state.reduce(window, flight_bytes);
+        let cwnd = state.cwnd_prior;
+        let gives_way = state.spec.fast_convergence && state.w_max.is_some_and(|w_max| cwnd < w_max);
+        state.w_max = Some(if gives_way { cwnd * (1.0 + state.spec.beta) / 2.0 } else { cwnd });
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, flight_bytes: u32) {
+        self.0.reduce(window, flight_bytes);
+        self.0.w_max = None;
+    }
+
+    fn on_round_trip(&mut self, srtt: Time) {
+        self.0.srtt = srtt;
+    }
+}
