@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod build;
 mod cell;
 mod change;
 mod channel;
@@ -14,12 +15,14 @@ mod contention;
 mod edca;
 mod exchange;
 mod link;
+mod look;
 mod mac;
 mod medium;
 mod meter;
 mod phy;
 mod rate;
 mod records;
+mod service;
 mod spec;
 mod wheel;
 

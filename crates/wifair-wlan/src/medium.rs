@@ -4,12 +4,13 @@
 use wifair_core::Time;
 use wifair_queue::{Direction, Outcome};
 
-use crate::cell::{AP, Cell, Loss, Sender, Told, is_held};
+use crate::cell::{AP, Cell, Loss, Sender, Told};
 use crate::channel::{Attempt, Channel};
 use crate::edca::CATEGORY_BITS;
 use crate::exchange::{Collider, Fate, Phase, Single};
 use crate::link::LinkId;
 use crate::phy::Phy;
+use crate::service::is_held;
 
 impl Cell {
     /// Somebody, or several, start to transmit.

@@ -1,0 +1,141 @@
+//! How a cell is made from what a scenario says of it.
+
+use std::collections::VecDeque;
+
+use wifair_core::{Ac, Rng, SpecError, StationId, Time};
+use wifair_queue::{Direction, Flows, Link, Port};
+
+use crate::cell::{Cell, Sender, Sides, Surroundings};
+use crate::channel::Channel;
+use crate::contention::{Access, Contention, Rules};
+use crate::edca::{CATEGORY_BITS, Countdown, Edca, RANKS};
+use crate::exchange::{Frame, Phase, Single};
+use crate::link::LinkRow;
+use crate::mac::Mac;
+use crate::meter::Meter;
+use crate::phy::{Phy, RateIndex};
+use crate::spec::{AP_LABEL, CellSpec, StationChange, StationSpec};
+
+impl Cell {
+    /// The cell that `spec` describes, idle at time zero. Streams: (`seed`, node's label, `"backoff"`, `"channel"` and
+    /// `"scheme"`); under EDCA `"backoff-voice"` and `"scheme-voice"` and so on.
+    ///
+    /// # Errors
+    /// The first value of `spec` that is not allowed.
+    pub fn new(spec: &CellSpec, seed: u64) -> Result<Cell, SpecError> {
+        let phy = Phy::new(&spec.phy, "phy")?;
+        spec.validate(&phy)?;
+        let mac = Mac::new(&spec.mac, &phy, "mac")?;
+        let rules = Rules {
+            slot: phy.slot,
+            range: spec.mac.backoff_range,
+            immediate_access: spec.mac.immediate_access,
+            arrival_within_ifs: spec.mac.arrival_within_ifs,
+            at_boundaries: spec.mac.edca.as_ref().is_some_and(|edca| edca.countdown == Countdown::Edca),
+        };
+        let edca = spec.mac.edca.as_ref().map(|edca| Edca::new(edca, &phy, "mac.edca")).transpose()?;
+        let category_bits = if edca.is_some() { CATEGORY_BITS } else { 0 };
+        let labels = || std::iter::once(AP_LABEL).chain(spec.stations.iter().map(|s| s.label.as_str()));
+        let categories: Vec<Option<Ac>> = match &edca {
+            Some(_) => RANKS.map(Some).to_vec(),
+            None => vec![None],
+        };
+        let each = || {
+            labels().enumerate().flat_map(|(node, label)| categories.iter().map(move |ac| (node, label, *ac)))
+        };
+        let entities = each().enumerate().map(|(sender, (_, label, ac))| {
+            let access = match &edca {
+                Some(edca) => edca.access(sender as u32),
+                None => Access { cw_min: phy.cw_min, cw_max: phy.cw_max, aifs: phy.difs },
+            };
+            (access, Rng::stream(seed, label, &purpose("backoff", ac)))
+        });
+        let senders = each().map(|(node, label, ac)| Sender {
+            port: Port::for_purpose(&spec.port(node, ac), seed, label, &purpose("scheme", ac)),
+            frame: Frame::none(),
+        });
+        let own_limit = |ac: &Option<Ac>| {
+            let own = ac.map(|ac| spec.ap.categories.of(ac));
+            own.is_some_and(|own| own.limit_packets.is_some() || own.limit_controller.is_some())
+        };
+
+        let mut rows = Vec::new();
+        for (index, station) in spec.stations.iter().enumerate() {
+            for rate in rates(station, &phy, index)? {
+                rows.push(LinkRow::new(
+                    phy.on_air(rate),
+                    spec.mac.rate_adaptation.build(rate, phy.rate_count()),
+                ));
+            }
+        }
+        let surroundings = |direction: Direction| Surroundings {
+            flows: Flows::new(&spec.ap.flows),
+            links: rows[direction as usize..]
+                .iter()
+                .step_by(2)
+                .map(|row| Link { rate: row.on_air.rate })
+                .collect(),
+        };
+        let mut cell = Cell {
+            contention: Contention::new(rules, edca.is_some(), entities),
+            senders: senders.collect(),
+            category_bits,
+            own_limits: categories.iter().map(own_limit).collect(),
+            sides: Sides { ap: surroundings(Direction::Down), stations: surroundings(Direction::Up) },
+            links: rows,
+            channel: None,
+            channel_spec: spec.channel.clone(),
+            ap_position_m: spec.ap.position_m,
+            rate_adaptation: spec.mac.rate_adaptation.clone(),
+            seed,
+            labels: labels().map(String::from).collect(),
+            phase: Phase::Idle,
+            phase_began: Time::ZERO,
+            single: Single::none(),
+            due: Time::MAX,
+            colliders: Vec::new(),
+            losses: Vec::new(),
+            next_loss: Time::MAX,
+            tickers: Vec::new(),
+            next_tick: Time::MAX,
+            rate_changes: VecDeque::new(),
+            rare: Time::MAX,
+            now: Time::ZERO,
+            meter: None,
+            edca,
+            exchanges: 0,
+            collisions: 0,
+            collision_airtime: Time::ZERO,
+            phy,
+            mac,
+        };
+        if Channel::is_needed(spec) {
+            for (index, station) in spec.stations.iter().enumerate() {
+                cell.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
+            }
+        }
+        cell.meter = Meter::wanted_by(cell.ap_ports().map(|(_, port)| port), &cell.phy);
+        for sender in 0..cell.senders.len() as u32 {
+            cell.ask_tick(sender, cell.senders[sender as usize].port.next_tick());
+        }
+        Ok(cell)
+    }
+}
+
+/// The name of a random stream.
+fn purpose(what: &str, category: Option<Ac>) -> String {
+    match category {
+        None => what.into(),
+        Some(ac) => format!("{what}-{}", ac.name()),
+    }
+}
+
+/// The data rates of a station, up and down.
+fn rates(station: &StationSpec, phy: &Phy, index: usize) -> Result<[RateIndex; 2], SpecError> {
+    let up = phy.rate_index(station.rate_mbps, &format!("stations[{index}].rate_mbps"))?;
+    let down = match station.rate_down_mbps {
+        Some(mbps) => phy.rate_index(mbps, &format!("stations[{index}].rate_down_mbps"))?,
+        None => up,
+    };
+    Ok([up, down])
+}

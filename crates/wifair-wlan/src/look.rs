@@ -1,0 +1,95 @@
+//! What can be seen of a cell from outside: counters, ports, rates, flows.
+
+use wifair_core::{Ac, FiveTuple, FlowId, Rate, StationId, Time};
+use wifair_queue::{Direction, Flows, Ledger, Port};
+
+use crate::cell::{AP, Cell, Sender, node_of};
+use crate::edca::RANKS;
+use crate::exchange::Phase;
+use crate::link::{LinkId, LinkRow};
+use crate::records::{CellSnapshot, StationUsage, Usage};
+
+impl Cell {
+    /// All counters of the medium up to `now`, which is not after [`Cell::next_event`].
+    pub fn snapshot(&self, now: Time) -> CellSnapshot {
+        if now < self.now || now > self.next_event() {
+            self.out_of_turn(now);
+        }
+        let of_link = |row: &LinkRow| Usage { rate_integral: row.rate_integral_at(now), ..row.usage };
+        let of_station = |rows: &[LinkRow]| StationUsage { up: of_link(&rows[0]), down: of_link(&rows[1]) };
+        let mut stations: Vec<_> = self.links.chunks_exact(2).map(of_station).collect();
+        let mut collision_airtime = self.collision_airtime;
+        match self.phase {
+            Phase::Idle => {}
+            Phase::Data | Phase::Ending => {
+                let link = self.single.link;
+                stations[link.station().index()].of(link.direction()).airtime += now - self.phase_began;
+            }
+            Phase::Collision => collision_airtime += now - self.phase_began,
+        }
+        let occupied = stations.iter().fold(collision_airtime, |sum, s| sum + s.up.airtime + s.down.airtime);
+        CellSnapshot {
+            at: now,
+            elapsed: now,
+            stations,
+            exchanges: self.exchanges,
+            collisions: self.collisions,
+            collision_airtime,
+            channel_time: self.meter.as_ref().map(|meter| meter.channel_times),
+            idle: now - occupied,
+        }
+    }
+
+    /// The AP's port; under EDCA that of best effort.
+    pub fn ap_port(&self) -> &Port {
+        &self.senders[self.usual_sender(AP) as usize].port
+    }
+
+    /// A station's port; under EDCA that of best effort.
+    pub fn station_port(&self, station: StationId) -> &Port {
+        &self.senders[self.usual_sender(node_of(station)) as usize].port
+    }
+
+    /// The AP's ports: under DCF one, under EDCA those of the categories to which packets may come, the highest first.
+    pub fn ap_ports(&self) -> impl Iterator<Item = (Option<Ac>, &Port)> {
+        self.ports_of(AP)
+    }
+
+    /// A station's ports, as [`Cell::ap_ports`].
+    pub fn station_ports(&self, station: StationId) -> impl Iterator<Item = (Option<Ac>, &Port)> {
+        self.ports_of(node_of(station))
+    }
+
+    fn ports_of(&self, node: u32) -> impl Iterator<Item = (Option<Ac>, &Port)> {
+        let first = (node << self.category_bits) as usize;
+        let senders = self.senders[first..first + (1 << self.category_bits)].iter().enumerate();
+        senders.filter_map(|(rank, sender)| match &self.edca {
+            None => Some((None, &sender.port)),
+            Some(edca) => edca.used[rank].then_some((Some(RANKS[rank]), &sender.port)),
+        })
+    }
+
+    /// The rate of the next data frame from the station (up) or to it (down).
+    pub fn link_rate(&self, station: StationId, direction: Direction) -> Rate {
+        self.links[LinkId::of(direction == Direction::Down, station).index()].on_air.rate
+    }
+
+    /// The AP's flow monitor.
+    pub fn flows(&self) -> &Flows {
+        &self.sides.ap.flows
+    }
+
+    /// The next flow that the AP's monitor has forgotten, with its 5-tuple as its uplink packets carry it and its
+    /// ledger at the AP's ports by class. Its id may be used again from now on.
+    #[inline]
+    pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
+        let (flow, tuple) = self.sides.ap.flows.pop_forgotten()?;
+        let mut ledgers = [Ledger::default(); 3];
+        for Sender { port, .. } in &mut self.senders[..1 << self.category_bits] {
+            for (sum, ledger) in ledgers.iter_mut().zip(&port.retire(flow)) {
+                *sum += ledger;
+            }
+        }
+        Some((flow, tuple, ledgers))
+    }
+}

@@ -1,0 +1,196 @@
+//! Between the ports and the medium: who serves a packet, what a free MAC does, and what follows when it is done with a
+//! frame.
+
+use wifair_core::{Ac, FlowId, Packet, StationId, Time};
+use wifair_queue::{Direction, Exchange, Grant, Outcome};
+
+use crate::cell::{AP, Cell, Sender};
+use crate::edca::{BEST_EFFORT, CATEGORY_BITS, RANKS};
+use crate::link::LinkId;
+
+impl Cell {
+    /// The sender that serves best effort at a node.
+    pub(crate) fn usual_sender(&self, node: u32) -> u32 {
+        if self.edca.is_some() { node << CATEGORY_BITS | BEST_EFFORT } else { node }
+    }
+
+    /// The sender that serves a packet at a node.
+    #[inline]
+    pub(crate) fn sender(&self, node: u32, packet: &Packet) -> u32 {
+        match &self.edca {
+            None => node,
+            Some(edca) => node << CATEGORY_BITS | edca.rank(packet),
+        }
+    }
+
+    /// Whether a sender is the AP's.
+    #[inline]
+    pub(crate) fn is_ap(&self, sender: u32) -> bool {
+        sender >> self.category_bits == AP
+    }
+
+    /// The link of the frame in service of `sender`.
+    #[inline]
+    pub(crate) fn link_of(&self, sender: u32) -> LinkId {
+        LinkId::of(self.is_ap(sender), self.senders[sender as usize].frame.departure().station)
+    }
+
+    #[inline(always)]
+    pub(crate) fn offer(
+        &mut self,
+        sender: u32,
+        is_ap: bool,
+        packet: &Packet,
+        flow: FlowId,
+        station: StationId,
+        now: Time,
+    ) {
+        self.come_from_outside(now);
+        let Sender { port, frame } = &mut self.senders[sender as usize];
+        port.offer(packet, flow, station, now, self.sides.view(is_ap));
+        if frame.departure.is_none() {
+            return self.serve(sender, now);
+        }
+        let tick = port.next_tick();
+        self.ask_tick(sender, tick);
+    }
+
+    #[inline]
+    pub(crate) fn come_from_outside(&mut self, now: Time) {
+        if now < self.now || now > self.next_event() {
+            self.out_of_turn(now);
+        }
+        self.now = now;
+    }
+
+    /// What follows where a MAC is free: it asks its port for a packet and contends for it.
+    #[inline(never)]
+    pub(crate) fn serve(&mut self, sender: u32, now: Time) {
+        let (is_ap, grant) = (self.is_ap(sender), self.grant(sender));
+        let Sender { port, frame } = &mut self.senders[sender as usize];
+        let departure = port.take(&grant, now, self.sides.view(is_ap));
+        if frame.load(departure, &self.phy, now) {
+            self.contention.arrive(sender, now);
+            self.meter_wait(sender, now);
+            self.reschedule();
+        }
+        let tick = self.senders[sender as usize].port.next_tick();
+        self.ask_tick(sender, tick);
+    }
+
+    /// What a sender may take from its port.
+    #[inline]
+    pub(crate) fn grant(&self, sender: u32) -> Grant {
+        let ac = if self.edca.is_some() { RANKS[sender as usize % RANKS.len()] } else { Ac::BestEffort };
+        Grant { ac, ..Grant::ANY }
+    }
+
+    /// `sender` is done with its frame: it takes the next, if there is one, and draws. With a delivery the
+    /// exchange is over and the medium falls idle, unless a TXOP goes on; a loss comes at any time.
+    #[inline(always)] // into the usual end of an exchange; the other callers are cold
+    pub(crate) fn finish(&mut self, sender: u32, outcome: Outcome, now: Time) {
+        if self.edca.is_some() {
+            self.finish_in_category(sender, outcome, now);
+        } else {
+            self.finish_as::<false>(sender, outcome, now);
+        }
+    }
+
+    #[inline(never)]
+    pub(crate) fn finish_in_category(&mut self, sender: u32, outcome: Outcome, now: Time) {
+        self.finish_as::<true>(sender, outcome, now);
+    }
+
+    #[inline(always)]
+    pub(crate) fn finish_as<const EDCA: bool>(&mut self, sender: u32, outcome: Outcome, now: Time) {
+        if self.meter.is_some() {
+            self.meter_frame(sender);
+        }
+        let (grant, is_ap) = match EDCA {
+            true => (self.grant(sender), self.is_ap(sender)),
+            false => (Grant::ANY, sender == AP),
+        };
+        let view = self.sides.view(is_ap);
+        let Sender { port, frame } = &mut self.senders[sender as usize];
+        let departure = frame.departure();
+        port.finish(departure, outcome, now, view, || Exchange {
+            outcome,
+            packets: std::slice::from_ref(&departure.packet),
+            flow: departure.flow,
+            station: departure.station,
+            ac: grant.ac,
+            rate: frame.rate,
+            attempts: frame.attempts.min(u32::from(u8::MAX)) as u8,
+            airtime: frame.airtime,
+            overhead: frame.overhead,
+            service: now - frame.taken_at,
+        });
+        let departure = port.take(&grant, now, view);
+        let tick = port.next_tick();
+        let more = frame.load(departure, &self.phy, now);
+        self.ask_tick(sender, tick);
+        match outcome {
+            Outcome::Delivered => {
+                if !EDCA {
+                    self.contention.succeed(sender, more, now);
+                } else if more && self.goes_on(sender, now) {
+                    return self.follow(sender, now);
+                } else {
+                    self.contention.succeed_in_category(sender, more, now);
+                }
+                self.due = self.contention.start();
+            }
+            Outcome::LostAtRetryLimit => self.contention.start_over(sender, more),
+        }
+        if more {
+            self.meter_wait(sender, now);
+        }
+    }
+
+    /// A scheme's tick. It may have released a packet to a free MAC.
+    #[cold]
+    pub(crate) fn tick(&mut self, now: Time) {
+        let due = self.tickers.iter().filter(|(_, at)| *at == now).map(|(sender, _)| *sender);
+        let sender = due.min().expect("a tick is due");
+        let is_ap = self.is_ap(sender);
+        let Sender { port, frame } = &mut self.senders[sender as usize];
+        port.tick(now, self.sides.view(is_ap));
+        if frame.departure.is_none() {
+            return self.serve(sender, now);
+        }
+        let tick = port.next_tick();
+        self.ask_tick(sender, tick);
+    }
+
+    /// The AP's flow monitor sees a packet.
+    #[inline(always)]
+    pub(crate) fn observe(&mut self, packet: &Packet, direction: Direction, now: Time) -> FlowId {
+        let (senders, category_bits) = (&self.senders, self.category_bits);
+        self.sides.ap.flows.observe(packet, direction, now, |flow| is_held(senders, category_bits, flow))
+    }
+
+    /// The port of `sender` wants its next tick at `at`.
+    #[inline]
+    pub(crate) fn ask_tick(&mut self, sender: u32, at: Option<Time>) {
+        if at.is_some() || !self.tickers.is_empty() {
+            self.set_tick(sender, at);
+        }
+    }
+
+    #[cold]
+    pub(crate) fn set_tick(&mut self, sender: u32, at: Option<Time>) {
+        let at = at.map(|at| at.max(self.now));
+        if self.tickers.iter().find(|(other, _)| *other == sender).map(|(_, at)| *at) == at {
+            return; // it keeps a clock: most calls change nothing
+        }
+        self.tickers.retain(|(other, _)| *other != sender);
+        self.tickers.extend(at.map(|at| (sender, at)));
+        self.next_tick = self.tickers.iter().map(|(_, at)| *at).min().unwrap_or(Time::MAX);
+        self.expect_rare();
+    }
+}
+
+/// Whether one of the AP's ports holds a packet of the flow.
+pub(crate) fn is_held(senders: &[Sender], category_bits: u32, flow: FlowId) -> bool {
+    senders[..1 << category_bits].iter().any(|sender| sender.port.holds(flow))
+}
