@@ -1,0 +1,135 @@
+"""Figures 2 to 7 in the paper's arrangement; the companion scheme eBDP beside ALT in one more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wifair import plots
+from wifair.papers.alt.measured import Measured
+from wifair.papers.alt.study import ALT, BUFFERS, EBDP, FIG_2, FIG_4, FIG_5, FIG_6, FIG_7, RTTS_MS, UPLOADS, Mix
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BUFFER_LABEL = "AP buffer [packets]"
+THROUGHPUT_LABEL = "Throughput of the downloads [Mbps]"
+DELAY_LABEL = "Max smoothed RTT [ms]"
+X = [float(packets) for packets in BUFFERS]
+# The thresholds that V-B names, for the mixes of Fig. 5.
+THRESHOLDS = (330, 100, 70)
+
+
+def _by_buffer(m: Measured, mixes: Sequence[Mix]) -> Figure:
+    """Throughput and delay over the buffer; the BDP of each mix as a vertical line."""
+    made, (left, right) = plots.figure(2, width=4.8, height=3.5)
+    throughput = {str(mix): [m.throughput(mix, packets) for packets in BUFFERS] for mix in mixes}
+    plots.lines(left, X, throughput, x_label=BUFFER_LABEL, y_label=THROUGHPUT_LABEL)
+    delay = {str(mix): [m.delay(mix, packets) for packets in BUFFERS] for mix in mixes}
+    plots.lines(right, X, delay, x_label=BUFFER_LABEL, y_label=DELAY_LABEL)
+    for axes in (left, right):
+        _log_buffers(axes)
+        for i, mix in enumerate(mixes):
+            style = plots.STYLES[i]
+            axes.axvline(
+                m.bdp_packets(mix), color=style["color"], linestyle=style["linestyle"], linewidth=0.7, zorder=0
+            )
+    left.set_title("vertical: greatest throughput × wired RTT", fontsize="small")
+    right.set_yscale("log")
+    return made
+
+
+def _log_buffers(axes: Axes) -> None:
+    """A logarithmic axis of buffers; the middle ones would crowd a linear one."""
+    axes.set_xscale("log")
+    axes.set_xticks(X, [f"{packets}" for packets in BUFFERS], fontsize="x-small")
+    axes.minorticks_off()
+
+
+def _fig_3(m: Measured) -> Figure:
+    made, (axes,) = plots.figure()
+    counts = {str(mix): [m.timeouts(mix, packets) for packets in BUFFERS] for mix in FIG_2}
+    plots.lines(axes, X, counts, x_label=BUFFER_LABEL, y_label="RTOs of all flows in 400 s")
+    _log_buffers(axes)
+    return made
+
+
+def _fig_5(m: Measured) -> Figure:
+    """The first seed's courses: a mean over runs would hide how far a limit wanders."""
+    made, (axes,) = plots.figure(width=6.4)
+    for i, (mix, threshold) in enumerate(zip(FIG_5, THRESHOLDS, strict=True)):
+        style = plots.STYLES[i]
+        course = m.limit_course(mix)[0]
+        axes.plot(
+            m.limit_times(mix),
+            course,
+            label=str(mix),
+            color=style["color"],
+            linestyle=style["linestyle"],
+            linewidth=1.2,
+        )
+        axes.axhline(threshold, color=style["color"], linewidth=0.5, zorder=0)
+    axes.set_title("thin: the thresholds that the paper names, 330, 100 and 70", fontsize="small")
+    axes.set_xlabel("Time [s]")
+    axes.set_ylabel("Buffer limit [packets]")
+    axes.set_ylim(0, 420)
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize="small")
+    return made
+
+
+Line = tuple[str, Iterable[Mix], str]
+
+
+def _percentages(m: Measured, x: Sequence[int], x_label: str, lines: Sequence[Line]) -> Figure:
+    """Throughput and delay in percent of those with a 400-packet buffer."""
+    made, panels = plots.figure(2, width=4.6, height=3.4)
+    lines = [(name, tuple(mixes), buffer) for name, mixes, buffer in lines]
+    quantities = (
+        (m.throughput_percentage, "Throughput [% of that with 400 packets]"),
+        (m.delay_percentage, "Max smoothed RTT [% of that with 400 packets]"),
+    )
+    for axes, (quantity, label) in zip(panels, quantities, strict=True):
+        series = {name: [quantity(mix, buffer) for mix in mixes] for name, mixes, buffer in lines}
+        plots.lines(axes, [float(value) for value in x], series, x_label=x_label, y_label=label)
+        axes.set_ylim(0, max(115.0, axes.get_ylim()[1]))
+        axes.axhline(100, color="#888888", linewidth=0.7, zorder=0)
+    return made
+
+
+def _fig_6(m: Measured) -> Figure:
+    return _percentages(m, UPLOADS, "Uploads", [(_downloads(down), mixes, ALT) for down, mixes in FIG_6.items()])
+
+
+def _fig_7(m: Measured) -> Figure:
+    lines: list[Line] = [
+        (_downloads(down) + (f" + {up} uploads" if up else ""), mixes, ALT) for (down, up), mixes in FIG_7.items()
+    ]
+    return _percentages(m, RTTS_MS, "Wired RTT [ms]", lines)
+
+
+def _fig_ebdp(m: Measured) -> Figure:
+    """Not in the paper: the scheme of the authors' earlier letter on the same axes as Fig. 6."""
+    return _percentages(m, UPLOADS, "Uploads beside 1 download", [("ALT", FIG_6[1], ALT), ("eBDP", FIG_6[1], EBDP)])
+
+
+def _downloads(down: int) -> str:
+    return "1 download" if down == 1 else f"{down} downloads"
+
+
+DRAWN: Mapping[str, Callable[[Measured], Figure]] = {
+    "2": lambda m: _by_buffer(m, FIG_2),
+    "3": _fig_3,
+    "4": lambda m: _by_buffer(m, FIG_4),
+    "5": _fig_5,
+    "6": _fig_6,
+    "7": _fig_7,
+    "ebdp": _fig_ebdp,
+}
+
+
+def draw(m: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> dict[str, list[Path]]:
+    """Draws the figures into `folder`, in each format."""
+    return {name: plots.save(DRAWN[name](m), folder, f"figure-{name}", endings) for name in names}

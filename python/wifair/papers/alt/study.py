@@ -1,0 +1,197 @@
+"""The simulations of Sections III to V: scenarios, forms, and other readings of what the paper leaves open.
+
+Baseline. The paper names no simulator, so the MAC and TCP are those of the standards with the values of Table I and
+Section III. What it does not say:
+
+- Whether every segment is acknowledged: it is, since the windows of Section V-A grow by one packet per RTT.
+- The stations' buffers and the AP's for ACKs: 400 packets, the paper's own example of a large one.
+- TXOP limits: none, a frame at a time, since the paper gives CWmin, CWmax and AIFS alone.
+- ALT's initial limit: q_min. From below it gets where it stays within a minute (a = 10 packets/s of idle time); from 400 it
+  falls by one packet a second at most and would still be falling when the measurement begins.
+- When the buffer is idle: while no packet is queued (`crates/wifair-queue/src/limits/alt.rs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from wifair.papers.reproduction import Alternative, Form
+from wifair.scenario import Scenario
+from wifair.study import Cell
+
+ALT = "alt"
+EBDP = "ebdp"  # the companion scheme, which the paper's introduction refers to
+
+# "Each has a payload of 1000 bytes."
+PAYLOAD_BYTES = 1000
+Q_MIN, Q_MAX = 30, 400
+# a and b of V-A, in packets a second.
+INCREASE, DECREASE = 10.0, 1.0
+# "Values collected in simulations run for 400 seconds" (Fig. 3).
+COUNTED_S = 400.0
+SAMPLE_S = 2.0
+
+BUFFERS = (10, 30, 50, 70, 100, 200, 300, 400)
+UPLOADS = (0, 2, 5, 10)
+RTTS_MS = (50, 100, 200, 300)
+RTT_MS = 200
+
+
+class Mix(NamedTuple):
+    """How many flows go each way, and the RTT of the wired part."""
+
+    down: int
+    up: int
+    rtt_ms: int = RTT_MS
+
+    def __str__(self) -> str:
+        downloads = "1 download" if self.down == 1 else f"{self.down} downloads"
+        uploads = f" + {self.up} uploads" if self.up else ""
+        return downloads + uploads + ("" if self.rtt_ms == RTT_MS else f", {self.rtt_ms} ms")
+
+
+ONE, TEN, BUSY = Mix(1, 0), Mix(10, 0), Mix(1, 10)
+FIG_2 = tuple(Mix(1, up) for up in UPLOADS)
+FIG_4 = (ONE, TEN)
+FIG_5 = (ONE, TEN, BUSY)
+FIG_6 = {down: tuple(Mix(down, up) for up in UPLOADS) for down in (1, 10)}
+# "As the wired RTT is varied": for the mixes of Fig. 5.
+FIG_7 = {(mix.down, mix.up): tuple(Mix(mix.down, mix.up, rtt) for rtt in RTTS_MS) for mix in FIG_5}
+
+Buffer = int | str
+Place = tuple[Mix, Buffer]
+
+_FIXED_2: tuple[Place, ...] = tuple((mix, packets) for mix in FIG_2 for packets in BUFFERS)
+_FIXED_4: tuple[Place, ...] = tuple((mix, packets) for mix in FIG_4 for packets in BUFFERS)
+
+
+def _against_400(mixes: Mapping[Any, tuple[Mix, ...]]) -> tuple[Place, ...]:
+    every = [mix for some in mixes.values() for mix in some]
+    return tuple((mix, buffer) for mix in every for buffer in (ALT, Q_MAX))
+
+
+# What each figure needs of the grid. The last one is not the paper's.
+FIGURES: Mapping[str, tuple[Place, ...]] = {
+    "2": _FIXED_2,
+    "3": _FIXED_2,
+    "4": _FIXED_4,
+    "5": tuple((mix, ALT) for mix in FIG_5),
+    "6": _against_400(FIG_6),
+    "7": _against_400(FIG_7),
+    "ebdp": tuple((mix, buffer) for mix in FIG_6[1] for buffer in (ALT, EBDP, Q_MAX)),
+}
+
+FORMS = {
+    "full": Form(10, 2, 300.0, 500.0, figure_formats=("png", "pdf")),
+    "quick": Form(2, 0, 100.0, 150.0),
+}
+
+SECTION_III: Mapping[str, Any] = {
+    "phy": {"name": "802.11g", "control_rate_mbps": 6.0},
+    "mac": {
+        "retry_limit_short": 11,
+        "retry_limit_long": 11,
+        "edca": {
+            "tcp_acks": "voice",
+            "voice": {"cw_min": 3, "cw_max": 7, "aifsn": 2, "txop_limit_us": 0.0},
+            "best_effort": {"cw_min": 31, "cw_max": 1023, "aifsn": 6, "txop_limit_us": 0.0},
+        },
+    },
+    "station": {"rate_mbps": 54.0, "port": {"limit_packets": Q_MAX}},
+    "tcp": {
+        "congestion_control": {"name": "reno"},
+        "sack": {},
+        "mss_bytes": PAYLOAD_BYTES,
+        "initial_ssthresh_segments": 64,
+        "receiver_window_segments": 4096,
+        "delayed_ack": {"segments": 1},
+    },
+}
+
+# Other readings of ALT for the mixes of Fig. 5 and 10 + 10 flows.
+_ALT_ALONE: Mapping[str, tuple[object, ...]] = {"buffer": (ALT,), "up": (0, 10), "rtt_ms": (RTT_MS,)}
+_ONE_DOWNLOAD: Mapping[str, tuple[object, ...]] = {"down": (1,), "rtt_ms": (RTT_MS,)}
+_DATA_PORT = "ap.categories.best_effort"
+
+ALTERNATIVES: tuple[Alternative, ...] = (
+    Alternative(
+        "from-above",
+        "What is ALT's initial limit?",
+        "q_max, not q_min",
+        {f"{_DATA_PORT}.limit_packets": Q_MAX},
+        _ALT_ALONE,
+    ),
+    Alternative(
+        "nothing-to-send",
+        "When is a buffer idle?",
+        "when no packet is queued and none is in service",
+        {f"{_DATA_PORT}.limit_controller.idle": "nothing-to-send"},
+        _ALT_ALONE,
+    ),
+    Alternative(
+        "evict",
+        "What becomes of packets above a lowered limit?",
+        "they are dropped at once",
+        {f"{_DATA_PORT}.lowered_limit": "evict"},
+        _ALT_ALONE,
+    ),
+    Alternative(
+        "delayed-ack",
+        "Is every segment acknowledged?",
+        "every second one (1 download, 0 and 10 uploads)",
+        {"tcp.delayed_ack.segments": 2},
+        {**_ONE_DOWNLOAD, "up": (0, 10)},
+    ),
+    Alternative(
+        "no-extension",
+        "Does 802.11g's signal extension end each frame?",
+        "it does not (1 download alone)",
+        {"phy.signal_extension_us": 0.0},
+        {**_ONE_DOWNLOAD, "up": (0,)},
+    ),
+    Alternative(
+        "min-rto",
+        "What is the least retransmission timeout?",
+        "200 ms, as Linux has it, not 1 s (1 download and 10 uploads)",
+        {"tcp.rto.min_ms": 200},
+        {**_ONE_DOWNLOAD, "up": (10,)},
+    ),
+)
+
+
+def scenario(mix: Mix, buffer: Buffer, form: Form) -> Scenario:
+    """One simulation: a fixed buffer of so many packets, or a limit controller by name."""
+    controlled = isinstance(buffer, str)
+    data_port: dict[str, Any] = {"limit_packets": buffer}
+    if controlled:
+        data_port = {"limit_packets": Q_MIN, "limit_controller": {"name": buffer}}
+    groups = [
+        {"count": count, "direction": way, "name": way} for count, way in ((mix.up, "up"), (mix.down, "down")) if count
+    ]
+    run: dict[str, Any] = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
+    if controlled:
+        run["sample_interval_s"] = SAMPLE_S
+    return Scenario.from_settings(
+        {
+            **SECTION_III,
+            "title": f"{buffer}, {mix}",
+            "ap": {"limit_packets": Q_MAX, "categories": {"best_effort": data_port}},
+            "wire": {"rate_mbps": 100.0, "one_way_delay_ms": mix.rtt_ms / 2},
+            "run": run,
+            "flows": groups,
+        }
+    )
+
+
+def cells(form: Form, figure: str | None) -> list[Cell]:
+    """The baseline's grid, or what one figure needs of it."""
+    places = FIGURES[figure] if figure else [place for some in FIGURES.values() for place in some]
+    return [
+        Cell(
+            f"{buffer}/{mix.down}+{mix.up}/{mix.rtt_ms}ms",
+            scenario(mix, buffer, form),
+            {"down": mix.down, "up": mix.up, "rtt_ms": mix.rtt_ms, "buffer": buffer},
+        )
+        for mix, buffer in dict.fromkeys(places)
+    ]

@@ -1,0 +1,149 @@
+"""The study of `alt`: its grid, its claims, and that claims see what they say they see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from wifair.papers import find, paper_ids
+from wifair.papers.alt import reproduce
+from wifair.papers.alt.claims import BOUND, CLAIMS
+from wifair.papers.alt.measured import DATA_PORT, Measured
+from wifair.papers.alt.study import (
+    ALT,
+    ALTERNATIVES,
+    BUFFERS,
+    BUSY,
+    FIG_5,
+    FIGURES,
+    FORMS,
+    ONE,
+    Buffer,
+    Mix,
+    cells,
+    scenario,
+)
+from wifair.papers.reproduction import Alternative, Form, variant_cells
+from wifair.papers.runs import CellRuns, Runs
+
+SMALL = Form(seeds=2, alternative_seeds=1, warmup_s=2.0, duration_s=8.0)
+
+
+def test_the_scenario_is_that_of_section_iii() -> None:
+    plan = scenario(BUSY, ALT, FORMS["full"]).plan()
+    cell, flow = plan["cell"], plan["flows"][-1]
+    assert flow["direction"] == "down"
+    assert (flow["tcp"]["mss_bytes"], flow["tcp"]["initial_ssthresh_segments"]) == (1000, 64)
+    assert flow["tcp"]["receiver_window_segments"] == 4096
+    assert flow["tcp"]["congestion_control"]["name"] == "reno"
+    assert flow["tcp"]["sack"] is not None
+    edca = cell["mac"]["edca"]
+    for category, expected in (("voice", (3, 7, 2)), ("best_effort", (31, 1023, 6))):
+        assert (edca[category]["cw_min"], edca[category]["cw_max"], edca[category]["aifsn"]) == expected
+    assert edca["tcp_acks"] == "voice"
+    assert cell["mac"]["retry_limit_short"] == 11
+    assert {station["rate_mbps"] for station in cell["stations"]} == {54.0}
+    assert (plan["wire"]["rate_mbps"], plan["wire"]["one_way_delay_ms"]) == (100.0, 100.0)
+    controller = cell["ap"]["categories"]["best_effort"]["limit_controller"]
+    assert (controller["increase_packets_per_s"], controller["decrease_packets_per_s"]) == (10.0, 1.0)
+    assert (controller["interval_s"], controller["min_packets"], controller["max_packets"]) == (1.0, 30, 400)
+    fixed = scenario(Mix(1, 0, 50), 70, FORMS["full"]).plan()
+    assert fixed["cell"]["ap"]["categories"]["best_effort"]["limit_packets"] == 70
+    assert fixed["wire"]["one_way_delay_ms"] == 25.0
+    assert FORMS["full"].seeds >= 10
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES, ids=[a.id for a in ALTERNATIVES])
+def test_every_alternative_is_another_simulation(alternative: Alternative) -> None:
+    grid = cells(SMALL, None)
+    baseline = {(*cell.keys.values(),): cell.scenario.plan_json for cell in grid}
+    others = variant_cells(grid, alternative)
+    assert others
+    for cell in others:
+        assert cell.scenario.plan_json != baseline[(*list(cell.keys.values())[1:],)]
+
+
+def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    for claim in CLAIMS:
+        assert claim.statement.endswith(".")
+        assert claim.reading
+        assert claim.figure in (None, *FIGURES)
+    assert {claim.figure for claim in CLAIMS} == {None, *FIGURES} - {"ebdp"}
+    assert pytest.approx(90.909, abs=1e-3) == BOUND
+    assert "alt" in paper_ids()
+    assert set(FIGURES) == set(find("alt").FIGURES)
+
+
+def fake(throughputs: list[float], delay_ms: float = 300.0, timeouts: int = 2) -> CellRuns:
+    """A cell of one download and one upload; a throughput for each run."""
+    flows = [
+        {"seed": seed, "direction": way, "goodput_mbps": mbps, "srtt_max_ms": delay_ms, "timeouts": timeouts}
+        for seed, throughput in enumerate(throughputs, 1)
+        for way, mbps in (("up", 7.0), ("down", throughput))
+    ]
+    runs = [{"seed": seed, "duration_s": 100.0} for seed in range(1, len(throughputs) + 1)]
+    series = [
+        {"seed": seed, "metric": metric, "entity": DATA_PORT, "time_s": time_s, "value": value}
+        for seed in range(1, len(throughputs) + 1)
+        for metric, early, late in (("limit_packets", 30.0, 60.0), ("buffer_idle_share", 0.9, 0.2))
+        for time_s, value in ((50.0, early), (100.0, early), (150.0, late), (200.0, late))
+    ]
+    return CellRuns({"flows": pl.DataFrame(flows), "runs": pl.DataFrame(runs), "series": pl.DataFrame(series)})
+
+
+def measured(found: dict[tuple[Mix, Buffer], CellRuns]) -> Measured:
+    """Made-up cells as the claims look at them."""
+    return Measured(
+        Runs(
+            {
+                frozenset({"down": mix.down, "up": mix.up, "rtt_ms": mix.rtt_ms, "buffer": buffer}.items()): cell
+                for (mix, buffer), cell in found.items()
+            }
+        )
+    )
+
+
+def test_thresholds_lie_where_the_curve_first_reaches_the_share() -> None:
+    # Rises by 1 Mbps a buffer in the first run, and is level from the third buffer on in the second.
+    curves = {packets: [float(i + 1), min(float(i + 1), 3.0)] for i, packets in enumerate(BUFFERS)}
+    m = measured({(ONE, packets): fake(curve) for packets, curve in curves.items()})
+    assert m.maximum(ONE).tolist() == [8.0, 3.0]
+    # 7.6 Mbps lies 60 % of the way from 300 to 400 packets; 2.85 at 85 % of that from 30 to 50.
+    assert m.threshold(ONE) == pytest.approx([360.0, 47.0])
+    assert m.with_full(0.99).threshold(ONE) == pytest.approx([392.0, 49.4])
+    assert m.relative_throughput(ONE, 40.0) == pytest.approx([2.5 / 8, 2.5 / 3])
+    assert m.bdp_packets(ONE) == pytest.approx(5.5e6 * 0.2 / 8000)
+
+
+def test_measured_quantities_against_400_packets_and_of_the_limit() -> None:
+    m = measured({(ONE, ALT): fake([9.0, 12.0], 240.0), (ONE, 400): fake([10.0, 10.0], 480.0)})
+    assert m.throughput_percentage(ONE) == pytest.approx([90.0, 120.0])
+    assert m.delay_percentage(ONE) == pytest.approx([50.0, 50.0])
+    assert m.timeouts(ONE, ALT) == pytest.approx([16.0, 16.0])  # 2 of each flow in 100 s, counted in 400 s
+    assert m.limit(ONE) == pytest.approx([60.0, 60.0])  # of the measurement alone
+    assert m.busy_share(ONE) == pytest.approx([0.8, 0.8])
+
+
+def test_the_study_runs_and_draws(tmp_path: Path) -> None:
+    from wifair.papers.alt import STUDY
+    from wifair.papers.reproduction import PaperStudy
+
+    small = PaperStudy(
+        claims=STUDY.claims,
+        figures=STUDY.figures,
+        forms={"small": SMALL},
+        cells=STUDY.cells,
+        measured=STUDY.measured,
+        draw=STUDY.draw,
+    )
+    done = small.reproduce("small", "5", None, None, None)
+    assert {judgement.id for judgement in done.judgements} == {claim.id for claim in CLAIMS if claim.figure == "5"}
+    drawn = done.draw(tmp_path)
+    assert [path.name for path in drawn["5"]] == ["figure-5.png"]
+    assert reproduce == STUDY.reproduce
+    course = Measured(Runs.of(done.results)).limit_course(FIG_5[0])
+    assert course.shape == (2, 5)
+    assert np.all((course >= 30) & (course <= 400))
