@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 BUFFER_LABEL = "AP buffer [packets]"
 THROUGHPUT_LABEL = "Throughput of the downloads [Mbps]"
 DELAY_LABEL = "Max smoothed RTT [ms]"
+DELAYS_MS = (150, 4000)
+DELAY_TICKS_MS = (200, 300, 500, 1000, 2000, 4000)
 X = [float(packets) for packets in BUFFERS]
 # The thresholds that V-B names, for the mixes of Fig. 5.
 THRESHOLDS = (330, 100, 70)
@@ -38,6 +40,11 @@ def _by_buffer(m: Measured, mixes: Sequence[Mix]) -> Figure:
             )
     left.set_title("vertical: greatest throughput × wired RTT", fontsize="small")
     right.set_yscale("log")
+    right.set_ylim(*DELAYS_MS)
+    right.set_yticks(DELAY_TICKS_MS, [f"{ms}" for ms in DELAY_TICKS_MS])
+    right.minorticks_off()
+    for axes in (left, right):
+        axes.legend(fontsize="x-small", loc="upper left" if axes is right else "center right")
     return made
 
 
@@ -88,14 +95,15 @@ def _percentages(m: Measured, x: Sequence[int], x_label: str, lines: Sequence[Li
     made, panels = plots.figure(2, width=4.6, height=3.4)
     lines = [(name, tuple(mixes), buffer) for name, mixes, buffer in lines]
     quantities = (
-        (m.throughput_percentage, "Throughput [% of that with 400 packets]"),
-        (m.delay_percentage, "Max smoothed RTT [% of that with 400 packets]"),
+        (m.throughput_percentage, "Throughput [%]"),
+        (m.delay_percentage, "Max smoothed RTT [%]"),
     )
     for axes, (quantity, label) in zip(panels, quantities, strict=True):
         series = {name: [quantity(mix, buffer) for mix in mixes] for name, mixes, buffer in lines}
         plots.lines(axes, [float(value) for value in x], series, x_label=x_label, y_label=label)
         axes.set_ylim(0, max(115.0, axes.get_ylim()[1]))
         axes.axhline(100, color="#888888", linewidth=0.7, zorder=0)
+        axes.set_title("100 %: a buffer of 400 packets", fontsize="small")
     return made
 
 
