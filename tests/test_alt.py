@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -129,16 +130,8 @@ def test_measured_quantities_against_400_packets_and_of_the_limit() -> None:
 
 def test_the_study_runs_and_draws(tmp_path: Path) -> None:
     from wifair.papers.alt import STUDY
-    from wifair.papers.reproduction import PaperStudy
 
-    small = PaperStudy(
-        claims=STUDY.claims,
-        figures=STUDY.figures,
-        forms={"small": SMALL},
-        cells=STUDY.cells,
-        measured=STUDY.measured,
-        draw=STUDY.draw,
-    )
+    small = replace(STUDY, forms={"small": SMALL})
     done = small.reproduce("small", "5", None, None, None)
     assert {judgement.id for judgement in done.judgements} == {claim.id for claim in CLAIMS if claim.figure == "5"}
     drawn = done.draw(tmp_path)

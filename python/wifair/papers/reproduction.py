@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from wifair.claims import Claim, judge
@@ -76,7 +76,8 @@ class PaperStudy(Generic[Data]):
     """A paper's study.
 
     `cells(form, figure)` is the baseline's grid, or what one figure needs of it; a cell's keys are its coordinates.
-    `measured` gives the claims and figures what they look at. `draw(data, figures, folder, endings)` draws.
+    `measured` gives the claims and figures what they look at. The module of the figures, imported when they are drawn, has
+    `draw(data, names, folder, endings)`, which gives the files of each.
     """
 
     claims: Sequence[Claim[Data]]
@@ -84,7 +85,7 @@ class PaperStudy(Generic[Data]):
     forms: Mapping[str, Form]
     cells: Callable[[Form, str | None], list[Cell]]
     measured: Callable[[Runs], Data]
-    draw: Callable[[Data, list[str], Path, Sequence[str]], Mapping[str, list[Path]]]
+    figures_module: str
     alternatives: Sequence[Alternative] = ()
     looks: Sequence[Look[Data]] = ()
     conditions: Mapping[str, Any] = field(default_factory=dict)
@@ -125,7 +126,7 @@ class PaperStudy(Generic[Data]):
             results=merged(results),
             judgements=[judge(claim, baseline) for claim in self.claims if figure in (None, claim.figure)],
             sensitivities=self.sensitivities(runs[0], others, other_count),
-            draw=lambda folder: self.draw(baseline, drawn, folder, size.figure_formats),
+            draw=lambda folder: import_module(self.figures_module).draw(baseline, drawn, folder, size.figure_formats),
             conditions={
                 "form": form,
                 "replications": count,

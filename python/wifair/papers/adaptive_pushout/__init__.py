@@ -6,9 +6,6 @@ Fairness in Wireless LANs, VTC Spring 2012.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
 from wifair.papers.adaptive_pushout.claims import CLAIMS
 from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import ALTERNATIVES, FORMS, MIXES_OF_FIGURE, SCHEMES, cells
@@ -18,19 +15,13 @@ TITLE = "Adaptive Pushout: A Buffer Management Scheme to Improve TCP Fairness in
 FIGURES = tuple(MIXES_OF_FIGURE)
 
 
-def _draw(data: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> Mapping[str, list[Path]]:
-    from wifair.papers.adaptive_pushout.figures import draw
-
-    return draw(data, names, folder, endings)
-
-
 STUDY = PaperStudy(
     claims=CLAIMS,
     figures=FIGURES,
     forms=FORMS,
     cells=cells,
     measured=Measured,
-    draw=_draw,
+    figures_module=f"{__name__}.figures",
     alternatives=ALTERNATIVES,
     looks=(
         Look(

@@ -5,9 +5,6 @@ T. Li, D. Leith: Adaptive Buffer Sizing for TCP Flows in 802.11e WLANs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
 from wifair.papers.alt.claims import CLAIMS
 from wifair.papers.alt.measured import Measured
 from wifair.papers.alt.study import ALTERNATIVES, FIGURES, FORMS, cells
@@ -16,19 +13,13 @@ from wifair.papers.reproduction import Look, PaperStudy
 TITLE = "Adaptive Buffer Sizing for TCP Flows in 802.11e WLANs"
 
 
-def _draw(data: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> Mapping[str, list[Path]]:
-    from wifair.papers.alt.figures import draw
-
-    return draw(data, names, folder, endings)
-
-
 STUDY = PaperStudy(
     claims=CLAIMS,
     figures=tuple(FIGURES),
     forms=FORMS,
     cells=cells,
     measured=Measured,
-    draw=_draw,
+    figures_module=f"{__name__}.figures",
     alternatives=ALTERNATIVES,
     looks=(
         Look("threshold-90", "What is the maximum throughput?", "90 % of it, not 95 %", lambda m: m.with_full(0.90)),

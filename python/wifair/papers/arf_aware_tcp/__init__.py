@@ -5,9 +5,6 @@ S. Yoo, T.-K. Kim, C. Yoo: Resolving Performance Anomaly using ARF-aware TCP.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
 from wifair.papers.arf_aware_tcp.claims import CLAIMS
 from wifair.papers.arf_aware_tcp.grid import cells
 from wifair.papers.arf_aware_tcp.measured import Measured
@@ -18,19 +15,13 @@ TITLE = "Resolving Performance Anomaly using ARF-aware TCP"
 FIGURES = tuple(CASES_OF_FIGURE)
 
 
-def _draw(data: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> Mapping[str, list[Path]]:
-    from wifair.papers.arf_aware_tcp.figures import draw
-
-    return draw(data, names, folder, endings)
-
-
 STUDY = PaperStudy(
     claims=CLAIMS,
     figures=FIGURES,
     forms=FORMS,
     cells=cells,
     measured=Measured,
-    draw=_draw,
+    figures_module=f"{__name__}.figures",
     alternatives=ALTERNATIVES,
     looks=(
         Look(

@@ -5,9 +5,6 @@ Q. Xia, X. Jin, M. Hamdi: Dual Queue Management for Improving TCP Performance in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
 from wifair.papers.dqm.claims import CLAIMS
 from wifair.papers.dqm.measured import Measured
 from wifair.papers.dqm.study import ALTERNATIVES, FIGURES, FORMS, SCHEMES, cells
@@ -16,19 +13,13 @@ from wifair.papers.reproduction import Look, PaperStudy
 TITLE = "Dual Queue Management for Improving TCP Performance in Multi-rate Infrastructure WLANs"
 
 
-def _draw(data: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> Mapping[str, list[Path]]:
-    from wifair.papers.dqm.figures import draw
-
-    return draw(data, names, folder, endings)
-
-
 STUDY = PaperStudy(
     claims=CLAIMS,
     figures=tuple(FIGURES),
     forms=FORMS,
     cells=cells,
     measured=Measured,
-    draw=_draw,
+    figures_module=f"{__name__}.figures",
     alternatives=ALTERNATIVES,
     looks=(
         Look("flows-2", "How many flows do Figs. 4 and 5 have?", "1 + 1", lambda m: m.with_flows(2)),

@@ -5,9 +5,6 @@ Q. Wu, M. Gong, C. Williamson: TCP Fairness Issues in IEEE 802.11 Wireless LANs,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
 from wifair.papers.reproduction import Look, PaperStudy
 from wifair.papers.spm_af_las.claims import CLAIMS
 from wifair.papers.spm_af_las.measured import Measured
@@ -17,19 +14,13 @@ TITLE = "TCP Fairness Issues in IEEE 802.11 Wireless LANs"
 FIGURES = tuple(CELLS_OF_FIGURE)
 
 
-def _draw(data: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> Mapping[str, list[Path]]:
-    from wifair.papers.spm_af_las.figures import draw
-
-    return draw(data, names, folder, endings)
-
-
 STUDY = PaperStudy(
     claims=CLAIMS,
     figures=FIGURES,
     forms=FORMS,
     cells=cells,
     measured=Measured,
-    draw=_draw,
+    figures_module=f"{__name__}.figures",
     alternatives=ALTERNATIVES,
     looks=(
         Look(
