@@ -131,6 +131,12 @@ impl Grid {
     }
 }
 
+/// The grid with that index: DCF's is 0.
+#[inline]
+fn pick<'a>(grid: &'a mut Grid, grids: &'a mut [Grid], index: u8) -> &'a mut Grid {
+    if index == 0 { grid } else { &mut grids[usize::from(index) - 1] }
+}
+
 #[derive(Debug)]
 pub(crate) struct Contention {
     rules: Rules,
@@ -200,11 +206,6 @@ impl Contention {
     }
 
     #[inline]
-    fn grid_mut(&mut self, index: u8) -> &mut Grid {
-        if index == 0 { &mut self.grid } else { &mut self.grids[usize::from(index) - 1] }
-    }
-
-    #[inline]
     fn grid_of(&self, entity: u32) -> &Grid {
         self.grid(self.entities[entity as usize].grid)
     }
@@ -236,16 +237,13 @@ impl Contention {
     #[inline]
     pub(crate) fn draw(&mut self, entity: u32) {
         let slots = self.slots(self.entities[entity as usize].cw);
-        let (clock, epoch) = {
-            let grid = self.grid_of(entity);
-            (grid.clock, grid.epoch)
-        };
         let e = &mut self.entities[entity as usize];
         e.counter = u64::from(e.backoff.below(slots));
         if e.place == Place::Grid {
-            e.counter += clock;
+            let grid = pick(&mut self.grid, &mut self.grids, e.grid);
+            e.counter += grid.clock;
+            e.drawn_in = grid.epoch;
         }
-        e.drawn_in = epoch;
     }
 
     /// A transmitter's frame is delivered, or lost at the retry limit: CWmin and a new backoff, for the next frame if
@@ -359,18 +357,16 @@ impl Contention {
         e.ready = true;
         match e.place {
             Place::Grid => {
-                let (expiry, index, busy, length) = (e.counter, e.grid, self.busy, self.rules.slot);
-                let grid = self.grid_mut(index);
-                let next = grid.wheel.push(expiry, entity);
-                if !busy {
-                    let start = grid.time_of(expiry, length);
+                let grid = pick(&mut self.grid, &mut self.grids, e.grid);
+                e.next = grid.wheel.push(e.counter, entity);
+                if !self.busy {
+                    let start = grid.time_of(e.counter, self.rules.slot);
                     if start < grid.start {
                         grid.start = start;
-                        grid.slot = expiry;
+                        grid.slot = e.counter;
                         self.start = self.start.min(start);
                     }
                 }
-                self.entities[entity as usize].next = next;
             }
             Place::Aside if !self.busy => {
                 self.start = self.start.min(self.start_of(self.stray(entity)));

@@ -235,7 +235,9 @@ impl Cell {
         } else {
             self.retry(sender, link, resumes, known);
         }
-        self.hold_siblings(sender, resumes, known, now);
+        if self.edca.is_some() {
+            self.hold_siblings(sender, resumes, known, now);
+        }
         if single.fate == Fate::DataLost {
             let first = single.receiver() << self.category_bits;
             for receiver in first..first + (1 << self.category_bits) {
@@ -266,7 +268,9 @@ impl Cell {
             } else {
                 self.retry(sender, link, from, timeout);
             }
-            self.hold_siblings(sender, from, timeout, now);
+            if self.edca.is_some() {
+                self.hold_siblings(sender, from, timeout, now);
+            }
         }
         self.contention.resume(now, now + self.mac.eifs_lead, None);
         self.due = self.contention.start();
@@ -281,7 +285,8 @@ impl Cell {
     }
 
     /// The other categories of the node of `sender`, whose frame has failed, wait as it does.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     fn hold_siblings(&mut self, sender: u32, from: Time, deaf_until: Time, now: Time) {
         let first = sender >> self.category_bits << self.category_bits;
         for sibling in first..first + (1 << self.category_bits) {

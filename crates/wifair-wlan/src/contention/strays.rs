@@ -3,7 +3,7 @@
 
 use wifair_core::Time;
 
-use super::{Contention, Grid, Place, Rules};
+use super::{Contention, Grid, Place, Rules, pick};
 use crate::wheel::NONE;
 
 /// The origin of a stray that is deaf at the start of a transmission: it is known at the end.
@@ -74,39 +74,35 @@ impl Contention {
     /// A stray becomes one of the grid: at the start `now` of a transmission or, if it was deaf then, at its end.
     #[inline(always)] // its second caller, a deaf stray at the end of an exchange, is rare
     fn join(&mut self, stray: Stray, now: Time) {
-        let Grid { clock, epoch, .. } = *self.grid_of(stray.entity);
+        let slots = self.slots(self.entities[stray.entity as usize].cw);
         let Rules { slot, at_boundaries, .. } = self.rules;
         let e = &mut self.entities[stray.entity as usize];
+        let grid = pick(&mut self.grid, &mut self.grids, e.grid);
         e.place = Place::Grid;
+        e.drawn_in = grid.epoch;
         match stray.kind {
             Kind::Waiting => {
-                self.draw(stray.entity);
-                let e = &mut self.entities[stray.entity as usize];
-                e.drawn_late += (e.counter - clock) as u32;
+                let drawn = e.backoff.below(slots);
+                e.counter = grid.clock + u64::from(drawn);
+                e.drawn_late += drawn;
             }
-            Kind::Counting if now < stray.origin => {
-                e.counter += clock;
-                e.drawn_in = epoch;
-            }
+            Kind::Counting if now < stray.origin => e.counter += grid.clock,
             Kind::Counting if at_boundaries => {
                 let steps = (now - stray.origin) / slot + 1;
                 // One that had none left to step has run out: the clock has passed it.
-                e.counter = e.counter.checked_sub(steps).map_or(clock - 1, |left| clock + left);
+                e.counter = e.counter.checked_sub(steps).map_or(grid.clock - 1, |left| grid.clock + left);
             }
             Kind::Counting => {
-                e.counter = clock + e.counter.saturating_sub((now - stray.origin) / slot);
-                e.drawn_in = epoch.wrapping_sub(1);
+                e.counter = grid.clock + e.counter.saturating_sub((now - stray.origin) / slot);
+                e.drawn_in = grid.epoch.wrapping_sub(1);
             }
             Kind::Spent => {
-                e.counter = clock - u64::from(at_boundaries);
-                e.drawn_in = epoch.wrapping_sub(1);
+                e.counter = grid.clock - u64::from(at_boundaries);
+                e.drawn_in = grid.epoch.wrapping_sub(1);
             }
         }
-        let e = &mut self.entities[stray.entity as usize];
         if e.ready {
-            let (counter, index) = (e.counter, e.grid);
-            let next = self.grid_mut(index).wheel.push(counter, stray.entity);
-            self.entities[stray.entity as usize].next = next; // the medium is busy, so no start comes nearer
+            e.next = grid.wheel.push(e.counter, stray.entity); // the medium is busy, so no start comes nearer
         }
     }
 
@@ -147,11 +143,12 @@ impl Contention {
 
     fn unlink(&mut self, entity: u32, slot: u64) {
         let index = self.entities[entity as usize].grid;
-        let mut other = self.grid_mut(index).wheel.take(slot);
+        let wheel = &mut pick(&mut self.grid, &mut self.grids, index).wheel;
+        let mut other = wheel.take(slot);
         while other != NONE {
             let next = self.entities[other as usize].next;
             if other != entity {
-                self.entities[other as usize].next = self.grid_mut(index).wheel.push(slot, other);
+                self.entities[other as usize].next = wheel.push(slot, other);
             }
             other = next;
         }
