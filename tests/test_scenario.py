@@ -213,3 +213,16 @@ def test_a_station_may_move() -> None:
     with pytest.raises(ScenarioError) as caught:
         scenario.override({"flows[0].station.position_m": [50.0, "far"]})
     assert caught.value.key == "flows[0].station.position_m[1]"
+
+
+def test_a_scheme_without_its_acks_is_refused_with_the_remedy() -> None:
+    with pytest.raises(ScenarioError) as refused:
+        Scenario(flows=[UP], ap={"scheme": "adaptive-pushout"}, mac={"edca": {"tcp_acks": "voice"}})
+    assert refused.value.key == "ap.scheme"
+    assert "mac.edca.tcp_acks" in str(refused.value)
+    assert "ap.categories.best_effort.scheme" in str(refused.value)
+
+
+def test_a_category_without_edca_is_refused() -> None:
+    with pytest.raises(ScenarioError, match="mac.edca"):
+        Scenario(flows=[UP], ap={"categories": {"voice": {"limit_packets": 5}}})

@@ -326,7 +326,7 @@ impl Receiver {
             payload_bytes: 0,
             header_bytes: self.spec.header_bytes as u8,
             flags,
-            ds_field: 0,
+            ds_field: self.spec.dscp << 2,
             sack: SackBlocks::NONE,
         };
         if self.selective { self.with_blocks(packet) } else { packet }

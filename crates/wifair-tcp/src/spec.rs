@@ -37,6 +37,9 @@ pub struct TcpSpec {
     pub byte_counting: Option<ByteCountingSpec>,
     /// Mark the packets whose loss would end in a timeout as high priority (`spm-af-las`, Section 6.1). Unset: all alike.
     pub priority_marking: Option<PriorityMarkingSpec>,
+    /// Differentiated services code point of all packets of the connection, both ways (RFC 2474): 0 to 63. It says which
+    /// access category they belong to where `mac.edca.classify` goes by it.
+    pub dscp: u8,
     /// When the receiver acknowledges (RFC 5681, 4.2).
     pub delayed_ack: DelayedAckSpec,
     /// Retransmission timer of both ends (RFC 6298).
@@ -136,6 +139,7 @@ impl Default for TcpSpec {
             cwnd_beyond_receiver_window: false,
             byte_counting: None,
             priority_marking: None,
+            dscp: 0,
             delayed_ack: DelayedAckSpec::default(),
             rto: RtoSpec::default(),
             limited_transmit: true,
@@ -197,6 +201,12 @@ impl TcpSpec {
         let DelayedAckSpec { segments, timeout_ms } = self.delayed_ack;
         let RtoSpec { initial_ms, min_ms, max_ms, granularity_ms, tick_ms } = self.rto;
         let window_limit = MAX_WINDOW_BYTES / u32::from(self.mss_bytes.max(1));
+        if self.dscp > 63 {
+            return error("dscp", &self.dscp, "0 to 63");
+        }
+        if self.dscp != 0 && self.priority_marking.is_some() {
+            return error("dscp", &self.dscp, "0 beside priority_marking, which is a code point of its own");
+        }
         if self.mss_bytes == 0 {
             return error("mss_bytes", &self.mss_bytes, "1 to 65,495 bytes");
         }

@@ -163,7 +163,7 @@ fn impossible_values_name_their_key() {
 fn the_schema_describes_every_field() {
     let schema = serde_json::to_value(schemars::schema_for!(TcpSpec)).unwrap();
     let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.len(), 17);
+    assert_eq!(properties.len(), 18);
     for (name, property) in properties {
         assert!(property["description"].as_str().is_some_and(|text| text.len() > 20), "{name}: {property}");
         assert!(property.get("default").is_some(), "{name} has no default");
@@ -173,4 +173,13 @@ fn the_schema_describes_every_field() {
     for info in REGISTRY {
         assert!(text.contains(&format!("\"const\":\"{}\"", info.name)), "{text}");
     }
+}
+
+#[test]
+fn a_code_point_has_six_bits_and_is_not_beside_marks_of_priority() {
+    let refused = |value| parse(value).unwrap().validate("tcp").map_err(|error| error.key);
+    assert_eq!(refused(json!({ "dscp": 63 })), Ok(()));
+    assert_eq!(refused(json!({ "dscp": 64 })), Err("tcp.dscp".into()));
+    assert_eq!(refused(json!({ "dscp": 46, "priority_marking": {} })), Err("tcp.dscp".into()));
+    assert_eq!(refused(json!({ "dscp": 0, "priority_marking": {} })), Ok(()));
 }

@@ -131,7 +131,7 @@ impl Sender {
             state: SenderState::Idle,
             pending: Pending::Nothing,
             header_bytes: spec.header_bytes as u8,
-            marks: spec.priority_marking.is_some() || spec.ecn,
+            marks: spec.priority_marking.is_some() || spec.ecn || spec.dscp != 0,
             timing: false,
             closing: false,
             fin_sent: false,

@@ -296,9 +296,9 @@ impl Sender {
         self.packet(at, payload, ack_or_fin(fin), self.ds_field(Kind::Retransmission))
     }
 
-    /// The priority of a packet, as its DS field.
+    /// The connection's code point, or the priority of a packet as one, in its DS field.
     fn ds_field(&self, kind: Kind) -> u8 {
-        let Some(marking) = &self.spec.priority_marking else { return 0 };
+        let Some(marking) = &self.spec.priority_marking else { return self.spec.dscp << 2 };
         let recovery = self.recovery.is_active().then_some(self.window.ssthresh);
         marking.ds_field(kind, self.window.allowance(), recovery, self.window.mss)
     }
@@ -317,7 +317,7 @@ impl Sender {
         let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
         self.stats.control_packets_sent += 1;
         if pending == Pending::Ack {
-            return self.packet(self.max, 0, TcpFlags::ACK, 0);
+            return self.packet(self.max, 0, TcpFlags::ACK, self.spec.dscp << 2);
         }
         let iss = self.spec.initial_sequence;
         self.max = iss.wrapping_add(1);
