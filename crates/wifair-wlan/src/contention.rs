@@ -293,15 +293,13 @@ impl Contention {
     /// an IFS of its own that runs from `from`. It is deaf until its timeout.
     #[inline(always)]
     pub(crate) fn fail(&mut self, entity: u32, from: Time, deaf_until: Time) {
-        self.widen(entity);
-        self.draw(entity); // on the air, thus without the grid's clock
-        self.set_aside(entity, from, deaf_until);
-    }
-
-    #[inline]
-    fn widen(&mut self, entity: u32) {
+        let inclusive = u32::from(self.rules.range == BackoffRange::Inclusive);
         let e = &mut self.entities[entity as usize];
         e.cw = (2 * e.cw + 1).min(e.cw_max);
+        e.counter = e.backoff.below(u32::from(e.cw) + inclusive).into();
+        e.place = Place::Aside;
+        let origin = from + pick(&mut self.grid, &mut self.grids, e.grid).aifs;
+        self.strays.push(Stray { entity, origin, deaf_until, kind: Kind::Counting });
     }
 
     /// A packet arrives at the empty MAC of `entity` (section 5).
@@ -446,7 +444,8 @@ impl Contention {
 
     /// A loser of an internal collision contends again: twice the window and a new backoff.
     pub(crate) fn lose_internally(&mut self, entity: u32) {
-        self.widen(entity);
+        let e = &mut self.entities[entity as usize];
+        e.cw = (2 * e.cw + 1).min(e.cw_max);
         self.draw(entity);
         self.ready(entity);
     }

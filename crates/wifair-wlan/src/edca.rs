@@ -271,6 +271,7 @@ impl Edca {
     }
 
     /// The rank of a packet.
+    #[inline(never)] // so that what hands packets in stays small where there is no EDCA
     pub(crate) fn rank(&self, packet: &Packet) -> u32 {
         if let Some(rank) = self.acks
             && packet.class() == Class::Ack

@@ -148,8 +148,9 @@ impl Cell {
         let mut end = now;
         for index in 0..self.contention.transmitters().len() {
             let sender = self.contention.transmitters()[index];
-            let link = self.link_of(sender);
+            let is_ap = self.is_ap(sender);
             let Sender { frame, .. } = &mut self.senders[sender as usize];
+            let link = LinkId::of(is_ap, frame.departure().station);
             let row = &mut self.links[link.index()];
             let with_rts = frame.with_rts(&self.mac);
             let (airtime, wait) = if with_rts {
@@ -256,6 +257,7 @@ impl Cell {
     pub(crate) fn end_collision(&mut self, now: Time) {
         self.collision_airtime += now - self.phase_began;
         self.phase = Phase::Idle;
+        let has_categories = self.edca.is_some();
         for index in 0..self.colliders.len() {
             let Collider { sender, link, timeout, lost, with_rts } = self.colliders[index];
             let from = timeout.max(now);
@@ -268,7 +270,7 @@ impl Cell {
             } else {
                 self.retry(sender, link, from, timeout);
             }
-            if self.edca.is_some() {
+            if has_categories {
                 self.hold_siblings(sender, from, timeout, now);
             }
         }
