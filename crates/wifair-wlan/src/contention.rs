@@ -8,12 +8,14 @@
 //! An entity is a dense index: under DCF a node, under EDCA a category of a node (section 10). DCF has one grid, so its
 //! usual path knows where it is; EDCA has one more for each distinct AIFS, and leaves DCF's empty.
 
+mod grid;
 mod strays;
 
 use wifair_core::{Rng, Time};
 
 use crate::mac::{ArrivalWithinIfs, BackoffRange};
-use crate::wheel::{NONE, Wheel};
+use crate::wheel::NONE;
+use grid::{Grid, pick};
 use strays::{Kind, Stray};
 
 /// What the rules of contention need to know.
@@ -66,75 +68,6 @@ struct Entity {
     place: Place,
     /// A frame waits for access.
     ready: bool,
-}
-
-/// The common slots of the entities that wait the same IFS.
-#[derive(Debug)]
-struct Grid {
-    /// IFS of its entities.
-    aifs: Time,
-    origin: Time,
-    /// The virtual slot of the origin.
-    clock: u64,
-    /// Counts the transmissions that started at or after the origin of their time.
-    epoch: u32,
-    wheel: Wheel,
-    /// While idle, the virtual slot at which the next ready entity expires, and when that is.
-    slot: u64,
-    start: Time,
-}
-
-impl Grid {
-    fn new(aifs: Time) -> Grid {
-        let (origin, start) = (Time::ZERO, Time::MAX);
-        Grid { aifs, origin, clock: 0, epoch: 1, wheel: Wheel::new(), slot: 0, start }
-    }
-
-    /// When a virtual slot begins.
-    #[inline]
-    fn time_of(&self, slot: u64, length: Time) -> Time {
-        self.origin + length * (slot - self.clock)
-    }
-
-    /// Finds the next start.
-    #[inline]
-    fn find_next(&mut self, slot: Time) {
-        self.start = match self.wheel.next(self.clock) {
-            Some(next) => {
-                self.slot = next;
-                self.time_of(next, slot)
-            }
-            None => Time::MAX,
-        };
-    }
-
-    /// A transmission starts at `now`: counters freeze, and those that have run out join the `transmitters`. Only a start
-    /// off the grid divides.
-    #[inline(always)] // DCF's has no other caller
-    fn begin(&mut self, now: Time, rules: &Rules, entities: &mut [Entity], transmitters: &mut Vec<u32>) {
-        if now == self.start {
-            self.clock = self.slot;
-            let mut entity = self.wheel.take(self.slot);
-            while entity != NONE {
-                transmitters.push(entity);
-                let e = &mut entities[entity as usize];
-                e.place = Place::OnAir;
-                entity = e.next;
-            }
-        } else if now >= self.origin {
-            self.clock += (now - self.origin) / rules.slot;
-        }
-        if now >= self.origin {
-            self.clock += u64::from(rules.at_boundaries);
-            self.epoch = self.epoch.wrapping_add(1);
-        }
-    }
-}
-
-/// The grid with that index: DCF's is 0.
-#[inline]
-fn pick<'a>(grid: &'a mut Grid, grids: &'a mut [Grid], index: u8) -> &'a mut Grid {
-    if index == 0 { grid } else { &mut grids[usize::from(index) - 1] }
 }
 
 #[derive(Debug)]

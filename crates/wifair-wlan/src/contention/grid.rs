@@ -1,0 +1,76 @@
+//! Slots that several entities have in common (`docs/medium.md`, section 4): a virtual clock that stands still while the
+//! medium is busy, and who expires when on it.
+
+use wifair_core::Time;
+
+use super::{Entity, Place, Rules};
+use crate::wheel::{NONE, Wheel};
+
+/// The common slots of the entities that wait the same IFS.
+#[derive(Debug)]
+pub(super) struct Grid {
+    /// IFS of its entities.
+    pub aifs: Time,
+    pub origin: Time,
+    /// The virtual slot of the origin.
+    pub clock: u64,
+    /// Counts the transmissions that started at or after the origin of their time.
+    pub epoch: u32,
+    pub wheel: Wheel,
+    /// While idle, the virtual slot at which the next ready entity expires, and when that is.
+    pub slot: u64,
+    pub start: Time,
+}
+
+impl Grid {
+    pub fn new(aifs: Time) -> Grid {
+        let (origin, start) = (Time::ZERO, Time::MAX);
+        Grid { aifs, origin, clock: 0, epoch: 1, wheel: Wheel::new(), slot: 0, start }
+    }
+
+    /// When a virtual slot begins.
+    #[inline]
+    pub fn time_of(&self, slot: u64, length: Time) -> Time {
+        self.origin + length * (slot - self.clock)
+    }
+
+    /// Finds the next start.
+    #[inline]
+    pub fn find_next(&mut self, slot: Time) {
+        self.start = match self.wheel.next(self.clock) {
+            Some(next) => {
+                self.slot = next;
+                self.time_of(next, slot)
+            }
+            None => Time::MAX,
+        };
+    }
+
+    /// A transmission starts at `now`: counters freeze, and those that have run out join the `transmitters`. Only a start
+    /// off the grid divides.
+    #[inline(always)] // DCF's has no other caller
+    pub fn begin(&mut self, now: Time, rules: &Rules, entities: &mut [Entity], transmitters: &mut Vec<u32>) {
+        if now == self.start {
+            self.clock = self.slot;
+            let mut entity = self.wheel.take(self.slot);
+            while entity != NONE {
+                transmitters.push(entity);
+                let e = &mut entities[entity as usize];
+                e.place = Place::OnAir;
+                entity = e.next;
+            }
+        } else if now >= self.origin {
+            self.clock += (now - self.origin) / rules.slot;
+        }
+        if now >= self.origin {
+            self.clock += u64::from(rules.at_boundaries);
+            self.epoch = self.epoch.wrapping_add(1);
+        }
+    }
+}
+
+/// The grid with that index: DCF's is 0.
+#[inline]
+pub(super) fn pick<'a>(grid: &'a mut Grid, grids: &'a mut [Grid], index: u8) -> &'a mut Grid {
+    if index == 0 { grid } else { &mut grids[usize::from(index) - 1] }
+}
