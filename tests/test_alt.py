@@ -17,13 +17,16 @@ from wifair.papers.alt.study import (
     ALTERNATIVES,
     BUFFERS,
     BUSY,
+    EBDP,
     FIG_5,
     FIGURES,
     FORMS,
     ONE,
+    STEP,
     Buffer,
     Mix,
     cells,
+    coordinates,
     scenario,
 )
 from wifair.papers.reproduction import Alternative, Form, variant_cells
@@ -50,6 +53,8 @@ def test_the_scenario_is_that_of_section_iii() -> None:
     controller = cell["ap"]["categories"]["best_effort"]["limit_controller"]
     assert (controller["increase_packets_per_s"], controller["decrease_packets_per_s"]) == (10.0, 1.0)
     assert (controller["interval_s"], controller["min_packets"], controller["max_packets"]) == (1.0, 30, 400)
+    step = scenario(STEP, EBDP, Form(1, 0, 100.0, 200.0)).plan()
+    assert {(flow["start_s"], flow["stop_s"]) for flow in step["flows"] if flow["direction"] == "up"} == {(100, 200)}
     fixed = scenario(Mix(1, 0, 50), 70, FORMS["full"]).plan()
     assert fixed["cell"]["ap"]["categories"]["best_effort"]["limit_packets"] == 70
     assert fixed["wire"]["one_way_delay_ms"] == 25.0
@@ -72,7 +77,7 @@ def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
         assert claim.statement.endswith(".")
         assert claim.reading
         assert claim.figure in (None, *FIGURES)
-    assert {claim.figure for claim in CLAIMS} == {None, *FIGURES} - {"ebdp"}
+    assert {claim.figure for claim in CLAIMS} == {None, *FIGURES} - {"ebdp", "step"}
     assert pytest.approx(90.909, abs=1e-3) == BOUND
     assert "alt" in paper_ids()
     assert set(FIGURES) == set(find("alt").FIGURES)
@@ -97,14 +102,7 @@ def fake(throughputs: list[float], delay_ms: float = 300.0, timeouts: int = 2) -
 
 def measured(found: dict[tuple[Mix, Buffer], CellRuns]) -> Measured:
     """Made-up cells as the claims look at them."""
-    return Measured(
-        Runs(
-            {
-                frozenset({"down": mix.down, "up": mix.up, "rtt_ms": mix.rtt_ms, "buffer": buffer}.items()): cell
-                for (mix, buffer), cell in found.items()
-            }
-        )
-    )
+    return Measured(Runs({frozenset(coordinates(mix, buffer).items()): cell for (mix, buffer), cell in found.items()}))
 
 
 def test_thresholds_lie_where_the_curve_first_reaches_the_share() -> None:

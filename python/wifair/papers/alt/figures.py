@@ -1,4 +1,4 @@
-"""Figures 2 to 7 in the paper's arrangement; the companion scheme eBDP beside ALT in one more."""
+"""Figures 2 to 7 in the paper's arrangement; the companion scheme eBDP beside ALT in two more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wifair import plots
 from wifair.papers.alt.measured import Measured
-from wifair.papers.alt.study import ALT, BUFFERS, EBDP, FIG_2, FIG_4, FIG_5, FIG_6, FIG_7, RTTS_MS, UPLOADS, Mix
+from wifair.papers.alt.study import ALT, BUFFERS, EBDP, FIG_2, FIG_4, FIG_5, FIG_6, FIG_7, RTTS_MS, STEP, UPLOADS, Mix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,27 +64,40 @@ def _fig_3(m: Measured) -> Figure:
 
 
 def _fig_5(m: Measured) -> Figure:
-    """The first seed's courses: a mean over runs would hide how far a limit wanders."""
     made, (axes,) = plots.figure(width=6.4)
-    for i, (mix, threshold) in enumerate(zip(FIG_5, THRESHOLDS, strict=True)):
-        style = plots.STYLES[i]
-        course = m.limit_course(mix)[0]
+    _courses(axes, m, {str(mix): (mix, ALT) for mix in FIG_5})
+    for style, threshold in zip(plots.STYLES, THRESHOLDS, strict=False):
+        axes.axhline(threshold, color=style["color"], linewidth=0.5, zorder=0)
+    axes.set_title("thin: the thresholds that the paper names, 330, 100 and 70", fontsize="small")
+    return made
+
+
+def _fig_step(m: Measured) -> Figure:
+    """Not in the paper: ten uploads come and go beside one download."""
+    made, (axes,) = plots.figure(width=6.4)
+    _courses(axes, m, {"ALT": (STEP, ALT), "eBDP": (STEP, EBDP)})
+    end = m.limit_times(STEP)[-1]
+    axes.axvspan(end / 3, 2 * end / 3, color="#eeeeee", zorder=0)
+    axes.set_title("shaded: ten uploads beside the download", fontsize="small")
+    return made
+
+
+def _courses(axes: Axes, m: Measured, lines: Mapping[str, tuple[Mix, str]]) -> None:
+    """Limits over time, of the first seed: a mean over runs would hide how far a limit wanders."""
+    for style, (name, (mix, buffer)) in zip(plots.STYLES, lines.items(), strict=False):
         axes.plot(
-            m.limit_times(mix),
-            course,
-            label=str(mix),
+            m.limit_times(mix, buffer),
+            m.limit_course(mix, buffer)[0],
+            label=name,
             color=style["color"],
             linestyle=style["linestyle"],
             linewidth=1.2,
         )
-        axes.axhline(threshold, color=style["color"], linewidth=0.5, zorder=0)
-    axes.set_title("thin: the thresholds that the paper names, 330, 100 and 70", fontsize="small")
     axes.set_xlabel("Time [s]")
     axes.set_ylabel("Buffer limit [packets]")
     axes.set_ylim(0, 420)
     axes.grid(alpha=0.25)
     axes.legend(fontsize="small")
-    return made
 
 
 Line = tuple[str, Iterable[Mix], str]
@@ -135,6 +148,7 @@ DRAWN: Mapping[str, Callable[[Measured], Figure]] = {
     "6": _fig_6,
     "7": _fig_7,
     "ebdp": _fig_ebdp,
+    "step": _fig_step,
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wifair.papers.alt.study import ALT, BUFFERS, COUNTED_S, PAYLOAD_BYTES, Q_MAX, Buffer, Mix
+from wifair.papers.alt.study import ALT, BUFFERS, COUNTED_S, PAYLOAD_BYTES, Q_MAX, Buffer, Mix, coordinates
 from wifair.papers.runs import CellRuns, Runs
 from wifair.stats import Values, ratio
 
@@ -36,7 +36,7 @@ class Measured:
 
     def cell(self, mix: Mix, buffer: Buffer) -> CellRuns:
         """The runs of a mix of flows with a buffer."""
-        return self._runs.cell(down=mix.down, up=mix.up, rtt_ms=mix.rtt_ms, buffer=buffer)
+        return self._runs.cell(**coordinates(mix, buffer))
 
     def throughput(self, mix: Mix, buffer: Buffer) -> Values:
         """Goodput of all downloads, in Mbps."""
@@ -87,9 +87,9 @@ class Measured:
         """Delay in percent of that with a 400-packet buffer."""
         return 100.0 * ratio(self.delay(mix, buffer), self.delay(mix, Q_MAX))
 
-    def limit_times(self, mix: Mix) -> Values:
+    def limit_times(self, mix: Mix, buffer: Buffer = ALT) -> Values:
         """When the limit was sampled, in seconds from the start of the run."""
-        return self.cell(mix, ALT).times("limit_packets", DATA_PORT)
+        return self.cell(mix, buffer).times("limit_packets", DATA_PORT)
 
     def limit_course(self, mix: Mix, buffer: Buffer = ALT) -> Values:
         """The limit over time: (seeds, samples)."""

@@ -39,11 +39,15 @@ RTT_MS = 200
 
 
 class Mix(NamedTuple):
-    """How many flows go each way, and the RTT of the wired part."""
+    """How many flows go each way, and the RTT of the wired part.
+
+    Uploads that come and go are there in the middle third of the run.
+    """
 
     down: int
     up: int
     rtt_ms: int = RTT_MS
+    come_and_go: bool = False
 
     def __str__(self) -> str:
         downloads = "1 download" if self.down == 1 else f"{self.down} downloads"
@@ -52,6 +56,7 @@ class Mix(NamedTuple):
 
 
 ONE, TEN, BUSY = Mix(1, 0), Mix(10, 0), Mix(1, 10)
+STEP = Mix(1, 10, come_and_go=True)
 FIG_2 = tuple(Mix(1, up) for up in UPLOADS)
 FIG_4 = (ONE, TEN)
 FIG_5 = (ONE, TEN, BUSY)
@@ -71,7 +76,7 @@ def _against_400(mixes: Mapping[Any, tuple[Mix, ...]]) -> tuple[Place, ...]:
     return tuple((mix, buffer) for mix in every for buffer in (ALT, Q_MAX))
 
 
-# What each figure needs of the grid. The last one is not the paper's.
+# What each figure needs of the grid. The last two are not the paper's.
 FIGURES: Mapping[str, tuple[Place, ...]] = {
     "2": _FIXED_2,
     "3": _FIXED_2,
@@ -80,6 +85,7 @@ FIGURES: Mapping[str, tuple[Place, ...]] = {
     "6": _against_400(FIG_6),
     "7": _against_400(FIG_7),
     "ebdp": tuple((mix, buffer) for mix in FIG_6[1] for buffer in (ALT, EBDP, Q_MAX)),
+    "step": ((STEP, ALT), (STEP, EBDP)),
 }
 
 FORMS = {
@@ -166,9 +172,9 @@ def scenario(mix: Mix, buffer: Buffer, form: Form) -> Scenario:
     data_port: dict[str, Any] = {"limit_packets": buffer}
     if controlled:
         data_port = {"limit_packets": Q_MIN, "limit_controller": {"name": buffer}}
-    groups = [
-        {"count": count, "direction": way, "name": way} for count, way in ((mix.up, "up"), (mix.down, "down")) if count
-    ]
+    third_s = (form.warmup_s + form.duration_s) / 3
+    there = {"start_s": third_s, "stop_s": 2 * third_s} if mix.come_and_go else {}
+    uploads = [{"count": mix.up, "direction": "up", "name": "up", **there}] if mix.up else []
     run: dict[str, Any] = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
     if controlled:
         run["sample_interval_s"] = SAMPLE_S
@@ -179,9 +185,19 @@ def scenario(mix: Mix, buffer: Buffer, form: Form) -> Scenario:
             "ap": {"limit_packets": Q_MAX, "categories": {"best_effort": data_port}},
             "wire": {"rate_mbps": 100.0, "one_way_delay_ms": mix.rtt_ms / 2},
             "run": run,
-            "flows": groups,
+            "flows": [*uploads, {"count": mix.down, "direction": "down", "name": "down"}],
         }
     )
+
+
+def coordinates(mix: Mix, buffer: Buffer) -> dict[str, int | str]:
+    """Where a simulation stands in the grid."""
+    return {
+        "down": mix.down,
+        "up": "come and go" if mix.come_and_go else mix.up,
+        "rtt_ms": mix.rtt_ms,
+        "buffer": buffer,
+    }
 
 
 def cells(form: Form, figure: str | None) -> list[Cell]:
@@ -189,9 +205,9 @@ def cells(form: Form, figure: str | None) -> list[Cell]:
     places = FIGURES[figure] if figure else [place for some in FIGURES.values() for place in some]
     return [
         Cell(
-            f"{buffer}/{mix.down}+{mix.up}/{mix.rtt_ms}ms",
+            f"{buffer}/{mix.down}+{mix.up}/{mix.rtt_ms}ms" + ("/step" if mix.come_and_go else ""),
             scenario(mix, buffer, form),
-            {"down": mix.down, "up": mix.up, "rtt_ms": mix.rtt_ms, "buffer": buffer},
+            coordinates(mix, buffer),
         )
         for mix, buffer in dict.fromkeys(places)
     ]
