@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 BUFFER_LABEL = "AP buffer [packets]"
 THROUGHPUT_LABEL = "Throughput of the downloads [Mbps]"
 DELAY_LABEL = "Max smoothed RTT [ms]"
-DELAYS_MS = (150, 4000)
-DELAY_TICKS_MS = (200, 300, 500, 1000, 2000, 4000)
+LEAST_DELAY_MS = 150
+DELAY_TICKS_MS = (200, 300, 400, 500, 700, 1000, 2000, 3000)
 X = [float(packets) for packets in BUFFERS]
 # The thresholds that V-B names, for the mixes of Fig. 5.
 THRESHOLDS = (330, 100, 70)
@@ -40,11 +40,13 @@ def _by_buffer(m: Measured, mixes: Sequence[Mix]) -> Figure:
             )
     left.set_title("vertical: greatest throughput × wired RTT", fontsize="small")
     right.set_yscale("log")
-    right.set_ylim(*DELAYS_MS)
-    right.set_yticks(DELAY_TICKS_MS, [f"{ms}" for ms in DELAY_TICKS_MS])
+    greatest = max(float(values.max()) for points in delay.values() for values in points)
+    right.set_ylim(LEAST_DELAY_MS, 1.4 * greatest)
+    ticks = [ms for ms in DELAY_TICKS_MS if ms < 1.4 * greatest]
+    right.set_yticks(ticks, [f"{ms}" for ms in ticks])
     right.minorticks_off()
-    for axes in (left, right):
-        axes.legend(fontsize="x-small", loc="upper left" if axes is right else "center right")
+    right.legend(fontsize="x-small", loc="upper left")
+    left.legend().set_visible(False)  # it stands in the panel beside this one
     return made
 
 
@@ -114,7 +116,8 @@ def _percentages(m: Measured, x: Sequence[int], x_label: str, lines: Sequence[Li
     for axes, (quantity, label) in zip(panels, quantities, strict=True):
         series = {name: [quantity(mix, buffer) for mix in mixes] for name, mixes, buffer in lines}
         plots.lines(axes, [float(value) for value in x], series, x_label=x_label, y_label=label)
-        axes.set_ylim(0, max(115.0, axes.get_ylim()[1]))
+        axes.set_ylim(0, 140)
+        axes.legend(fontsize="small", loc="upper center")
         axes.axhline(100, color="#888888", linewidth=0.7, zorder=0)
         axes.set_title("100 %: a buffer of 400 packets", fontsize="small")
     return made
