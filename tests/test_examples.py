@@ -64,9 +64,9 @@ def test_acks_of_their_own_category_leave_the_buffer_to_data() -> None:
     first = load(ROOT / "scenarios" / "acks-first.toml").override({"run.warmup_s": 5, "run.duration_s": 20})
     among = first.override({"mac.edca.tcp_acks": "best-effort"})
 
-    def down(scenario: Scenario) -> tuple[float, int]:
+    def down(scenario: Scenario) -> tuple[float, float]:
         flows = scenario.run(seeds=3).flows.filter(direction="down")
-        return flows["goodput_mbps"].sum(), flows["timeouts"].sum()
+        return float(flows["goodput_mbps"].sum()), float(flows["timeouts"].sum())
 
     assert down(first)[0] > 2 * down(among)[0]
     assert down(first)[1] == 0 < down(among)[1]

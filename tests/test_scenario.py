@@ -224,5 +224,5 @@ def test_a_scheme_without_its_acks_is_refused_with_the_remedy() -> None:
 
 
 def test_a_category_without_edca_is_refused() -> None:
-    with pytest.raises(ScenarioError, match="mac.edca"):
+    with pytest.raises(ScenarioError, match=r"mac\.edca"):
         Scenario(flows=[UP], ap={"categories": {"voice": {"limit_packets": 5}}})
