@@ -25,7 +25,7 @@ def count(scheme: str, flows: int, seconds: int, carried: str) -> tuple[int, int
         scheme,
         str(flows),
         str(seconds),
-        *(["short"] if carried == "short" else []),
+        *([carried] if carried != "bulk" else []),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     collected = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
@@ -43,6 +43,7 @@ def main() -> None:
     print(f"{'scheme':<18} {'flows':>7} {'carried':>8} {'instructions/exchange':>22}")
     cases = [(scheme, 10, "bulk") for scheme in SCHEMES]
     cases += [("droptail", 100, "bulk"), ("droptail", 500, "bulk"), ("droptail", 20, "bulk"), ("droptail", 20, "short")]
+    cases += [("droptail", 10, "edca")]
     for scheme, flows, carried in cases:
         short, long = (count(scheme, flows, seconds, carried) for seconds in HORIZONS_S)
         slope = (long[0] - short[0]) / (long[1] - short[1])

@@ -1,6 +1,7 @@
 //! Runs one replication of the symmetric cell and prints how many frame exchanges it had: what `make bench` counts
 //! instructions of. Arguments: scheme, flows each way, simulated seconds; with `short` every flow is a row of transfers of
-//! ten segments, each over its own connection, instead of a transfer without end.
+//! ten segments, each over its own connection, instead of a transfer without end; with `edca` the flows share out the four
+//! access categories among them.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -12,11 +13,13 @@ use wifair_sim::{Progress, run};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (scheme, flows, seconds, short) = match arguments.as_slice() {
-        [scheme, flows, seconds] => (scheme, flows, seconds, false),
-        [scheme, flows, seconds, short] if short == "short" => (scheme, flows, seconds, true),
+    let (scheme, flows, seconds, carried) = match arguments.as_slice() {
+        [scheme, flows, seconds] => (scheme, flows, seconds, ""),
+        [scheme, flows, seconds, carried] if ["short", "edca"].contains(&carried.as_str()) => {
+            (scheme, flows, seconds, carried.as_str())
+        }
         _ => {
-            eprintln!("usage: replicate SCHEME FLOWS_EACH_WAY SIMULATED_SECONDS [short]");
+            eprintln!("usage: replicate SCHEME FLOWS_EACH_WAY SIMULATED_SECONDS [short | edca]");
             std::process::exit(2);
         }
     };
@@ -28,8 +31,13 @@ fn main() {
         }
     };
     let mut plan = common::symmetric(flows, flows, scheme, 0.0, seconds);
-    if short {
-        for flow in plan["flows"].as_array_mut().expect("a list") {
+    if carried == "edca" {
+        plan["cell"]["mac"] = json!({"edca": {"classify": "dscp"}});
+    }
+    for (index, flow) in plan["flows"].as_array_mut().expect("a list").iter_mut().enumerate() {
+        if carried == "edca" {
+            flow["tcp"]["dscp"] = json!([48, 32, 0, 8][index % 4]);
+        } else if carried == "short" {
             flow["application"] = json!({"name": "transfers", "transfer_bytes": 14_600});
         }
     }
