@@ -29,6 +29,14 @@ pub(crate) struct Rules {
     pub at_boundaries: bool,
 }
 
+impl Rules {
+    /// How many values a backoff has.
+    #[inline]
+    fn slots(&self, cw: u16) -> u32 {
+        u32::from(cw) + u32::from(self.range == BackoffRange::Inclusive)
+    }
+}
+
 /// What the rules are for one entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
@@ -150,7 +158,7 @@ impl Contention {
 
     /// Mean backoff of `entity` at CWmin.
     pub(crate) fn mean_first_backoff(&self, entity: u32) -> Time {
-        let values = self.slots(self.entities[entity as usize].cw_min);
+        let values = self.rules.slots(self.entities[entity as usize].cw_min);
         Time::from_ns(self.rules.slot.as_ns() * u64::from(values - 1) / 2)
     }
 
@@ -160,16 +168,10 @@ impl Contention {
         self.start
     }
 
-    /// How many values a backoff has.
-    #[inline]
-    fn slots(&self, cw: u16) -> u32 {
-        u32::from(cw) + u32::from(self.rules.range == BackoffRange::Inclusive)
-    }
-
     /// A new backoff for `entity`: one draw from its stream.
     #[inline]
     pub(crate) fn draw(&mut self, entity: u32) {
-        let slots = self.slots(self.entities[entity as usize].cw);
+        let slots = self.rules.slots(self.entities[entity as usize].cw);
         let e = &mut self.entities[entity as usize];
         e.counter = u64::from(e.backoff.below(slots));
         if e.place == Place::Grid {
@@ -200,7 +202,7 @@ impl Contention {
     /// [`Contention::start_over`] says, and the medium falls idle ([`Contention::resume`]).
     #[inline]
     pub(crate) fn succeed(&mut self, entity: u32, ready: bool, now: Time) {
-        let slots = self.slots(self.entities[entity as usize].cw_min);
+        let slots = self.rules.slots(self.entities[entity as usize].cw_min);
         let e = &mut self.entities[entity as usize];
         e.place = Place::Grid;
         e.ready = ready;
@@ -226,10 +228,9 @@ impl Contention {
     /// an IFS of its own that runs from `from`. It is deaf until its timeout.
     #[inline(always)]
     pub(crate) fn fail(&mut self, entity: u32, from: Time, deaf_until: Time) {
-        let inclusive = u32::from(self.rules.range == BackoffRange::Inclusive);
         let e = &mut self.entities[entity as usize];
         e.cw = (2 * e.cw + 1).min(e.cw_max);
-        e.counter = e.backoff.below(u32::from(e.cw) + inclusive).into();
+        e.counter = e.backoff.below(self.rules.slots(e.cw)).into();
         e.place = Place::Aside;
         let origin = from + pick(&mut self.grid, &mut self.grids, e.grid).aifs;
         self.strays.push(Stray { entity, origin, deaf_until, kind: Kind::Counting });

@@ -74,7 +74,6 @@ impl Contention {
     /// A stray becomes one of the grid: at the start `now` of a transmission or, if it was deaf then, at its end.
     #[inline(always)] // its second caller, a deaf stray at the end of an exchange, is rare
     fn join(&mut self, stray: Stray, now: Time) {
-        let slots = self.slots(self.entities[stray.entity as usize].cw);
         let Rules { slot, at_boundaries, .. } = self.rules;
         let e = &mut self.entities[stray.entity as usize];
         let grid = pick(&mut self.grid, &mut self.grids, e.grid);
@@ -82,7 +81,7 @@ impl Contention {
         e.drawn_in = grid.epoch;
         match stray.kind {
             Kind::Waiting => {
-                let drawn = e.backoff.below(slots);
+                let drawn = e.backoff.below(self.rules.slots(e.cw));
                 e.counter = grid.clock + u64::from(drawn);
                 e.drawn_late += drawn;
             }
