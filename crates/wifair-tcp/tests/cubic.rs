@@ -33,28 +33,50 @@ impl Path for Losing {
     }
 }
 
-fn network(
-    parameters: serde_json::Value,
-    ssthresh: u32,
+/// What a run is about.
+#[derive(Clone)]
+struct Setting {
+    control: serde_json::Value,
     rtt_ms: u64,
-    at_s: &[u64],
-    every: u64,
-) -> Network<Losing> {
-    let spec: TcpSpec = serde_json::from_value(serde_json::json!({
-        "congestion_control": parameters,
-        "mss_bytes": MSS as u32,
-        "receiver_window_segments": 10_000,
-        "initial_window_segments": 10,
-        "initial_ssthresh_segments": ssthresh,
-        "delayed_ack": { "segments": 1 },
-        "sack": {},
-    }))
-    .unwrap();
-    let at = at_s.iter().map(|&s| Time::from_s(s)).collect();
-    let path = Losing { delay: Time::from_ms(rtt_ms / 2), at, every, sent: 0 };
-    let mut network = Network::new(&spec, 1, path);
-    network.start(0, u64::MAX);
-    network
+    ssthresh_segments: u32,
+    losses_s: Vec<u64>,
+    lost_every: u64,
+    /// Segments an ACK.
+    ack_every: u8,
+    byte_counting: bool,
+}
+
+impl Setting {
+    fn new(control: serde_json::Value, rtt_ms: u64, ssthresh_segments: u32) -> Setting {
+        Setting {
+            control,
+            rtt_ms,
+            ssthresh_segments,
+            losses_s: Vec::new(),
+            lost_every: u64::MAX,
+            ack_every: 1,
+            byte_counting: false,
+        }
+    }
+
+    fn network(&self) -> Network<Losing> {
+        let spec: TcpSpec = serde_json::from_value(serde_json::json!({
+            "congestion_control": self.control,
+            "mss_bytes": MSS as u32,
+            "receiver_window_segments": 10_000,
+            "initial_window_segments": 10,
+            "initial_ssthresh_segments": self.ssthresh_segments,
+            "delayed_ack": { "segments": self.ack_every },
+            "byte_counting": self.byte_counting.then(|| serde_json::json!({})),
+            "sack": {},
+        }))
+        .unwrap();
+        let at = self.losses_s.iter().map(|&s| Time::from_s(s)).collect();
+        let path = Losing { delay: Time::from_ms(self.rtt_ms / 2), at, every: self.lost_every, sent: 0 };
+        let mut network = Network::new(&spec, 1, path);
+        network.start(0, u64::MAX);
+        network
+    }
 }
 
 /// One stage of congestion avoidance as RFC 9438 describes it: 4.2 (equations 1 and 2) and 4.3, with an ACK a segment and
@@ -67,13 +89,14 @@ struct Stage {
 }
 
 impl Stage {
-    fn window(&self, now_s: f64, rtt_s: f64, reno_friendly: bool) -> f64 {
+    /// `counted`: what counts of the segments that are acknowledged.
+    fn window(&self, now_s: f64, rtt_s: f64, counted: f64, reno_friendly: bool) -> f64 {
         let t = now_s - self.began_s;
         let k = ((self.w_max - self.cwnd_epoch).max(0.0) / C).cbrt();
         let cubic = C * (t - k).powi(3) + self.w_max.max(self.cwnd_epoch);
         // α a round trip up to the window at the last loss, one segment beyond.
         let alpha = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-        let rounds = t / rtt_s;
+        let rounds = t / rtt_s * counted;
         let slow = ((self.cwnd_prior - self.cwnd_epoch) / alpha).clamp(0.0, rounds);
         let reno = self.cwnd_epoch + alpha * slow + (rounds - slow);
         if reno_friendly { cubic.max(reno) } else { cubic }
@@ -81,11 +104,12 @@ impl Stage {
 }
 
 /// Runs for a minute and holds the window against the RFC's every 100 ms; returns how many stages it saw.
-fn follow(parameters: serde_json::Value, rtt_ms: u64, losses_s: &[u64], ssthresh: u32) -> usize {
-    let fast_convergence = parameters["fast_convergence"].as_bool().unwrap_or(true);
-    let reno_friendly = parameters["reno_friendly"].as_bool().unwrap_or(true);
-    let mut network = network(parameters.clone(), ssthresh, rtt_ms, losses_s, u64::MAX);
-    let rtt_s = rtt_ms as f64 * 1e-3;
+fn follow(setting: &Setting) -> usize {
+    let fast_convergence = setting.control["fast_convergence"].as_bool().unwrap_or(true);
+    let reno_friendly = setting.control["reno_friendly"].as_bool().unwrap_or(true);
+    let counted = if setting.byte_counting { 1.0 } else { 1.0 / f64::from(setting.ack_every) };
+    let mut network = setting.network();
+    let rtt_s = setting.rtt_ms as f64 * 1e-3;
     let (mut stage, mut stages, mut last_w_max): (Option<Stage>, usize, Option<f64>) = (None, 0, None);
     let (mut before, mut cwnd_prior) = (0.0, f64::INFINITY);
     for ms in 0..60_000 {
@@ -105,10 +129,14 @@ fn follow(parameters: serde_json::Value, rtt_ms: u64, losses_s: &[u64], ssthresh
                 stages += 1;
                 Stage { began_s: now_s, cwnd_epoch: cwnd, w_max: last_w_max.unwrap_or(cwnd), cwnd_prior }
             });
-            let expected = current.window(now_s, rtt_s, reno_friendly);
+            let expected = current.window(now_s, rtt_s, counted, reno_friendly);
             if ms % 100 == 0 {
                 let off = (cwnd - expected).abs();
-                assert!(off < 1.0 + 0.01 * expected, "{parameters}, {now_s} s: {cwnd}, RFC {expected}");
+                assert!(
+                    off < 1.0 + 0.01 * expected,
+                    "{}, {now_s} s: {cwnd}, RFC {expected}",
+                    setting.control
+                );
             }
         }
         before = cwnd;
@@ -120,19 +148,27 @@ fn follow(parameters: serde_json::Value, rtt_ms: u64, losses_s: &[u64], ssthresh
 #[test]
 fn the_window_follows_the_formula_for_a_minute() {
     // Concave and convex, above and below the window of the loss before: fast convergence at 24 s.
-    let losses = [5, 12, 20, 24, 35, 48];
-    assert_eq!(follow(serde_json::json!({ "name": "cubic" }), 100, &losses, 100), 7);
-    let without = serde_json::json!({ "name": "cubic", "fast_convergence": false });
-    assert_eq!(follow(without, 100, &losses, 100), 7);
+    for control in [
+        serde_json::json!({ "name": "cubic" }),
+        serde_json::json!({ "name": "cubic", "fast_convergence": false }),
+    ] {
+        let losses_s = vec![5, 12, 20, 24, 35, 48];
+        assert_eq!(follow(&Setting { losses_s, ..Setting::new(control, 100, 100) }), 7);
+    }
 }
 
 #[test]
 fn where_reno_is_faster_the_window_is_renos() {
-    // 20 segments and 20 ms: Reno gains half a segment each 20 ms, up to the window at the last loss, and a whole one then.
-    let losses: Vec<u64> = (1..20).map(|i| 3 * i).collect();
-    assert_eq!(follow(serde_json::json!({ "name": "cubic" }), 20, &losses, 20), 20);
-    let without = serde_json::json!({ "name": "cubic", "reno_friendly": false });
-    assert_eq!(follow(without, 20, &losses, 20), 20);
+    // 20 segments and 20 ms: Reno gains half a segment each 20 ms, up to the window at the last loss, and a whole one then;
+    // half as much with an ACK for every second segment, unless bytes are counted.
+    let cubic = serde_json::json!({ "name": "cubic" });
+    let losses_s: Vec<u64> = (1..20).map(|i| 3 * i).collect();
+    let usual = Setting { losses_s, ..Setting::new(cubic, 20, 20) };
+    assert_eq!(follow(&usual), 20);
+    assert_eq!(follow(&Setting { ack_every: 2, ..usual.clone() }), 20);
+    assert_eq!(follow(&Setting { ack_every: 2, byte_counting: true, ..usual.clone() }), 20);
+    let control = serde_json::json!({ "name": "cubic", "reno_friendly": false });
+    assert_eq!(follow(&Setting { control, ..usual }), 20);
 }
 
 /// RFC 9438, 5.1: with one loss in 1/p segments the mean window is 1.054 (RTT / p)^(3/4), in segments and seconds. The
@@ -141,11 +177,12 @@ fn where_reno_is_faster_the_window_is_renos() {
 fn periodic_loss_gives_the_rfcs_mean_window() {
     for (rtt_ms, every) in [(50, 10_000), (100, 10_000)] {
         // Fast convergence would answer to windows that differ by rounding alone.
-        let parameters =
+        let control =
             serde_json::json!({ "name": "cubic", "reno_friendly": false, "fast_convergence": false });
         let rtt_s = rtt_ms as f64 * 1e-3;
         let law = 1.054 * (rtt_s * every as f64).powf(0.75);
-        let mut network = network(parameters, (1.05 * law) as u32, rtt_ms, &[2], every);
+        let setting = Setting::new(control, rtt_ms, (1.05 * law) as u32);
+        let mut network = Setting { losses_s: vec![2], lost_every: every, ..setting }.network();
         let delivered = |network: &Network<Losing>| {
             network.connections[0].receiver.stats().payload_bytes_delivered as f64 / MSS
         };

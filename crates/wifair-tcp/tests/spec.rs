@@ -64,6 +64,8 @@ fn windows_are_whole_units_of_their_scale() {
         spec.validate("tcp").unwrap();
         assert_eq!(spec.receiver_window_bytes(), expected, "{segments} segments, {scale}");
     }
+    let all_of_the_field = parse(json!({ "receiver_window_segments": 255, "mss_bytes": 257 })).unwrap();
+    assert_eq!(all_of_the_field.receiver_window_bytes(), 65_535);
 }
 
 #[test]

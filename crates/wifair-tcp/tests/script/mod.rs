@@ -151,7 +151,7 @@ impl Run {
             Endpoint::Receiver(receiver) => self.receiver_value(receiver, name),
         };
         let found = found.ok_or(format!("`{name}` cannot be asserted here"))?;
-        let time = matches!(name, "timer" | "rto" | "srtt") && wanted != "off" && wanted != "none";
+        let time = matches!(name, "timer" | "rto" | "srtt" | "rtt") && wanted != "off" && wanted != "none";
         let same = if time {
             found == parse_time(wanted)?.as_ns().to_string()
         } else {
@@ -185,6 +185,8 @@ impl Run {
             "fast_retransmits" => stats.fast_retransmits.to_string(),
             "ecn_reductions" => stats.ecn_reductions.to_string(),
             "duplicates_told" => stats.duplicates_told.to_string(),
+            "control_packets" => stats.control_packets_sent.to_string(),
+            "rtt" => stats.rtt.mean().map_or("none".into(), |mean| format!("{mean:.0}")),
             "samples" => stats.rtt.count().to_string(),
             _ => return None,
         })
