@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,20 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+# Programs that a test may ask for with `@pytest.mark.needs(...)`, with the Debian package that has each.
+PACKAGES = {"tshark": "tshark"}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips a test whose programs are not installed, and says so; under CI=true that is a failure."""
+    wanted = [program for mark in item.iter_markers("needs") for program in mark.args]
+    missing = [PACKAGES[program] for program in wanted if shutil.which(program) is None]
+    if missing:
+        reason = f"not installed: apt-get install {' '.join(missing)}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
 
 
 @pytest.fixture
