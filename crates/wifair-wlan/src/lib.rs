@@ -30,7 +30,7 @@ pub use cell::{Cell, Delivery, LinkRateChange, Node, Output};
 pub use channel::{ChannelSpec, FadingSpec};
 pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec};
 pub use mac::{ArrivalWithinIfs, BackoffRange, MacSpec};
-pub use phy::{Phy, PhyName, PhySpec, Preamble, RateIndex};
+pub use phy::{ErpProtection, Phy, PhyName, PhySpec, Preamble, RateIndex};
 pub use rate::{Aarf, AarfSpec, Arf, ArfSpec, Fixed, FixedSpec, RATE_ADAPTATIONS, RateAdaptation, RateSpec};
 pub use records::{CellSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
 pub use spec::{

@@ -123,20 +123,25 @@ impl Mac {
         if spec.eifs_plus_difs {
             eifs_lead += phy.difs;
         }
-        let standard = phy.sifs + phy.slot + phy.rx_start_delay;
-        let timeout = |key, given: Option<f64>| match given {
+        let timeout = |key, given: Option<f64>, start_delay| match given {
             Some(us) => check::micros(path, key, us),
-            None => Ok(standard),
+            None => Ok(phy.sifs + phy.slot + start_delay),
         };
+        if spec.rts_threshold_bytes.is_some() && (phy.always_reserves || phy.announces) {
+            let allowed =
+                "no such key beside phy.erp_protection, which says what goes before each data frame";
+            return Err(SpecError::new(format!("{path}.rts_threshold_bytes"), "this key", allowed));
+        }
+        let rts_threshold = if phy.always_reserves { 0 } else { u32::MAX };
         Ok(Mac {
             retry_limit_short,
             retry_limit_long,
-            rts_threshold: spec.rts_threshold_bytes.unwrap_or(u32::MAX),
+            rts_threshold: spec.rts_threshold_bytes.unwrap_or(rts_threshold),
             eifs_lead,
-            ack_timeout: timeout("ack_timeout_us", spec.ack_timeout_us)?,
-            cts_timeout: timeout("cts_timeout_us", spec.cts_timeout_us)?,
+            ack_timeout: timeout("ack_timeout_us", spec.ack_timeout_us, phy.rx_start_delay)?,
+            cts_timeout: timeout("cts_timeout_us", spec.cts_timeout_us, phy.cts_start_delay)?,
             acknowledgement: phy.sifs + phy.ack,
-            reservation: phy.rts + phy.ack + phy.sifs * 2,
+            reservation: phy.rts + phy.cts + phy.sifs * 2,
         })
     }
 }

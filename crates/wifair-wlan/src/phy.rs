@@ -42,6 +42,17 @@ pub enum Preamble {
     Short,
 }
 
+/// How an 802.11g BSS keeps 802.11b receivers, which do not hear OFDM, from transmitting into its frames (10.27.2): each
+/// data frame is announced by frames that these understand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErpProtection {
+    /// The sender puts a CTS addressed to itself and a SIFS before each data frame.
+    CtsToSelf,
+    /// RTS and CTS before each data frame, but those that follow in a TXOP.
+    RtsCts,
+}
+
 /// A PHY of the table, with every value that a paper's own table may set otherwise. An absent key takes the
 /// PHY's value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,7 +60,8 @@ pub enum Preamble {
 pub struct PhySpec {
     /// The PHY: 802.11b, 802.11g or 802.11a.
     pub name: PhyName,
-    /// Preamble of 802.11b, long or short (16.2.2); long by default, refused for other PHYs.
+    /// Preamble of 802.11b, long or short (16.2.2); long by default. With `erp_protection` that of the frames that protect;
+    /// refused for other PHYs.
     pub preamble: Option<Preamble>,
     /// Whether 802.11g uses its 9 µs slot (18.3.5); true by default, false gives 20 µs; refused for other PHYs.
     pub short_slot: Option<bool>,
@@ -69,6 +81,11 @@ pub struct PhySpec {
     pub fcs_bytes: Option<u32>,
     /// Rate of MAC ACK, RTS and CTS in Mbps; by default the PHY's lowest mandatory rate (1 or 6).
     pub control_rate_mbps: Option<f64>,
+    /// Protection of 802.11g's data frames from 802.11b receivers, cts-to-self or rts-cts; none by default, refused for
+    /// other PHYs. Who is there that needs it has no short slot either: see `short_slot`.
+    pub erp_protection: Option<ErpProtection>,
+    /// Rate of the frames that protect, one of 802.11b's: 1.
+    pub protection_rate_mbps: Option<f64>,
     /// CWmin in slots, a power of two minus one: 31 (b), 15 (a, g).
     pub cw_min: Option<u16>,
     /// CWmax in slots, a power of two minus one: 1023.
@@ -93,6 +110,18 @@ struct RateRow {
     half_bits: u32,
     unit_us: u64,
     extra_bits: u32,
+}
+
+impl RateRow {
+    fn on_air(&self, fixed: Time) -> OnAir {
+        OnAir {
+            rate: Rate::from_kbps(self.kbps),
+            head: u64::from(2 * self.extra_bits + self.half_bits - 1),
+            reciprocal: (1u64 << 32).div_ceil(u64::from(self.half_bits)),
+            unit_ns: self.unit_us * 1_000,
+            fixed_ns: fixed.as_ns(),
+        }
+    }
 }
 
 const fn dsss(kbps: u32) -> RateRow {
@@ -162,11 +191,12 @@ pub(crate) struct OnAir {
     /// (half bits of the frame) · (half bits of a unit) < 2³² (Granlund and Montgomery 1994), thus for 600 kB.
     reciprocal: u64,
     unit_ns: u64,
-    /// PLCP and signal extension.
+    /// PLCP and signal extension, and what protects the frame.
     fixed_ns: u64,
 }
 
 impl OnAir {
+    /// How long a frame occupies the medium, with the CTS-to-self and the SIFS that may go before it.
     #[inline]
     pub(crate) fn duration(&self, psdu_bytes: u32) -> Time {
         let units = ((self.head + 16 * u64::from(psdu_bytes)) * self.reciprocal) >> 32;
@@ -185,13 +215,22 @@ pub struct Phy {
     pub difs: Time,
     /// aRxPHYStartDelay.
     pub rx_start_delay: Time,
+    /// aRxPHYStartDelay of a CTS.
+    pub cts_start_delay: Time,
     /// Rate of MAC ACK, RTS and CTS.
     pub control_rate: Rate,
-    /// A MAC ACK or CTS at the control rate.
+    /// A MAC ACK at the control rate.
     pub ack: Time,
-    /// An RTS at the control rate.
+    /// A CTS: at the control rate, or as protection has it.
+    pub cts: Time,
+    /// An RTS, likewise.
     pub rts: Time,
-    /// A MAC ACK at the lowest mandatory rate, as EIFS counts it (10.3.2.3.7).
+    /// Whether protection puts RTS and CTS before every data frame.
+    pub always_reserves: bool,
+    /// Whether protection puts a CTS-to-self before every data frame.
+    pub announces: bool,
+    /// A MAC ACK at the lowest mandatory rate, as EIFS counts it (10.3.2.3.7): that of 802.11b, where there are receivers
+    /// of it.
     pub slowest_ack: Time,
     /// CWmin in slots.
     pub cw_min: u16,
@@ -216,7 +255,14 @@ impl Phy {
             }
             Ok(())
         };
-        only(spec.preamble.is_some(), "preamble", PhyName::B)?;
+        if spec.erp_protection.is_none() {
+            only(spec.preamble.is_some(), "preamble", PhyName::B)?;
+            if spec.protection_rate_mbps.is_some() {
+                let allowed = format!("no such key without {path}.erp_protection");
+                return Err(SpecError::new(format!("{path}.protection_rate_mbps"), "this key", allowed));
+            }
+        }
+        only(spec.erp_protection.is_some(), "erp_protection", PhyName::G)?;
         only(spec.short_slot.is_some(), "short_slot", PhyName::G)?;
         let row = row(spec.name, spec.preamble.unwrap_or_default(), spec.short_slot.unwrap_or(true));
 
@@ -239,21 +285,19 @@ impl Phy {
         let cw_min = contention_window(path, "cw_min", spec.cw_min.unwrap_or(row.cw_min), 1)?;
         let cw_max = contention_window(path, "cw_max", spec.cw_max.unwrap_or(1_023), cw_min)?;
 
-        let rates = row.rates.iter().map(|rate| OnAir {
-            rate: Rate::from_kbps(rate.kbps),
-            head: u64::from(2 * rate.extra_bits + rate.half_bits - 1),
-            reciprocal: (1u64 << 32).div_ceil(u64::from(rate.half_bits)),
-            unit_ns: rate.unit_us * 1_000,
-            fixed_ns: (plcp + extension).as_ns(),
-        });
+        let rates = row.rates.iter().map(|rate| rate.on_air(plcp + extension));
         let mut phy = Phy {
             slot,
             sifs,
             difs: sifs + slot * 2,
             rx_start_delay: us("rx_start_delay_us", None, row.rx_start_delay_us)?,
+            cts_start_delay: Time::ZERO,
             control_rate: Rate::from_kbps(0),
             ack: Time::ZERO,
+            cts: Time::ZERO,
             rts: Time::ZERO,
+            always_reserves: false,
+            announces: false,
             slowest_ack: Time::ZERO,
             cw_min,
             cw_max,
@@ -269,9 +313,36 @@ impl Phy {
         };
         phy.control_rate = phy.rate(control);
         phy.ack = phy.duration(control, ACK_BYTES);
+        phy.cts = phy.ack;
         phy.rts = phy.duration(control, RTS_BYTES);
         phy.slowest_ack = phy.duration(slowest, ACK_BYTES);
+        phy.cts_start_delay = phy.rx_start_delay;
+        if let Some(protection) = spec.erp_protection {
+            phy.protect(protection, spec, path)?;
+        }
         Ok(phy)
+    }
+
+    /// Announces data frames in 802.11b's modulation.
+    fn protect(&mut self, protection: ErpProtection, spec: &PhySpec, path: &str) -> Result<(), SpecError> {
+        let legacy = Phy::new(&PhySpec { preamble: spec.preamble, ..PhySpec::default() }, path)?;
+        let rate = match spec.protection_rate_mbps {
+            Some(mbps) => legacy.rate_index(mbps, &format!("{path}.protection_rate_mbps"))?,
+            None => RateIndex(0),
+        };
+        self.cts = legacy.duration(rate, ACK_BYTES);
+        self.rts = legacy.duration(rate, RTS_BYTES);
+        self.slowest_ack = legacy.slowest_ack;
+        self.cts_start_delay = legacy.rx_start_delay;
+        match protection {
+            ErpProtection::RtsCts => self.always_reserves = true,
+            ErpProtection::CtsToSelf => {
+                self.announces = true;
+                let announcement = self.cts + self.sifs;
+                self.rates.iter_mut().for_each(|on_air| on_air.fixed_ns += announcement.as_ns());
+            }
+        }
+        Ok(())
     }
 
     /// The index of the rate `mbps`, given at `key`.
@@ -320,7 +391,7 @@ impl Phy {
         self.overhead_bytes + ip_bytes
     }
 
-    /// How long a frame with `psdu_bytes` occupies the medium.
+    /// How long a data frame with `psdu_bytes` occupies the medium, with the CTS-to-self and the SIFS that may go before it.
     pub fn duration(&self, rate: RateIndex, psdu_bytes: u32) -> Time {
         self.rates[usize::from(rate.0)].duration(psdu_bytes)
     }
@@ -397,6 +468,33 @@ mod tests {
         assert_eq!((long_slot.slot, long_slot.difs), (us(20), us(50)));
         let bare = phy(&PhySpec { signal_extension_us: Some(0.0), ..named(PhyName::G) });
         assert_eq!(data(&bare, 54.0), 248);
+    }
+
+    #[test]
+    fn protection_by_hand() {
+        let us = Time::from_us;
+        let protected = |protection, preamble, rate| PhySpec {
+            erp_protection: Some(protection),
+            preamble,
+            protection_rate_mbps: rate,
+            ..named(PhyName::G)
+        };
+        // CTS of 112 bits at 1 Mbps after 192 µs, SIFS, and the 254 µs of an unprotected frame.
+        let g = phy(&protected(ErpProtection::CtsToSelf, None, None));
+        assert_eq!((data(&g, 54.0), g.ack, g.cts, g.slowest_ack), (304 + 10 + 254, us(50), us(304), us(304)));
+        assert!(g.announces && !g.always_reserves);
+        let fast = phy(&protected(ErpProtection::CtsToSelf, Some(Preamble::Short), Some(11.0)));
+        assert_eq!((data(&fast, 54.0), fast.cts), (107 + 10 + 254, us(107)));
+        let rts = phy(&protected(ErpProtection::RtsCts, None, Some(2.0)));
+        assert_eq!((data(&rts, 54.0), rts.rts, rts.cts), (254, us(192 + 80), us(192 + 56)));
+        assert_eq!((rts.rx_start_delay, rts.cts_start_delay), (us(20), us(192)));
+
+        let error = |spec: PhySpec| Phy::new(&spec, "phy").unwrap_err().key;
+        let b = PhySpec { erp_protection: Some(ErpProtection::CtsToSelf), ..PhySpec::default() };
+        assert_eq!(error(b), "phy.erp_protection");
+        assert_eq!(error(protected(ErpProtection::RtsCts, None, Some(6.0))), "phy.protection_rate_mbps");
+        let idle = PhySpec { protection_rate_mbps: Some(2.0), ..named(PhyName::G) };
+        assert_eq!(error(idle), "phy.protection_rate_mbps");
     }
 
     #[test]

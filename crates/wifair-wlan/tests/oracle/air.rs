@@ -278,7 +278,9 @@ impl Medium {
         let frames: Vec<Frame> = self.starting.iter().map(|&id| self.nodes[id].start()).collect();
         let first = frames[0];
         assert!(self.on_air.is_empty(), "everybody hears everybody: nobody starts into a frame");
-        if frames.len() > 1 {
+        if frames.len() > 1 && frames.iter().all(|f| matches!(f.kind, Kind::Data(_)) && !f.opens_exchange) {
+            // The collision of their CTS-to-selfs goes on.
+        } else if frames.len() > 1 {
             assert!(frames.iter().all(|f| f.opens_exchange), "a response comes too early to be disturbed");
             self.exchange = Exchange::Collision;
             self.record.exchanges += 1;

@@ -8,7 +8,8 @@ use wifair_core::{FiveTuple, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::PortSpec;
 use wifair_wlan::{
     ApSpec, ArrivalWithinIfs, BackoffRange, Categories, CategorySpec, Cell, CellSpec, Classify, Countdown,
-    EdcaSpec, FrameErrorRate, MacSpec, Node, Output, PhyName, PhySpec, Preamble, StationSpec, Usage,
+    EdcaSpec, ErpProtection, FrameErrorRate, MacSpec, Node, Output, PhyName, PhySpec, Preamble, StationSpec,
+    Usage,
 };
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
@@ -184,9 +185,20 @@ fn phy(rules: &Rules) -> PhySpec {
         Phy::Ofdm { extension: 6 } => (PhyName::G, None),
         Phy::Ofdm { .. } => (PhyName::A, None),
     };
+    let protection = rules.protection.map(|p| match p.self_addressed {
+        true => ErpProtection::CtsToSelf,
+        false => ErpProtection::RtsCts,
+    });
+    let preamble = match rules.protection {
+        Some(timing::Protection { plcp: 192, .. }) => Some(Preamble::Long),
+        Some(_) => Some(Preamble::Short),
+        None => preamble,
+    };
     PhySpec {
         name,
         preamble,
+        erp_protection: protection,
+        protection_rate_mbps: rules.protection.map(|p| mbps(p.rate)),
         mac_header_bytes: Some(rules.overhead_bytes - 12),
         control_rate_mbps: Some(mbps(rules.control_rate)),
         cw_min: Some(rules.cw_min as u16),
@@ -199,7 +211,8 @@ fn mac(rules: &Rules) -> MacSpec {
     MacSpec {
         retry_limit_short: rules.short_limit,
         retry_limit_long: rules.long_limit,
-        rts_threshold_bytes: (rules.rts_threshold_bytes < u32::MAX).then_some(rules.rts_threshold_bytes),
+        rts_threshold_bytes: (rules.rts_threshold_bytes < u32::MAX && rules.protection.is_none())
+            .then_some(rules.rts_threshold_bytes),
         eifs: rules.eifs,
         eifs_plus_difs: rules.eifs_plus_difs,
         immediate_access: rules.immediate_access,

@@ -22,6 +22,8 @@ pub struct Packet {
 pub enum Kind {
     Rts,
     Cts,
+    /// A CTS-to-self before this packet's data frame.
+    Announcement(Packet),
     Data(Packet),
     Ack,
 }
@@ -38,8 +40,8 @@ pub struct Frame {
     pub length: u32,
     /// The Duration field: µs after the frame's end that its exchange still needs.
     pub duration_field: u32,
-    /// False for a MAC ACK, a CTS, and a data frame after a CTS or another of its TXOP: these follow a SIFS after what
-    /// came before.
+    /// False for a MAC ACK, a CTS, and a data frame after a CTS, a CTS-to-self or another of its TXOP: these follow a SIFS
+    /// after what came before.
     pub opens_exchange: bool,
 }
 
@@ -428,13 +430,28 @@ impl Node {
         self.counts[packet.to].attempts += 1;
         let data = self.data_frame(packet);
         if !self.rules.uses_rts(packet.ip_bytes) {
-            return data;
+            return self.announced(data);
         }
         let rules = &self.rules;
         Frame {
             kind: Kind::Rts,
             length: rules.rts(),
             duration_field: rules.sifs + rules.cts() + rules.sifs + data.length + data.duration_field,
+            ..data
+        }
+    }
+
+    /// What goes on the air first where `data` is to be sent without an RTS: the frame itself, or its CTS-to-self.
+    fn announced(&self, data: Frame) -> Frame {
+        let Kind::Data(packet) = data.kind else { return data };
+        if !self.rules.announces() {
+            return data;
+        }
+        let rules = &self.rules;
+        Frame {
+            kind: Kind::Announcement(packet),
+            length: rules.cts(),
+            duration_field: rules.sifs + data.length + data.duration_field,
             ..data
         }
     }
@@ -457,6 +474,11 @@ impl Node {
         self.wait(0);
         let wait = match frame.kind {
             Kind::Ack => return,
+            Kind::Announcement(packet) => {
+                let data = Frame { opens_exchange: false, ..self.data_frame(packet) };
+                self.response = Some((data, self.rules.sifs));
+                return;
+            }
             Kind::Cts => {
                 // The addressee of an RTS sets no NAV; its own CTS binds it to the exchange all the same.
                 self.nav_left = frame.duration_field;
@@ -498,7 +520,8 @@ impl Node {
 
     /// A frame that I heard from its start, alone on the air, has ended.
     pub fn hear(&mut self, frame: &Frame) -> Heard {
-        if frame.to != self.id {
+        // A CTS-to-self names its sender as receiver: for all others it is somebody else's.
+        if frame.to != self.id || matches!(frame.kind, Kind::Announcement(_)) {
             self.wait(0);
             self.nav_left = frame.duration_field;
             return Heard::Nothing;
@@ -507,7 +530,7 @@ impl Node {
         let error = match frame.kind {
             Kind::Data(_) => peer.data_error,
             Kind::Ack => peer.ack_error,
-            Kind::Rts | Kind::Cts => 0.0,
+            Kind::Rts | Kind::Cts | Kind::Announcement(_) => 0.0,
         };
         if error > 0.0 && self.channel.chance(error) {
             self.wait(self.rules.eifs_lead());
@@ -541,6 +564,7 @@ impl Node {
                 }
             }
             Kind::Ack => self.succeed(),
+            Kind::Announcement(_) => unreachable!("seen to above"),
         }
         Heard::Nothing
     }
@@ -573,15 +597,15 @@ impl Node {
         contender.in_service = None;
         contender.cw = contender.parameters.cw_min;
         if let Some(&next) = contender.queue.front() {
-            let data = self.data_frame(next);
-            if self.rules.sifs + data.length + data.duration_field <= self.txop_left {
+            let first = self.announced(self.data_frame(next));
+            if self.rules.sifs + first.length + first.duration_field <= self.txop_left {
                 self.contenders[c].queue.pop_front();
                 self.serve(next);
                 self.after_cts = false;
                 self.counts[next.to].attempts += 1;
-                let data = Frame { opens_exchange: false, ..data };
-                self.response = Some((data, self.rules.sifs));
-                self.continuation = Some(data);
+                let first = Frame { opens_exchange: false, ..first };
+                self.response = Some((first, self.rules.sifs));
+                self.continuation = Some(first);
                 return;
             }
         }

@@ -1,7 +1,7 @@
 //! Random small scenarios, drawn so that rare coincidences are frequent.
 
 use super::scenario::{Pattern, Scenario, Station, Stream};
-use super::timing::{Category, Edca, Phy, Rules, Tenths};
+use super::timing::{Category, Edca, Phy, Protection, Rules, Tenths};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -59,11 +59,14 @@ fn edca() -> impl Strategy<Value = Edca> {
 }
 
 fn rules() -> impl Strategy<Value = Rules> {
+    let protection = (any::<bool>(), select(vec![96, 192]), select(DSSS_RATES))
+        .prop_map(|(self_addressed, plcp, rate)| Protection { self_addressed, plcp, rate });
     let base = prop_oneof![
         Just(Rules::dot11b(true)),
         Just(Rules::dot11b(false)),
         Just(Rules::dot11g()),
-        Just(Rules::dot11a())
+        Just(Rules::dot11a()),
+        protection.prop_map(|protection| Rules { protection: Some(protection), ..Rules::dot11g() }),
     ];
     let control_rate = (0usize..3).prop_map(|i| [[10, 20, 110], [60, 120, 240]].map(|rates| rates[i]));
     // Small windows collide often.

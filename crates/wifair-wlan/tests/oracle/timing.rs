@@ -38,6 +38,16 @@ const ACK_BYTES: u32 = 14;
 /// PSDU bytes of an RTS.
 const RTS_BYTES: u32 = 20;
 
+/// What goes before 802.11g's data frames where 802.11b's receivers are near.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Protection {
+    /// A CTS-to-self; else RTS and CTS.
+    pub self_addressed: bool,
+    /// Preamble and header of 802.11b, µs.
+    pub plcp: u32,
+    pub rate: Tenths,
+}
+
 /// Everything that all nodes of a scenario agree on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
@@ -67,6 +77,7 @@ pub struct Rules {
     pub exclusive_backoff: bool,
     pub immediate_access: bool,
     pub backoff_within_ifs: bool,
+    pub protection: Option<Protection>,
     /// None: DCF.
     pub edca: Option<Edca>,
 }
@@ -113,6 +124,7 @@ impl Rules {
             exclusive_backoff: false,
             immediate_access: true,
             backoff_within_ifs: false,
+            protection: None,
             edca: None,
         }
     }
@@ -161,7 +173,10 @@ impl Rules {
         if !self.eifs {
             return self.difs();
         }
-        let ack = self.phy.duration(ACK_BYTES, self.lowest_mandatory_rate);
+        let ack = match self.protection {
+            Some(Protection { plcp, .. }) => Phy::Dsss { plcp }.duration(ACK_BYTES, 10),
+            None => self.phy.duration(ACK_BYTES, self.lowest_mandatory_rate),
+        };
         let ns2 = if self.eifs_plus_difs { self.difs() } else { 0 };
         self.sifs + ack + self.difs() + ns2
     }
@@ -171,11 +186,23 @@ impl Rules {
     }
 
     pub fn cts(&self) -> u32 {
-        self.phy.duration(ACK_BYTES, self.control_rate)
+        self.reservation(ACK_BYTES)
     }
 
     pub fn rts(&self) -> u32 {
-        self.phy.duration(RTS_BYTES, self.control_rate)
+        self.reservation(RTS_BYTES)
+    }
+
+    fn reservation(&self, bytes: u32) -> u32 {
+        match self.protection {
+            Some(Protection { plcp, rate, .. }) => Phy::Dsss { plcp }.duration(bytes, rate),
+            None => self.phy.duration(bytes, self.control_rate),
+        }
+    }
+
+    /// Whether a CTS-to-self goes before each data frame.
+    pub fn announces(&self) -> bool {
+        self.protection.is_some_and(|protection| protection.self_addressed)
     }
 
     pub fn data(&self, ip_bytes: u32, rate: Tenths) -> u32 {
@@ -183,18 +210,18 @@ impl Rules {
     }
 
     pub fn uses_rts(&self, ip_bytes: u32) -> bool {
+        if let Some(protection) = self.protection {
+            return !protection.self_addressed;
+        }
         ip_bytes + self.overhead_bytes > self.rts_threshold_bytes
     }
 
     pub fn ack_timeout(&self) -> u32 {
-        self.ack_timeout.unwrap_or(self.standard_timeout())
+        self.ack_timeout.unwrap_or(self.sifs + self.slot + self.phy.rx_start_delay())
     }
 
     pub fn cts_timeout(&self) -> u32 {
-        self.cts_timeout.unwrap_or(self.standard_timeout())
-    }
-
-    fn standard_timeout(&self) -> u32 {
-        self.sifs + self.slot + self.phy.rx_start_delay()
+        let answer = self.protection.map_or(self.phy, |protection| Phy::Dsss { plcp: protection.plcp });
+        self.cts_timeout.unwrap_or(self.sifs + self.slot + answer.rx_start_delay())
     }
 }
