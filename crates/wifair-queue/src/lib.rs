@@ -12,6 +12,7 @@ mod ack_filter;
 mod buffer;
 mod check;
 mod congestion;
+mod external;
 mod flows;
 mod limit;
 mod pi;
@@ -30,6 +31,7 @@ pub use buffer::{
     Arrival, Buffer, Count, Departure, Eviction, Filter, Indexes, Pick, Placed, Pool, Refusal, SlotId,
 };
 pub use congestion::Signal;
+pub use external::{ExternalScheme, Maker};
 pub use flows::{Active, Direction, Flows, FlowsSpec};
 pub use limit::{LimitController, Occupancy, Wants};
 pub use limits::{LimitSpec, limit_controllers};

@@ -223,6 +223,14 @@ impl Port {
         self.scheme.on_reception(reception, &mut self.buffer, &mut cx);
     }
 
+    /// The data rate towards a station has changed. For schemes with [`Hooks::link_rate`] alone.
+    pub fn link_rate(&mut self, station: StationId, now: Time, view: View) {
+        self.buffer.advance(now);
+        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
+        self.scheme.on_link_rate(station, &mut self.buffer, &mut cx);
+        self.watch(now);
+    }
+
     /// The optional methods of the scheme that are to be called.
     pub fn hooks(&self) -> Hooks {
         self.hooks

@@ -14,11 +14,13 @@ pub struct ComponentInfo {
     pub parameters: Schema,
 }
 
-/// A registry: the modules, one line each, the enum of their parameters by name, and the list of them.
+/// A registry: the modules, one line each, the enum of their parameters by name, and the list of them. A variant
+/// `and unlisted` is made elsewhere, and neither the list nor the schema knows of it.
 macro_rules! registry {
     (
         $(#[$doc:meta])*
-        $spec:ident of $component:ty, listed by $list:ident;
+        $spec:ident of $component:ty, listed by $list:ident
+            $(, and unlisted $name:literal as $unlisted:ident($elsewhere:ty))?;
         $($variant:ident => $module:ident),+ $(,)?
     ) => {
         $(mod $module;)+
@@ -31,6 +33,11 @@ macro_rules! registry {
                 #[allow(missing_docs)] // each component's file says what it is
                 $variant($module::Spec),
             )+
+            $(
+                #[allow(missing_docs)]
+                #[schemars(skip)]
+                $unlisted($elsewhere),
+            )?
         }
 
         impl $spec {
@@ -38,6 +45,7 @@ macro_rules! registry {
             pub fn build(&self) -> Box<$component> {
                 match self {
                     $($spec::$variant(spec) => Box::new(spec.build()),)+
+                    $($spec::$unlisted(spec) => spec.build(),)?
                 }
             }
 
@@ -45,6 +53,7 @@ macro_rules! registry {
             pub fn name(&self) -> &'static str {
                 match self {
                     $($spec::$variant(_) => $module::INFO.name,)+
+                    $($spec::$unlisted(_) => $name,)?
                 }
             }
 
@@ -52,6 +61,7 @@ macro_rules! registry {
             pub fn validate(&self, path: &str) -> Result<(), wifair_core::SpecError> {
                 match self {
                     $($spec::$variant(spec) => spec.validate(path),)+
+                    $($spec::$unlisted(spec) => spec.validate(path),)?
                 }
             }
         }

@@ -43,6 +43,10 @@ pub trait Scheme: Send {
     /// A data frame from a station has been received.
     fn on_reception(&mut self, _reception: &Reception, _buffer: &mut Buffer, _cx: &mut Cx) {}
 
+    /// The data rate towards a station has changed; `cx.links` has the new one. A packet in service keeps the rate that it
+    /// has on the air.
+    fn on_link_rate(&mut self, _station: StationId, _buffer: &mut Buffer, _cx: &mut Cx) {}
+
     /// When [`Scheme::on_tick`] wants to be called next. The caller keeps the clock.
     fn next_tick(&self) -> Option<Time> {
         None
@@ -91,6 +95,8 @@ pub struct Hooks {
     pub exchange: bool,
     /// [`Scheme::on_reception`]; at an access point alone.
     pub reception: bool,
+    /// [`Scheme::on_link_rate`].
+    pub link_rate: bool,
     /// [`Scheme::next_tick`] and [`Scheme::on_tick`].
     pub tick: bool,
     /// [`Scheme::on_forgotten`].
@@ -99,7 +105,8 @@ pub struct Hooks {
 
 impl Hooks {
     /// Nothing.
-    pub const NONE: Hooks = Hooks { exchange: false, reception: false, tick: false, forgotten: false };
+    pub const NONE: Hooks =
+        Hooks { exchange: false, reception: false, link_rate: false, tick: false, forgotten: false };
 }
 
 /// What a decision may look at beside the buffer.

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, StationId};
+use wifair_queue::{ExternalScheme, Maker};
 use wifair_tcp::TcpSpec;
 use wifair_wlan::{Cell, CellSpec};
 
@@ -184,9 +185,20 @@ pub(crate) fn check_range(key: &str, value: f64, low: f64, high: f64, unit: &str
 impl Plan {
     /// Reads a plan and checks it whole.
     pub fn from_json(json: &str) -> Result<Plan, SpecError> {
+        Plan::from_json_with(json, &mut |_| None)
+    }
+
+    /// As [`Plan::from_json`], with a supply of external schemes: `find` is asked for each that the plan names.
+    pub fn from_json_with(
+        json: &str,
+        find: &mut dyn FnMut(&ExternalScheme) -> Option<Maker>,
+    ) -> Result<Plan, SpecError> {
         let deserializer = &mut serde_json::Deserializer::from_str(json);
-        let plan: Plan = serde_path_to_error::deserialize(deserializer)
+        let mut plan: Plan = serde_path_to_error::deserialize(deserializer)
             .map_err(|error| misread(&error.path().to_string(), &error.inner().to_string()))?;
+        for scheme in plan.cell.schemes_mut() {
+            scheme.supply(find);
+        }
         plan.validate()?;
         Ok(plan)
     }

@@ -22,16 +22,29 @@ pub struct Progress<'a> {
 /// A measurement is the difference of two snapshots, at the end of the warm-up and at the horizon. Nothing that
 /// records schedules an event: the trajectory is the same whatever is recorded.
 pub fn run(plan: &Plan, seed: u64, progress: &Progress<'_>) -> Result<Option<RunRecord>, SpecError> {
+    run_watched(plan, seed, &mut |ms| {
+        progress.simulated_ms.fetch_add(ms, Ordering::Relaxed);
+        !progress.cancelled.load(Ordering::Relaxed)
+    })
+}
+
+/// As [`run`], watched from the same thread: `go_on` is called with the simulated milliseconds that have passed, before
+/// the start (0) and then every simulated second or so, and its answer says whether to go on.
+pub fn run_watched(
+    plan: &Plan,
+    seed: u64,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<RunRecord>, SpecError> {
     let mut network = Network::new(plan, seed)?;
     let mut probes = Probes { sampler: Sampler::new(plan), transfers: TransferLog::new(plan) };
     let warmup = Time::from_secs_f64(plan.run.warmup_s);
     let horizon = warmup + Time::from_secs_f64(plan.run.duration_s);
-    if !advance(&mut network, &mut probes, warmup, progress) {
+    if !go_on(0) || !advance(&mut network, &mut probes, warmup, go_on) {
         return Ok(None);
     }
     network.begin_measurement();
     let before = Snapshot::take(&network);
-    if !advance(&mut network, &mut probes, horizon, progress) {
+    if !advance(&mut network, &mut probes, horizon, go_on) {
         return Ok(None);
     }
     let after = Snapshot::take(&network);
@@ -45,12 +58,14 @@ struct Probes {
     transfers: TransferLog,
 }
 
-/// Runs up to `end`, looking at `progress` every simulated second; false if it was cancelled on the way.
-fn advance(network: &mut Network, probes: &mut Probes, end: Time, progress: &Progress<'_>) -> bool {
+/// Runs up to `end`, asking `go_on` every simulated second; false if it was cancelled on the way.
+fn advance(
+    network: &mut Network,
+    probes: &mut Probes,
+    end: Time,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> bool {
     while network.now() < end {
-        if progress.cancelled.load(Ordering::Relaxed) {
-            return false;
-        }
         let from = network.now();
         let to = end.min(from + Time::from_s(1)).min(probes.sampler.next());
         network.run_until(to);
@@ -58,8 +73,9 @@ fn advance(network: &mut Network, probes: &mut Probes, end: Time, progress: &Pro
         if to == probes.sampler.next() {
             probes.sampler.sample(network);
         }
-        let ms = to.as_ns() / 1_000_000 - from.as_ns() / 1_000_000;
-        progress.simulated_ms.fetch_add(ms, Ordering::Relaxed);
+        if !go_on(to.as_ns() / 1_000_000 - from.as_ns() / 1_000_000) {
+            return false;
+        }
     }
     true
 }

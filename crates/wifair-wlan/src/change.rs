@@ -3,7 +3,7 @@
 use wifair_core::{SpecError, StationId, Time};
 use wifair_queue::Direction;
 
-use crate::cell::{Cell, LinkRateChange};
+use crate::cell::{AP, Cell, LinkRateChange, node_of};
 use crate::channel::Channel;
 use crate::link::LinkId;
 use crate::phy::RateIndex;
@@ -86,6 +86,16 @@ impl Cell {
         side.links[station.index()].rate = on_air.rate;
         self.rate_changes.push_back(LinkRateChange { station, direction, rate: on_air.rate });
         self.rare = now;
+        let node = if direction == Direction::Down { AP } else { node_of(station) };
+        let first = node << self.category_bits;
+        for sender in first..first + (1 << self.category_bits) {
+            let port = &mut self.senders[sender as usize].port;
+            if port.hooks().link_rate {
+                port.link_rate(station, now, self.sides.view(node == AP));
+                let tick = port.next_tick();
+                self.ask_tick(sender, tick);
+            }
+        }
     }
 
     /// The part of a change that is the channel's. A cell gets its channel when first something can fail.

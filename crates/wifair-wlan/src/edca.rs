@@ -51,6 +51,11 @@ impl<T: Default> Categories<T> {
             Ac::Background => &self.background,
         }
     }
+
+    /// All of them, the highest first.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        [&mut self.voice, &mut self.video, &mut self.best_effort, &mut self.background].into_iter()
+    }
 }
 
 /// A category's name in scenarios' tables.

@@ -332,6 +332,17 @@ impl CellSpec {
         }
     }
 
+    /// Every scheme that it names, at the access point and at stations.
+    pub fn schemes_mut(&mut self) -> impl Iterator<Item = &mut SchemeSpec> {
+        let of_stations =
+            self.stations.iter_mut().map(|station| (&mut station.port, &mut station.categories));
+        let nodes = std::iter::once((&mut self.ap.port, &mut self.ap.categories)).chain(of_stations);
+        nodes.flat_map(|(port, categories)| {
+            let own = categories.iter_mut().filter_map(|category| category.scheme.as_mut());
+            std::iter::once(&mut port.scheme).chain(own)
+        })
+    }
+
     /// The port of a node, or of a category of it.
     pub(crate) fn port(&self, node: usize, category: Option<Ac>) -> PortSpec {
         if let (Some(edca), Some(ac)) = (&self.mac.edca, category)

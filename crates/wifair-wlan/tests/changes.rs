@@ -2,10 +2,12 @@
 
 mod support;
 
+use std::sync::{Arc, Mutex};
+
 use support::Logged;
 use support::{cell_b, us};
 use wifair_core::{Rate, StationId};
-use wifair_queue::Direction;
+use wifair_queue::{Arrival, Buffer, Cx, Direction, Hooks, Maker, Placed, Scheme, SchemeSpec};
 use wifair_wlan::{Cell, FrameErrorRate, LinkRateChange, Output, StationChange};
 
 fn change(rate_mbps: f64) -> StationChange {
@@ -76,4 +78,52 @@ fn the_same_rate_again_is_no_news() {
     }
     let (up, down) = (Direction::Up, Direction::Down);
     assert_eq!(told, [(up, 5.5), (down, 5.5), (up, 2.0), (down, 2.0)]);
+}
+
+/// What it is told of link rates: by whom, of which station, the rate in kbit/s.
+type Told = Arc<Mutex<Vec<(&'static str, u16, u32)>>>;
+
+/// Tail drop that looks at link rates.
+struct Listener {
+    name: &'static str,
+    told: Told,
+}
+
+impl Scheme for Listener {
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
+        buffer.append_or_drop(arrival)
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks { link_rate: true, ..Hooks::NONE }
+    }
+
+    fn on_link_rate(&mut self, station: StationId, _buffer: &mut Buffer, cx: &mut Cx) {
+        let kbps = cx.links[station.index()].rate.as_kbps();
+        self.told.lock().unwrap().push((self.name, station.0, kbps));
+    }
+}
+
+#[test]
+fn a_scheme_hears_of_the_rates_of_its_own_links() {
+    let told = Told::default();
+    let listening = |name: &'static str| {
+        let mut spec: SchemeSpec = serde_json::from_str(r#"{"name": "external", "id": "listener"}"#).unwrap();
+        let told = told.clone();
+        spec.supply(&mut |_| {
+            let told = told.clone();
+            Some(Maker::new(move || Box::new(Listener { name, told: told.clone() })))
+        });
+        spec
+    };
+    let mut spec = cell_b(2);
+    spec.ap.port.scheme = listening("ap");
+    spec.stations[1].port.scheme = listening("sta-1");
+    let mut cell = Cell::new(&spec, 1).unwrap();
+    cell.change_station(StationId(0), &change(5.5), us(5));
+    assert_eq!(told.lock().unwrap().split_off(0), [("ap", 0, 5_500)], "the AP alone listens");
+    cell.change_station(StationId(1), &change(5.5), us(5));
+    assert_eq!(told.lock().unwrap().split_off(0), [("sta-1", 1, 5_500), ("ap", 1, 5_500)]);
+    cell.change_station(StationId(1), &change(5.5), us(5));
+    assert!(told.lock().unwrap().is_empty(), "the same rate again is no news");
 }

@@ -346,10 +346,10 @@ impl StoredFlows {
         self.flows[class as usize] -= u32::from(*count == 0);
     }
 
-    /// Packets of a flow and class.
+    /// Packets of a flow and class; none of a flow that never came here.
     #[inline]
     pub fn packets(&self, flow: FlowId, class: Class) -> u32 {
-        self.counts[flow.index()][class as usize]
+        self.counts.get(flow.index()).map_or(0, |counts| counts[class as usize])
     }
 
     /// Flows with packets of a class.

@@ -10,8 +10,10 @@ pub(super) const NONE: u32 = u32::MAX;
 pub struct SlotId(pub(super) u32);
 
 impl SlotId {
+    /// As an index into a `Vec` of one's own: places are used again, so there are never more than packets were queued at
+    /// once.
     #[inline]
-    pub(super) fn index(self) -> usize {
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 

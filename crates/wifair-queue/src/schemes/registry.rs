@@ -4,7 +4,7 @@ use crate::Scheme;
 
 crate::registered::registry! {
     /// A scheme by name, with its parameters: `{"name": "droptail"}`.
-    SchemeSpec of dyn Scheme, listed by schemes;
+    SchemeSpec of dyn Scheme, listed by schemes, and unlisted "external" as External(crate::ExternalScheme);
     Droptail => droptail,
     AckFiltering => ack_filtering,
     SpmAf => spm_af,
