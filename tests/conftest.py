@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 # Programs that a test may ask for with `@pytest.mark.needs(...)`, with the Debian package that has each.
-PACKAGES = {"tshark": "tshark"}
+PACKAGES = {"tshark": "tshark", "chromium": "chromium"}
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -40,6 +40,22 @@ def cli() -> Cli:
         return subprocess.run(
             command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False
         )
+
+    return call
+
+
+@pytest.fixture
+def here(capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Runs the command line in this process: what is slow to import is imported once."""
+
+    def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        from wifair.cli import execute
+
+        command = [str(argument) for argument in arguments]
+        capsys.readouterr()
+        status = execute(command)
+        told = capsys.readouterr()
+        return subprocess.CompletedProcess(command, status, told.out, told.err)
 
     return call
 

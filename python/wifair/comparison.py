@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.stats import holm, p_value, paired_difference
+from wifair.stats import LEVEL, Interval, holm, p_value, paired_difference
 
 if TYPE_CHECKING:
     from wifair.precision import Precision
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 # What scenarios are compared by unless they say.
 COMPARED = ("jain", "up_mbps", "down_mbps", "total_mbps", "ap_sojourn_mean_ms")
+
+# Which way is better; of other metrics neither more nor less is.
+BETTER = {"jain": "highest", "total_mbps": "highest", "ap_sojourn_mean_ms": "lowest"}
 
 # A scenario's name, and that of the one that it is held against.
 Pair = tuple[str, str]
@@ -80,3 +84,48 @@ def paired(
 def _by_seed(results: Results, scenario: str, metric: str) -> pl.DataFrame:
     own = results.metrics.filter(pl.col("scenario") == scenario)
     return own.select("seed", value=pl.col(metric).cast(pl.Float64))
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Who is best by a metric, who cannot be told apart from it, and by how much the others are worse.
+
+    `leader` has the best mean. The others are held against it seed by seed; `equals` are those whose difference is not
+    clear of zero after Holm's correction over all of them, `behind` those whose is, each with the difference (what the
+    leader is better by), nearest first.
+    """
+
+    metric: str
+    leader: str
+    mean: Interval
+    equals: tuple[str, ...]
+    behind: tuple[tuple[str, Interval], ...]
+
+    @property
+    def leaders(self) -> tuple[str, ...]:
+        """The best, and what cannot be told apart from it."""
+        return (self.leader, *self.equals)
+
+
+def ranking(results: Results, metric: str, names: Sequence[str] = ()) -> Ranking | None:
+    """The scenarios (those named, or all) by a metric of which more or less is better; nothing where none has a value."""
+    sign = 1.0 if BETTER[metric] == "highest" else -1.0
+    candidates = names or [cell.name for cell in results.cells]
+    means = {name: results.interval(name, metric) for name in candidates}
+    measured = [name for name, found in means.items() if found.n]
+    if not measured:
+        return None
+    leader = max(measured, key=lambda name: sign * means[name].estimate)
+    others = [name for name in measured if name != leader]
+    margins = []
+    for name in others:
+        a, b = (_by_seed(results, each, metric) for each in (leader, name))
+        both = a.join(b, on="seed", suffix="_other").drop_nulls()
+        margins.append(sign * (both["value"] - both["value_other"]).to_numpy())
+    adjusted = holm([p_value(margin) for margin in margins])
+    found = [
+        (name, paired_difference(margin, 0 * margin).difference, p)
+        for name, margin, p in zip(others, margins, adjusted, strict=True)
+    ]
+    behind = sorted(((n, d) for n, d, p in found if p < 1 - LEVEL), key=lambda item: item[1].estimate)
+    return Ranking(metric, leader, means[leader], tuple(n for n, _, p in found if p >= 1 - LEVEL), tuple(behind))

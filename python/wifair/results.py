@@ -46,6 +46,18 @@ UNITS = {
     "jain_link_rate": "index",
 }
 
+# Shown of each scenario; the rest is in --json and in the tables of --out.
+SHOWN = ("jain", "up_mbps", "down_mbps", "total_mbps", "ap_loss_ratio", "ap_sojourn_mean_ms", "collision_ratio")
+HEADINGS = {
+    "jain": "Jain's index",
+    "up_mbps": "up",
+    "down_mbps": "down",
+    "total_mbps": "total",
+    "ap_loss_ratio": "AP loss ratio",
+    "ap_sojourn_mean_ms": "AP sojourn",
+    "collision_ratio": "collisions",
+}
+
 
 def versions() -> dict[str, str]:
     """What made these results."""
@@ -59,6 +71,11 @@ def versions() -> dict[str, str]:
 
 class Planned(Protocol):
     """What results say of a scenario: a `Scenario`, or its plan alone."""
+
+    @property
+    def plan_json(self) -> str:
+        """The canonical plan as the engine takes it."""
+        ...
 
     def plan(self) -> dict[str, Any]:
         """The canonical plan."""

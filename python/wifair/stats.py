@@ -45,6 +45,18 @@ class Interval:
             return f"{self.estimate:.4g} (all {self.n} runs identical)"
         return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
+    def short(self) -> str:
+        """For the cell of a table: mean ± half-width, as many decimals as that needs; or why there is none."""
+        if self.n == 0:
+            return "–"
+        if self.low is None or self.high is None:
+            return f"{self.estimate:.4g} (n/a)"
+        half = (self.high - self.low) / 2
+        if self.identical or not half > 0:
+            return f"{self.estimate:.4g} (identical)"
+        decimals = min(max(1 - math.floor(math.log10(half)), 0), 9)
+        return f"{self.estimate:.{decimals}f} ± {half:.{decimals}f}"
+
 
 @dataclass(frozen=True)
 class Paired:

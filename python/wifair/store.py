@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from wifair import _native, segment
+from wifair.components import nearest
 from wifair.errors import InputError, WifairError
 from wifair.results import Results, writable_folder
 from wifair.segment import PLANS, REPLICATIONS, Damaged, Tables, atomic, plan_hash
@@ -321,6 +322,22 @@ def engines(folder: str | Path) -> list[EngineStore]:
     found = [EngineStore(inner) for inner in sorted(path.iterdir()) if (inner / "segments").is_dir()]
     present = _native.engine()
     return sorted(found, key=lambda engine: engine.engine != present)
+
+
+def stored_results(folder: str | Path, title: str, engine: str | None = None) -> Results:
+    """What a store has of a study, by the study's title; of the present engine unless another is named."""
+    wanted = engine or _native.engine()
+    found = {there.engine: there for there in engines(folder)}
+    if wanted not in found:
+        known = ", ".join(found) or "none, it is empty"
+        raise InputError(f"{folder} has nothing of engine {wanted}; allowed for --engine here: {known}.")
+    studies = {there.title: there for there in found[wanted].studies()}
+    if title not in studies:
+        hint = nearest(title, studies)
+        asked = f" Did you mean {hint}?" if hint else ""
+        known = ", ".join(studies) or "none of this engine"
+        raise InputError(f"there is no study {title!r} in {folder}.{asked} Allowed here: {known}.")
+    return found[wanted].results(studies[title])
 
 
 def _check_form(folder: Path) -> None:

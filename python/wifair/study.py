@@ -169,6 +169,12 @@ def seed_list(seeds: int | Iterable[int]) -> tuple[int, ...]:
     return listed
 
 
+def seeds_text(seeds: Sequence[int]) -> str:
+    """The seeds, shortly."""
+    consecutive = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds)))
+    return f"{seeds[0]} to {seeds[-1]}" if consecutive and len(seeds) > 1 else ", ".join(map(str, seeds))
+
+
 def thread_count(threads: int | None) -> int:
     """The number of native threads: as many as this process may use, unless said otherwise."""
     if threads is None:

@@ -23,7 +23,7 @@ def execute(arguments: list[str]) -> int:
     from wifair.cli.app import app
 
     try:
-        app(args=arguments, prog_name="wifair", standalone_mode=True)
+        app(args=arguments, prog_name="wifair", standalone_mode=True, obj=arguments)  # what a report says made it
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 1
     except WifairError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from wifair.cli import compare, paper, results, run, schemes, sweep
+from wifair.cli import compare, paper, report, results, run, schemes, sweep
 
 ABOUT = "Which access point buffer and transport scheme gives every TCP flow its fair share of the air?"
 
@@ -22,4 +22,5 @@ app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
 app.command("sweep", epilog=sweep.EXAMPLE)(sweep.sweep)
 app.add_typer(results.app, name="results", epilog=results.EXAMPLE)
 app.command("paper", epilog=paper.EXAMPLE)(paper.paper)
+app.command("report", epilog=report.EXAMPLE)(report.report)
 app.command("schemes", epilog=schemes.EXAMPLE)(schemes.schemes)

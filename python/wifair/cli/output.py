@@ -14,26 +14,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from wifair.results import UNITS, merged, writable_folder
-from wifair.study import StudyInterrupted
+from wifair.results import HEADINGS, SHOWN, UNITS, merged, writable_folder
+from wifair.study import StudyInterrupted, seeds_text
 
 if TYPE_CHECKING:
     from wifair.results import Results
-    from wifair.stats import Interval
     from wifair.store import Store
     from wifair.study import Progress as Report
-
-# Shown of each scenario; the rest is in --json and in the tables of --out.
-SHOWN = ("jain", "up_mbps", "down_mbps", "total_mbps", "ap_loss_ratio", "ap_sojourn_mean_ms", "collision_ratio")
-HEADINGS = {
-    "jain": "Jain's index",
-    "up_mbps": "up",
-    "down_mbps": "down",
-    "total_mbps": "total",
-    "ap_loss_ratio": "AP loss ratio",
-    "ap_sojourn_mean_ms": "AP sojourn",
-    "collision_ratio": "collisions",
-}
 
 
 def stdout() -> Console:
@@ -122,29 +109,12 @@ def print_results(results: Results) -> None:
     for metric in SHOWN:
         table.add_column(f"{HEADINGS[metric]}\n[{UNITS[metric]}]", justify="right")
     for cell in results.cells:
-        table.add_row(cell.name, *(cell_text(results.interval(cell.name, metric)) for metric in SHOWN))
+        table.add_row(cell.name, *(results.interval(cell.name, metric).short() for metric in SHOWN))
     stdout().print(table)
     if len(results.seeds) == 1:
         say("a single run has no interval: take it as an example, not as a result; --seeds 10 gives one.")
     for warning in results.warnings():
         say(f"warning: {warning}")
-
-
-def cell_text(found: Interval) -> str:
-    """An interval in the cell of a table."""
-    if found.n == 0:
-        return "–"
-    if found.low is None or found.high is None:
-        return f"{found.estimate:.4g} (n/a)"
-    if found.identical:
-        return f"{found.estimate:.4g} (identical)"
-    return f"{found.estimate:.4g} ± {(found.high - found.low) / 2:.2g}"
-
-
-def seeds_text(seeds: Sequence[int]) -> str:
-    """The seeds, shortly."""
-    consecutive = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds)))
-    return f"{seeds[0]} to {seeds[-1]}" if consecutive and len(seeds) > 1 else ", ".join(map(str, seeds))
 
 
 def print_differences(rows: Sequence[dict[str, Any]]) -> None:

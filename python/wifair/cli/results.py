@@ -110,27 +110,13 @@ def export(
     csv: Csv = False,
 ) -> None:
     """Write the tables of a study, as far as they are there, with plans and a manifest."""
-    from wifair import _native
     from wifair.cli.output import say
-    from wifair.components import nearest
-    from wifair.errors import InputError
-    from wifair.store import engines
+    from wifair.store import stored_results
 
-    wanted = engine or _native.engine()
-    found = {there.engine: there for there in engines(store)}
-    if wanted not in found:
-        known = ", ".join(found) or "none, it is empty"
-        raise InputError(f"{store} has nothing of engine {wanted}; allowed for --engine here: {known}.")
-    studies = {there.title: there for there in found[wanted].studies()}
-    if study not in studies:
-        hint = nearest(study, studies)
-        asked = f" Did you mean {hint}?" if hint else ""
-        known = ", ".join(studies) or "none of this engine"
-        raise InputError(f"there is no study {study!r} in {store}.{asked} Allowed here: {known}.")
-    results = found[wanted].results(studies[study])
+    results = stored_results(store, study, engine)
     say(f"results are in {results.save(out, csv)}")
     if results.missing:
-        say(f"{results.missing} of {studies[study].replications} replications are not there")
+        say(f"{results.missing} of {results.missing + results.runs.height} replications are not there")
 
 
 @app.command("prune", epilog=EXAMPLE_PRUNE)

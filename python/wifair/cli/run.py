@@ -77,7 +77,7 @@ def print_flows(results: Results) -> None:
     """One line a flow."""
     from rich.table import Table
 
-    from wifair.cli.output import cell_text, stdout
+    from wifair.cli.output import stdout
     from wifair.stats import t_interval
 
     table = Table(title=r"Goodput of each flow \[Mbps of payload]", title_justify="left")
@@ -86,7 +86,7 @@ def print_flows(results: Results) -> None:
     for (label, direction), group in results.flows.group_by("label", "direction", maintain_order=True):
         columns = ("goodput_mbps", "rtt_mean_ms", "timeouts")
         found = [t_interval(group[column].drop_nulls().to_numpy()) for column in columns]
-        table.add_row(str(label), str(direction), *map(cell_text, found))
+        table.add_row(str(label), str(direction), *(interval.short() for interval in found))
     stdout().print(table)
 
 
@@ -95,7 +95,7 @@ def print_transfers(results: Results) -> None:
     import polars as pl
     from rich.table import Table
 
-    from wifair.cli.output import cell_text, stdout
+    from wifair.cli.output import stdout
     from wifair.results import TRANSFER_UNITS
     from wifair.stats import t_interval
 
@@ -108,7 +108,7 @@ def print_transfers(results: Results) -> None:
     of_all_sizes = results.transfer_groups.filter(pl.col("bytes").is_null())
     for (group,), part in of_all_sizes.group_by("group", maintain_order=True):
         found = [t_interval(part[metric].drop_nulls().cast(pl.Float64).to_numpy()) for metric in TRANSFER_UNITS]
-        table.add_row(str(group), *map(cell_text, found))
+        table.add_row(str(group), *(interval.short() for interval in found))
     stdout().print(table)
 
 

@@ -54,8 +54,9 @@ def print_grid(sweep: Sweep, results: Results) -> None:
     """One line a cell: its coordinates, then the metrics' means with half-widths of their 95 % intervals."""
     from rich.table import Table
 
-    from wifair.cli.output import HEADINGS, cell_text, seeds_text, stdout
-    from wifair.results import UNITS
+    from wifair.cli.output import stdout
+    from wifair.results import HEADINGS, UNITS
+    from wifair.study import seeds_text
 
     title = f"{sweep.title}: mean ± half-width of the 95 % interval, seeds {seeds_text(results.seeds)}"
     table = Table(title=title, title_justify="left")
@@ -66,5 +67,5 @@ def print_grid(sweep: Sweep, results: Results) -> None:
         table.add_column(f"{HEADINGS.get(metric, metric)}\n\\[{UNITS[metric]}]", justify="right")
     for cell in results.cells:
         point = [str(cell.keys.get(path, "–")) for path in paths] or [cell.name]
-        table.add_row(*point, *(cell_text(results.interval(cell.name, metric)) for metric in sweep.metrics))
+        table.add_row(*point, *(results.interval(cell.name, metric).short() for metric in sweep.metrics))
     stdout().print(table)

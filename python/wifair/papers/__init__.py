@@ -7,7 +7,7 @@ title)`, which returns a `Reproduction`.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from wifair.errors import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from wifair.claims import Judgement
     from wifair.results import Results
     from wifair.store import Store
@@ -39,13 +41,32 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A paper's study, run: results, verdicts, and a way to draw the figures into a folder."""
+    """A paper's study, run: results, verdicts, figures.
+
+    `figures` draws them, one by one; `texts` are those that come as Markdown, too.
+    """
 
     results: Results
     judgements: list[Judgement]
     sensitivities: list[Sensitivity]
-    draw: Callable[[Path], Mapping[str, list[Path]]]
+    figures: Callable[[], Iterator[tuple[str, Figure]]]
+    texts: Callable[[], Mapping[str, str]] = dict
+    figure_formats: Sequence[str] = ("png",)
     conditions: Mapping[str, Any] = field(default_factory=dict)
+
+    def draw(self, folder: Path) -> dict[str, list[Path]]:
+        """Draws the figures into `folder`, in each format; gives the files of each."""
+        from wifair import plots
+
+        texts = self.texts()
+        drawn = {}
+        for name, made in self.figures():
+            stem = name if name in texts else f"figure-{name}"
+            drawn[name] = plots.save(made, folder, stem, self.figure_formats)
+            if name in texts:
+                drawn[name].append(folder / f"{stem}.md")
+                drawn[name][-1].write_text(texts[name], encoding="utf-8")
+        return drawn
 
 
 class Paper(Protocol):

@@ -5,7 +5,7 @@ A paper says what its cells, claims and figures are; `PaperStudy.reproduce` does
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -18,6 +18,8 @@ from wifair.results import merged
 from wifair.study import Cell, Study, run_studies
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from wifair.store import Store
     from wifair.study import Progress
 
@@ -77,7 +79,7 @@ class PaperStudy(Generic[Data]):
 
     `cells(form, figure)` is the baseline's grid, or what one figure needs of it; a cell's keys are its coordinates.
     `measured` gives the claims and figures what they look at. The module of the figures, imported when they are drawn, has
-    `draw(data, names, folder, endings)`, which gives the files of each.
+    `FIGURES`, which draws each by its name, and `TEXTS` if some of them come as Markdown, too.
     """
 
     claims: Sequence[Claim[Data]]
@@ -126,7 +128,9 @@ class PaperStudy(Generic[Data]):
             results=merged(results),
             judgements=[judge(claim, baseline) for claim in self.claims if figure in (None, claim.figure)],
             sensitivities=self.sensitivities(runs[0], others, other_count),
-            draw=lambda folder: import_module(self.figures_module).draw(baseline, drawn, folder, size.figure_formats),
+            figures=lambda: self.drawn(baseline, drawn),
+            texts=lambda: self.texts(baseline, drawn),
+            figure_formats=size.figure_formats,
             conditions={
                 "form": form,
                 "replications": count,
@@ -136,6 +140,16 @@ class PaperStudy(Generic[Data]):
                 **self.conditions,
             },
         )
+
+    def drawn(self, data: Data, names: Sequence[str]) -> Iterator[tuple[str, Figure]]:
+        """The figures of those names, one by one."""
+        figures = import_module(self.figures_module).FIGURES
+        return ((name, figures[name](data)) for name in names)
+
+    def texts(self, data: Data, names: Sequence[str]) -> dict[str, str]:
+        """Those of them that come as Markdown, too."""
+        texts = getattr(import_module(self.figures_module), "TEXTS", {})
+        return {name: texts[name](data) for name in names if name in texts}
 
     def sensitivities(self, baseline: Runs, others: Mapping[str, Runs], count: int) -> list[Sensitivity]:
         """The verdicts under each other reading that differ from the baseline's with the same `count` seeds."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from wifair import plots
@@ -133,8 +132,3 @@ FIGURES: Mapping[str, Callable[[Measured], Figure]] = {
     "5b": _fig_5b,
     "6": _fig_6,
 }
-
-
-def draw(m: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> dict[str, list[Path]]:
-    """Draws the figures into `folder`, in each format."""
-    return {name: plots.save(FIGURES[name](m), folder, f"figure-{name}", endings) for name in names}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wifair import plots
@@ -143,7 +142,7 @@ def _downloads(down: int) -> str:
     return "1 download" if down == 1 else f"{down} downloads"
 
 
-DRAWN: Mapping[str, Callable[[Measured], Figure]] = {
+FIGURES: Mapping[str, Callable[[Measured], Figure]] = {
     "2": lambda m: _by_buffer(m, FIG_2),
     "3": _fig_3,
     "4": lambda m: _by_buffer(m, FIG_4),
@@ -153,8 +152,3 @@ DRAWN: Mapping[str, Callable[[Measured], Figure]] = {
     "ebdp": _fig_ebdp,
     "step": _fig_step,
 }
-
-
-def draw(m: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> dict[str, list[Path]]:
-    """Draws the figures into `folder`, in each format."""
-    return {name: plots.save(DRAWN[name](m), folder, f"figure-{name}", endings) for name in names}

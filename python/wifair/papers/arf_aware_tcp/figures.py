@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -153,16 +152,3 @@ FIGURES: Mapping[str, Callable[[Measured], Figure]] = {
     "calibration": _calibration,
 }
 TEXTS: Mapping[str, Callable[[Measured], str]] = {"tables": report.tables, "calibration": report.calibration}
-
-
-def draw(m: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> dict[str, list[Path]]:
-    """Draws the figures into `folder`, in each format; tables come as Markdown, too."""
-    drawn = {}
-    for name in names:
-        stem = name if name in TEXTS else f"figure-{name}"
-        drawn[name] = plots.save(FIGURES[name](m), folder, stem, endings)
-        if name in TEXTS:
-            text = folder / f"{name}.md"
-            text.write_text(TEXTS[name](m), encoding="utf-8")
-            drawn[name].append(text)
-    return drawn

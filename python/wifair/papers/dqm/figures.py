@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wifair import plots
@@ -133,7 +132,7 @@ def _same_height(panels: Sequence[Axes]) -> None:
         axes.set_ylim(0, top)
 
 
-DRAWN: Mapping[str, Callable[[Measured], Figure]] = {
+FIGURES: Mapping[str, Callable[[Measured], Figure]] = {
     "2": _fig_2,
     "3": _fig_3,
     "4a": lambda m: _fig_4(m, RATE_CHANGE),
@@ -142,8 +141,3 @@ DRAWN: Mapping[str, Callable[[Measured], Figure]] = {
     "5b": lambda m: _fig_5(m, LATE_UPLINKS),
     "channel-time": _fig_channel_time,
 }
-
-
-def draw(m: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> dict[str, list[Path]]:
-    """Draws the figures into `folder`, in each format."""
-    return {name: plots.save(DRAWN[name](m), folder, f"figure-{name}", endings) for name in names}

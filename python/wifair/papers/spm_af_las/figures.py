@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -189,8 +188,3 @@ FIGURES: Mapping[str, Callable[[Measured], Figure]] = {
     "12": _fig_12,
     "13": _fig_13,
 }
-
-
-def draw(m: Measured, names: list[str], folder: Path, endings: Sequence[str]) -> dict[str, list[Path]]:
-    """Draws the figures into `folder`, in each format."""
-    return {name: plots.save(FIGURES[name](m), folder, f"figure-{name}", endings) for name in names}

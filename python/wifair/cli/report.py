@@ -1,0 +1,177 @@
+"""`wifair report`: one HTML file to hand on, of a scenario, a study or a paper."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wifair.cli.options import DEFAULT_STORE, Set, Store, Threads
+
+if TYPE_CHECKING:
+    from wifair.report.parts import Report
+
+EXAMPLE = "Example: wifair report scenarios/up-and-down.toml --schemes droptail,adaptive-pushout --out up-and-down.html"
+
+File = Annotated[
+    Path | None,
+    typer.Argument(metavar="FILE.toml", help="A scenario, or a study as `wifair sweep` takes it.", show_default=False),
+]
+Schemes = Annotated[
+    str | None, typer.Option(metavar="A,B,C", help="The scenario under each of these schemes.", show_default=False)
+]
+PaperId = Annotated[
+    str | None, typer.Option("--paper", metavar="ID", help="A paper, in place of a file.", show_default=False)
+]
+Full = Annotated[bool, typer.Option("--full/--quick", help="Of a paper: its full form, or a few replications.")]
+Title = Annotated[
+    str | None,
+    typer.Option(
+        "--study", metavar="TITLE", help="A study that the store has, in place of a file.", show_default=False
+    ),
+]
+Replications = Annotated[
+    int | None,
+    typer.Option(min=1, help="Replications; 10, or as many as the study or the paper's form says.", show_default=False),
+]
+Page = Annotated[
+    Path | None, typer.Option(metavar="FILE.html", help="Where to; in results/ by default.", show_default=False)
+]
+
+
+def report(
+    context: typer.Context,
+    file: File = None,
+    schemes: Schemes = None,
+    paper: PaperId = None,
+    full: Full = False,
+    study: Title = None,
+    seeds: Replications = None,
+    threads: Threads = None,
+    store: Store = None,
+    out: Page = None,
+    set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
+) -> None:
+    """Write one HTML file with charts, tables, verdicts and how to run it again; it needs no network to be opened."""
+    from wifair.cli.output import say
+    from wifair.errors import InputError
+    from wifair.report.page import write
+
+    if sum(given is not None for given in (file, paper, study)) != 1:
+        raise InputError("report: what of? Allowed here: one of FILE.toml, --paper ID, --study TITLE.")
+    _check(
+        {"--schemes": schemes, "--set": set or None, "--full": full or None},
+        allowed={"--schemes", "--set"} if file else {"--full"} if paper else frozenset(),
+        what="a file" if file else "a paper" if paper else "a study from a store",
+    )
+    arguments: list[str] = context.obj
+    if paper is not None:
+        name, made = paper, _paper(paper, full, seeds, threads, store, arguments)
+    elif study is not None:
+        _check({"--seeds": seeds, "--threads": threads}, frozenset(), "a study from a store")
+        name, made = study, _stored(study, store or DEFAULT_STORE, arguments)
+    else:
+        assert file is not None
+        name = file.stem
+        if _is_study(file):
+            _check({"--schemes": schemes, "--seeds": seeds}, frozenset(), "a study file")
+            made = _study(file, set, threads, store, arguments)
+        else:
+            made = _scenario(file, schemes, set, seeds, threads, store, arguments)
+    from wifair.store import slug
+
+    say(f"the report is in {write(made, out or Path('results') / f'{slug(name)}.html')}")
+
+
+def _check(given: dict[str, Any], allowed: frozenset[str] | set[str], what: str) -> None:
+    """An option that would have no effect is refused."""
+    from wifair.errors import InputError
+
+    for option, value in given.items():
+        if value is not None and option not in allowed:
+            raise InputError(f"{option}: has no effect on the report of {what}.")
+
+
+def _is_study(file: Path) -> bool:
+    """A study file names its scenario; what cannot be read is left to the reader that says why."""
+    try:
+        return "scenario" in tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return False
+
+
+def _scenario(
+    file: Path,
+    schemes: str | None,
+    set: list[str],
+    seeds: int | None,
+    threads: int | None,
+    store: Path | None,
+    arguments: list[str],
+) -> Report:
+    from wifair.api import comparison
+    from wifair.cli.output import kept, progress, say_of
+    from wifair.comparison import COMPARED, against_first, paired
+    from wifair.overrides import parse_assignments
+    from wifair.report.scenario import of_scenario
+    from wifair.scenario import Scenario
+    from wifair.store import opened
+    from wifair.study import Cell, Study
+
+    loaded = Scenario.from_toml(file, parse_assignments(set))
+    title = loaded.title or file.stem
+    count = 10 if seeds is None else seeds
+    if schemes is None:
+        study = Study([Cell(title, loaded)], count, title)
+    else:
+        names = [name.strip() for name in schemes.split(",") if name.strip()]
+        study = comparison(loaded, names, count, f"{title}: {', '.join(names)}")
+    folder = opened(store)
+    with kept(None, store=folder), progress("simulating") as bar:
+        results = study.run(threads, bar, folder)
+    say_of(folder)
+    differences = paired(results, against_first(results.cells), COMPARED)
+    return of_scenario(title, file, loaded, results, arguments, differences)
+
+
+def _study(file: Path, set: list[str], threads: int | None, store: Path | None, arguments: list[str]) -> Report:
+    from wifair.cli.output import kept, progress, say_of
+    from wifair.overrides import parse_assignments
+    from wifair.report.study import of_study
+    from wifair.store import Store as OpenStore
+    from wifair.sweep import Sweep
+
+    loaded = Sweep.from_toml(file, parse_assignments(set))
+    folder = OpenStore(store or DEFAULT_STORE)
+    with kept(None, store=folder), progress(loaded.title) as bar:
+        results = loaded.run(threads, bar, folder)
+    say_of(folder)
+    text = file.read_text(encoding="utf-8")
+    return of_study(loaded.title, results, loaded.metrics, arguments, loaded.differences(results), text)
+
+
+def _stored(title: str, store: Path, arguments: list[str]) -> Report:
+    from wifair.report.study import of_study
+    from wifair.store import stored_results
+    from wifair.sweep import METRICS
+
+    return of_study(title, stored_results(store, title), METRICS, arguments)
+
+
+def _paper(
+    paper_id: str, full: bool, seeds: int | None, threads: int | None, store: Path | None, arguments: list[str]
+) -> Report:
+    from wifair.cli.output import kept, progress, say_of
+    from wifair.papers import find
+    from wifair.report.paper import of_paper
+    from wifair.store import opened
+
+    paper = find(paper_id)
+    form = "full" if full else "quick"
+    folder = opened(store)
+    with kept(None, store=folder), progress(f"{paper_id}: simulating") as bar:
+        found = paper.reproduce(form, None, seeds, threads, bar, folder, f"{paper_id}, {form}")
+    say_of(folder)
+    return of_paper(paper_id, paper, found, arguments)

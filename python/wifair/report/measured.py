@@ -1,0 +1,274 @@
+"""What was measured, as parts of a report: the same for a scenario, for schemes held against each other, for a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from wifair.comparison import BETTER, Ranking, ranking
+from wifair.report import charts
+from wifair.report.parts import Cell, Chart, Findings, Part, Section, Table, Text
+from wifair.results import HEADINGS, SHOWN, TRANSFER_UNITS, UNITS
+from wifair.stats import Interval, t_interval
+
+if TYPE_CHECKING:
+    from wifair.results import Results
+
+# Panels of single flows are drawn for so many scenarios at most; tables have them all.
+MOST_PANELS = 12
+# How being best is said; then comes the value with its unit.
+BEST_IS = {
+    "jain": "is the fairest: Jain's index",
+    "total_mbps": "carries most:",
+    "ap_sojourn_mean_ms": "keeps packets waiting least at the access point: on the mean",
+}
+AIR = {
+    "airtime_up_share": "uplink frames",
+    "airtime_down_share": "downlink frames",
+    "collision_share": "collisions",
+    "idle_share": "idle and backoff",
+}
+LOSSES = {
+    "tail_drop_packets": "refused",
+    "evicted_packets": "pushed out",
+    "aqm_drop_packets": "dropped by rule",
+    "filtered_packets": "redundant ACKs removed",
+    "retry_lost_packets": "retry limit",
+}
+
+
+def titled(metric: str) -> str:
+    """A metric with its unit."""
+    return f"{HEADINGS.get(metric, metric)} [{UNITS[metric]}]"
+
+
+def names(results: Results) -> list[str]:
+    """The scenarios of which something is there."""
+    there = set(results.runs["scenario"])
+    return [cell.name for cell in results.cells if cell.name in there]
+
+
+def cautions(results: Results) -> list[Part]:
+    """What a reader must know before anything else."""
+    told = results.warnings()
+    if len(results.seeds) == 1:
+        told = ["A single run has no interval: take it as an example, not as a result.", *told]
+    if results.missing:
+        told = [f"{results.missing} replications that were asked for are not there.", *told]
+    return [Text(told, "warning")] if told else []
+
+
+def findings(results: Results, whose: str = "scenario") -> list[Part]:
+    """Who is best by what, in words; nothing where there is nothing to compare."""
+    if len(names(results)) < 2:
+        return []
+    found = [ranking(results, metric) for metric in BETTER]
+    return [Findings([sentence(each, whose) for each in found if each])]
+
+
+def sentence(found: Ranking, whose: str) -> str:
+    """A ranking in words."""
+    unit = "" if UNITS[found.metric] == "index" else f" {UNITS[found.metric]}"
+    told = [f"`{found.leader}` {BEST_IS[found.metric]} {found.mean.short()}{unit}"]
+    if found.equals:
+        told.append(f"cannot be told apart from it: {_listed(found.equals)}")
+    if found.behind:
+        nearest, farthest = found.behind[0], found.behind[-1]
+        last = f" and of `{farthest[0]}`, the last, by {farthest[1].short()}" if farthest != nearest else ""
+        told.append(f"it is ahead of `{nearest[0]}` by {nearest[1].short()}{last}")
+    if not found.behind:
+        told.append(f"no {whose} is clearly behind")
+    return "; ".join(told) + "."
+
+
+def _listed(told: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(told) - most} more" if len(told) > most else ""
+    return ", ".join(f"`{name}`" for name in told[:most]) + more
+
+
+def summary(results: Results, metrics: Sequence[str] = SHOWN) -> list[Part]:
+    """A table of means with intervals, a row a scenario."""
+    headings = ["scenario", *(f"{HEADINGS.get(metric, metric)}\n{UNITS[metric]}" for metric in metrics)]
+    rows = [[name, *(results.interval(name, metric) for metric in metrics)] for name in names(results)]
+    caption = (
+        f"Means ± half-widths of their 95 % intervals over {len(results.seeds)} replications; without ± all are alike."
+    )
+    return [Table.of(headings, rows, caption)]
+
+
+def quantities(results: Results, metrics: Sequence[str] = SHOWN) -> list[Part]:
+    """A panel a metric, a row a scenario, a dot a replication."""
+    panels = []
+    for metric in metrics:
+        found = [(name, results.interval(name, metric)) for name in names(results)]
+        found = [(name, interval) for name, interval in found if interval.n]
+        runs = [run for name, _ in found for run in _runs(results, name, metric)]
+        if found:
+            domain = (0.0, 1.0) if metric.startswith("jain") else None
+            title = HEADINGS.get(metric, metric)
+            panels.append(charts.by_name(found, runs, title=title, x_title=UNITS[metric], domain=domain))
+    return [Chart(panels, "Mean with its 95 % interval; a small dot is a replication.")] if panels else []
+
+
+def _runs(results: Results, name: str, metric: str) -> Iterator[tuple[str, int, float]]:
+    own = results.metrics.filter(pl.col("scenario") == name).select("seed", metric).drop_nulls()
+    for seed, value in own.iter_rows():
+        yield name, seed, value
+
+
+def flows(results: Results) -> list[Part]:
+    """What each flow got: a panel a scenario, all on the same scale."""
+    keys = ["label", "direction"]
+    told, rows = [], []
+    for name in names(results):
+        part = results.flows.filter(pl.col("scenario") == name)
+        groups = [(*key, group) for key, group in part.group_by(keys, maintain_order=True)]
+        means = [(f"{x}", f"{way}", t_interval(group["goodput_mbps"].to_numpy())) for x, way, group in groups]
+        runs = list(part.select(*keys, "seed", "goodput_mbps").iter_rows())
+        told.append((name, means, runs))
+        columns = ("rtt_mean_ms", "retransmissions", "timeouts", "ap_lost_packets", "ap_filtered_packets")
+        for (label, direction, goodput), (_, _, group) in zip(means, groups, strict=True):
+            others = [t_interval(group[column].drop_nulls().to_numpy()) for column in columns]
+            rows.append([name, label, direction, goodput, *others])
+    reached = [found.high or found.estimate for _, means, _ in told for _, _, found in means]
+    top = 1.05 * max([*reached, float(results.flows["goodput_mbps"].max() or 0.0)], default=1.0)  # type: ignore[arg-type]
+    panels = [
+        charts.flows(means, runs, title=name, y_title="goodput [Mbps of payload]", top=top)
+        for name, means, runs in told[:MOST_PANELS]
+    ]
+    headings = ["scenario", "flow", "direction", "goodput\nMbps of payload", "RTT mean\nms", "retransmissions\na run"]
+    headings += ["timeouts\na run", "lost at the AP\npackets a run", "filtered at the AP\nACKs a run"]
+    caption = "Goodput of each flow: mean with its 95 % interval; a small dot is a replication."
+    if len(told) > MOST_PANELS:
+        caption += f" The first {MOST_PANELS} of {len(told)} scenarios; the table has all."
+    return [Chart(panels, caption, Table.of(headings, rows), width=380)]
+
+
+def air(results: Results) -> list[Part]:
+    """Who held the medium."""
+    shares = [
+        (name, AIR[column], float(part[column].mean()))  # type: ignore[arg-type]
+        for name in names(results)
+        for part in [results.runs.filter(pl.col("scenario") == name)]
+        for column in AIR
+    ]
+    panel = charts.shares(shares, title="Who held the air", x_title="share of time")
+    caption = "Airtime of frame exchanges by the direction of their data frame; means over the replications."
+    return [Chart([panel], caption, width=480)]
+
+
+def losses(results: Results) -> list[Part]:
+    """What became of the packets offered to the access point's buffer, by class."""
+    rows: list[Sequence[Any]] = []
+    at_ap = results.queues.filter(pl.col("node") == "ap")
+    for (name, kind), part in at_ap.group_by("scenario", "class", maintain_order=True):
+        offered = part["offered_packets"].cast(pl.Float64)
+        if kind in ("data", "ack", "all") and offered.sum() > 0:
+            gone = [100 * part[column] / offered for column in LOSSES]
+            shares = [t_interval(share.fill_nan(None).drop_nulls().to_numpy()) for share in gone]
+            rows.append([name, kind, t_interval(offered.to_numpy()), *shares])
+    headings = ("scenario", "class", "offered\npackets a run", *(f"{told}\n% of offered" for told in LOSSES.values()))
+    return [Table.of(headings, rows, "What became of packets offered to the access point, by class.")] if rows else []
+
+
+def transfers(results: Results) -> list[Part]:
+    """Completion times by group, where there are transfers."""
+    if "transfer_groups" not in results.frames:
+        return []
+    whole = results.transfer_groups.filter(pl.col("bytes").is_null())
+    rows = []
+    for key, part in whole.group_by("scenario", "group", maintain_order=True):
+        found = [t_interval(part[metric].drop_nulls().cast(pl.Float64).to_numpy()) for metric in TRANSFER_UNITS]
+        rows.append([*map(str, key), *found])
+    headings = ("scenario", "group", *(f"{m.removesuffix('_s')}\n{unit}" for m, unit in TRANSFER_UNITS.items()))
+    return [Table.of(headings, rows, "Transfers of all sizes: means over the replications, 95 % intervals.")]
+
+
+# Time series that are drawn: metric, title, unit, whether of the access point or of each flow.
+COURSES = (
+    ("goodput_mbps", "Goodput of each flow", "Mbps of payload"),
+    ("queue_packets", "Length of the access point's queue", "packets"),
+    ("limit_packets", "Limit of the access point's queue", "packets"),
+    ("srtt_ms", "Smoothed RTT of each flow", "ms"),
+    ("link_rate_up_mbps", "Link rate, uplink", "Mbps"),
+    ("link_rate_down_mbps", "Link rate, downlink", "Mbps"),
+)
+MOST_COURSES = 12
+MOST_SAMPLES = 400
+
+
+def series(results: Results) -> list[Part]:
+    """Courses over time, where the scenario asks for samples: means over the replications, shaded by their intervals."""
+    if "series" not in results.frames or not results.frames["series"].height:
+        return []
+    parts: list[Part] = []
+    for name in names(results)[:MOST_PANELS]:
+        own = results.frames["series"].filter(pl.col("scenario") == name)
+        panels = [panel for told in COURSES if (panel := _course(own, *told))]
+        if panels:
+            caption = f"`{name}` over time: means over the replications, shaded by their 95 % intervals."
+            parts.append(Chart(panels, caption, width=420))
+    return parts
+
+
+def _course(own: pl.DataFrame, metric: str, title: str, unit: str) -> Any:
+    part = own.filter(pl.col("metric") == metric).drop_nulls("value")
+    entities = part["entity"].unique(maintain_order=True).to_list()
+    if not 0 < len(entities) <= MOST_COURSES or part["value"].n_unique() < 2:
+        return None
+    times = part["time_s"].unique().sort()
+    shown = set(times.gather_every(max(1, -(-times.len() // MOST_SAMPLES))))
+    rows = [
+        {"series": entity, "x": at, **charts.interval_row(t_interval(group["value"].to_numpy()))}
+        for (entity, at), group in part.filter(pl.col("time_s").is_in(shown)).group_by(
+            "entity", "time_s", maintain_order=True
+        )
+    ]
+    domain = (0.0, 1.05 * max(row["high"] for row in rows))
+    told: dict[str, Any] = {"title": title, "x_title": "time [s]", "y_title": unit, "series": entities}
+    return charts.lines(rows, **told, x_domain=(0.0, float(times.max())), y_domain=domain, points=False)  # type: ignore[arg-type]
+
+
+def differences(rows: Sequence[dict[str, Any]]) -> list[Part]:
+    """Paired differences: a panel a metric with its zero line, and the table."""
+    if not rows:
+        return []
+    panels = []
+    for metric in dict.fromkeys(row["metric"] for row in rows):
+        found = [(f"{row['scenario']} − {row['against']}", _interval(row)) for row in rows if row["metric"] == metric]
+        title = HEADINGS.get(metric, metric)
+        panels.append(charts.by_name(found, [], title=title, x_title=f"difference [{UNITS[metric]}]", zero_line=True))
+    told = []
+    for row in rows:
+        found_ = _interval(row)
+        text = "identical in every run" if row["identical"] else f"{found_}"
+        p = Cell("n/a", float("inf")) if row["ci_low"] is None else Cell(f"{row['p_holm']:.2g}", row["p_holm"])
+        metric = titled(row["metric"])
+        told.append([row["scenario"], row["against"], metric, Cell(text, row["difference"]), row["correlation"], p])
+    headings = ("scenario", "against", "metric", "difference\n95 % interval", "correlation", "p\nafter Holm")
+    caption = (
+        "Differences seed by seed, with 95 % intervals: an interval that does not touch the line is clear of zero."
+    )
+    return [Chart(panels, caption, Table.of(headings, told), width=360)]
+
+
+def _interval(row: dict[str, Any]) -> Interval:
+    return Interval(row["difference"], row["ci_low"], row["ci_high"], row["runs"], row["identical"])
+
+
+def sections(results: Results, compared: Sequence[dict[str, Any]] = ()) -> list[Section]:
+    """All that is said of measured scenarios."""
+    several = len(names(results)) > 1
+    made: list[tuple[str, list[Part]]] = [
+        ("In short", [*cautions(results), *findings(results), *summary(results)]),
+        ("Measured", quantities(results) if several else []),
+        ("Flows", flows(results)),
+        ("Air", air(results)),
+        ("The access point's buffer", losses(results)),
+        ("Transfers", transfers(results)),
+        ("Over time", series(results)),
+        ("Differences", differences(compared)),
+    ]
+    return [Section(title, parts) for title, parts in made if parts]

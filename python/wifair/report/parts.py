@@ -1,0 +1,227 @@
+"""What a report is made of: sections of tables, charts, verdicts and text. Plain data; `wifair.report.page` draws it.
+
+Every part is drawn by the template of its `kind`, so a new part is a class here and a block in `parts.html`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a cell of a table. `sort` is what a click on the heading sorts by; `badge` a class of look."""
+
+    text: str
+    sort: float | str | None = None
+    badge: str = ""
+    note: str = ""
+
+    @property
+    def key(self) -> float | str:
+        """What it is sorted by: a number goes before any text."""
+        return self.text if self.sort is None else self.sort
+
+
+def cell(value: object) -> Cell:
+    """A value as a cell: an interval as mean ± half-width (the mean alone where nothing varies), nothing as a dash."""
+    from wifair.stats import Interval
+
+    if isinstance(value, Cell):
+        return value
+    if isinstance(value, Interval):
+        text = f"{value.estimate:.4g}" if value.identical else value.short()
+        return Cell(text, value.estimate if value.n else float("-inf"))
+    if value is None:
+        return Cell("–", float("-inf"))
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return Cell(f"{value:.4g}" if isinstance(value, float) else f"{value}", value)
+    return Cell(str(value))
+
+
+@dataclass(frozen=True)
+class Text:
+    """Paragraphs. Text between backquotes is set as code."""
+
+    kind: ClassVar[str] = "text"
+    paragraphs: Sequence[str]
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Sentences that say what came out, each on a line of its own."""
+
+    kind: ClassVar[str] = "findings"
+    sentences: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and values, side by side."""
+
+    kind: ClassVar[str] = "facts"
+    rows: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text to be copied: a command, a scenario, a plan."""
+
+    kind: ClassVar[str] = "code"
+    text: str
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, sorted by a click on a heading. A heading may carry a unit on a second line."""
+
+    kind: ClassVar[str] = "table"
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+    # Columns that are read as numbers: set flush right.
+    numbers: frozenset[int] = frozenset()
+    wide: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        headings: Sequence[str],
+        rows: Iterable[Sequence[object]],
+        caption: str = "",
+        wide: bool = False,
+    ) -> Table:
+        """A table of values; a column is one of numbers where each of its cells has a number to sort by."""
+        made = [[cell(value) for value in row] for row in rows]
+        numbers = frozenset(
+            i for i in range(len(headings)) if made and all(isinstance(row[i].key, (int, float)) for row in made)
+        )
+        return cls(headings, made, caption, numbers, wide)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Interactive panels side by side, under one caption; `numbers` is the table behind them, folded away."""
+
+    kind: ClassVar[str] = "chart"
+    panels: Sequence[TopLevelMixin]
+    caption: str = ""
+    numbers: Table | None = None
+    # Least width of a panel, in pixels: panels stand side by side as long as each has that much.
+    width: int = 300
+
+    @property
+    def specs(self) -> list[dict[str, Any]]:
+        """The panels as Vega-Lite has them."""
+        return [panel.to_dict() for panel in self.panels]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that is carried along: `data` is the file's content."""
+
+    kind: ClassVar[str] = "picture"
+    data: bytes
+    alt: str
+    caption: str = ""
+
+    @property
+    def address(self) -> str:
+        """The picture itself as an address."""
+        from base64 import b64encode
+
+        return f"data:image/png;base64,{b64encode(self.data).decode()}"
+
+
+@dataclass(frozen=True)
+class Details:
+    """Parts that are folded away until they are asked for."""
+
+    kind: ClassVar[str] = "details"
+    summary: str
+    parts: Sequence[Part]
+
+
+VERDICTS = ("reproduced", "trend only", "not reproduced", "undetermined", "calibrated")
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Claims with their verdicts: as many of each as there are, and a table that can be narrowed to one of them.
+
+    `judgements` are those of `wifair.claims`, as dictionaries.
+    """
+
+    kind: ClassVar[str] = "verdicts"
+    judgements: Sequence[Mapping[str, Any]]
+    caption: str = ""
+
+    @property
+    def counts(self) -> list[tuple[str, str, int]]:
+        """Verdict, class of its badge, how many; those that occur."""
+        found = Counter(judgement["verdict"] for judgement in self.judgements)
+        return [(verdict, badge(verdict), found[verdict]) for verdict in VERDICTS if found[verdict]]
+
+    @property
+    def table(self) -> Table:
+        """One row a claim."""
+        headings = ("section", "figure", "claim", "published", "measured", "verdict")
+        return Table.of(headings, (self._row(judgement) for judgement in self.judgements), wide=True)
+
+    def _row(self, found: Mapping[str, Any]) -> Sequence[object]:
+        measured = Cell("–", float("-inf"))
+        if found["measured"] is not None:
+            ends = "" if found["ci_low"] is None else f" [{found['ci_low']:.3g}, {found['ci_high']:.3g}]"
+            measured = Cell(f"{found['measured']:.3g}{ends}", found["measured"], note=found["unit"])
+        published = found["published"]
+        claim = Cell(found["statement"], note=f"{found['id']}: {found['reading']}")
+        return (
+            found["section"],
+            found["figure"] or "",
+            claim,
+            Cell("–", float("-inf")) if published is None else Cell(f"{published:g}", published),
+            measured,
+            Cell(found["verdict"], badge=badge(found["verdict"]), note=found["why"]),
+        )
+
+
+def badge(verdict: str) -> str:
+    """The class of a verdict's badge."""
+    return verdict.replace(" ", "-")
+
+
+Part = Text | Findings | Facts | Code | Table | Chart | Picture | Details | Verdicts
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    title: str
+    parts: Sequence[Part]
+
+    @property
+    def anchor(self) -> str:
+        """Its address within the page."""
+        return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page: title, one sentence of what it is, sections. `made_by` stands at its foot."""
+
+    title: str
+    lead: str
+    sections: Sequence[Section]
+    made_by: str = ""
+    kind: str = "report"
+    badges: Sequence[tuple[str, str, int]] = field(default=())

@@ -1,0 +1,53 @@
+"""How to run it again: the command, what made the results, seeds, plans."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING
+
+from wifair.report.parts import Code, Details, Facts, Part, Section, Table
+from wifair.segment import plan_hash
+from wifair.study import seeds_text
+
+if TYPE_CHECKING:
+    from wifair.results import Results
+
+# Plans that are carried along in full; of more scenarios only what they are known by.
+MOST_PLANS = 6
+
+
+def command(arguments: Sequence[str]) -> str:
+    """A command line as it was typed, or one that does the same."""
+    return shlex.join(["wifair", *arguments])
+
+
+def made_by(results: Results) -> str:
+    """The foot of a page."""
+    told = results.made_by
+    return (
+        f"Made with wifair {told.get('wifair', '?')}, engine {told.get('engine', '?')}, on {date.today().isoformat()}."
+    )
+
+
+def again(arguments: Sequence[str], results: Results) -> Section:
+    """The section that tells it."""
+    seconds = sum(cell.scenario.simulated_s() for cell in results.cells) * len(results.seeds)
+    facts = {
+        "seeds": seeds_text(results.seeds),
+        "replications": f"{results.runs.height}",
+        "simulated": f"{seconds:,.0f} s in all",
+        **dict(results.made_by),
+    }
+    plans = [(cell.name, cell.scenario.plan()) for cell in results.cells]
+    rows = [[name, plan_hash(cell.scenario.plan_json)] for (name, _), cell in zip(plans, results.cells, strict=True)]
+    parts: list[Part] = [
+        Code(command(arguments), "The command that wrote this page:"),
+        Facts(facts),
+        Details("Plans: what the engine was given", [Table.of(("scenario", "plan (BLAKE2b)"), rows)]),
+    ]
+    if len(plans) <= MOST_PLANS:
+        parts += [Details(f"The plan of {name}", [Code(json.dumps(plan, indent=1))]) for name, plan in plans]
+    return Section("How to run it again", parts)

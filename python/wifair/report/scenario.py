@@ -1,0 +1,59 @@
+"""The report of one scenario, under its own scheme or under several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wifair.report import measured
+from wifair.report.parts import Code, Facts, Part, Report, Section
+from wifair.report.provenance import again, made_by
+
+if TYPE_CHECKING:
+    from wifair.results import Results
+    from wifair.scenario import Scenario
+
+
+def of_scenario(
+    title: str,
+    source: Path,
+    scenario: Scenario,
+    results: Results,
+    arguments: Sequence[str],
+    compared: Sequence[dict[str, Any]] = (),
+) -> Report:
+    """What came out of a scenario file; `compared` are the paired differences between schemes."""
+    schemes = measured.names(results)
+    several = f" under {len(schemes)} schemes" if len(schemes) > 1 else ""
+    lead = f"{about(scenario)}{several}; {len(results.seeds)} replications, means with 95 % intervals."
+    first, *rest = measured.sections(results, compared)
+    sections = [first, Section("Scenario", described(scenario, source)), *rest, again(arguments, results)]
+    return Report(title, lead, sections, made_by(results))
+
+
+def about(scenario: Scenario) -> str:
+    """A scenario in half a sentence."""
+    plan = scenario.plan()
+    ways = [flow["direction"] for flow in plan["flows"]]
+    counts = [f"{ways.count(way)} {way}link" for way in ("up", "down") if way in ways]
+    phy = scenario.phy.get("name", "802.11b")
+    return f"{' and '.join(counts)} {'flows' if len(ways) > 1 else 'flow'} in an {phy} cell"
+
+
+def described(scenario: Scenario, source: Path) -> list[Part]:
+    """The scenario in figures, and its file as it is written."""
+    plan = scenario.plan()
+    port = plan["cell"]["ap"]["port"]
+    run = plan["run"]
+    controls = dict.fromkeys(flow["tcp"]["congestion_control"]["name"] for flow in plan["flows"] if "tcp" in flow)
+    facts = {
+        "stations": f"{len(plan['cell']['stations'])}",
+        "flows": f"{len(plan['flows'])}",
+        "scheme": f"`{port['scheme']['name']}`",
+        "buffer of the access point": f"{port['limit_packets']} packets",
+        "congestion control": ", ".join(f"`{name}`" for name in controls) or "–",
+        "warm-up": f"{run['warmup_s']:g} s",
+        "measured": f"{run['duration_s']:g} s",
+    }
+    return [Facts(facts), Code(source.read_text(encoding="utf-8"), f"{source.name}, as it was read:")]

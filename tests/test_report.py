@@ -1,0 +1,279 @@
+"""The report as a reader meets it: one file, opened in a browser that has no network."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import ROOT, Cli
+from wifair import Scenario
+from wifair.comparison import against_first, paired, ranking
+from wifair.report import page
+from wifair.report.parts import Chart, Report, Section, Table, Text, Verdicts, cell
+from wifair.report.scenario import of_scenario
+from wifair.report.study import of_study
+from wifair.stats import Interval
+from wifair.study import Cell, Study
+from wifair.sweep import Sweep
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+browser_needed = pytest.mark.needs("chromium")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        # Its sandbox needs more rights than a container gives; what is opened here was made here.
+        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+class Opened:
+    """A page, and all that it said or asked for while it was opened."""
+
+    def __init__(self, browser: Browser, path: Path, **settings: Any) -> None:
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        context = browser.new_context(offline=True, **settings)
+        self.page: Page = context.new_page()
+        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(path.as_uri())
+        self.drawn: int = self.page.evaluate("window.wifairDrawn")
+
+
+SETTINGS: dict[str, Any] = {
+    "run": {"warmup_s": 1, "duration_s": 4, "sample_interval_s": 1},
+    "ap": {"scheme": "droptail", "limit_packets": 20},
+    "flows": [{"count": 2, "direction": "up"}, {"direction": "down"}],
+}
+COMMAND = ["report", "cell.toml", "--schemes", "droptail,adaptive-pushout"]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two schemes compared."""
+    folder = tmp_path_factory.mktemp("report")
+    source = folder / "cell.toml"
+    source.write_text('# <script>alert("no")</script>\n[ap]\nlimit_packets = 20\n')
+    scenario = Scenario(**SETTINGS)
+    cells = [Cell(name, scenario.override({"ap.scheme": name})) for name in ("droptail", "adaptive-pushout")]
+    results = Study(cells, 4).run()
+    compared = paired(results, against_first(results.cells), ("jain", "total_mbps"))
+    made = of_scenario("Two & <two>", source, scenario, results, COMMAND, compared)
+    return page.write(made, folder / "report.html")
+
+
+def test_a_report_names_no_address_to_fetch_from(report: Path) -> None:
+    text = re.sub(r"<script>.*?</script>", "", report.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=[\"']?(?!data:)[^\"'>\s]+", text)
+    assert not re.findall(r"url\((?!['\"]?data:)[^)]+\)", text)
+    assert "@import" not in text
+
+
+def test_a_report_says_how_to_run_it_again(report: Path) -> None:
+    from wifair import _native
+
+    text = report.read_text(encoding="utf-8")
+    assert "wifair report cell.toml --schemes droptail,adaptive-pushout" in text
+    assert _native.engine() in text
+    assert "1 to 4" in text
+    assert "Two &amp; &lt;two&gt;" in text
+    assert "&lt;script&gt;alert(&#34;no&#34;)" in text
+    assert 'alert("no")' not in text
+
+
+@browser_needed
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_opens_without_network_and_draws(report: Path, browser: Browser, scheme: str) -> None:
+    opened = Opened(browser, report, color_scheme=scheme, viewport={"width": 1280, "height": 900})
+    assert opened.said == []
+    assert opened.asked == [report.as_uri()]
+    charts = opened.page.locator(".panel svg.marks")
+    assert charts.count() == opened.drawn > 10
+    # What is drawn has ink: marks in every chart, and none of them in the colour of the page.
+    marks = opened.page.evaluate(
+        """[...document.querySelectorAll('.panel svg.marks')].map(
+            (svg) => [...svg.querySelectorAll('.mark-symbol path, .mark-rect path, .mark-line path')]
+                .map((mark) => getComputedStyle(mark)[mark.closest('.mark-line') ? 'stroke' : 'fill']))"""
+    )
+    paper = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(15, 19, 24)")
+    assert all(colours and paper not in colours for colours in marks)
+
+
+@browser_needed
+def test_a_tooltip_tells_mean_and_interval(report: Path, browser: Browser) -> None:
+    opened = Opened(browser, report, viewport={"width": 1280, "height": 900})
+    flows = opened.page.locator("#flows .panel").first
+    flows.scroll_into_view_if_needed()
+    flows.locator(".mark-symbol path[aria-label*='goodput']").last.hover(force=True)
+    tooltip = opened.page.locator("#vg-tooltip-element")
+    tooltip.wait_for(state="visible")
+    told = tooltip.inner_text()
+    assert "down" in told
+    assert re.search(r"goodput \[Mbps of payload\]\W+[\d.]+ \[[\d.-]+, [\d.]+\]", told)
+
+
+@browser_needed
+def test_a_click_sorts_a_table_and_the_theme_changes(report: Path, browser: Browser) -> None:
+    opened = Opened(browser, report, color_scheme="light", viewport={"width": 1280, "height": 900})
+    table = opened.page.locator("#in-short table")
+    total = table.locator("th", has_text="total")
+
+    def column() -> list[float]:
+        return [float(text.split()[0]) for text in table.locator("td:nth-child(5)").all_inner_texts()]
+
+    total.click()
+    assert column() == sorted(column())
+    total.click()
+    assert column() == sorted(column(), reverse=True)
+    assert len(set(column())) > 1
+    opened.page.locator("#theme").click()
+    assert opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(15, 19, 24)"
+
+
+@browser_needed
+def test_a_report_fits_a_telephone(report: Path, browser: Browser) -> None:
+    opened = Opened(browser, report, viewport={"width": 390, "height": 800})
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert all(
+        width <= 390
+        for width in opened.page.evaluate(
+            "[...document.querySelectorAll('.panel svg.marks')].map((s) => s.clientWidth)"
+        )
+    )
+
+
+@browser_needed
+def test_verdicts_are_narrowed_to_one(tmp_path: Path, browser: Browser) -> None:
+    claim: dict[str, Any] = {
+        "section": "I",
+        "figure": None,
+        "statement": "a < b",
+        "reading": "r",
+        "unit": "Mbps",
+        "why": "w",
+    }
+    claim |= {"published": 1.0, "measured": 2.0, "ci_low": 1.0, "ci_high": 3.0}
+    verdicts = Verdicts([{**claim, "id": word, "verdict": word} for word in ("reproduced", "trend only", "reproduced")])
+    assert verdicts.counts == [("reproduced", "reproduced", 2), ("trend only", "trend-only", 1)]
+    made = Report("t", "l", [Section("Every claim", [verdicts])], badges=verdicts.counts)
+    opened = Opened(browser, page.write(made, tmp_path / "v.html"))
+    assert opened.said == []
+    rows = opened.page.locator(".verdicts tbody tr:visible")
+    assert rows.count() == 3
+    opened.page.locator("header .badge", has_text="trend only").click()
+    assert rows.count() == 1
+    opened.page.locator("header .badge", has_text="trend only").click()
+    assert rows.count() == 3
+
+
+def test_a_study_of_one_scheme_over_sizes_is_a_line() -> None:
+    sweep = Sweep(SETTINGS, title="sizes", product={"ap.limit_packets": [5, 50], "ap.scheme": ["droptail", "las"]})
+    results = sweep.study().run()
+    made = of_study("sizes", results, ("jain", "total_mbps"), ["report", "sizes.toml"])
+    charts = [part for part in made.sections[0].parts if isinstance(part, Chart)]
+    lines = charts[0].specs[0]
+    rows = next(iter(lines["datasets"].values())) if "datasets" in lines else lines["layer"][0]["data"]["values"]
+    assert {(row["x"], row["series"]) for row in rows} == {(5, "droptail"), (5, "las"), (50, "droptail"), (50, "las")}
+    grid = next(part for section in made.sections for part in section.parts if isinstance(part, Table))
+    assert list(grid.headings[:2]) == ["ap.limit_packets", "ap.scheme"]
+    assert len(grid.rows) == 4
+
+
+def test_a_ranking_names_who_cannot_be_told_apart() -> None:
+    scenario = Scenario(**SETTINGS)
+    same = [
+        Cell(name, scenario.override({"ap.limit_packets": size})) for name, size in (("a", 20), ("b", 20), ("c", 3))
+    ]
+    results = Study(same, 6).run()
+    found = ranking(results, "ap_sojourn_mean_ms")
+    assert found is not None
+    assert found.leaders == ("c",)
+    assert [name for name, _ in found.behind] == ["a", "b"]
+    assert all(margin.low is not None and margin.low > 0 for _, margin in found.behind)
+    without_c = ranking(results, "ap_sojourn_mean_ms", ["a", "b"])
+    assert without_c is not None
+    assert set(without_c.leaders) == {"a", "b"}
+    assert without_c.behind == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "key"),
+    [
+        (Interval(0.46381, 0.42481, 0.50281, 5), "0.464 ± 0.039", 0.46381),
+        (Interval(89950.0, 89530.0, 90370.0, 5), "89950 ± 420", 89950.0),
+        (Interval(2.0, 2.0, 2.0, 5, identical=True), "2", 2.0),
+        (Interval(2.0, None, None, 1), "2 (n/a)", 2.0),
+        (Interval(float("nan"), None, None, 0), "–", float("-inf")),
+        (None, "–", float("-inf")),
+        ("name", "name", "name"),
+        (3, "3", 3),
+    ],
+)
+def test_cells(value: object, text: str, key: object) -> None:
+    made = cell(value)
+    assert (made.text, made.key) == (text, key)
+
+
+def test_fragments_stand_alone_and_are_escaped() -> None:
+    html = page.fragment(Table.of(("a", "b"), [["<i>", 1.5]]), Text(["`x` & y"]))
+    assert "&lt;i&gt;" in html
+    assert "<code>x</code> &amp; y" in html
+    assert "<style>" in html
+    assert "<html" not in html
+
+
+def test_the_command_writes_a_report(here: Cli, short: Path) -> None:
+    out = short.parent / "out" / "short.html"
+    done = here("report", short, "--schemes", "droptail,las", "--seeds", "2", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert f"the report is in {out}" in done.stderr
+    text = out.read_text(encoding="utf-8")
+    specs = re.findall(r'<script type="application/json">(.*?)</script>', text)
+    assert len(specs) > 8
+    assert all("$schema" in json.loads(spec) for spec in specs)
+    assert f"wifair report {short} --schemes droptail,las --seeds 2 --out {out}" in text
+
+
+def test_the_command_takes_a_study_from_its_file_and_from_the_store(here: Cli, tmp_path: Path) -> None:
+    study, store = ROOT / "scenarios" / "studies" / "buffer-sizes.toml", tmp_path / "store"
+    tiny = ["--set", "run.warmup_s=0.2", "--set", "run.duration_s=0.5"]
+    done = here("report", study, *tiny, "--store", store, "--out", tmp_path / "a.html")
+    assert done.returncode == 0, done.stderr
+    done = here("report", "--study", "buffer sizes", "--store", store, "--out", tmp_path / "b.html")
+    assert done.returncode == 0, done.stderr
+    assert "ap.limit_packets" in (tmp_path / "b.html").read_text(encoding="utf-8")
+    done = here("report", "--study", "bufer sizes", "--store", store)
+    assert done.returncode == 2
+    assert "Did you mean buffer sizes?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "one of FILE.toml, --paper ID, --study TITLE"),
+        (["x.toml", "--paper", "alt"], "one of FILE.toml"),
+        (["x.toml"], "cannot be read"),
+        (["--paper", "adaptive-pushuot"], "Did you mean adaptive-pushout?"),
+        (["--paper", "alt", "--schemes", "las"], "--schemes: has no effect on the report of a paper"),
+        (["--study", "x", "--seeds", "3"], "--seeds: has no effect"),
+    ],
+)
+def test_what_cannot_be_reported_is_refused(here: Cli, arguments: list[str], message: str) -> None:
+    done = here("report", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
