@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time};
+use wifair_core::{Ac, FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time};
 
 use crate::limit::LimitControl;
 use crate::snapshot::Ledger;
@@ -101,6 +101,25 @@ impl Port {
         }
     }
 
+    /// As [`Port::new`], for several access categories: packets come by [`Port::offer_in`] and leave to a grant for their
+    /// category. For schemes with [`Scheme::serves_categories`].
+    pub fn for_categories(spec: &PortSpec, seed: u64, label: &str) -> Port {
+        Port::for_categories_with_scheme(spec, spec.scheme.build(), seed, label)
+    }
+
+    /// As [`Port::for_categories`], with a scheme that is not in the registry.
+    pub fn for_categories_with_scheme(
+        spec: &PortSpec,
+        scheme: Box<dyn Scheme>,
+        seed: u64,
+        label: &str,
+    ) -> Port {
+        assert!(scheme.serves_categories(), "a scheme that gives each category its own");
+        let needs = scheme.needs().by_category();
+        let port = Port::with_scheme(spec, scheme, seed, label);
+        Port { buffer: Buffer::new(spec.limit_packets, spec.limit_counts_in_service, needs), ..port }
+    }
+
     /// As [`Port::new`], with a scheme that is not in the registry in place of the one that `spec` names.
     pub fn with_scheme(spec: &PortSpec, scheme: Box<dyn Scheme>, seed: u64, label: &str) -> Port {
         let hooks = scheme.hooks();
@@ -127,8 +146,22 @@ impl Port {
     /// A packet arrives for transmission to `station`.
     #[inline]
     pub fn offer(&mut self, packet: &Packet, flow: FlowId, station: StationId, now: Time, view: View) {
+        self.offer_in(Ac::BestEffort, packet, flow, station, now, view);
+    }
+
+    /// As [`Port::offer`], a packet of an access category.
+    #[inline]
+    pub fn offer_in(
+        &mut self,
+        ac: Ac,
+        packet: &Packet,
+        flow: FlowId,
+        station: StationId,
+        now: Time,
+        view: View,
+    ) {
         self.buffer.advance(now);
-        let arrival = self.buffer.arrival(packet, flow, station);
+        let arrival = self.buffer.arrival(packet, flow, station, ac);
         let full = self.buffer.is_full();
         if self.shortcuts.append && !full {
             let _placed = self.buffer.put_at_tail(arrival);

@@ -19,6 +19,12 @@ pub trait Scheme: Send {
         &[]
     }
 
+    /// Whether it may stand behind several access categories at once, each of which asks for packets of its own
+    /// ([`Grant::ac`]). By default if its packets leave from the head.
+    fn serves_categories(&self) -> bool {
+        self.shortcuts().release_head
+    }
+
     /// Places or refuses an arriving packet; may evict others first.
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed;
 

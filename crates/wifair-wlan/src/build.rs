@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use wifair_core::{Ac, Rng, SpecError, StationId, Time};
-use wifair_queue::{Direction, Flows, Link, Port};
+use wifair_queue::{Direction, Flows, Link, Port, PortSpec};
 
-use crate::cell::{Cell, Sender, Sides, Surroundings};
+use crate::cell::{Cell, Sides, Surroundings};
 use crate::channel::Channel;
 use crate::contention::{Access, Contention, Rules};
 use crate::edca::{CATEGORY_BITS, Countdown, Edca, RANKS};
@@ -50,9 +50,11 @@ impl Cell {
             };
             (access, Rng::stream(seed, label, &purpose("backoff", ac)))
         });
-        let senders = each().map(|(node, label, ac)| Sender {
-            port: Port::for_purpose(&spec.port(node, ac), seed, label, &purpose("scheme", ac)),
-            frame: Frame::none(),
+        let shares_port = |node| edca.as_ref().is_some_and(|edca| edca.shares_port(node as u32));
+        let ports = each().map(|(node, label, ac)| match shares_port(node) {
+            false => Port::for_purpose(&spec.port(node, ac), seed, label, &purpose("scheme", ac)),
+            true if ac == Some(RANKS[0]) => Port::for_categories(spec.node_port(node), seed, label),
+            true => Port::new(&PortSpec::default(), seed, label), // nothing will ever come there
         });
         let own_limit = |ac: &Option<Ac>| {
             let own = ac.map(|ac| spec.ap.categories.of(ac));
@@ -78,7 +80,8 @@ impl Cell {
         };
         let mut cell = Cell {
             contention: Contention::new(rules, edca.is_some(), entities),
-            senders: senders.collect(),
+            frames: each().map(|_| Frame::none()).collect(),
+            ports: ports.collect(),
             category_bits,
             own_limits: categories.iter().map(own_limit).collect(),
             sides: Sides { ap: surroundings(Direction::Down), stations: surroundings(Direction::Up) },
@@ -115,8 +118,8 @@ impl Cell {
             }
         }
         cell.meter = Meter::wanted_by(cell.ap_ports().map(|(_, port)| port), &cell.phy);
-        for sender in 0..cell.senders.len() as u32 {
-            cell.ask_tick(sender, cell.senders[sender as usize].port.next_tick());
+        for port in 0..cell.ports.len() as u32 {
+            cell.ask_tick(port, cell.ports[port as usize].next_tick());
         }
         Ok(cell)
     }

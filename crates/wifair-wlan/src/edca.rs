@@ -104,6 +104,26 @@ pub enum Classify {
     Dscp,
 }
 
+/// Whose categories share one port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SharePort {
+    /// Nobody's: each has a port of its own.
+    #[default]
+    None,
+    /// The AP's.
+    Ap,
+    /// The AP's and each station's.
+    All,
+}
+
+impl SharePort {
+    /// Whether the categories of the AP, or of a station, share one.
+    pub(crate) fn at(self, ap: bool) -> bool {
+        self == SharePort::All || ap && self == SharePort::Ap
+    }
+}
+
 /// EDCA. The four categories' own tables are for the AP and the stations alike; `ap` and `stations` say what is different
 /// there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -125,6 +145,9 @@ pub struct EdcaSpec {
     pub classify: Classify,
     /// The category of pure TCP ACKs, if they have one of their own.
     pub tcp_acks: Option<Ac>,
+    /// Whose categories share one port, with one limit, one scheme and the order of arrival within each category: none,
+    /// ap or all.
+    pub share_port: SharePort,
     /// How counters count: edca (the standard's rule) or dcf.
     pub countdown: Countdown,
     /// Whether an internal collision counts as a retry of the lower category's frame (802.11-2016, 10.22.2.11.1): true.
@@ -142,6 +165,7 @@ impl Default for EdcaSpec {
             stations: Categories::default(),
             classify: Classify::default(),
             tcp_acks: None,
+            share_port: SharePort::default(),
             countdown: Countdown::default(),
             internal_collision_retry: true,
         }
@@ -231,6 +255,7 @@ pub(crate) struct Edca {
     /// By rank, at the AP and at stations.
     access: [[Access; 4]; 2],
     txop_limits: [[Time; 4]; 2],
+    share_port: SharePort,
     /// By rank: whether any packet may come to it.
     pub used: [bool; 4],
     /// Start of the TXOP that goes on.
@@ -249,6 +274,7 @@ impl Edca {
             internal_collision_retry: spec.internal_collision_retry,
             access: [[Access { cw_min: 0, cw_max: 0, aifs: Time::ZERO }; 4]; 2],
             txop_limits: [[Time::ZERO; 4]; 2],
+            share_port: spec.share_port,
             used: RANKS.map(|ac| spec.is_used(ac)),
             txop_began: Time::ZERO,
             follows: false,
@@ -273,6 +299,16 @@ impl Edca {
     pub(crate) fn txop_limit(&self, sender: u32) -> Time {
         let (side, rank) = place(sender);
         self.txop_limits[side][rank]
+    }
+
+    /// Where the sender's packets come from: see [`Cell::port_of`](crate::Cell).
+    pub(crate) fn port_of(&self, sender: u32) -> u32 {
+        if self.shares_port(sender >> CATEGORY_BITS) { sender & !3 } else { sender }
+    }
+
+    /// Whether the categories of a node share a port.
+    pub(crate) fn shares_port(&self, node: u32) -> bool {
+        self.share_port.at(node == crate::cell::AP)
     }
 
     /// The rank of a packet.

@@ -28,7 +28,7 @@ mod wheel;
 
 pub use cell::{Cell, Delivery, LinkRateChange, Node, Output};
 pub use channel::{ChannelSpec, FadingSpec};
-pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec};
+pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, SharePort};
 pub use mac::{ArrivalWithinIfs, BackoffRange, MacSpec};
 pub use phy::{ErpProtection, Phy, PhyName, PhySpec, Preamble, RateIndex};
 pub use rate::{Aarf, AarfSpec, Arf, ArfSpec, Fixed, FixedSpec, RATE_ADAPTATIONS, RateAdaptation, RateSpec};

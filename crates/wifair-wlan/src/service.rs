@@ -2,9 +2,9 @@
 //! frame.
 
 use wifair_core::{Ac, FlowId, Packet, StationId, Time};
-use wifair_queue::{Direction, Exchange, Grant, Outcome};
+use wifair_queue::{Direction, Exchange, Grant, Outcome, Port};
 
-use crate::cell::{AP, Cell, Sender};
+use crate::cell::{AP, Cell};
 use crate::edca::{BEST_EFFORT, CATEGORY_BITS, RANKS};
 use crate::link::LinkId;
 
@@ -23,6 +23,15 @@ impl Cell {
         }
     }
 
+    /// The port that a sender takes its packets from: one of its own, unless the categories of its node share the first's.
+    #[inline]
+    pub(crate) fn port_of(&self, sender: u32) -> u32 {
+        match &self.edca {
+            None => sender,
+            Some(edca) => edca.port_of(sender),
+        }
+    }
+
     /// Whether a sender is the AP's.
     #[inline]
     pub(crate) fn is_ap(&self, sender: u32) -> bool {
@@ -32,7 +41,7 @@ impl Cell {
     /// The link of the frame in service of `sender`.
     #[inline]
     pub(crate) fn link_of(&self, sender: u32) -> LinkId {
-        LinkId::of(self.is_ap(sender), self.senders[sender as usize].frame.departure().station)
+        LinkId::of(self.is_ap(sender), self.frames[sender as usize].departure().station)
     }
 
     #[inline(always)]
@@ -46,13 +55,14 @@ impl Cell {
         now: Time,
     ) {
         self.come_from_outside(now);
-        let Sender { port, frame } = &mut self.senders[sender as usize];
-        port.offer(packet, flow, station, now, self.sides.view(is_ap));
-        if frame.departure.is_none() {
+        let (port_of, ac) = (self.port_of(sender), self.ac(sender));
+        let port = &mut self.ports[port_of as usize];
+        port.offer_in(ac, packet, flow, station, now, self.sides.view(is_ap));
+        if self.frames[sender as usize].departure.is_none() {
             return self.serve(sender, now);
         }
         let tick = port.next_tick();
-        self.ask_tick(sender, tick);
+        self.ask_tick(port_of, tick);
     }
 
     #[inline]
@@ -66,23 +76,28 @@ impl Cell {
     /// What follows where a MAC is free: it asks its port for a packet and contends for it.
     #[inline(never)]
     pub(crate) fn serve(&mut self, sender: u32, now: Time) {
-        let (is_ap, grant) = (self.is_ap(sender), self.grant(sender));
-        let Sender { port, frame } = &mut self.senders[sender as usize];
+        let (is_ap, grant, port_of) = (self.is_ap(sender), self.grant(sender), self.port_of(sender));
+        let port = &mut self.ports[port_of as usize];
         let departure = port.take(&grant, now, self.sides.view(is_ap));
-        if frame.load(departure, &self.phy, now) {
+        let tick = port.next_tick();
+        if self.frames[sender as usize].load(departure, &self.phy, now) {
             self.contention.arrive(sender, now);
             self.meter_wait(sender, now);
             self.reschedule();
         }
-        let tick = self.senders[sender as usize].port.next_tick();
-        self.ask_tick(sender, tick);
+        self.ask_tick(port_of, tick);
+    }
+
+    /// The access category of a sender.
+    #[inline]
+    fn ac(&self, sender: u32) -> Ac {
+        if self.edca.is_some() { RANKS[sender as usize % RANKS.len()] } else { Ac::BestEffort }
     }
 
     /// What a sender may take from its port.
     #[inline]
     pub(crate) fn grant(&self, sender: u32) -> Grant {
-        let ac = if self.edca.is_some() { RANKS[sender as usize % RANKS.len()] } else { Ac::BestEffort };
-        Grant { ac, ..Grant::ANY }
+        Grant { ac: self.ac(sender), ..Grant::ANY }
     }
 
     /// `sender` is done with its frame: it takes the next, if there is one, and draws. With a delivery the
@@ -106,12 +121,12 @@ impl Cell {
         if self.meter.is_some() {
             self.meter_frame(sender);
         }
-        let (grant, is_ap) = match EDCA {
-            true => (self.grant(sender), self.is_ap(sender)),
-            false => (Grant::ANY, sender == AP),
+        let (grant, is_ap, port_of) = match EDCA {
+            true => (self.grant(sender), self.is_ap(sender), self.port_of(sender)),
+            false => (Grant::ANY, sender == AP, sender),
         };
         let view = self.sides.view(is_ap);
-        let Sender { port, frame } = &mut self.senders[sender as usize];
+        let (port, frame) = (&mut self.ports[port_of as usize], &mut self.frames[sender as usize]);
         let departure = frame.departure();
         port.finish(departure, outcome, now, view, || Exchange {
             outcome,
@@ -128,7 +143,7 @@ impl Cell {
         let departure = port.take(&grant, now, view);
         let tick = port.next_tick();
         let more = frame.load(departure, &self.phy, now);
-        self.ask_tick(sender, tick);
+        self.ask_tick(port_of, tick);
         match outcome {
             Outcome::Delivered => {
                 if !EDCA {
@@ -150,47 +165,50 @@ impl Cell {
     /// A scheme's tick. It may have released a packet to a free MAC.
     #[cold]
     pub(crate) fn tick(&mut self, now: Time) {
-        let due = self.tickers.iter().filter(|(_, at)| *at == now).map(|(sender, _)| *sender);
-        let sender = due.min().expect("a tick is due");
-        let is_ap = self.is_ap(sender);
-        let Sender { port, frame } = &mut self.senders[sender as usize];
+        let due = self.tickers.iter().filter(|(_, at)| *at == now).map(|(port, _)| *port);
+        let port_of = due.min().expect("a tick is due");
+        let is_ap = self.is_ap(port_of);
+        let port = &mut self.ports[port_of as usize];
         port.tick(now, self.sides.view(is_ap));
-        if frame.departure.is_none() {
-            return self.serve(sender, now);
-        }
         let tick = port.next_tick();
-        self.ask_tick(sender, tick);
+        self.ask_tick(port_of, tick);
+        let first = port_of >> self.category_bits << self.category_bits;
+        for sender in first..first + (1 << self.category_bits) {
+            if self.port_of(sender) == port_of && self.frames[sender as usize].departure.is_none() {
+                self.serve(sender, now);
+            }
+        }
     }
 
     /// The AP's flow monitor sees a packet.
     #[inline(always)]
     pub(crate) fn observe(&mut self, packet: &Packet, direction: Direction, now: Time) -> FlowId {
-        let (senders, category_bits) = (&self.senders, self.category_bits);
-        self.sides.ap.flows.observe(packet, direction, now, |flow| is_held(senders, category_bits, flow))
+        let (ports, category_bits) = (&self.ports, self.category_bits);
+        self.sides.ap.flows.observe(packet, direction, now, |flow| is_held(ports, category_bits, flow))
     }
 
-    /// The port of `sender` wants its next tick at `at`.
+    /// A port wants its next tick at `at`.
     #[inline]
-    pub(crate) fn ask_tick(&mut self, sender: u32, at: Option<Time>) {
+    pub(crate) fn ask_tick(&mut self, port: u32, at: Option<Time>) {
         if at.is_some() || !self.tickers.is_empty() {
-            self.set_tick(sender, at);
+            self.set_tick(port, at);
         }
     }
 
     #[cold]
-    pub(crate) fn set_tick(&mut self, sender: u32, at: Option<Time>) {
+    pub(crate) fn set_tick(&mut self, port: u32, at: Option<Time>) {
         let at = at.map(|at| at.max(self.now));
-        if self.tickers.iter().find(|(other, _)| *other == sender).map(|(_, at)| *at) == at {
+        if self.tickers.iter().find(|(other, _)| *other == port).map(|(_, at)| *at) == at {
             return; // it keeps a clock: most calls change nothing
         }
-        self.tickers.retain(|(other, _)| *other != sender);
-        self.tickers.extend(at.map(|at| (sender, at)));
+        self.tickers.retain(|(other, _)| *other != port);
+        self.tickers.extend(at.map(|at| (port, at)));
         self.next_tick = self.tickers.iter().map(|(_, at)| *at).min().unwrap_or(Time::MAX);
         self.expect_rare();
     }
 }
 
 /// Whether one of the AP's ports holds a packet of the flow.
-pub(crate) fn is_held(senders: &[Sender], category_bits: u32, flow: FlowId) -> bool {
-    senders[..1 << category_bits].iter().any(|sender| sender.port.holds(flow))
+pub(crate) fn is_held(ports: &[Port], category_bits: u32, flow: FlowId) -> bool {
+    ports[..1 << category_bits].iter().any(|port| port.holds(flow))
 }

@@ -117,6 +117,9 @@ fn validate_ports(
     path: &str,
 ) -> Result<(), SpecError> {
     port.validate(&format!("{path}.port"))?;
+    if edca.is_some_and(|edca| edca.share_port.at(path == "ap")) {
+        return validate_shared_port(port, categories, path);
+    }
     for ac in RANKS.into_iter().rev() {
         let own = categories.of(ac);
         let path_of = |name: &str| format!("{path}.categories.{}{name}", key(ac));
@@ -151,6 +154,24 @@ fn validate_ports(
             let key = if own.scheme.is_some() { path_of(".scheme") } else { format!("{path}.port.scheme") };
             return Err(SpecError::new(key, spec.scheme.name(), allowed));
         }
+    }
+    Ok(())
+}
+
+/// The same where the categories share a port.
+fn validate_shared_port(
+    port: &PortSpec,
+    categories: &Categories<CategoryPortSpec>,
+    path: &str,
+) -> Result<(), SpecError> {
+    if let Some(ac) = RANKS.into_iter().find(|&ac| *categories.of(ac) != CategoryPortSpec::default()) {
+        let allowed = "no such table: by mac.edca.share_port the categories have one port";
+        return Err(SpecError::new(format!("{path}.categories.{}", key(ac)), "this table", allowed));
+    }
+    if !port.scheme.build().serves_categories() {
+        let allowed = "a scheme whose packets leave in the order of arrival: a port that categories share \
+                       (mac.edca.share_port) has to have packets of each at hand";
+        return Err(SpecError::new(format!("{path}.port.scheme"), port.scheme.name(), allowed));
     }
     Ok(())
 }
@@ -350,11 +371,17 @@ impl CellSpec {
         {
             return PortSpec::default(); // nothing will ever come there
         }
-        let (port, categories) = match node.checked_sub(1) {
-            None => (&self.ap.port, &self.ap.categories),
-            Some(station) => (&self.stations[station].port, &self.stations[station].categories),
+        let port = self.node_port(node);
+        let categories = match node.checked_sub(1) {
+            None => &self.ap.categories,
+            Some(station) => &self.stations[station].categories,
         };
         category.map_or(port.clone(), |ac| categories.of(ac).over(port))
+    }
+
+    /// What is common to the ports of a node.
+    pub(crate) fn node_port(&self, node: usize) -> &PortSpec {
+        node.checked_sub(1).map_or(&self.ap.port, |station| &self.stations[station].port)
     }
 
     /// Checks all but PHY, MAC and rates, which [`Cell::new`](crate::Cell::new) checks.

@@ -6,7 +6,9 @@ use serde_json::json;
 use support::packet_down;
 use wifair_core::{Ac, StationId, Time};
 use wifair_queue::SchemeSpec;
-use wifair_wlan::{Categories, CategorySpec, Cell, CellSpec, Classify, EdcaSpec, StationSpec};
+use wifair_wlan::{
+    Categories, CategorySpec, Cell, CellSpec, Classify, EdcaSpec, Output, SharePort, StationSpec,
+};
 
 fn edca(spec: &mut CellSpec, given: EdcaSpec) {
     spec.mac.edca = Some(given);
@@ -128,4 +130,47 @@ fn the_aps_limit_is_every_categorys_without_one_of_its_own() {
     cell.set_ap_limit(7, Time::ZERO);
     fill(&mut cell);
     assert_eq!(lengths(&cell), [7, 5, 7, 7]);
+}
+
+/// The AP's categories behind one port: one limit for all, each with its own packets, every one delivered. Stations have a
+/// port a category unless they are to share too.
+#[test]
+fn categories_may_share_a_port() {
+    let mut spec = CellSpec::new(vec![StationSpec::new("sta", 11.0)]);
+    spec.ap.port.limit_packets = 30;
+    let shared = |share_port| EdcaSpec { classify: Classify::Dscp, share_port, ..EdcaSpec::default() };
+    edca(&mut spec, shared(SharePort::Ap));
+    let mut cell = Cell::new(&spec, 1).unwrap();
+    for _ in 0..20 {
+        for code_point in [48, 32, 0, 8] {
+            let mut packet = packet_down(0, 0, 1_000);
+            packet.ds_field = code_point << 2;
+            cell.send_down(StationId(0), &packet, Time::ZERO);
+        }
+    }
+    // One of each category is in service.
+    assert_eq!(cell.ap_ports().map(|(ac, port)| (ac, port.len())).collect::<Vec<_>>(), [(None, 30)]);
+    assert_eq!(cell.station_ports(StationId(0)).count(), 4);
+    let mut delivered = Vec::new();
+    while cell.next_event() < Time::MAX {
+        if let Some(Output::Delivery(delivery)) = cell.advance(cell.next_event()) {
+            delivered.push(delivery.packet.dscp());
+        }
+    }
+    assert_eq!(delivered.len(), 34);
+    assert_eq!(delivered[..8], [48; 8], "voice has been in the same queue, and goes first all the same");
+    let last = |code_point| delivered.iter().rposition(|&dscp| dscp == code_point).unwrap();
+    assert!(last(48) < last(32) && last(32) < last(0) && last(0) < last(8), "{delivered:?}");
+
+    edca(&mut spec, shared(SharePort::All));
+    let cell = Cell::new(&spec, 1).unwrap();
+    assert_eq!(cell.station_ports(StationId(0)).map(|(ac, _)| ac).collect::<Vec<_>>(), [None]);
+
+    let refused = |spec: &CellSpec| Cell::new(spec, 1).map(|_| ()).unwrap_err();
+    spec.ap.categories.video.limit_packets = Some(5);
+    assert_eq!(refused(&spec).key, "ap.categories.video");
+    spec.ap.categories.video.limit_packets = None;
+    spec.ap.port.scheme = serde_json::from_value(json!({ "name": "las" })).unwrap();
+    let e = refused(&spec);
+    assert_eq!((e.key.as_str(), e.value.as_str()), ("ap.port.scheme", "las"));
 }

@@ -119,7 +119,7 @@ impl Ages {
 
 #[cfg(test)]
 mod tests {
-    use wifair_core::{FiveTuple, FlowId, Packet, Rng, SackBlocks, StationId, TCP, TcpFlags, Time};
+    use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rng, SackBlocks, StationId, TCP, TcpFlags, Time};
 
     use crate::{Buffer, Eviction, Indexes, Pick, Pool};
 
@@ -143,13 +143,13 @@ mod tests {
         buffer.advance(Time::ZERO);
         for payload_bytes in [0, 1460, 0] {
             let packet = packet(payload_bytes);
-            let arrival = buffer.arrival(&packet, flow, station);
+            let arrival = buffer.arrival(&packet, flow, station, Ac::BestEffort);
             let _placed = buffer.append(arrival);
         }
         let first = buffer.head().unwrap();
         let second = buffer.after(first).unwrap();
         let ack = packet(0);
-        let arrival = buffer.arrival(&ack, flow, station);
+        let arrival = buffer.arrival(&ack, flow, station, Ac::BestEffort);
         let _placed = buffer.replace(second, Eviction::Victim, arrival);
         assert_eq!(buffer.pick(Pool::Ack, Pick::Oldest, &mut rng), Some(first));
         buffer.evict(first, Eviction::Victim);

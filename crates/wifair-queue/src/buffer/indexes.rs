@@ -5,6 +5,7 @@ use wifair_core::{Class, FlowId, Packet, Rng};
 use super::ASKED;
 use super::acks::Acks;
 use super::ages::Ages;
+use super::categories::ByCategory;
 use super::keyed::Keyed;
 use super::random_set::RandomSet;
 use super::slots::{SlotId, Slots};
@@ -71,6 +72,7 @@ pub struct Indexes {
     acks: Option<Filter>,
     stored_flows: bool,
     keyed: bool,
+    by_category: bool,
 }
 
 impl Indexes {
@@ -81,6 +83,7 @@ impl Indexes {
         acks: None,
         stored_flows: false,
         keyed: false,
+        by_category: false,
     };
 
     /// Picks from a pool of packets. For redundant ACKs say [`Indexes::redundant`].
@@ -116,6 +119,12 @@ impl Indexes {
         self
     }
 
+    /// The order within each access category: what the port of several of them needs, whatever its scheme.
+    pub(crate) const fn by_category(mut self) -> Indexes {
+        self.by_category = true;
+        self
+    }
+
     /// Whether anything at all is asked for.
     pub(super) fn any(&self) -> bool {
         *self != Indexes::NONE
@@ -132,6 +141,7 @@ pub(super) struct Index {
     acks: Option<Acks>,
     stored: Option<StoredFlows>,
     keyed: Option<Keyed>,
+    pub categories: Option<ByCategory>,
 }
 
 impl Index {
@@ -143,6 +153,7 @@ impl Index {
             acks: wanted.acks.map(Acks::new),
             stored: wanted.stored_flows.then(StoredFlows::default),
             keyed: wanted.keyed.then(Keyed::default),
+            categories: wanted.by_category.then(ByCategory::new),
         }
     }
 
@@ -158,6 +169,9 @@ impl Index {
         }
         if let Some(keyed) = &mut self.keyed {
             keyed.grow_slots(slots);
+        }
+        if let Some(categories) = &mut self.categories {
+            categories.grow_slots(slots);
         }
     }
 

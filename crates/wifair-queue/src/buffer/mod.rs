@@ -3,6 +3,7 @@
 mod acks;
 mod ages;
 mod bit_tree;
+mod categories;
 mod indexes;
 mod keyed;
 mod ledger;
@@ -10,7 +11,7 @@ mod marking;
 mod random_set;
 mod slots;
 
-use wifair_core::{Class, FlowId, LogHistogram, Packet, Rng, StationId, Time};
+use wifair_core::{Ac, Class, FlowId, LogHistogram, Packet, Rng, StationId, Time};
 
 use indexes::Index;
 pub use indexes::{Filter, Indexes, Pick, Pool};
@@ -33,6 +34,7 @@ pub struct Arrival<'a> {
     flow: FlowId,
     station: StationId,
     class: Class,
+    ac: Ac,
 }
 
 impl Arrival<'_> {
@@ -58,6 +60,12 @@ impl Arrival<'_> {
     #[inline]
     pub fn class(&self) -> Class {
         self.class
+    }
+
+    /// Its access category; best effort where a port serves one category only.
+    #[inline]
+    pub fn ac(&self) -> Ac {
+        self.ac
     }
 }
 
@@ -220,6 +228,12 @@ impl Buffer {
         self.slots.get(slot).station
     }
 
+    /// A queued packet's access category; best effort where a port serves one category only.
+    #[inline]
+    pub fn ac(&self, slot: SlotId) -> Ac {
+        self.slots.get(slot).ac
+    }
+
     /// When a queued packet was let in.
     #[inline]
     pub fn enqueued_at(&self, slot: SlotId) -> Time {
@@ -343,6 +357,9 @@ impl Buffer {
         };
         if let Some(index) = &mut self.index {
             index.insert(&self.slots, slot, None);
+            if let Some(categories) = &mut index.categories {
+                categories.push(arrival.ac, slot);
+            }
         }
         slot
     }
@@ -362,7 +379,7 @@ impl Buffer {
     /// the order within the arrival's flow.
     #[inline]
     pub fn replace(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival) -> Placed {
-        let replaced = self.class(slot);
+        let (replaced, replaced_ac) = (self.class(slot), self.ac(slot));
         if let Some(index) = &mut self.index {
             index.remove(&self.slots, slot);
         }
@@ -370,6 +387,12 @@ impl Buffer {
         self.slots.replace(slot, &arrival, self.now);
         if let Some(index) = &mut self.index {
             index.insert(&self.slots, slot, Some(replaced));
+            if let Some(categories) = &mut index.categories
+                && replaced_ac != arrival.ac
+            {
+                categories.remove(replaced_ac, slot);
+                categories.insert(&self.slots, slot);
+            }
         }
         Placed(())
     }
@@ -407,10 +430,18 @@ impl Buffer {
     #[inline]
     fn take_out(&mut self, slot: SlotId, reason: Eviction) {
         self.count_out(slot, reason);
+        self.leave_indexes(slot);
+        self.slots.remove(slot);
+    }
+
+    #[inline]
+    fn leave_indexes(&mut self, slot: SlotId) {
         if let Some(index) = &mut self.index {
             index.remove(&self.slots, slot);
+            if let Some(categories) = &mut index.categories {
+                categories.remove(self.slots.get(slot).ac, slot);
+            }
         }
-        self.slots.remove(slot);
     }
 
     #[inline]
@@ -428,9 +459,7 @@ impl Buffer {
     #[inline]
     pub fn release(&mut self, slot: SlotId) -> Departure {
         self.length_changes();
-        if let Some(index) = &mut self.index {
-            index.remove(&self.slots, slot);
-        }
+        self.leave_indexes(slot);
         let old = self.slots.remove(slot);
         self.books.row(old.flow.index(), old.class).add(Fate::Dequeued, old.packet.ip_bytes());
         self.in_service += 1;
@@ -445,10 +474,17 @@ impl Buffer {
         }
     }
 
-    /// Hands the packet at the head to the MAC if the grant allows it.
+    /// Hands the packet at the head to the MAC if the grant allows it; where the port serves several access categories, the
+    /// first of the grant's.
     #[inline]
     pub fn release_head(&mut self, grant: &Grant) -> Option<Departure> {
-        let head = self.slots.head()?;
+        let head = match &self.index {
+            None => self.slots.head()?,
+            Some(index) => match &index.categories {
+                None => self.slots.head()?,
+                Some(categories) => categories.head(grant.ac)?,
+            },
+        };
         self.may_go(head, grant).then(|| self.release(head))
     }
 
@@ -458,6 +494,13 @@ impl Buffer {
         let slot = self.slots.get(slot);
         slot.packet.ip_bytes() <= grant.max_bytes
             && grant.station.is_none_or(|station| station == slot.station)
+            && (slot.ac == grant.ac || !self.serves_categories())
+    }
+
+    /// Whether packets of several access categories come here, each of which is granted access by itself.
+    #[inline]
+    pub fn serves_categories(&self) -> bool {
+        self.index.as_ref().is_some_and(|index| index.categories.is_some())
     }
 
     /// Brings the clock forward; comes before every operation of an instant.
@@ -475,11 +518,12 @@ impl Buffer {
         packet: &'a Packet,
         flow: FlowId,
         station: StationId,
+        ac: Ac,
     ) -> Arrival<'a> {
         if flow.index() >= self.books.flows.len() {
             self.grow_flows(flow);
         }
-        Arrival { packet, flow, station, class: packet.class() }
+        Arrival { packet, flow, station, class: packet.class(), ac }
     }
 
     #[cold]

@@ -1,4 +1,4 @@
-use wifair_core::{Class, FlowId, Packet, StationId, Time};
+use wifair_core::{Ac, Class, FlowId, Packet, StationId, Time};
 
 use super::Arrival;
 
@@ -35,6 +35,7 @@ pub(super) struct Slot {
     after: u32,
     pub station: StationId,
     pub class: Class,
+    pub ac: Ac,
 }
 
 impl Slot {
@@ -48,6 +49,7 @@ impl Slot {
         self.after = after;
         self.station = arrival.station;
         self.class = arrival.class;
+        self.ac = arrival.ac;
     }
 }
 
@@ -89,6 +91,10 @@ impl Slots {
         SlotId::from_link(self.slots[id.index()].after)
     }
 
+    pub fn before(&self, id: SlotId) -> Option<SlotId> {
+        SlotId::from_link(self.slots[id.index()].before)
+    }
+
     #[inline]
     pub fn get(&self, id: SlotId) -> &Slot {
         let slot = &self.slots[id.index()];
@@ -115,9 +121,9 @@ impl Slots {
 
     /// Adds at the tail.
     pub fn push_in_new_slot(&mut self, arrival: &Arrival, now: Time) -> SlotId {
-        let &Arrival { packet, flow, station, class } = arrival;
+        let &Arrival { packet, flow, station, class, ac } = arrival;
         let (before, after) = (self.tail, NONE);
-        self.slots.push(Slot { packet: *packet, flow, enqueued_at: now, before, after, station, class });
+        self.slots.push(Slot { packet: *packet, flow, enqueued_at: now, before, after, station, class, ac });
         self.link_at_tail(self.slots.len() as u32 - 1)
     }
 

@@ -161,6 +161,10 @@ impl Scheme for Red {
         }
     }
 
+    fn serves_categories(&self) -> bool {
+        true
+    }
+
     fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
         let departure = buffer.release_head(grant)?;
         if buffer.is_empty() {
