@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use wifair_core::{Ac, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, Flows, Link, Port, PortSpec};
 
-use crate::cell::{Cell, Sides, Surroundings};
+use crate::cell::{Cell, Sender, Sides, Surroundings};
 use crate::channel::Channel;
 use crate::contention::{Access, Contention, Rules};
 use crate::edca::{CATEGORY_BITS, Countdown, Edca, RANKS};
@@ -51,10 +51,13 @@ impl Cell {
             (access, Rng::stream(seed, label, &purpose("backoff", ac)))
         });
         let shares_port = |node| edca.as_ref().is_some_and(|edca| edca.shares_port(node as u32));
-        let ports = each().map(|(node, label, ac)| match shares_port(node) {
-            false => Port::for_purpose(&spec.port(node, ac), seed, label, &purpose("scheme", ac)),
-            true if ac == Some(RANKS[0]) => Port::for_categories(spec.node_port(node), seed, label),
-            true => Port::new(&PortSpec::default(), seed, label), // nothing will ever come there
+        let senders = each().map(|(node, label, ac)| Sender {
+            port: match shares_port(node) {
+                false => Port::for_purpose(&spec.port(node, ac), seed, label, &purpose("scheme", ac)),
+                true if ac == Some(RANKS[0]) => Port::for_categories(spec.node_port(node), seed, label),
+                true => Port::new(&PortSpec::default(), seed, label), // nothing will ever come there
+            },
+            frame: Frame::none(),
         });
         let own_limit = |ac: &Option<Ac>| {
             let own = ac.map(|ac| spec.ap.categories.of(ac));
@@ -80,8 +83,7 @@ impl Cell {
         };
         let mut cell = Cell {
             contention: Contention::new(rules, edca.is_some(), entities),
-            frames: each().map(|_| Frame::none()).collect(),
-            ports: ports.collect(),
+            senders: senders.collect(),
             category_bits,
             own_limits: categories.iter().map(own_limit).collect(),
             sides: Sides { ap: surroundings(Direction::Down), stations: surroundings(Direction::Up) },
@@ -118,8 +120,8 @@ impl Cell {
             }
         }
         cell.meter = Meter::wanted_by(cell.ap_ports().map(|(_, port)| port), &cell.phy);
-        for port in 0..cell.ports.len() as u32 {
-            cell.ask_tick(port, cell.ports[port as usize].next_tick());
+        for port in 0..cell.senders.len() as u32 {
+            cell.ask_tick(port, cell.senders[port as usize].port.next_tick());
         }
         Ok(cell)
     }

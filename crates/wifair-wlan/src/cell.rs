@@ -75,6 +75,12 @@ pub(crate) enum Told {
     LinkRate(LinkRateChange),
 }
 
+/// A MAC, or an access category of one, and what stands behind it: see [`Cell::port_of`] for whose port it is.
+pub(crate) struct Sender {
+    pub port: Port,
+    pub frame: Frame,
+}
+
 /// What the schemes of one side of the cell may look at.
 pub(crate) struct Surroundings {
     pub flows: Flows,
@@ -109,10 +115,8 @@ pub struct Cell {
     pub(crate) phy: Phy,
     pub(crate) mac: Mac,
     pub(crate) contention: Contention,
-    /// The frame in service of each sender. A sender is what contends: under DCF a node, under EDCA a category of a node (its rank in the low bits).
-    pub(crate) frames: Vec<Frame>,
-    /// What stands behind each sender: see [`Cell::port_of`].
-    pub(crate) ports: Vec<Port>,
+    /// A sender is what contends: under DCF a node, under EDCA a category of a node (its rank in the low bits).
+    pub(crate) senders: Vec<Sender>,
     /// Bits of a sender that tell its category: none under DCF.
     pub(crate) category_bits: u32,
     pub(crate) edca: Option<Edca>,
@@ -214,7 +218,10 @@ impl Cell {
                     Direction::Up => Node::Ap,
                     Direction::Down => Node::Station(link.station()),
                 };
-                Output::Delivery(Delivery { packet: &self.frames[sender as usize].departure().packet, to })
+                Output::Delivery(Delivery {
+                    packet: &self.senders[sender as usize].frame.departure().packet,
+                    to,
+                })
             }
             Told::LinkRate(change) => Output::LinkRate(change),
         }

@@ -59,14 +59,14 @@ impl Cell {
         self.come_from_outside(now);
         for sender in 0..1 << self.category_bits {
             if !self.own_limits[sender] {
-                self.ports[sender].set_limit(packets, now);
+                self.senders[sender].port.set_limit(packets, now);
             }
         }
     }
 
     /// Whether a limit controller moves what [`Cell::set_ap_limit`] would.
     pub fn ap_limit_is_controlled(&self) -> bool {
-        let ports = self.ports.iter().zip(&self.own_limits);
+        let ports = self.senders.iter().map(|sender| &sender.port).zip(&self.own_limits);
         ports.into_iter().any(|(port, own)| !own && port.has_limit_controller())
     }
 

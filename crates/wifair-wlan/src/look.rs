@@ -3,7 +3,7 @@
 use wifair_core::{Ac, FiveTuple, FlowId, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, Ledger, Port};
 
-use crate::cell::{AP, Cell, node_of};
+use crate::cell::{AP, Cell, Sender, node_of};
 use crate::edca::RANKS;
 use crate::exchange::Phase;
 use crate::link::{LinkId, LinkRow};
@@ -42,12 +42,12 @@ impl Cell {
 
     /// The AP's port; under EDCA that of best effort.
     pub fn ap_port(&self) -> &Port {
-        &self.ports[self.port_of(self.usual_sender(AP)) as usize]
+        &self.senders[self.port_of(self.usual_sender(AP)) as usize].port
     }
 
     /// A station's port; under EDCA that of best effort.
     pub fn station_port(&self, station: StationId) -> &Port {
-        &self.ports[self.port_of(self.usual_sender(node_of(station))) as usize]
+        &self.senders[self.port_of(self.usual_sender(node_of(station))) as usize].port
     }
 
     /// The AP's ports: under DCF, or where the categories share it, one; else those of the categories to which packets may
@@ -63,11 +63,11 @@ impl Cell {
 
     fn ports_of(&self, node: u32) -> impl Iterator<Item = (Option<Ac>, &Port)> {
         let first = (node << self.category_bits) as usize;
-        let ports = self.ports[first..first + (1 << self.category_bits)].iter().enumerate();
-        ports.filter_map(move |(rank, port)| match &self.edca {
-            None => Some((None, port)),
-            Some(edca) if edca.shares_port(node) => (rank == 0).then_some((None, port)),
-            Some(edca) => edca.used[rank].then_some((Some(RANKS[rank]), port)),
+        let senders = self.senders[first..first + (1 << self.category_bits)].iter().enumerate();
+        senders.filter_map(move |(rank, sender)| match &self.edca {
+            None => Some((None, &sender.port)),
+            Some(edca) if edca.shares_port(node) => (rank == 0).then_some((None, &sender.port)),
+            Some(edca) => edca.used[rank].then_some((Some(RANKS[rank]), &sender.port)),
         })
     }
 
@@ -87,7 +87,7 @@ impl Cell {
     pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
         let (flow, tuple) = self.sides.ap.flows.pop_forgotten()?;
         let mut ledgers = [Ledger::default(); 3];
-        for port in &mut self.ports[..1 << self.category_bits] {
+        for Sender { port, .. } in &mut self.senders[..1 << self.category_bits] {
             for (sum, ledger) in ledgers.iter_mut().zip(&port.retire(flow)) {
                 *sum += ledger;
             }

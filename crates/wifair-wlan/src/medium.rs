@@ -66,7 +66,7 @@ impl Cell {
             let link = self.link_of(sender);
             let usage = &mut self.links[link.index()].usage;
             usage.internal_collisions += 1;
-            let frame = &mut self.frames[sender as usize];
+            let frame = &mut self.senders[sender as usize].frame;
             if counts && frame.fail(false, Time::ZERO, &self.mac) {
                 usage.lost_internally += 1;
                 self.contention.withdraw(sender);
@@ -90,7 +90,7 @@ impl Cell {
             return false;
         }
         let on_air = &self.links[self.link_of(sender).index()].on_air;
-        let data = on_air.duration(self.frames[sender as usize].psdu_bytes);
+        let data = on_air.duration(self.senders[sender as usize].frame.psdu_bytes);
         now + self.phy.sifs + data + self.mac.acknowledgement <= edca.txop_began + limit
     }
 
@@ -109,7 +109,7 @@ impl Cell {
     /// Whether RTS and CTS go before the frame in service of `sender`, as things stand.
     fn with_rts(&self, sender: u32) -> bool {
         let follows = self.edca.as_ref().is_some_and(|edca| edca.follows);
-        !follows && self.frames[sender as usize].with_rts(&self.mac)
+        !follows && self.senders[sender as usize].frame.with_rts(&self.mac)
     }
 
     /// The data frame of `sender`, at `node`, starts `lead` after `now`.
@@ -122,7 +122,7 @@ impl Cell {
         lead: Time,
         fate: impl FnOnce(&mut Option<Channel>, Attempt, &Phy) -> Fate,
     ) {
-        let frame = &mut self.frames[sender as usize];
+        let frame = &mut self.senders[sender as usize].frame;
         let link = LinkId::of(node == AP, frame.departure().station);
         let row = &mut self.links[link.index()];
         let (rate, psdu_bytes) = (row.on_air.rate, frame.psdu_bytes);
@@ -149,7 +149,7 @@ impl Cell {
         for index in 0..self.contention.transmitters().len() {
             let sender = self.contention.transmitters()[index];
             let is_ap = self.is_ap(sender);
-            let frame = &mut self.frames[sender as usize];
+            let frame = &mut self.senders[sender as usize].frame;
             let link = LinkId::of(is_ap, frame.departure().station);
             let row = &mut self.links[link.index()];
             let with_rts = frame.with_rts(&self.mac);
@@ -179,7 +179,7 @@ impl Cell {
         self.phase = Phase::Ending;
         self.due = end;
         let usage = &mut self.links[link.index()].usage;
-        let frame = &mut self.frames[sender as usize];
+        let frame = &mut self.senders[sender as usize].frame;
         if frame.delivered {
             usage.duplicates += 1;
             return None;
@@ -187,10 +187,11 @@ impl Cell {
         frame.delivered = true;
         usage.delivered += 1;
         if link.direction() == Direction::Up {
-            let (ports, category_bits) = (&self.ports, self.category_bits);
-            let packet = &self.frames[sender as usize].departure().packet;
+            let (senders, category_bits) = (&self.senders, self.category_bits);
+            let packet = &senders[sender as usize].frame.departure().packet;
             let flows = &mut self.sides.ap.flows;
-            let flow = flows.observe(packet, Direction::Up, now, |flow| is_held(ports, category_bits, flow));
+            let flow =
+                flows.observe(packet, Direction::Up, now, |flow| is_held(senders, category_bits, flow));
             if self.meter.is_some() {
                 self.meter_reception(flow, now);
             }
@@ -226,7 +227,7 @@ impl Cell {
             _ => (now, now + self.mac.eifs_lead),
         };
         let with_rts = self.with_rts(sender);
-        let frame = &mut self.frames[sender as usize];
+        let frame = &mut self.senders[sender as usize].frame;
         let lost = frame.fail(with_rts, known - now, &self.mac);
         self.adapt(link, false, now);
         if lost {
@@ -319,7 +320,7 @@ impl Cell {
     /// The frame in service of `sender` is lost at a retry limit.
     fn give_up(&mut self, sender: u32, now: Time) {
         let link = self.link_of(sender);
-        let frame = &self.frames[sender as usize];
+        let frame = &self.senders[sender as usize].frame;
         let usage = &mut self.links[link.index()].usage;
         usage.lost_at_retry_limit += 1;
         usage.lost_after_delivery += u64::from(frame.delivered);

@@ -5,7 +5,7 @@
 use wifair_core::{Class, FlowId, Time};
 use wifair_queue::{Direction, Port, Reception};
 
-use crate::cell::Cell;
+use crate::cell::{Cell, Sender};
 use crate::exchange::Single;
 use crate::phy::Phy;
 use crate::records::{ChannelTime, ChannelTimes};
@@ -40,7 +40,7 @@ impl Cell {
         if let Some(meter) = &self.meter {
             let slots = self.contention.slots_left(sender, now);
             let overhead = self.contention.aifs(sender) + meter.slot * slots;
-            self.frames[sender as usize].overhead += overhead;
+            self.senders[sender as usize].frame.overhead += overhead;
         }
     }
 
@@ -50,7 +50,7 @@ impl Cell {
     pub(crate) fn meter_frame(&mut self, sender: u32) {
         let is_ap = self.is_ap(sender);
         let Some(meter) = &mut self.meter else { return };
-        let frame = &mut self.frames[sender as usize];
+        let frame = &mut self.senders[sender as usize].frame;
         frame.overhead += meter.slot * self.contention.take_drawn_late(sender);
         let (class, time) = (frame.departure().class, frame.airtime + frame.overhead);
         let direction = if is_ap { Direction::Down } else { Direction::Up };
@@ -66,7 +66,8 @@ impl Cell {
     pub(crate) fn meter_reception(&mut self, flow: FlowId, now: Time) {
         let Some(meter) = &mut self.meter else { return };
         let Single { sender, link, end, .. } = self.single;
-        let packet = &self.frames[sender as usize].departure().packet;
+        let (ap, stations) = self.senders.split_at_mut(1 << self.category_bits);
+        let packet = &stations[sender as usize - ap.len()].frame.departure().packet;
         let reception = Reception {
             packet,
             flow,
@@ -76,7 +77,7 @@ impl Cell {
             overhead: self.contention.aifs(sender) + self.contention.mean_first_backoff(sender),
         };
         add(&mut meter.channel_times.believed, packet.class(), Direction::Up, reception.channel_time());
-        for port in &mut self.ports[..1 << self.category_bits] {
+        for Sender { port, .. } in ap {
             if port.hooks().reception {
                 port.receive(&reception, now, self.sides.view(true));
             }
@@ -150,7 +151,7 @@ mod tests {
         let station = StationId(0);
         let mut cell = Cell::new(&CellSpec::new(vec![StationSpec::new("sta", 11.0)]), 1).unwrap();
         let told = Arc::new(Mutex::new(Told::default()));
-        let ap = &mut cell.ports[AP as usize];
+        let ap = &mut cell.senders[AP as usize].port;
         *ap = Port::with_scheme(&PortSpec::default(), Box::new(Probe(told.clone())), 1, "ap");
         cell.meter = Meter::wanted_by(std::iter::once(&*ap), &cell.phy);
         for _ in 0..3 {

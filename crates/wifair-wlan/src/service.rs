@@ -4,8 +4,9 @@
 use wifair_core::{Ac, FlowId, Packet, StationId, Time};
 use wifair_queue::{Direction, Exchange, Grant, Outcome, Port};
 
-use crate::cell::{AP, Cell};
+use crate::cell::{AP, Cell, Sender};
 use crate::edca::{BEST_EFFORT, CATEGORY_BITS, RANKS};
+use crate::exchange::Frame;
 use crate::link::LinkId;
 
 impl Cell {
@@ -41,7 +42,7 @@ impl Cell {
     /// The link of the frame in service of `sender`.
     #[inline]
     pub(crate) fn link_of(&self, sender: u32) -> LinkId {
-        LinkId::of(self.is_ap(sender), self.frames[sender as usize].departure().station)
+        LinkId::of(self.is_ap(sender), self.senders[sender as usize].frame.departure().station)
     }
 
     #[inline(always)]
@@ -55,10 +56,13 @@ impl Cell {
         now: Time,
     ) {
         self.come_from_outside(now);
-        let (port_of, ac) = (self.port_of(sender), self.ac(sender));
-        let port = &mut self.ports[port_of as usize];
+        let (port_of, ac) = match &self.edca {
+            None => (sender, Ac::BestEffort),
+            Some(edca) => (edca.port_of(sender), RANKS[sender as usize % RANKS.len()]),
+        };
+        let (port, frame) = parts(&mut self.senders, sender, port_of);
         port.offer_in(ac, packet, flow, station, now, self.sides.view(is_ap));
-        if self.frames[sender as usize].departure.is_none() {
+        if frame.departure.is_none() {
             return self.serve(sender, now);
         }
         let tick = port.next_tick();
@@ -77,10 +81,10 @@ impl Cell {
     #[inline(never)]
     pub(crate) fn serve(&mut self, sender: u32, now: Time) {
         let (is_ap, grant, port_of) = (self.is_ap(sender), self.grant(sender), self.port_of(sender));
-        let port = &mut self.ports[port_of as usize];
+        let (port, frame) = parts(&mut self.senders, sender, port_of);
         let departure = port.take(&grant, now, self.sides.view(is_ap));
         let tick = port.next_tick();
-        if self.frames[sender as usize].load(departure, &self.phy, now) {
+        if frame.load(departure, &self.phy, now) {
             self.contention.arrive(sender, now);
             self.meter_wait(sender, now);
             self.reschedule();
@@ -88,16 +92,11 @@ impl Cell {
         self.ask_tick(port_of, tick);
     }
 
-    /// The access category of a sender.
-    #[inline]
-    fn ac(&self, sender: u32) -> Ac {
-        if self.edca.is_some() { RANKS[sender as usize % RANKS.len()] } else { Ac::BestEffort }
-    }
-
     /// What a sender may take from its port.
     #[inline]
     pub(crate) fn grant(&self, sender: u32) -> Grant {
-        Grant { ac: self.ac(sender), ..Grant::ANY }
+        let ac = if self.edca.is_some() { RANKS[sender as usize % RANKS.len()] } else { Ac::BestEffort };
+        Grant { ac, ..Grant::ANY }
     }
 
     /// `sender` is done with its frame: it takes the next, if there is one, and draws. With a delivery the
@@ -126,7 +125,7 @@ impl Cell {
             false => (Grant::ANY, sender == AP, sender),
         };
         let view = self.sides.view(is_ap);
-        let (port, frame) = (&mut self.ports[port_of as usize], &mut self.frames[sender as usize]);
+        let (port, frame) = parts(&mut self.senders, sender, port_of);
         let departure = frame.departure();
         port.finish(departure, outcome, now, view, || Exchange {
             outcome,
@@ -168,13 +167,13 @@ impl Cell {
         let due = self.tickers.iter().filter(|(_, at)| *at == now).map(|(port, _)| *port);
         let port_of = due.min().expect("a tick is due");
         let is_ap = self.is_ap(port_of);
-        let port = &mut self.ports[port_of as usize];
+        let port = &mut self.senders[port_of as usize].port;
         port.tick(now, self.sides.view(is_ap));
         let tick = port.next_tick();
         self.ask_tick(port_of, tick);
         let first = port_of >> self.category_bits << self.category_bits;
         for sender in first..first + (1 << self.category_bits) {
-            if self.port_of(sender) == port_of && self.frames[sender as usize].departure.is_none() {
+            if self.port_of(sender) == port_of && self.senders[sender as usize].frame.departure.is_none() {
                 self.serve(sender, now);
             }
         }
@@ -183,8 +182,8 @@ impl Cell {
     /// The AP's flow monitor sees a packet.
     #[inline(always)]
     pub(crate) fn observe(&mut self, packet: &Packet, direction: Direction, now: Time) -> FlowId {
-        let (ports, category_bits) = (&self.ports, self.category_bits);
-        self.sides.ap.flows.observe(packet, direction, now, |flow| is_held(ports, category_bits, flow))
+        let (senders, category_bits) = (&self.senders, self.category_bits);
+        self.sides.ap.flows.observe(packet, direction, now, |flow| is_held(senders, category_bits, flow))
     }
 
     /// A port wants its next tick at `at`.
@@ -208,7 +207,24 @@ impl Cell {
     }
 }
 
+/// A sender's frame in service, and the port that its packets come from.
+#[inline]
+fn parts(senders: &mut [Sender], sender: u32, port_of: u32) -> (&mut Port, &mut Frame) {
+    if port_of == sender {
+        let Sender { port, frame } = &mut senders[sender as usize];
+        return (port, frame);
+    }
+    shared_parts(senders, sender, port_of)
+}
+
+#[cold]
+fn shared_parts(senders: &mut [Sender], sender: u32, port_of: u32) -> (&mut Port, &mut Frame) {
+    let both = senders.get_disjoint_mut([port_of as usize, sender as usize]);
+    let [Sender { port, .. }, Sender { frame, .. }] = both.expect("two senders");
+    (port, frame)
+}
+
 /// Whether one of the AP's ports holds a packet of the flow.
-pub(crate) fn is_held(ports: &[Port], category_bits: u32, flow: FlowId) -> bool {
-    ports[..1 << category_bits].iter().any(|port| port.holds(flow))
+pub(crate) fn is_held(senders: &[Sender], category_bits: u32, flow: FlowId) -> bool {
+    senders[..1 << category_bits].iter().any(|sender| sender.port.holds(flow))
 }

@@ -31,12 +31,14 @@ impl ByCategory {
     }
 
     /// A packet has come to the tail.
-    pub fn push(&mut self, ac: Ac, slot: SlotId) {
+    pub fn push(&mut self, slots: &Slots, slot: SlotId) {
+        let ac = slots.get(slot).ac;
         self.insert_after(ac, self.ends[ac as usize].tail, slot);
     }
 
-    /// A packet of `ac` is about to go.
-    pub fn remove(&mut self, ac: Ac, slot: SlotId) {
+    /// A packet is about to go.
+    pub fn remove(&mut self, slots: &Slots, slot: SlotId) {
+        let ac = slots.get(slot).ac;
         let [before, after] = self.links[slot.index()];
         let ends = &mut self.ends[ac as usize];
         match self.links.get_mut(before as usize) {
@@ -49,8 +51,8 @@ impl ByCategory {
         }
     }
 
-    /// A packet has come to a place in the middle where one of another category stood: its neighbour is looked for, which
-    /// takes as many steps as packets of other categories stand between them.
+    /// A packet has come to a place in the middle where another stood: its neighbour is looked for, which takes as many steps
+    /// as packets of other categories stand between them.
     pub fn insert(&mut self, slots: &Slots, slot: SlotId) {
         let ac = slots.get(slot).ac;
         let towards_head = std::iter::successors(slots.before(slot), |&other| slots.before(other));

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Class, FlowId, Packet, Rng};
+use wifair_core::{Ac, Class, FlowId, Packet, Rng};
 
 use super::ASKED;
 use super::acks::Acks;
@@ -141,7 +141,7 @@ pub(super) struct Index {
     acks: Option<Acks>,
     stored: Option<StoredFlows>,
     keyed: Option<Keyed>,
-    pub categories: Option<ByCategory>,
+    categories: Option<ByCategory>,
 }
 
 impl Index {
@@ -196,6 +196,12 @@ impl Index {
     #[inline(never)]
     pub fn insert(&mut self, slots: &Slots, slot: SlotId, replaced: Option<Class>) {
         let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
+        if let Some(categories) = &mut self.categories {
+            match replaced {
+                None => categories.push(slots, slot),
+                Some(_) => categories.insert(slots, slot),
+            }
+        }
         if let Some(ages) = &mut self.ages {
             match replaced {
                 None => ages.number(slots, slot),
@@ -223,6 +229,9 @@ impl Index {
     #[inline(never)]
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) {
         let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
+        if let Some(categories) = &mut self.categories {
+            categories.remove(slots, slot);
+        }
         if let Some(stored) = &mut self.stored {
             stored.remove(flow, class);
         }
@@ -246,6 +255,21 @@ impl Index {
                 Some((older, false)) => self.part(Pool::Redundant, older),
                 None => {}
             }
+        }
+    }
+
+    /// Whether there is an order within each access category.
+    #[inline]
+    pub fn by_category(&self) -> bool {
+        self.categories.is_some()
+    }
+
+    /// The packet nearest to the head; where there is an order within each access category, of `ac`.
+    #[inline]
+    pub fn head(&self, slots: &Slots, ac: Ac) -> Option<SlotId> {
+        match &self.categories {
+            None => slots.head(),
+            Some(categories) => categories.head(ac),
         }
     }
 

@@ -357,9 +357,6 @@ impl Buffer {
         };
         if let Some(index) = &mut self.index {
             index.insert(&self.slots, slot, None);
-            if let Some(categories) = &mut index.categories {
-                categories.push(arrival.ac, slot);
-            }
         }
         slot
     }
@@ -379,7 +376,7 @@ impl Buffer {
     /// the order within the arrival's flow.
     #[inline]
     pub fn replace(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival) -> Placed {
-        let (replaced, replaced_ac) = (self.class(slot), self.ac(slot));
+        let replaced = self.class(slot);
         if let Some(index) = &mut self.index {
             index.remove(&self.slots, slot);
         }
@@ -387,12 +384,6 @@ impl Buffer {
         self.slots.replace(slot, &arrival, self.now);
         if let Some(index) = &mut self.index {
             index.insert(&self.slots, slot, Some(replaced));
-            if let Some(categories) = &mut index.categories
-                && replaced_ac != arrival.ac
-            {
-                categories.remove(replaced_ac, slot);
-                categories.insert(&self.slots, slot);
-            }
         }
         Placed(())
     }
@@ -430,18 +421,10 @@ impl Buffer {
     #[inline]
     fn take_out(&mut self, slot: SlotId, reason: Eviction) {
         self.count_out(slot, reason);
-        self.leave_indexes(slot);
-        self.slots.remove(slot);
-    }
-
-    #[inline]
-    fn leave_indexes(&mut self, slot: SlotId) {
         if let Some(index) = &mut self.index {
             index.remove(&self.slots, slot);
-            if let Some(categories) = &mut index.categories {
-                categories.remove(self.slots.get(slot).ac, slot);
-            }
         }
+        self.slots.remove(slot);
     }
 
     #[inline]
@@ -459,7 +442,9 @@ impl Buffer {
     #[inline]
     pub fn release(&mut self, slot: SlotId) -> Departure {
         self.length_changes();
-        self.leave_indexes(slot);
+        if let Some(index) = &mut self.index {
+            index.remove(&self.slots, slot);
+        }
         let old = self.slots.remove(slot);
         self.books.row(old.flow.index(), old.class).add(Fate::Dequeued, old.packet.ip_bytes());
         self.in_service += 1;
@@ -480,27 +465,29 @@ impl Buffer {
     pub fn release_head(&mut self, grant: &Grant) -> Option<Departure> {
         let head = match &self.index {
             None => self.slots.head()?,
-            Some(index) => match &index.categories {
-                None => self.slots.head()?,
-                Some(categories) => categories.head(grant.ac)?,
-            },
+            Some(index) => index.head(&self.slots, grant.ac)?,
         };
-        self.may_go(head, grant).then(|| self.release(head))
+        self.fits(head, grant).then(|| self.release(head))
     }
 
     /// Whether a grant allows a queued packet to go.
     #[inline]
     pub fn may_go(&self, slot: SlotId, grant: &Grant) -> bool {
+        self.fits(slot, grant) && (self.ac(slot) == grant.ac || !self.serves_categories())
+    }
+
+    /// The same for one who knows that the category is right.
+    #[inline]
+    fn fits(&self, slot: SlotId, grant: &Grant) -> bool {
         let slot = self.slots.get(slot);
         slot.packet.ip_bytes() <= grant.max_bytes
             && grant.station.is_none_or(|station| station == slot.station)
-            && (slot.ac == grant.ac || !self.serves_categories())
     }
 
     /// Whether packets of several access categories come here, each of which is granted access by itself.
     #[inline]
     pub fn serves_categories(&self) -> bool {
-        self.index.as_ref().is_some_and(|index| index.categories.is_some())
+        self.index.as_ref().is_some_and(|index| index.by_category())
     }
 
     /// Brings the clock forward; comes before every operation of an instant.
