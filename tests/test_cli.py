@@ -163,16 +163,6 @@ def test_schemes_say_what_they_are(cli: Cli) -> None:
     assert "increase_packets_per_s [packets a second] = 10.0" in cli("schemes", "alt").stdout
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["run", "compare", "sweep", "paper", "schemes", "results list", "results export", "results prune"],
-)
-def test_the_help_of_every_command_has_an_example(cli: Cli, command: str) -> None:
-    done = cli(*command.split(), "--help")
-    assert done.returncode == 0
-    assert f"Example: wifair {command} " in done.stdout
-
-
 def test_help_imports_nothing_heavy() -> None:
     heavy = ["polars", "numpy", "scipy", "matplotlib", "pydantic", "wifair._native", "wifair.scenario"]
     program = (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wifair.claims import Judgement
     from wifair.papers import Reproduction, Sensitivity
 
-EXAMPLE = "Example: wifair paper adaptive-pushout --figure 5a --full --out results/figure-5a"
+EXAMPLE = "Example: wifair paper arf-aware-tcp --figure 2 --full --out results/anomaly"
 
 PaperId = Annotated[str, typer.Argument(metavar="ID", help="The paper, as adaptive-pushout.", show_default=False)]
 Figure = Annotated[str | None, typer.Option(help="Only this figure and its claims.", show_default=False)]
