@@ -19,8 +19,8 @@ lint: $(VENV)/.built
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check crates/wifair-queue/src/schemes/*.rs crates/wifair-queue/src/limits/*.rs # declared by a macro, which cargo fmt does not see
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff format --check python tests benches
-	$(BIN)/ruff check python tests benches
+	$(BIN)/ruff format --check python tests benches notebooks
+	$(BIN)/ruff check python tests benches notebooks
 	$(BIN)/mypy
 
 # Ten thousand random scenarios on engine and oracle, more than a million exchanges a point: half an hour.

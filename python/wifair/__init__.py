@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wifair.api import compare, load, run
+    from wifair.api import compare, differences, load, paper, run
     from wifair.errors import InputError, ScenarioError, WifairError
     from wifair.results import Results
     from wifair.scenario import Scenario
@@ -27,7 +27,9 @@ __all__ = [
     "Sweep",
     "WifairError",
     "compare",
+    "differences",
     "load",
+    "paper",
     "run",
 ]
 
@@ -41,7 +43,9 @@ _HOMES = {
     "Sweep": "sweep",
     "WifairError": "errors",
     "compare": "api",
+    "differences": "api",
     "load": "api",
+    "paper": "api",
     "run": "api",
 }
 

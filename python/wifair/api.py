@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
+from wifair.comparison import COMPARED, Differences, paired
+from wifair.components import nearest
 from wifair.errors import InputError
+from wifair.papers import Reproduction, find
 from wifair.results import Results
 from wifair.scenario import Scenario
-from wifair.store import Store
+from wifair.store import Store, opened
 from wifair.study import Cell, Study
 
 
@@ -36,6 +40,31 @@ def compare(
 ) -> Results:
     """The scenario under each of the schemes, with common random numbers: the same seeds for all."""
     return comparison(scenario, schemes, seeds).run(threads, store=store)
+
+
+def differences(results: Results, metrics: Sequence[str] = COMPARED, against: str | None = None) -> Differences:
+    """Every scenario against the first one (or the one named), seed by seed: paired, with Holm's correction over all rows."""
+    names = [cell.name for cell in results.cells]
+    reference = against or names[0]
+    if reference not in names:
+        hint = nearest(reference, names)
+        asked = f" Did you mean {hint}?" if hint else ""
+        raise InputError(
+            f"there is no scenario {reference!r} in these results.{asked} Allowed here: {', '.join(names)}."
+        )
+    return paired(results, [(name, reference) for name in names if name != reference], metrics)
+
+
+def paper(
+    paper_id: str,
+    form: Literal["quick", "full"] = "quick",
+    figure: str | None = None,
+    seeds: int | None = None,
+    threads: int | None = None,
+    store: Store | str | Path | None = None,
+) -> Reproduction:
+    """A paper's study, run (or one figure's part of it): verdicts, figures, results."""
+    return find(paper_id).reproduce(form, figure, seeds, threads, None, opened(store), f"{paper_id}, {form}")
 
 
 def comparison(scenario: Scenario, schemes: Sequence[str], seeds: int | Iterable[int], title: str = "") -> Study:

@@ -120,6 +120,11 @@ class Judgement:
         """The judgement as JSON takes it."""
         return {**asdict(self), "verdict": self.verdict.value}
 
+    def _repr_html_(self) -> str:
+        from wifair.report.notebook import judgement
+
+        return judgement(self)
+
 
 def judge(claim: Claim[Data], data: Data) -> Judgement:
     """The verdict on a claim."""

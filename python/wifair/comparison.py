@@ -41,16 +41,29 @@ def along(cells: Iterable[ResultCell], path: str) -> list[Pair]:
     return pairs
 
 
+class Differences(list[dict[str, Any]]):
+    """Paired differences, one row (a dictionary) a pair and metric; a table in a notebook."""
+
+    def frame(self) -> pl.DataFrame:
+        """The rows as a polars frame."""
+        return pl.DataFrame(list(self), infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        from wifair.report.notebook import differences
+
+        return differences(self)
+
+
 def paired(
     results: Results, pairs: Iterable[Pair], metrics: Sequence[str], wishes: Sequence[Precision] = ()
-) -> list[dict[str, Any]]:
+) -> Differences:
     """The differences, pair by pair and metric by metric, with p values corrected by Holm over all of them.
 
     With a wish for a metric, also how many seeds make the difference's interval that narrow; a share is one of the mean of
     what the scenario is held against.
     """
     wished = {wish.metric: wish for wish in wishes}
-    rows: list[dict[str, Any]] = []
+    rows = Differences()
     for name, reference in pairs:
         for metric in dict.fromkeys([*metrics, *wished]):
             a, b = (_by_seed(results, cell, metric) for cell in (name, reference))

@@ -342,6 +342,13 @@ class Results:
             raise InputError(f"{folder}: cannot be written: {error.strerror}.") from None
         return folder
 
+    def _repr_html_(self) -> str:
+        from wifair.report.notebook import (
+            results,
+        )  # what draws stands above what is drawn, so not before it is asked for
+
+        return results(self)
+
     def __repr__(self) -> str:
         return f"Results of {len(self.cells)} scenarios, seeds {list(self.seeds)}\n{self.summary()}"
 

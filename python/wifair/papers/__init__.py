@@ -54,6 +54,11 @@ class Reproduction:
     figure_formats: Sequence[str] = ("png",)
     conditions: Mapping[str, Any] = field(default_factory=dict)
 
+    def _repr_html_(self) -> str:
+        from wifair.report.notebook import reproduction
+
+        return reproduction(self)
+
     def draw(self, folder: Path) -> dict[str, list[Path]]:
         """Draws the figures into `folder`, in each format; gives the files of each."""
         from wifair import plots

@@ -6,6 +6,7 @@
     measured.py     what was measured, as parts
     figures.py      a paper's figures as panels
     provenance.py   how to run it again
+    notebook.py     results, differences, verdicts as a notebook shows them
     scenario.py, study.py, paper.py   the reports
 
 A new report puts parts into sections; none of the drawing is its business.

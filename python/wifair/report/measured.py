@@ -240,18 +240,22 @@ def differences(rows: Sequence[dict[str, Any]]) -> list[Part]:
         found = [(f"{row['scenario']} − {row['against']}", _interval(row)) for row in rows if row["metric"] == metric]
         title = HEADINGS.get(metric, metric)
         panels.append(charts.by_name(found, [], title=title, x_title=f"difference [{UNITS[metric]}]", zero_line=True))
-    told = []
-    for row in rows:
-        found_ = _interval(row)
-        text = "identical in every run" if row["identical"] else f"{found_}"
-        p = Cell("n/a", float("inf")) if row["ci_low"] is None else Cell(f"{row['p_holm']:.2g}", row["p_holm"])
-        metric = titled(row["metric"])
-        told.append([row["scenario"], row["against"], metric, Cell(text, row["difference"]), row["correlation"], p])
-    headings = ("scenario", "against", "metric", "difference\n95 % interval", "correlation", "p\nafter Holm")
     caption = (
         "Differences seed by seed, with 95 % intervals: an interval that does not touch the line is clear of zero."
     )
-    return [Chart(panels, caption, Table.of(headings, told), width=360)]
+    return [Chart(panels, caption, difference_table(rows), width=360)]
+
+
+def difference_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """A row a pair and metric."""
+    told = []
+    for row in rows:
+        text = "identical in every run" if row["identical"] else f"{_interval(row)}"
+        p = Cell("n/a", float("inf")) if row["ci_low"] is None else Cell(f"{row['p_holm']:.2g}", row["p_holm"])
+        difference = Cell(text, row["difference"])
+        told.append([row["scenario"], row["against"], titled(row["metric"]), difference, row["correlation"], p])
+    headings = ("scenario", "against", "metric", "difference\n95 % interval", "correlation", "p\nafter Holm")
+    return Table.of(headings, told)
 
 
 def _interval(row: dict[str, Any]) -> Interval:

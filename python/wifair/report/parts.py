@@ -6,6 +6,7 @@ Every part is drawn by the template of its `kind`, so a new part is a class here
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,8 +47,17 @@ def cell(value: object) -> Cell:
     return Cell(str(value))
 
 
+class _Shown:
+    """A part that a notebook shows as the page does."""
+
+    def _repr_html_(self) -> str:
+        from wifair.report.page import fragment
+
+        return fragment(self)  # type: ignore[arg-type]  # whoever inherits this is a part
+
+
 @dataclass(frozen=True)
-class Text:
+class Text(_Shown):
     """Paragraphs. Text between backquotes is set as code."""
 
     kind: ClassVar[str] = "text"
@@ -56,7 +66,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Findings:
+class Findings(_Shown):
     """Sentences that say what came out, each on a line of its own."""
 
     kind: ClassVar[str] = "findings"
@@ -64,7 +74,7 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class Facts:
+class Facts(_Shown):
     """Names and values, side by side."""
 
     kind: ClassVar[str] = "facts"
@@ -72,7 +82,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Code:
+class Code(_Shown):
     """Text to be copied: a command, a scenario, a plan."""
 
     kind: ClassVar[str] = "code"
@@ -81,7 +91,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(_Shown):
     """A table, sorted by a click on a heading. A heading may carry a unit on a second line."""
 
     kind: ClassVar[str] = "table"
@@ -124,9 +134,21 @@ class Chart:
         """The panels as Vega-Lite has them."""
         return [panel.to_dict() for panel in self.panels]
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        """For a notebook: the chart for those that draw Vega-Lite themselves, and a picture for all others."""
+        import altair
+        import vl_convert
+
+        columns = 1 if len(self.panels) == 1 else 2
+        sized: list[Any] = [panel.properties(width=self.width) for panel in self.panels]
+        spec = altair.concat(*sized, columns=columns).to_dict()
+        major, minor, *_ = altair.SCHEMA_VERSION.split(".")
+        picture = vl_convert.vegalite_to_png(spec, vl_version=f"{major}.{minor}", scale=1.5)
+        return {f"application/vnd.vegalite.{major}+json": spec, "image/png": b64encode(picture).decode()}
+
 
 @dataclass(frozen=True)
-class Picture:
+class Picture(_Shown):
     """A picture that is carried along: `data` is the file's content."""
 
     kind: ClassVar[str] = "picture"
@@ -137,13 +159,11 @@ class Picture:
     @property
     def address(self) -> str:
         """The picture itself as an address."""
-        from base64 import b64encode
-
         return f"data:image/png;base64,{b64encode(self.data).decode()}"
 
 
 @dataclass(frozen=True)
-class Details:
+class Details(_Shown):
     """Parts that are folded away until they are asked for."""
 
     kind: ClassVar[str] = "details"
@@ -155,7 +175,7 @@ VERDICTS = ("reproduced", "trend only", "not reproduced", "undetermined", "calib
 
 
 @dataclass(frozen=True)
-class Verdicts:
+class Verdicts(_Shown):
     """Claims with their verdicts: as many of each as there are, and a table that can be narrowed to one of them.
 
     `judgements` are those of `wifair.claims`, as dictionaries.
