@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -44,7 +44,7 @@ pub type Finished = (usize, u64, RunRecord);
 impl Batch {
     /// Starts `jobs`, pairs of plan (JSON) and seed, on `threads` threads (at least one).
     pub fn start(jobs: &[(String, u64)], threads: usize) -> Result<Batch, SpecError> {
-        let mut plans: HashMap<&str, Arc<Plan>> = HashMap::new();
+        let mut plans: BTreeMap<&str, Arc<Plan>> = BTreeMap::new();
         let mut parsed = Vec::with_capacity(jobs.len());
         for (json, seed) in jobs {
             let plan = match plans.get(json.as_str()) {

@@ -1,6 +1,6 @@
 //! What a scenario changes while it runs.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ impl EventSpec {
         &self,
         path: &str,
         horizon_s: f64,
-        stations: &HashMap<&str, StationId>,
+        stations: &BTreeMap<&str, StationId>,
         cell: &Cell,
     ) -> Result<(), SpecError> {
         check_range(&format!("{path}.at_s"), self.at_s, 0.0, horizon_s, "s, the end of the run")?;
@@ -73,7 +73,7 @@ impl EventSpec {
     }
 
     /// Puts the event on the agenda.
-    pub(crate) fn enter(&self, agenda: &mut Agenda, stations: &HashMap<&str, StationId>) {
+    pub(crate) fn enter(&self, agenda: &mut Agenda, stations: &BTreeMap<&str, StationId>) {
         let at = Time::from_secs_f64(self.at_s);
         if let Some(change) = &self.station {
             let station = stations[change.label.as_str()];

@@ -1,7 +1,7 @@
 //! A scenario made explicit: one entry a station and a flow, every parameter in its place. JSON goes in, and the
 //! canonical form, all defaults filled in, comes out; that is what is hashed, stored and run.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -231,7 +231,7 @@ impl Plan {
     }
 
     /// The stations by label.
-    pub(crate) fn station_ids(&self) -> HashMap<&str, StationId> {
+    pub(crate) fn station_ids(&self) -> BTreeMap<&str, StationId> {
         let labels = self.cell.stations.iter().map(|station| station.label.as_str());
         labels.enumerate().map(|(index, label)| (label, StationId(index as u16))).collect()
     }
@@ -256,8 +256,8 @@ impl Plan {
                 format!("1 to {MAX_FLOWS} flows"),
             ));
         }
-        let stations: HashSet<&str> = self.cell.stations.iter().map(|s| s.label.as_str()).collect();
-        let mut labels: HashMap<&str, usize> = HashMap::new();
+        let stations: BTreeSet<&str> = self.cell.stations.iter().map(|s| s.label.as_str()).collect();
+        let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
         for (i, flow) in self.flows.iter().enumerate() {
             let key = |name: &str| format!("flows[{i}].{name}");
             if let Some(first) = labels.insert(&flow.label, i) {

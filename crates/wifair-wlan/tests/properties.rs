@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use support::{Logged, effort, packet, packet_down, us};
@@ -156,8 +156,8 @@ proptest! {
 
     #[test]
     fn every_packet_is_delivered_lost_or_refused_once((spec, seed, arrivals) in scenario()) {
-        let mut deliveries: HashMap<u32, Node> = HashMap::new();
-        let mut last: HashMap<(u16, bool), u32> = HashMap::new();
+        let mut deliveries: BTreeMap<u32, Node> = BTreeMap::new();
+        let mut last: BTreeMap<(u16, bool), u32> = BTreeMap::new();
         let cell = run(&spec, seed, &arrivals, |_, event| {
             let Some((to, seq)) = event.delivery else { return };
             let arrival = arrivals[seq as usize];
