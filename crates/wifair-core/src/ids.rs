@@ -28,6 +28,9 @@ pub enum Ac {
 }
 
 impl Ac {
+    /// Every category, in the order of its discriminants.
+    pub const ALL: [Ac; 4] = [Ac::Background, Ac::BestEffort, Ac::Video, Ac::Voice];
+
     /// The word used in scenarios and output.
     pub const fn name(self) -> &'static str {
         match self {

@@ -89,6 +89,11 @@ impl SackBlocks {
         })
     }
 
+    /// Bytes within the blocks, counted once a block.
+    pub fn bytes(&self) -> u64 {
+        self.iter(0).map(|(start, end)| u64::from(end.wrapping_sub(start))).sum()
+    }
+
     /// The D-SACK of a packet that acknowledges `ack`: its first block if that lies before `ack` or within the second
     /// (RFC 2883, section 4).
     pub fn duplicate(&self, ack: u32) -> Option<(u32, u32)> {
@@ -180,6 +185,13 @@ mod tests {
         assert!(!covered((1_000, &[(2_000, 3_000), (5_000, 6_000)]), (1_000, &[(2_000, 3_000)])));
         assert!(covered((1_000, &[(2_000, 3_000), (5_000, 6_000)]), (3_000, &[(4_000, 6_000)])));
         assert!(!covered((1_000, &[(900, 1_000)]), (2_000, &[])), "a D-SACK is news");
+    }
+
+    #[test]
+    fn blocks_have_their_bytes() {
+        let bytes = |blocks: &[(u32, u32)]| SackBlocks::new(u32::MAX - 99, blocks).bytes();
+        assert_eq!(bytes(&[]), 0);
+        assert_eq!(bytes(&[(u32::MAX - 9, 10), (100, 90_100)]), 90_020);
     }
 
     #[test]

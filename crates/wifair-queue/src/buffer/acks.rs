@@ -27,6 +27,8 @@ struct Flow {
     newest: u32,
     /// Acknowledgement number of the last ACK let in, still queued or not.
     last_ack: Option<u32>,
+    /// An ACK that somebody wants to find again while it is queued.
+    noted: u32,
 }
 
 /// What the removal of an ACK means for redundancy.
@@ -39,7 +41,7 @@ pub(super) struct Removal {
 
 impl Acks {
     const VACANT: Link = Link { older: NONE, newer: NONE, duplicate: false, redundant: false };
-    const NO_ACKS: Flow = Flow { newest: NONE, last_ack: None };
+    const NO_ACKS: Flow = Flow { newest: NONE, last_ack: None, noted: NONE };
 
     pub fn new(filter: Filter) -> Acks {
         Acks { filter, links: Vec::new(), flows: Vec::new() }
@@ -76,9 +78,13 @@ impl Acks {
     #[inline]
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) -> Removal {
         let Link { older, newer, redundant, .. } = self.links[slot.index()];
+        let flow = &mut self.flows[slots.get(slot).flow.index()];
+        if flow.noted == slot.0 {
+            flow.noted = NONE;
+        }
         match SlotId::from_link(newer) {
             Some(newer) => self.links[newer.index()].older = older,
-            None => self.flows[slots.get(slot).flow.index()].newest = older,
+            None => flow.newest = older,
         }
         let mut removal = Removal { was_redundant: redundant, changed: None };
         if let Some(older) = SlotId::from_link(older) {
@@ -127,6 +133,19 @@ impl Acks {
         std::mem::take(&mut self.links[newest.index()].redundant).then_some(newest)
     }
 
+    /// Notes a queued ACK of `flow`, in place of any noted before.
+    #[inline]
+    pub fn note(&mut self, flow: FlowId, slot: SlotId) {
+        self.flows[flow.index()].noted = slot.0;
+    }
+
+    /// The noted ACK of `flow`, if it is still queued and redundant.
+    #[inline]
+    pub fn noted_redundant(&self, flow: FlowId) -> Option<SlotId> {
+        let noted = SlotId::from_link(self.flows[flow.index()].noted)?;
+        self.links[noted.index()].redundant.then_some(noted)
+    }
+
     #[inline]
     fn supersede(&mut self, slots: &Slots, older: SlotId, newer: &Packet) -> Option<SlotId> {
         if self.links[older.index()].redundant || !self.supersedes(slots, newer, older) {
@@ -144,8 +163,8 @@ impl Acks {
             Filter::Safe => {
                 let packet = &slots.get(older).packet;
                 let echo = TcpFlags::ECE.bits() | TcpFlags::CWR.bits();
-                let acknowledges_more = newer.ack.wrapping_sub(packet.ack).cast_signed() > 0;
-                acknowledges_more
+                let further = newer.ack.wrapping_sub(packet.ack).cast_signed();
+                (further > 0 || further == 0 && newer.sack.bytes() > packet.sack.bytes())
                     && !self.links[older.index()].duplicate
                     && packet.flags.bits() & !echo == TcpFlags::ACK.bits()
                     && packet.flags.bits() & echo == newer.flags.bits() & echo
