@@ -12,7 +12,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = ROOT / "target" / "release" / "examples" / "replicate"
 HORIZONS_S = (20, 60)
-SCHEMES = ("droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout", "las", "t-las")
+SCHEMES = (
+    *("droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout", "las", "t-las"),
+    *("codel", "fq-codel", "pie", "mac80211"),
+)
 
 
 def count(scheme: str, flows: int, seconds: int, carried: str) -> tuple[int, int]:

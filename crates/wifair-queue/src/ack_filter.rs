@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Arrival, Buffer, Eviction, Placed};
+use crate::{Arrival, Buffer, Eviction, Filter, Indexes, Placed, QueueId};
 
 /// Where an arriving ACK stands in the queue when ACK filtering has removed an earlier one for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,4 +25,48 @@ pub(crate) fn filter_and_append(arrival: Arrival, place: Place, buffer: &mut Buf
         (Some(earlier), Place::Tail) => buffer.push_out(earlier, Eviction::Redundant, arrival),
         (None, _) => buffer.append_or_drop(arrival),
     }
+}
+
+/// Whether redundant ACKs are taken out of a queue as further ones arrive, and how many are left. What is redundant is
+/// [`Filter::Safe`]'s to say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Thinning {
+    /// They stay.
+    #[default]
+    Off,
+    /// Of two redundant ACKs of a connection the earlier goes.
+    Conservative,
+    /// A single one goes as well if the arriving ACK stands directly behind it.
+    Aggressive,
+}
+
+impl Thinning {
+    /// What it asks of the buffer beside `indexes`.
+    pub(crate) fn needs(self, indexes: Indexes) -> Indexes {
+        if self == Thinning::Off { indexes } else { indexes.acks(Filter::Safe) }
+    }
+}
+
+/// The step of CAKE's filter (Linux, `sch_cake.c`, `cake_ack_filter`) for an ACK that is about to join `queue`. Whether an ACK
+/// went.
+///
+/// CAKE walks the queue from its head. Here the one redundant ACK that a connection may have is noted, so that no walk is
+/// needed: at an arrival the connection's newest ACK may become the second, and then the first goes.
+#[inline]
+pub(crate) fn thin(arrival: &Arrival, queue: QueueId, thinning: Thinning, buffer: &mut Buffer) -> bool {
+    if thinning == Thinning::Off {
+        return false;
+    }
+    let Some(newest) = buffer.superseded_by(arrival) else { return false };
+    let noted = buffer.noted_redundant(arrival.flow());
+    let is_adjacent = noted.is_none() && buffer.last_of(queue) == Some(newest);
+    let goes = noted.or((thinning == Thinning::Aggressive && is_adjacent).then_some(newest));
+    if goes != Some(newest) {
+        buffer.note_ack(newest);
+    }
+    if let Some(goes) = goes {
+        buffer.evict(goes, Eviction::Redundant);
+    }
+    goes.is_some()
 }

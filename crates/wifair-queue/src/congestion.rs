@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Class, Ecn};
 
-use crate::{Arrival, Buffer, Placed, Refusal};
+use crate::{Arrival, Buffer, Placed, Refusal, SlotId};
 
 /// How a scheme tells the sender of an arriving packet that there is congestion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +19,16 @@ pub enum Signal {
 }
 
 impl Signal {
+    /// Tells the sender of a queued packet by a mark. False, and nothing happens, if there is none for it: it is to be
+    /// dropped.
+    pub(crate) fn mark(self, slot: SlotId, buffer: &mut Buffer) -> bool {
+        match self {
+            Signal::Drop => false,
+            Signal::Mark => buffer.mark(slot),
+            Signal::MarkAndEcho => buffer.mark(slot) || buffer.set_ece(slot),
+        }
+    }
+
     /// Places or refuses an arrival that finds room, telling its sender of congestion.
     pub(crate) fn give(self, arrival: Arrival, buffer: &mut Buffer) -> Placed {
         let capable = arrival.packet().ecn() != Ecn::NotEct;

@@ -9,10 +9,15 @@
 #![forbid(unsafe_code)]
 
 mod ack_filter;
+mod airtime;
 mod buffer;
 mod check;
+mod codel;
 mod congestion;
+mod drr;
 mod external;
+mod fair_queue;
+mod flow_hash;
 mod flows;
 mod limit;
 mod pi;
@@ -26,9 +31,10 @@ mod limits;
 #[path = "schemes/registry.rs"]
 mod schemes;
 
-pub use ack_filter::Place;
+pub use ack_filter::{Place, Thinning};
 pub use buffer::{
-    Arrival, Buffer, Count, Departure, Eviction, Filter, Indexes, Pick, Placed, Pool, Refusal, SlotId,
+    Arrival, Buffer, Count, Departure, Eviction, Filter, Indexes, Pick, Placed, Pool, QueueId, Refusal,
+    SlotId,
 };
 pub use congestion::Signal;
 pub use external::{ExternalScheme, Maker};

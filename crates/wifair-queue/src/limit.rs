@@ -101,7 +101,7 @@ impl LimitControl {
 
     /// Something has come or gone; looks whether anything is left to do.
     pub fn watch(&mut self, buffer: &Buffer, now: Time) {
-        let is_idle = buffer.is_empty() && buffer.in_service() == 0;
+        let is_idle = buffer.is_idle();
         match self.idle_since {
             Some(since) if !is_idle => {
                 self.idle += now - since;

@@ -11,7 +11,7 @@ use crate::{
 
 /// Parameters of a port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(from = "GivenPort")]
 pub struct PortSpec {
     /// Greatest number of packets in the buffer, 1 to 100000; at the start, where a limit controller moves it.
     pub limit_packets: u32,
@@ -23,6 +23,44 @@ pub struct PortSpec {
     pub limit_counts_in_service: bool,
     /// Queue management scheme.
     pub scheme: SchemeSpec,
+}
+
+/// [`PortSpec`] as it is written: the limit may be left to the scheme.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct GivenPort {
+    /// Greatest number of packets in the buffer, 1 to 100000; at the start, where a limit controller moves it. By default 100,
+    /// or what the scheme has where it is in use: 10240 for `fq-codel`, 8192 for `mac80211`.
+    limit_packets: Option<u32>,
+    /// What moves the limit; nothing by default. It goes with every scheme.
+    limit_controller: Option<LimitSpec>,
+    /// What becomes of packets above a limit that is lowered, by a limit controller or an event.
+    lowered_limit: LoweredLimit,
+    /// Whether the limit counts the packet that the MAC is sending, as it does in ns-2.
+    limit_counts_in_service: bool,
+    /// Queue management scheme.
+    scheme: SchemeSpec,
+}
+
+impl Default for GivenPort {
+    fn default() -> GivenPort {
+        let PortSpec { limit_controller, lowered_limit, limit_counts_in_service, scheme, .. } =
+            PortSpec::default();
+        GivenPort { limit_packets: None, limit_controller, lowered_limit, limit_counts_in_service, scheme }
+    }
+}
+
+impl From<GivenPort> for PortSpec {
+    fn from(given: GivenPort) -> PortSpec {
+        let GivenPort { limit_packets, limit_controller, lowered_limit, limit_counts_in_service, scheme } =
+            given;
+        // A scheme that cannot be built is refused later, whatever its limit.
+        let limit_packets = limit_packets.unwrap_or_else(|| match scheme.validate("") {
+            Ok(()) => scheme.build().usual_limit_packets(),
+            Err(_) => PortSpec::default().limit_packets,
+        });
+        PortSpec { limit_packets, limit_controller, lowered_limit, limit_counts_in_service, scheme }
+    }
 }
 
 /// What becomes of packets above a limit that is lowered.

@@ -25,6 +25,11 @@ pub trait Scheme: Send {
         self.shortcuts().release_head
     }
 
+    /// The limit in packets of a buffer whose owner does not name one.
+    fn usual_limit_packets(&self) -> u32 {
+        100
+    }
+
     /// Places or refuses an arriving packet; may evict others first.
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed;
 
@@ -212,6 +217,8 @@ pub struct Reception<'a> {
     pub flow: FlowId,
     /// The station that it comes from.
     pub station: StationId,
+    /// Its access category there.
+    pub ac: Ac,
     /// How long the frame and its MAC ACK occupy the medium, with the RTS and CTS if there were any.
     pub airtime: Time,
     /// What the frame took beside, for all that the access point can know: a DIFS and the mean backoff at CWmin.

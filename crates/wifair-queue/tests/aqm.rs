@@ -1,4 +1,4 @@
-//! `red` and `pi` against their papers' arithmetic over a list.
+//! `red`, `pi` and `pie` against their papers' arithmetic over a list.
 
 mod common;
 
@@ -13,6 +13,8 @@ enum Fate {
     Enters,
     Signalled,
     Dropped,
+    /// To tell its sender, who must not be told by a mark.
+    Refused,
 }
 
 /// The 1993 paper's Fig. 2 with its variables, and the gentle slope.
@@ -64,6 +66,86 @@ impl Red {
     }
 }
 
+/// RFC 8033, Appendices A and B, with its variables; delays in seconds.
+#[derive(Default)]
+struct Pie {
+    drop_prob: f64,
+    burst_allowance: f64,
+    qdelay_old: f64,
+    current_qdelay: f64,
+    accu_prob: f64,
+}
+
+impl Pie {
+    fn drop_early(&mut self, spec: &serde_json::Value, queue_bytes: u64, rng: &mut Rng) -> bool {
+        let number = |key: &str| spec[key].as_f64().unwrap();
+        let u = rng.unit();
+        let qdelay_ref = number("target_ms") / 1e3;
+        if self.burst_allowance > 0.0 {
+            return false;
+        }
+        if self.qdelay_old < qdelay_ref / 2.0 && self.drop_prob < 0.2 {
+            return false;
+        }
+        if queue_bytes as f64 <= 2.0 * number("mean_packet_bytes") {
+            return false;
+        }
+        if spec["derandomize"] == true {
+            if self.drop_prob == 0.0 {
+                self.accu_prob = 0.0;
+            }
+            self.accu_prob += self.drop_prob;
+            if self.accu_prob < 0.85 {
+                return false;
+            }
+            if self.accu_prob >= 8.5 {
+                self.accu_prob = 0.0;
+                return true;
+            }
+        }
+        if u < self.drop_prob {
+            self.accu_prob = 0.0;
+            return true;
+        }
+        false
+    }
+
+    fn calculate_drop_prob(&mut self, spec: &serde_json::Value) {
+        let number = |key: &str| spec[key].as_f64().unwrap();
+        let qdelay_ref = number("target_ms") / 1e3;
+        let mut p = number("alpha_per_s") * (self.current_qdelay - qdelay_ref)
+            + number("beta_per_s") * (self.current_qdelay - self.qdelay_old);
+        if self.drop_prob < 0.000001 {
+            p /= 2048.0;
+        } else if self.drop_prob < 0.00001 {
+            p /= 512.0;
+        } else if self.drop_prob < 0.0001 {
+            p /= 128.0;
+        } else if self.drop_prob < 0.001 {
+            p /= 32.0;
+        } else if self.drop_prob < 0.01 {
+            p /= 8.0;
+        } else if self.drop_prob < 0.1 {
+            p /= 2.0;
+        } else if spec["cap_steps"] == true && p > 0.02 {
+            p = 0.02;
+        }
+        self.drop_prob += p;
+        if self.current_qdelay == 0.0 && self.qdelay_old == 0.0 {
+            self.drop_prob *= 0.98;
+        }
+        self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
+        self.burst_allowance = f64::max(0.0, self.burst_allowance - number("update_ms") / 1e3);
+        if self.drop_prob == 0.0
+            && self.current_qdelay < qdelay_ref / 2.0
+            && self.qdelay_old < qdelay_ref / 2.0
+        {
+            self.burst_allowance = number("max_burst_ms") / 1e3;
+        }
+        self.qdelay_old = self.current_qdelay;
+    }
+}
+
 /// What becomes of a packet whose sender is told of congestion; `None`: dropped.
 fn signalled(signal: &serde_json::Value, packet: Packet) -> Option<Packet> {
     match signal.as_str().unwrap() {
@@ -84,6 +166,9 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
     let flows = Flows::new(&FlowsSpec::default());
     let view = View { flows: &flows, links: &[] };
     let mut red = Red { avg: 0.0, count: -1, q_time: 0.0 };
+    let burst_allowance = spec["max_burst_ms"].as_f64().unwrap_or(0.0) / 1e3;
+    let mut pie = Pie { burst_allowance, ..Pie::default() };
+    let mut arrived: Vec<Time> = vec![];
     let (mut p, mut q_old) = (0.0f64, 0.0);
     let mut queue: Vec<Packet> = vec![];
     let [mut refused, mut marked, mut echoed] = [0u64; 3];
@@ -93,6 +178,10 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
         now += Time::from_us(u64::from(us));
         while let Some(at) = port.next_tick().filter(|at| *at <= now) {
             port.tick(at, view);
+            if spec["name"] == "pie" {
+                pie.calculate_drop_prob(spec);
+                continue;
+            }
             let q = queue.len() as f64;
             let number = |key: &str| spec[key].as_f64().unwrap();
             let q_ref = number("reference_packets");
@@ -108,6 +197,8 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
                 prop_assert_eq!(got.is_some(), !queue.is_empty(), "never idle with a packet queued");
                 if got.is_some() {
                     prop_assert_eq!(got, Some(queue.remove(0)));
+                    let waited = (now - arrived.remove(0)).as_secs_f64();
+                    pie.current_qdelay = if queue.is_empty() { 0.0 } else { waited };
                     if queue.is_empty() {
                         red.q_time = now.as_secs_f64() * 1e3;
                     }
@@ -117,16 +208,23 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
         };
         let full = queue.len() >= limit as usize;
         let ms = now.as_secs_f64() * 1e3;
-        let fate = match spec["name"] == "red" {
-            true => red.arrive(spec, queue.len(), full, ms, &mut rng),
-            false if full => Fate::Dropped,
-            false if rng.unit() < p => Fate::Signalled,
-            false => Fate::Enters,
+        let queue_bytes = queue.iter().map(|packet| u64::from(packet.ip_bytes())).sum();
+        let fate = match spec["name"].as_str().unwrap() {
+            "red" => red.arrive(spec, queue.len(), full, ms, &mut rng),
+            _ if full => {
+                pie.accu_prob = 0.0;
+                Fate::Dropped
+            }
+            "pie" if !pie.drop_early(spec, queue_bytes, &mut rng) => Fate::Enters,
+            "pie" if pie.drop_prob > spec["mark_up_to"].as_f64().unwrap() => Fate::Refused,
+            "pie" => Fate::Signalled,
+            _ if rng.unit() < p => Fate::Signalled,
+            _ => Fate::Enters,
         };
         let enters = match fate {
             Fate::Enters => Some(packet),
             Fate::Signalled => signalled(&spec["signal"], packet),
-            Fate::Dropped => None,
+            Fate::Dropped | Fate::Refused => None,
         };
         if let Some(enters) = enters {
             marked += u64::from(enters.ecn() != packet.ecn());
@@ -134,6 +232,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
         }
         refused += u64::from(enters.is_none() && !full);
         queue.extend(enters);
+        arrived.extend(enters.map(|_| now));
         port.offer(&packet, FlowId(0), StationId(0), now, view);
         prop_assert!(port.len() <= limit as usize, "the limit is kept");
         let buffer = port.buffer();
@@ -172,14 +271,71 @@ fn pi() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
+fn pie() -> impl Strategy<Value = serde_json::Value> {
+    let switches = (signal(), any::<bool>(), any::<bool>(), 0.0f64..0.6);
+    let numbers = (1.0f64..20.0, 1.0f64..20.0, 0.0f64..30.0, 0.0f64..20.0, 0.0f64..60.0, 0u32..1_600);
+    (switches, numbers).prop_map(
+        |((signal, derandomize, cap_steps, mark_up_to), (target, update, alpha, beta, burst, mean))| {
+            serde_json::json!({
+                "name": "pie", "signal": signal, "derandomize": derandomize, "cap_steps": cap_steps,
+                "mark_up_to": mark_up_to, "target_ms": target, "update_ms": update, "alpha_per_s": alpha,
+                "beta_per_s": beta, "max_burst_ms": burst, "mean_packet_bytes": mean,
+            })
+        },
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(500)) })]
     #[test]
     fn agrees_with_the_paper(
-        spec in prop_oneof![red(), pi()],
+        spec in prop_oneof![red(), pi(), pie()],
         limit in 1u32..30,
         steps in prop::collection::vec((any::<u8>(), 1u16..3_000), 1..300),
     ) {
         run(&spec, limit, steps)?;
     }
+}
+
+/// The steps of the controller with the RFC's constants, worked out by hand: a packet that has waited for 30 ms leaves before the
+/// third, where 15 ms is the target.
+#[test]
+fn the_steps_of_pie_by_hand() {
+    let scheme = serde_json::from_str(r#"{"name": "pie"}"#).unwrap();
+    let mut port = Port::new(&PortSpec { scheme, ..PortSpec::default() }, 1, "ap");
+    let flows = Flows::new(&FlowsSpec::default());
+    let view = View { flows: &flows, links: &[] };
+    let probability = |port: &Port| {
+        let mut found = f64::NAN;
+        port.gauges(&mut |name, value| {
+            if name == "mark_probability" {
+                found = value;
+            }
+        });
+        found
+    };
+    // Step 1, at 15 ms, with a delay of 0: 0.125 * -0.015 < 0, so the probability stays 0.
+    let step = |port: &mut Port, n: u64| {
+        assert_eq!(port.next_tick(), Some(Time::from_ms(15 * n)));
+        port.tick(Time::from_ms(15 * n), view);
+        probability(port)
+    };
+    assert_eq!(step(&mut port, 1), 0.0);
+    for number in 0..2 {
+        port.offer(&data(1, number), FlowId(0), StationId(0), Time::from_ms(15), view);
+    }
+    assert_eq!(step(&mut port, 2), 0.0);
+    let departure = port.take(&Grant::ANY, Time::from_ms(45) - Time::from_us(1), view).unwrap();
+    let delay = (Time::from_ms(45) - Time::from_us(1) - departure.enqueued_at).as_secs_f64();
+    let third = (0.125 * (delay - 0.015) + 1.25 * delay) / 2048.0;
+    assert!((step(&mut port, 3) - third).abs() < 1e-15);
+    // 1.9e-5: steps are divided by 128 there. No trend any more.
+    assert!((1.8e-5..2e-5).contains(&third));
+    let fourth = third + 0.125 * (delay - 0.015) / 128.0;
+    assert!((step(&mut port, 4) - fourth).abs() < 1e-15);
+    let fifth = fourth + 0.125 * (delay - 0.015) / 128.0;
+    assert!((step(&mut port, 5) - fifth).abs() < 1e-15);
+    // The last packet leaves: the delay is nothing, and the trend is down.
+    let _departure = port.take(&Grant::ANY, Time::from_ms(80), view).unwrap();
+    assert_eq!(step(&mut port, 6), 0.0);
 }

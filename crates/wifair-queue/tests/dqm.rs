@@ -231,6 +231,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
                     packet: &packet,
                     flow,
                     station: StationId(connection as u16),
+                    ac: Ac::BestEffort,
                     airtime: Time::from_us(channel_us - 300),
                     overhead: Time::from_us(300),
                 };

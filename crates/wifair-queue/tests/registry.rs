@@ -22,6 +22,13 @@ fn a_plan_is_read_with_defaults_and_written_in_full() {
         })
     );
     assert_eq!(plan("{}").unwrap().scheme.name(), "droptail");
+    for (json, limit) in [
+        (r#"{"scheme": {"name": "fq-codel"}}"#, 10_240),
+        (r#"{"scheme": {"name": "mac80211"}}"#, 8_192),
+        (r#"{"limit_packets": 50, "scheme": {"name": "mac80211"}}"#, 50),
+    ] {
+        assert_eq!(plan(json).unwrap().limit_packets, limit, "{json}");
+    }
 }
 
 #[test]
@@ -46,6 +53,10 @@ fn what_does_not_belong_is_refused() {
         (r#"{"name": "red", "weight": 1.5}"#, "weight", "0 to 1"),
         (r#"{"name": "dqm", "delay_ref_ms": -1}"#, "delay_ref_ms", "ms"),
         (r#"{"name": "dqm", "packet_time_weight": 0}"#, "packet_time_weight", "more than 0"),
+        (r#"{"name": "codel", "target_ms": 0}"#, "target_ms", "ms"),
+        (r#"{"name": "fq-codel", "queues": 0}"#, "queues", "1 to 65536"),
+        (r#"{"name": "mac80211", "aql": true}"#, "aql", "one frame at a time"),
+        (r#"{"name": "pie", "mark_up_to": 2}"#, "mark_up_to", "0 to 1"),
     ] {
         let error = plan(&format!(r#"{{"scheme": {json}}}"#)).unwrap().validate("ap.port").unwrap_err();
         assert_eq!(error.key, format!("ap.port.scheme.{key}"));
@@ -63,7 +74,7 @@ fn what_does_not_belong_is_refused() {
 fn every_scheme_describes_itself() {
     let schemes = schemes();
     let names: Vec<&str> = schemes.iter().map(|scheme| scheme.info.name).collect();
-    let expected = "droptail ack-filtering spm-af ack-pushout adaptive-pushout las t-las red pi dqm";
+    let expected = "droptail ack-filtering spm-af ack-pushout adaptive-pushout las t-las red pi dqm codel fq-codel pie mac80211";
     assert_eq!(names.join(" "), expected);
     for scheme in &schemes {
         let spec: SchemeSpec =

@@ -413,7 +413,7 @@ fn warnings(plan: &Plan, ap: &[(Option<Ac>, PortSnapshot)]) -> String {
     let mut warnings = vec![];
     if ap.iter().all(|(_, port)| port.length.quantile(1.0).unwrap_or(0.0) == 0.0) {
         warnings.push(format!("the AP's buffer never queued a packet: {scheme} had nothing to decide"));
-    } else if touched == 0 {
+    } else if touched == 0 && plan.cell.ap.port.scheme.build().shortcuts().release_head {
         let limit = plan.cell.ap.port.limit_packets;
         warnings.push(format!(
             "the AP's limit of {limit} packets was never reached: any scheme would do the same"

@@ -64,14 +64,16 @@ impl Cell {
     #[cold]
     #[inline(never)]
     pub(crate) fn meter_reception(&mut self, flow: FlowId, now: Time) {
-        let Some(meter) = &mut self.meter else { return };
         let Single { sender, link, end, .. } = self.single;
+        let ac = self.grant(sender).ac;
+        let Some(meter) = &mut self.meter else { return };
         let (ap, stations) = self.senders.split_at_mut(1 << self.category_bits);
         let packet = &stations[sender as usize - ap.len()].frame.departure().packet;
         let reception = Reception {
             packet,
             flow,
             station: link.station(),
+            ac,
             airtime: end - self.phase_began,
             // A DIFS or AIFS and the mean backoff at CWmin (`dqm` III-B.1).
             overhead: self.contention.aifs(sender) + self.contention.mean_first_backoff(sender),

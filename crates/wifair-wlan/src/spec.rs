@@ -84,7 +84,7 @@ pub struct StationSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CategoryPortSpec {
-    /// Greatest number of packets in the buffer.
+    /// Greatest number of packets in the buffer; the node's, whatever the category's scheme, if it is not given.
     pub limit_packets: Option<u32>,
     /// What moves the limit.
     pub limit_controller: Option<LimitSpec>,

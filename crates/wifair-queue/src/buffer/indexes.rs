@@ -7,6 +7,7 @@ use super::acks::Acks;
 use super::ages::Ages;
 use super::categories::ByCategory;
 use super::keyed::Keyed;
+use super::queues::Queues;
 use super::random_set::RandomSet;
 use super::slots::{SlotId, Slots};
 
@@ -58,9 +59,12 @@ pub enum Filter {
     /// A later ACK is there: what the papers say. Duplicate ACKs and ECN echoes are redundant, too.
     #[default]
     Paper,
-    /// Only what carries no information of its own: the later ACK acknowledges more, both agree in ECE and CWR, the
-    /// earlier has no flag beside these and ACK, and it does not repeat the acknowledgement number before it
-    /// (a duplicate ACK). After the filter of CAKE, which also weighs options.
+    /// Only what carries no information of its own: the later ACK acknowledges more, or as much and selectively more; both
+    /// agree in ECE and CWR; the earlier has no flag beside these and ACK, no D-SACK, no SACK block that the later does not
+    /// cover, and it does not repeat the acknowledgement number before it (a duplicate ACK). After the filter of CAKE
+    /// (Linux, `sch_cake.c`), which would let duplicate ACKs go once more is acknowledged, and keeps an ACK whose blocks the
+    /// later one acknowledges in place of repeating them. No packet here has the timestamps that CAKE compares, or any option
+    /// but SACK.
     Safe,
 }
 
@@ -73,6 +77,7 @@ pub struct Indexes {
     stored_flows: bool,
     keyed: bool,
     by_category: bool,
+    queues: bool,
 }
 
 impl Indexes {
@@ -84,6 +89,7 @@ impl Indexes {
         stored_flows: false,
         keyed: false,
         by_category: false,
+        queues: false,
     };
 
     /// Picks from a pool of packets. For redundant ACKs say [`Indexes::redundant`].
@@ -125,6 +131,12 @@ impl Indexes {
         self
     }
 
+    /// Queues, each in the order of arrival, and bytes: [`Buffer::append_to`](crate::Buffer::append_to).
+    pub const fn queues(mut self) -> Indexes {
+        self.queues = true;
+        self
+    }
+
     /// Whether anything at all is asked for.
     pub(super) fn any(&self) -> bool {
         *self != Indexes::NONE
@@ -142,6 +154,7 @@ pub(super) struct Index {
     stored: Option<StoredFlows>,
     keyed: Option<Keyed>,
     categories: Option<ByCategory>,
+    queues: Option<Queues>,
 }
 
 impl Index {
@@ -154,6 +167,7 @@ impl Index {
             stored: wanted.stored_flows.then(StoredFlows::default),
             keyed: wanted.keyed.then(Keyed::default),
             categories: wanted.by_category.then(ByCategory::new),
+            queues: wanted.queues.then(Queues::default),
         }
     }
 
@@ -172,6 +186,9 @@ impl Index {
         }
         if let Some(categories) = &mut self.categories {
             categories.grow_slots(slots);
+        }
+        if let Some(queues) = &mut self.queues {
+            queues.grow_slots(slots);
         }
     }
 
@@ -212,6 +229,9 @@ impl Index {
         if let Some(stored) = &mut self.stored {
             stored.insert(flow, class);
         }
+        if let Some(queues) = &mut self.queues {
+            queues.insert(slots, slot);
+        }
         let Some(pool) = Pool::of(class) else { return };
         self.join(pool, slot);
         if self.low_priority && is_low_priority_data(slots, slot) {
@@ -237,6 +257,9 @@ impl Index {
         }
         if let Some(keyed) = &mut self.keyed {
             keyed.remove(slot);
+        }
+        if let Some(queues) = &mut self.queues {
+            queues.remove(slots, slot);
         }
         let Some(pool) = Pool::of(class) else { return };
         self.part(pool, slot);
@@ -285,6 +308,18 @@ impl Index {
         self.keyed.as_ref().expect(ASKED)
     }
 
+    /// The queues.
+    #[inline]
+    pub fn queues(&self) -> &Queues {
+        self.queues.as_ref().expect(ASKED)
+    }
+
+    /// The queues, to name the one that the next packet joins.
+    #[inline]
+    pub fn queues_mut(&mut self) -> &mut Queues {
+        self.queues.as_mut().expect(ASKED)
+    }
+
     /// Counts the queued ACK that an arriving ACK supersedes, if there is one, as redundant from now on.
     #[inline]
     pub fn announce(&mut self, slots: &Slots, flow: FlowId, ack: &Packet) {
@@ -320,6 +355,18 @@ impl Index {
     #[inline]
     pub fn superseded_by(&self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
         self.acks.as_ref().expect(ASKED).superseded_by(slots, flow, ack)
+    }
+
+    /// See [`Acks::note`].
+    #[inline]
+    pub fn note_ack(&mut self, flow: FlowId, slot: SlotId) {
+        self.acks.as_mut().expect(ASKED).note(flow, slot);
+    }
+
+    /// See [`Acks::noted_redundant`].
+    #[inline]
+    pub fn noted_redundant(&self, flow: FlowId) -> Option<SlotId> {
+        self.acks.as_ref().expect(ASKED).noted_redundant(flow)
     }
 
     #[inline]

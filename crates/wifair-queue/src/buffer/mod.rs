@@ -8,6 +8,7 @@ mod indexes;
 mod keyed;
 mod ledger;
 mod marking;
+mod queues;
 mod random_set;
 mod slots;
 
@@ -17,6 +18,7 @@ use indexes::Index;
 pub use indexes::{Filter, Indexes, Pick, Pool};
 pub(crate) use ledger::{Books, Fate, FlowRows, Row};
 pub use ledger::{Count, Eviction, Refusal};
+pub use queues::QueueId;
 pub use slots::SlotId;
 use slots::Slots;
 
@@ -174,10 +176,10 @@ impl Buffer {
         self.occupancy().saturating_sub(self.limit).min(self.slots.len())
     }
 
-    /// Packets that the MAC has taken and not done with.
+    /// Whether nothing is queued and the MAC is done with all that it has taken.
     #[inline]
-    pub(crate) fn in_service(&self) -> u32 {
-        self.in_service
+    pub fn is_idle(&self) -> bool {
+        self.is_empty() && self.in_service == 0
     }
 
     /// For how long nothing was queued up to `now`, since time zero.
@@ -264,6 +266,19 @@ impl Buffer {
             return None;
         }
         self.index().superseded_by(&self.slots, arrival.flow, arrival.packet)
+    }
+
+    /// Notes a queued ACK, one a flow, to be found by [`Buffer::noted_redundant`].
+    #[inline]
+    pub fn note_ack(&mut self, slot: SlotId) {
+        let flow = self.flow(slot);
+        self.index.as_mut().expect(ASKED).note_ack(flow, slot);
+    }
+
+    /// The flow's noted ACK, if it is still queued and redundant.
+    #[inline]
+    pub fn noted_redundant(&self, flow: FlowId) -> Option<SlotId> {
+        self.index().noted_redundant(flow)
     }
 
     /// Queued packets of a flow and class.

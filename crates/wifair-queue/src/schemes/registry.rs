@@ -15,6 +15,10 @@ crate::registered::registry! {
     Red => red,
     Pi => pi,
     Dqm => dqm,
+    Codel => codel,
+    FqCodel => fq_codel,
+    Pie => pie,
+    Mac80211 => mac80211,
 }
 
 impl Default for SchemeSpec {

@@ -1,0 +1,210 @@
+//! Airtime fairness of mac80211: deficit round robin over stations, counted in time on the air.
+
+use wifair_core::{StationId, Time};
+
+const NONE: u32 = u32::MAX;
+/// What stands for the next in the list of a station that is not in it.
+const UNLISTED: u32 = u32::MAX - 1;
+
+/// Stations in the order in which they may send, and the airtime that each still may use: one a traffic class.
+#[derive(Clone, Debug)]
+pub(crate) struct AirtimeRoundRobin {
+    quantum_ns: i64,
+    active_for: Time,
+    first: u32,
+    last: u32,
+    /// By station.
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    next: u32,
+    deficit_ns: i64,
+    /// When it last was put in the list with packets queued.
+    active_at: Option<Time>,
+}
+
+impl AirtimeRoundRobin {
+    /// With `quantum` a turn. A station counts as active for `active_for` after it was last listed with packets queued.
+    pub fn new(quantum: Time, active_for: Time) -> AirtimeRoundRobin {
+        let quantum_ns = quantum.as_ns() as i64;
+        AirtimeRoundRobin { quantum_ns, active_for, first: NONE, last: NONE, rows: Vec::new() }
+    }
+
+    /// Packets are queued for a station: unless it is listed, it goes to the head, whatever its deficit.
+    #[inline]
+    pub fn wake(&mut self, station: StationId, now: Time) {
+        if station.index() >= self.rows.len() {
+            let row = Row { next: UNLISTED, deficit_ns: self.quantum_ns, active_at: None };
+            self.rows.resize(station.index() + 1, row);
+        }
+        let row = &mut self.rows[station.index()];
+        if row.next != UNLISTED {
+            return;
+        }
+        row.active_at = Some(now);
+        row.next = self.first;
+        if self.first == NONE {
+            self.last = u32::from(station.0);
+        }
+        self.first = u32::from(station.0);
+    }
+
+    /// The station at the head once those with a negative deficit have moved to the end, each with a quantum more.
+    #[inline]
+    pub fn next(&mut self) -> Option<StationId> {
+        loop {
+            let first = self.first;
+            let row = self.rows.get_mut(first as usize)?;
+            if row.deficit_ns >= 0 {
+                return Some(StationId(first as u16));
+            }
+            row.deficit_ns += self.quantum_ns;
+            let next = row.next;
+            if next != NONE {
+                row.next = NONE;
+                self.first = next;
+                self.rows[self.last as usize].next = first;
+                self.last = first;
+            }
+        }
+    }
+
+    /// The station at the head has packets left: it stays there.
+    #[inline]
+    pub fn stay(&mut self, now: Time) {
+        self.rows[self.first as usize].active_at = Some(now);
+    }
+
+    /// The station at the head has nothing queued and leaves the list.
+    #[inline]
+    pub fn leave(&mut self) {
+        let row = &mut self.rows[self.first as usize];
+        self.first = std::mem::replace(&mut row.next, UNLISTED);
+        if self.first == NONE {
+            self.last = NONE;
+        }
+    }
+
+    /// Airtime to or from a station that has ended by `now`. Who has not been active lately is not charged. Who is in debt
+    /// by it and has nothing queued waits its turn nevertheless, at the end of the list, so that the debt is paid off in
+    /// the others' rounds and not when the next packet comes.
+    #[inline]
+    pub fn charge(&mut self, station: StationId, airtime: Time, now: Time, sent: bool) {
+        let Some(row) = self.rows.get_mut(station.index()) else { return };
+        if row.active_at.is_none_or(|at| now > at + self.active_for) {
+            return;
+        }
+        row.deficit_ns -= airtime.as_ns() as i64;
+        if sent && row.deficit_ns < 0 && row.next == UNLISTED {
+            row.next = NONE;
+            match self.rows.get_mut(self.last as usize) {
+                Some(last) => last.next = u32::from(station.0),
+                None => self.first = u32::from(station.0),
+            }
+            self.last = u32::from(station.0);
+        }
+    }
+
+    /// What a station still may use, in ns; a debt if negative.
+    #[cfg(test)]
+    fn deficit_ns(&self, station: u16) -> i64 {
+        self.rows[usize::from(station)].deficit_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const QUANTUM: Time = Time::from_us(256);
+
+    /// The list of mac80211's `active_txqs`, and its deficits.
+    #[derive(Default)]
+    struct Plain {
+        list: VecDeque<u16>,
+        deficits: [i64; 6],
+        active_at: [Option<Time>; 6],
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_list(steps in prop::collection::vec((0u16..6, 0u64..3_000, 0u8..8), 1..400)) {
+            let mut robin = AirtimeRoundRobin::new(QUANTUM, Time::from_ms(100));
+            let mut plain = Plain { deficits: [256_000; 6], ..Plain::default() };
+            let mut now = Time::ZERO;
+            for (station, us, what) in steps {
+                now += Time::from_us(us * 10);
+                let index = usize::from(station);
+                match what {
+                    0..=2 => {
+                        robin.wake(StationId(station), now);
+                        if !plain.list.contains(&station) {
+                            plain.list.push_front(station);
+                            plain.active_at[index] = Some(now);
+                        }
+                    }
+                    3..=4 => {
+                        let (time, sent) = (Time::from_us(us), what == 3);
+                        robin.charge(StationId(station), time, now, sent);
+                        if plain.active_at[index].is_some_and(|at| now <= at + Time::from_ms(100)) {
+                            plain.deficits[index] -= time.as_ns() as i64;
+                            if sent && plain.deficits[index] < 0 && !plain.list.contains(&station) {
+                                plain.list.push_back(station);
+                            }
+                        }
+                    }
+                    _ => {
+                        while let Some(&head) = plain.list.front() && plain.deficits[usize::from(head)] < 0 {
+                            plain.deficits[usize::from(head)] += 256_000;
+                            plain.list.rotate_left(1);
+                        }
+                        let next = robin.next();
+                        prop_assert_eq!(next, plain.list.front().map(|station| StationId(*station)));
+                        let Some(head) = next else { continue };
+                        if what == 7 {
+                            robin.leave();
+                            plain.list.pop_front();
+                        } else {
+                            robin.stay(now);
+                            plain.active_at[head.index()] = Some(now);
+                        }
+                    }
+                }
+                if index < robin.rows.len() {
+                    prop_assert_eq!(robin.deficit_ns(station), plain.deficits[index]);
+                }
+            }
+        }
+    }
+
+    /// Stations whose frames take 1.5 and 12 ms share the time, also if one of them sends as much itself.
+    #[test]
+    fn busy_stations_share_the_time() {
+        let mut robin = AirtimeRoundRobin::new(QUANTUM, Time::from_ms(100));
+        let mut used = [Time::ZERO; 3];
+        for station in 0..3 {
+            robin.wake(StationId(station), Time::ZERO);
+        }
+        let mut now = Time::ZERO;
+        for _ in 0..5_000 {
+            let station = robin.next().expect("all are busy");
+            let airtime = Time::from_us([1_500, 12_000, 1_500][station.index()]);
+            now += airtime;
+            robin.stay(now);
+            robin.charge(station, airtime, now, true);
+            used[station.index()] += airtime;
+            if station.index() == 2 {
+                robin.charge(station, airtime, now, false);
+                used[2] += airtime;
+            }
+        }
+        let (least, most) = (used.iter().min().unwrap(), used.iter().max().unwrap());
+        assert!(*most - *least <= Time::from_ms(25), "{used:?}");
+    }
+}

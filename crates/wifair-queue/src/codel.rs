@@ -1,0 +1,298 @@
+//! Controlled delay (CoDel, RFC 8289): when to tell of congestion, from how long the packets at a queue's head have waited.
+
+use wifair_core::Time;
+
+use crate::{Buffer, Departure, Eviction, Grant, QueueId, Signal};
+
+/// The constants of CoDel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CodelSettings {
+    /// Acceptable standing wait (TARGET).
+    pub target: Time,
+    /// For how long the wait must lie above it before the first signal (INTERVAL): a round trip, as the worst of most
+    /// connections have it.
+    pub interval: Time,
+    /// With no more than these bytes behind the head nothing is signalled.
+    pub spared_bytes: u32,
+    /// How senders are told.
+    pub signal: Signal,
+}
+
+/// The state of CoDel at one queue. The names are the RFC's, with `signalling` for its dropping state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Codel {
+    /// When the wait will have been above the target for an interval; zero while it is not above.
+    first_above: Time,
+    /// When the next signal is due while signalling; else when it would have been.
+    next: Time,
+    /// Signals since signalling began, and what was carried over.
+    count: u32,
+    /// What `count` was when signalling began.
+    last_count: u32,
+    signalling: bool,
+}
+
+/// What becomes of the packet at the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It leaves.
+    Send,
+    /// Its sender is to be told of congestion: it is marked and leaves ([`Codel::marked`]), or is dropped
+    /// ([`Codel::dropped`]).
+    Signal,
+}
+
+/// A packet at the head of its queue: how long it has waited, and how many bytes are behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub waited: Time,
+    pub bytes_behind: u32,
+}
+
+impl Codel {
+    /// A packet is about to leave.
+    #[inline]
+    pub fn judge(&mut self, head: Head, now: Time, settings: &CodelSettings) -> Verdict {
+        let above = self.is_above(Some(head), now, settings);
+        if self.signalling && above {
+            self.judge_when_due(now)
+        } else if self.signalling {
+            self.signalling = false;
+            Verdict::Send
+        } else if above {
+            Verdict::Signal
+        } else {
+            Verdict::Send
+        }
+    }
+
+    /// The packet of [`Verdict::Signal`] has been marked, and leaves.
+    pub fn marked(&mut self, now: Time, settings: &CodelSettings) {
+        if self.signalling {
+            self.next = self.law(self.next, settings);
+        } else {
+            self.begin(now, settings);
+        }
+    }
+
+    /// The packet of [`Verdict::Signal`] has been dropped, and `head` is at the head now, if anything.
+    pub fn dropped(&mut self, head: Option<Head>, now: Time, settings: &CodelSettings) -> Verdict {
+        let above = self.is_above(head, now, settings);
+        if !self.signalling {
+            self.begin(now, settings);
+            Verdict::Send
+        } else if above {
+            self.next = self.law(self.next, settings);
+            self.judge_when_due(now)
+        } else {
+            self.signalling = false;
+            Verdict::Send
+        }
+    }
+
+    /// A packet is asked for, and there is none.
+    pub fn found_empty(&mut self) {
+        self.first_above = Time::ZERO;
+        self.signalling = false;
+    }
+
+    /// Packets of the queue have been thrown out for want of room: senders have been told so often more.
+    pub fn overflowed(&mut self, packets: u32) {
+        self.count = self.count.saturating_add(packets);
+    }
+
+    fn judge_when_due(&mut self, now: Time) -> Verdict {
+        if now < self.next {
+            return Verdict::Send;
+        }
+        self.count = self.count.saturating_add(1);
+        Verdict::Signal
+    }
+
+    /// Whether the wait has been above the target for an interval.
+    #[inline]
+    fn is_above(&mut self, head: Option<Head>, now: Time, settings: &CodelSettings) -> bool {
+        match head {
+            Some(head) if head.waited >= settings.target && head.bytes_behind > settings.spared_bytes => {
+                if self.first_above == Time::ZERO {
+                    self.first_above = now + settings.interval;
+                    return false;
+                }
+                now >= self.first_above
+            }
+            _ => {
+                self.first_above = Time::ZERO;
+                false
+            }
+        }
+    }
+
+    /// Signalling begins, at the pace at which it ended if that is not long ago.
+    fn begin(&mut self, now: Time, settings: &CodelSettings) {
+        let since = self.count.wrapping_sub(self.last_count);
+        let is_recent = now < self.next + settings.interval * 16;
+        self.count = if since > 1 && is_recent { since } else { 1 };
+        self.last_count = self.count;
+        self.next = self.law(now, settings);
+        self.signalling = true;
+    }
+
+    /// The control law: the next signal comes an interval over the square root of their number after `from`.
+    fn law(&self, from: Time, settings: &CodelSettings) -> Time {
+        let ns = settings.interval.as_ns() as f64 / libm::sqrt(f64::from(self.count));
+        from + Time::from_ns(ns as u64)
+    }
+}
+
+/// Sends the first packet of a queue that CoDel lets pass, after marking or dropping those that it does not.
+///
+/// `None` if the queue is empty then, or if the grant does not allow its first packet to go.
+pub(crate) fn release(
+    codel: &mut Codel,
+    settings: &CodelSettings,
+    queue: QueueId,
+    grant: &Grant,
+    buffer: &mut Buffer,
+    now: Time,
+) -> Option<Departure> {
+    let head = |buffer: &Buffer| {
+        let slot = buffer.first_of(queue)?;
+        let bytes_behind = buffer.bytes_of(queue) - buffer.packet(slot).ip_bytes();
+        Some((slot, Head { waited: now - buffer.enqueued_at(slot), bytes_behind }))
+    };
+    let Some((mut slot, first)) = head(buffer) else {
+        codel.found_empty();
+        return None;
+    };
+    if !buffer.may_go(slot, grant) {
+        return None;
+    }
+    let mut verdict = codel.judge(first, now, settings);
+    while verdict == Verdict::Signal {
+        if settings.signal.mark(slot, buffer) {
+            codel.marked(now, settings);
+            break;
+        }
+        buffer.evict(slot, Eviction::Aqm);
+        let next = head(buffer);
+        verdict = codel.dropped(next.map(|(_, head)| head), now, settings);
+        slot = next?.0;
+    }
+    buffer.may_go(slot, grant).then(|| buffer.release(slot))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTINGS: CodelSettings = CodelSettings {
+        target: Time::from_ms(5),
+        interval: Time::from_ms(100),
+        spared_bytes: 1514,
+        signal: Signal::Drop,
+    };
+
+    /// Asks once a millisecond about packets that have waited for `waited`, and gives the times of the signals in ns.
+    fn signals(codel: &mut Codel, from_ms: u64, to_ms: u64, waited: Time, by_marks: bool) -> Vec<u64> {
+        let head = Head { waited, bytes_behind: 15_000 };
+        let mut times = vec![];
+        for ms in from_ms..to_ms {
+            let now = Time::from_ms(ms);
+            let mut verdict = codel.judge(head, now, &SETTINGS);
+            while verdict == Verdict::Signal {
+                times.push(ms);
+                if by_marks {
+                    codel.marked(now, &SETTINGS);
+                    break;
+                }
+                verdict = codel.dropped(Some(head), now, &SETTINGS);
+            }
+        }
+        times
+    }
+
+    /// RFC 8289, 3.1 and 5.5: the first signal after an interval above the target, and the n-th interval/√n after the one
+    /// before; whole milliseconds, since it is asked once in each.
+    #[test]
+    fn signals_come_at_the_interval_over_the_root_of_their_number() {
+        for by_marks in [false, true] {
+            let mut codel = Codel::default();
+            let times = signals(&mut codel, 1, 2_000, Time::from_ms(6), by_marks);
+            let mut due = 101.0;
+            let mut expected = vec![];
+            for n in 1..=times.len() as u32 {
+                expected.push(f64::ceil(due) as u64);
+                due += 100.0 / f64::from(n).sqrt();
+            }
+            assert_eq!(times, expected);
+            assert_eq!(times[..5], [101, 201, 272, 330, 380]);
+            assert!(times.len() > 90, "19 intervals of signals are (19/2)² of them: {}", times.len());
+        }
+    }
+
+    #[test]
+    fn below_the_target_or_with_a_packet_alone_nothing_is_signalled() {
+        let mut codel = Codel::default();
+        assert!(signals(&mut codel, 0, 3_000, Time::from_us(4_999), false).is_empty());
+        let alone = Head { waited: Time::from_s(1), bytes_behind: SETTINGS.spared_bytes };
+        for ms in 3_000..4_000 {
+            assert_eq!(codel.judge(alone, Time::from_ms(ms), &SETTINGS), Verdict::Send);
+        }
+        assert_eq!(codel, Codel::default());
+    }
+
+    /// Once below the target ends it, and the wait starts anew.
+    #[test]
+    fn a_single_packet_below_the_target_ends_it() {
+        let mut codel = Codel::default();
+        let above = Time::from_ms(6);
+        assert_eq!(signals(&mut codel, 0, 150, above, false), [100]);
+        assert!(signals(&mut codel, 150, 151, Time::ZERO, false).is_empty());
+        assert_eq!(signals(&mut codel, 151, 400, above, false), [251, 351]);
+    }
+
+    /// It starts again where it was, less what it began with, unless 16 intervals have passed.
+    #[test]
+    fn it_remembers_its_pace_for_a_while() {
+        for (pause_ms, carried) in [(1, true), (1_450, true), (1_700, false)] {
+            let mut codel = Codel::default();
+            let above = Time::from_ms(6);
+            let before = signals(&mut codel, 0, 1_000, above, false).len() as u64;
+            assert!(before > 20);
+            signals(&mut codel, 1_000, 1_001, Time::ZERO, false);
+            let begins = 1_000 + pause_ms;
+            let times = signals(&mut codel, begins, begins + 250, above, false);
+            assert_eq!(times[0], begins + 100);
+            let gap = if carried { 100.0 / f64::from(before as u32 - 1).sqrt() } else { 100.0 };
+            assert_eq!(times[1] - times[0], f64::ceil(gap) as u64);
+        }
+    }
+
+    /// Where more signals are due than packets leave, several are dropped at once, and marks come one a packet.
+    #[test]
+    fn a_slow_link_drops_several_at_once_and_marks_one_by_one() {
+        let head = Head { waited: Time::from_ms(50), bytes_behind: 15_000 };
+        let mut codel = Codel::default();
+        let mut dropped = vec![];
+        for second in 1..6 {
+            let now = Time::from_s(second);
+            let mut verdict = codel.judge(head, now, &SETTINGS);
+            let mut drops = 0;
+            while verdict == Verdict::Signal {
+                drops += 1;
+                verdict = codel.dropped(Some(head), now, &SETTINGS);
+            }
+            dropped.push(drops);
+        }
+        // One when it begins at 2 s; at 3 s all n with 2 s + 100 ms (1 + 1/√2 + … ) <= 3 s.
+        assert_eq!(dropped[..2], [0, 1]);
+        let mut due = 2.1;
+        let mut count = 1;
+        while due <= 3.0 {
+            count += 1;
+            due += 0.1 / f64::from(count).sqrt();
+        }
+        assert_eq!(dropped[2], count - 1);
+        assert!(dropped[3] > dropped[2] && dropped[4] > dropped[3]);
+    }
+}

@@ -1,0 +1,238 @@
+//! Deficit round robin with a list of new and a list of old queues, as FQ-CoDel serves them (RFC 8290, 4.2).
+
+const NONE: u32 = u32::MAX;
+/// What stands for the next in its list of a queue that is in none.
+const UNLISTED: u32 = u32::MAX - 1;
+
+/// Queues that take turns among themselves: a queue is in one of the lists, of one such pair, or in none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turns {
+    new: List,
+    old: List,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+impl Turns {
+    /// With no queue.
+    pub const EMPTY: Turns = Turns { new: List::EMPTY, old: List::EMPTY };
+}
+
+impl List {
+    const EMPTY: List = List { first: NONE, last: NONE };
+
+    fn push(&mut self, rows: &mut [Row], queue: u32) {
+        rows[queue as usize].next = NONE;
+        match rows.get_mut(self.last as usize) {
+            Some(last) => last.next = queue,
+            None => self.first = queue,
+        }
+        self.last = queue;
+    }
+
+    fn pop(&mut self, rows: &mut [Row]) {
+        let next = rows[self.first as usize].next;
+        self.first = next;
+        if next == NONE {
+            self.last = NONE;
+        }
+    }
+}
+
+/// What is known of a queue.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    next: u32,
+    /// Bytes that it may still send in its turn; once zero or less, its turn is over.
+    deficit: i32,
+}
+
+/// Deficits and places of all queues, by their numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct DeficitRoundRobin {
+    quantum_bytes: i32,
+    rows: Vec<Row>,
+}
+
+impl DeficitRoundRobin {
+    /// With `quantum_bytes` a turn.
+    pub fn new(quantum_bytes: u32) -> DeficitRoundRobin {
+        DeficitRoundRobin { quantum_bytes: quantum_bytes as i32, rows: Vec::new() }
+    }
+
+    /// A packet has come into a queue: if it is in no list, it is a new one now. Whether it was in none.
+    #[inline]
+    pub fn arrive(&mut self, turns: &mut Turns, queue: u32) -> bool {
+        if queue as usize >= self.rows.len() {
+            self.rows.resize(queue as usize + 1, Row { next: UNLISTED, deficit: 0 });
+        }
+        let row = &mut self.rows[queue as usize];
+        let is_new = row.next == UNLISTED;
+        if is_new {
+            row.deficit = self.quantum_bytes;
+            turns.new.push(&mut self.rows, queue);
+        }
+        is_new
+    }
+
+    /// Whose turn it is; those whose turn is over have moved to the end of the old ones, with a quantum more.
+    #[inline]
+    pub fn next(&mut self, turns: &mut Turns) -> Option<u32> {
+        loop {
+            let list = if turns.new.first == NONE { &mut turns.old } else { &mut turns.new };
+            let queue = list.first;
+            let row = self.rows.get_mut(queue as usize)?;
+            if row.deficit > 0 {
+                return Some(queue);
+            }
+            row.deficit += self.quantum_bytes;
+            list.pop(&mut self.rows);
+            turns.old.push(&mut self.rows, queue);
+        }
+    }
+
+    /// The queue whose turn it is has sent a packet.
+    #[inline]
+    pub fn charge(&mut self, queue: u32, bytes: u32) {
+        self.rows[queue as usize].deficit -= bytes as i32;
+    }
+
+    /// The queue whose turn it is has nothing to send: a new one goes to the end of the old ones, if there are any, so that
+    /// it cannot come back as new before they have had their turns; else it leaves. Whether it has left.
+    pub fn pass(&mut self, turns: &mut Turns) -> bool {
+        let is_new = turns.new.first != NONE;
+        let list = if is_new { &mut turns.new } else { &mut turns.old };
+        let queue = list.first;
+        list.pop(&mut self.rows);
+        let stays = is_new && turns.old.first != NONE;
+        if stays {
+            turns.old.push(&mut self.rows, queue);
+        } else {
+            self.rows[queue as usize].next = UNLISTED;
+        }
+        !stays
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Two lists, as the RFC has it.
+    #[derive(Default)]
+    struct Plain {
+        new: VecDeque<u32>,
+        old: VecDeque<u32>,
+        deficits: [i32; 8],
+    }
+
+    impl Plain {
+        fn arrive(&mut self, queue: u32) -> bool {
+            if self.new.contains(&queue) || self.old.contains(&queue) {
+                return false;
+            }
+            self.deficits[queue as usize] = 300;
+            self.new.push_back(queue);
+            true
+        }
+
+        fn next(&mut self) -> Option<u32> {
+            loop {
+                let list = if self.new.is_empty() { &mut self.old } else { &mut self.new };
+                let queue = *list.front()?;
+                if self.deficits[queue as usize] > 0 {
+                    return Some(queue);
+                }
+                self.deficits[queue as usize] += 300;
+                list.pop_front();
+                self.old.push_back(queue);
+            }
+        }
+
+        fn pass(&mut self) -> bool {
+            match self.new.pop_front() {
+                Some(queue) if !self.old.is_empty() => {
+                    self.old.push_back(queue);
+                    false
+                }
+                Some(_) => true,
+                None => self.old.pop_front().is_some(),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_two_lists(steps in prop::collection::vec((0u32..8, 0u32..2_000, 0u8..6), 1..400)) {
+            let mut robin = DeficitRoundRobin::new(300);
+            let mut turns = Turns::EMPTY;
+            let mut plain = Plain::default();
+            for (queue, bytes, what) in steps {
+                if what < 3 {
+                    prop_assert_eq!(robin.arrive(&mut turns, queue), plain.arrive(queue));
+                    continue;
+                }
+                let next = robin.next(&mut turns);
+                prop_assert_eq!(next, plain.next());
+                let Some(queue) = next else { continue };
+                if what < 5 {
+                    robin.charge(queue, bytes);
+                    plain.deficits[queue as usize] -= bytes as i32;
+                } else {
+                    prop_assert_eq!(robin.pass(&mut turns), plain.pass());
+                }
+            }
+        }
+    }
+
+    /// Queues that always have packets share the bytes, whatever their packets' lengths.
+    #[test]
+    fn busy_queues_share_the_bytes() {
+        let lengths = [40, 300, 576, 1500];
+        let mut robin = DeficitRoundRobin::new(300);
+        let mut turns = Turns::EMPTY;
+        let mut sent = [0u32; 4];
+        for queue in 0..4 {
+            robin.arrive(&mut turns, queue);
+        }
+        for _ in 0..50_000 {
+            let queue = robin.next(&mut turns).expect("all are busy");
+            robin.charge(queue, lengths[queue as usize]);
+            sent[queue as usize] += lengths[queue as usize];
+        }
+        let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
+        assert!(most - least <= 2 * (1500 + 300), "{sent:?}");
+    }
+
+    /// A queue that sends now and then, and less than a quantum, goes before the busy ones each time.
+    #[test]
+    fn a_sparse_queue_goes_first() {
+        let mut robin = DeficitRoundRobin::new(1514);
+        let mut turns = Turns::EMPTY;
+        for queue in 0..6 {
+            robin.arrive(&mut turns, queue);
+        }
+        for step in 0..2_000 {
+            if step % 50 == 49 {
+                assert!(robin.arrive(&mut turns, 7), "it has left the lists meanwhile");
+                assert_eq!(robin.next(&mut turns), Some(7));
+                robin.charge(7, 200);
+                assert_eq!(robin.next(&mut turns), Some(7));
+                assert!(!robin.pass(&mut turns), "once through the old ones");
+            }
+            match robin.next(&mut turns) {
+                Some(7) => assert!(robin.pass(&mut turns)),
+                Some(queue) => robin.charge(queue, 1500),
+                None => unreachable!("the others are always busy"),
+            }
+        }
+    }
+}

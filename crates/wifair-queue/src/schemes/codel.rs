@@ -1,0 +1,101 @@
+//! CoDel: controlled delay.
+//!
+//! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289,
+//! January 2018.
+//!
+//! Idea: what matters of a queue is the least wait within an interval. If packets at the head have waited longer than the
+//! target for an interval, one is dropped or marked, and the next after ever shorter times, interval/√n, until a packet
+//! has waited less.
+//!
+//! Interpretations:
+//! - `target_ms`, `interval_ms`: the RFC's for the Internet at large (4.4). At an access point under load a frame exchange
+//!   takes milliseconds, which is why mac80211 has 20 ms; a target below one exchange leaves no queue at all.
+//! - `spared_bytes`: with no more than these behind the head nothing is signalled: "an MTU's worth" (5.3), which Linux takes
+//!   as 1,514, an Ethernet frame.
+//! - `signal`: what stands for a drop; see its values. The RFC leaves marking to the implementation.
+//!
+//! Deviations: the square root is exact, not Newton's approximation of it. A full buffer drops the arrival. No random draws.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError, Time};
+
+use crate::codel::{Codel, CodelSettings, release};
+use crate::{
+    Arrival, Buffer, Cx, Departure, Grant, Indexes, Placed, QueueId, Scheme, Shortcuts, Signal, check,
+};
+
+pub(super) const INFO: Info = Info {
+    name: "codel",
+    source: "RFC 8289",
+    idea: "Once packets have waited longer than the target for an interval, one is dropped or marked at the head, and further \
+           ones after interval/√n, until the wait is below the target.",
+};
+
+/// Parameters of CoDel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    /// Acceptable standing wait, in ms.
+    pub target_ms: f64,
+    /// For how long the wait must lie above it before the first signal, in ms: about the longest usual round trip.
+    pub interval_ms: f64,
+    /// With no more IP bytes than these behind the head nothing is signalled.
+    pub spared_bytes: u32,
+    /// How senders are told of congestion.
+    pub signal: Signal,
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec { target_ms: 5.0, interval_ms: 100.0, spared_bytes: 1514, signal: Signal::default() }
+    }
+}
+
+impl Spec {
+    /// For the schemes that have CoDel in them.
+    pub(super) fn settings(&self) -> CodelSettings {
+        CodelSettings {
+            target: Time::from_secs_f64(self.target_ms * 1e-3),
+            interval: Time::from_secs_f64(self.interval_ms * 1e-3),
+            spared_bytes: self.spared_bytes,
+            signal: self.signal,
+        }
+    }
+
+    pub(super) fn build(&self) -> CodelScheme {
+        CodelScheme { settings: self.settings(), codel: Codel::default() }
+    }
+
+    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+        check::within(path, "target_ms", self.target_ms, 0.001..=10_000.0, "ms")?;
+        check::within(path, "interval_ms", self.interval_ms, 0.001..=100_000.0, "ms")?;
+        check::within(path, "spared_bytes", self.spared_bytes.into(), 0.0..=1e9, "bytes")
+    }
+}
+
+pub(super) struct CodelScheme {
+    settings: CodelSettings,
+    codel: Codel,
+}
+
+/// The one that packets join unless told otherwise.
+const QUEUE: QueueId = QueueId(0);
+
+impl Scheme for CodelScheme {
+    fn needs(&self) -> Indexes {
+        Indexes::NONE.queues()
+    }
+
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts { append: true, tail_drop: true, ..Shortcuts::NONE }
+    }
+
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
+        buffer.append_or_drop(arrival)
+    }
+
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+        release(&mut self.codel, &self.settings, QUEUE, grant, buffer, cx.now)
+    }
+}

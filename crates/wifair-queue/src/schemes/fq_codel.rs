@@ -1,0 +1,150 @@
+//! FQ-CoDel: fair queues, with CoDel at each.
+//!
+//! Source: T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow Queue CoDel Packet Scheduler and
+//! Active Queue Management Algorithm", RFC 8290, January 2018; where it is silent, its reference implementation in Linux
+//! (`net/sched/sch_fq_codel.c`, as of 5.4).
+//!
+//! Idea: packets are hashed by their 5-tuple into queues, which take turns of a quantum of bytes (deficit round robin). A
+//! queue that had nothing is new and has its first turn before the old ones, so that sparse flows do not wait. CoDel works at
+//! each queue; at a full buffer the longest loses half of it, from its head.
+//!
+//! Interpretations:
+//! - `queues`, `quantum_bytes`, `target_ms`, `interval_ms`, `spared_bytes`, `drop_batch_packets`: defaults as in Linux (RFC 8290,
+//!   5.2). So are the limits: `limit_bytes`, and 10,240 packets for the port's `limit_packets` if nothing else is asked for.
+//! - `signal`: `mark` as in Linux, where ECN is on.
+//! - `ack_filter`: not part of FQ-CoDel. CAKE's filter on its queues; see its values. What is redundant is what `safe` calls so
+//!   in `ack-filtering`.
+//!
+//! Deviations. CoDel looks at the bytes behind the head in its own queue, as RFC 8289 has it; Linux at those of all queues, so
+//! that a single packet of a queue may be dropped there. `limit_bytes` counts IP bytes, Linux the memory of the packets, which
+//! is about half as much again. Room is made before the arrival is placed, counting it where it would be; what goes is the
+//! same, but for an arrival that is itself among it, which Linux places and drops. An ACK filter is set off by pure ACKs alone,
+//! CAKE's by data with an ACK as well.
+//!
+//! Random draws: six at the first arrival, the keys of the hash.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError};
+
+use super::codel;
+use crate::codel::CodelSettings;
+use crate::fair_queue::{Batch, FairQueue, FairQueueSettings};
+use crate::{
+    Arrival, Buffer, Cx, Departure, Grant, Indexes, Placed, Scheme, Shortcuts, Signal, Thinning, check,
+};
+
+pub(super) const INFO: Info = Info {
+    name: "fq-codel",
+    source: "RFC 8290; Linux sch_fq_codel",
+    idea: "Flows are hashed into queues that take turns, new ones first; CoDel at each; a full buffer takes half of the \
+           longest queue.",
+};
+
+/// Parameters of FQ-CoDel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    /// Number of queues that flows are hashed into, 1 to 65536.
+    pub queues: u32,
+    /// IP bytes that a queue may send in its turn.
+    pub quantum_bytes: u32,
+    /// Acceptable standing wait, in ms.
+    pub target_ms: f64,
+    /// For how long the wait must lie above it before the first signal, in ms.
+    pub interval_ms: f64,
+    /// With no more IP bytes than these behind a queue's head nothing is signalled there.
+    pub spared_bytes: u32,
+    /// How senders are told of congestion.
+    pub signal: Signal,
+    /// Greatest number of IP bytes in the buffer, beside the limit in packets.
+    pub limit_bytes: u32,
+    /// How many packets of the longest queue go at once at most when there is no room.
+    pub drop_batch_packets: u32,
+    /// Whether redundant ACKs are taken out of their queue.
+    pub ack_filter: Thinning,
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        let codel::Spec { target_ms, interval_ms, spared_bytes, signal } = codel::Spec::default();
+        Spec {
+            queues: 1024,
+            quantum_bytes: 1514,
+            target_ms,
+            interval_ms,
+            spared_bytes,
+            signal,
+            limit_bytes: 32 << 20,
+            drop_batch_packets: 64,
+            ack_filter: Thinning::default(),
+        }
+    }
+}
+
+impl Spec {
+    fn codel(&self) -> codel::Spec {
+        let Spec { target_ms, interval_ms, spared_bytes, signal, .. } = *self;
+        codel::Spec { target_ms, interval_ms, spared_bytes, signal }
+    }
+
+    pub(super) fn build(&self) -> FqCodel {
+        FqCodel {
+            codel: self.codel().settings(),
+            queues: FairQueue::new(FairQueueSettings {
+                buckets: self.queues,
+                quantum_bytes: self.quantum_bytes,
+                limit_bytes: self.limit_bytes.into(),
+                batch: Batch::HalfTheBytes,
+                batch_packets: self.drop_batch_packets,
+                overflow_counts: true,
+                ack_filter: self.ack_filter,
+            }),
+        }
+    }
+
+    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+        check::within(path, "queues", self.queues.into(), 1.0..=65_536.0, "queues")?;
+        check::within(path, "quantum_bytes", self.quantum_bytes.into(), 1.0..=1e6, "bytes")?;
+        check::within(path, "limit_bytes", self.limit_bytes.into(), 65_535.0..=1e9, "bytes")?;
+        check::within(path, "drop_batch_packets", self.drop_batch_packets.into(), 1.0..=1e5, "packets")?;
+        self.codel().validate(path)
+    }
+}
+
+pub(super) struct FqCodel {
+    codel: CodelSettings,
+    queues: FairQueue,
+}
+
+/// All queues take turns in one round.
+const ALL: usize = 0;
+
+impl Scheme for FqCodel {
+    fn needs(&self) -> Indexes {
+        self.queues.needs()
+    }
+
+    fn usual_limit_packets(&self) -> u32 {
+        10_240
+    }
+
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts::NONE
+    }
+
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        if buffer.is_idle() {
+            self.queues.rest(ALL);
+        }
+        self.queues.enqueue(arrival, ALL, buffer, cx)
+    }
+
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+        self.queues.dequeue(ALL, &self.codel, grant, buffer, cx)
+    }
+
+    fn evict_excess(&mut self, buffer: &mut Buffer) {
+        self.queues.evict_excess(buffer);
+    }
+}

@@ -1,0 +1,279 @@
+//! mac80211: the queues of a Linux access point.
+//!
+//! Source: Linux, `net/mac80211/tx.c`, `net/mac80211/sta_info.c` and `include/net/fq_impl.h`, as of 2026; T. Høiland-Jørgensen,
+//! M. Kazior, D. Täht, P. Hurtig, A. Brunstrom, "Ending the Anomaly: Achieving Low Latency and Airtime Fairness in WiFi", USENIX
+//! ATC 2017.
+//!
+//! Idea: every station has FQ-CoDel queues of its own out of one set of hashed ones. Stations take turns by the airtime that they
+//! use, both ways; who begins anew goes first. At a full buffer the longest queue of all loses half of it, 32 packets at most,
+//! from its head.
+//!
+//! Interpretations:
+//! - `queues`, `quantum_bytes`, `target_ms`, `interval_ms`, `limit_bytes`, `drop_batch_packets`: the kernel's. So is the limit of 8,192
+//!   packets, for the port's `limit_packets` if nothing else is asked for. Drivers for old hardware (before VHT) have 4 MiB.
+//!   CoDel spares only a packet with nothing behind it, since the kernel leaves its MTU at 0 here.
+//! - `airtime_quantum_us`: the default weight of a station; `active_for_ms`: for how long after it had packets queued a station is
+//!   charged, and if in debt keeps its place without any (since 6.0).
+//! - `charge`: `airtime` is what frames, MAC ACKs and failed attempts occupy, as drivers report it; `channel-time` adds interframe
+//!   spaces and backoff, which nobody else can use either.
+//! - `slow_station_rule`: from 2016 until it was reverted in 2025, a station whose expected throughput was under 6 Mbps times the
+//!   number of associated stations had a target of 50 ms, an interval of 300 ms, and no ECN. The kernel asks its rate control for
+//!   that throughput; here it is the link's data rate, so fewer stations count as slow than there.
+//! - `ack_filter`: not in the kernel; see `fq-codel`.
+//!
+//! Deviations. Under EDCA the AP's categories have a port each, with limits and queues of its own, unless `mac.edca.share_port` is set;
+//! the kernel has one set of both for all, as then. Turns and airtime are each category's own in any case. A station's own frames are charged as the AP
+//! receives them, without attempts that it did not hear. `limit_bytes` counts IP bytes, the kernel memory. As in `fq-codel`, room
+//! is made before the arrival is placed. Only pure ACKs set off the ACK filter.
+//! Airtime queue limits bound what stations have pending in the hardware; the MAC here takes one frame at a time, so there is
+//! nothing to bound, and `aql` is refused.
+//!
+//! Random draws: six at the first arrival, the keys of the hash.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Ac, Info, SpecError, StationId, Time};
+
+use super::codel;
+use crate::airtime::AirtimeRoundRobin;
+use crate::codel::CodelSettings;
+use crate::fair_queue::{Batch, FairQueue, FairQueueSettings, Member};
+use crate::{
+    Arrival, Buffer, Cx, Departure, Exchange, Grant, Hooks, Indexes, Placed, Reception, Scheme, Shortcuts,
+    Signal, Thinning, check,
+};
+
+pub(super) const INFO: Info = Info {
+    name: "mac80211",
+    source: "Linux mac80211; Høiland-Jørgensen et al., USENIX ATC 2017",
+    idea: "FQ-CoDel queues for each station out of one set; stations take turns by the airtime that they use, both ways; a \
+           full buffer takes half of the longest queue.",
+};
+
+/// Parameters of mac80211.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    /// Number of queues that flows are hashed into, for all stations together, 1 to 65536.
+    pub queues: u32,
+    /// IP bytes that a queue may send in its turn among those of its station.
+    pub quantum_bytes: u32,
+    /// Acceptable standing wait, in ms.
+    pub target_ms: f64,
+    /// For how long the wait must lie above it before the first signal, in ms.
+    pub interval_ms: f64,
+    /// How senders are told of congestion.
+    pub signal: Signal,
+    /// Whether slow stations get another target and interval, as from 2016 to 2025.
+    pub slow_station_rule: bool,
+    /// Airtime that a station may use in its turn, in µs.
+    pub airtime_quantum_us: f64,
+    /// What a station is charged for a frame to it or from it.
+    pub charge: Charge,
+    /// For how long after it last had packets queued a station is charged, in ms.
+    pub active_for_ms: f64,
+    /// Greatest number of IP bytes in the buffer, beside the limit in packets.
+    pub limit_bytes: u32,
+    /// How many packets of the longest queue go at once at most when there is no room.
+    pub drop_batch_packets: u32,
+    /// Whether redundant ACKs are taken out of their queue.
+    pub ack_filter: Thinning,
+    /// Airtime queue limits: false, since they act on what waits in the hardware, and nothing does.
+    pub aql: bool,
+}
+
+/// What a station is charged for a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Charge {
+    /// What its attempts and MAC ACKs occupy.
+    #[default]
+    Airtime,
+    /// The interframe spaces and backoffs before them as well.
+    ChannelTime,
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec {
+            queues: 4096,
+            quantum_bytes: 300,
+            target_ms: 20.0,
+            interval_ms: 100.0,
+            signal: Signal::default(),
+            slow_station_rule: false,
+            airtime_quantum_us: 256.0,
+            charge: Charge::default(),
+            active_for_ms: 100.0,
+            limit_bytes: 16 << 20,
+            drop_batch_packets: 32,
+            ack_filter: Thinning::default(),
+            aql: false,
+        }
+    }
+}
+
+impl Spec {
+    fn codel(&self) -> codel::Spec {
+        let Spec { target_ms, interval_ms, signal, .. } = *self;
+        codel::Spec { target_ms, interval_ms, spared_bytes: 0, signal }
+    }
+
+    pub(super) fn build(&self) -> Mac80211 {
+        let quantum = Time::from_secs_f64(self.airtime_quantum_us * 1e-6);
+        let active_for = Time::from_secs_f64(self.active_for_ms * 1e-3);
+        Mac80211 {
+            codel: self.codel().settings(),
+            slow_station_rule: self.slow_station_rule,
+            charge: self.charge,
+            queues: FairQueue::new(FairQueueSettings {
+                buckets: self.queues,
+                quantum_bytes: self.quantum_bytes,
+                limit_bytes: self.limit_bytes.into(),
+                batch: Batch::HalfThePackets,
+                batch_packets: self.drop_batch_packets,
+                overflow_counts: false,
+                ack_filter: self.ack_filter,
+            }),
+            stations: std::array::from_fn(|_| AirtimeRoundRobin::new(quantum, active_for)),
+        }
+    }
+
+    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+        check::within(path, "queues", self.queues.into(), 1.0..=65_536.0, "queues")?;
+        check::within(path, "quantum_bytes", self.quantum_bytes.into(), 1.0..=1e6, "bytes")?;
+        check::within(path, "airtime_quantum_us", self.airtime_quantum_us, 1.0..=1e6, "us")?;
+        check::within(path, "active_for_ms", self.active_for_ms, 0.0..=1e6, "ms")?;
+        check::within(path, "limit_bytes", self.limit_bytes.into(), 65_535.0..=1e9, "bytes")?;
+        check::within(path, "drop_batch_packets", self.drop_batch_packets.into(), 1.0..=1e5, "packets")?;
+        if self.aql {
+            let allowed = "false: airtime queue limits bound what waits in the hardware, and the MAC here takes one frame at a \
+                           time, so they would have no effect";
+            return Err(SpecError::new(format!("{path}.aql"), true, allowed));
+        }
+        self.codel().validate(path)
+    }
+}
+
+pub(super) struct Mac80211 {
+    codel: CodelSettings,
+    slow_station_rule: bool,
+    charge: Charge,
+    /// A station's packets of a category are a member's.
+    queues: FairQueue,
+    /// By category.
+    stations: [AirtimeRoundRobin; 4],
+}
+
+fn member(station: StationId, ac: Ac) -> Member {
+    4 * station.index() + ac as usize
+}
+
+/// What counted as slow, for each associated station, in kbit/s (`STA_SLOW_THRESHOLD`).
+const SLOW_KBPS: u64 = 6_000;
+
+impl Mac80211 {
+    /// CoDel for a station's queues.
+    #[inline]
+    fn codel(&self, station: StationId, cx: &Cx) -> CodelSettings {
+        let is_slow = self.slow_station_rule
+            && u64::from(cx.links[station.index()].rate.as_kbps()) < SLOW_KBPS * cx.links.len() as u64;
+        if is_slow {
+            let (target, interval) = (Time::from_ms(50), Time::from_ms(300));
+            return CodelSettings { target, interval, signal: Signal::Drop, ..self.codel };
+        }
+        self.codel
+    }
+
+    fn dequeue_for(
+        &mut self,
+        station: StationId,
+        grant: &Grant,
+        buffer: &mut Buffer,
+        cx: &Cx,
+    ) -> Option<Departure> {
+        let codel = self.codel(station, cx);
+        self.queues.dequeue(member(station, grant.ac), &codel, grant, buffer, cx)
+    }
+
+    /// The MAC has asked in vain: debts are paid, and nobody is listed.
+    fn rest(&mut self) {
+        for (stations, ac) in self.stations.iter_mut().zip(Ac::ALL) {
+            while let Some(station) = stations.next() {
+                self.queues.rest(member(station, ac));
+                stations.leave();
+            }
+        }
+    }
+}
+
+impl Scheme for Mac80211 {
+    fn needs(&self) -> Indexes {
+        self.queues.needs()
+    }
+
+    fn usual_limit_packets(&self) -> u32 {
+        8_192
+    }
+
+    fn serves_categories(&self) -> bool {
+        true
+    }
+
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts::NONE
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks { exchange: true, reception: true, ..Hooks::NONE }
+    }
+
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        if buffer.is_idle() {
+            self.rest();
+        }
+        let (station, ac) = (arrival.station(), arrival.ac());
+        let placed = self.queues.enqueue(arrival, member(station, ac), buffer, cx);
+        self.stations[ac as usize].wake(station, cx.now);
+        placed
+    }
+
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+        if let Some(station) = grant.station {
+            return self.dequeue_for(station, grant, buffer, cx);
+        }
+        loop {
+            let station = self.stations[grant.ac as usize].next()?;
+            let departure = self.dequeue_for(station, grant, buffer, cx);
+            let stations = &mut self.stations[grant.ac as usize];
+            if self.queues.backlog(member(station, grant.ac)) > 0 {
+                stations.stay(cx.now);
+                return departure;
+            }
+            stations.leave();
+            if departure.is_some() {
+                return departure;
+            }
+        }
+    }
+
+    fn on_exchange(&mut self, exchange: &Exchange, _buffer: &mut Buffer, cx: &mut Cx) {
+        let time = match self.charge {
+            Charge::Airtime => exchange.airtime,
+            Charge::ChannelTime => exchange.channel_time(),
+        };
+        self.stations[exchange.ac as usize].charge(exchange.station, time, cx.now, true);
+    }
+
+    fn on_reception(&mut self, reception: &Reception, _buffer: &mut Buffer, cx: &mut Cx) {
+        let time = match self.charge {
+            Charge::Airtime => reception.airtime,
+            Charge::ChannelTime => reception.channel_time(),
+        };
+        self.stations[reception.ac as usize].charge(reception.station, time, cx.now, false);
+    }
+
+    fn evict_excess(&mut self, buffer: &mut Buffer) {
+        self.queues.evict_excess(buffer);
+    }
+}

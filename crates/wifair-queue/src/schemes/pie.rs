@@ -1,0 +1,228 @@
+//! PIE: proportional integral controller, enhanced.
+//!
+//! Source: R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced (PIE): A Lightweight Control Scheme
+//! to Address the Bufferbloat Problem", RFC 8033, February 2017. (`pi` is another scheme, the controller of Hollot et al.)
+//!
+//! Idea: a controller on its own clock moves a probability by how far the queueing delay is from its target and how fast it
+//! changes, in smaller steps while the probability is small. An arrival is dropped or marked with that probability, but not in a
+//! burst that follows calm, nor while delay and queue are small.
+//!
+//! Interpretations:
+//! - `target_ms`, `update_ms`, `alpha_per_s`, `beta_per_s`, `max_burst_ms`: the RFC's (4.2 to 4.4).
+//! - `mean_packet_bytes`: an arrival that finds two of these or less enters in any case. The RFC gives no number; 1,500, a full-size
+//!   packet, as Linux has it.
+//! - `signal`, `mark_up_to`: an ECN-capable packet is marked while the probability is at most 0.1, and dropped above (5.1).
+//! - `derandomize`: the signals are spread (5.4): none until the probabilities of the arrivals since the last one add up to 0.85, one
+//!   for sure at 8.5. `cap_steps`: from a probability of 0.1 on it grows by 0.02 in a step at most (5.5). The RFC calls both
+//!   optional; Linux does both.
+//! - The delay is that of the last packet that left, by time stamps (the RFC's second way, 4.3), and none once the queue is empty.
+//!
+//! Deviations: the controller always works, 5.3 (active and inactive PIE) is not there. The cap at delays above 250 ms that Linux adds
+//! is not the RFC's, and not here. A full buffer drops the arrival.
+//!
+//! Random draws: one for each arrival that finds room.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError, Time};
+
+use crate::{
+    Arrival, Buffer, Cx, Departure, Grant, Hooks, Indexes, Placed, Refusal, Scheme, Shortcuts, Signal, check,
+};
+
+pub(super) const INFO: Info = Info {
+    name: "pie",
+    source: "RFC 8033",
+    idea: "A controller on its own clock moves the probability with which arrivals are marked or dropped, by the queueing \
+           delay's distance from its target and its change.",
+};
+
+/// Parameters of PIE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    /// Queueing delay to hold, in ms (QDELAY_REF).
+    pub target_ms: f64,
+    /// Time between two steps of the controller, in ms (T_UPDATE).
+    pub update_ms: f64,
+    /// Weight of the delay's distance from the target, per second.
+    pub alpha_per_s: f64,
+    /// Weight of the delay's change since the last step, per second.
+    pub beta_per_s: f64,
+    /// For how long after calm a burst is let in, in ms (MAX_BURST).
+    pub max_burst_ms: f64,
+    /// An arrival that finds two of these bytes or less enters in any case.
+    pub mean_packet_bytes: u32,
+    /// How senders are told of congestion.
+    pub signal: Signal,
+    /// The greatest probability at which packets are marked; above it they are dropped.
+    pub mark_up_to: f64,
+    /// Whether signals are spread.
+    pub derandomize: bool,
+    /// Whether the probability grows by 0.02 in a step at most once it is 0.1.
+    pub cap_steps: bool,
+}
+
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec {
+            target_ms: 15.0,
+            update_ms: 15.0,
+            alpha_per_s: 0.125,
+            beta_per_s: 1.25,
+            max_burst_ms: 150.0,
+            mean_packet_bytes: 1500,
+            signal: Signal::default(),
+            mark_up_to: 0.1,
+            derandomize: true,
+            cap_steps: true,
+        }
+    }
+}
+
+impl Spec {
+    pub(super) fn build(&self) -> Pie {
+        let update = Time::from_secs_f64(self.update_ms * 1e-3);
+        let max_burst = Time::from_secs_f64(self.max_burst_ms * 1e-3);
+        Pie {
+            due: update,
+            update,
+            max_burst,
+            burst_allowance: max_burst,
+            probability: 0.0,
+            accumulated: 0.0,
+            delay_s: 0.0,
+            old_delay_s: 0.0,
+            spec: self.clone(),
+        }
+    }
+
+    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+        check::within(path, "target_ms", self.target_ms, 0.001..=10_000.0, "ms")?;
+        check::within(path, "update_ms", self.update_ms, 0.01..=10_000.0, "ms")?;
+        check::within(path, "alpha_per_s", self.alpha_per_s, 0.0..=100.0, "per second")?;
+        check::within(path, "beta_per_s", self.beta_per_s, 0.0..=100.0, "per second")?;
+        check::within(path, "max_burst_ms", self.max_burst_ms, 0.0..=10_000.0, "ms")?;
+        check::within(path, "mean_packet_bytes", self.mean_packet_bytes.into(), 0.0..=65_535.0, "bytes")?;
+        check::within(path, "mark_up_to", self.mark_up_to, 0.0..=1.0, "")
+    }
+}
+
+pub(super) struct Pie {
+    spec: Spec,
+    update: Time,
+    due: Time,
+    max_burst: Time,
+    /// For how long arrivals still enter in any case.
+    burst_allowance: Time,
+    probability: f64,
+    /// Probabilities of the arrivals since the last signal, added up.
+    accumulated: f64,
+    /// What the last packet waited that left.
+    delay_s: f64,
+    /// The same at the last step.
+    old_delay_s: f64,
+}
+
+impl Pie {
+    fn target_s(&self) -> f64 {
+        self.spec.target_ms * 1e-3
+    }
+
+    /// Whether to tell the sender of an arrival that finds `bytes`; `draw` lies in `[0, 1)`.
+    fn signals(&mut self, bytes: u64, draw: f64) -> bool {
+        let is_calm = self.old_delay_s < 0.5 * self.target_s() && self.probability < 0.2;
+        let is_short = bytes <= 2 * u64::from(self.spec.mean_packet_bytes);
+        if self.burst_allowance > Time::ZERO || is_calm || is_short {
+            return false;
+        }
+        if !self.spec.derandomize {
+            return draw < self.probability;
+        }
+        self.accumulated = if self.probability > 0.0 { self.accumulated + self.probability } else { 0.0 };
+        let signals = self.accumulated >= 8.5 || self.accumulated >= 0.85 && draw < self.probability;
+        if signals {
+            self.accumulated = 0.0;
+        }
+        signals
+    }
+
+    /// One step of the controller (4.2).
+    fn step(&mut self) {
+        let Spec { alpha_per_s, beta_per_s, .. } = self.spec;
+        let error = alpha_per_s * (self.delay_s - self.target_s());
+        let trend = beta_per_s * (self.delay_s - self.old_delay_s);
+        let mut step = (error + trend) / damping(self.probability);
+        if self.spec.cap_steps && self.probability >= 0.1 {
+            step = step.min(0.02);
+        }
+        self.probability += step;
+        if self.delay_s == 0.0 && self.old_delay_s == 0.0 {
+            self.probability *= 0.98;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        let half = 0.5 * self.target_s();
+        self.burst_allowance = self.burst_allowance.saturating_sub(self.update);
+        if self.probability == 0.0 && self.delay_s < half && self.old_delay_s < half {
+            self.burst_allowance = self.max_burst;
+        }
+        self.old_delay_s = self.delay_s;
+    }
+}
+
+/// By what a step is divided while the probability is small.
+fn damping(probability: f64) -> f64 {
+    [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)]
+        .into_iter()
+        .find(|(below, _)| probability < *below)
+        .map_or(1.0, |(_, by)| by)
+}
+
+impl Scheme for Pie {
+    fn needs(&self) -> Indexes {
+        Indexes::NONE.queues()
+    }
+
+    fn serves_categories(&self) -> bool {
+        true
+    }
+
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts::NONE
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks { tick: true, ..Hooks::NONE }
+    }
+
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        if buffer.is_full() {
+            self.accumulated = 0.0;
+            return buffer.refuse(arrival, Refusal::TailDrop);
+        }
+        if !self.signals(buffer.bytes(), cx.rng.unit()) {
+            return buffer.append(arrival);
+        }
+        let signal = if self.probability <= self.spec.mark_up_to { self.spec.signal } else { Signal::Drop };
+        signal.give(arrival, buffer)
+    }
+
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+        let departure = buffer.release_head(grant)?;
+        self.delay_s = if buffer.is_empty() { 0.0 } else { (cx.now - departure.enqueued_at).as_secs_f64() };
+        Some(departure)
+    }
+
+    fn next_tick(&self) -> Option<Time> {
+        Some(self.due)
+    }
+
+    fn on_tick(&mut self, _buffer: &mut Buffer, _cx: &mut Cx) {
+        self.due += self.update;
+        self.step();
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("mark_probability", self.probability);
+    }
+}
