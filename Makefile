@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo test lint validate bench bench-peers clean
+.PHONY: demo test docs lint validate bench bench-peers clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
@@ -20,14 +20,19 @@ lint: $(VENV)/.built
 	rustfmt --edition 2024 --check crates/wifair-queue/src/schemes/*.rs crates/wifair-queue/src/limits/*.rs # declared by a macro, which cargo fmt does not see
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -- -D clippy::disallowed_methods # the engine alone: see clippy.toml
-	$(BIN)/ruff format --check python tests benches notebooks
-	$(BIN)/ruff check python tests benches notebooks
+	$(BIN)/ruff format --check python tests benches docsite notebooks
+	$(BIN)/ruff check python tests benches docsite notebooks
 	$(BIN)/mypy
 
 # Ten thousand random scenarios on engine and oracle, more than a million exchanges a point: half an hour.
 validate: $(VENV)/.built
 	WIFAIR_VALIDATE=1 cargo test --release --workspace --exclude wifair-py
 	WIFAIR_VALIDATE=1 $(BIN)/pytest
+
+# The documentation site, in build/docs/site; a broken link is an error. Nothing in it is fetched when it is read.
+docs: $(VENV)/.built
+	$(BIN)/python -m docsite build/docs
+	$(BIN)/zensical build --strict --clean --config-file build/docs/mkdocs.yml
 
 bench:
 	cargo bench -p wifair-queue -p wifair-wlan -p wifair-sim

@@ -1,0 +1,171 @@
+"""Puts the site together: `python -m docsite build/docs`. The builder, Zensical, is called by `make docs`.
+
+Hand-written pages are those of `docs/`, which read as well on a plain git host; all others are generated here, from the code, and kept
+nowhere: so they are never behind it, and whoever adds a component adds no page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from wifair.components import engine_schema
+from wifair.papers import paper_ids
+
+from docsite import commands, components, pictures, reference
+from docsite.keys import KINDS, folder
+
+ROOT = Path(__file__).parent.parent
+# Hand-written pages by the part of the site that they stand in, in order. One that is named nowhere comes last among the guides.
+START = ("index", "concepts")
+GUIDES = ("sweeps", "report", "adding")
+INSIDE = ("architecture", "medium", "tcp", "validation", "scope", "changelog")
+
+
+def assemble(folder_: Path) -> Path:
+    """Writes pages, pictures and the builder's configuration; gives the configuration's path."""
+    shutil.rmtree(folder_, ignore_errors=True)
+    docs = folder_ / "docs"
+    shutil.copytree(ROOT / "docs", docs)
+    shutil.copy(ROOT / "CHANGELOG.md", docs / "changelog.md")
+    for name in ("iframe-worker.js", "site.css"):
+        shutil.copy(Path(__file__).parent / name, docs / name)
+    for path in docs.glob("*.md"):
+        path.write_text(_carried(path.read_text(encoding="utf-8"), docs), encoding="utf-8")
+    generated = {
+        "scenario.md": reference.page(),
+        "commands.md": commands.page(),
+        "papers.md": _papers(),
+        **dict(components.pages()),
+    }
+    for name, text in generated.items():
+        page = docs / name
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+    for path in docs.rglob("*.md"):
+        path.write_text(_lists_apart(path.read_text(encoding="utf-8")), encoding="utf-8")
+    pictures.draw([scheme["name"] for scheme in engine_schema()["schemes"]], docs / "images" / "schemes")
+    configuration = folder_ / "mkdocs.yml"
+    configuration.write_text(json.dumps(_configuration(docs), indent=1), encoding="utf-8")  # JSON is YAML
+    return configuration
+
+
+def _papers() -> str:
+    """An overview of the papers, with the verdicts of their pages."""
+    rows = []
+    for paper in paper_ids():
+        text = (ROOT / "docs" / f"{paper}.md").read_text(encoding="utf-8")
+        counts = re.search(r"^(\d+) claims: (.*)\.$", text, re.MULTILINE)
+        title = re.search(r"\*([^*]+)\*", text)
+        told = (counts[1], counts[2]) if counts else ("–", "–")
+        rows.append(
+            f"| [{paper}]({paper}.md) | {' '.join(title[1].split()) if title else ''} | {told[0]} | {told[1]} |"
+        )
+    return (
+        "# Papers\n\nEach paper is a study that runs again with one command; each of its published results has a verdict. "
+        "The verdicts below are those of the papers' pages, which were written by `wifair paper ID --full --page`.\n\n"
+        "| paper | title | claims | verdicts |\n| --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
+    )
+
+
+def _carried(text: str, docs: Path) -> str:
+    """A page whose links to other files of the checkout lead to copies of these in the site."""
+
+    def carried(link: re.Match[str]) -> str:
+        path, anchor = link[1], link[2] or ""
+        if path in ("CHANGELOG.md", "README.md"):
+            return f"](changelog.md{anchor})" if path == "CHANGELOG.md" else f"](index.md{anchor})"
+        source, copy = ROOT / path, docs / "files" / path
+        if source.is_file():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, copy)
+        return f"](files/{path}{anchor})"
+
+    return re.sub(r"\]\(\.\./([^)#]+)(#[^)]*)?\)", carried, text)
+
+
+def _lists_apart(text: str) -> str:
+    """A list may follow its paragraph without an empty line between them everywhere but in the builder's Markdown."""
+    lines: list[str] = []
+    in_code = False
+    for line in text.split("\n"):
+        before = lines[-1] if lines else ""
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        begins = re.match(r"([-*]|\d+\.) ", line)
+        in_list = re.match(r"\s*([-*]|\d+\.) |\s+\S", before)
+        if begins and not in_code and before and not in_list and not _still_in_list(lines):
+            lines.append("")
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _still_in_list(lines: list[str]) -> bool:
+    """Whether the paragraph that ends here belongs to an item of a list."""
+    for line in reversed(lines):
+        if not line:
+            return False
+        if re.match(r"\s*([-*]|\d+\.) ", line):
+            return True
+    return False
+
+
+def _configuration(docs: Path) -> dict[str, Any]:
+    papers = paper_ids()
+    named = {*START, *GUIDES, *INSIDE, *papers, "scenario", "commands", "papers"}
+    others = sorted(path.stem for path in docs.glob("*.md") if path.stem not in named)
+
+    def listed(*names: str) -> list[str]:
+        return [f"{name}.md" for name in names]
+
+    def kind(name: str) -> dict[str, list[str]]:
+        own = folder(name)
+        return {KINDS[name][0]: [f"{own}/index.md", *(f"{own}/{c['name']}.md" for c in engine_schema()[name])]}
+
+    return {
+        "site_name": "wifair",
+        "site_description": "Which buffer and transport scheme gives every TCP flow its fair share of the air?",
+        "docs_dir": "docs",
+        "site_dir": "site",
+        "use_directory_urls": False,
+        "theme": {
+            "name": "material",
+            "font": False,  # the reader's own: nothing is fetched
+            "features": ["navigation.tabs", "navigation.indexes", "navigation.top", "content.code.copy", "toc.follow"],
+            "palette": [
+                {
+                    "media": "(prefers-color-scheme: light)",
+                    "scheme": "default",
+                    "toggle": {"icon": "lucide/sun", "name": "Dark"},
+                },
+                {
+                    "media": "(prefers-color-scheme: dark)",
+                    "scheme": "slate",
+                    "toggle": {"icon": "lucide/moon", "name": "Light"},
+                },
+            ],
+        },
+        "plugins": ["search", "offline"],
+        "extra_css": ["site.css"],
+        "markdown_extensions": ["tables", "pymdownx.superfences", "pymdownx.highlight", {"toc": {"permalink": True}}],
+        # In place of the builder's own, which it would have readers fetch: without this, no search in a folder on a disk.
+        "extra": {
+            "polyfills": [{"path": "iframe-worker.js", "type": "text/javascript", "async": False, "defer": False}]
+        },
+        "nav": [
+            {"Start here": listed(*START)},
+            {"Guides": listed(*GUIDES, *others)},
+            {"Reference": ["scenario.md", "commands.md"]},
+            {"Components": [kind(name) for name in KINDS]},
+            {"Papers": listed("papers", *papers)},
+            {"Inside": listed(*INSIDE)},
+        ],
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{assemble(Path(sys.argv[1]))}\n")

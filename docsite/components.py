@@ -1,0 +1,94 @@
+"""A page for every registered component, from the head comment of its file, what it says of itself, and its parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from wifair.components import engine_schema, variants
+
+from docsite.keys import KINDS, folder, keys, table
+
+ROOT = Path(__file__).parent.parent
+# How each kind is chosen in a scenario.
+CHOSEN = {
+    "schemes": '[ap]\nscheme = "{name}"',
+    "limit_controllers": '[ap]\nlimit_controller = "{name}"',
+    "congestion_controls": '[tcp]\ncongestion_control = "{name}"',
+    "rate_adaptations": '[mac]\nrate_adaptation = "{name}"',
+    "applications": '[[flows]]\ndirection = "down"\napplication = "{name}"',
+}
+ABOUT = {
+    "schemes": "A scheme decides at the access point's buffer: on arrival, on departure, at ticks, when a frame exchange ends.",
+    "limit_controllers": "A limit controller moves the limit of the access point's buffer; it goes with any scheme that has one.",
+    "congestion_controls": "What a TCP sender runs.",
+    "rate_adaptations": "Which rate a node uses for its next attempt; one state for each peer.",
+    "applications": "What a flow carries.",
+}
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Path and Markdown of every page, a kind's overview first."""
+    for kind, (title, _) in KINDS.items():
+        listed = engine_schema()[kind]
+        rows = [
+            f"| [`{c['name']}`]({c['name']}.md) | {' '.join(c['idea'].split())} | {c['source']} |".replace("\n", " ")
+            for c in listed
+        ]
+        heads = "| name | what it does | source |\n| --- | --- | --- |"
+        yield f"{folder(kind)}/index.md", f"# {title}\n\n{ABOUT[kind]}\n\n{heads}\n" + "\n".join(rows) + "\n"
+        for component in listed:
+            yield f"{folder(kind)}/{component['name']}.md", page(kind, component["name"])
+
+
+def page(kind: str, name: str) -> str:
+    """The page of one component."""
+    component = next(found for found in engine_schema()[kind] if found["name"] == name)
+    parts = [f"# `{name}`", component["idea"], f"Source: {component['source']}."]
+    if kind == "schemes":
+        parts.append(
+            f"![What each flow gets under {name}, and what becomes of the access point's packets](../images/schemes/{name}.png)"
+        )
+        parts.append(
+            "*Five uploads (1 to 5) and five downloads (6 to 10) in one 802.11b cell, a buffer of 50 packets, ECN at the "
+            "hosts, five seeds; bars are means with 95 % intervals, dots single runs.*"
+        )
+    parts += ["## In a scenario", f"```toml\n{CHOSEN[kind].format(name=name)}\n```"]
+    found = list(keys(*parameters(kind, name), up="../"))
+    found = [key for key in found if key.path != "name"]
+    parts += ["## Parameters", table(found, "parameter") if found else "None."]
+    parts += ["## In its author's words", head_comment(kind, name)]
+    parts.append(f"*From `{source(kind, name).relative_to(ROOT)}`.*")
+    return "\n\n".join(parts) + "\n"
+
+
+def parameters(kind: str, name: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The schema of a component's parameters, and what its references refer to (nothing: the plan)."""
+    component = next(found for found in engine_schema()[kind] if found["name"] == name)
+    if "parameters" in component:
+        return component["parameters"], component["parameters"]
+    names = {found["name"] for found in engine_schema()[kind]}
+    for node in engine_schema()["plan"]["$defs"].values():
+        choice = variants(node)
+        if set(choice) == names:
+            return dict(choice[name]), None
+    raise LookupError(f"the plan offers no choice of {kind}")
+
+
+def source(kind: str, name: str) -> Path:
+    """The component's file."""
+    return ROOT / KINDS[kind][1] / f"{name.replace('-', '_')}.rs"
+
+
+def head_comment(kind: str, name: str) -> str:
+    """The comment that opens the component's file, as Markdown."""
+    lines = []
+    for line in source(kind, name).read_text(encoding="utf-8").splitlines():
+        if not line.startswith("//!"):
+            break
+        lines.append(line.removeprefix("//!").removeprefix(" "))
+    text = "\n".join(lines)
+    # A link to another item of the code leads nowhere here; an index in brackets is no link.
+    return re.sub(r"\[(`[^`\]]+`)\](?!\()", r"\1", text)

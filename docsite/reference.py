@@ -1,0 +1,103 @@
+"""The reference of a scenario's keys: from the model's own sections, and the engine's schema for what is in them."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from wifair.components import plan_node, properties
+from wifair.dialects import DIALECTS
+from wifair.scenario import SECTIONS, FlowGroup, Scenario, StationGroup
+
+from docsite.keys import Key, keys, table
+
+ABOUT = {
+    "run": "How long, and what is recorded.",
+    "phy": "The physical layer of the cell.",
+    "mac": "The MAC, common to all nodes.",
+    "channel": "Errors and positions; without the table, every frame that does not collide is received.",
+    "wire": "The wired network behind the access point.",
+}
+
+
+def page() -> str:
+    """The page."""
+    parts = [
+        "# Scenario reference",
+        "Every key of a scenario file, from the model and the engine's own schema. A key that is not here is an error, which names "
+        "the nearest one. Units stand in the names. What has a default may be left out; `–` as a default means that the key is "
+        "not set.",
+        "Any key can be set from the command line: `--set ap.limit_packets=50`, `--set flows[0].count=3`.",
+        "## The file itself",
+        table(_own()),
+    ]
+    for section, place in SECTIONS.items():
+        parts += [f"## `[{section}]`", ABOUT[section], table(list(keys(plan_node(*place))))]
+    ap = plan_node("cell", "ap")
+    port = properties(properties(ap)["port"])
+    other = {key: node for key, node in properties(ap).items() if key != "port"}
+    station = {key: node for key, node in properties(plan_node("cell", "stations", "[]")).items() if key != "label"}
+    flow = properties(plan_node("flows", "[]"))
+    flow = {key: node for key, node in flow.items() if key not in ("label", "group", "station", "direction")}
+    parts += [
+        "## `[ap]`",
+        "The access point: its buffer and what goes with it.",
+        table(list(keys({"properties": {**port, **other}}))),
+        "## `[station]` and `[[stations]]`",
+        "`[station]` holds defaults for all stations; `[[stations]]` are groups of named ones, which flows refer to by `station`. "
+        "A station without a rate has its PHY's highest.",
+        table([*_group(StationGroup), *keys({"properties": station})]),
+        "## `[[flows]]`",
+        "Groups of flows. Each flow has a station of its own unless `station` names a group of stations; `station` may also be a "
+        "table of the keys above. `tcp` overrides `[tcp]`.",
+        table([*_group(FlowGroup), *(key for key in keys({"properties": flow}) if not key.path.startswith("tcp."))]),
+        "## `[tcp]`",
+        "Both ends of every connection; also `tcp` in a group of flows. [What goes together](tcp.md).",
+        table(list(keys(flow["tcp"]))),
+        "## `[[events]]`",
+        "Changes while it runs. `station.name` is a station's name, a group's, or a flow's own station.",
+        table([_renamed(key) for key in keys(plan_node("events", "[]"))]),
+        "## Dialects",
+        "`dialect` sets defaults for what other simulators do differently; what the file says itself comes first.",
+        *_dialects(),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _renamed(key: Key) -> Key:
+    return Key(key.path.replace("station.label", "station.name"), key.default, key.allowed, key.about)
+
+
+def _own() -> list[Key]:
+    """The keys of the file that are no tables."""
+    told = {
+        "title": "What it is called in tables and in a store.",
+        "dialect": "Whose habits are the defaults: the standard's, or ns-2's.",
+    }
+    return [_field(Scenario, name, about) for name, about in told.items()]
+
+
+def _group(model: type[Any]) -> list[Key]:
+    told = {
+        "count": "How many alike.",
+        "name": "The group's name; its members are `name-1`, `name-2`, … (`name` alone for one).",
+        "direction": "`up`: data from the station to the server; `down`: from the server to the station.",
+        "station": "A group of stations, by name, or a table of keys of the flows' own stations.",
+    }
+    return [_field(model, name, told[name]) for name in model.model_fields]
+
+
+def _field(model: type[Any], name: str, about: str) -> Key:
+    field = model.model_fields[name]
+    words = [f"`{word}`" for word in get_args(field.annotation) if isinstance(word, str)]
+    default = "needed" if field.is_required() else "–" if field.default in (None, "") else f"`{field.default}`"
+    plain = "a whole number, 1 or more" if field.annotation is int else "a text"
+    return Key(name, default, ", ".join(words) or plain, about)
+
+
+def _dialects() -> list[str]:
+    parts = []
+    for name, tables in DIALECTS.items():
+        rows = [f"| `{section}.{key}` | `{value}` |" for section, told in tables.items() for key, value in told.items()]
+        if rows:
+            parts += [f"### `{name}`", "| key | value |\n| --- | --- |\n" + "\n".join(rows)]
+    return parts

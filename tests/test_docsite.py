@@ -1,0 +1,137 @@
+"""The documentation site: complete, whole, and readable without network."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+import typer
+from wifair.cli.app import app
+from wifair.components import engine_schema
+
+from docsite import commands, components, reference
+from docsite.__main__ import assemble
+from docsite.keys import KINDS, folder
+
+COMPONENTS = [(kind, component["name"]) for kind in KINDS for component in engine_schema()[kind]]
+
+
+def build(configuration: Path) -> subprocess.CompletedProcess[str]:
+    """The builder, as `make docs` calls it."""
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "--config-file", str(configuration)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    done = build(assemble(tmp_path_factory.mktemp("site") / "docs"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return tmp_path_factory.getbasetemp() / "site0" / "docs" / "site"
+
+
+def test_every_kind_of_component_is_known_to_the_site() -> None:
+    listed = {key for key, value in engine_schema().items() if isinstance(value, list)}
+    assert listed == set(KINDS)
+
+
+@pytest.mark.parametrize(("kind", "name"), COMPONENTS, ids=[f"{kind}/{name}" for kind, name in COMPONENTS])
+def test_every_component_has_a_page_with_all_that_it_says(kind: str, name: str) -> None:
+    page = dict(components.pages())[f"{folder(kind)}/{name}.md"]
+    assert f"`{name}`" in page
+    assert components.head_comment(kind, name).strip()
+    for parameter, node in components.parameters(kind, name)[0].get("properties", {}).items():
+        if parameter != "name":
+            assert re.search(rf"^\| `{parameter}` \|.*\| \S.* \|$", page, re.MULTILINE), (parameter, node)
+
+
+def test_the_reference_has_every_key_of_a_plan() -> None:
+    page = reference.page()
+    named = set(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE))
+    last = {name.rpartition(".")[2].removesuffix("[]") for name in named}
+    made_from_others = {"label", "schema_version", "cell", "port", "group", "events", "flows", "stations", "phy", "mac"}
+    made_from_others |= {"channel", "wire", "ap", "run"}
+    unnamed = keys_of(engine_schema()["plan"]) - last - made_from_others
+    # What is left are parameters of components, which have pages of their own.
+    pages = "\n".join(text for _, text in components.pages())
+    assert {key for key in unnamed if f"`{key}`" not in pages and f".{key}`" not in pages} == set()
+
+
+def keys_of(schema: dict[str, Any]) -> set[str]:
+    nodes = [schema, *schema["$defs"].values()]
+    nodes += [option for node in nodes for option in node.get("oneOf", [])]
+    return {key for node in nodes for key in node.get("properties", {})} - {"name"}
+
+
+def test_the_commands_page_has_every_command() -> None:
+    page = commands.page()
+    names = [name for name, found in typer.main.get_command(app).commands.items() if not hasattr(found, "commands")]  # type: ignore[attr-defined]
+    assert names
+    assert all(f"## wifair {name}\n" in page for name in names)
+    assert "## wifair results export" in page
+
+
+def test_a_broken_link_fails_the_build(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# A\n\n[nowhere](b.md)\n")
+    (tmp_path / "mkdocs.yml").write_text("site_name: a\n")
+    done = build(tmp_path / "mkdocs.yml")
+    assert done.returncode != 0
+    assert "does not exist" in re.sub(r"\x1b\[[\d;]*m", "", done.stdout + done.stderr)
+
+
+def addresses(site: Path) -> Iterator[tuple[Path, str, str]]:
+    """Page, attribute and address of everything that a page refers to."""
+    for page in site.rglob("*.html"):
+        for attribute, address in re.findall(r"\s(src|href)=\"?([^\">\s]+)", page.read_text(encoding="utf-8")):
+            yield page, attribute, address
+
+
+def test_whatever_a_page_refers_to_is_there(site: Path) -> None:
+    missing = [
+        (page.name, address)
+        for page, _, address in addresses(site)
+        if not re.match(r"[a-z]+:|#|//", address) and page.name != "404.html"
+        if not (page.parent / unquote(re.split(r"[?#]", address)[0])).exists()
+    ]
+    assert missing == []
+
+
+def test_a_page_fetches_nothing_from_elsewhere(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(
+            r"<(?:script|img|iframe|link rel=\"?(?:stylesheet|preconnect))[^>]+https?://[^>]*>", text
+        ), page
+    for style in site.rglob("*.css"):
+        assert not re.findall(r"url\(\"?https?:|@import \"?http", style.read_text(encoding="utf-8")), style
+
+
+@pytest.mark.needs("chromium")
+def test_the_site_is_read_and_searched_from_a_disk(site: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = chromium.new_context(offline=True).new_page()
+        said: list[str] = []
+        asked: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "schemes" / "dqm.html").as_uri())
+        assert page.locator("h1").inner_text().startswith("dqm")
+        assert page.evaluate("document.querySelector('article img').naturalWidth") > 0
+        page.wait_for_function("document.documentElement.classList.contains('js')")
+        page.keyboard.press("Control+k")
+        page.get_by_placeholder("Search").last.fill("least attained")
+        page.locator("a[href*='schemes/las.html#']").first.wait_for(timeout=60_000)
+        assert said == []
+        assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+        chromium.close()
