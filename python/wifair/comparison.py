@@ -14,8 +14,20 @@ if TYPE_CHECKING:
     from wifair.precision import Precision
     from wifair.results import ResultCell, Results
 
-# What scenarios are compared by unless they say.
-COMPARED = ("jain", "up_mbps", "down_mbps", "total_mbps", "ap_sojourn_mean_ms")
+# What scenarios are compared by unless they say; what one of a pair does not have is left out.
+COMPARED = (
+    "jain",
+    "up_mbps",
+    "down_mbps",
+    "total_mbps",
+    "ap_sojourn_mean_ms",
+    "ping_p50_ms",
+    "ping_p95_ms",
+    "delay_p95_ms",
+    "datagram_loss_ratio",
+    "mos_least",
+    "transfer_mean_s",
+)
 
 # Which way is better; of other metrics neither more nor less is.
 BETTER = {"jain": "highest", "total_mbps": "highest", "ap_sojourn_mean_ms": "lowest"}

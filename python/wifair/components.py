@@ -48,6 +48,12 @@ def components(kind: str) -> list[dict[str, Any]]:
     return listed
 
 
+def transport(application: str) -> str:
+    """What carries an application's packets: `tcp`, `udp` or `icmp`."""
+    found: str = next(listed for listed in components("applications") if listed["name"] == application)["transport"]
+    return found
+
+
 def plan_node(*keys: str) -> Node:
     """The schema of the plan's key at the given path; `"[]"` steps into the entries of a list."""
     node = resolved(engine_schema()["plan"])

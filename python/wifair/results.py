@@ -13,7 +13,9 @@ from typing import Any, Protocol, Self
 
 import polars as pl
 
+from wifair import delays
 from wifair.errors import InputError
+from wifair.segment import together
 from wifair.stats import Interval, jain, t_interval
 
 SCHEMA_VERSION = 1
@@ -28,8 +30,9 @@ TRANSFER_UNITS = {
     "p99_s": "s",
 }
 
-# What a scenario is summed up by, with the unit; all but the queue's are one number a replication in `metrics`.
-UNITS = {
+# What a scenario is summed up by, with the unit: one number a replication in `metrics`. Jain's index and the sums of goodput are
+# over the flows that are carried by TCP.
+OF_TCP = {
     "jain": "index",
     "jain_up": "index",
     "jain_down": "index",
@@ -37,6 +40,9 @@ UNITS = {
     "up_mbps": "Mbps of payload",
     "down_mbps": "Mbps of payload",
     "down_up_ratio": "ratio",
+}
+UNITS = {
+    **OF_TCP,
     "ap_loss_ratio": "ratio",
     "ap_sojourn_mean_ms": "ms",
     "ap_sojourn_p95_ms": "ms",
@@ -44,6 +50,7 @@ UNITS = {
     "collision_ratio": "ratio",
     "idle_share": "share of time",
     "jain_link_rate": "index",
+    **delays.UNITS,
 }
 
 # Shown of each scenario; the rest is in --json and in the tables of --out.
@@ -56,6 +63,7 @@ HEADINGS = {
     "ap_loss_ratio": "AP loss ratio",
     "ap_sojourn_mean_ms": "AP sojourn",
     "collision_ratio": "collisions",
+    **delays.HEADINGS,
 }
 
 
@@ -109,9 +117,10 @@ class ResultCell(Protocol):
 class Results:
     """The finished replications of a study.
 
-    `made_by` tells the versions of what made them. `frames` holds the tables `runs`, `flows`, `queues`, `stations` (and `transfers`, `transfer_groups` where there were
-    transfers, `series` where an interval was set), each with the columns `scenario` (the cell's name) and `seed` first. `missing` counts the replications that were asked for
-    and not finished.
+    `made_by` tells the versions of what made them. `frames` holds the tables `runs`, `flows`, `queues`, `stations` (and
+    `datagrams` where there were flows without TCP, `transfers`, `transfer_groups` where there were transfers, `series` where an
+    interval was set), each with the columns `scenario` (the cell's name) and `seed` first. `missing` counts the replications that
+    were asked for and not finished.
     """
 
     cells: tuple[ResultCell, ...]
@@ -156,6 +165,14 @@ class Results:
     def stations(self) -> pl.DataFrame:
         """One row a station and direction: airtime, attempts, retries."""
         return self.frames["stations"]
+
+    @property
+    def datagrams(self) -> pl.DataFrame:
+        """One row a replication, flow without TCP and direction of its datagrams: delay, jitter, loss, RTT, voice."""
+        found = self.frames.get("datagrams")
+        if found is None:
+            raise InputError("there is no table of datagrams: no flow has the application udp, voip, ping or game.")
+        return found
 
     @property
     def transfers(self) -> pl.DataFrame:
@@ -203,13 +220,14 @@ class Results:
 
     @cached_property
     def metrics(self) -> pl.DataFrame:
-        """One row a replication: Jain's index (of goodput) over all flows and by direction, sums, the AP's queue.
+        """One row a replication: Jain's index (of goodput) over the flows of TCP and by direction, sums, the AP's queue, delays.
 
         `jain_link_rate` is Jain's index of goodput over the mean link rate of the flow's data: 1 where each has its share
         of the air, whatever its rate (`arf-aware-tcp`, equations 1 to 3).
         """
         keys = ["scenario", "seed"]
-        flows = self.flows.group_by(keys, maintain_order=True).agg(pl.col("goodput_mbps"), pl.col("direction"))
+        of_tcp = self.flows.filter(pl.col("transport") == "tcp")
+        flows = of_tcp.group_by(keys, maintain_order=True).agg(pl.col("goodput_mbps"), pl.col("direction"))
         rows: list[dict[str, Any]] = []
         for scenario, seed, goodput, direction in flows.iter_rows():
             up = [x for x, way in zip(goodput, direction, strict=True) if way == "up"]
@@ -227,8 +245,8 @@ class Results:
                     "down_up_ratio": sum(down) / sum(up) if up and down and sum(up) > 0 else None,
                 }
             )
-        types = {"scenario": pl.String, "seed": pl.UInt64} | dict.fromkeys(list(UNITS)[:7], pl.Float64)
-        table = pl.DataFrame(rows, schema=types)
+        types = {"scenario": pl.String, "seed": pl.UInt64} | dict.fromkeys(OF_TCP, pl.Float64)
+        table = self.runs.select(keys).join(pl.DataFrame(rows, schema=types), on=keys, how="left")
         ap = self.queues.filter((pl.col("node") == "ap") & (pl.col("class") == "all")).select(
             *keys,
             ap_loss_ratio="loss_ratio",
@@ -237,14 +255,14 @@ class Results:
             ap_length_mean_packets="length_mean_packets",
         )
         channel = self.runs.select(*keys, "collision_ratio", "idle_share")
-        shares = self.flows.join(self.stations, on=[*keys, "station", "direction"], how="left").with_columns(
+        shares = of_tcp.join(self.stations, on=[*keys, "station", "direction"], how="left").with_columns(
             share=pl.col("goodput_mbps") / pl.col("link_rate_mbps")
         )
         squares = pl.col("share").pow(2).sum()
         by_link_rate = shares.group_by(keys).agg(
             jain_link_rate=pl.when(squares > 0).then(pl.col("share").sum().pow(2) / (pl.len() * squares))
         )
-        for part in (ap, channel, by_link_rate):
+        for part in (ap, channel, by_link_rate, delays.metrics(self.frames)):
             table = table.join(part, on=keys, how="left")
         return table
 
@@ -320,6 +338,7 @@ class Results:
             ],
             "summary": self.summary().to_dicts(),
             "flows": self.flow_summary().to_dicts(),
+            "datagrams": delays.stream_summary(self.frames).to_dicts(),
             "transfers": self.transfer_summary().to_dicts(),
         }
 
@@ -335,7 +354,9 @@ class Results:
             plans = {cell.name: cell.scenario.plan() for cell in self.cells}
             (folder / "plan.json").write_text(json.dumps(plans, indent=1) + "\n", encoding="utf-8")
             manifest = {
-                key: value for key, value in self.to_dict().items() if key not in ("summary", "flows", "transfers")
+                key: value
+                for key, value in self.to_dict().items()
+                if key not in ("summary", "flows", "datagrams", "transfers")
             }
             (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         except OSError as error:
@@ -358,7 +379,7 @@ def merged(parts: Sequence[Results]) -> Results:
     return Results(
         tuple(cell for part in parts for cell in part.cells),
         tuple(dict.fromkeys(seed for part in parts for seed in part.seeds)),
-        {name: pl.concat([part.frames[name] for part in parts]) for name in parts[0].frames},
+        together(part.frames for part in parts),
         sum(part.missing for part in parts),
     )
 

@@ -15,10 +15,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from wifair.components import checked, checked_table, engine_schema, join, nearest, plan_node, properties, unknown_key
+from wifair.components import (
+    Node,
+    checked,
+    checked_table,
+    engine_schema,
+    join,
+    nearest,
+    plan_node,
+    properties,
+    transport,
+    unknown_key,
+)
 from wifair.dialects import DIALECTS
 from wifair.errors import InputError, ScenarioError
 from wifair.overrides import assign, layered
+from wifair.profiles import PROFILES
 
 if TYPE_CHECKING:
     from wifair.results import Results
@@ -240,10 +252,12 @@ class _PlanBuilder:
             self.station_origins += [origin] * group.count
         flows: list[Table] = []
         used: set[str] = set()
+        over_tcp = False
         for g, flow in enumerate(self.scenario.flows):
             origin = f"flows[{g}]"
             name = self.flow_group_name(g)
             settings = self.flow_settings(flow, name, origin)
+            over_tcp |= is_over_tcp(settings)
             own = labels(name, flow.count) if flow.count > 1 or flow.name is None else [name]
             if isinstance(flow.station, str):
                 at = members.get(flow.station)
@@ -273,6 +287,8 @@ class _PlanBuilder:
                     f"no flow uses the stations {group.name!r}, so they would have no effect",
                     value=group.name,
                 )
+        if self.scenario.tcp and not over_tcp:
+            raise ScenarioError("tcp", "no flow is carried by TCP, so these keys would have no effect")
         return stations, flows
 
     def check_size(self) -> None:
@@ -306,9 +322,13 @@ class _PlanBuilder:
         for key, value in group.engine_keys().items():
             if key not in known:
                 raise unknown_key(origin, key, value, offered)
-        settings = checked_table(group.engine_keys(), {"type": "object", "properties": known}, origin)
-        common = checked(self.scenario.tcp, known["tcp"], "tcp")
-        settings["tcp"] = layered(layered(self.dialect.get("tcp", {}), common), settings.get("tcp", {}))
+        tcp = tcp_node()
+        settings = checked_table(group.engine_keys(), {"type": "object", "properties": {**known, "tcp": tcp}}, origin)
+        if is_over_tcp(settings):
+            layers = (self.dialect.get("tcp", {}), checked(self.scenario.tcp, tcp, "tcp"), settings.get("tcp", {}))
+            settings["tcp"] = {}
+            for layer in layers:
+                settings["tcp"] = layered(settings["tcp"], unfolded(layer))
         return {"group": name, "direction": group.direction, **settings}
 
     def station_settings(self, own: Table, origin: str) -> Table:
@@ -347,6 +367,24 @@ class _PlanBuilder:
             if head.endswith("station") and rest.partition(".")[0] in self.scenario.station:
                 head = "station"
         return join(head, rest) if rest else head
+
+
+def tcp_node() -> Node:
+    """The schema of a table of TCP: the engine's keys, and `profile`."""
+    node = plan_node("flows", "[]", "tcp")
+    return {"type": "object", "properties": {**properties(node), "profile": {"type": "string", "enum": [*PROFILES]}}}
+
+
+def unfolded(tcp: Table) -> Table:
+    """A table of TCP with its profile laid under the other keys."""
+    others = {key: value for key, value in tcp.items() if key != "profile"}
+    return layered(PROFILES[tcp["profile"]], others) if "profile" in tcp else others
+
+
+def is_over_tcp(flow: Table) -> bool:
+    """Whether a flow of the plan is carried by TCP: what its application says."""
+    name = flow["application"]["name"] if "application" in flow else "bulk"
+    return transport(name) == "tcp"
 
 
 def labels(name: str, count: int) -> list[str]:

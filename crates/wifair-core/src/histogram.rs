@@ -1,3 +1,5 @@
+use std::ops::AddAssign;
+
 use crate::Time;
 
 const SUB_BITS: u32 = 4;
@@ -102,6 +104,12 @@ impl LogHistogram {
         unreachable!("the counts add up to the total")
     }
 
+    /// Every value that was counted (the middle of its bucket) with its weight, in rising order.
+    pub fn iter(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        let counts = self.counts.iter().enumerate();
+        counts.filter(|(_, count)| **count > 0).map(|(bucket, count)| (Self::value_of(bucket), *count))
+    }
+
     /// What was counted since `earlier`, which must be an earlier snapshot of the same histogram.
     pub fn since(&self, earlier: &LogHistogram) -> LogHistogram {
         let mut counts = self.counts.clone();
@@ -109,6 +117,19 @@ impl LogHistogram {
             *count -= before;
         }
         LogHistogram { counts, sum: self.sum.wrapping_sub(earlier.sum) }
+    }
+}
+
+impl AddAssign<&LogHistogram> for LogHistogram {
+    /// Two histograms as one.
+    fn add_assign(&mut self, other: &LogHistogram) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.sum = self.sum.wrapping_add(other.sum);
     }
 }
 

@@ -19,7 +19,9 @@ pub use describe::Info;
 pub use error::SpecError;
 pub use histogram::LogHistogram;
 pub use ids::{Ac, FlowId, StationId};
-pub use packet::{Class, DSCP_HIGH_PRIORITY, Ecn, FiveTuple, Packet, TCP, TcpFlags};
+pub use packet::{
+    Class, DATAGRAM_HEADER_BYTES, DSCP_HIGH_PRIORITY, Ecn, FiveTuple, ICMP, Packet, TCP, TcpFlags, UDP,
+};
 pub use rate::Rate;
 pub use rng::Rng;
 pub use sack::SackBlocks;

@@ -1,9 +1,15 @@
 use std::ops::{BitOr, BitOrAssign};
 
-use crate::SackBlocks;
+use crate::{SackBlocks, Time};
 
+/// IP protocol number of ICMP (RFC 792); here it is an echo, the request of `ping` or its reply.
+pub const ICMP: u32 = 1;
 /// IP protocol number of TCP (RFC 9293).
 pub const TCP: u32 = 6;
+/// IP protocol number of UDP (RFC 768).
+pub const UDP: u32 = 17;
+/// Bytes of the IP and UDP headers, and of the IP header and that of an ICMP echo.
+pub const DATAGRAM_HEADER_BYTES: u8 = 28;
 
 /// What identifies a connection in one direction. Addresses are IPv4, as integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -12,11 +18,11 @@ pub struct FiveTuple {
     pub source: u32,
     /// Destination address.
     pub destination: u32,
-    /// Source port.
+    /// Source port. An ICMP echo has its identifier there and in `destination_port`: the pair tells echoes apart as ports do.
     pub source_port: u16,
     /// Destination port.
     pub destination_port: u16,
-    /// IP protocol number; [`TCP`] for TCP. As wide as it is so that there is no padding, see [`Packet`].
+    /// IP protocol number; [`TCP`], [`UDP`] or [`ICMP`]. As wide as it is so that there is no padding, see [`Packet`].
     pub protocol: u32,
 }
 
@@ -155,6 +161,12 @@ impl Class {
 /// goes field by field.
 ///
 /// Sizes are in bytes. `window_bytes` is the window after scaling (RFC 7323). Sequence numbers wrap.
+///
+/// A *datagram* ([`Packet::datagram`]) is what is not TCP: UDP or an ICMP echo, told apart by `tuple.protocol`. Nobody
+/// acknowledges it. `seq` is its number among those of its flow and direction, from 0, and [`Packet::sent_at`] the instant at
+/// which it was sent; real hosts carry both in the payload (RTP, `ping`), and so they count as payload here. They lie in
+/// fields that only TCP needs (`ack`, `window_bytes`). `flags` holds [`TcpFlags::ACK`] in the reply to an echo and nothing in
+/// any other datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Addresses, ports, protocol.
@@ -180,6 +192,44 @@ pub struct Packet {
 const _: () = assert!(size_of::<Packet>() == 48, "no padding: three wide moves");
 
 impl Packet {
+    /// A datagram with `payload_bytes` behind its UDP header or that of its echo, sent at `sent_at`.
+    pub const fn datagram(
+        tuple: FiveTuple,
+        number: u32,
+        payload_bytes: u32,
+        dscp: u8,
+        sent_at: Time,
+    ) -> Packet {
+        let sent_at = sent_at.as_ns();
+        Packet {
+            tuple,
+            seq: number,
+            ack: sent_at as u32,
+            window_bytes: (sent_at >> 32) as u32,
+            payload_bytes,
+            header_bytes: DATAGRAM_HEADER_BYTES,
+            flags: TcpFlags::NONE,
+            ds_field: dscp << 2,
+            sack: SackBlocks::NONE,
+        }
+    }
+
+    /// The reply to an echo, with what the request carried: its number, its size, the time at which it was sent.
+    #[must_use]
+    pub const fn echo_reply(&self) -> Packet {
+        Packet { tuple: self.tuple.reversed(), flags: TcpFlags::ACK, ..*self }
+    }
+
+    /// Whether it is the reply to an echo.
+    pub const fn is_echo_reply(&self) -> bool {
+        self.tuple.protocol == ICMP && self.flags.contains(TcpFlags::ACK)
+    }
+
+    /// When a datagram was sent; in a reply, when the request was. Without meaning for TCP.
+    pub const fn sent_at(&self) -> Time {
+        Time::from_ns((self.window_bytes as u64) << 32 | self.ack as u64)
+    }
+
     /// Length of the IP packet in bytes.
     pub const fn ip_bytes(&self) -> u32 {
         self.payload_bytes + self.header_bytes as u32
@@ -272,8 +322,22 @@ mod tests {
         assert_eq!(packet(0, TcpFlags::ACK | TcpFlags::ECE).class(), Class::Ack);
         assert_eq!(packet(0, TcpFlags::ACK | TcpFlags::SYN).class(), Class::Other);
         assert_eq!(packet(0, TcpFlags::ACK | TcpFlags::FIN).class(), Class::Other);
-        let mut udp = packet(1000, TcpFlags::NONE);
-        udp.tuple.protocol = 17;
-        assert_eq!(udp.class(), Class::Other);
+        let udp = FiveTuple { protocol: UDP, ..TUPLE };
+        assert_eq!(Packet::datagram(udp, 0, 1000, 0, Time::ZERO).class(), Class::Other);
+        let echo = FiveTuple { protocol: ICMP, ..TUPLE };
+        assert_eq!(Packet::datagram(echo, 0, 56, 0, Time::ZERO).echo_reply().class(), Class::Other);
+    }
+
+    #[test]
+    fn a_datagram_says_when_it_was_sent() {
+        let echo = FiveTuple { protocol: ICMP, ..TUPLE };
+        for ns in [0, 1, u64::from(u32::MAX), 1 << 32, 86_400_000_000_007] {
+            let request = Packet::datagram(echo, 3, 56, 46, Time::from_ns(ns));
+            let reply = request.echo_reply();
+            assert_eq!((request.sent_at(), reply.sent_at()), (Time::from_ns(ns), Time::from_ns(ns)));
+            assert_eq!((request.ip_bytes(), request.dscp(), request.ecn()), (84, 46, Ecn::NotEct));
+            assert_eq!((reply.tuple, reply.seq, reply.ip_bytes()), (echo.reversed(), 3, 84));
+            assert!(reply.is_echo_reply() && !request.is_echo_reply());
+        }
     }
 }

@@ -354,6 +354,13 @@ impl Port {
         self.buffer.is_empty()
     }
 
+    /// The packets queued, the oldest first.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let buffer = &self.buffer;
+        let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot));
+        slots.map(|slot| buffer.packet(slot))
+    }
+
     /// The buffer, to look at.
     pub fn buffer(&self) -> &Buffer {
         &self.buffer

@@ -4,24 +4,48 @@
 //! finds its end point by arithmetic, in either direction, as a host finds a socket by its port. The station's port
 //! tells successive connections of one slot apart.
 
-use wifair_core::{FiveTuple, StationId, TCP};
+use wifair_core::{FiveTuple, ICMP, StationId, TCP, UDP};
+
+use crate::application::Transport;
+use crate::plan::FlowDirection;
 
 const STATION_BASE: u32 = 0x0A00_0001; // 10.0.0.1
 const SERVER_BASE: u32 = 0xAC10_0001; // 172.16.0.1
 const SERVER_PORT_BASE: u16 = 5_001;
 const SLOTS_A_SERVER: u32 = 1 << 15;
-const EPHEMERAL_BASE: u16 = 49_152; // RFC 6335, section 6
+/// The station's port on its first connection (RFC 6335, section 6).
+pub const EPHEMERAL_BASE: u16 = 49_152;
 const EPHEMERAL_PORTS: u32 = 16_384;
 
 /// The 5-tuple of the connection in `slot`, from the station to the server; `generation` counts the connections
 /// that the slot has had.
-pub fn station_to_server(slot: u32, station: StationId, generation: u32) -> FiveTuple {
+fn station_to_server(slot: u32, station: StationId, generation: u32) -> FiveTuple {
     FiveTuple {
         source: STATION_BASE + u32::from(station.0),
         destination: SERVER_BASE + slot / SLOTS_A_SERVER,
         source_port: EPHEMERAL_BASE + (generation % EPHEMERAL_PORTS) as u16,
         destination_port: SERVER_PORT_BASE + (slot % SLOTS_A_SERVER) as u16,
         protocol: TCP,
+    }
+}
+
+/// The 5-tuple of what the flow of a slot sends in its own direction.
+pub fn tuple(
+    direction: FlowDirection,
+    slot: u32,
+    station: StationId,
+    generation: u32,
+    transport: Transport,
+) -> FiveTuple {
+    let protocol = match transport {
+        Transport::Tcp => TCP,
+        Transport::Udp => UDP,
+        Transport::Icmp => ICMP,
+    };
+    let up = FiveTuple { protocol, ..station_to_server(slot, station, generation) };
+    match direction {
+        FlowDirection::Up => up,
+        FlowDirection::Down => up.reversed(),
     }
 }
 

@@ -4,15 +4,15 @@ use wifair_wlan::StationChange;
 /// What a scenario does at a given time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The application of the flow in `slot` starts.
+    /// The application of a flow starts.
     Start {
         /// Index of the flow.
-        slot: usize,
+        flow: usize,
     },
-    /// The application of the flow in `slot` stops writing.
+    /// The application of a flow stops writing.
     Stop {
         /// Index of the flow.
-        slot: usize,
+        flow: usize,
     },
     /// A station's links change.
     Station {
@@ -82,14 +82,14 @@ mod tests {
     fn events_come_by_time_then_in_the_order_of_the_plan() {
         let mut agenda = Agenda::new();
         assert_eq!(agenda.next(), Time::MAX);
-        agenda.add(Time::from_s(2), Event::Start { slot: 0 });
-        agenda.add(Time::from_s(1), Event::Start { slot: 1 });
-        agenda.add(Time::from_s(1), Event::Stop { slot: 2 });
+        agenda.add(Time::from_s(2), Event::Start { flow: 0 });
+        agenda.add(Time::from_s(1), Event::Start { flow: 1 });
+        agenda.add(Time::from_s(1), Event::Stop { flow: 2 });
         assert_eq!(agenda.next(), Time::from_s(1));
-        assert_eq!(agenda.take(), Event::Start { slot: 1 });
-        assert_eq!(agenda.take(), Event::Stop { slot: 2 });
+        assert_eq!(agenda.take(), Event::Start { flow: 1 });
+        assert_eq!(agenda.take(), Event::Stop { flow: 2 });
         assert_eq!(agenda.next(), Time::from_s(2));
-        assert_eq!(agenda.take(), Event::Start { slot: 0 });
+        assert_eq!(agenda.take(), Event::Start { flow: 0 });
         assert_eq!(agenda.next(), Time::MAX);
     }
 }

@@ -3,8 +3,12 @@ use wifair_queue::Direction;
 use wifair_tcp::{Receiver, Sender, SenderState};
 
 use crate::address;
+use crate::application::Transport;
 use crate::plan::FlowDirection;
 use crate::wire::Lines;
+
+/// No packet has this port (RFC 6335, section 6).
+pub(crate) const NO_PORT: u16 = 0;
 
 /// Both ends of a flow's TCP connection and where they stand. One connection after the other uses the same ends, whose
 /// counters go on.
@@ -13,10 +17,12 @@ pub(crate) struct Connection {
     pub(crate) receiver: Receiver,
     /// What the receiver will have delivered, in all connections together, when this one has carried everything.
     pub(crate) goal_bytes: u64,
-    /// When the next connection is opened; [`Time::MAX`] while none waits for its time.
-    pub(crate) opens_at: Time,
+    /// When the flow wants to go on by itself: to open its next connections, or to send its next datagram; [`Time::MAX`] while
+    /// nothing waits for its time. In a flow's first slot alone.
+    pub(crate) wakes_at: Time,
     pub(crate) lines: Lines,
-    /// The station's port, by which packets of an earlier connection are known.
+    /// The station's port, by which packets of an earlier connection are known. [`NO_PORT`] where datagrams are all that comes: no
+    /// connection takes them.
     pub(crate) station_port: u16,
     pub(crate) station: StationId,
     pub(crate) direction: FlowDirection,
@@ -29,14 +35,13 @@ pub(crate) struct Connection {
 impl Connection {
     /// Takes the ends for the connection number `generation` of the flow in `slot`.
     pub(crate) fn renew(&mut self, slot: usize, generation: u32) {
-        let up = address::station_to_server(slot as u32, self.station, generation);
-        let tuple = match self.direction {
-            FlowDirection::Up => up,
-            FlowDirection::Down => up.reversed(),
-        };
+        let tuple = address::tuple(self.direction, slot as u32, self.station, generation, Transport::Tcp);
         self.sender.renew(tuple);
         self.receiver.renew(tuple);
-        self.station_port = up.source_port;
+        self.station_port = match self.direction {
+            FlowDirection::Up => tuple.source_port,
+            FlowDirection::Down => tuple.destination_port,
+        };
     }
 
     /// An end takes a packet that has reached it. False if the packet is of a connection that is no more, as its

@@ -1,13 +1,17 @@
-//! A flow's course: one transfer of its application after the other, each over a connection of its own.
+//! A flow: what it carries, and over which connections. One over TCP has a course: one transfer of its application after the
+//! other, each over connections of its own.
 //!
 //! All that is looked at only when a transfer begins or ends; what every packet needs is in
 //! [`Connection`](crate::connection::Connection).
+
+use std::ops::Range;
 
 use wifair_core::{Rng, Time};
 
 use crate::application::{Application, Transfer};
 use crate::connection::Connection;
-use crate::plan::{FlowSpec, Plan};
+use crate::plan::Plan;
+use crate::talk::Talk;
 use crate::transfer::{TransferEnd, TransferRecord};
 
 /// Where a flow stands.
@@ -45,7 +49,14 @@ struct Counters {
 }
 
 impl Counters {
-    fn of(connection: &Connection) -> Counters {
+    fn of(connections: &[Connection]) -> Counters {
+        // One connection is the rule, and spares the sum.
+        let [first, others @ ..] = connections else { return Counters::default() };
+        others.iter().fold(Counters::of_one(first), |sum, other| sum.and(Counters::of_one(other)))
+    }
+
+    #[inline]
+    fn of_one(connection: &Connection) -> Counters {
         let sender = connection.sender.stats();
         Counters {
             sent_bytes: sender.payload_bytes_sent - sender.payload_bytes_retransmitted,
@@ -53,6 +64,16 @@ impl Counters {
             acked_bytes: sender.payload_bytes_acked,
             retransmissions: sender.segments_retransmitted,
             timeouts: sender.timeouts,
+        }
+    }
+
+    fn and(self, other: Counters) -> Counters {
+        Counters {
+            sent_bytes: self.sent_bytes + other.sent_bytes,
+            delivered_bytes: self.delivered_bytes + other.delivered_bytes,
+            acked_bytes: self.acked_bytes + other.acked_bytes,
+            retransmissions: self.retransmissions + other.retransmissions,
+            timeouts: self.timeouts + other.timeouts,
         }
     }
 
@@ -64,33 +85,81 @@ impl Counters {
 
 /// See the module.
 pub(crate) struct Flow {
+    pub(crate) carries: Carries,
+    group: u32,
+    first: u32,
+    count: u32,
+}
+
+/// What a flow carries.
+pub(crate) enum Carries {
+    /// Transfers over TCP.
+    Transfers(Course),
+    /// Datagrams.
+    Datagrams(Box<Talk>),
+}
+
+impl Flow {
+    /// A flow before its start, with these slots.
+    pub fn new(carries: Carries, group: u32, slots: Range<usize>) -> Flow {
+        Flow { carries, group, first: slots.start as u32, count: slots.len() as u32 }
+    }
+
+    /// Index of its group.
+    pub fn group(&self) -> usize {
+        self.group as usize
+    }
+
+    /// Its slots: a connection each.
+    pub fn slots(&self) -> Range<usize> {
+        let first = self.first as usize;
+        first..first + self.count as usize
+    }
+
+    /// What it does with transfers, if it has any.
+    pub fn course(&mut self) -> Option<&mut Course> {
+        match &mut self.carries {
+            Carries::Transfers(course) => Some(course),
+            Carries::Datagrams(_) => None,
+        }
+    }
+
+    /// Its datagrams, if it has any.
+    pub fn talk(&self) -> Option<&Talk> {
+        match &self.carries {
+            Carries::Transfers(_) => None,
+            Carries::Datagrams(talk) => Some(talk),
+        }
+    }
+}
+
+/// From one transfer to the next.
+pub(crate) struct Course {
     application: Box<dyn Application>,
     rng: Rng,
     phase: Phase,
     /// Transfers begun.
     begun: u32,
     stopped: bool,
+    /// The most connections that a transfer has, and as many as the present one has.
+    connections: u16,
+    width: u16,
     user_timeout: Time,
-    group: u32,
 }
 
-impl Flow {
-    /// The flow of `spec` before its start.
-    pub fn new(spec: &FlowSpec, seed: u64, group: u32) -> Flow {
-        Flow {
-            application: spec.application.build(),
-            rng: Rng::stream(seed, &spec.label, "application"),
-            phase: Phase::Waiting(Transfer { at: Time::MAX, bytes: Some(0) }),
-            begun: 0,
-            stopped: false,
-            user_timeout: Time::from_secs_f64(spec.user_timeout_s),
-            group,
-        }
+impl Course {
+    /// The course of an application before its start. `rng` is the flow's own stream.
+    pub fn new(application: Box<dyn Application>, rng: Rng, user_timeout: Time) -> Course {
+        let phase = Phase::Waiting(Transfer { at: Time::MAX, bytes: Some(0) });
+        let connections = application.connections();
+        Course { application, rng, phase, begun: 0, stopped: false, connections, width: 1, user_timeout }
     }
 
     /// Asks the application what comes next and says when: [`Time::MAX`] for never, which ends the flow.
     pub fn next(&mut self, now: Time) -> Time {
         let next = if self.stopped { None } else { self.application.next(now, &mut self.rng) };
+        let bytes = next.and_then(|transfer| transfer.bytes);
+        self.width = bytes.map_or(1, |bytes| bytes.clamp(1, self.connections.into()) as u16);
         self.phase = next.map_or(Phase::Ended, Phase::Waiting);
         next.map_or(Time::MAX, |transfer| transfer.at)
     }
@@ -100,49 +169,55 @@ impl Flow {
         self.phase == Phase::Ended
     }
 
-    /// Index of its group.
-    pub fn group(&self) -> usize {
-        self.group as usize
-    }
-
-    /// How many connections it has had.
+    /// How many transfers it has begun, each over connections of its own.
     pub fn generation(&self) -> u32 {
         self.begun
     }
 
-    /// Begins the transfer that it waited for: opens the connection, which is fresh, and writes.
-    pub fn begin(&mut self, connection: &mut Connection, now: Time) {
+    /// How many of its connections the transfer that waits or is under way has: one a byte at most.
+    pub fn width(&self) -> usize {
+        self.width as usize
+    }
+
+    /// Begins the transfer that it waited for over `connections`, which are fresh: opens them, and writes each one's share.
+    pub fn begin(&mut self, connections: &mut [Connection], now: Time) {
         let Phase::Waiting(Transfer { bytes, .. }) = self.phase else {
             unreachable!("nothing waits to begin")
         };
-        let before = Counters::of(connection);
+        let before = Counters::of(connections);
         self.phase = Phase::Active(Under { bytes, start: now, completed: None, before, mark: (before, now) });
         self.begun += 1;
-        connection.sender.open(now);
-        connection.goal_bytes = match bytes {
-            Some(bytes) => {
-                connection.sender.write(bytes);
-                connection.sender.close();
-                before.delivered_bytes + bytes
-            }
-            None => {
-                connection.sender.write_unlimited();
-                u64::MAX
-            }
-        };
-        connection.is_closing = false;
+        let width = connections.len() as u64;
+        for (index, connection) in (0..).zip(connections) {
+            connection.sender.open(now);
+            connection.goal_bytes = match bytes {
+                Some(bytes) => {
+                    let share = bytes / width + u64::from(index < bytes % width);
+                    connection.sender.write(share);
+                    connection.sender.close();
+                    connection.receiver.stats().payload_bytes_delivered + share
+                }
+                None => {
+                    connection.sender.write_unlimited();
+                    u64::MAX
+                }
+            };
+            connection.is_closing = false;
+        }
     }
 
     /// No more transfers. One without end is ended here; a flow that waits has ended.
-    pub fn stop(&mut self, connection: &mut Connection) {
+    pub fn stop(&mut self, connections: &mut [Connection]) {
         self.stopped = true;
         match &self.phase {
             Phase::Waiting(Transfer { at, .. }) if *at < Time::MAX => self.phase = Phase::Ended,
             Phase::Waiting(_) | Phase::Ended => {} // not started: its start finds it stopped
             Phase::Active(Under { bytes: Some(_), .. }) => {}
             Phase::Active(Under { bytes: None, before, .. }) => {
+                let connection = &mut connections[0]; // what has no end has one connection
                 connection.sender.close();
-                let sent_bytes = Counters::of(connection).sent_bytes - before.sent_bytes;
+                let sent_bytes =
+                    Counters::of(std::slice::from_ref(connection)).sent_bytes - before.sent_bytes;
                 connection.goal_bytes = before.delivered_bytes + sent_bytes;
             }
         }
@@ -156,9 +231,9 @@ impl Flow {
     }
 
     /// A timer of TCP has expired: whether the transfer under way is given up.
-    pub fn gives_up(&mut self, connection: &Connection, now: Time) -> bool {
+    pub fn gives_up(&mut self, connections: &[Connection], now: Time) -> bool {
         let Phase::Active(under @ Under { bytes: Some(_), .. }) = &mut self.phase else { return false };
-        let counters = Counters::of(connection);
+        let counters = Counters::of(connections);
         if counters.moved_since(&under.mark.0) {
             under.mark = (counters, now);
         }
@@ -166,13 +241,18 @@ impl Flow {
     }
 
     /// The record of the transfer under way, as it stands: `None` without one of known size.
-    pub fn record(&self, slot: usize, connection: &Connection, end: TransferEnd) -> Option<TransferRecord> {
+    pub fn record(
+        &self,
+        flow: usize,
+        connections: &[Connection],
+        end: TransferEnd,
+    ) -> Option<TransferRecord> {
         let Phase::Active(Under { bytes: Some(bytes), start, completed, before, .. }) = self.phase else {
             return None;
         };
-        let counters = Counters::of(connection);
+        let counters = Counters::of(connections);
         Some(TransferRecord {
-            flow: slot as u32,
+            flow: flow as u32,
             index: self.begun - 1,
             start,
             completed,

@@ -1,4 +1,5 @@
 mod course;
+mod datagrams;
 mod link_rate;
 
 use link_rate::Listeners;
@@ -11,12 +12,14 @@ use wifair_wlan::{Cell, Delivery, Node, Output};
 
 use crate::address;
 use crate::agenda::{Agenda, Event};
-use crate::connection::{Connection, EndPoint};
+use crate::application::{Carried, Transport};
+use crate::connection::{Connection, EndPoint, NO_PORT};
 use crate::fingerprint::Fingerprint;
-use crate::flow::{Flow, Groups};
+use crate::flow::{Carries, Course, Flow, Groups};
 use crate::min_tree::MinTree;
 use crate::plan::{FlowDirection, Plan};
 use crate::snapshot::Tally;
+use crate::talk::Talk;
 use crate::transfer::TransferRecord;
 use crate::wire::{Arrival, Way, Wire, WireBuilder};
 
@@ -35,15 +38,19 @@ pub struct Network {
     agenda: Agenda,
     /// When the next of these three is due; kept up to date as things are added.
     outside: Time,
+    /// By slot. A flow has as many slots, one after the other, as it has connections side by side; one without TCP has one, whose
+    /// ends are idle.
     connections: Vec<Connection>,
-    /// By slot: which transfer comes after which.
+    /// By flow: what it carries.
     flows: Vec<Flow>,
+    /// By slot: its flow.
+    flow_of: Vec<u32>,
     groups: Groups,
     listeners: Listeners,
     /// Transfers that have ended and that nobody has taken yet.
     finished: Vec<TransferRecord>,
     stations: u16,
-    /// By slot: the books of flows that the AP's monitor has forgotten.
+    /// By flow: the books of connections that the AP's monitor has forgotten.
     forgotten: Vec<Tally>,
     fingerprint: Option<Fingerprint>,
 }
@@ -59,41 +66,57 @@ impl Network {
         let (groups, group_of) = Groups::new(plan);
         let mut flows = Vec::with_capacity(plan.flows.len());
         let mut connections = Vec::with_capacity(plan.flows.len());
-        for (slot, flow) in plan.flows.iter().enumerate() {
-            let station = station_ids[flow.station.as_str()];
-            let up = address::station_to_server(slot as u32, station, 0);
-            let tuple = match flow.direction {
-                FlowDirection::Up => up,
-                FlowDirection::Down => up.reversed(),
-            };
-            let tcp = Arc::new(flow.tcp.clone());
-            let delay_ms = flow.one_way_delay_ms.unwrap_or(default_delay_ms);
+        let mut flow_of = Vec::with_capacity(plan.flows.len());
+        for (index, spec) in plan.flows.iter().enumerate() {
+            let station = station_ids[spec.station.as_str()];
+            let tcp = Arc::new(spec.tcp.clone());
+            let delay_ms = spec.one_way_delay_ms.unwrap_or(default_delay_ms);
             let lines =
-                wire.lines(Time::from_secs_f64(delay_ms * 1e-3), flow.wire_rate_mbps.map(Rate::from_mbps));
-            let mut start_s = flow.start_s;
-            if flow.start_spread_s > 0.0 {
-                start_s += Rng::stream(seed, &flow.label, "start").unit() * flow.start_spread_s;
+                wire.lines(Time::from_secs_f64(delay_ms * 1e-3), spec.wire_rate_mbps.map(Rate::from_mbps));
+            let mut start_s = spec.start_s;
+            if spec.start_spread_s > 0.0 {
+                start_s += Rng::stream(seed, &spec.label, "start").unit() * spec.start_spread_s;
             }
-            agenda.add(Time::from_secs_f64(start_s), Event::Start { slot });
-            if let Some(stop_s) = flow.stop_s {
-                agenda.add(Time::from_secs_f64(stop_s), Event::Stop { slot });
+            agenda.add(Time::from_secs_f64(start_s), Event::Start { flow: index });
+            if let Some(stop_s) = spec.stop_s {
+                agenda.add(Time::from_secs_f64(stop_s), Event::Stop { flow: index });
             }
-            flows.push(Flow::new(flow, seed, group_of[slot]));
-            connections.push(Connection {
-                sender: Sender::new(&tcp, tuple),
-                receiver: Receiver::new(&tcp, tuple),
-                goal_bytes: u64::MAX,
-                opens_at: Time::MAX,
-                lines,
-                station_port: up.source_port,
-                station,
-                direction: flow.direction,
-                hears: match flow.direction {
-                    FlowDirection::Up => Some(Direction::Up),
-                    FlowDirection::Down => flow.server_hears_link_rate.then_some(Direction::Down),
-                },
-                is_closing: false,
-            });
+            let first = connections.len();
+            let rng = Rng::stream(seed, &spec.label, "application");
+            let tuple =
+                address::tuple(spec.direction, first as u32, station, 0, spec.application.transport());
+            let (carries, station_port, count) = match spec.application.build() {
+                Carried::Transfers(application) => {
+                    let count = application.connections();
+                    let timeout = Time::from_secs_f64(spec.user_timeout_s);
+                    let course = Course::new(application, rng, timeout);
+                    (Carries::Transfers(course), address::EPHEMERAL_BASE, usize::from(count))
+                }
+                Carried::Datagrams(datagrams) => {
+                    let talk = Talk::new(datagrams, tuple, rng);
+                    (Carries::Datagrams(Box::new(talk)), NO_PORT, 1)
+                }
+            };
+            flows.push(Flow::new(carries, group_of[index], first..first + count));
+            for slot in first..first + count {
+                let tuple = address::tuple(spec.direction, slot as u32, station, 0, Transport::Tcp);
+                flow_of.push(index as u32);
+                connections.push(Connection {
+                    sender: Sender::new(&tcp, tuple),
+                    receiver: Receiver::new(&tcp, tuple),
+                    goal_bytes: u64::MAX,
+                    wakes_at: Time::MAX,
+                    lines,
+                    station_port,
+                    station,
+                    direction: spec.direction,
+                    hears: match spec.direction {
+                        FlowDirection::Up => Some(Direction::Up),
+                        FlowDirection::Down => spec.server_hears_link_rate.then_some(Direction::Down),
+                    },
+                    is_closing: false,
+                });
+            }
         }
         for event in &plan.events {
             event.enter(&mut agenda, &station_ids);
@@ -105,10 +128,11 @@ impl Network {
             timers: MinTree::new(2 * connections.len()),
             outside: agenda.next(),
             agenda,
-            forgotten: vec![Tally::default(); connections.len()],
+            forgotten: vec![Tally::default(); flows.len()],
             listeners: Listeners::new(&connections, plan.cell.stations.len()),
             connections,
             flows,
+            flow_of,
             groups,
             finished: vec![],
             stations: plan.cell.stations.len() as u16,
@@ -147,8 +171,13 @@ impl Network {
         &self.wire
     }
 
-    pub(crate) fn connections(&self) -> &[Connection] {
-        &self.connections
+    pub(crate) fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// The connections of a flow.
+    pub(crate) fn connections_of(&self, flow: &Flow) -> &[Connection] {
+        &self.connections[flow.slots()]
     }
 
     /// What is measured from two snapshots needs no beginning; greatest values do. The trajectory does not change.
@@ -164,12 +193,12 @@ impl Network {
         (0..self.stations).flat_map(of_station)
     }
 
-    /// What became of each flow's packets at the AP's ports, by slot: of all that its monitor ever saw of the flow.
+    /// What became of each flow's packets at the AP's ports: of all that its monitor ever saw of the flow.
     pub(crate) fn tallies(&self, now: Time) -> Vec<Tally> {
         let mut tallies = self.forgotten.clone();
         for flow in self.cell.ap_ports().flat_map(|(_, port)| port.snapshot(now).flows) {
             let tuple = self.cell.flows().tuple(flow.flow);
-            tallies[address::slot_to_server(&tuple)].add(&flow.classes);
+            tallies[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&flow.classes);
         }
         tallies
     }
@@ -177,7 +206,7 @@ impl Network {
     /// Takes over the books of the flows that the AP's monitor has forgotten.
     fn collect_forgotten(&mut self) {
         while let Some((_, tuple, classes)) = self.cell.pop_forgotten() {
-            self.forgotten[address::slot_to_server(&tuple)].add(&classes);
+            self.forgotten[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&classes);
         }
     }
 
@@ -233,11 +262,17 @@ impl Network {
                     FlowDirection::Up => {
                         if connection.take::<Sender>(port, packet, now) {
                             self.respond::<Sender>(slot);
+                        } else {
+                            let packet = *packet;
+                            self.arrive_without_connection(slot, &packet);
                         }
                     }
                     FlowDirection::Down => {
                         if connection.take::<Receiver>(port, packet, now) {
                             self.respond::<Receiver>(slot);
+                        } else {
+                            let packet = *packet;
+                            self.arrive_without_connection(slot, &packet);
                         }
                     }
                 }
@@ -254,8 +289,8 @@ impl Network {
 
     fn carry_out(&mut self) {
         match self.agenda.take() {
-            Event::Start { slot } => self.go_on(slot),
-            Event::Stop { slot } => self.stop(slot),
+            Event::Start { flow } => self.start(flow),
+            Event::Stop { flow } => self.stop(flow),
             Event::Station { station, change } => self.cell.change_station(station, &change, self.now),
             Event::ApLimit { packets } => self.cell.set_ap_limit(packets, self.now),
         }
@@ -272,17 +307,19 @@ impl Network {
         match connection.direction {
             FlowDirection::Up => {
                 let taken = connection.take::<Receiver>(port, packet, self.now);
-                self.wire.pass(line);
-                if taken {
-                    self.respond::<Receiver>(slot);
+                if !taken {
+                    return self.arrive_from_wire_without_connection();
                 }
+                self.wire.pass(line);
+                self.respond::<Receiver>(slot);
             }
             FlowDirection::Down => {
                 let taken = connection.take::<Sender>(port, packet, self.now);
-                self.wire.pass(line);
-                if taken {
-                    self.respond::<Sender>(slot);
+                if !taken {
+                    return self.arrive_from_wire_without_connection();
                 }
+                self.wire.pass(line);
+                self.respond::<Sender>(slot);
             }
         }
     }
@@ -310,17 +347,17 @@ impl Network {
 
     fn wake_end<E: EndPoint>(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
-        let opens_at = if E::INDEX == Sender::INDEX { connection.opens_at } else { Time::MAX };
+        let wakes_at = if E::INDEX == Sender::INDEX { connection.wakes_at } else { Time::MAX };
         let end = E::of(connection);
-        let deadline = end.deadline().min(opens_at);
+        let deadline = end.deadline().min(wakes_at);
         if deadline > self.now {
             self.timers.set(2 * slot + E::INDEX, deadline); // it has moved away meanwhile
             return;
         }
         end.on_timer(self.now);
         self.timers.set(2 * slot + E::INDEX, Time::MAX);
-        if opens_at <= self.now {
-            self.open(slot);
+        if wakes_at <= self.now {
+            self.wake_flow(self.flow_of[slot] as usize);
         } else if !self.give_up(slot) {
             self.pump::<E>(slot);
         }

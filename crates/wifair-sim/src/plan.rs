@@ -10,7 +10,7 @@ use wifair_queue::{ExternalScheme, Maker};
 use wifair_tcp::TcpSpec;
 use wifair_wlan::{Cell, CellSpec};
 
-use crate::application::ApplicationSpec;
+use crate::application::{ApplicationSpec, Transport};
 use crate::event::{EventSpec, MAX_EVENTS};
 
 /// Version of the plan's form; a plan of another version is refused.
@@ -101,7 +101,7 @@ impl FlowDirection {
     }
 }
 
-/// One flow: an application over TCP between a station and a server.
+/// One flow: an application between a station and a server, over TCP or without it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
@@ -141,12 +141,30 @@ pub struct FlowSpec {
     /// The sender of an uplink flow always hears of its station's.
     #[serde(default)]
     pub server_hears_link_rate: bool,
-    /// The TCP of both ends.
+    /// The TCP of both ends; for applications over TCP.
     #[serde(default)]
     pub tcp: TcpSpec,
     /// What writes the data.
     #[serde(default)]
     pub application: ApplicationSpec,
+}
+
+impl FlowSpec {
+    /// Without TCP its keys must stand as they do where nobody gives them: they would have no effect.
+    fn validate_without_tcp(&self, key: &impl Fn(&str) -> String) -> Result<(), SpecError> {
+        let application = self.application.name();
+        let error = |name: &str| {
+            let allowed = format!("no such key for {application}, which is not carried by TCP");
+            Err(SpecError::new(key(name), "this key", allowed))
+        };
+        if self.tcp != TcpSpec::default() {
+            return error("tcp");
+        }
+        if self.user_timeout_s != user_timeout_s() {
+            return error("user_timeout_s");
+        }
+        if self.server_hears_link_rate { error("server_hears_link_rate") } else { Ok(()) }
+    }
 }
 
 fn user_timeout_s() -> f64 {
@@ -296,6 +314,9 @@ impl Plan {
             }
             flow.tcp.validate(&key("tcp"))?;
             flow.application.validate(&key("application"))?;
+            if flow.application.transport() != Transport::Tcp {
+                flow.validate_without_tcp(&key)?;
+            }
         }
         Ok(())
     }

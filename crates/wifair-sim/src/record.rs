@@ -4,10 +4,12 @@ use wifair_core::{Ac, LogHistogram, Time};
 use wifair_queue::{Ledger, PortSnapshot};
 use wifair_wlan::{ChannelTimes, Usage};
 
+use crate::datagram::{DatagramRow, datagram_rows};
 use crate::plan::Plan;
 use crate::series::SeriesRow;
 use crate::snapshot::{Ledgers, Snapshot};
 use crate::table::{Column, Row, row};
+use crate::talk::FORWARD;
 use crate::transfer::{TransferGroupRow, TransferLog, TransferRow};
 
 row! {
@@ -59,7 +61,12 @@ row! {
         station: String,
         /// `up` or `down`: where the data goes.
         direction: String,
-        /// IP bytes of data segments that reached the data's receiver, duplicates included, in Mbit/s.
+        /// What it carries: the application's name.
+        application: String,
+        /// What carries it: `tcp`, `udp` or `icmp`. Of the last two the table of datagrams says more.
+        transport: String,
+        /// IP bytes of data segments, or of datagrams in the flow's direction, that reached their receiver, duplicates included,
+        /// in Mbit/s.
         throughput_ip_mbps: f64,
         /// Payload delivered in order, each byte once, in Mbit/s.
         goodput_mbps: f64,
@@ -75,7 +82,7 @@ row! {
         ecn_reductions: u64,
         /// Data segments that arrived with a congestion mark (CE).
         ce_segments: u64,
-        /// Mean of the RTT samples, in milliseconds.
+        /// Mean of the RTT samples, of TCP's or of answered echoes, in milliseconds.
         rtt_mean_ms: Option<f64>,
         /// Median of the RTT samples, in milliseconds.
         rtt_p50_ms: Option<f64>,
@@ -196,6 +203,8 @@ pub struct RunRecord {
     pub run: RunRow,
     /// One row a flow, in the order of the plan.
     pub flows: Vec<FlowRow>,
+    /// The datagrams of each flow without TCP, by direction.
+    pub datagrams: Vec<DatagramRow>,
     /// The AP's buffer and those of the stations, by class.
     pub queues: Vec<QueueRow>,
     /// Two rows a station, up and down, in the order of the plan.
@@ -256,11 +265,12 @@ impl RunRecord {
         };
         let (transfers, transfer_groups) = transfers.into_rows();
         let flows = flow_rows(plan, before, after, duration_s);
-        RunRecord { run, flows, queues, stations, transfers, transfer_groups, series }
+        let datagrams = datagram_rows(plan, before, after, duration_s);
+        RunRecord { run, flows, datagrams, queues, stations, transfers, transfer_groups, series }
     }
 }
 
-fn ratio(part: u64, whole: u64) -> Option<f64> {
+pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
@@ -287,24 +297,34 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
             let sender = after.senders[i].since(&before.senders[i]);
             let receiver = after.receivers[i].since(&before.receivers[i]);
             let tally = after.tallies[i].since(&before.tallies[i]);
+            let datagrams = match (&after.streams[i], &before.streams[i]) {
+                (Some(now), Some(then)) => Some(now[FORWARD].stats.since(&then[FORWARD].stats)),
+                _ => None,
+            };
+            let (rtt, ip_bytes, payload_bytes) = match &datagrams {
+                Some(stats) => (&stats.rtt, stats.received_ip_bytes, stats.received_payload_bytes),
+                None => (&sender.rtt, receiver.ip_bytes_received, receiver.payload_bytes_delivered),
+            };
             FlowRow {
                 flow: i as u64,
                 label: flow.label.clone(),
                 group: flow.group.clone(),
                 station: flow.station.clone(),
                 direction: flow.direction.name().into(),
-                throughput_ip_mbps: mbps(receiver.ip_bytes_received),
-                goodput_mbps: mbps(receiver.payload_bytes_delivered),
+                application: flow.application.name().into(),
+                transport: flow.application.transport().name().into(),
+                throughput_ip_mbps: mbps(ip_bytes),
+                goodput_mbps: mbps(payload_bytes),
                 segments_sent: sender.segments_sent,
                 retransmissions: sender.segments_retransmitted,
                 timeouts: sender.timeouts,
                 fast_retransmits: sender.fast_retransmits,
                 ecn_reductions: sender.ecn_reductions,
                 ce_segments: receiver.ce_segments_received,
-                rtt_mean_ms: sender.rtt.mean().map(ns_to_ms),
-                rtt_p50_ms: quantile_ms(&sender.rtt, 0.5),
-                rtt_p95_ms: quantile_ms(&sender.rtt, 0.95),
-                rtt_p99_ms: quantile_ms(&sender.rtt, 0.99),
+                rtt_mean_ms: rtt.mean().map(ns_to_ms),
+                rtt_p50_ms: quantile_ms(rtt, 0.5),
+                rtt_p95_ms: quantile_ms(rtt, 0.95),
+                rtt_p99_ms: quantile_ms(rtt, 0.99),
                 srtt_mean_ms: sender.srtt_mean_ns().map(ns_to_ms),
                 srtt_max_ms: (sender.srtt_max > Time::ZERO).then(|| sender.srtt_max.as_secs_f64() * 1e3),
                 ap_offered_packets: tally.offered,
@@ -316,11 +336,11 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
         .collect()
 }
 
-fn ns_to_ms(ns: f64) -> f64 {
+pub(crate) fn ns_to_ms(ns: f64) -> f64 {
     ns * 1e-6
 }
 
-fn quantile_ms(histogram: &LogHistogram, q: f64) -> Option<f64> {
+pub(crate) fn quantile_ms(histogram: &LogHistogram, q: f64) -> Option<f64> {
     histogram.quantile(q).map(ns_to_ms)
 }
 
@@ -423,7 +443,7 @@ fn warnings(plan: &Plan, ap: &[(Option<Ac>, PortSnapshot)]) -> String {
 }
 
 /// The result tables of replications, each row led by its job and seed: (index of the job, seed, record) in, (name,
-/// columns) out. Transfers and time series come last, and only if there are any.
+/// columns) out. Datagrams, transfers and time series come last, and only if there are any.
 pub fn tables(records: &[(usize, u64, RunRecord)]) -> Vec<(&'static str, Vec<(&'static str, Column)>)> {
     let mut tables = vec![
         table(records, |record| std::slice::from_ref(&record.run)),
@@ -432,6 +452,9 @@ pub fn tables(records: &[(usize, u64, RunRecord)]) -> Vec<(&'static str, Vec<(&'
         table(records, |record| &record.stations),
     ];
     let any = |has: fn(&RunRecord) -> bool| records.iter().any(|(_, _, record)| has(record));
+    if any(|record| !record.datagrams.is_empty()) {
+        tables.push(table(records, |record| &record.datagrams));
+    }
     if any(|record| !record.transfers.is_empty()) {
         tables.push(table(records, |record| &record.transfers));
     }

@@ -13,7 +13,7 @@ pub fn schema() -> Value {
         "limit_controllers": wifair_queue::limit_controllers(),
         "congestion_controls": wifair_tcp::congestion::REGISTRY,
         "rate_adaptations": wifair_wlan::RATE_ADAPTATIONS,
-        "applications": crate::application::APPLICATIONS,
+        "applications": crate::application::applications(),
         "limits": {"stations": wifair_wlan::MAX_STATIONS, "flows": MAX_FLOWS, "events": MAX_EVENTS},
     })
 }

@@ -2,17 +2,21 @@ use wifair_core::Time;
 use wifair_queue::Port;
 use wifair_wlan::{CellSnapshot, StationUsage};
 
+use crate::connection::Connection;
 use crate::network::Network;
 use crate::plan::Plan;
 use crate::table::row;
+use crate::talk::{BACK, FORWARD, Talk};
 
 row! {
     /// One value of a time series: long form, so that new metrics need no new columns.
     SeriesRow in "series" {
         /// End of the interval, in seconds from the start of the run, warm-up included.
         time_s: f64,
-        /// What: of a flow `goodput_mbps` (payload delivered in the interval), `cwnd_segments`, `rtt_ms` (mean of the
-        /// interval's samples, if there are any) and `srtt_ms` (the smoothed RTT at its end, after the first sample); of a station the means over the interval `link_rate_up_mbps` and
+        /// What: of a flow `goodput_mbps` (payload delivered in the interval), `rtt_ms` (mean of the interval's samples, if there
+        /// are any); over TCP `cwnd_segments` (of all its connections together) and, with one connection, `srtt_ms` (the smoothed
+        /// RTT at the interval's end, after the first sample); of datagrams `delay_ms` and `delay_back_ms` (mean one-way delay of
+        /// those that arrived in the interval, in the flow's direction and against it); of a station the means over the interval `link_rate_up_mbps` and
         /// `link_rate_down_mbps` and its `airtime_share`, both ways together; of the AP `queue_packets`, `limit_packets`,
         /// `buffer_idle_share` (share of the interval in which no packet was queued; the rest it was busy), `sojourn_ms` (mean
         /// wait in its queue of the packets that left it in the interval) or a gauge of its scheme or limit controller.
@@ -33,6 +37,8 @@ pub(crate) struct Sampler {
     delivered_before: Vec<u64>,
     /// Number of RTT samples so far and their sum in nanoseconds, by flow.
     rtt_before: Vec<(u64, u64)>,
+    /// The same of one-way delays, both ways.
+    delay_before: Vec<[(u64, u64); 2]>,
     /// The same of the sojourn times of the AP's ports.
     sojourn_before: Vec<(u64, u64)>,
     /// For how long each of the AP's buffers had stood empty.
@@ -53,6 +59,7 @@ impl Sampler {
             mss_bytes: plan.flows.iter().map(|flow| f64::from(flow.tcp.mss_bytes)).collect(),
             delivered_before: vec![0; plan.flows.len()],
             rtt_before: vec![(0, 0); plan.flows.len()],
+            delay_before: vec![[(0, 0); 2]; plan.flows.len()],
             sojourn_before: vec![],
             empty_before: vec![],
             stations: plan.cell.stations.iter().map(|station| station.label.clone()).collect(),
@@ -70,24 +77,24 @@ impl Sampler {
     pub(crate) fn sample(&mut self, network: &Network) {
         let time_s = self.next.as_secs_f64();
         let interval_s = self.interval.as_secs_f64();
-        for (slot, connection) in network.connections().iter().enumerate() {
-            let delivered = connection.receiver.stats().payload_bytes_delivered;
-            let bytes = delivered - self.delivered_before[slot];
-            self.delivered_before[slot] = delivered;
-            let cwnd_segments = f64::from(connection.sender.cwnd_bytes()) / self.mss_bytes[slot];
-            for (metric, value) in
-                [("goodput_mbps", bytes as f64 * 8e-6 / interval_s), ("cwnd_segments", cwnd_segments)]
-            {
-                self.push(time_s, metric, self.labels[slot].clone(), value);
+        for (index, flow) in network.flows().iter().enumerate() {
+            let connections = network.connections_of(flow);
+            let of_connections = connections.iter().map(|c| c.receiver.stats().payload_bytes_delivered);
+            let of_datagrams = flow.talk().map_or(0, |talk| talk.stats()[FORWARD].received_payload_bytes);
+            let delivered = of_connections.sum::<u64>() + of_datagrams;
+            let bytes = delivered - self.delivered_before[index];
+            self.delivered_before[index] = delivered;
+            self.push(time_s, "goodput_mbps", self.labels[index].clone(), bytes as f64 * 8e-6 / interval_s);
+            if flow.talk().is_none() {
+                let cwnd_bytes: f64 = connections.iter().map(|c| f64::from(c.sender.cwnd_bytes())).sum();
+                let label = self.labels[index].clone();
+                self.push(time_s, "cwnd_segments", label, cwnd_bytes / self.mss_bytes[index]);
             }
         }
-        for (slot, connection) in network.connections().iter().enumerate() {
-            let rtt = &connection.sender.stats().rtt;
-            if let Some(mean_ns) = mean_since(&mut self.rtt_before[slot], (rtt.count(), rtt.sum())) {
-                self.push(time_s, "rtt_ms", self.labels[slot].clone(), mean_ns * 1e-6);
-            }
-            if let Some(srtt) = connection.sender.srtt() {
-                self.push(time_s, "srtt_ms", self.labels[slot].clone(), srtt.as_secs_f64() * 1e3);
+        for (index, flow) in network.flows().iter().enumerate() {
+            match flow.talk() {
+                None => self.sample_rtt(index, network.connections_of(flow)),
+                Some(talk) => self.sample_datagrams(index, talk),
             }
         }
         self.sample_stations(network, time_s);
@@ -96,6 +103,38 @@ impl Sampler {
             self.sample_port(index, &entity, port, network.now());
         }
         self.next += self.interval;
+    }
+
+    fn sample_rtt(&mut self, index: usize, connections: &[Connection]) {
+        let time_s = self.next.as_secs_f64();
+        let of = |c: &Connection| (c.sender.stats().rtt.count(), c.sender.stats().rtt.sum());
+        let rtt = connections.iter().map(of).reduce(|a, b| (a.0 + b.0, a.1.wrapping_add(b.1)));
+        if let Some(mean_ns) = rtt.and_then(|rtt| mean_since(&mut self.rtt_before[index], rtt)) {
+            self.push(time_s, "rtt_ms", self.labels[index].clone(), mean_ns * 1e-6);
+        }
+        if let [Connection { sender, .. }] = connections
+            && let Some(srtt) = sender.srtt()
+        {
+            self.push(time_s, "srtt_ms", self.labels[index].clone(), srtt.as_secs_f64() * 1e3);
+        }
+    }
+
+    fn sample_datagrams(&mut self, index: usize, talk: &Talk) {
+        let time_s = self.next.as_secs_f64();
+        let [forward, back] = talk.stats().map(|stats| (stats.delay.count(), stats.delay.sum()));
+        let rtt = &talk.stats()[FORWARD].rtt;
+        let rtt = (rtt.count(), rtt.sum());
+        let before = &mut self.delay_before[index];
+        let found = [
+            ("rtt_ms", mean_since(&mut self.rtt_before[index], rtt)),
+            ("delay_ms", mean_since(&mut before[FORWARD], forward)),
+            ("delay_back_ms", mean_since(&mut before[BACK], back)),
+        ];
+        for (metric, mean_ns) in found {
+            if let Some(mean_ns) = mean_ns {
+                self.push(time_s, metric, self.labels[index].clone(), mean_ns * 1e-6);
+            }
+        }
     }
 
     fn sample_port(&mut self, index: usize, entity: &str, port: &Port, now: Time) {

@@ -1,9 +1,15 @@
+use std::ops::AddAssign;
+
 use wifair_core::Ac;
 use wifair_queue::{Ledger, PortSnapshot};
 use wifair_tcp::{ReceiverStats, SenderStats};
 use wifair_wlan::CellSnapshot;
 
+use crate::connection::Connection;
+use crate::e_model::Codec;
+use crate::flow::Flow;
 use crate::network::Network;
+use crate::talk::{BACK, FORWARD, StreamStats};
 
 /// All counters of a network at one instant.
 pub(crate) struct Snapshot {
@@ -11,9 +17,12 @@ pub(crate) struct Snapshot {
     /// Under EDCA one a category in use, the highest first.
     pub(crate) ap: Vec<(Option<Ac>, PortSnapshot)>,
     pub(crate) stations: Ledgers,
+    /// By flow, its connections together; so are the next two.
     pub(crate) senders: Vec<SenderStats>,
     pub(crate) receivers: Vec<ReceiverStats>,
     pub(crate) tallies: Vec<Tally>,
+    /// By flow, both ways, where it has datagrams.
+    pub(crate) streams: Vec<Option<[StreamSnapshot; 2]>>,
     pub(crate) wire_losses: u64,
 }
 
@@ -30,12 +39,48 @@ impl Snapshot {
             cell: cell.snapshot(now),
             ap: cell.ap_ports().map(|(category, port)| (category, port.snapshot(now))).collect(),
             stations,
-            senders: network.connections().iter().map(|c| c.sender.stats().clone()).collect(),
-            receivers: network.connections().iter().map(|c| *c.receiver.stats()).collect(),
+            senders: by_flow(network, |c| c.sender.stats()),
+            receivers: by_flow(network, |c| c.receiver.stats()),
             tallies: network.tallies(now),
+            streams: streams(network),
             wire_losses: network.wire().losses(),
         }
     }
+}
+
+/// Counters of a flow's connections together.
+fn by_flow<S: Clone + for<'a> AddAssign<&'a S>>(network: &Network, of: fn(&Connection) -> &S) -> Vec<S> {
+    let sum = |flow: &Flow| {
+        let (first, others) = network.connections_of(flow).split_first().expect("a flow has a slot");
+        let mut sum = of(first).clone();
+        others.iter().for_each(|other| sum += of(other));
+        sum
+    };
+    network.flows().iter().map(sum).collect()
+}
+
+/// Counters of the datagrams of one direction of a flow.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamSnapshot {
+    pub(crate) stats: StreamStats,
+    /// Sent, and neither arrived nor lost.
+    pub(crate) under_way: u64,
+    /// Whether anything ever goes this way.
+    pub(crate) exists: bool,
+    pub(crate) codec: Option<Codec>,
+}
+
+fn streams(network: &Network) -> Vec<Option<[StreamSnapshot; 2]>> {
+    let snapshot = |(flow, under_way): (&Flow, [u64; 2])| {
+        let talk = flow.talk()?;
+        Some([FORWARD, BACK].map(|way| StreamSnapshot {
+            stats: talk.stats()[way].clone(),
+            under_way: under_way[way],
+            exists: way == FORWARD || talk.talks_back(),
+            codec: talk.codec().copied(),
+        }))
+    };
+    network.flows().iter().zip(network.datagrams_under_way()).map(snapshot).collect()
 }
 
 /// What became of one flow's packets at the AP's ports. Cumulative.

@@ -199,6 +199,12 @@ impl Wire {
         self.losses
     }
 
+    /// The packets under way, each with the slot of its connection.
+    pub fn packets(&self) -> impl Iterator<Item = (usize, &Packet)> {
+        let packets = self.lines.iter().flat_map(|line| &line.in_flight);
+        packets.map(|in_flight| (in_flight.slot as usize, &in_flight.packet))
+    }
+
     /// Packets under way.
     pub fn in_flight(&self) -> usize {
         self.lines.iter().map(|line| line.in_flight.len()).sum()

@@ -1,3 +1,5 @@
+use std::ops::AddAssign;
+
 use wifair_core::{LogHistogram, Time};
 
 /// What a sender has done since it was made. Cumulative: a measurement is [`SenderStats::since`] a snapshot.
@@ -93,5 +95,37 @@ impl ReceiverStats {
             packets_sent: self.packets_sent - earlier.packets_sent,
             timeouts: self.timeouts - earlier.timeouts,
         }
+    }
+}
+
+impl AddAssign<&SenderStats> for SenderStats {
+    /// Two senders as one, as of connections side by side.
+    fn add_assign(&mut self, other: &SenderStats) {
+        self.segments_sent += other.segments_sent;
+        self.payload_bytes_sent += other.payload_bytes_sent;
+        self.segments_retransmitted += other.segments_retransmitted;
+        self.payload_bytes_retransmitted += other.payload_bytes_retransmitted;
+        self.control_packets_sent += other.control_packets_sent;
+        self.payload_bytes_acked += other.payload_bytes_acked;
+        self.timeouts += other.timeouts;
+        self.fast_retransmits += other.fast_retransmits;
+        self.ecn_reductions += other.ecn_reductions;
+        self.duplicates_told += other.duplicates_told;
+        self.rtt += &other.rtt;
+        self.srtt_sum_ns += other.srtt_sum_ns;
+        self.srtt_max = self.srtt_max.max(other.srtt_max);
+    }
+}
+
+impl AddAssign<&ReceiverStats> for ReceiverStats {
+    /// Two receivers as one.
+    fn add_assign(&mut self, other: &ReceiverStats) {
+        self.segments_received += other.segments_received;
+        self.duplicate_segments_received += other.duplicate_segments_received;
+        self.ip_bytes_received += other.ip_bytes_received;
+        self.payload_bytes_delivered += other.payload_bytes_delivered;
+        self.ce_segments_received += other.ce_segments_received;
+        self.packets_sent += other.packets_sent;
+        self.timeouts += other.timeouts;
     }
 }

@@ -102,6 +102,31 @@ pub enum Classify {
     BestEffort,
     /// By the DSCP: its upper three bits are the user priority, mapped by Table 10-1.
     Dscp,
+    /// By the DSCP as RFC 8325, section 4 recommends, and Linux does since 6.8: as `dscp`, but for the code points whose upper bits
+    /// belie them, so that telephony (EF) is voice and not video.
+    #[serde(rename = "rfc-8325")]
+    Rfc8325,
+}
+
+impl Classify {
+    /// The category of a DSCP.
+    fn category(self, dscp: u8) -> Ac {
+        match (self, dscp) {
+            (Classify::BestEffort, _) => Ac::BestEffort,
+            // High-throughput data (AF1x), operation and management (CS2), low-latency data (AF2x).
+            (Classify::Rfc8325, 10 | 12 | 14 | 16 | 18 | 20 | 22) => Ac::BestEffort,
+            // Broadcast video (CS3), multimedia streaming (AF3x).
+            (Classify::Rfc8325, 24 | 26 | 28 | 30) => Ac::Video,
+            // Telephony with and without admission control.
+            (Classify::Rfc8325, 44 | 46) => Ac::Voice,
+            (Classify::Rfc8325 | Classify::Dscp, _) => match dscp >> 3 {
+                1 | 2 => Ac::Background,
+                4 | 5 => Ac::Video,
+                6 | 7 => Ac::Voice,
+                _ => Ac::BestEffort,
+            },
+        }
+    }
 }
 
 /// Whose categories share one port.
@@ -141,7 +166,7 @@ pub struct EdcaSpec {
     pub ap: Categories<CategorySpec>,
     /// Of the stations alone.
     pub stations: Categories<CategorySpec>,
-    /// How a packet's category is found: best-effort (all of them) or dscp.
+    /// How a packet's category is found: best-effort (all of them), dscp or rfc-8325.
     pub classify: Classify,
     /// The category of pure TCP ACKs, if they have one of their own.
     pub tcp_acks: Option<Ac>,
@@ -191,7 +216,7 @@ impl EdcaSpec {
     pub(crate) fn sees(&self, ac: Ac, class: Class) -> bool {
         match self.tcp_acks {
             Some(category) if class == Class::Ack => category == ac,
-            _ => self.classify == Classify::Dscp || ac == Ac::BestEffort,
+            _ => self.classify != Classify::BestEffort || ac == Ac::BestEffort,
         }
     }
 
@@ -319,19 +344,35 @@ impl Edca {
         {
             return rank;
         }
-        match self.classify {
-            Classify::BestEffort => BEST_EFFORT,
-            Classify::Dscp => rank(match packet.dscp() >> 3 {
-                1 | 2 => Ac::Background,
-                4 | 5 => Ac::Video,
-                6 | 7 => Ac::Voice,
-                _ => Ac::BestEffort,
-            }),
-        }
+        rank(self.classify.category(packet.dscp()))
     }
 }
 
 /// Side (AP first) and rank of a sender.
 fn place(sender: u32) -> (usize, usize) {
     (usize::from(sender >> CATEGORY_BITS != crate::cell::AP), sender as usize & 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_points_and_categories() {
+        for (dscp, by_precedence, by_rfc_8325) in [
+            (0, Ac::BestEffort, Ac::BestEffort),
+            (wifair_core::DSCP_HIGH_PRIORITY, Ac::BestEffort, Ac::BestEffort),
+            (8, Ac::Background, Ac::Background), // CS1, low-priority data
+            (10, Ac::Background, Ac::BestEffort),
+            (18, Ac::Background, Ac::BestEffort),
+            (26, Ac::BestEffort, Ac::Video),
+            (34, Ac::Video, Ac::Video), // AF41
+            (46, Ac::Video, Ac::Voice),
+            (56, Ac::Voice, Ac::Voice),
+        ] {
+            assert_eq!(Classify::Dscp.category(dscp), by_precedence, "{dscp}");
+            assert_eq!(Classify::Rfc8325.category(dscp), by_rfc_8325, "{dscp}");
+            assert_eq!(Classify::BestEffort.category(dscp), Ac::BestEffort);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What can be seen of a cell from outside: counters, ports, rates, flows.
 
-use wifair_core::{Ac, FiveTuple, FlowId, Rate, StationId, Time};
+use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, Ledger, Port};
 
 use crate::cell::{AP, Cell, Sender, node_of};
@@ -68,6 +68,15 @@ impl Cell {
             None => Some((None, &sender.port)),
             Some(edca) if edca.shares_port(node) => (rank == 0).then_some((None, &sender.port)),
             Some(edca) => edca.used[rank].then_some((Some(RANKS[rank]), &sender.port)),
+        })
+    }
+
+    /// Every packet that waits in a port or is in service and has not reached its receiver, and whether it goes to a station.
+    pub fn packets_under_way(&self) -> impl Iterator<Item = (bool, &Packet)> {
+        (0u32..).zip(&self.senders).flat_map(move |(index, Sender { port, frame })| {
+            let in_service = frame.departure.as_ref().filter(|_| !frame.delivered);
+            let packets = port.packets().chain(in_service.map(|departure| &departure.packet));
+            packets.map(move |packet| (self.is_ap(index), packet))
         })
     }
 

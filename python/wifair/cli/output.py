@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from wifair import delays
 from wifair.results import HEADINGS, SHOWN, UNITS, merged, writable_folder
 from wifair.study import StudyInterrupted, seeds_text
 
@@ -102,19 +103,25 @@ def _finite(value: Any) -> Any:
 
 def print_results(results: Results) -> None:
     """One line a scenario: means with half-widths of their 95 % intervals."""
-    table = Table(
-        title=f"Mean ± half-width of the 95 % interval, seeds {seeds_text(results.seeds)}", title_justify="left"
-    )
-    table.add_column("scenario")
-    for metric in SHOWN:
-        table.add_column(f"{HEADINGS[metric]}\n[{UNITS[metric]}]", justify="right")
-    for cell in results.cells:
-        table.add_row(cell.name, *(results.interval(cell.name, metric).short() for metric in SHOWN))
-    stdout().print(table)
+    title = f"Mean ± half-width of the 95 % interval, seeds {seeds_text(results.seeds)}"
+    print_metrics(results, SHOWN, title)
+    if any_shown := [metric for metric in delays.SHOWN if results.metrics[metric].count()]:
+        print_metrics(results, any_shown, "Delay of datagrams, voice, transfers")
     if len(results.seeds) == 1:
         say("a single run has no interval: take it as an example, not as a result; --seeds 10 gives one.")
     for warning in results.warnings():
         say(f"warning: {warning}")
+
+
+def print_metrics(results: Results, metrics: Sequence[str], title: str) -> None:
+    """One line a scenario."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("scenario")
+    for metric in metrics:
+        table.add_column(f"{HEADINGS[metric]}\n\\[{UNITS[metric]}]", justify="right")
+    for cell in results.cells:
+        table.add_row(cell.name, *(results.interval(cell.name, metric).short() for metric in metrics))
+    stdout().print(table)
 
 
 def print_differences(rows: Sequence[dict[str, Any]]) -> None:

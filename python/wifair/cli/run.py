@@ -63,6 +63,7 @@ def run(
     else:
         print_results(results)
         print_flows(results)
+        print_datagrams(results)
         print_transfers(results)
         print_needed(seeds_needed)
         print_checks(checks)
@@ -87,6 +88,29 @@ def print_flows(results: Results) -> None:
         columns = ("goodput_mbps", "rtt_mean_ms", "timeouts")
         found = [t_interval(group[column].drop_nulls().to_numpy()) for column in columns]
         table.add_row(str(label), str(direction), *(interval.short() for interval in found))
+    stdout().print(table)
+
+
+def print_datagrams(results: Results) -> None:
+    """One line a flow without TCP and direction, where there are any; columns without a number are left out."""
+    from rich.table import Table
+
+    from wifair.cli.output import stdout
+    from wifair.delays import STREAM_UNITS
+    from wifair.stats import t_interval
+
+    if "datagrams" not in results.frames:
+        return
+    rows = results.datagrams
+    shown = {metric: unit for metric, unit in STREAM_UNITS.items() if rows[metric].count()}
+    table = Table(title="Datagrams: means over the runs", title_justify="left")
+    for heading in ("flow", "carries", "direction"):
+        table.add_column(heading)
+    for metric, unit in shown.items():
+        table.add_column(f"{metric.removesuffix('_ms').replace('_', ' ')}\n\\[{unit}]", justify="right")
+    for key, part in rows.group_by("label", "application", "direction", maintain_order=True):
+        found = [t_interval(part[metric].drop_nulls().to_numpy()) for metric in shown]
+        table.add_row(*map(str, key), *(interval.short() for interval in found))
     stdout().print(table)
 
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, Rng, SpecError, Time};
 
-use super::{Application, Transfer};
+use super::{Application, Transfer, Transport};
 
 /// What it is.
 pub const INFO: Info = Info {
@@ -12,6 +12,9 @@ pub const INFO: Info = Info {
     source: "adaptive-pushout, Section IV-A: large bulk data",
     idea: "There is always more to send, or a given number of bytes in one go; then the connection is closed.",
 };
+
+/// What carries it.
+pub const TRANSPORT: Transport = Transport::Tcp;
 
 /// Parameters of [`Bulk`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, Rng, SpecError, Time};
 
-use super::{Application, Transfer};
+use super::{Application, Transfer, Transport};
 
 /// What it is.
 pub const INFO: Info = Info {
@@ -12,6 +12,9 @@ pub const INFO: Info = Info {
     source: "spm-af-las, Section 5.2: files of a fixed size, repeated over and over",
     idea: "Transfers of a fixed size, each over a new connection that is opened once the one before is closed.",
 };
+
+/// What carries it.
+pub const TRANSPORT: Transport = Transport::Tcp;
 
 /// Parameters of [`Transfers`].
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

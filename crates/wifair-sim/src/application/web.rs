@@ -1,4 +1,8 @@
-//! Web documents of uniformly drawn size, with time to think between them, each over a connection of its own.
+//! Web documents of uniformly drawn size, with time to think between them, each over a connection of its own or over several.
+//!
+//! With several connections a document is divided evenly among them; they are opened together, and it is there when the last
+//! share is. So do browsers, which load a page's parts over as many connections as they may open to a server side by side (RFC 9112,
+//! section 9.4); which part goes over which connection, and that a later part may use an earlier one's connection again, is left out.
 //!
 //! Draws: two a document, the size and the time to think before it, whatever their ranges.
 
@@ -6,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, Rng, SpecError, Time};
 
-use super::{Application, Transfer};
+use super::{Application, Transfer, Transport};
 use crate::plan::check_range;
 
 /// What it is.
@@ -15,6 +19,9 @@ pub const INFO: Info = Info {
     source: "spm-af-las, Section 7.2: Web documents of 5 to 25 packets",
     idea: "Documents of uniformly drawn size, each over a new connection, with time to think between them.",
 };
+
+/// What carries it.
+pub const TRANSPORT: Transport = Transport::Tcp;
 
 /// Parameters of [`Web`].
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -29,13 +36,23 @@ pub struct Params {
     /// Mean time from the end of a document to the request for the next, in seconds, exponentially distributed; there
     /// is none before the first. `spm-af-las` says nothing of it ("repeatedly transfer"), hence 0.
     pub think_mean_s: f64,
+    /// Connections side by side, 1 to 64, over which each document is divided evenly. Browsers open up to six to a server with
+    /// HTTP/1.1; `spm-af-las` has one.
+    pub connections: u16,
     /// How many documents; none for without end (or until the flow stops: `stop_s`, `stop_after_group`).
     pub count: Option<u64>,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { min_bytes: 5 * 1460, max_bytes: 25 * 1460, step_bytes: 1460, think_mean_s: 0.0, count: None }
+        Params {
+            min_bytes: 5 * 1460,
+            max_bytes: 25 * 1460,
+            step_bytes: 1460,
+            think_mean_s: 0.0,
+            connections: 1,
+            count: None,
+        }
     }
 }
 
@@ -56,6 +73,9 @@ impl Params {
         }
         if self.steps() >= u64::from(u32::MAX) {
             return error("step_bytes", self.step_bytes, "a step that makes fewer than 2^32 sizes");
+        }
+        if !(1..=64).contains(&self.connections) {
+            return error("connections", self.connections.into(), "1 to 64 connections");
         }
         if self.count == Some(0) {
             return error("count", 0, "at least 1 document");
@@ -96,6 +116,10 @@ impl Application for Web {
         let first = !std::mem::replace(&mut self.started, true);
         let at = if first { now } else { now + Time::from_secs_f64(think_s) };
         Some(Transfer { at, bytes: Some(self.params.min_bytes + u64::from(steps) * self.params.step_bytes) })
+    }
+
+    fn connections(&self) -> u16 {
+        self.params.connections
     }
 }
 

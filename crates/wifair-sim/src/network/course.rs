@@ -4,83 +4,150 @@ use wifair_core::Time;
 use wifair_tcp::Sender;
 
 use super::Network;
-use crate::connection::EndPoint;
+use crate::connection::{Connection, EndPoint};
+use crate::flow::{Carries, Course, Flow};
 use crate::transfer::{TransferEnd, TransferRecord};
 
 impl Network {
-    /// The flow starts, or its transfer is over: the next one begins, now or later, or the flow has ended.
+    /// The flow starts.
     #[cold]
-    pub(super) fn go_on(&mut self, slot: usize) {
-        let at = self.flows[slot].next(self.now);
+    pub(super) fn start(&mut self, flow: usize) {
+        match &self.flows[flow].carries {
+            Carries::Transfers(_) => self.go_on(flow),
+            Carries::Datagrams(_) => self.start_datagrams(flow),
+        }
+    }
+
+    /// What the flow has waited for is due.
+    #[cold]
+    pub(super) fn wake_flow(&mut self, flow: usize) {
+        match &self.flows[flow].carries {
+            Carries::Transfers(_) => self.open(flow),
+            Carries::Datagrams(_) => self.send_datagrams(flow),
+        }
+    }
+
+    /// The flow shall begin no further transfer, or send no further datagram.
+    #[cold]
+    pub(super) fn stop(&mut self, flow: usize) {
+        match &self.flows[flow].carries {
+            Carries::Transfers(_) => self.stop_transfers(flow),
+            Carries::Datagrams(_) => self.stop_datagrams(flow),
+        }
+    }
+
+    /// The flow wants to be woken at `at`.
+    pub(super) fn wake_at(&mut self, flow: usize, at: Time) {
+        let slot = self.flows[flow].slots().start;
+        self.connections[slot].wakes_at = at;
+        let timer = 2 * slot + Sender::INDEX;
+        if at < self.timers.at(timer) {
+            self.timers.set(timer, at);
+            self.outside = self.outside.min(at);
+        }
+    }
+
+    /// The course of a flow over TCP, and its connections.
+    fn course(&mut self, flow: usize) -> (&mut Course, &mut [Connection]) {
+        let slots = self.flows[flow].slots();
+        let course = self.flows[flow].course().expect("only a flow over TCP has transfers");
+        (course, &mut self.connections[slots])
+    }
+
+    /// The flow starts, or its transfer is over: the next one begins, now or later, or the flow has ended.
+    fn go_on(&mut self, flow: usize) {
+        let now = self.now;
+        let at = self.course(flow).0.next(now);
         if at == Time::MAX {
-            self.flow_ended(slot);
-        } else if at <= self.now {
-            self.open(slot);
+            self.flow_ended(flow);
+        } else if at <= now {
+            self.open(flow);
         } else {
-            self.connections[slot].opens_at = at;
-            let timer = 2 * slot + Sender::INDEX;
-            if at < self.timers.at(timer) {
-                self.timers.set(timer, at);
-                self.outside = self.outside.min(at);
+            self.wake_at(flow, at);
+        }
+    }
+
+    /// Opens the connections of the transfer for which the flow has waited.
+    fn open(&mut self, flow: usize) {
+        let first = self.flows[flow].slots().start;
+        self.connections[first].wakes_at = Time::MAX;
+        let course = self.course(flow).0;
+        let (generation, width) = (course.generation(), course.width());
+        let slots = first..first + width;
+        if generation > 0 {
+            for slot in slots.clone() {
+                self.connections[slot].renew(slot, generation);
+                self.tell_link_rate(slot);
             }
         }
-    }
-
-    /// Opens the connection of the transfer for which the flow has waited.
-    #[cold]
-    pub(super) fn open(&mut self, slot: usize) {
-        let (flow, connection) = (&mut self.flows[slot], &mut self.connections[slot]);
-        connection.opens_at = Time::MAX;
-        if flow.generation() > 0 {
-            connection.renew(slot, flow.generation());
-            self.tell_link_rate(slot);
+        let now = self.now;
+        let (course, connections) = self.course(flow);
+        course.begin(&mut connections[..width], now);
+        for slot in slots {
+            self.pump::<Sender>(slot);
         }
-        let (flow, connection) = (&mut self.flows[slot], &mut self.connections[slot]);
-        flow.begin(connection, self.now);
-        self.pump::<Sender>(slot);
     }
 
-    /// Everything has been delivered; the connection may be closed, too.
+    /// All that the connection in `slot` carries has been delivered; the connection may be closed, too.
     #[cold]
     pub(super) fn settle(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
-        connection.is_closing = true;
-        self.flows[slot].complete(self.now);
-        if connection.is_over() {
-            self.end_transfer(slot, TransferEnd::Complete);
+        let is_over = connection.is_over();
+        if std::mem::replace(&mut connection.is_closing, true) && !is_over {
+            return; // nothing new
+        }
+        let (now, flow) = (self.now, self.flow_of[slot] as usize);
+        let (course, connections) = self.course(flow);
+        // One connection is the rule: it has just been looked at.
+        let open = &connections[..course.width()];
+        let alone = open.len() == 1;
+        if alone || open.iter().all(|connection| connection.is_closing) {
+            course.complete(now);
+            if is_over && (alone || open.iter().all(Connection::is_over)) {
+                self.end_transfer(flow, TransferEnd::Complete);
+            }
         }
     }
 
     /// A timer of TCP has expired: gives the transfer up if nothing has moved for too long; whether it did.
     #[cold]
     pub(super) fn give_up(&mut self, slot: usize) -> bool {
-        let gives_up = self.flows[slot].gives_up(&self.connections[slot], self.now);
+        let (now, flow) = (self.now, self.flow_of[slot] as usize);
+        let Some(_) = self.flows[flow].course() else { return false };
+        let (course, connections) = self.course(flow);
+        let width = course.width();
+        let gives_up = course.gives_up(&connections[..width], now);
         if gives_up {
-            self.end_transfer(slot, TransferEnd::TimedOut);
+            self.end_transfer(flow, TransferEnd::TimedOut);
         }
         gives_up
     }
 
-    fn end_transfer(&mut self, slot: usize, end: TransferEnd) {
-        let (flow, connection) = (&self.flows[slot], &mut self.connections[slot]);
-        self.finished.extend(flow.record(slot, connection, end));
-        connection.is_closing = false;
-        connection.goal_bytes = u64::MAX;
-        if end == TransferEnd::TimedOut {
-            connection.renew(slot, flow.generation()); // the ends of the old one fall silent
+    fn end_transfer(&mut self, flow: usize, end: TransferEnd) {
+        let first = self.flows[flow].slots().start;
+        let (course, connections) = self.course(flow);
+        let (generation, width) = (course.generation(), course.width());
+        let open = &mut connections[..width];
+        let record = course.record(flow, open, end);
+        for (slot, connection) in (first..).zip(open) {
+            connection.is_closing = false;
+            connection.goal_bytes = u64::MAX;
+            if end == TransferEnd::TimedOut {
+                connection.renew(slot, generation); // the ends of the old one fall silent
+            }
         }
-        self.go_on(slot);
+        self.finished.extend(record);
+        self.go_on(flow);
     }
 
-    /// The flow shall begin no further transfer.
-    #[cold]
-    pub(super) fn stop(&mut self, slot: usize) {
-        let connection = &mut self.connections[slot];
-        let waited = !self.flows[slot].has_ended();
-        self.flows[slot].stop(connection);
-        connection.opens_at = Time::MAX;
-        if waited && self.flows[slot].has_ended() {
-            self.flow_ended(slot);
+    fn stop_transfers(&mut self, flow: usize) {
+        let slot = self.flows[flow].slots().start;
+        let (course, connections) = self.course(flow);
+        let waited = !course.has_ended();
+        course.stop(connections);
+        connections[0].wakes_at = Time::MAX;
+        if waited && course.has_ended() {
+            self.flow_ended(flow);
         }
         self.pump::<Sender>(slot);
         let connection = &self.connections[slot];
@@ -89,8 +156,8 @@ impl Network {
         }
     }
 
-    fn flow_ended(&mut self, slot: usize) {
-        for waiting in self.groups.ended(self.flows[slot].group()) {
+    pub(super) fn flow_ended(&mut self, flow: usize) {
+        for waiting in self.groups.ended(self.flows[flow].group()) {
             self.stop(waiting);
         }
     }
@@ -102,9 +169,13 @@ impl Network {
 
     /// The records of the transfers under way, as they stand.
     pub fn transfers_under_way(&self) -> Vec<TransferRecord> {
-        let flows = self.flows.iter().zip(&self.connections).enumerate();
-        flows
-            .filter_map(|(slot, (flow, connection))| flow.record(slot, connection, TransferEnd::Horizon))
-            .collect()
+        let under_way = |(index, flow): (usize, &Flow)| match &flow.carries {
+            Carries::Transfers(course) => {
+                let open = &self.connections_of(flow)[..course.width()];
+                course.record(index, open, TransferEnd::Horizon)
+            }
+            Carries::Datagrams(_) => None,
+        };
+        self.flows.iter().enumerate().filter_map(under_way).collect()
     }
 }

@@ -1,0 +1,70 @@
+//! `ping`: ICMP echoes at an interval. No draws.
+//!
+//! The end at which the flow's data begins sends the requests: the station where `direction` is up, a host behind the access point
+//! where it is down. The other end answers at once. Under load, the round-trip times are what is known as bufferbloat.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError, Time};
+
+use super::udp::{check_dscp, check_payload};
+use super::{Datagrams, Law, Source, Transport};
+use crate::plan::check_range;
+
+/// What it is.
+pub const INFO: Info = Info {
+    name: "ping",
+    source: "RFC 792, echo and echo reply",
+    idea: "A small packet goes there and back: the round-trip time that others' traffic leaves to it, and its loss.",
+};
+
+/// What carries it.
+pub const TRANSPORT: Transport = Transport::Icmp;
+
+/// Parameters of the echoes.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// From one request to the next, in milliseconds. 200 is what tests of bufferbloat take (flent); the tool's own default is
+    /// 1,000.
+    pub interval_ms: f64,
+    /// Payload of each behind the ICMP header, in bytes; 56 is the tool's default.
+    pub payload_bytes: u32,
+    /// Differentiated services code point (RFC 2474), 0 to 63.
+    pub dscp: u8,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { interval_ms: 200.0, payload_bytes: 56, dscp: 0 }
+    }
+}
+
+impl Params {
+    /// Checks what the types cannot.
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
+        check_payload(&format!("{path}.payload_bytes"), self.payload_bytes)?;
+        check_dscp(path, self.dscp)?;
+        check_range(&format!("{path}.interval_ms"), self.interval_ms, 0.1, 1e6, "ms")
+    }
+
+    /// Requests in the direction of the flow.
+    pub fn build(&self) -> Datagrams {
+        Datagrams {
+            forward: Source {
+                first_within: Time::ZERO,
+                interval_ms: Law::constant(self.interval_ms),
+                payload_bytes: Law::constant(f64::from(self.payload_bytes)),
+            },
+            back: None,
+            echoed: true,
+            dscp: self.dscp,
+            codec: None,
+        }
+    }
+
+    /// Whether it comes to an end by itself.
+    pub fn ends(&self) -> bool {
+        false
+    }
+}

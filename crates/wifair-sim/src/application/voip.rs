@@ -1,0 +1,109 @@
+//! A telephone call: voice both ways in packets of constant size and interval (RTP, RFC 3550), without pauses.
+//!
+//! The defaults are G.711 in packets of 20 ms (RFC 3551, 4.5.14 and 4.2: 64 kbit/s, 20 ms by default): 160 bytes of voice, 12 of
+//! RTP, 8 of UDP, 20 of IP. Each direction is rated by the E-model ([`crate::e_model`]), with the loss that is left after the
+//! listener's playout buffer and the delay from mouth to ear: packetisation, network and playout.
+//!
+//! Interpretation: a listener's buffer plays every packet a fixed time after it was sent; what comes later is lost to the ear.
+//! Real buffers adapt: unless `playout_delay_ms` is given, that time is the one with the best rating over the whole measurement,
+//! which is what adapting can reach at best where the delay's distribution does not change.
+//!
+//! Draws: one, the time by which the second direction starts later than the first, uniform within a packet's interval: two hosts
+//! have no common clock.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError, Time};
+
+use super::udp::{check_dscp, check_payload};
+use super::{Datagrams, Law, Source, Transport};
+use crate::e_model::Codec;
+use crate::plan::check_range;
+
+/// What it is.
+pub const INFO: Info = Info {
+    name: "voip",
+    source: "RFC 3550 and 3551 (RTP, G.711 in packets of 20 ms); ITU-T G.107 (E-model), G.113",
+    idea: "Voice both ways, rated as a listener would: delay, and what is lost or comes too late to be played.",
+};
+
+/// What carries it.
+pub const TRANSPORT: Transport = Transport::Udp;
+
+/// Bytes of the RTP header (RFC 3550, 5.1).
+const RTP_BYTES: u32 = 12;
+
+/// Parameters of a call.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Voice in each packet, in milliseconds: from one packet to the next.
+    pub packet_ms: f64,
+    /// Bytes of voice in each packet; G.711 has 8 a millisecond.
+    pub voice_bytes: u32,
+    /// Differentiated services code point (RFC 2474): 46 is Expedited Forwarding, for telephony by RFC 4594. A cell goes by it
+    /// only with `mac.edca.classify` set so.
+    pub dscp: u8,
+    /// Equipment impairment factor Ie of the codec (ITU-T G.113, Appendix I): 0 for G.711.
+    pub equipment_impairment: f64,
+    /// Packet-loss robustness factor Bpl of the codec (ITU-T G.113, Appendix I): 25.1 for G.711 with packet loss concealment,
+    /// 4.3 without.
+    pub loss_robustness: f64,
+    /// From sending a packet to playing it, in milliseconds; unset, the best for the measurement as a whole.
+    pub playout_delay_ms: Option<f64>,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            packet_ms: 20.0,
+            voice_bytes: 160,
+            dscp: 46,
+            equipment_impairment: 0.0,
+            loss_robustness: 25.1,
+            playout_delay_ms: None,
+        }
+    }
+}
+
+impl Params {
+    /// Checks what the types cannot.
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
+        check_range(&format!("{path}.packet_ms"), self.packet_ms, 1.0, 1000.0, "ms")?;
+        check_payload(&format!("{path}.voice_bytes"), self.voice_bytes.saturating_add(RTP_BYTES))?;
+        check_dscp(path, self.dscp)?;
+        let key = |name: &str| format!("{path}.{name}");
+        check_range(&key("equipment_impairment"), self.equipment_impairment, 0.0, 94.0, "")?;
+        check_range(&key("loss_robustness"), self.loss_robustness, 1.0, 100.0, "")?;
+        match self.playout_delay_ms {
+            Some(delay_ms) => check_range(&key("playout_delay_ms"), delay_ms, 0.0, 1e5, "ms"),
+            None => Ok(()),
+        }
+    }
+
+    /// Both directions of the call.
+    pub fn build(&self) -> Datagrams {
+        let source = Source {
+            first_within: Time::ZERO,
+            interval_ms: Law::constant(self.packet_ms),
+            payload_bytes: Law::constant(f64::from(self.voice_bytes + RTP_BYTES)),
+        };
+        Datagrams {
+            forward: source,
+            back: Some(Source { first_within: Time::from_secs_f64(self.packet_ms * 1e-3), ..source }),
+            echoed: false,
+            dscp: self.dscp,
+            codec: Some(Codec {
+                packet_ms: self.packet_ms,
+                equipment_impairment: self.equipment_impairment,
+                loss_robustness: self.loss_robustness,
+                playout_delay_ms: self.playout_delay_ms,
+            }),
+        }
+    }
+
+    /// Whether it comes to an end by itself.
+    pub fn ends(&self) -> bool {
+        false
+    }
+}

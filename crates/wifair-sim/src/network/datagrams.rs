@@ -1,0 +1,106 @@
+//! Flows without connections: their datagrams leave, arrive, and may be answered. All of it lies off the path of a TCP segment:
+//! a datagram is what no connection takes.
+
+use wifair_core::{Packet, TCP, Time};
+
+use super::Network;
+use crate::address;
+use crate::flow::Carries;
+use crate::plan::FlowDirection;
+use crate::talk::{BACK, FORWARD, Talk};
+use crate::wire::{Arrival, Way};
+
+impl Network {
+    fn talk(&mut self, flow: usize) -> &mut Talk {
+        match &mut self.flows[flow].carries {
+            Carries::Datagrams(talk) => talk,
+            Carries::Transfers(_) => unreachable!("only a flow without TCP has datagrams"),
+        }
+    }
+
+    /// The flow starts.
+    pub(super) fn start_datagrams(&mut self, flow: usize) {
+        let now = self.now;
+        self.talk(flow).start(now);
+        self.send_datagrams(flow);
+    }
+
+    /// Sends what is due, and notes when the next is.
+    pub(super) fn send_datagrams(&mut self, flow: usize) {
+        let now = self.now;
+        while let Some((way, packet)) = self.talk(flow).poll_transmit(now) {
+            self.send_datagram(flow, way, &packet);
+        }
+        let next = self.talk(flow).next();
+        self.wake_at(flow, next);
+    }
+
+    /// Nothing more is sent.
+    pub(super) fn stop_datagrams(&mut self, flow: usize) {
+        if self.talk(flow).stop() {
+            self.wake_at(flow, Time::MAX);
+            self.flow_ended(flow);
+        }
+    }
+
+    /// `way`: in the flow's direction or against it.
+    fn send_datagram(&mut self, flow: usize, way: usize, packet: &Packet) {
+        let slot = self.flows[flow].slots().start;
+        let connection = &self.connections[slot];
+        if (connection.direction == FlowDirection::Up) == (way == FORWARD) {
+            self.cell.send_up(connection.station, packet, self.now);
+        } else {
+            let arrival = self.wire.send(connection.lines, Way::ToAp, slot, packet, self.now);
+            self.outside = self.outside.min(arrival);
+        }
+    }
+
+    /// What has come to the end of its way, and no connection of its slot has taken: a straggler of one that is no more, which
+    /// goes nowhere, or a datagram.
+    #[cold]
+    pub(super) fn arrive_without_connection(&mut self, slot: usize, packet: &Packet) {
+        if packet.tuple.protocol == TCP {
+            return;
+        }
+        let (now, flow) = (self.now, self.flow_of[slot] as usize);
+        let talk = self.talk(flow);
+        let way = talk.way(packet);
+        if let Some(answer) = talk.arrive(packet, now) {
+            self.send_datagram(flow, FORWARD + BACK - way, &answer);
+        }
+    }
+
+    /// The same of what has come from the wire.
+    #[cold]
+    pub(super) fn arrive_from_wire_without_connection(&mut self) {
+        let Arrival { line, slot, packet, .. } = self.wire.arrival();
+        let packet = *packet;
+        self.wire.pass(line);
+        self.arrive_without_connection(slot, &packet);
+    }
+
+    /// By flow and way (in its direction, against it): datagrams that wait, are in the air, or are on the wire.
+    pub(crate) fn datagrams_under_way(&self) -> Vec<[u64; 2]> {
+        let mut counts = vec![[0; 2]; self.flows.len()];
+        if self.flows.iter().all(|flow| flow.talk().is_none()) {
+            return counts;
+        }
+        let mut count = |slot: usize, packet: &Packet| {
+            let flow = self.flow_of[slot] as usize;
+            if let Some(talk) = self.flows[flow].talk() {
+                counts[flow][talk.way(packet)] += 1;
+            }
+        };
+        for (slot, packet) in self.wire.packets() {
+            count(slot, packet);
+        }
+        for (to_station, packet) in self.cell.packets_under_way() {
+            let slot = match to_station {
+                true => address::slot_to_station(&packet.tuple),
+                false => address::slot_to_server(&packet.tuple),
+            };
+            count(slot, packet);
+        }
+        counts
+    }
+}

@@ -1,0 +1,167 @@
+"""Today's hosts and traffic as scenarios have them: the profile, flows without TCP, their delays in tables and metrics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import Cli
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wifair import InputError, Scenario, ScenarioError
+from wifair.profiles import TODAY
+
+SHORT = {"warmup_s": 1, "duration_s": 5}
+
+
+def plan_of(**settings: Any) -> dict[str, Any]:
+    tcp: dict[str, Any] = Scenario(flows=[{"direction": "down"}], **settings).plan()["flows"][0]["tcp"]
+    return tcp
+
+
+def test_the_profile_is_laid_under_every_key() -> None:
+    tcp = plan_of(tcp={"profile": "today"})
+    assert tcp["congestion_control"]["name"] == "cubic"
+    for key, value in TODAY.items():
+        found = tcp[key]
+        assert found == value or (isinstance(value, dict) and value.items() <= found.items()), key
+    # What a scenario says wins, wherever it stands: beside the profile, in a dialect's place, in a group.
+    own = plan_of(tcp={"profile": "today", "ecn": False, "rto": {"min_ms": 300}})
+    assert (own["ecn"], own["rto"]["min_ms"], own["initial_window_segments"]) == (False, 300, 10)
+    other = plan_of(tcp={"profile": "today", "congestion_control": "reno"})
+    assert other["congestion_control"]["name"] == "reno"
+
+
+def test_a_group_may_have_another_profile_than_the_rest() -> None:
+    groups = [
+        {"direction": "up", "tcp": {"profile": "today"}},
+        {"direction": "down"},
+        {"direction": "down", "tcp": {"profile": "today", "mss_bytes": 1000}},
+    ]
+    first, second, third = Scenario(tcp={"mss_bytes": 500}, flows=groups).plan()["flows"]
+    assert (first["tcp"]["mss_bytes"], first["tcp"]["ecn"]) == (1448, True)
+    assert (second["tcp"]["mss_bytes"], second["tcp"]["ecn"]) == (500, False)
+    assert third["tcp"]["mss_bytes"] == 1000
+
+
+@pytest.mark.parametrize(
+    ("scenario", "key"),
+    [
+        ({"tcp": {"profile": "tody"}, "flows": [{"direction": "up"}]}, "tcp.profile"),
+        ({"flows": [{"direction": "up", "tcp": {"profile": 3}}]}, "flows[0].tcp.profile"),
+        ({"tcp": {"profil": "today"}, "flows": [{"direction": "up"}]}, "tcp.profil"),
+        ({"tcp": {"ecn": True}, "flows": [{"direction": "up", "application": "voip"}]}, "tcp"),
+        ({"flows": [{"direction": "up", "application": "voip", "tcp": {"ecn": True}}]}, "flows[0].tcp"),
+        ({"flows": [{"direction": "up", "application": "vop"}]}, "flows[0].application"),
+        (
+            {"flows": [{"direction": "up", "application": {"name": "ping", "rate_mbps": 1}}]},
+            "flows[0].application.rate_mbps",
+        ),
+    ],
+)
+def test_what_has_no_effect_is_refused(scenario: dict[str, Any], key: str) -> None:
+    with pytest.raises(ScenarioError) as found:
+        Scenario(**scenario)
+    assert found.value.key == key
+
+
+def mixed(**settings: Any) -> Scenario:
+    flows = [
+        {"name": "bulk", "direction": "down", "count": 2},
+        {"name": "call", "direction": "down", "application": "voip"},
+        {"name": "ping", "direction": "up", "application": "ping"},
+        {"name": "web", "direction": "down", "application": {"name": "web", "connections": 6}},
+    ]
+    return Scenario(**{"run": SHORT, "tcp": {"profile": "today"}, "flows": flows, **settings})
+
+
+def test_the_tables_of_a_mixed_scenario() -> None:
+    results = mixed().run(seeds=2)
+    rows = results.datagrams
+    assert rows.height == 2 * 4
+    call = rows.filter(label="call")
+    assert set(call["direction"]) == {"up", "down"}
+    assert call["mos"].is_between(1, 4.5).all()
+    assert call["rtt_mean_ms"].null_count() == call.height
+    ping = rows.filter(label="ping", direction="up")
+    assert ping["rtt_p50_ms"].to_list() == results.flows.filter(label="ping")["rtt_p50_ms"].to_list()
+    # Fairness and sums are among the flows of TCP.
+    of_tcp = results.flows.filter(transport="tcp")
+    assert of_tcp.height == 2 * 3
+    totals = of_tcp.group_by("seed", maintain_order=True).agg(pl.col("goodput_mbps").sum())["goodput_mbps"]
+    assert results.metrics["total_mbps"].to_list() == pytest.approx(totals.to_list())
+    metrics = results.metrics
+    assert metrics["ping_p50_ms"].to_list() == ping["rtt_p50_ms"].to_list()
+    assert (
+        metrics["mos_least"].to_list()
+        == call.group_by("seed", maintain_order=True).agg(pl.col("mos").min())["mos"].to_list()
+    )
+    assert metrics["transfer_mean_s"].null_count() == 0
+    document = results.to_dict()
+    assert {(row["flow"], row["direction"]) for row in document["datagrams"]} == {
+        ("call", "up"),
+        ("call", "down"),
+        ("ping", "up"),
+        ("ping", "down"),
+    }
+
+
+def test_without_tcp_there_is_no_fairness_and_without_datagrams_no_delay() -> None:
+    alone = Scenario(run=SHORT, flows=[{"direction": "down", "application": "game"}]).run(seeds=2)
+    assert alone.metrics["jain"].null_count() == alone.metrics.height == 2
+    assert alone.metrics["delay_mean_ms"].null_count() == 0
+    bulk = Scenario(run=SHORT, flows=[{"direction": "down"}]).run(seeds=2)
+    assert bulk.metrics["delay_mean_ms"].null_count() == 2
+    with pytest.raises(InputError, match="no table of datagrams"):
+        _ = bulk.datagrams
+
+
+def test_pages_over_several_connections_are_whole() -> None:
+    web = {"name": "web", "min_bytes": 60_001, "max_bytes": 60_001, "connections": 6, "count": 5}
+    flow = {"direction": "down", "application": web}
+    results = Scenario(run={"warmup_s": 0, "duration_s": 20}, flows=[flow]).run(seeds=2)
+    rows = results.transfers
+    assert rows.height == 2 * 5
+    assert set(rows["end"]) == {"complete"}
+    assert set(rows["delivered_bytes"]) == {60_001}
+    one = Scenario(
+        run={"warmup_s": 0, "duration_s": 20},
+        flows=[{"direction": "down", "application": {**web, "connections": 1}}],
+    ).run(seeds=2)
+    # Alone on the air, six windows open faster than one.
+    assert rows["transfer_s"].mean() < one.transfers["transfer_s"].mean()  # type: ignore[operator]
+
+
+def test_delays_are_compared_and_printed(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "mixed.toml"
+    path.write_text(
+        "[run]\nwarmup_s = 1\nduration_s = 4\n[[flows]]\ndirection = 'down'\n"
+        "[[flows]]\nname = 'ping'\ndirection = 'down'\napplication = 'ping'\n"
+    )
+    done = cli("run", path, "--seeds", "2", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "ping, median" in done.stdout
+    assert "Datagrams" in done.stdout
+    assert pl.read_parquet(tmp_path / "out" / "datagrams.parquet").height == 4
+    compared = cli("compare", path, "--schemes", "droptail,red", "--seeds", "2", "--json")
+    metrics = {row["metric"] for row in json.loads(compared.stdout)["differences"]}
+    assert {"ping_p50_ms", "ping_p95_ms"} <= metrics
+    assert not metrics & {"mos_least", "transfer_mean_s"}
+
+
+@given(
+    applications=st.lists(st.sampled_from(["bulk", "web", "udp", "voip", "ping", "game"]), min_size=1, max_size=5),
+    directions=st.lists(st.sampled_from(["up", "down"]), min_size=5, max_size=5),
+)
+@settings(max_examples=15, deadline=None)
+def test_any_mixture_runs(applications: list[str], directions: list[str]) -> None:
+    flows = [{"direction": way, "application": name} for name, way in zip(applications, directions, strict=False)]
+    results = Scenario(run={"warmup_s": 0.2, "duration_s": 1}, flows=flows).run(seeds=1)
+    assert results.flows["application"].to_list() == applications
+    both_ways = {"voip", "game", "ping"}
+    expected = sum(2 if name in both_ways else name == "udp" for name in applications)
+    found = results.frames.get("datagrams")
+    assert (found.height if found is not None else 0) == expected
