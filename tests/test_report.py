@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import ROOT, Cli
-from wifair import Scenario
+from wifair import Scenario, plots
 from wifair.comparison import against_first, paired, ranking
-from wifair.report import page
+from wifair.papers import find
+from wifair.report import figures, measured, page
+from wifair.report.paper import of_paper
 from wifair.report.parts import Chart, Report, Section, Table, Text, Verdicts, cell
 from wifair.report.scenario import of_scenario
 from wifair.report.study import of_study
-from wifair.stats import Interval
+from wifair.stats import Interval, t_interval
 from wifair.study import Cell, Study
 from wifair.sweep import Sweep
 
@@ -208,6 +210,9 @@ def test_a_ranking_names_who_cannot_be_told_apart() -> None:
     assert without_c is not None
     assert set(without_c.leaders) == {"a", "b"}
     assert without_c.behind == ()
+    (table,) = measured.summary(results, ["ap_sojourn_mean_ms", "jain"])
+    assert isinstance(table, Table)
+    assert [row[1].badge for row in table.rows] == ["", "", "best"]
 
 
 @pytest.mark.parametrize(
@@ -277,3 +282,68 @@ def test_what_cannot_be_reported_is_refused(here: Cli, arguments: list[str], mes
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def rows_of(panel: Any) -> list[dict[str, Any]]:
+    """The data behind a panel's means."""
+    told = panel.to_dict()
+    rows: list[dict[str, Any]] = max(
+        (values for values in told["datasets"].values()) if "datasets" in told else ([],), key=len
+    )
+    return rows or next(layer["data"]["values"] for layer in reversed(told["layer"]) if "data" in layer)
+
+
+def test_a_figure_is_read_back_as_it_was_drawn() -> None:
+    series = {"a": [[1.0, 2.0, 3.0], [4.0, 4.0, 4.0]], "b": [[5.0, 6.0, 7.0], [float("nan")] * 3]}
+    made, (axes,) = plots.figure()
+    plots.lines(axes, [10.0, 100.0], series, x_label="x [packets]", y_label="y [ms]")
+    axes.set_xscale("log")
+    axes.axhline(2.5)
+    (panel,) = figures.panels(made) or []
+    rows = {(row["series"], row["x"]): row for row in rows_of(panel)}
+    expected = t_interval([1.0, 2.0, 3.0])
+    assert set(rows) == {("a", 10), ("a", 100), ("b", 10)}
+    assert rows["a", 10]["mean"] == 2.0
+    assert rows["a", 10]["low"] == pytest.approx(expected.low)
+    assert rows["a", 10]["high"] == pytest.approx(expected.high)
+    assert rows["a", 100]["low"] == rows["a", 100]["high"] == 4.0
+    told = json.dumps(panel.to_dict())
+    assert '"type": "log"' in told
+    assert "x [packets]" in told
+    assert '"at": 2.5' in told
+
+
+def test_bars_and_courses_are_read_back_and_what_is_unknown_is_not() -> None:
+    made, (bars, course) = plots.figure(2)
+    plots.flow_shares(bars, [[1.0, 3.0], [5.0, 5.0]], 1, title="t", x_label="Flow", y_label="y")
+    plots.courses(course, [0.0, 1.0], {"s": [[1.0, 2.0], [3.0, 2.0]]}, x_label="t [s]", y_label="y", events={"e": 0.5})
+    first, second = figures.panels(made) or []
+    assert [(row["series"], row["x"], row["mean"]) for row in rows_of(first)] == [
+        ("uplink flows", 1, 2.0),
+        ("downlink flows", 2, 5.0),
+    ]
+    assert [(row["series"], row["x"], row["mean"]) for row in rows_of(second)] == [("s", 0.0, 2.0), ("s", 1.0, 2.0)]
+    ends = t_interval([1.0, 3.0])
+    assert rows_of(second)[0]["low"] == pytest.approx(ends.low)
+    made, (axes,) = plots.figure()
+    axes.stackplot([0, 1], [[1, 2], [3, 4]], labels=["a", "b"])
+    assert figures.panels(made) is None
+    assert figures.panels(plots.figure()[0]) is None
+
+
+def test_a_paper_becomes_a_report() -> None:
+    paper = find("arf-aware-tcp")
+    found = paper.reproduce("quick", "2", 2, 1, None)
+    made = of_paper("arf-aware-tcp", paper, found, ["report", "--paper", "arf-aware-tcp"])
+    assert made.title == paper.TITLE
+    parts = {section.title: section.parts for section in made.sections}
+    assert any(
+        isinstance(part, Verdicts) and len(part.judgements) == len(found.judgements) for part in parts["Every claim"]
+    )
+    chart = parts["Figure 2"][0]
+    assert isinstance(chart, Chart)
+    assert len(chart.panels) == 2
+    source = parts["In short"][0]
+    assert isinstance(source, Text)
+    assert "S. Yoo" in " ".join(source.paragraphs)
+    assert "badge" in found._repr_html_()

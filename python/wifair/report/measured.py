@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from wifair.comparison import BETTER, Ranking, ranking
 from wifair.report import charts
-from wifair.report.parts import Cell, Chart, Findings, Part, Section, Table, Text
+from wifair.report.parts import Cell, Chart, Findings, Part, Section, Table, Text, cell
 from wifair.results import HEADINGS, SHOWN, TRANSFER_UNITS, UNITS
 from wifair.stats import Interval, t_interval
 
@@ -89,12 +90,20 @@ def _listed(told: Sequence[str], most: int = 5) -> str:
 
 
 def summary(results: Results, metrics: Sequence[str] = SHOWN) -> list[Part]:
-    """A table of means with intervals, a row a scenario."""
+    """A table of means with intervals, a row a scenario; who is best by a metric is marked, with all its equals."""
+    shown = names(results)
+    ranked = [ranking(results, metric) for metric in metrics if metric in BETTER] if len(shown) > 1 else []
+    best = {(name, found.metric) for found in ranked if found and found.behind for name in found.leaders}
     headings = ["scenario", *(f"{HEADINGS.get(metric, metric)}\n{UNITS[metric]}" for metric in metrics)]
-    rows = [[name, *(results.interval(name, metric) for metric in metrics)] for name in names(results)]
+    rows = []
+    for name in shown:
+        cells = [(metric, cell(results.interval(name, metric))) for metric in metrics]
+        rows.append([name, *(replace(told, badge="best" if (name, metric) in best else "") for metric, told in cells)])
     caption = (
         f"Means ± half-widths of their 95 % intervals over {len(results.seeds)} replications; without ± all are alike."
     )
+    if best:
+        caption += " Marked: the best, and what cannot be told apart from it."
     return [Table.of(headings, rows, caption)]
 
 

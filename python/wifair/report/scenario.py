@@ -45,13 +45,13 @@ def described(scenario: Scenario, source: Path) -> list[Part]:
     """The scenario in figures, and its file as it is written."""
     plan = scenario.plan()
     port = plan["cell"]["ap"]["port"]
-    run = plan["run"]
+    limit, run = port.get("limit_packets"), plan["run"]
     controls = dict.fromkeys(flow["tcp"]["congestion_control"]["name"] for flow in plan["flows"] if "tcp" in flow)
     facts = {
         "stations": f"{len(plan['cell']['stations'])}",
         "flows": f"{len(plan['flows'])}",
         "scheme": f"`{port['scheme']['name']}`",
-        "buffer of the access point": f"{port['limit_packets']} packets",
+        "buffer of the access point": f"{limit} packets" if limit is not None else "the scheme's own limit",
         "congestion control": ", ".join(f"`{name}`" for name in controls) or "–",
         "warm-up": f"{run['warmup_s']:g} s",
         "measured": f"{run['duration_s']:g} s",
