@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wifair.api import compare, differences, load, paper, run
-    from wifair.errors import InputError, ScenarioError, WifairError
+    from wifair.errors import InputError, ScenarioError, SchemeError, WifairError
     from wifair.results import Results
     from wifair.scenario import Scenario
+    from wifair.scheme import Scheme
     from wifair.store import Store
     from wifair.sweep import Sweep
 
@@ -23,6 +24,8 @@ __all__ = [
     "Results",
     "Scenario",
     "ScenarioError",
+    "Scheme",
+    "SchemeError",
     "Store",
     "Sweep",
     "WifairError",
@@ -39,6 +42,8 @@ _HOMES = {
     "Results": "results",
     "Scenario": "scenario",
     "ScenarioError": "errors",
+    "Scheme": "scheme",
+    "SchemeError": "errors",
     "Store": "store",
     "Sweep": "sweep",
     "WifairError": "errors",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 from wifair.comparison import COMPARED, Differences, paired
 from wifair.components import nearest
 from wifair.errors import InputError
 from wifair.papers import Reproduction, find
+from wifair.python_scheme import named
 from wifair.results import Results
 from wifair.scenario import Scenario
+from wifair.scheme import Scheme
 from wifair.store import Store, opened
 from wifair.study import Cell, Study
+from wifair.sweep import label
+
+SchemeLike: TypeAlias = str | Mapping[str, Any] | type[Scheme] | Scheme
 
 
 def load(path: str | Path) -> Scenario:
@@ -33,12 +38,15 @@ def run(
 
 def compare(
     scenario: Scenario,
-    schemes: Sequence[str],
+    schemes: Sequence[SchemeLike],
     seeds: int | Iterable[int] = 10,
     threads: int | None = None,
     store: Store | str | Path | None = None,
 ) -> Results:
-    """The scenario under each of the schemes, with common random numbers: the same seeds for all."""
+    """The scenario under each of the schemes, with common random numbers: the same seeds for all.
+
+    A scheme is a name, a table of a name and parameters, or a class (or an instance) of one written in Python.
+    """
     return comparison(scenario, schemes, seeds).run(threads, store=store)
 
 
@@ -67,10 +75,12 @@ def paper(
     return find(paper_id).reproduce(form, figure, seeds, threads, None, opened(store), f"{paper_id}, {form}")
 
 
-def comparison(scenario: Scenario, schemes: Sequence[str], seeds: int | Iterable[int], title: str = "") -> Study:
+def comparison(scenario: Scenario, schemes: Sequence[SchemeLike], seeds: int | Iterable[int], title: str = "") -> Study:
     """The study behind `compare`: one cell a scheme, named after it."""
-    if len(set(schemes)) < max(len(schemes), 1):
-        raise InputError(f"schemes: {','.join(schemes)!r} must name at least one scheme, and none twice.")
+    chosen = {label(value): value for value in map(named, schemes)}
+    if len(chosen) < max(len(schemes), 1):
+        listed = ",".join(label(named(value)) for value in schemes)
+        raise InputError(f"schemes: {listed!r} must name at least one scheme, and none twice.")
     # The scenario's own scheme keeps its parameters; the others run with their defaults.
-    cells = [Cell(name, scenario.override({"ap.scheme": name}), {"scheme": name}) for name in schemes]
+    cells = [Cell(name, scenario.override({"ap.scheme": value}), {"scheme": name}) for name, value in chosen.items()]
     return Study(cells, seeds, title)

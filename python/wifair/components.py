@@ -186,10 +186,19 @@ def checked_table(value: object, node: Node, path: str, component: str = "") -> 
 
 
 def _checked_component(value: object, choice: dict[str, Node], path: str) -> dict[str, Any]:
+    from wifair.python_scheme import MARK, PythonScheme
+
     table: Mapping[str, Any] = {"name": value} if isinstance(value, str) else value  # type: ignore[assignment]
     if not isinstance(table, Mapping):
         raise ScenarioError(path, f"{value!r} is neither a name nor a table", value=value, allowed=", ".join(choice))
     name = table.get("name")
+    if "droptail" in choice:  # schemes may be written in Python
+        if isinstance(name, PythonScheme):
+            return name.component({key: entry for key, entry in table.items() if key != "name"}, path)
+        if isinstance(name, str) and MARK in name:
+            problem = f"{name!r} is a scheme written in Python, and a scenario file never makes anything run its code"
+            allowed = f"a name from `wifair schemes`; name the file on the command line (--set {path}={name}), or pass the class"
+            raise ScenarioError(path, problem, value=name, allowed=allowed)
     if name not in choice:
         problem = "the table needs a name" if name is None else f"unknown name {name!r}"
         hint = nearest(name, choice) if isinstance(name, str) else ""

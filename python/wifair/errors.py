@@ -37,6 +37,13 @@ class ScenarioError(InputError):
         super().__init__(text)
 
 
+class SchemeError(WifairError):
+    """A scheme written in Python raised an exception: the message has its traceback.
+
+    The exception itself is the `__cause__`, unless it happened in another process.
+    """
+
+
 class Interrupted(WifairError):
     """The user stopped the work; what was finished has been kept as the message says."""
 

@@ -33,6 +33,7 @@ from wifair.overrides import assign, layered
 from wifair.profiles import PROFILES
 
 if TYPE_CHECKING:
+    from wifair.python_scheme import PythonScheme
     from wifair.results import Results
     from wifair.store import Store
 
@@ -101,6 +102,9 @@ class Scenario(BaseModel):
     events: list[Table] = []
 
     def __init__(self, **settings: Any) -> None:
+        from wifair.python_scheme import named
+
+        settings = named(settings)
         try:
             super().__init__(**settings)
         except ValidationError as error:
@@ -124,9 +128,11 @@ class Scenario(BaseModel):
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], overrides: Iterable[tuple[str, Any]] = ()) -> Self:
         """A scenario from nested tables, with assignments applied first."""
+        from wifair.python_scheme import named
+
         tree = layered(settings, {})
         for path, value in overrides:
-            assign(tree, path, value)
+            assign(tree, path, named(value))
         return cls(**tree)
 
     def settings(self) -> Table:
@@ -146,15 +152,35 @@ class Scenario(BaseModel):
     def plan_json(self) -> str:
         """The canonical plan as the engine takes it."""
         from wifair import _native
+        from wifair.python_scheme import failed, makers
 
         builder = _PlanBuilder(self)
         plan = builder.build()
         try:
-            return _native.canonical(json.dumps(plan))
+            return _native.canonical(json.dumps(plan), makers(self.python_schemes))
         except _native.PlanError as error:
             key = builder.scenario_key(error.key)
             problem = f"{error.value} is not allowed"
             raise ScenarioError(key, problem, value=error.value, allowed=error.allowed) from None
+        except _native.SchemeFailed as error:
+            raise failed(error, self.python_schemes) from error.__cause__
+
+    @cached_property
+    def python_schemes(self) -> dict[str, PythonScheme]:
+        """The schemes written in Python that it names, by the id that the plan has for each."""
+        from wifair.python_scheme import within
+
+        return within(self.settings())
+
+    def fingerprint(self, seed: int = 1) -> int:
+        """A hash over every packet delivered over the air, with its time: equal hashes, equal runs."""
+        from wifair import _native
+        from wifair.python_scheme import failed, makers
+
+        try:
+            return _native.fingerprint(self.plan_json, seed, makers(self.python_schemes))
+        except _native.SchemeFailed as error:
+            raise failed(error, self.python_schemes, seed) from error.__cause__
 
     def simulated_s(self) -> float:
         """Simulated seconds of one replication, warm-up included."""

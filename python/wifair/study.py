@@ -6,13 +6,15 @@ what a store (`wifair.store`) has is not run again.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
@@ -23,6 +25,7 @@ from wifair.segment import Tables, renumbered, together
 from wifair.store import Store, opened
 
 if TYPE_CHECKING:
+    from wifair.python_scheme import PythonScheme
     from wifair.scenario import Scenario
 
 # How often a waiting study looks for Ctrl-C and moves its progress bar.
@@ -80,6 +83,11 @@ class Study:
         """Runs what is to be run. Ctrl-C raises `StudyInterrupted`, which carries the finished part."""
         return run_studies([self], threads, progress, store)[0]
 
+    def python_schemes(self) -> dict[str, Mapping[str, PythonScheme]]:
+        """The schemes written in Python that its plans name, plan by plan."""
+        found = {cell.scenario.plan_json: cell.scenario.python_schemes for cell in self.cells}
+        return {plan: schemes for plan, schemes in found.items() if schemes}
+
     def results(self, tables: Mapping[str, pl.DataFrame], jobs: Mapping[Job, int]) -> Results:
         """The engine's tables, by job, as this study's tables, by cell."""
         plans = {cell.name: cell.scenario.plan_json for cell in self.cells}
@@ -97,25 +105,13 @@ def run_studies(
     What the store has is taken from there, and what is run is put there as it comes.
     """
     jobs = list(dict.fromkeys(job for study in studies for job in study.jobs()))
-    finished = _Finished(jobs, opened(store))
+    schemes = {plan: found for study in studies for plan, found in study.python_schemes().items()}
+    finished = _Finished(jobs, opened(store), _unkept(jobs, schemes, store is not None))
     if finished.store:
         for study in studies:
             if study.title:
                 finished.store.remember(study)
-    batch = _native.Batch([jobs[i] for i in finished.missing], thread_count(threads))
-    interrupted = False
-    try:
-        while batch.wait(POLL_MS) < len(finished.missing):
-            if progress:
-                progress(batch.simulated_s() / batch.total_s)
-            if finished.due():
-                finished.collect(batch)
-    except KeyboardInterrupt:
-        interrupted = True
-        batch.cancel()
-    finished.collect(batch)
-    if failure := batch.failure():
-        raise WifairError(f"a replication failed: {failure}.")
+    interrupted = not _run(finished, schemes, thread_count(threads), progress)
     index = {job: i for i, job in enumerate(jobs)}
     tables = together(finished.parts)
     results = [study.results(tables, index) for study in studies]
@@ -124,12 +120,94 @@ def run_studies(
     return results
 
 
+def _run(
+    finished: _Finished, schemes: Mapping[str, Mapping[str, PythonScheme]], threads: int, progress: Progress | None
+) -> bool:
+    """Runs what is missing: on native threads first, then, what has schemes written in Python, in processes.
+
+    False if Ctrl-C came.
+    """
+    jobs = finished.jobs
+    horizons = {plan: horizon_s(plan) for plan in dict.fromkeys(jobs[i][0] for i in finished.missing)}
+    total_s = sum(horizons[jobs[i][0]] for i in finished.missing)
+    done_s = 0.0
+    for in_python in (False, True):
+        mine = [i for i in finished.missing if (jobs[i][0] in schemes) is in_python]
+        if not mine:
+            continue
+        batch: Batch
+        if in_python:
+            from wifair.workers import PythonBatch
+
+            known = {key: scheme for found in schemes.values() for key, scheme in found.items()}
+            batch = PythonBatch([jobs[i] for i in mine], known, threads)
+        else:
+            batch = _native.Batch([jobs[i] for i in mine], threads)
+        try:
+            while batch.wait(POLL_MS) < len(mine):
+                if progress:
+                    progress((done_s + batch.simulated_s()) / total_s)
+                if finished.due():
+                    finished.collect(batch, mine)
+        except KeyboardInterrupt:
+            batch.cancel()
+            finished.collect(batch, mine)
+            return False
+        except BaseException:
+            batch.cancel()
+            raise
+        done_s += batch.simulated_s()
+        finished.collect(batch, mine)
+        if failure := batch.failure():
+            raise failure if isinstance(failure, WifairError) else WifairError(f"a replication failed: {failure}.")
+    return True
+
+
+class Batch(Protocol):
+    """Replications under way, numbered from 0: on native threads (`_native.Batch`), or in processes (`PythonBatch`)."""
+
+    def wait(self, timeout_ms: int) -> int:
+        """Waits for a further job to finish, at most so long; returns how many are finished."""
+        ...
+
+    def simulated_s(self) -> float:
+        """Simulated seconds done so far."""
+        ...
+
+    def cancel(self) -> None:
+        """Stops the work. Finished jobs stay."""
+        ...
+
+    def take(self) -> Mapping[str, Any]:
+        """The tables of the jobs that have finished since this was last called."""
+        ...
+
+    def failure(self) -> str | WifairError | None:
+        """Why a job failed, if one did."""
+        ...
+
+
+def _unkept(jobs: Sequence[Job], schemes: Mapping[str, Mapping[str, PythonScheme]], stored: bool) -> frozenset[int]:
+    """The jobs that no store may keep: there is no telling later what their schemes were."""
+    nameless = {str(s): plan for plan, found in schemes.items() for s in found.values() if s.source is None}
+    if nameless and stored:
+        names = ", ".join(nameless)
+        warnings.warn(
+            f"{names}: there is no source by which its results could be known again, so they are not stored; "
+            "a class that stands in a file has one",
+            stacklevel=4,
+        )
+    return frozenset(i for i, (plan, _) in enumerate(jobs) if plan in nameless.values())
+
+
 class _Finished:
     """The finished replications of a list of jobs: those that the store had, and those that a batch gives."""
 
-    def __init__(self, jobs: Sequence[Job], store: Store | None) -> None:
+    def __init__(self, jobs: Sequence[Job], store: Store | None, unkept: frozenset[int]) -> None:
         self.jobs = jobs
         self.store = store
+        # Jobs that the store must not keep.
+        self.unkept = unkept
         # Tables by index in `jobs`.
         self.parts: list[Tables] = []
         there: set[int] = set()
@@ -144,19 +222,30 @@ class _Finished:
         """Whether the store should have what is finished."""
         return self.store is not None and monotonic() >= self.next_s
 
-    def collect(self, batch: _native.Batch) -> None:
-        """Takes what the batch has finished, and saves it."""
+    def collect(self, batch: Batch, jobs: Sequence[int]) -> None:
+        """Takes what a batch of those jobs has finished, and saves it."""
         began = monotonic()
-        numbers = pl.DataFrame({"new": self.missing}, schema={"new": pl.UInt64}).with_row_index("job")
+        numbers = pl.DataFrame({"new": jobs}, schema={"new": pl.UInt64}).with_row_index("job")
         taken = {name: pl.DataFrame(table) for name, table in batch.take().items()}
         self.unsaved.append(renumbered(taken, numbers))
         self.parts.append(self.unsaved[-1])
         if self.store:
             # Ctrl-C in the midst of this leaves them unsaved, and the last call saves them again.
-            self.store.put(self.jobs, together(self.unsaved))
+            self.store.put(self.jobs, self._kept(together(self.unsaved)))
         self.unsaved = []
         now = monotonic()
         self.next_s = now + max(BATCH_S, (now - began) / STORE_SHARE)
+
+    def _kept(self, tables: Tables) -> Tables:
+        if not self.unkept:
+            return tables
+        return {name: table.filter(~pl.col("job").is_in(list(self.unkept))) for name, table in tables.items()}
+
+
+def horizon_s(plan_json: str) -> float:
+    """Simulated seconds of a replication of a canonical plan."""
+    run = json.loads(plan_json)["run"]
+    return float(run["warmup_s"] + run["duration_s"])
 
 
 def seed_list(seeds: int | Iterable[int]) -> tuple[int, ...]:

@@ -37,6 +37,7 @@ from wifair.components import join, nearest, unknown_key
 from wifair.errors import InputError, ScenarioError
 from wifair.overrides import assign, layered
 from wifair.precision import Precision, needed
+from wifair.python_scheme import named
 from wifair.results import UNITS
 from wifair.scenario import Scenario
 from wifair.study import Cell, Study, seed_list
@@ -79,6 +80,7 @@ class Sweep:
     ) -> None:
         if replications is not None and seeds is not None:
             raise ScenarioError("seeds", "replications and seeds are two ways to say the same", allowed="one of them")
+        product, zip, points, set = named(product), named(zip), named(points), named(set)
         self.title = title
         self.base = _base(scenario, {} if set is None else _by_path(set, "set"))
         self.seeds = seed_list(
@@ -102,8 +104,13 @@ class Sweep:
         self.compare = compare
 
     @classmethod
-    def from_toml(cls, path: str | Path, overrides: Iterable[tuple[str, Any]] = ()) -> Sweep:
-        """Reads a study file. `overrides` are assignments to the base scenario, after those in `[set]`."""
+    def from_toml(
+        cls, path: str | Path, overrides: Iterable[tuple[str, Any]] = (), schemes: Sequence[Any] | None = None
+    ) -> Sweep:
+        """Reads a study file. `overrides` are assignments to the base scenario, after those in `[set]`.
+
+        `schemes` are values of `ap.scheme`, in place of the study's own.
+        """
         path = Path(path)
         try:
             told = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -117,6 +124,8 @@ class Sweep:
                 raise unknown_key("", key, value, SHAPES)
         _check_shapes(told)
         told["set"] = {**_by_path(told.get("set", {}), "set"), **dict(overrides)}
+        if schemes is not None:
+            told["product"] = {**_by_path(told.get("product", {}), "product"), "ap.scheme": schemes}
         if isinstance(told["scenario"], str):
             told["scenario"] = path.parent / told["scenario"]
         return cls(**{"title": path.stem, **told})
@@ -266,7 +275,7 @@ def coordinate(value: Any) -> str | int | float:
 def label(value: Any) -> str:
     """A value in a cell's name."""
     if isinstance(value, str):
-        return value
+        return str(value)
     if isinstance(value, Mapping) and "name" in value:
         inner = ", ".join(f"{key}={label(entry)}" for key, entry in value.items() if key != "name")
         return f"{value['name']}({inner})" if inner else str(value["name"])

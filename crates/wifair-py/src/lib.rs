@@ -2,6 +2,7 @@
 //! Arrow tables, everything else is Python.
 
 mod arrow;
+mod scheme;
 
 use std::time::Duration;
 
@@ -48,20 +49,62 @@ fn schema() -> String {
     wifair_sim::schema().to_string()
 }
 
+/// The plan, with the schemes written in Python that it names.
+fn plan(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<Plan> {
+    scheme::read_plan(plan_json, schemes)?.map_err(|error| plan_error(schemes.py(), &error))
+}
+
 /// The canonical form of a plan: all defaults filled in, keys sorted.
 #[pyfunction]
-fn canonical(py: Python<'_>, plan_json: &str) -> PyResult<String> {
-    match Plan::from_json(plan_json) {
-        Ok(plan) => Ok(plan.to_canonical_json()),
-        Err(error) => Err(plan_error(py, &error)),
-    }
+fn canonical(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<String> {
+    Ok(plan(plan_json, schemes)?.to_canonical_json())
 }
 
 /// Hash of the trajectory of one replication: equal hashes, equal runs.
 #[pyfunction]
-fn fingerprint(py: Python<'_>, plan_json: &str, seed: u64) -> PyResult<u64> {
-    let plan = Plan::from_json(plan_json).map_err(|error| plan_error(py, &error))?;
-    py.detach(|| wifair_sim::fingerprint(&plan, seed)).map_err(|error| plan_error(py, &error))
+fn fingerprint(plan_json: &str, seed: u64, schemes: &Bound<'_, PyDict>) -> PyResult<u64> {
+    let plan = plan(plan_json, schemes)?;
+    let hash = scheme::guarded(schemes.py(), || wifair_sim::fingerprint(&plan, seed))?;
+    hash.map_err(|error| plan_error(schemes.py(), &error))
+}
+
+/// One replication on this thread, which keeps the interpreter's lock: for plans with schemes written in Python. Calls
+/// `watch` with the simulated milliseconds that have passed, every simulated second, and stops for Ctrl-C and for what
+/// `watch` raises. Gives the tables of results, in which the replication is number `job`.
+#[pyfunction]
+fn replicate<'py>(
+    plan_json: &str,
+    seed: u64,
+    job: usize,
+    schemes: &Bound<'py, PyDict>,
+    watch: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = schemes.py();
+    let plan = plan(plan_json, schemes)?;
+    let mut stopped = None;
+    let mut go_on = |ms: u64| {
+        stopped = py.check_signals().and_then(|()| watch.call1((ms,))).err();
+        stopped.is_none()
+    };
+    let outcome = scheme::guarded(py, || wifair_sim::run_watched(&plan, seed, &mut go_on))?;
+    let record = outcome.map_err(|error| plan_error(py, &error))?;
+    match (record, stopped) {
+        (Some(record), _) => dict(py, &[(job, seed, record)]),
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(PyRuntimeError::new_err("the replication was stopped")),
+    }
+}
+
+/// The tables of finished replications by name.
+fn dict<'py>(py: Python<'py>, finished: &[wifair_sim::Finished]) -> PyResult<Bound<'py, PyDict>> {
+    let tables = py
+        .detach(|| arrow::tables(&wifair_sim::tables(finished)))
+        .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    let dict = PyDict::new(py);
+    for (name, table) in tables {
+        dict.set_item(name, Py::new(py, table)?)?;
+    }
+    Ok(dict)
 }
 
 /// Replications on native threads, started at once.
@@ -107,14 +150,7 @@ impl Batch {
 
     /// The results of the jobs that have finished since this was last called: a dict from table name to Arrow stream.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let tables = py
-            .detach(|| arrow::tables(&wifair_sim::tables(&self.0.take())))
-            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-        let dict = PyDict::new(py);
-        for (name, table) in tables {
-            dict.set_item(name, Py::new(py, table)?)?;
-        }
-        Ok(dict)
+        dict(py, &self.0.take())
     }
 
     /// Why a job failed, if one did.
@@ -131,6 +167,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(canonical, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
+    module.add_function(wrap_pyfunction!(replicate, module)?)?;
+    scheme::add_to(module)?;
     module.add_class::<Batch>()?;
     module.add_class::<arrow::Table>()?;
     Ok(())

@@ -11,7 +11,8 @@ from wifair.cli.options import Json, Out, ScenarioFile, Seeds, Set, Store, Threa
 EXAMPLE = "Example: wifair compare scenarios/five-lines.toml --schemes droptail,ack-pushout,adaptive-pushout"
 
 Schemes = Annotated[
-    str, typer.Option(metavar="A,B,C", help="The schemes, by name; `wifair schemes` lists them.", show_default=False)
+    str,
+    typer.Option(metavar="A,B,C", help="The schemes: names from `wifair schemes`, FILE.py:CLASS.", show_default=False),
 ]
 
 
@@ -29,15 +30,16 @@ def compare(
     """Run a scenario under several schemes with common random numbers, and compare them pair by pair."""
     from wifair.api import comparison
     from wifair.cli.output import kept, print_differences, print_json, print_results, progress, say, say_of
+    from wifair.cli.schemes_of_files import assignments
+    from wifair.cli.schemes_of_files import schemes as named
     from wifair.comparison import COMPARED, against_first, paired
-    from wifair.overrides import parse_assignments
     from wifair.precision import Precision
     from wifair.scenario import Scenario
     from wifair.store import opened
 
-    names = [name.strip() for name in schemes.split(",") if name.strip()]
+    names = named(schemes)
     wishes = [Precision.parse(text) for text in precision]
-    loaded = Scenario.from_toml(scenario, parse_assignments(set))
+    loaded = Scenario.from_toml(scenario, assignments(set))
     study = comparison(loaded, names, seeds, f"{loaded.title or scenario.stem}: {', '.join(names)}")
     folder = opened(store)
     with kept(out, json, folder), progress("simulating") as report:

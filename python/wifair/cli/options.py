@@ -23,6 +23,14 @@ Set = Annotated[
         "--set", metavar="KEY.PATH=VALUE", help="Set a key of the scenario; may be repeated.", show_default=False
     ),
 ]
+Scheme = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The access point's scheme: a name from `wifair schemes`, or FILE.py:CLASS of one written in Python.",
+        show_default=False,
+    ),
+]
 Wishes = Annotated[
     list[str],
     typer.Option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wifair.cli.options import Json, Out, ScenarioFile, Seeds, Set, Store, Threads, Wishes
+from wifair.cli.options import Json, Out, ScenarioFile, Scheme, Seeds, Set, Store, Threads, Wishes
 
 if TYPE_CHECKING:
     from wifair.results import Results
@@ -25,6 +25,7 @@ WarmupFigure = Annotated[
 
 def run(
     scenario: ScenarioFile,
+    scheme: Scheme = None,
     seeds: Seeds = 10,
     threads: Threads = None,
     out: Out = None,
@@ -37,14 +38,14 @@ def run(
     """Run a scenario and print what each flow and the access point got."""
     from wifair import warmup
     from wifair.cli.output import kept, print_json, print_needed, print_results, progress, say, say_of
-    from wifair.overrides import parse_assignments
+    from wifair.cli.schemes_of_files import assignments
     from wifair.precision import Precision, needed
     from wifair.results import writable_folder
     from wifair.scenario import Scenario
     from wifair.store import opened
     from wifair.study import Cell, Study
 
-    loaded = Scenario.from_toml(scenario, parse_assignments(set))
+    loaded = Scenario.from_toml(scenario, assignments(set, scheme))
     title = loaded.title or scenario.stem
     wishes = [Precision.parse(text) for text in precision]
     if check_warmup:

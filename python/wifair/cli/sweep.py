@@ -16,10 +16,19 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: wifair sweep scenarios/studies/buffer-sizes.toml --threads 1 --out results/buffer-sizes"
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study.", show_default=False)]
+Schemes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,C",
+        help="Vary the access point's scheme, in place of the study's own `ap.scheme`: names, FILE.py:CLASS.",
+        show_default=False,
+    ),
+]
 
 
 def sweep(
     study: StudyFile,
+    schemes: Schemes = None,
     store: StoreFolder = DEFAULT_STORE,
     threads: Threads = None,
     out: Out = None,
@@ -28,11 +37,12 @@ def sweep(
 ) -> None:
     """Run a study: a grid over keys of a scenario. Whatever ends it, the same command goes on where it was."""
     from wifair.cli.output import kept, print_differences, print_json, print_needed, progress, say, say_of
-    from wifair.overrides import parse_assignments
+    from wifair.cli.schemes_of_files import assignments
+    from wifair.cli.schemes_of_files import schemes as named
     from wifair.store import Store
     from wifair.sweep import Sweep
 
-    loaded = Sweep.from_toml(study, parse_assignments(set))
+    loaded = Sweep.from_toml(study, assignments(set), named(schemes) if schemes else None)
     folder = Store(store)
     with kept(out, json, folder), progress(loaded.title) as report:
         results = loaded.run(threads, report, folder)

@@ -1,0 +1,339 @@
+//! The buffer, as a scheme written in Python uses it. It alone places and releases packets.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyList};
+use wifair_core::FlowId;
+use wifair_queue::SlotId;
+
+use super::call::{Call, misuse, with_call};
+use super::packet::Packet;
+use super::words::{Eviction, Kind, Pick, Pool, Refusal};
+
+/// The packet store of a port, lent to a scheme for a call.
+#[pyclass(module = "wifair.scheme", frozen)]
+pub struct Buffer {
+    pub port: u64,
+}
+
+impl Buffer {
+    #[inline]
+    fn with<R>(&self, act: impl FnOnce(&mut Call) -> PyResult<R>) -> PyResult<R> {
+        with_call(self.port, act)
+    }
+
+    #[inline]
+    fn find(&self, find: impl FnOnce(&mut Call) -> PyResult<Option<SlotId>>) -> PyResult<Option<Packet>> {
+        self.with(|call| Ok(find(call)?.map(|slot| Packet::queued(call, slot))))
+    }
+}
+
+/// The key of an arrival, where the buffer has an order of keys and nowhere else.
+fn key_for(call: &Call, key: Option<u64>) -> PyResult<Option<u64>> {
+    match (call.state.is_keyed(), key) {
+        (true, None) => {
+            Err(misuse("this buffer has an order of keys (needs.keyed()): every packet is given a key"))
+        }
+        (false, Some(_)) => Err(asked("keyed()")),
+        _ => Ok(key),
+    }
+}
+
+#[cold]
+fn asked(index: &str) -> PyErr {
+    misuse(&format!("this index is not kept: ask for it in the class attribute needs, as Indexes().{index}"))
+}
+
+#[pymethods]
+impl Buffer {
+    /// Packets queued.
+    fn __len__(&self) -> PyResult<usize> {
+        self.with(|call| Ok(call.buffer.len()))
+    }
+
+    /// Whether anything is queued.
+    fn __bool__(&self) -> PyResult<bool> {
+        self.with(|call| Ok(!call.buffer.is_empty()))
+    }
+
+    /// The queued packets from head to tail, as they are now; takes time in proportion to their number.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let queued = self.with(|call| {
+            let slots = std::iter::successors(call.buffer.head(), |&slot| call.buffer.after(slot));
+            Ok(slots.map(|slot| Packet::queued(call, slot)).collect::<Vec<_>>())
+        })?;
+        PyList::new(py, queued)?.try_iter()
+    }
+
+    /// The greatest number of packets that may be let in.
+    #[getter]
+    fn limit(&self) -> PyResult<u32> {
+        self.with(|call| Ok(call.buffer.limit()))
+    }
+
+    /// Whether an arrival finds no room.
+    #[getter]
+    fn is_full(&self) -> PyResult<bool> {
+        self.with(|call| Ok(call.buffer.is_full()))
+    }
+
+    /// Queued packets above a limit that has been lowered.
+    #[getter]
+    fn excess(&self) -> PyResult<u32> {
+        self.with(|call| Ok(call.buffer.excess()))
+    }
+
+    /// The packet at the head, or None.
+    #[getter]
+    fn head(&self) -> PyResult<Option<Packet>> {
+        self.find(|call| Ok(call.buffer.head()))
+    }
+
+    /// The packet at the tail, or None.
+    #[getter]
+    fn tail(&self) -> PyResult<Option<Packet>> {
+        self.find(|call| Ok(call.buffer.tail()))
+    }
+
+    /// The packet behind another, towards the tail, or None.
+    fn after(&self, packet: &Packet) -> PyResult<Option<Packet>> {
+        self.find(|call| Ok(call.buffer.after(packet.slot(call)?)))
+    }
+
+    /// A packet of the pool, or None while there is none. A random pick takes one draw if there is one.
+    /// Needs `Indexes().picking(pool, pick)`.
+    fn pick(&self, pool: Pool, pick: Pick) -> PyResult<Option<Packet>> {
+        self.find(|call| {
+            let (pool, pick) = (pool.into(), pick.into());
+            if !call.state.picks(pool, pick) {
+                return Err(asked("picking(pool, pick)"));
+            }
+            if pick != wifair_queue::Pick::Random {
+                let mut unused = wifair_core::Rng::stream(0, "", "");
+                return Ok(call.buffer.pick(pool, pick, &mut unused));
+            }
+            let rng = &mut call.surroundings.as_mut().ok_or_else(no_rng)?.rng;
+            Ok(call.buffer.pick(pool, pick, rng))
+        })
+    }
+
+    /// A redundant ACK or None, counting the one that the arrival makes redundant once it is in.
+    /// Needs `Indexes().redundant(filter, pick)`.
+    fn pick_redundant(&self, arrival: &Packet, pick: Pick) -> PyResult<Option<Packet>> {
+        self.find(|call| {
+            arrival.expect_arrival(call)?;
+            let pick = pick.into();
+            if !call.state.picks(wifair_queue::Pool::Redundant, pick) {
+                return Err(asked("redundant(filter, pick)"));
+            }
+            let Some(arrival) = &call.arrival else {
+                return Err(misuse("this arrival has been placed or refused already"));
+            };
+            let rng = &mut call.surroundings.as_mut().ok_or_else(no_rng)?.rng;
+            Ok(call.buffer.pick_redundant(arrival, pick, rng))
+        })
+    }
+
+    /// The newest queued ACK of the arrival's flow, if the arrival is an ACK that makes it redundant, else None.
+    /// Needs `Indexes().acks(filter)`.
+    fn superseded_by(&self, arrival: &Packet) -> PyResult<Option<Packet>> {
+        self.find(|call| {
+            arrival.expect_arrival(call)?;
+            if !call.state.has_acks() {
+                return Err(asked("acks(filter)"));
+            }
+            let Some(arrival) = &call.arrival else {
+                return Err(misuse("this arrival has been placed or refused already"));
+            };
+            Ok(call.buffer.superseded_by(arrival))
+        })
+    }
+
+    /// Queued packets of a flow and kind. Needs `Indexes().stored_flows()`.
+    fn stored_packets(&self, flow: u32, kind: Kind) -> PyResult<u32> {
+        self.with(|call| {
+            if !call.state.has_stored_flows() {
+                return Err(asked("stored_flows()"));
+            }
+            Ok(call.buffer.stored_packets(FlowId(flow), kind.into()))
+        })
+    }
+
+    /// Number of flows with packets of a kind queued. Needs `Indexes().stored_flows()`.
+    fn stored_flows(&self, kind: Kind) -> PyResult<u32> {
+        self.with(|call| {
+            if !call.state.has_stored_flows() {
+                return Err(asked("stored_flows()"));
+            }
+            Ok(call.buffer.stored_flows(kind.into()))
+        })
+    }
+
+    /// The packet with the smallest key (of several, the one that came first), or None. Needs `Indexes().keyed()`.
+    #[getter]
+    fn first_by_key(&self) -> PyResult<Option<Packet>> {
+        self.find(
+            |call| if call.state.is_keyed() { Ok(call.buffer.first_by_key()) } else { Err(asked("keyed()")) },
+        )
+    }
+
+    /// The packet with the greatest key (of several, the one that came last), or None. Needs `Indexes().keyed()`.
+    #[getter]
+    fn last_by_key(&self) -> PyResult<Option<Packet>> {
+        self.find(
+            |call| if call.state.is_keyed() { Ok(call.buffer.last_by_key()) } else { Err(asked("keyed()")) },
+        )
+    }
+
+    /// The key that a queued packet was given. Needs `Indexes().keyed()`.
+    fn key(&self, packet: &Packet) -> PyResult<u64> {
+        self.with(|call| {
+            if !call.state.is_keyed() {
+                return Err(asked("keyed()"));
+            }
+            Ok(call.buffer.key(packet.slot(call)?))
+        })
+    }
+
+    /// Lets the arrival in, at the tail; there must be room. `key` is for buffers with an order of keys, and needed there.
+    #[pyo3(signature = (arrival, key=None))]
+    fn append(&self, arrival: &Packet, key: Option<u64>) -> PyResult<()> {
+        self.with(|call| {
+            arrival.expect_arrival(call)?;
+            let key = key_for(call, key)?;
+            if call.buffer.is_full() {
+                return Err(misuse("the buffer is full: make room (push_out, evict) or refuse the arrival"));
+            }
+            let arrival = call.take_arrival()?;
+            call.placed = Some(match key {
+                Some(key) => call.buffer.append_keyed(arrival, key),
+                None => call.buffer.append(arrival),
+            });
+            Ok(())
+        })
+    }
+
+    /// Throws a queued packet out and lets the arrival in at the tail. The length stays what it is, so a full buffer allows it.
+    #[pyo3(signature = (packet, reason, arrival, key=None))]
+    fn push_out(
+        &self,
+        packet: &Packet,
+        reason: Eviction,
+        arrival: &Packet,
+        key: Option<u64>,
+    ) -> PyResult<()> {
+        self.with(|call| {
+            arrival.expect_arrival(call)?;
+            let (slot, key) = (packet.slot(call)?, key_for(call, key)?);
+            let arrival = call.take_arrival()?;
+            call.state.vacate(slot);
+            call.placed = Some(match key {
+                Some(key) => call.buffer.push_out_keyed(slot, reason.into(), arrival, key),
+                None => call.buffer.push_out(slot, reason.into(), arrival),
+            });
+            Ok(())
+        })
+    }
+
+    /// As `push_out`, but the arrival takes the other's place in the order.
+    fn replace(&self, packet: &Packet, reason: Eviction, arrival: &Packet) -> PyResult<()> {
+        self.with(|call| {
+            arrival.expect_arrival(call)?;
+            let slot = packet.slot(call)?;
+            if call.state.is_keyed() {
+                return Err(misuse(
+                    "in a buffer with an order of keys an arrival takes nobody's place: push_out",
+                ));
+            }
+            let arrival = call.take_arrival()?;
+            call.state.vacate(slot);
+            call.placed = Some(call.buffer.replace(slot, reason.into(), arrival));
+            Ok(())
+        })
+    }
+
+    /// Keeps the arrival out.
+    #[pyo3(signature = (arrival, reason=Refusal::TailDrop))]
+    fn refuse(&self, arrival: &Packet, reason: Refusal) -> PyResult<()> {
+        self.with(|call| {
+            arrival.expect_arrival(call)?;
+            let arrival = call.take_arrival()?;
+            call.placed = Some(call.buffer.refuse(arrival, reason.into()));
+            Ok(())
+        })
+    }
+
+    /// Throws a queued packet out.
+    #[pyo3(signature = (packet, reason=Eviction::Victim))]
+    fn evict(&self, packet: &Packet, reason: Eviction) -> PyResult<()> {
+        self.with(|call| {
+            let slot = packet.slot(call)?;
+            call.state.vacate(slot);
+            call.buffer.evict(slot, reason.into());
+            Ok(())
+        })
+    }
+
+    /// Whether the grant allows a queued packet to go. In `dequeue` alone; False elsewhere.
+    fn may_go(&self, packet: &Packet) -> PyResult<bool> {
+        self.with(|call| {
+            let slot = packet.slot(call)?;
+            Ok(call.grant.is_some_and(|grant| call.buffer.may_go(slot, grant)))
+        })
+    }
+
+    /// Hands a queued packet to the MAC. In `dequeue` alone, once, and only what the grant allows.
+    fn release(&self, packet: &Packet) -> PyResult<()> {
+        self.with(|call| {
+            let slot = packet.slot(call)?;
+            release(call, slot)
+        })
+    }
+
+    /// Hands the packet at the head to the MAC if the grant allows it; whether it has.
+    fn release_head(&self) -> PyResult<bool> {
+        self.with(|call| {
+            let head = call.buffer.head();
+            match (head, call.grant) {
+                (Some(slot), Some(grant)) if !call.buffer.may_go(slot, grant) => Ok(false),
+                (Some(slot), _) => release(call, slot).map(|()| true),
+                (None, _) => Ok(false),
+            }
+        })
+    }
+
+    /// Sets CE on a queued packet whose transport is ECN-capable; False, and nothing happens, if it is not.
+    fn mark(&self, packet: &Packet) -> PyResult<bool> {
+        self.with(|call| {
+            let slot = packet.slot(call)?;
+            Ok(call.buffer.mark(slot))
+        })
+    }
+
+    /// Sets ECE on a queued pure ACK; False, and nothing happens, for other packets.
+    fn set_ece(&self, packet: &Packet) -> PyResult<bool> {
+        self.with(|call| {
+            let slot = packet.slot(call)?;
+            Ok(call.buffer.set_ece(slot))
+        })
+    }
+}
+
+fn release(call: &mut Call, slot: SlotId) -> PyResult<()> {
+    let Some(grant) = call.grant else {
+        return Err(misuse("a packet is released in dequeue and nowhere else"));
+    };
+    if call.departure.is_some() {
+        return Err(misuse("one packet has been released already: a grant is for one"));
+    }
+    if !call.buffer.may_go(slot, grant) {
+        return Err(misuse("the grant does not allow this packet: see may_go"));
+    }
+    call.state.vacate(slot);
+    call.departure = Some(call.buffer.release(slot));
+    Ok(())
+}
+
+#[cold]
+fn no_rng() -> PyErr {
+    misuse("there are no random numbers in this method")
+}

@@ -1,0 +1,203 @@
+//! What a scheme written in Python may touch while one of its methods runs, and only then.
+//!
+//! The engine lends it by reference for the length of a call. Python objects live as long as anybody likes, so they hold
+//! no reference: they are tokens, and each of their methods looks here for what is lent now, on this thread, to this
+//! scheme. Between calls there is nothing.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use scoped_tls_hkt::scoped_thread_local;
+use wifair_core::{Class, FlowId, Packet, StationId, Time};
+use wifair_queue::{
+    Arrival, Buffer, Cx, Departure, Filter, Flows, Grant, Indexes, Link, Pick, Placed, Pool, SlotId,
+};
+
+create_exception!(
+    wifair.scheme,
+    MisuseError,
+    PyRuntimeError,
+    "A scheme has asked for what the buffer does not do: placed a packet twice, used one that has left, …"
+);
+
+/// What a scheme keeps between calls on the side of the engine.
+pub struct State {
+    /// Tells the scheme from others: its tokens carry this.
+    pub port: u64,
+    pub indexes: Indexes,
+    /// How often each place of the buffer has been vacated by this scheme, so that a handle to a packet that has left is
+    /// known, though another packet stands there.
+    pub generations: Vec<u32>,
+    /// Whether the scheme does all removals itself, so that handles stay good between calls.
+    pub sees_all_removals: bool,
+    pub next_tick: Option<Time>,
+}
+
+impl State {
+    pub fn new(indexes: Indexes, sees_all_removals: bool, next_tick: Option<Time>) -> State {
+        static PORTS: AtomicU64 = AtomicU64::new(0);
+        let port = PORTS.fetch_add(1, Ordering::Relaxed);
+        State { port, indexes, generations: vec![], sees_all_removals, next_tick }
+    }
+
+    pub fn generation(&self, slot: SlotId) -> u32 {
+        self.generations.get(slot.index()).copied().unwrap_or(0)
+    }
+
+    /// Notes that the packet in `slot` goes.
+    pub fn vacate(&mut self, slot: SlotId) {
+        if slot.index() >= self.generations.len() {
+            self.generations.resize(slot.index() + 1, 0);
+        }
+        self.generations[slot.index()] += 1;
+    }
+
+    fn keeps(&self, wish: impl Fn(Indexes) -> Indexes) -> bool {
+        wish(self.indexes) == self.indexes
+    }
+
+    pub fn picks(&self, pool: Pool, pick: Pick) -> bool {
+        self.keeps(|indexes| indexes.picking(pool, pick))
+    }
+
+    pub fn has_acks(&self) -> bool {
+        [Filter::Paper, Filter::Safe].into_iter().any(|filter| self.keeps(|indexes| indexes.acks(filter)))
+    }
+
+    pub fn has_stored_flows(&self) -> bool {
+        self.keeps(Indexes::stored_flows)
+    }
+
+    pub fn is_keyed(&self) -> bool {
+        self.keeps(Indexes::keyed)
+    }
+}
+
+/// A packet that arrives, as it was before it was placed.
+#[derive(Clone, Copy)]
+pub struct Seen {
+    pub packet: Packet,
+    pub flow: FlowId,
+    pub station: StationId,
+    pub class: Class,
+}
+
+/// One call of a method.
+pub struct Call<'a> {
+    /// Tells the call from all others.
+    pub number: u64,
+    pub state: &'a mut State,
+    pub buffer: &'a mut Buffer,
+    /// The arrival, until it is placed.
+    pub arrival: Option<Arrival<'a>>,
+    /// The arrival, once it is placed.
+    pub seen: Option<Seen>,
+    pub placed: Option<Placed>,
+    pub grant: Option<&'a Grant>,
+    pub departure: Option<Departure>,
+    /// Absent where the engine gives none.
+    pub surroundings: Option<Surroundings<'a>>,
+}
+
+pub struct Surroundings<'a> {
+    pub now: Time,
+    pub rng: &'a mut wifair_core::Rng,
+    pub flows: &'a Flows,
+    pub links: &'a [Link],
+}
+
+impl<'a> Call<'a> {
+    pub fn new(state: &'a mut State, buffer: &'a mut Buffer, cx: Option<&'a mut Cx>) -> Call<'a> {
+        static CALLS: AtomicU64 = AtomicU64::new(0);
+        Call {
+            number: CALLS.fetch_add(1, Ordering::Relaxed),
+            state,
+            buffer,
+            arrival: None,
+            seen: None,
+            placed: None,
+            grant: None,
+            departure: None,
+            surroundings: cx.map(|cx| Surroundings {
+                now: cx.now,
+                rng: cx.rng,
+                flows: cx.flows,
+                links: cx.links,
+            }),
+        }
+    }
+
+    /// The arrival, to place it.
+    pub fn take_arrival(&mut self) -> PyResult<Arrival<'a>> {
+        let Some(arrival) = self.arrival.take() else {
+            return Err(misuse("this arrival has been placed or refused already"));
+        };
+        self.seen = Some(Seen {
+            packet: *arrival.packet(),
+            flow: arrival.flow(),
+            station: arrival.station(),
+            class: arrival.class(),
+        });
+        Ok(arrival)
+    }
+
+    pub fn surroundings(&mut self) -> PyResult<&mut Surroundings<'a>> {
+        self.surroundings
+            .as_mut()
+            .ok_or_else(|| misuse("there is no context in this method, and so no random numbers"))
+    }
+}
+
+/// What is lent, whatever its lifetimes are.
+pub trait Lent {
+    fn act(&mut self, act: &mut dyn FnMut(&mut Call));
+}
+
+impl Lent for Call<'_> {
+    #[inline]
+    fn act(&mut self, act: &mut dyn FnMut(&mut Call)) {
+        act(self);
+    }
+}
+
+scoped_thread_local!(static mut LENT: for<'a> &'a mut (dyn Lent + 'a));
+
+/// Lends `call` while `body` runs.
+#[inline]
+pub fn lend<R>(call: &mut Call, body: impl FnOnce() -> R) -> R {
+    LENT.set(call, body)
+}
+
+/// Acts on what is lent to the scheme of `port`, or says that nothing is.
+#[inline]
+pub fn with_call<R>(port: u64, act: impl FnOnce(&mut Call) -> PyResult<R>) -> PyResult<R> {
+    if !LENT.is_set() {
+        return Err(over());
+    }
+    let mut act = Some(act);
+    let mut result = None;
+    LENT.with(|lent| {
+        lent.act(&mut |call| {
+            result = Some(match act.take() {
+                Some(act) if call.state.port == port => act(call),
+                _ => Err(over()),
+            });
+        });
+    });
+    result.unwrap_or_else(|| Err(over()))
+}
+
+#[cold]
+pub fn misuse(text: &str) -> PyErr {
+    MisuseError::new_err(text.to_string())
+}
+
+#[cold]
+fn over() -> PyErr {
+    misuse(
+        "buffer, packets and context are lent to a scheme for one call of one of its methods, and that call is over \
+         (or it was another scheme's, or another thread's)",
+    )
+}

@@ -1,0 +1,133 @@
+//! What a decision may look at beside the buffer.
+
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use wifair_core::{FlowId, Time};
+
+use super::call::{Surroundings, misuse, with_call};
+use super::words::Direction;
+
+/// Time, random numbers, the flow monitor, link rates, and the clock.
+#[pyclass(module = "wifair.scheme", frozen)]
+pub struct Context {
+    port: u64,
+    rng: Py<Rng>,
+    flows: Py<Flows>,
+}
+
+/// The port's random stream.
+#[pyclass(module = "wifair.scheme", frozen)]
+pub struct Rng {
+    port: u64,
+}
+
+/// The flow monitor.
+#[pyclass(module = "wifair.scheme", frozen)]
+pub struct Flows {
+    port: u64,
+}
+
+#[inline]
+fn with<R>(port: u64, act: impl FnOnce(&mut Surroundings) -> PyResult<R>) -> PyResult<R> {
+    with_call(port, |call| act(call.surroundings()?))
+}
+
+impl Context {
+    pub fn new(py: Python<'_>, port: u64) -> PyResult<Context> {
+        Ok(Context { port, rng: Py::new(py, Rng { port })?, flows: Py::new(py, Flows { port })? })
+    }
+}
+
+#[pymethods]
+impl Context {
+    /// The current time, in nanoseconds since the start of the run.
+    #[getter]
+    fn now_ns(&self) -> PyResult<u64> {
+        with(self.port, |at| Ok(at.now.as_ns()))
+    }
+
+    /// The port's random stream: the same for every scheme at this port, so count your draws.
+    #[getter]
+    fn rng(&self, py: Python<'_>) -> Py<Rng> {
+        self.rng.clone_ref(py)
+    }
+
+    /// The flow monitor; at a station an idle one.
+    #[getter]
+    fn flows(&self, py: Python<'_>) -> Py<Flows> {
+        self.flows.clone_ref(py)
+    }
+
+    /// Number of stations.
+    #[getter]
+    fn stations(&self) -> PyResult<usize> {
+        with(self.port, |at| Ok(at.links.len()))
+    }
+
+    /// Data rate now used towards a station, in Mbit/s.
+    fn rate_mbps(&self, station: usize) -> PyResult<f64> {
+        with(self.port, |at| match at.links.get(station) {
+            Some(link) => Ok(link.rate.as_mbps()),
+            None => Err(PyIndexError::new_err(format!("there is no station {station}"))),
+        })
+    }
+
+    /// Has `on_tick` called at that time, in nanoseconds since the start of the run, in place of any earlier wish.
+    fn tick_at(&self, at_ns: u64) -> PyResult<()> {
+        with_call(self.port, |call| {
+            let now = call.surroundings()?.now;
+            if at_ns <= now.as_ns() {
+                return Err(misuse(&format!(
+                    "a tick at {at_ns} ns does not lie in the future: it is {} ns",
+                    now.as_ns()
+                )));
+            }
+            call.state.next_tick = Some(Time::from_ns(at_ns));
+            Ok(())
+        })
+    }
+}
+
+#[pymethods]
+impl Rng {
+    /// A whole number from 0 to n - 1, uniform; one draw.
+    fn below(&self, n: u32) -> PyResult<u32> {
+        if n == 0 {
+            return Err(PyValueError::new_err("there is no number below 0"));
+        }
+        with(self.port, |at| Ok(at.rng.below(n)))
+    }
+
+    /// Uniform in [0, 1) with 53 bits; one draw.
+    fn unit(&self) -> PyResult<f64> {
+        with(self.port, |at| Ok(at.rng.unit()))
+    }
+
+    /// True with probability p; one draw, whatever p is.
+    fn chance(&self, p: f64) -> PyResult<bool> {
+        with(self.port, |at| Ok(at.rng.chance(p)))
+    }
+}
+
+#[pymethods]
+impl Flows {
+    /// Number of active uplink flows.
+    #[getter]
+    fn up(&self) -> PyResult<u32> {
+        with(self.port, |at| Ok(at.flows.up()))
+    }
+
+    /// Number of active downlink flows.
+    #[getter]
+    fn down(&self) -> PyResult<u32> {
+        with(self.port, |at| Ok(at.flows.down()))
+    }
+
+    /// Whether a flow has carried payload in that direction.
+    fn carries(&self, flow: u32, direction: Direction) -> PyResult<bool> {
+        with(self.port, |at| {
+            let flow = FlowId(flow);
+            Ok(flow.index() < at.flows.id_bound() && at.flows.carries(flow, direction.into()))
+        })
+    }
+}

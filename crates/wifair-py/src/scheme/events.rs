@@ -1,0 +1,105 @@
+//! What a scheme is told: plain values, good for as long as anybody keeps them.
+
+use pyo3::prelude::*;
+
+use super::words::Kind;
+
+/// Leave to send one packet.
+#[pyclass(module = "wifair.scheme", frozen, get_all)]
+pub struct Grant {
+    /// Access category: "voice", "video", "best-effort" or "background"; under DCF best effort.
+    category: &'static str,
+    /// The only station to which the packet may go; any if None.
+    station: Option<u16>,
+    /// Greatest IP length in bytes.
+    max_bytes: u32,
+}
+
+impl Grant {
+    pub fn new(grant: &wifair_queue::Grant) -> Grant {
+        let station = grant.station.map(|station| station.0);
+        Grant { category: grant.ac.name(), station, max_bytes: grant.max_bytes }
+    }
+}
+
+/// The end of a packet's stay at the MAC: all its attempts together.
+#[pyclass(module = "wifair.scheme", frozen, get_all)]
+pub struct Exchange {
+    /// Whether a MAC ACK came; else the retry limit was reached.
+    delivered: bool,
+    /// Its flow.
+    flow: u32,
+    /// The station at the other end.
+    station: u16,
+    /// What it is.
+    kind: Kind,
+    /// Length in bytes, IP header included.
+    ip_bytes: u32,
+    /// TCP payload in bytes.
+    payload_bytes: u32,
+    /// Access category: "voice", "video", "best-effort" or "background"; under DCF best effort.
+    category: &'static str,
+    /// Data rate of the last attempt, in Mbit/s.
+    rate_mbps: f64,
+    /// Number of transmissions.
+    attempts: u8,
+    /// How long these occupied the medium, in nanoseconds, preambles and MAC ACKs included.
+    airtime_ns: u64,
+    /// Airtime, with the interframe spaces, own backoff and timeouts that went with it, in nanoseconds.
+    channel_time_ns: u64,
+    /// From head of line to the end, in nanoseconds: with the time for which others transmitted.
+    service_ns: u64,
+}
+
+impl Exchange {
+    pub fn new(told: &wifair_queue::Exchange) -> Exchange {
+        let class = told.packets.first().map_or(wifair_core::Class::Other, |packet| packet.class());
+        Exchange {
+            delivered: told.outcome == wifair_queue::Outcome::Delivered,
+            flow: told.flow.0,
+            station: told.station.0,
+            kind: class.into(),
+            ip_bytes: told.packets.iter().map(|packet| packet.ip_bytes()).sum(),
+            payload_bytes: told.packets.iter().map(|packet| packet.payload_bytes).sum(),
+            category: told.ac.name(),
+            rate_mbps: told.rate.as_mbps(),
+            attempts: told.attempts,
+            airtime_ns: told.airtime.as_ns(),
+            channel_time_ns: told.channel_time().as_ns(),
+            service_ns: told.service.as_ns(),
+        }
+    }
+}
+
+/// A data frame that the access point has received from a station.
+#[pyclass(module = "wifair.scheme", frozen, get_all)]
+pub struct Reception {
+    /// Its flow.
+    flow: u32,
+    /// The station at the other end.
+    station: u16,
+    /// What it is.
+    kind: Kind,
+    /// Length in bytes, IP header included.
+    ip_bytes: u32,
+    /// TCP payload in bytes.
+    payload_bytes: u32,
+    /// How long these occupied the medium, in nanoseconds, preambles and MAC ACKs included.
+    airtime_ns: u64,
+    /// Airtime, with the interframe spaces, own backoff and timeouts that went with it, in nanoseconds.
+    channel_time_ns: u64,
+}
+
+impl Reception {
+    pub fn new(told: &wifair_queue::Reception) -> Reception {
+        Reception {
+            flow: told.flow.0,
+            station: told.station.0,
+            kind: told.packet.class().into(),
+            ip_bytes: told.packet.ip_bytes(),
+            payload_bytes: told.packet.payload_bytes,
+            airtime_ns: told.airtime.as_ns(),
+            channel_time_ns: told.channel_time().as_ns(),
+        }
+    }
+}

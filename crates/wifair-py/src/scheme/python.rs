@@ -1,0 +1,289 @@
+//! A scheme of the engine whose decisions are taken in Python.
+
+use std::collections::BTreeSet;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use wifair_core::{Class, FlowId, StationId, Time};
+use wifair_queue::{
+    Arrival, Cx, Departure, Eviction, Exchange, Grant, Hooks, Indexes, Placed, Reception, Refusal, Scheme,
+    Shortcuts,
+};
+
+use super::buffer::Buffer;
+use super::call::{Call, State, lend, misuse};
+use super::context::Context;
+use super::packet::Packet;
+use super::{events, fail, words};
+
+/// A scheme at its beginning, as `wifair.scheme` hands it over: what its class says, and its methods, bound. A method that
+/// it does not have is absent.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Made {
+    needs: Py<words::Indexes>,
+    decides_on: Vec<words::Kind>,
+    enqueue_when: String,
+    first_tick_ns: Option<u64>,
+    enqueue: Py<PyAny>,
+    dequeue: Option<Py<PyAny>>,
+    on_exchange: Option<Py<PyAny>>,
+    on_reception: Option<Py<PyAny>>,
+    on_link_rate: Option<Py<PyAny>>,
+    on_tick: Option<Py<PyAny>>,
+    on_forgotten: Option<Py<PyAny>>,
+    evict_excess: Option<Py<PyAny>>,
+    gauges: Option<Py<PyAny>>,
+}
+
+pub struct PythonScheme {
+    made: Made,
+    shortcuts: Shortcuts,
+    decides_on: &'static [Class],
+    state: State,
+    buffer: Py<Buffer>,
+    context: Py<Context>,
+}
+
+impl PythonScheme {
+    /// Makes a scheme: `make(parameters)` in Python.
+    pub fn new(py: Python<'_>, make: &Py<PyAny>, parameters: &str) -> PyResult<PythonScheme> {
+        let made: Made = make.call1(py, (parameters,))?.extract(py)?;
+        let release_head = made.dequeue.is_none();
+        let shortcuts = match made.enqueue_when.as_str() {
+            "always" => Shortcuts { release_head, ..Shortcuts::NONE },
+            "full" => Shortcuts { append: true, release_head, ..Shortcuts::NONE },
+            "room" => Shortcuts { tail_drop: true, release_head, ..Shortcuts::NONE },
+            other => {
+                let text = format!("enqueue_when is {other:?}; allowed here: \"always\", \"full\", \"room\"");
+                return Err(PyValueError::new_err(text));
+            }
+        };
+        let state = State::new(made.needs.get().wanted, !release_head, made.first_tick_ns.map(Time::from_ns));
+        if shortcuts.append && state.is_keyed() {
+            let text =
+                "enqueue_when = \"full\" lets packets in without a key, which needs.keyed() wants of each";
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(PythonScheme {
+            shortcuts,
+            decides_on: classes(&made.decides_on),
+            buffer: Py::new(py, Buffer { port: state.port })?,
+            context: Py::new(py, Context::new(py, state.port)?)?,
+            state,
+            made,
+        })
+    }
+
+    /// Tells the scheme of something by a method that decides nothing by its result.
+    fn tell(
+        &mut self,
+        name: &'static str,
+        method: impl Fn(&Made) -> &Option<Py<PyAny>>,
+        buffer: &mut wifair_queue::Buffer,
+        cx: &mut Cx,
+        told: impl FnOnce(Python<'_>) -> PyResult<Option<Py<PyAny>>>,
+    ) {
+        let Some(method) = method(&self.made) else { return };
+        let now = cx.now;
+        Python::attach(|py| {
+            let (lent, context) = (self.buffer.bind(py), self.context.bind(py));
+            let result = told(py).and_then(|told| {
+                let arguments = match told {
+                    Some(told) => PyTuple::new(py, [told.bind(py), lent.as_any(), context.as_any()])?,
+                    None => PyTuple::new(py, [lent.as_any(), context.as_any()])?,
+                };
+                let mut call = Call::new(&mut self.state, buffer, Some(cx));
+                lend(&mut call, || method.call1(py, arguments))
+            });
+            if let Err(error) = result {
+                fail(error, name, Some(now));
+            }
+        });
+    }
+}
+
+fn object<'py, T>(py: Python<'py>, value: T) -> PyResult<Option<Py<PyAny>>>
+where
+    T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
+{
+    Ok(Some(Py::new(py, value)?.into_any()))
+}
+
+impl Scheme for PythonScheme {
+    fn needs(&self) -> Indexes {
+        self.state.indexes
+    }
+
+    fn decides_on(&self) -> &'static [Class] {
+        self.decides_on
+    }
+
+    fn shortcuts(&self) -> Shortcuts {
+        self.shortcuts
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            exchange: self.made.on_exchange.is_some(),
+            reception: self.made.on_reception.is_some(),
+            link_rate: self.made.on_link_rate.is_some(),
+            tick: self.made.on_tick.is_some(),
+            forgotten: self.made.on_forgotten.is_some(),
+        }
+    }
+
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut wifair_queue::Buffer, cx: &mut Cx) -> Placed {
+        // A port may ask for decisions that are always the same.
+        match buffer.is_full() {
+            false if self.shortcuts.append => return buffer.append(arrival),
+            true if self.shortcuts.tail_drop => return buffer.refuse(arrival, Refusal::TailDrop),
+            _ => {}
+        }
+        let (method, now) = (&self.made.enqueue, cx.now);
+        Python::attach(|py| {
+            let mut call = Call::new(&mut self.state, buffer, Some(cx));
+            call.arrival = Some(arrival);
+            let result = Py::new(py, Packet::arriving(&call)).and_then(|packet| {
+                lend(&mut call, || method.call1(py, (packet, &self.buffer, &self.context)))
+            });
+            let error = match (result, call.placed) {
+                (Ok(_), Some(placed)) => return placed,
+                (Ok(_), None) => misuse(
+                    "enqueue has returned without placing or refusing the arrival: append, push_out, replace or refuse it",
+                ),
+                (Err(error), _) => error,
+            };
+            fail(error, "enqueue", Some(now))
+        })
+    }
+
+    fn dequeue(
+        &mut self,
+        grant: &Grant,
+        buffer: &mut wifair_queue::Buffer,
+        cx: &mut Cx,
+    ) -> Option<Departure> {
+        let Some(method) = &self.made.dequeue else { return buffer.release_head(grant) };
+        let now = cx.now;
+        Python::attach(|py| {
+            let mut call = Call::new(&mut self.state, buffer, Some(cx));
+            call.grant = Some(grant);
+            let result = Py::new(py, events::Grant::new(grant)).and_then(|granted| {
+                lend(&mut call, || method.call1(py, (granted, &self.buffer, &self.context)))
+            });
+            match result {
+                Ok(_) => call.departure,
+                Err(error) => fail(error, "dequeue", Some(now)),
+            }
+        })
+    }
+
+    fn on_exchange(&mut self, exchange: &Exchange, buffer: &mut wifair_queue::Buffer, cx: &mut Cx) {
+        self.tell(
+            "on_exchange",
+            |made| &made.on_exchange,
+            buffer,
+            cx,
+            |py| object(py, events::Exchange::new(exchange)),
+        );
+    }
+
+    fn on_reception(&mut self, reception: &Reception, buffer: &mut wifair_queue::Buffer, cx: &mut Cx) {
+        self.tell(
+            "on_reception",
+            |made| &made.on_reception,
+            buffer,
+            cx,
+            |py| object(py, events::Reception::new(reception)),
+        );
+    }
+
+    fn on_link_rate(&mut self, station: StationId, buffer: &mut wifair_queue::Buffer, cx: &mut Cx) {
+        self.tell(
+            "on_link_rate",
+            |made| &made.on_link_rate,
+            buffer,
+            cx,
+            |py| Ok(Some(station.0.into_pyobject(py)?.into_any().unbind())),
+        );
+    }
+
+    fn next_tick(&self) -> Option<Time> {
+        self.state.next_tick
+    }
+
+    fn on_tick(&mut self, buffer: &mut wifair_queue::Buffer, cx: &mut Cx) {
+        self.state.next_tick = None;
+        self.tell("on_tick", |made| &made.on_tick, buffer, cx, |_| Ok(None));
+    }
+
+    fn evict_excess(&mut self, buffer: &mut wifair_queue::Buffer) {
+        let Some(method) = &self.made.evict_excess else {
+            for _ in 0..buffer.excess() {
+                let newest = buffer.tail().expect("the excess is queued");
+                self.state.vacate(newest);
+                buffer.evict(newest, Eviction::Victim);
+            }
+            return;
+        };
+        Python::attach(|py| {
+            let mut call = Call::new(&mut self.state, buffer, None);
+            let result = lend(&mut call, || method.call1(py, (&self.buffer,)));
+            let error = match (result, buffer.excess()) {
+                (Ok(_), 0) => return,
+                (Ok(_), left) => {
+                    misuse(&format!("evict_excess has left {left} packets above the limit: evict them"))
+                }
+                (Err(error), _) => error,
+            };
+            fail(error, "evict_excess", None)
+        });
+    }
+
+    fn on_forgotten(&mut self, flow: FlowId) {
+        let Some(method) = &self.made.on_forgotten else { return };
+        if let Err(error) = Python::attach(|py| method.call1(py, (flow.0,))) {
+            fail(error, "on_forgotten", None);
+        }
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let Some(method) = &self.made.gauges else { return };
+        let found = Python::attach(|py| method.call0(py)?.extract::<Vec<(String, f64)>>(py));
+        match found {
+            Ok(gauges) => gauges.into_iter().for_each(|(name, value)| out(lasting(name), value)),
+            Err(error) => fail(error, "gauges", None),
+        }
+    }
+}
+
+/// The slice of those classes.
+fn classes(kinds: &[words::Kind]) -> &'static [Class] {
+    let [data, ack, other] =
+        [words::Kind::Data, words::Kind::Ack, words::Kind::Other].map(|kind| kinds.contains(&kind));
+    match (data, ack, other) {
+        (false, false, false) => &[],
+        (true, false, false) => &[Class::Data],
+        (false, true, false) => &[Class::Ack],
+        (false, false, true) => &[Class::Other],
+        (true, true, false) => &[Class::Data, Class::Ack],
+        (true, false, true) => &[Class::Data, Class::Other],
+        (false, true, true) => &[Class::Ack, Class::Other],
+        (true, true, true) => &Class::ALL,
+    }
+}
+
+/// A name that lasts as long as the process: the engine's gauges have constant names, of which a program has a handful.
+fn lasting(name: String) -> &'static str {
+    static NAMES: LazyLock<Mutex<BTreeSet<&'static str>>> = LazyLock::new(Mutex::default);
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name.as_str()) {
+        return known;
+    }
+    let lasting: &'static str = name.leak();
+    names.insert(lasting);
+    lasting
+}

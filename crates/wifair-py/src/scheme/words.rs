@@ -1,0 +1,197 @@
+//! The words of a decision as Python sees them, and what each is to the engine.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// How an object is made again elsewhere: a function and its arguments (Python's `object.__reduce__`).
+type Reduced<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
+
+/// An enum of Python whose members are those of an enum of the engine.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident of $engine:ty { $($(#[$member_doc:meta])* $member:ident),+ $(,)? }) => {
+        $(#[$doc])*
+        #[pyclass(module = "wifair.scheme", frozen, eq, hash, from_py_object, rename_all = "SCREAMING_SNAKE_CASE")]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$member_doc])* $member),+
+        }
+
+        #[pymethods]
+        impl $name {
+            fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+                let member = slf.as_any().repr()?.to_string();
+                let name = member.rsplit('.').next().unwrap_or_default().to_string();
+                let get = slf.py().import("builtins")?.getattr("getattr")?;
+                Ok((get, (slf.as_any().get_type().into_any(), name).into_pyobject(slf.py())?))
+            }
+        }
+
+        impl From<$name> for $engine {
+            fn from(word: $name) -> $engine {
+                match word {
+                    $($name::$member => <$engine>::$member),+
+                }
+            }
+        }
+
+        impl From<$engine> for $name {
+            fn from(word: $engine) -> $name {
+                match word {
+                    $(<$engine>::$member => $name::$member),+
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// What an access point can tell of a packet without keeping state.
+    Kind of wifair_core::Class {
+        /// A TCP segment with payload: at the access point of a downlink flow.
+        Data,
+        /// A pure TCP ACK: at the access point of an uplink flow.
+        Ack,
+        /// SYN, FIN or RST without payload, and everything that is not TCP.
+        Other,
+    }
+}
+
+words! {
+    /// A set of queued packets from which a scheme picks.
+    Pool of wifair_queue::Pool {
+        /// Every packet of kind DATA.
+        Data,
+        /// Every packet of kind ACK.
+        Ack,
+        /// The redundant ones among the ACKs.
+        Redundant,
+        /// The data packets that their senders have not marked as high priority.
+        LowPriorityData,
+    }
+}
+
+words! {
+    /// Which packet of a pool goes.
+    Pick of wifair_queue::Pick {
+        /// The one nearest to the head.
+        Oldest,
+        /// The one nearest to the tail.
+        Newest,
+        /// Any, with equal probability: one draw from the port's stream, none while the pool is empty.
+        Random,
+    }
+}
+
+words! {
+    /// What makes a queued ACK redundant.
+    Filter of wifair_queue::Filter {
+        /// A later ACK of its connection is there.
+        Paper,
+        /// Only what carries no information of its own.
+        Safe,
+    }
+}
+
+words! {
+    /// Why a queued packet is thrown out: each has a counter of its own.
+    Eviction of wifair_queue::Eviction {
+        /// A later ACK says the same: filtered, and no loss.
+        Redundant,
+        /// It has to make room.
+        Victim,
+        /// To tell its sender of congestion.
+        Aqm,
+    }
+}
+
+words! {
+    /// Why an arrival is kept out: each has a counter of its own.
+    Refusal of wifair_queue::Refusal {
+        /// There is no room.
+        TailDrop,
+        /// To tell its sender of congestion.
+        Aqm,
+    }
+}
+
+words! {
+    /// Which way a packet passes the access point.
+    Direction of wifair_queue::Direction {
+        /// From a station.
+        Up,
+        /// To a station.
+        Down,
+    }
+}
+
+/// Which indexes a buffer keeps beside its order, by a scheme's wish. What nobody asks for costs nothing.
+#[pyclass(module = "wifair.scheme", frozen)]
+pub struct Indexes {
+    pub wanted: wifair_queue::Indexes,
+    /// What it was made from, by which of its methods, with which arguments.
+    origin: Option<(Py<Indexes>, &'static str, Py<PyTuple>)>,
+}
+
+impl Indexes {
+    fn with<'py>(
+        slf: &Bound<'py, Self>,
+        wanted: wifair_queue::Indexes,
+        method: &'static str,
+        arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error: Into<PyErr>>,
+    ) -> PyResult<Indexes> {
+        let arguments = arguments.into_pyobject(slf.py()).map_err(Into::into)?.unbind();
+        Ok(Indexes { wanted, origin: Some((slf.clone().unbind(), method, arguments)) })
+    }
+}
+
+#[pymethods]
+impl Indexes {
+    #[new]
+    fn new() -> Indexes {
+        Indexes { wanted: wifair_queue::Indexes::NONE, origin: None }
+    }
+
+    /// Picks from a pool: `Buffer.pick`.
+    fn picking(slf: &Bound<'_, Self>, pool: Pool, pick: Pick) -> PyResult<Indexes> {
+        if pool == Pool::Redundant {
+            return Err(PyValueError::new_err("for Pool.REDUNDANT say redundant(filter, pick)"));
+        }
+        Indexes::with(slf, slf.get().wanted.picking(pool.into(), pick.into()), "picking", (pool, pick))
+    }
+
+    /// The order of ACKs within each flow: `Buffer.superseded_by`.
+    fn acks(slf: &Bound<'_, Self>, filter: Filter) -> PyResult<Indexes> {
+        Indexes::with(slf, slf.get().wanted.acks(filter.into()), "acks", (filter,))
+    }
+
+    /// Picks from the redundant ACKs: `Buffer.pick_redundant`.
+    fn redundant(slf: &Bound<'_, Self>, filter: Filter, pick: Pick) -> PyResult<Indexes> {
+        let wanted = slf.get().wanted.redundant(filter.into(), pick.into());
+        Indexes::with(slf, wanted, "redundant", (filter, pick))
+    }
+
+    /// Packets stored by flow and kind: `Buffer.stored_packets`, `Buffer.stored_flows`.
+    fn stored_flows(slf: &Bound<'_, Self>) -> PyResult<Indexes> {
+        Indexes::with(slf, slf.get().wanted.stored_flows(), "stored_flows", PyTuple::empty(slf.py()))
+    }
+
+    /// An order by keys, which every packet is given as it comes in: `Buffer.append(arrival, key=…)`.
+    fn keyed(slf: &Bound<'_, Self>) -> PyResult<Indexes> {
+        Indexes::with(slf, slf.get().wanted.keyed(), "keyed", PyTuple::empty(slf.py()))
+    }
+
+    fn __eq__(&self, other: &Indexes) -> bool {
+        self.wanted == other.wanted
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let py = slf.py();
+        let Some((before, method, arguments)) = &slf.get().origin else {
+            return Ok((slf.as_any().get_type().into_any(), PyTuple::empty(py)));
+        };
+        let caller = py.import("operator")?.getattr("methodcaller")?;
+        let named = PyTuple::new(py, [method])?.add(arguments.bind(py))?.cast_into::<PyTuple>()?;
+        Ok((caller.call1(named)?, PyTuple::new(py, [before])?))
+    }
+}

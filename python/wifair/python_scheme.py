@@ -1,0 +1,323 @@
+"""Schemes written in Python, as scenarios and plans know them: their names, sources, parameters, and how they are loaded.
+
+In a plan such a scheme is `{"name": "external", "id": "CLASS@SOURCE", "parameters": {…}}`. SOURCE is a hash of the file
+in which the class stands and of the modules of the user's that it imports, so that a stored result is known by them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import inspect
+import json
+import sys
+import sysconfig
+import traceback
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from wifair import _native
+from wifair.errors import InputError, ScenarioError, SchemeError
+from wifair.scheme import Scheme
+
+# What the engine takes for each scheme by its id: a function that makes it from its parameters, which are JSON.
+Makers = dict[str, Callable[[str], dict[str, object]]]
+
+# What stands between file and class in a name on the command line.
+MARK = ".py:"
+
+# What stands for the source of a class that has none: the same as long as the class is there, and never again.
+_TOKENS: WeakKeyDictionary[type[Scheme], str] = WeakKeyDictionary()
+
+# The hash of a class's sources, from when it was first asked for.
+_SOURCES: WeakKeyDictionary[type[Scheme], str | None] = WeakKeyDictionary()
+
+_OPTIONAL = (
+    "dequeue",
+    "on_exchange",
+    "on_reception",
+    "on_link_rate",
+    "on_tick",
+    "on_forgotten",
+    "evict_excess",
+    "gauges",
+)
+
+
+class PythonScheme(str):
+    """The name of a scheme written in Python: a text that knows its class. It goes where the name of any scheme goes.
+
+    Names are equal if they name the same class; a mere text never equals one.
+    """
+
+    cls: type[Scheme]
+
+    def __new__(cls, scheme: type[Scheme], text: str = "") -> PythonScheme:
+        """The name of a class; `text` is what the user calls it."""
+        if scheme.enqueue is Scheme.enqueue:
+            raise InputError(f"{text or scheme.__qualname__}: a scheme needs a method enqueue.")
+        name = super().__new__(cls, text or scheme.__qualname__)
+        name.cls = scheme
+        return name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PythonScheme) and self.cls is other.cls
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __copy__(self) -> PythonScheme:
+        return self
+
+    def __deepcopy__(self, memo: object) -> PythonScheme:
+        return self
+
+    @cached_property
+    def source(self) -> str | None:
+        """A hash of the sources that decide what it does; None where there is no source."""
+        if self.cls not in _SOURCES:
+            _SOURCES[self.cls] = _source_of(self.cls)
+        return _SOURCES[self.cls]
+
+    @cached_property
+    def id(self) -> str:
+        """How a plan names it. Without a source it is a name that no other class ever has."""
+        return f"{self.cls.__qualname__}@{self.source or _token(self.cls)}"
+
+    def component(self, given: Mapping[str, Any], path: str) -> dict[str, Any]:
+        """What a plan says of it. `given` are its parameters, `path` is where it stands in the scenario."""
+        from wifair.components import join, unknown_key
+
+        signature = inspect.signature(self.cls)
+        known = signature.parameters
+        kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in known.values())
+        named = [name for name, parameter in known.items() if parameter.kind not in kinds]
+        for key, value in given.items():
+            if key not in named and not takes_any:
+                raise unknown_key(path, key, value, named, f" of {str(self)!r}")
+            if not _is_plain(value):
+                allowed = "numbers, texts, truth values, and lists and tables of these"
+                raise ScenarioError(join(path, key), f"{value!r} cannot stand in a plan", value=value, allowed=allowed)
+        for name in named:
+            if name not in given and known[name].default is inspect.Parameter.empty:
+                raise ScenarioError(join(path, name), f"{str(self)!r} needs this parameter")
+        return {"name": "external", "id": self.id, "parameters": dict(given)}
+
+
+def named(value: Any) -> Any:
+    """`value`, in which classes and instances of schemes are replaced by their names, with parameters if there are any."""
+    if isinstance(value, type) and issubclass(value, Scheme):
+        return PythonScheme(value)
+    if isinstance(value, Scheme):
+        name, given = PythonScheme(type(value)), _arguments(value)
+        return {"name": name, **given} if given else name
+    if isinstance(value, Mapping):
+        return {key: named(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [named(entry) for entry in value]
+    return value
+
+
+def _arguments(scheme: Scheme) -> dict[str, Any]:
+    """What an instance was made with, by name."""
+    args, kwargs = scheme._given
+    signature = inspect.signature(type(scheme))
+    given: dict[str, Any] = {}
+    for key, value in signature.bind(*args, **kwargs).arguments.items():
+        kind = signature.parameters[key].kind
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            given |= value
+        elif kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
+            problem = f"its constructor takes {key!r} by position, and a plan knows parameters by name"
+            raise InputError(f"{type(scheme).__qualname__}: {problem}.")
+        else:
+            given[key] = value
+    return given
+
+
+def within(tree: Any) -> dict[str, PythonScheme]:
+    """The schemes written in Python that settings name, by id."""
+    if isinstance(tree, PythonScheme):
+        return {tree.id: tree}
+    inner = tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, (list, tuple)) else ()
+    return {key: scheme for entry in inner for key, scheme in within(entry).items()}
+
+
+def makers(schemes: Mapping[str, PythonScheme]) -> Makers:
+    """What the engine takes."""
+    return {key: _maker(scheme.cls) for key, scheme in schemes.items()}
+
+
+def _maker(cls: type[Scheme]) -> Callable[[str], dict[str, object]]:
+    def make(parameters: str) -> dict[str, object]:
+        made = cls(**json.loads(parameters))
+        methods = {
+            name: getattr(made, name) if getattr(cls, name) is not getattr(Scheme, name) else None for name in _OPTIONAL
+        }
+        if methods["gauges"]:
+            methods["gauges"] = lambda: list(made.gauges().items())
+        return {
+            "needs": made.needs,
+            "decides_on": list(made.decides_on),
+            "enqueue_when": made.enqueue_when,
+            "first_tick_ns": made.first_tick_ns,
+            "enqueue": made.enqueue,
+            **methods,
+        }
+
+    return make
+
+
+def failed(error: _native.SchemeFailed, schemes: Mapping[str, PythonScheme], seed: int | None = None) -> SchemeError:
+    """What a user is told of an exception of a scheme: where, when, and its own traceback."""
+    cause = error.__cause__ or error
+    method, now_s = error.args
+    name = " or ".join(dict.fromkeys(str(scheme) for scheme in schemes.values())) or "a scheme"
+    when = "" if now_s is None else f" at {now_s:.9f} s"
+    which = "" if seed is None else f" of seed {seed}"
+    text = "".join(traceback.format_exception(cause)).rstrip()
+    told = SchemeError(f"{name} failed in {method}{when}{which}:\n{text}")
+    told.__cause__ = cause
+    return told
+
+
+def load(name: str) -> PythonScheme:
+    """The scheme that `path/to/file.py:Class` names. The file is run, as any Python program that one starts."""
+    stem, mark, wanted = name.partition(MARK)
+    path = Path(f"{stem}.py")
+    if not mark or not wanted.isidentifier():
+        raise InputError(f"{name}: is no scheme of a file; expected FILE.py:CLASS, as my_file.py:MyScheme.")
+    module = _module(path)
+    found = getattr(module, wanted, None)
+    if not (isinstance(found, type) and issubclass(found, Scheme)):
+        from wifair.components import nearest
+
+        known = [
+            key
+            for key, value in vars(module).items()
+            if isinstance(value, type) and issubclass(value, Scheme) and value is not Scheme
+        ]
+        hint = nearest(wanted, known)
+        asked = f" Did you mean {hint}?" if hint else ""
+        listed = ", ".join(known) or "none: a scheme derives from wifair.Scheme"
+        raise InputError(f"{path} has no scheme {wanted!r}.{asked} Schemes there: {listed}.")
+    return PythonScheme(found, name)
+
+
+def _module(path: Path) -> ModuleType:
+    """The file as a module, run once a process."""
+    full = path.resolve()
+    key = f"wifair-scheme-{hashlib.blake2b(str(full).encode(), digest_size=4).hexdigest()}-{path.stem}"
+    if key in sys.modules:
+        return sys.modules[key]
+    try:
+        code = compile(full.read_bytes(), str(path), "exec")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}.") from None
+    except (SyntaxError, ValueError) as error:
+        raise InputError(f"{path}: is no Python: {''.join(traceback.format_exception_only(error)).rstrip()}") from None
+    module = ModuleType(key)
+    module.__file__ = str(full)
+    sys.modules[key] = module
+    sys.path.insert(0, str(full.parent))  # what stands beside it can be imported, as by any program
+    try:
+        exec(code, vars(module))
+    except Exception as error:
+        del sys.modules[key]
+        lines = traceback.format_exception(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
+        raise SchemeError(f"{path} failed while it was loaded:\n{''.join(lines).rstrip()}") from error
+    return module
+
+
+def own_files(cls: type) -> dict[str, Path]:
+    """The modules, and their files, that decide what a class does and that no package has installed.
+
+    These are the ones where it and its bases stand, and what they import.
+    """
+    texts = _texts(cls)
+    waiting = [base.__module__ for base in cls.__mro__]
+    found: dict[str, Path] = {}
+    while waiting:
+        name = waiting.pop()
+        path = _file_of(name)
+        if name in found or path is None or not _is_own(name, path):
+            continue
+        found[name] = path
+        with suppress(OSError, SyntaxError, ValueError):  # it has been edited since, or taken away
+            waiting += _imports(texts.get(name) or path.read_text(encoding="utf-8"), name, path)
+    return found
+
+
+def _texts(cls: type) -> dict[str, str | None]:
+    """The texts of the modules where a class and its bases stand, as they were when these were made."""
+    bases = [base for base in cls.__mro__ if issubclass(base, Scheme) and base is not Scheme]
+    return {base.__module__: base._text for base in bases}
+
+
+def _file_of(name: str) -> Path | None:
+    """The file of a module, imported or not yet."""
+    module = sys.modules.get(name)
+    if module is not None:
+        file = getattr(module, "__file__", None)
+    else:
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, ValueError, AttributeError):
+            return None
+        file = spec.origin if spec else None
+    return Path(file) if isinstance(file, str) and file.endswith(".py") else None
+
+
+def _is_own(name: str, path: Path) -> bool:
+    installed = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return name.partition(".")[0] != "wifair" and not any(path.is_relative_to(folder) for folder in installed)
+
+
+def _imports(text: str, name: str, path: Path) -> list[str]:
+    """The modules that a module's text imports, wherever in it."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    found: list[str] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, base]).strip(".")
+            found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return [name for name in found if name]
+
+
+def _token(cls: type[Scheme]) -> str:
+    return _TOKENS.setdefault(cls, f"no-source-{uuid.uuid4().hex}")
+
+
+def _source_of(cls: type[Scheme]) -> str | None:
+    texts = _texts(cls)
+    if None in texts.values():
+        return None
+    files = own_files(cls)
+    known = hashlib.blake2b(digest_size=16)
+    for name in sorted(files, key=lambda name: files[name].name):
+        text = texts.get(name) or files[name].read_text(encoding="utf-8")
+        known.update(f"{files[name].name}\0{text}\0".encode())
+    return known.hexdigest()
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(entry) for key, entry in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(_is_plain(entry) for entry in value)
+    return value is None or isinstance(value, (bool, int, float, str))

@@ -1,0 +1,210 @@
+"""Replications whose schemes are written in Python: in processes of their own, since threads share the interpreter's lock.
+
+One at a time runs in a thread of this process, where a debugger and `print` are at hand.
+"""
+
+from __future__ import annotations
+
+import mmap
+import signal
+import struct
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wifair import _native
+from wifair.errors import SchemeError, WifairError
+from wifair.python_scheme import PythonScheme, failed, makers, own_files
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# A plan in its canonical form, and a seed.
+Job = tuple[str, int]
+
+
+class Cancelled(Exception):
+    """The study was stopped."""
+
+
+class Board:
+    """What a study and its workers tell each other while they work: a file in memory, of 8 bytes a number.
+
+    First whether the work is to stop, then the simulated milliseconds of each job.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        with open(path, "r+b") as file:
+            self._map = mmap.mmap(file.fileno(), 0)
+
+    @classmethod
+    def make(cls, jobs: int) -> tuple[Path, Board]:
+        """A new one, and where it is."""
+        descriptor, path = tempfile.mkstemp(prefix="wifair-")
+        with open(descriptor, "wb") as file:
+            file.write(bytes(8 * (jobs + 1)))
+        return Path(path), cls(path)
+
+    def stop(self) -> None:
+        """Tells the workers to stop, within a simulated second."""
+        self._map[0] = 1
+
+    def passed(self, job: int, ms: int) -> None:
+        """Notes that simulated milliseconds have passed in a job."""
+        if self._map[0]:
+            raise Cancelled
+        at = 8 * (job + 1)
+        (before,) = struct.unpack_from("<Q", self._map, at)
+        struct.pack_into("<Q", self._map, at, before + ms)
+
+    def simulated_s(self) -> float:
+        """Simulated seconds of all jobs so far."""
+        import numpy as np
+
+        return float(np.frombuffer(bytes(self._map), "<u8")[1:].sum()) * 1e-3
+
+
+class PythonBatch:
+    """Replications of plans with schemes written in Python, with the manners of `_native.Batch`.
+
+    After a failure no further replication starts; those under way are brought to their end, so that the same failure is
+    reported, the first in order, on any number of processes.
+    """
+
+    def __init__(self, jobs: Sequence[Job], schemes: Mapping[str, PythonScheme], processes: int) -> None:
+        self._path, self._board = Board.make(len(jobs))
+        processes = min(processes, len(jobs))
+        self._executor: Executor
+        if processes > 1:
+            import loky  # type: ignore[import-untyped]
+
+            shipped: bytes | Mapping[str, PythonScheme] = _shipped(schemes)
+            environment = {"POLARS_MAX_THREADS": "1"}
+            self._executor = loky.ProcessPoolExecutor(processes, initializer=_ignore_ctrl_c, env=environment)
+        else:
+            shipped = schemes
+            self._executor = ThreadPoolExecutor(1)
+        self._jobs: dict[Future[Any], int] = {
+            self._executor.submit(replicate, plan, seed, job, shipped, str(self._path)): job
+            for job, (plan, seed) in enumerate(jobs)
+        }
+        self._running = set(self._jobs)
+        self._finished: list[tuple[int, dict[str, pl.DataFrame]]] = []
+        self._failure: tuple[int, BaseException] | None = None
+
+    def wait(self, timeout_ms: int) -> int:
+        """Waits for a further job to finish, at most `timeout_ms`; returns how many are finished or given up."""
+        done, self._running = wait(self._running, timeout_ms * 1e-3, FIRST_COMPLETED)
+        for future in done:
+            if future.cancelled():
+                continue
+            job, error = self._jobs[future], future.exception()
+            if error is None:
+                self._finished.append((job, future.result()))
+            elif not isinstance(error, Cancelled):
+                if self._failure is None or job < self._failure[0]:
+                    self._failure = job, error
+                for other in self._running:
+                    other.cancel()
+        if not self._running:
+            self.close()
+        return len(self._jobs) - len(self._running)
+
+    def simulated_s(self) -> float:
+        """Simulated seconds done so far."""
+        return self._board.simulated_s()
+
+    def cancel(self) -> None:
+        """Stops the work and waits for its end. Finished jobs stay."""
+        for future in self._running:
+            future.cancel()
+        self._board.stop()
+        while self._running:
+            self.wait(100)
+
+    def take(self) -> dict[str, pl.DataFrame]:
+        """The results of the jobs that have finished since this was last called."""
+        import polars as pl
+
+        from wifair.segment import together
+
+        finished, self._finished = self._finished, []
+        if not finished:
+            return {name: pl.DataFrame(table) for name, table in _native.Batch([], 1).take().items()}
+        return together(tables for _, tables in sorted(finished, key=lambda entry: entry[0]))
+
+    def failure(self) -> WifairError | None:
+        """Why a job failed, if one did."""
+        if self._failure is None:
+            return None
+        _, error = self._failure
+        if isinstance(error, WifairError):
+            return error
+        return WifairError(f"a process that ran replications failed: {type(error).__name__}: {error}")
+
+    def close(self) -> None:
+        """Ends the processes. Called once nothing runs any more."""
+        self._executor.shutdown()
+        self._path.unlink(missing_ok=True)
+
+
+def replicate(
+    plan_json: str, seed: int, job: int, schemes: Mapping[str, PythonScheme] | bytes, board: str
+) -> dict[str, pl.DataFrame]:
+    """One replication, in a worker: its tables, in which it is number `job`."""
+    import polars as pl
+
+    known = _received(schemes) if isinstance(schemes, bytes) else schemes
+    noted = _board(board)
+    try:
+        tables = _native.replicate(plan_json, seed, job, makers(known), lambda ms: noted.passed(job, ms))
+    except _native.SchemeFailed as error:
+        raise failed(error, known, seed) from error.__cause__
+    return {name: pl.DataFrame(table) for name, table in tables.items()}
+
+
+@cache
+def _board(path: str) -> Board:
+    return Board(path)
+
+
+@cache
+def _received(shipped: bytes) -> Mapping[str, PythonScheme]:
+    import cloudpickle  # type: ignore[import-untyped]
+
+    received: dict[str, PythonScheme] = {
+        key: PythonScheme(cls, text) for key, (cls, text) in cloudpickle.loads(shipped).items()
+    }
+    return received
+
+
+def _shipped(schemes: Mapping[str, PythonScheme]) -> bytes:
+    """The classes as they stand in this process: files may have changed since, and a notebook has none."""
+    import cloudpickle
+
+    names = {name for scheme in schemes.values() for name in own_files(scheme.cls)} - {"__main__"}
+    known = cloudpickle.list_registry_pickle_by_value()
+    added = [sys.modules[name] for name in names if name in sys.modules and name not in known]
+    for module in added:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        told = {key: (scheme.cls, str(scheme)) for key, scheme in schemes.items()}
+        shipped: bytes = cloudpickle.dumps(told)
+        return shipped
+    except Exception as error:
+        listed = ", ".join(map(str, schemes.values()))
+        raise SchemeError(
+            f"{listed}: cannot be sent to other processes: {type(error).__name__}: {error}. With threads=1 there are none."
+        ) from error
+    finally:
+        for module in added:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _ignore_ctrl_c() -> None:
+    """The study itself stops its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
