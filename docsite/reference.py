@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 from wifair.components import plan_node, properties
 from wifair.dialects import DIALECTS
+from wifair.profiles import PROFILES
 from wifair.scenario import SECTIONS, FlowGroup, Scenario, StationGroup
 
 from docsite.keys import Key, keys, table
@@ -52,7 +53,7 @@ def page() -> str:
         table([*_group(FlowGroup), *(key for key in keys({"properties": flow}) if not key.path.startswith("tcp."))]),
         "## `[tcp]`",
         "Both ends of every connection; also `tcp` in a group of flows. [What goes together](tcp.md).",
-        table(list(keys(flow["tcp"]))),
+        table([_profile(), *keys(flow["tcp"])]),
         "## `[[events]]`",
         "Changes while it runs. `station.name` is a station's name, a group's, or a flow's own station.",
         table([_renamed(key) for key in keys(plan_node("events", "[]"))]),
@@ -74,6 +75,13 @@ def _own() -> list[Key]:
         "dialect": "Whose habits are the defaults: the standard's, or ns-2's.",
     }
     return [_field(Scenario, name, about) for name, about in told.items()]
+
+
+def _profile() -> Key:
+    words = ", ".join(f"`{name}`" for name in PROFILES)
+    return Key(
+        "profile", "–", words, "A kind of host, whose settings are laid under the keys that stand beside this one."
+    )
 
 
 def _group(model: type[Any]) -> list[Key]:

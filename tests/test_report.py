@@ -16,7 +16,7 @@ from wifair.comparison import against_first, paired, ranking
 from wifair.papers import find
 from wifair.report import figures, measured, page
 from wifair.report.paper import of_paper
-from wifair.report.parts import Chart, Report, Section, Table, Text, Verdicts, cell
+from wifair.report.parts import Chart, Findings, Report, Section, Table, Text, Verdicts, cell
 from wifair.report.scenario import of_scenario
 from wifair.report.study import of_study
 from wifair.stats import Interval, t_interval
@@ -231,6 +231,22 @@ def test_a_ranking_names_who_cannot_be_told_apart() -> None:
 def test_cells(value: object, text: str, key: object) -> None:
     made = cell(value)
     assert (made.text, made.key) == (text, key)
+
+
+def test_delay_is_told_where_there_is_any() -> None:
+    flows: list[dict[str, Any]] = [{"direction": "up"}, {"name": "call", "direction": "down", "application": "voip"}]
+    flows.append({"name": "ping", "direction": "up", "application": "ping"})
+    scenario = Scenario(**{**SETTINGS, "flows": flows})
+    cells = [Cell(str(size), scenario.override({"ap.limit_packets": size})) for size in (3, 30)]
+    results = Study(cells, 3).run()
+    found = {section.title: section.parts for section in measured.sections(results)}
+    (table,) = found["Datagrams"]
+    assert isinstance(table, Table)
+    assert {row[1].text for row in table.rows} == {"call", "ping"}
+    (findings,) = [part for part in found["In short"] if isinstance(part, Findings)]
+    assert any("answers pings soonest: 95 % within" in sentence for sentence in findings.sentences)
+    assert "ping_p95_ms" in measured.told_metrics(results)
+    assert "ping_p95_ms" not in measured.told_metrics(Scenario(**SETTINGS).run(1))
 
 
 def test_fragments_stand_alone_and_are_escaped() -> None:

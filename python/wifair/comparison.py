@@ -30,7 +30,15 @@ COMPARED = (
 )
 
 # Which way is better; of other metrics neither more nor less is.
-BETTER = {"jain": "highest", "total_mbps": "highest", "ap_sojourn_mean_ms": "lowest"}
+BETTER = {
+    "jain": "highest",
+    "total_mbps": "highest",
+    "ap_sojourn_mean_ms": "lowest",
+    "ping_p95_ms": "lowest",
+    "delay_p95_ms": "lowest",
+    "mos_least": "highest",
+    "transfer_mean_s": "lowest",
+}
 
 # A scenario's name, and that of the one that it is held against.
 Pair = tuple[str, str]

@@ -54,6 +54,7 @@ class Interval:
         half = (self.high - self.low) / 2
         if self.identical or not half > 0:
             return f"{self.estimate:.4g} (identical)"
+        half = float(f"{half:.2g}")  # two digits of it are as many as it is good for
         decimals = min(max(1 - math.floor(math.log10(half)), 0), 9)
         return f"{self.estimate:.{decimals}f} ± {half:.{decimals}f}"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from wifair import delays
 from wifair.comparison import BETTER, Ranking, ranking
 from wifair.report import charts
 from wifair.report.parts import Cell, Chart, Findings, Part, Section, Table, Text, cell
@@ -24,6 +25,10 @@ BEST_IS = {
     "jain": "is the fairest: Jain's index",
     "total_mbps": "carries most:",
     "ap_sojourn_mean_ms": "keeps packets waiting least at the access point: on the mean",
+    "ping_p95_ms": "answers pings soonest: 95 % within",
+    "delay_p95_ms": "delivers datagrams soonest: 95 % within",
+    "mos_least": "serves calls best: the least opinion score is",
+    "transfer_mean_s": "completes transfers soonest: on the mean after",
 }
 AIR = {
     "airtime_up_share": "uplink frames",
@@ -71,7 +76,8 @@ def findings(results: Results, whose: str = "scenario") -> list[Part]:
 
 def sentence(found: Ranking, whose: str) -> str:
     """A ranking in words."""
-    unit = "" if UNITS[found.metric] == "index" else f" {UNITS[found.metric]}"
+    # An index has no unit, and a scale (1 to 4.5) is none.
+    unit = "" if UNITS[found.metric] == "index" or UNITS[found.metric][0].isdigit() else f" {UNITS[found.metric]}"
     told = [f"`{found.leader}` {BEST_IS[found.metric]} {found.mean.short()}{unit}"]
     if found.equals:
         told.append(f"cannot be told apart from it: {_listed(found.equals)}")
@@ -89,9 +95,14 @@ def _listed(told: Sequence[str], most: int = 5) -> str:
     return ", ".join(f"`{name}`" for name in told[:most]) + more
 
 
-def summary(results: Results, metrics: Sequence[str] = SHOWN) -> list[Part]:
+def told_metrics(results: Results) -> list[str]:
+    """What is said of each scenario: the common metrics, and those of datagrams and transfers where there are any."""
+    return [*SHOWN, *(metric for metric in delays.SHOWN if results.metrics[metric].count())]
+
+
+def summary(results: Results, metrics: Sequence[str] = ()) -> list[Part]:
     """A table of means with intervals, a row a scenario; who is best by a metric is marked, with all its equals."""
-    shown = names(results)
+    shown, metrics = names(results), metrics or told_metrics(results)
     ranked = [ranking(results, metric) for metric in metrics if metric in BETTER] if len(shown) > 1 else []
     best = {(name, found.metric) for found in ranked if found and found.behind for name in found.leaders}
     headings = ["scenario", *(f"{HEADINGS.get(metric, metric)}\n{UNITS[metric]}" for metric in metrics)]
@@ -107,10 +118,10 @@ def summary(results: Results, metrics: Sequence[str] = SHOWN) -> list[Part]:
     return [Table.of(headings, rows, caption)]
 
 
-def quantities(results: Results, metrics: Sequence[str] = SHOWN) -> list[Part]:
+def quantities(results: Results, metrics: Sequence[str] = ()) -> list[Part]:
     """A panel a metric, a row a scenario, a dot a replication."""
     panels = []
-    for metric in metrics:
+    for metric in metrics or told_metrics(results):
         found = [(name, results.interval(name, metric)) for name in names(results)]
         found = [(name, interval) for name, interval in found if interval.n]
         runs = [run for name, _ in found for run in _runs(results, name, metric)]
@@ -195,12 +206,27 @@ def transfers(results: Results) -> list[Part]:
     return [Table.of(headings, rows, "Transfers of all sizes: means over the replications, 95 % intervals.")]
 
 
+def datagrams(results: Results) -> list[Part]:
+    """Delay, jitter, loss and voice of flows without TCP, where there are any; columns without a number are left out."""
+    if "datagrams" not in results.frames:
+        return []
+    shown = {metric: unit for metric, unit in delays.STREAM_UNITS.items() if results.datagrams[metric].count()}
+    keys = ("scenario", "label", "application", "direction")
+    rows = [
+        [*map(str, key), *(t_interval(part[metric].drop_nulls().to_numpy()) for metric in shown)]
+        for key, part in results.datagrams.group_by(*keys, maintain_order=True)
+    ]
+    units = (f"{metric.removesuffix('_ms').replace('_', ' ')}\n{unit}" for metric, unit in shown.items())
+    return [Table.of(("scenario", "flow", "carries", "direction", *units), rows, "Means over the replications.")]
+
+
 # Time series that are drawn: metric, title, unit, whether of the access point or of each flow.
 COURSES = (
     ("goodput_mbps", "Goodput of each flow", "Mbps of payload"),
     ("queue_packets", "Length of the access point's queue", "packets"),
     ("limit_packets", "Limit of the access point's queue", "packets"),
     ("srtt_ms", "Smoothed RTT of each flow", "ms"),
+    ("delay_ms", "One-way delay of datagrams", "ms"),
     ("link_rate_up_mbps", "Link rate, uplink", "Mbps"),
     ("link_rate_down_mbps", "Link rate, downlink", "Mbps"),
 )
@@ -281,6 +307,7 @@ def sections(results: Results, compared: Sequence[dict[str, Any]] = ()) -> list[
         ("Air", air(results)),
         ("The access point's buffer", losses(results)),
         ("Transfers", transfers(results)),
+        ("Datagrams", datagrams(results)),
         ("Over time", series(results)),
         ("Differences", differences(compared)),
     ]
