@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 # Hand-written pages by the part of the site that they stand in, in order. One that is named nowhere comes last among the guides.
 START = ("index", "concepts")
 GUIDES = ("traffic", "sweeps", "report", "adding")
-INSIDE = ("architecture", "medium", "tcp", "validation", "scope", "changelog")
+INSIDE = ("architecture", "medium", "tcp", "determinism", "validation", "scope", "changelog")
 
 
 def assemble(folder_: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -250,11 +251,11 @@ def test_delay_is_told_where_there_is_any() -> None:
 
 
 def test_fragments_stand_alone_and_are_escaped() -> None:
-    html = page.fragment(Table.of(("a", "b"), [["<i>", 1.5]]), Text(["`x` & y"]))
-    assert "&lt;i&gt;" in html
-    assert "<code>x</code> &amp; y" in html
-    assert "<style>" in html
-    assert "<html" not in html
+    made = page.fragment(Table.of(("a", "b"), [["<i>", 1.5]]), Text(["`x` & y"]))
+    assert "&lt;i&gt;" in made
+    assert "<code>x</code> &amp; y" in made
+    assert "<style>" in made
+    assert "<html" not in made
 
 
 def test_the_command_writes_a_report(here: Cli, short: Path) -> None:
@@ -267,6 +268,14 @@ def test_the_command_writes_a_report(here: Cli, short: Path) -> None:
     assert len(specs) > 8
     assert all("$schema" in json.loads(spec) for spec in specs)
     assert f"wifair report {short} --schemes droptail,las --seeds 2 --out {out}" in text
+
+
+def test_a_scheme_of_a_file_comes_with_its_source(here: Cli, short: Path) -> None:
+    out, scheme = short.parent / "own.html", ROOT / "examples" / "adaptive_pushout.py"
+    done = here("report", short, "--schemes", f"droptail,{scheme}:AdaptivePushout", "--seeds", "1", "--out", out)
+    assert done.returncode == 0, done.stderr
+    text = out.read_text(encoding="utf-8")
+    assert html.escape(scheme.read_text(encoding="utf-8").splitlines()[0]).replace("&quot;", "&#34;") in text
 
 
 def test_the_command_takes_a_study_from_its_file_and_from_the_store(here: Cli, tmp_path: Path) -> None:

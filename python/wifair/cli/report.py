@@ -20,7 +20,12 @@ File = Annotated[
     typer.Argument(metavar="FILE.toml", help="A scenario, or a study as `wifair sweep` takes it.", show_default=False),
 ]
 Schemes = Annotated[
-    str | None, typer.Option(metavar="A,B,C", help="The scenario under each of these schemes.", show_default=False)
+    str | None,
+    typer.Option(
+        metavar="A,B,C",
+        help="Under each of these schemes: names from `wifair schemes`, FILE.py:CLASS.",
+        show_default=False,
+    ),
 ]
 PaperId = Annotated[
     str | None, typer.Option("--paper", metavar="ID", help="A paper, in place of a file.", show_default=False)
@@ -76,8 +81,8 @@ def report(
         assert file is not None
         name = file.stem
         if _is_study(file):
-            _check({"--schemes": schemes, "--seeds": seeds}, frozenset(), "a study file")
-            made = _study(file, set, threads, store, arguments)
+            _check({"--seeds": seeds}, frozenset(), "a study file")
+            made = _study(file, schemes, set, threads, store, arguments)
         else:
             made = _scenario(file, schemes, set, seeds, threads, store, arguments)
     from wifair.store import slug
@@ -113,20 +118,21 @@ def _scenario(
 ) -> Report:
     from wifair.api import comparison
     from wifair.cli.output import kept, progress, say_of
+    from wifair.cli.schemes_of_files import assignments
+    from wifair.cli.schemes_of_files import schemes as named
     from wifair.comparison import COMPARED, against_first, paired
-    from wifair.overrides import parse_assignments
     from wifair.report.scenario import of_scenario
     from wifair.scenario import Scenario
     from wifair.store import opened
     from wifair.study import Cell, Study
 
-    loaded = Scenario.from_toml(file, parse_assignments(set))
+    loaded = Scenario.from_toml(file, assignments(set))
     title = loaded.title or file.stem
     count = 10 if seeds is None else seeds
     if schemes is None:
         study = Study([Cell(title, loaded)], count, title)
     else:
-        names = [name.strip() for name in schemes.split(",") if name.strip()]
+        names = named(schemes)
         study = comparison(loaded, names, count, f"{title}: {', '.join(names)}")
     folder = opened(store)
     with kept(None, store=folder), progress("simulating") as bar:
@@ -136,14 +142,17 @@ def _scenario(
     return of_scenario(title, file, loaded, results, arguments, differences)
 
 
-def _study(file: Path, set: list[str], threads: int | None, store: Path | None, arguments: list[str]) -> Report:
+def _study(
+    file: Path, schemes: str | None, set: list[str], threads: int | None, store: Path | None, arguments: list[str]
+) -> Report:
     from wifair.cli.output import kept, progress, say_of
-    from wifair.overrides import parse_assignments
+    from wifair.cli.schemes_of_files import assignments
+    from wifair.cli.schemes_of_files import schemes as named
     from wifair.report.study import of_study
     from wifair.store import Store as OpenStore
     from wifair.sweep import Sweep
 
-    loaded = Sweep.from_toml(file, parse_assignments(set))
+    loaded = Sweep.from_toml(file, assignments(set), named(schemes) if schemes else None)
     folder = OpenStore(store or DEFAULT_STORE)
     with kept(None, store=folder), progress(loaded.title) as bar:
         results = loaded.run(threads, bar, folder)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shlex
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wifair.report.parts import Code, Details, Facts, Part, Section, Table
@@ -50,4 +52,15 @@ def again(arguments: Sequence[str], results: Results) -> Section:
     ]
     if len(plans) <= MOST_PLANS:
         parts += [Details(f"The plan of {name}", [Code(json.dumps(plan, indent=1))]) for name, plan in plans]
-    return Section("How to run it again", parts)
+    return Section("How to run it again", [*parts, *_written_in_python(results)])
+
+
+def _written_in_python(results: Results) -> list[Part]:
+    """The sources of the schemes that are no part of wifair: without them nobody could run it again."""
+    named = (scheme for cell in results.cells for scheme in getattr(cell.scenario, "python_schemes", {}).values())
+    parts: list[Part] = []
+    for scheme in dict.fromkeys(named):
+        file = inspect.getsourcefile(scheme.cls)
+        if file and Path(file).is_file():
+            parts.append(Details(f"The scheme {scheme}: its file", [Code(Path(file).read_text(encoding="utf-8"))]))
+    return parts
