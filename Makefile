@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo test docs lint validate bench bench-peers clean
+.PHONY: demo test docs lint validate package bench bench-peers clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
@@ -20,8 +20,8 @@ lint: $(VENV)/.built
 	rustfmt --edition 2024 --check crates/wifair-queue/src/schemes/*.rs crates/wifair-queue/src/limits/*.rs # declared by a macro, which cargo fmt does not see
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -- -D clippy::disallowed_methods # the engine alone: see clippy.toml
-	$(BIN)/ruff format --check python tests benches docsite notebooks
-	$(BIN)/ruff check python tests benches docsite notebooks
+	$(BIN)/ruff format --check python tests benches docsite notebooks examples packaging
+	$(BIN)/ruff check python tests benches docsite notebooks examples packaging
 	$(BIN)/mypy
 
 # Ten thousand random scenarios on engine and oracle, more than a million exchanges a point: half an hour.
@@ -34,9 +34,17 @@ docs: $(VENV)/.built
 	$(BIN)/python -m docsite build/docs
 	$(BIN)/zensical build --strict --clean --config-file build/docs/mkdocs.yml
 
-bench:
+# A source distribution, a wheel built from it, and the proof that the wheel works where there is no Rust: some minutes.
+package: $(VENV)/.installed
+	rm -rf dist
+	$(BIN)/maturin sdist --out dist
+	$(BIN)/uv build --wheel --out-dir dist dist/wifair-*.tar.gz
+	$(BIN)/python packaging/check.py dist/wifair-*.whl
+
+bench: $(VENV)/.built
 	cargo bench -p wifair-queue -p wifair-wlan -p wifair-sim
 	$(PYTHON) benches/instructions.py
+	$(BIN)/python benches/python_scheme.py
 
 bench-peers: $(VENV)/.built
 	$(BIN)/python benches/peers/run.py
