@@ -19,6 +19,7 @@ mod external;
 mod fair_queue;
 mod flow_hash;
 mod flows;
+mod journal;
 mod limit;
 mod pi;
 mod port;
@@ -39,6 +40,7 @@ pub use buffer::{
 pub use congestion::Signal;
 pub use external::{ExternalScheme, Maker};
 pub use flows::{Active, Direction, Flows, FlowsSpec};
+pub use journal::{Entry, Happening, Journal};
 pub use limit::{LimitController, Occupancy, Wants};
 pub use limits::{LimitSpec, limit_controllers};
 pub use port::{LoweredLimit, Port, PortSpec};

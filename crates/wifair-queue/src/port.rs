@@ -2,6 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time};
 
+use crate::journal::{Journal, Journaled};
 use crate::limit::LimitControl;
 use crate::snapshot::Ledger;
 use crate::{
@@ -179,6 +180,16 @@ impl Port {
             scheme,
             rng: Rng::stream(seed, label, "scheme"),
         }
+    }
+
+    /// Everything that happens to packets here goes into `journal`, too, from now on. The course of things does not change.
+    pub fn keep_journal(&mut self, journal: &Journal) {
+        let scheme = std::mem::replace(&mut self.scheme, SchemeSpec::default().build());
+        self.scheme = Box::new(Journaled::new(scheme, journal.clone()));
+        self.hooks = self.scheme.hooks();
+        self.shortcuts = Shortcuts::NONE;
+        self.looks_at_exchanges = true;
+        self.buffer.keep_journal(journal.clone());
     }
 
     /// A packet arrives for transmission to `station`.

@@ -284,9 +284,14 @@ impl TcpSpec {
     /// The advertised window in bytes.
     pub fn receiver_window_bytes(&self) -> u32 {
         let window = self.receiver_window_segments * u32::from(self.mss_bytes);
+        window.next_multiple_of(1 << self.scale())
+    }
+
+    /// The window scale of both ends: as set, or the smallest that the window needs (RFC 7323, 2.2).
+    pub fn scale(&self) -> u8 {
+        let window = self.receiver_window_segments * u32::from(self.mss_bytes);
         let smallest = (0..MAX_WINDOW_SCALE).find(|scale| window <= LARGEST_FIELD << scale);
-        let scale = self.window_scale.or(smallest).unwrap_or(MAX_WINDOW_SCALE);
-        window.next_multiple_of(1 << scale)
+        self.window_scale.or(smallest).unwrap_or(MAX_WINDOW_SCALE)
     }
 
     /// The window of a SYN or SYN-ACK, which is not scaled (RFC 7323, 2.2).

@@ -210,7 +210,7 @@ impl Cell {
     }
 
     #[inline]
-    fn output(&self, told: Told) -> Output<'_> {
+    pub(crate) fn output(&self, told: Told) -> Output<'_> {
         match told {
             Told::Delivery => {
                 let Single { sender, link, .. } = self.single;
@@ -230,7 +230,7 @@ impl Cell {
     /// One event. It is inlined where the cell goes on by itself, and with it what the usual exchange needs: start,
     /// delivery and end then share their registers.
     #[inline(always)]
-    fn step(&mut self, now: Time) -> Option<Told> {
+    pub(crate) fn step(&mut self, now: Time) -> Option<Told> {
         assert!(now >= self.now, "time runs backwards in a cell");
         self.now = now;
         if now >= self.rare {

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod air;
 mod build;
 mod cell;
 mod change;
@@ -26,6 +27,7 @@ mod service;
 mod spec;
 mod wheel;
 
+pub use air::{AirFrame, Attempt, AttemptOutcome, Attempted, Decoded, FrameKind};
 pub use cell::{Cell, Delivery, LinkRateChange, Node, Output};
 pub use channel::{ChannelSpec, FadingSpec};
 pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, SharePort};

@@ -107,7 +107,7 @@ impl Cell {
     }
 
     /// Whether RTS and CTS go before the frame in service of `sender`, as things stand.
-    fn with_rts(&self, sender: u32) -> bool {
+    pub(crate) fn with_rts(&self, sender: u32) -> bool {
         let follows = self.edca.as_ref().is_some_and(|edca| edca.follows);
         !follows && self.senders[sender as usize].frame.with_rts(&self.mac)
     }

@@ -219,6 +219,8 @@ pub struct Phy {
     pub cts_start_delay: Time,
     /// Rate of MAC ACK, RTS and CTS.
     pub control_rate: Rate,
+    /// Rate of RTS and CTS: the control rate, or as protection has it.
+    pub reservation_rate: Rate,
     /// A MAC ACK at the control rate.
     pub ack: Time,
     /// A CTS: at the control rate, or as protection has it.
@@ -294,6 +296,7 @@ impl Phy {
             cts_start_delay: Time::ZERO,
             control_rate: Rate::from_kbps(0),
             ack: Time::ZERO,
+            reservation_rate: Rate::from_kbps(0),
             cts: Time::ZERO,
             rts: Time::ZERO,
             always_reserves: false,
@@ -313,6 +316,7 @@ impl Phy {
         };
         phy.control_rate = phy.rate(control);
         phy.ack = phy.duration(control, ACK_BYTES);
+        phy.reservation_rate = phy.control_rate;
         phy.cts = phy.ack;
         phy.rts = phy.duration(control, RTS_BYTES);
         phy.slowest_ack = phy.duration(slowest, ACK_BYTES);
@@ -330,6 +334,7 @@ impl Phy {
             Some(mbps) => legacy.rate_index(mbps, &format!("{path}.protection_rate_mbps"))?,
             None => RateIndex(0),
         };
+        self.reservation_rate = legacy.rate(rate);
         self.cts = legacy.duration(rate, ACK_BYTES);
         self.rts = legacy.duration(rate, RTS_BYTES);
         self.slowest_ack = legacy.slowest_ack;

@@ -1,6 +1,7 @@
 use wifair_core::{Class, Ecn, TcpFlags};
 
 use super::{Buffer, Fate, SlotId};
+use crate::journal::Happening;
 
 impl Buffer {
     /// Marks a queued packet: sets CE on one whose transport is ECN-capable (RFC 3168, section 5). False, and nothing
@@ -14,6 +15,7 @@ impl Buffer {
                 queued.packet = queued.packet.with_ecn(Ecn::Ce);
                 let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
                 self.books.row(flow.index(), class).add(Fate::CeMarked, bytes);
+                self.note_mark(slot, Happening::CeMarked);
             }
         }
         true
@@ -33,10 +35,18 @@ impl Buffer {
             queued.packet.flags |= TcpFlags::ECE;
             let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
             self.books.row(flow.index(), class).add(Fate::EceMarked, bytes);
+            self.note_mark(slot, Happening::EceMarked);
             if let Some(index) = &mut self.index {
                 index.ack_changed(&self.slots, slot);
             }
         }
         true
+    }
+
+    fn note_mark(&self, slot: SlotId, happening: Happening) {
+        if let Some(journal) = &self.journal {
+            let queued = self.slots.get(slot);
+            journal.note(self.now, happening, &queued.packet, queued.station);
+        }
     }
 }

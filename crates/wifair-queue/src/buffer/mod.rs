@@ -22,6 +22,7 @@ pub use queues::QueueId;
 pub use slots::SlotId;
 use slots::Slots;
 
+use crate::journal::{Happening, Journal};
 use crate::{Grant, Outcome};
 
 const ASKED: &str = "a scheme asks in needs() for the indexes that it uses";
@@ -118,6 +119,8 @@ pub struct Buffer {
     /// When the length last changed.
     length_since: Time,
     sojourn: LogHistogram,
+    /// Where what is out of the ordinary is written down, if anywhere.
+    journal: Option<Journal>,
 }
 
 impl Buffer {
@@ -133,7 +136,12 @@ impl Buffer {
             time_at_length: vec![0],
             length_since: Time::ZERO,
             sojourn: LogHistogram::new(),
+            journal: None,
         }
+    }
+
+    pub(crate) fn keep_journal(&mut self, journal: Journal) {
+        self.journal = Some(journal);
     }
 
     /// Packets queued.
@@ -423,6 +431,9 @@ impl Buffer {
             Refusal::Aqm => Fate::AqmRefused,
         };
         self.books.row(arrival.flow.index(), arrival.class).add(fate, arrival.packet.ip_bytes());
+        if let Some(journal) = &self.journal {
+            journal.note(self.now, Happening::Refused(reason), arrival.packet, arrival.station);
+        }
         Placed(())
     }
 
@@ -451,6 +462,10 @@ impl Buffer {
             Eviction::Aqm => Fate::AqmEvicted,
         };
         self.books.row(old.flow.index(), old.class).add(fate, old.packet.ip_bytes());
+        if let Some(journal) = &self.journal {
+            let happening = Happening::Evicted { reason, enqueued_at: old.enqueued_at };
+            journal.note(self.now, happening, &old.packet, old.station);
+        }
     }
 
     /// Hands a queued packet to the MAC.

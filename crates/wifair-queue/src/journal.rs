@@ -1,0 +1,227 @@
+//! The journal of ports: what becomes of every packet, for those who want to see it all.
+//!
+//! A port that keeps none pays nothing for it: the buffer itself notes only what is out of the ordinary (refusals,
+//! evictions, marks), and the rest is seen by a [`Scheme`] that stands before the port's own and passes every call on.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use wifair_core::{Class, FlowId, Packet, Rate, StationId, Time};
+
+use crate::{
+    Arrival, Buffer, Cx, Departure, Eviction, Exchange, Grant, Hooks, Indexes, Outcome, Placed, Reception,
+    Refusal, Scheme,
+};
+
+/// What has happened to a packet at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// It was let in.
+    Enqueued,
+    /// It was kept out.
+    Refused(Refusal),
+    /// It was thrown out.
+    Evicted {
+        /// Why.
+        reason: Eviction,
+        /// When it had been let in.
+        enqueued_at: Time,
+    },
+    /// CE was set on it (RFC 3168).
+    CeMarked,
+    /// ECE was set on it, a passing ACK.
+    EceMarked,
+    /// The MAC took it.
+    Dequeued {
+        /// When it had been let in.
+        enqueued_at: Time,
+    },
+    /// The MAC is done with it.
+    Finished {
+        /// How it ended.
+        outcome: Outcome,
+        /// Data rate of the last attempt.
+        rate: Rate,
+        /// Number of transmissions.
+        attempts: u8,
+        /// How long these occupied the medium.
+        airtime: Time,
+        /// From head of line to the end.
+        service: Time,
+    },
+}
+
+/// A line of a [`Journal`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When.
+    pub at: Time,
+    /// The port, by the number that its owner gave it.
+    pub port: u32,
+    /// What happened.
+    pub happening: Happening,
+    /// The packet, as it is now: with the mark, if it got one.
+    pub packet: Packet,
+    /// The station to which it goes, or that it comes from.
+    pub station: StationId,
+    /// Packets queued at the port once what was decided at this instant is done: an arrival and what is evicted for its sake
+    /// have the same number.
+    pub queued_packets: u32,
+}
+
+/// What happened at ports, in order, until somebody takes it. Clones share their lines; each writes for a port of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Journal {
+    entries: Arc<Mutex<Vec<Entry>>>,
+    port: u32,
+}
+
+impl Journal {
+    /// An empty one.
+    pub fn new() -> Journal {
+        Journal::default()
+    }
+
+    /// The same journal, for the port of this number to write in.
+    pub fn of_port(&self, port: u32) -> Journal {
+        Journal { entries: Arc::clone(&self.entries), port }
+    }
+
+    /// Hands over all lines so far, in order.
+    pub fn take(&self, mut each: impl FnMut(&Entry)) {
+        let mut entries = self.entries();
+        entries.iter().for_each(&mut each);
+        entries.clear();
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().expect("nobody panics while this is held")
+    }
+
+    /// One line more; `queued_packets` is filled in when the decision is taken.
+    pub(crate) fn note(&self, at: Time, happening: Happening, packet: &Packet, station: StationId) {
+        let port = self.port;
+        self.entries().push(Entry { at, port, happening, packet: *packet, station, queued_packets: 0 });
+    }
+
+    /// A decision is about to be taken: where its lines begin.
+    fn begin(&self) -> usize {
+        self.entries().len()
+    }
+
+    /// The decision whose lines begin at `from` is taken.
+    fn settle(&self, from: usize, buffer: &Buffer) {
+        for entry in &mut self.entries()[from..] {
+            entry.queued_packets = buffer.len() as u32;
+        }
+    }
+
+    /// As [`Journal::settle`], for an arrival that was noted as let in: if it was not, its refusal takes that line's place.
+    fn settle_arrival(&self, from: usize, buffer: &Buffer) {
+        let mut entries = self.entries();
+        let refusal = entries[from..].iter().position(|e| matches!(e.happening, Happening::Refused(_)));
+        if let Some(refusal) = refusal {
+            entries[from] = entries.remove(from + refusal);
+        }
+        drop(entries);
+        self.settle(from, buffer);
+    }
+}
+
+/// A scheme as its port's journal sees it: every call is passed on.
+pub(crate) struct Journaled {
+    scheme: Box<dyn Scheme>,
+    hooks: Hooks,
+    journal: Journal,
+}
+
+impl Journaled {
+    pub fn new(scheme: Box<dyn Scheme>, journal: Journal) -> Journaled {
+        Journaled { hooks: scheme.hooks(), scheme, journal }
+    }
+}
+
+impl Scheme for Journaled {
+    fn needs(&self) -> Indexes {
+        self.scheme.needs()
+    }
+
+    fn decides_on(&self) -> &'static [Class] {
+        self.scheme.decides_on()
+    }
+
+    fn serves_categories(&self) -> bool {
+        self.scheme.serves_categories()
+    }
+
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        let from = self.journal.begin();
+        self.journal.note(cx.now, Happening::Enqueued, arrival.packet(), arrival.station());
+        let placed = self.scheme.enqueue(arrival, buffer, cx);
+        self.journal.settle_arrival(from, buffer);
+        placed
+    }
+
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+        let from = self.journal.begin();
+        let departure = self.scheme.dequeue(grant, buffer, cx);
+        if let Some(departure) = &departure {
+            let happening = Happening::Dequeued { enqueued_at: departure.enqueued_at };
+            self.journal.note(cx.now, happening, &departure.packet, departure.station);
+        }
+        self.journal.settle(from, buffer);
+        departure
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks { exchange: true, ..self.hooks }
+    }
+
+    fn on_exchange(&mut self, exchange: &Exchange, buffer: &mut Buffer, cx: &mut Cx) {
+        let from = self.journal.begin();
+        let &Exchange { outcome, rate, attempts, airtime, service, .. } = exchange;
+        for packet in exchange.packets {
+            let happening = Happening::Finished { outcome, rate, attempts, airtime, service };
+            self.journal.note(cx.now, happening, packet, exchange.station);
+        }
+        if self.hooks.exchange {
+            self.scheme.on_exchange(exchange, buffer, cx);
+        }
+        self.journal.settle(from, buffer);
+    }
+
+    fn on_reception(&mut self, reception: &Reception, buffer: &mut Buffer, cx: &mut Cx) {
+        let from = self.journal.begin();
+        self.scheme.on_reception(reception, buffer, cx);
+        self.journal.settle(from, buffer);
+    }
+
+    fn on_link_rate(&mut self, station: StationId, buffer: &mut Buffer, cx: &mut Cx) {
+        let from = self.journal.begin();
+        self.scheme.on_link_rate(station, buffer, cx);
+        self.journal.settle(from, buffer);
+    }
+
+    fn next_tick(&self) -> Option<Time> {
+        self.scheme.next_tick()
+    }
+
+    fn on_tick(&mut self, buffer: &mut Buffer, cx: &mut Cx) {
+        let from = self.journal.begin();
+        self.scheme.on_tick(buffer, cx);
+        self.journal.settle(from, buffer);
+    }
+
+    fn evict_excess(&mut self, buffer: &mut Buffer) {
+        let from = self.journal.begin();
+        self.scheme.evict_excess(buffer);
+        self.journal.settle(from, buffer);
+    }
+
+    fn on_forgotten(&mut self, flow: FlowId) {
+        self.scheme.on_forgotten(flow);
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.scheme.gauges(out);
+    }
+}

@@ -1,0 +1,321 @@
+//! What a listener hears of the cell: the MAC frames of the exchange that has just begun, and the journal of all ports.
+//!
+//! All of an exchange is known when it starts (`docs/medium.md`, section 3), so its frames can be told at once, with the
+//! times at which they will be on the air.
+
+use wifair_core::{Ac, Packet, Rate, StationId, Time};
+use wifair_queue::{Direction, Journal};
+
+use crate::cell::{AP, Cell, Node, Output};
+use crate::edca::RANKS;
+use crate::exchange::{Collider, Fate, Phase, Single};
+use crate::link::LinkId;
+
+/// Which frame of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// Request to send (9.3.1.2).
+    Rts,
+    /// Clear to send (9.3.1.3).
+    Cts,
+    /// The data frame that carries the packet.
+    Data,
+    /// The MAC's acknowledgement (9.3.1.4).
+    Ack,
+}
+
+/// Who can decode a frame. Nobody hears anything while he transmits himself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decoded {
+    /// Everybody.
+    ByAll,
+    /// Everybody but the node that it is addressed to.
+    ByBystanders,
+    /// Nobody: it collides.
+    ByNobody,
+}
+
+/// A MAC frame on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AirFrame<'a> {
+    /// Which frame of the exchange.
+    pub kind: FrameKind,
+    /// Its transmitter. Of a CTS-to-self, its addressee as well.
+    pub from: Node,
+    /// The node that it is addressed to.
+    pub to: Node,
+    /// When its preamble begins.
+    pub begins: Time,
+    /// When its PSDU does.
+    pub psdu_begins: Time,
+    /// When it ends.
+    pub ends: Time,
+    /// The rate of its PSDU.
+    pub rate: Rate,
+    /// Its Duration field (9.2.5): how long the rest of the exchange would take.
+    pub duration: Time,
+    /// Who can decode it.
+    pub decoded: Decoded,
+    /// What the exchange is about.
+    pub attempt: Attempted<'a>,
+}
+
+/// The transmission of a packet to which a frame belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempted<'a> {
+    /// The packet.
+    pub packet: &'a Packet,
+    /// Who sends it: the number of the category's port, or, where a node's categories share a port, what would be its own.
+    pub sender: u32,
+    /// Its access category; none under DCF.
+    pub ac: Option<Ac>,
+    /// The station at the one end.
+    pub station: StationId,
+    /// Which transmission it is, from 1; an RTS without an answer is one, too.
+    pub number: u32,
+}
+
+/// How a transmission ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptOutcome {
+    /// Everybody decodes data and MAC ACK.
+    Acknowledged,
+    /// Others transmitted at the same time.
+    Collided,
+    /// Its receiver cannot decode the data frame.
+    DataLost,
+    /// Its sender cannot decode the MAC ACK.
+    AckLost,
+}
+
+/// A transmission as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt<'a> {
+    /// What is transmitted.
+    pub what: Attempted<'a>,
+    /// How it ends.
+    pub outcome: AttemptOutcome,
+    /// When it begins.
+    pub begins: Time,
+    /// For how long its frames occupy the medium.
+    pub airtime: Time,
+    /// The data rate.
+    pub rate: Rate,
+}
+
+impl Cell {
+    /// As [`Cell::advance_before`]; `began` looks at the cell whenever an exchange has begun.
+    pub fn advance_watched(
+        &mut self,
+        limit: Time,
+        mut began: impl FnMut(&Cell),
+    ) -> Option<(Time, Output<'_>)> {
+        let told = loop {
+            let now = self.next_event();
+            if now >= limit {
+                return None;
+            }
+            let before = self.exchanges;
+            let told = self.step(now);
+            if self.exchanges != before {
+                began(self);
+            }
+            if let Some(told) = told {
+                break told;
+            }
+        };
+        Some((self.now, self.output(told)))
+    }
+
+    /// Every port writes in `journal` from now on.
+    pub fn keep_journal(&mut self, journal: &Journal) {
+        for (number, sender) in self.senders.iter_mut().enumerate() {
+            sender.port.keep_journal(&journal.of_port(number as u32));
+        }
+    }
+
+    /// The node and category of each port, by its number; no category under DCF, and where a node's categories share a port.
+    pub fn ports(&self) -> impl Iterator<Item = (Node, Option<Ac>)> {
+        (0..self.senders.len() as u32).map(|port| {
+            let shared = self.edca.as_ref().is_some_and(|edca| edca.shares_port(port >> self.category_bits));
+            (self.node_of_port(port), self.category_of(port).filter(|_| !shared))
+        })
+    }
+
+    fn category_of(&self, sender: u32) -> Option<Ac> {
+        self.edca.as_ref().map(|_| RANKS[sender as usize % RANKS.len()])
+    }
+
+    /// The node whose port, or sender, has this number.
+    pub fn node_of_port(&self, port: u32) -> Node {
+        match port >> self.category_bits {
+            AP => Node::Ap,
+            node => Node::Station(StationId((node - 1) as u16)),
+        }
+    }
+
+    /// The transmissions of the exchange that has just begun: one, or those that collide.
+    pub fn attempts(&self) -> impl Iterator<Item = Attempt<'_>> {
+        let single = (self.phase != Phase::Collision).then(|| Attempt {
+            what: self.attempted(self.single.sender),
+            outcome: match self.single.fate {
+                Fate::Decoded => AttemptOutcome::Acknowledged,
+                Fate::DataLost => AttemptOutcome::DataLost,
+                Fate::AckLost => AttemptOutcome::AckLost,
+            },
+            begins: self.phase_began,
+            airtime: self.single.end - self.phase_began,
+            rate: self.senders[self.single.sender as usize].frame.rate,
+        });
+        let colliders = if single.is_none() { &self.colliders[..] } else { &[] };
+        single.into_iter().chain(colliders.iter().map(|collider| Attempt {
+            what: self.attempted(collider.sender),
+            outcome: AttemptOutcome::Collided,
+            begins: self.phase_began,
+            airtime: self.first_frame(collider.sender, collider.link, collider.with_rts).0,
+            rate: self.senders[collider.sender as usize].frame.rate,
+        }))
+    }
+
+    /// The frames of the exchange that has just begun, in the order of their ends, as far as somebody transmits them.
+    pub fn frames(&self, mut each: impl FnMut(&AirFrame)) {
+        if self.phase != Phase::Collision {
+            return self.frames_of_single(&mut each);
+        }
+        let mut frames = Vec::with_capacity(2 * self.colliders.len());
+        for &Collider { sender, link, with_rts, .. } in &self.colliders {
+            let (airtime, data) = self.first_frame(sender, link, with_rts);
+            let ends = self.phase_began + airtime;
+            let data = AirFrame { decoded: Decoded::ByNobody, ..self.data_frame(sender, link, data, ends) };
+            if with_rts {
+                frames.push(AirFrame { decoded: Decoded::ByNobody, ..self.rts(data, airtime) });
+            } else {
+                let announcement = self.announcement(data);
+                frames.extend(announcement.map(|cts| AirFrame { decoded: Decoded::ByNobody, ..cts }));
+                frames.push(data);
+            }
+        }
+        frames.sort_by_key(|frame| frame.ends);
+        frames.iter().for_each(each);
+    }
+
+    fn frames_of_single(&self, each: &mut impl FnMut(&AirFrame)) {
+        let Single { sender, link, fate, end } = self.single;
+        let airtime =
+            self.links[link.index()].on_air.duration(self.senders[sender as usize].frame.psdu_bytes);
+        let data = self.data_frame(sender, link, airtime, self.due);
+        if self.with_rts(sender) {
+            let rts = self.rts(data, airtime);
+            each(&rts);
+            let begins = rts.ends + self.phy.sifs;
+            let cts = self.cts(data, begins);
+            each(&AirFrame {
+                from: data.to,
+                to: data.from,
+                duration: rts.duration - (cts.ends - rts.ends),
+                ..cts
+            });
+        } else if let Some(cts) = self.announcement(data) {
+            each(&cts);
+        }
+        match fate {
+            Fate::DataLost => each(&AirFrame { decoded: Decoded::ByBystanders, ..data }),
+            Fate::Decoded | Fate::AckLost => {
+                each(&data);
+                let begins = end - self.phy.ack;
+                each(&AirFrame {
+                    kind: FrameKind::Ack,
+                    from: data.to,
+                    to: data.from,
+                    begins,
+                    psdu_begins: begins + self.phy.rx_start_delay,
+                    ends: end,
+                    rate: self.phy.control_rate,
+                    duration: Time::ZERO,
+                    decoded: if fate == Fate::AckLost { Decoded::ByBystanders } else { Decoded::ByAll },
+                    ..data
+                });
+            }
+        }
+    }
+
+    /// How long the first part of a transmission, which nobody answers before, lasts, and how long its data frame does.
+    fn first_frame(&self, sender: u32, link: LinkId, with_rts: bool) -> (Time, Time) {
+        let psdu_bytes = self.senders[sender as usize].frame.psdu_bytes;
+        let data = self.links[link.index()].on_air.duration(psdu_bytes);
+        (if with_rts { self.phy.rts } else { data }, data)
+    }
+
+    /// The data frame that occupies the medium for `airtime`, the CTS-to-self before it included, and ends at `ends`.
+    fn data_frame(&self, sender: u32, link: LinkId, airtime: Time, ends: Time) -> AirFrame<'_> {
+        let (from, to) = self.ends_of(link);
+        let announced = if self.phy.announces { self.phy.cts + self.phy.sifs } else { Time::ZERO };
+        let begins = ends + announced - airtime;
+        AirFrame {
+            kind: FrameKind::Data,
+            from,
+            to,
+            begins,
+            psdu_begins: begins + self.phy.rx_start_delay,
+            ends,
+            rate: self.senders[sender as usize].frame.rate,
+            duration: self.mac.acknowledgement,
+            decoded: Decoded::ByAll,
+            attempt: self.attempted(sender),
+        }
+    }
+
+    /// The RTS of a transmission whose data frame lasts `airtime`.
+    fn rts<'a>(&self, data: AirFrame<'a>, airtime: Time) -> AirFrame<'a> {
+        let begins = self.phase_began;
+        AirFrame {
+            kind: FrameKind::Rts,
+            begins,
+            psdu_begins: begins + self.phy.cts_start_delay,
+            ends: begins + self.phy.rts,
+            rate: self.phy.reservation_rate,
+            duration: self.mac.reservation - self.phy.rts + airtime + self.mac.acknowledgement,
+            ..data
+        }
+    }
+
+    /// The CTS that the sender of `data` addresses to itself, where protection has it do so.
+    fn announcement<'a>(&self, data: AirFrame<'a>) -> Option<AirFrame<'a>> {
+        self.phy.announces.then(|| {
+            let cts = self.cts(data, data.begins - self.phy.sifs - self.phy.cts);
+            AirFrame { to: data.from, duration: data.ends - cts.ends + data.duration, ..cts }
+        })
+    }
+
+    fn cts<'a>(&self, data: AirFrame<'a>, begins: Time) -> AirFrame<'a> {
+        AirFrame {
+            kind: FrameKind::Cts,
+            begins,
+            psdu_begins: begins + self.phy.cts_start_delay,
+            ends: begins + self.phy.cts,
+            rate: self.phy.reservation_rate,
+            ..data
+        }
+    }
+
+    fn attempted(&self, sender: u32) -> Attempted<'_> {
+        let frame = &self.senders[sender as usize].frame;
+        let departure = frame.departure();
+        Attempted {
+            packet: &departure.packet,
+            sender,
+            ac: self.category_of(sender),
+            station: departure.station,
+            number: frame.attempts,
+        }
+    }
+
+    /// Transmitter and addressee of the data frames of a link.
+    fn ends_of(&self, link: LinkId) -> (Node, Node) {
+        let station = Node::Station(link.station());
+        match link.direction() {
+            Direction::Up => (station, Node::Ap),
+            Direction::Down => (Node::Ap, station),
+        }
+    }
+}
