@@ -36,7 +36,8 @@ pub fn tables(
     tables.iter().map(|(name, columns)| Ok((*name, table(columns)?))).collect()
 }
 
-fn table(columns: &[(&'static str, Column)]) -> Result<Table, ArrowError> {
+/// A table.
+pub fn table(columns: &[(&'static str, Column)]) -> Result<Table, ArrowError> {
     let mut fields = Vec::with_capacity(columns.len());
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len());
     for (name, column) in columns {
@@ -47,10 +48,18 @@ fn table(columns: &[(&'static str, Column)]) -> Result<Table, ArrowError> {
             Column::Count(values) => {
                 (DataType::UInt64, Arc::new(UInt64Array::from_iter_values(values.iter().copied())))
             }
+            Column::OptionalCount(values) => {
+                (DataType::UInt64, Arc::new(UInt64Array::from_iter(values.iter().copied())))
+            }
+            Column::Name(values) => (DataType::Utf8, Arc::new(StringArray::from_iter_values(values))),
             Column::Text(values) => (DataType::Utf8, Arc::new(StringArray::from_iter_values(values))),
             Column::Word(values) => (DataType::Utf8, Arc::new(StringArray::from_iter_values(values))),
         };
-        fields.push(Field::new(*name, data_type, matches!(column, Column::Float(_))));
+        fields.push(Field::new(
+            *name,
+            data_type,
+            matches!(column, Column::Float(_) | Column::OptionalCount(_)),
+        ));
         arrays.push(array);
     }
     Ok(Table(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?))

@@ -6,11 +6,13 @@ mod scheme;
 
 use std::time::Duration;
 
+use arrow_schema::ArrowError;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use wifair_sim::{Plan, SpecError};
+use wifair_sim::table::Row;
+use wifair_sim::{EventRow, Plan, SpecError, TraceSpec};
 
 create_exception!(
     _native,
@@ -113,9 +115,14 @@ struct Batch(wifair_sim::Batch);
 
 #[pymethods]
 impl Batch {
+    /// `traces`: nothing, or for each job what to write down of it, as JSON.
     #[new]
-    fn new(py: Python<'_>, jobs: Vec<(String, u64)>, threads: usize) -> PyResult<Batch> {
-        match wifair_sim::Batch::start(&jobs, threads) {
+    #[pyo3(signature = (jobs, threads, traces=Vec::new()))]
+    fn new(py: Python<'_>, jobs: Vec<(String, u64)>, threads: usize, traces: Vec<String>) -> PyResult<Batch> {
+        let traces: Result<Vec<TraceSpec>, _> =
+            traces.iter().map(|json| serde_json::from_str(json)).collect();
+        let traces = traces.map_err(|error| PyValueError::new_err(format!("traces: {error}")))?;
+        match wifair_sim::Batch::start_traced(&jobs, &traces, threads) {
             Ok(batch) => Ok(Batch(batch)),
             Err(error) => Err(plan_error(py, &error)),
         }
@@ -151,6 +158,15 @@ impl Batch {
     /// The results of the jobs that have finished since this was last called: a dict from table name to Arrow stream.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         dict(py, &self.0.take())
+    }
+
+    /// The next rows of an event log with the index of their job, or `None` while there are none.
+    fn take_events(&self, py: Python<'_>) -> PyResult<Option<(usize, arrow::Table)>> {
+        py.detach(|| {
+            let Some((job, rows)) = self.0.take_events() else { return Ok(None) };
+            Ok(Some((job, arrow::table(&EventRow::columns(rows.iter()))?)))
+        })
+        .map_err(|error: ArrowError| PyRuntimeError::new_err(error.to_string()))
     }
 
     /// Why a job failed, if one did.

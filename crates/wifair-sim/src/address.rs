@@ -49,6 +49,25 @@ pub fn tuple(
     }
 }
 
+/// The slot of a packet, whichever way it goes.
+pub fn slot_of(tuple: &FiveTuple) -> usize {
+    if tuple.source < SERVER_BASE { slot_to_server(tuple) } else { slot_to_station(tuple) }
+}
+
+/// The hardware address of the host with this IPv4 address: 02:00 (locally administered, for one host) before it.
+pub fn link_address(ip: u32) -> [u8; 6] {
+    let [a, b, c, d] = ip.to_be_bytes();
+    [0x02, 0x00, a, b, c, d]
+}
+
+/// The hardware address of a station.
+pub fn station_link_address(station: StationId) -> [u8; 6] {
+    link_address(STATION_BASE + u32::from(station.0))
+}
+
+/// The hardware address of the AP, its BSSID: it is a bridge without an IPv4 address.
+pub const AP_LINK_ADDRESS: [u8; 6] = [0x02, 0, 0, 0, 0, 0];
+
 /// The slot of a packet on its way to a server.
 #[inline]
 pub fn slot_to_server(tuple: &FiveTuple) -> usize {
@@ -76,6 +95,7 @@ mod tests {
             let tuple = station_to_server(slot, StationId(19_999), 7);
             assert_eq!(slot_to_server(&tuple), slot as usize);
             assert_eq!(slot_to_station(&tuple.reversed()), slot as usize);
+            assert_eq!((slot_of(&tuple), slot_of(&tuple.reversed())), (slot as usize, slot as usize));
         }
     }
 

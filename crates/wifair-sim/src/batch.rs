@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -9,7 +9,8 @@ use wifair_core::SpecError;
 
 use crate::plan::Plan;
 use crate::record::RunRecord;
-use crate::run::{Progress, run};
+use crate::run::{Progress, run, run_traced};
+use crate::trace::{EventRow, EventSink, TraceError, TraceSpec};
 
 /// Replications on native threads. They start at once; results can be taken while others still run, and what is
 /// finished stays when the rest is cancelled.
@@ -20,18 +21,31 @@ pub struct Batch {
     workers: Vec<JoinHandle<()>>,
 }
 
+/// Batches of rows that wait to be taken, of all jobs together: more hold up the job that brings them.
+const WAITING_EVENTS: usize = 4;
+
 struct Shared {
-    jobs: Vec<(Arc<Plan>, u64)>,
+    jobs: Vec<Job>,
     next: AtomicUsize,
     cancelled: AtomicBool,
     simulated_ms: AtomicU64,
     results: Mutex<Results>,
     finished: Condvar,
+    /// Rows of events have been taken, or the batch is cancelled.
+    drained: Condvar,
+}
+
+struct Job {
+    plan: Arc<Plan>,
+    seed: u64,
+    trace: Option<TraceSpec>,
 }
 
 #[derive(Default)]
 struct Results {
     done: usize,
+    /// Rows of event logs and whose they are, in order.
+    events: VecDeque<(usize, Vec<EventRow>)>,
     /// Finished and not yet taken, in no order.
     finished: Vec<Finished>,
     /// The failed job of the lowest index, and what it said.
@@ -44,9 +58,19 @@ pub type Finished = (usize, u64, RunRecord);
 impl Batch {
     /// Starts `jobs`, pairs of plan (JSON) and seed, on `threads` threads (at least one).
     pub fn start(jobs: &[(String, u64)], threads: usize) -> Result<Batch, SpecError> {
+        Batch::start_traced(jobs, &[], threads)
+    }
+
+    /// As [`Batch::start`], with traces: those of the job of the same index, none beyond the end of `traces`. Where events are
+    /// traced, [`Batch::take_events`] must be called from time to time.
+    pub fn start_traced(
+        jobs: &[(String, u64)],
+        traces: &[TraceSpec],
+        threads: usize,
+    ) -> Result<Batch, SpecError> {
         let mut plans: BTreeMap<&str, Arc<Plan>> = BTreeMap::new();
         let mut parsed = Vec::with_capacity(jobs.len());
-        for (json, seed) in jobs {
+        for (index, (json, seed)) in jobs.iter().enumerate() {
             let plan = match plans.get(json.as_str()) {
                 Some(plan) => plan.clone(),
                 None => {
@@ -55,7 +79,7 @@ impl Batch {
                     plan
                 }
             };
-            parsed.push((plan, *seed));
+            parsed.push(Job { plan, seed: *seed, trace: traces.get(index).cloned() });
         }
         let shared = Arc::new(Shared {
             results: Mutex::new(Results::default()),
@@ -64,6 +88,7 @@ impl Batch {
             cancelled: AtomicBool::new(false),
             simulated_ms: AtomicU64::new(0),
             finished: Condvar::new(),
+            drained: Condvar::new(),
         });
         let workers = (0..threads.clamp(1, jobs.len().max(1)))
             .map(|_| {
@@ -86,10 +111,11 @@ impl Batch {
 
     /// Simulated seconds of all jobs together.
     pub fn total_s(&self) -> f64 {
-        self.shared.jobs.iter().map(|(plan, _)| plan.horizon_s()).sum()
+        self.shared.jobs.iter().map(|job| job.plan.horizon_s()).sum()
     }
 
-    /// Waits until a further job is finished, all are, or `timeout` is over; says how many are finished.
+    /// Waits until a further job is finished, all are, rows of events can be taken, or `timeout` is over; says how many are
+    /// finished.
     pub fn wait(&self, timeout: Duration) -> usize {
         let results = self.shared.results.lock().expect("workers catch their panics");
         let before = results.done;
@@ -97,7 +123,9 @@ impl Batch {
         let (results, _) = self
             .shared
             .finished
-            .wait_timeout_while(results, timeout, |results| results.done == before && results.done < total)
+            .wait_timeout_while(results, timeout, |results| {
+                results.done == before && results.done < total && results.events.is_empty()
+            })
             .expect("workers catch their panics");
         results.done
     }
@@ -105,6 +133,14 @@ impl Batch {
     /// Tells the threads to stop. Finished jobs stay.
     pub fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);
+        self.shared.drained.notify_all();
+    }
+
+    /// The next rows of an event log, with the index of their job.
+    pub fn take_events(&self) -> Option<(usize, Vec<EventRow>)> {
+        let events = self.shared.results.lock().expect("workers catch their panics").events.pop_front();
+        self.shared.drained.notify_all();
+        events
     }
 
     /// The jobs that have finished since this was last called, in order. They are handed over: a long batch need not hold
@@ -133,16 +169,21 @@ impl Drop for Batch {
 }
 
 impl Shared {
-    fn work(&self) {
+    fn work(self: &Arc<Shared>) {
         while !self.cancelled.load(Ordering::Relaxed) {
             let job = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some((plan, seed)) = self.jobs.get(job) else { return };
+            let Some(Job { plan, seed, trace }) = self.jobs.get(job) else { return };
             let progress = Progress { cancelled: &self.cancelled, simulated_ms: &self.simulated_ms };
-            let outcome = catch_unwind(AssertUnwindSafe(|| run(plan, *seed, &progress)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| match trace {
+                None => Ok(run(plan, *seed, &progress)?),
+                Some(trace) => {
+                    run_traced(plan, *seed, trace, self.event_sink(job), &mut |ms| progress.go_on(ms))
+                }
+            }));
             let record = match outcome {
                 Ok(Ok(Some(record))) => Ok(record),
                 Ok(Ok(None)) => return, // cancelled
-                Ok(Err(error)) => Err(error.to_string()),
+                Ok(Err(error)) => Err(TraceError::to_string(&error)),
                 Err(panic) => Err(panic_message(panic.as_ref())),
             };
             let mut results = self.results.lock().expect("no panic while this is held");
@@ -156,6 +197,22 @@ impl Shared {
             results.done += 1;
             self.finished.notify_all();
         }
+    }
+
+    /// Takes a job's rows, and waits where too many wait already.
+    fn event_sink(self: &Arc<Shared>, job: usize) -> EventSink {
+        let shared = Arc::clone(self);
+        Box::new(move |rows| {
+            let mut results = shared.results.lock().expect("no panic while this is held");
+            while results.events.len() >= WAITING_EVENTS && !shared.cancelled.load(Ordering::Relaxed) {
+                let timeout = Duration::from_millis(100); // a cancellation may slip past
+                let woken = shared.drained.wait_timeout(results, timeout);
+                results = woken.expect("no panic while this is held").0;
+            }
+            results.events.push_back((job, rows));
+            shared.finished.notify_all();
+            !shared.cancelled.load(Ordering::Relaxed)
+        })
     }
 }
 

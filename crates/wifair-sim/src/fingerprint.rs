@@ -1,4 +1,7 @@
 use wifair_core::{Packet, Time};
+use wifair_wlan::Node;
+
+use crate::tap::Tap;
 
 /// A hash of a trajectory: every packet that crosses the air, with its time. Two runs with the same fingerprint took
 /// the same course; the determinism tests compare them, and golden values pin the engine's behaviour.
@@ -38,6 +41,12 @@ impl Fingerprint {
     /// The hash so far.
     pub fn value(&self) -> u64 {
         self.0
+    }
+}
+
+impl Tap for Fingerprint {
+    fn crossed_air(&mut self, now: Time, packet: &Packet, _to: Node) {
+        self.add(now, packet);
     }
 }
 

@@ -14,12 +14,12 @@ use crate::address;
 use crate::agenda::{Agenda, Event};
 use crate::application::{Carried, Transport};
 use crate::connection::{Connection, EndPoint, NO_PORT};
-use crate::fingerprint::Fingerprint;
 use crate::flow::{Carries, Course, Flow, Groups};
 use crate::min_tree::MinTree;
 use crate::plan::{FlowDirection, Plan};
 use crate::snapshot::Tally;
 use crate::talk::Talk;
+use crate::tap::Tap;
 use crate::transfer::TransferRecord;
 use crate::wire::{Arrival, Way, Wire, WireBuilder};
 
@@ -28,7 +28,7 @@ use crate::wire::{Arrival, Way, Wire, WireBuilder};
 /// Events of one instant are handled in this order, whatever order they were caused in: the agenda of the scenario
 /// (in its own order), arrivals from the wire (by line), timers of TCP (by connection, sender first), then the cell
 /// (`docs/medium.md`, section 6).
-pub struct Network {
+pub struct Network<T: Tap = ()> {
     now: Time,
     cell: Cell,
     wire: Wire,
@@ -52,13 +52,21 @@ pub struct Network {
     stations: u16,
     /// By flow: the books of connections that the AP's monitor has forgotten.
     forgotten: Vec<Tally>,
-    fingerprint: Option<Fingerprint>,
+    tap: T,
 }
 
 impl Network {
     /// Builds the network of `plan` with the random streams of `seed`.
     pub fn new(plan: &Plan, seed: u64) -> Result<Network, SpecError> {
-        let cell = Cell::new(&plan.cell, seed)?;
+        Network::tapped(plan, seed, ())
+    }
+}
+
+impl<T: Tap> Network<T> {
+    /// As [`Network::new`], with somebody who looks on.
+    pub fn tapped(plan: &Plan, seed: u64, mut tap: T) -> Result<Network<T>, SpecError> {
+        let mut cell = Cell::new(&plan.cell, seed)?;
+        tap.begin(&mut cell);
         let default_delay_ms = plan.wire.one_way_delay_ms;
         let mut wire = WireBuilder::new(Rate::from_mbps(plan.wire.rate_mbps), plan.wire.loss_rate);
         let station_ids = plan.station_ids();
@@ -136,7 +144,7 @@ impl Network {
             groups,
             finished: vec![],
             stations: plan.cell.stations.len() as u16,
-            fingerprint: None,
+            tap,
         };
         for slot in 0..network.connections.len() {
             network.tell_link_rate(slot);
@@ -144,16 +152,19 @@ impl Network {
         Ok(network)
     }
 
-    /// Keeps a hash of the trajectory from now on: see [`Network::fingerprint`].
-    pub fn with_fingerprint(mut self) -> Network {
-        self.fingerprint = Some(Fingerprint::new());
-        self
+    /// Who looks on.
+    pub fn tap(&self) -> &T {
+        &self.tap
     }
 
-    /// A hash over every packet delivered over the air so far, with its time; `None` unless asked for by
-    /// [`Network::with_fingerprint`].
-    pub fn fingerprint(&self) -> Option<u64> {
-        self.fingerprint.as_ref().map(Fingerprint::value)
+    /// Who looks on, to ask for what was gathered so far.
+    pub fn tap_mut(&mut self) -> &mut T {
+        &mut self.tap
+    }
+
+    /// The end of the network: who looked on goes on.
+    pub fn into_tap(self) -> T {
+        self.tap
     }
 
     /// The current simulated time.
@@ -236,7 +247,12 @@ impl Network {
     /// Lets the cell go on by itself before `limit` until something comes out of it; whether it has.
     #[inline]
     fn advance_cell(&mut self, limit: Time) -> bool {
-        let Some((now, output)) = self.cell.advance_before(limit) else { return false };
+        let Some((now, output)) = (match T::WATCHES_AIR {
+            false => self.cell.advance_before(limit),
+            true => self.cell.advance_watched(limit, |cell| self.tap.exchange(cell)),
+        }) else {
+            return false;
+        };
         self.now = now;
         let Delivery { packet, to } = match output {
             Output::Delivery(delivery) => delivery,
@@ -245,9 +261,7 @@ impl Network {
                 return true;
             }
         };
-        if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.add(now, packet);
-        }
+        self.tap.crossed_air(now, packet, to);
         match to {
             Node::Ap => {
                 let slot = address::slot_to_server(&packet.tuple);
@@ -299,6 +313,7 @@ impl Network {
     fn arrive_from_wire(&mut self) {
         let Arrival { line, way, slot, packet } = self.wire.arrival();
         let connection = &mut self.connections[slot];
+        self.tap.crossed_wire(self.now, packet, way);
         if way == Way::ToAp {
             self.cell.send_down(connection.station, packet, self.now);
             return self.wire.pass(line);
@@ -369,6 +384,7 @@ impl Network {
         let connection = &mut self.connections[slot];
         let at_station = (connection.direction == FlowDirection::Up) == (E::INDEX == Sender::INDEX);
         while let Some(packet) = E::of(connection).poll_transmit(self.now) {
+            self.tap.sent(self.now, &packet, at_station.then_some(connection.station));
             if at_station {
                 self.cell.send_up(connection.station, &packet, self.now);
             } else {

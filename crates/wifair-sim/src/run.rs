@@ -2,11 +2,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use wifair_core::{SpecError, Time};
 
+use crate::fingerprint::Fingerprint;
 use crate::network::Network;
 use crate::plan::Plan;
 use crate::record::RunRecord;
 use crate::series::Sampler;
 use crate::snapshot::Snapshot;
+use crate::tap::Tap;
+use crate::trace::{EventSink, Trace, TraceError, TraceSpec};
 use crate::transfer::TransferLog;
 
 /// How a running replication is watched and stopped from another thread.
@@ -17,15 +20,20 @@ pub struct Progress<'a> {
     pub simulated_ms: &'a AtomicU64,
 }
 
+impl Progress<'_> {
+    /// Adds the simulated milliseconds that have passed; whether to go on.
+    pub(crate) fn go_on(&self, ms: u64) -> bool {
+        self.simulated_ms.fetch_add(ms, Ordering::Relaxed);
+        !self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
 /// Runs one replication: warm-up, measurement, record. `None` if it was cancelled.
 ///
 /// A measurement is the difference of two snapshots, at the end of the warm-up and at the horizon. Nothing that
 /// records schedules an event: the trajectory is the same whatever is recorded.
 pub fn run(plan: &Plan, seed: u64, progress: &Progress<'_>) -> Result<Option<RunRecord>, SpecError> {
-    run_watched(plan, seed, &mut |ms| {
-        progress.simulated_ms.fetch_add(ms, Ordering::Relaxed);
-        !progress.cancelled.load(Ordering::Relaxed)
-    })
+    run_watched(plan, seed, &mut |ms| progress.go_on(ms))
 }
 
 /// As [`run`], watched from the same thread: `go_on` is called with the simulated milliseconds that have passed, before
@@ -35,21 +43,46 @@ pub fn run_watched(
     seed: u64,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Option<RunRecord>, SpecError> {
-    let mut network = Network::new(plan, seed)?;
+    Ok(measure(&mut Network::new(plan, seed)?, plan, go_on))
+}
+
+/// As [`run_watched`], with traces; rows of the event log go to `events`.
+///
+/// # Errors
+/// A plan that cannot be run, something to trace that it does not have, a file that cannot be written.
+pub fn run_traced(
+    plan: &Plan,
+    seed: u64,
+    spec: &TraceSpec,
+    events: EventSink,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<RunRecord>, TraceError> {
+    let mut network = Network::tapped(plan, seed, Trace::new(spec, plan, seed, events)?)?;
+    let record = measure(&mut network, plan, go_on);
+    network.into_tap().finish()?;
+    Ok(record)
+}
+
+/// Runs a fresh network to its horizon; `None` if it was cancelled, or its tap had enough.
+fn measure<T: Tap>(
+    network: &mut Network<T>,
+    plan: &Plan,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Option<RunRecord> {
     let mut probes = Probes { sampler: Sampler::new(plan), transfers: TransferLog::new(plan) };
     let warmup = Time::from_secs_f64(plan.run.warmup_s);
     let horizon = warmup + Time::from_secs_f64(plan.run.duration_s);
-    if !go_on(0) || !advance(&mut network, &mut probes, warmup, go_on) {
-        return Ok(None);
+    if !go_on(0) || !advance(network, &mut probes, warmup, go_on) {
+        return None;
     }
     network.begin_measurement();
-    let before = Snapshot::take(&network);
-    if !advance(&mut network, &mut probes, horizon, go_on) {
-        return Ok(None);
+    let before = Snapshot::take(network);
+    if !advance(network, &mut probes, horizon, go_on) {
+        return None;
     }
-    let after = Snapshot::take(&network);
+    let after = Snapshot::take(network);
     probes.transfers.take(network.transfers_under_way().into_iter());
-    Ok(Some(RunRecord::new(plan, &before, &after, probes.transfers, probes.sampler.into_rows())))
+    Some(RunRecord::new(plan, &before, &after, probes.transfers, probes.sampler.into_rows()))
 }
 
 /// What is recorded while the network runs.
@@ -59,8 +92,8 @@ struct Probes {
 }
 
 /// Runs up to `end`, asking `go_on` every simulated second; false if it was cancelled on the way.
-fn advance(
-    network: &mut Network,
+fn advance<T: Tap>(
+    network: &mut Network<T>,
     probes: &mut Probes,
     end: Time,
     go_on: &mut dyn FnMut(u64) -> bool,
@@ -73,16 +106,17 @@ fn advance(
         if to == probes.sampler.next() {
             probes.sampler.sample(network);
         }
-        if !go_on(to.as_ns() / 1_000_000 - from.as_ns() / 1_000_000) {
+        let ms = to.as_ns() / 1_000_000 - from.as_ns() / 1_000_000;
+        if !go_on(ms) || !network.tap_mut().wants_more() {
             return false;
         }
     }
     true
 }
 
-/// The trajectory's hash over the whole run: see [`Network::fingerprint`].
+/// The trajectory's hash over the whole run: see [`Fingerprint`].
 pub fn fingerprint(plan: &Plan, seed: u64) -> Result<u64, SpecError> {
-    let mut network = Network::new(plan, seed)?.with_fingerprint();
+    let mut network = Network::tapped(plan, seed, Fingerprint::new())?;
     network.run_until(Time::from_secs_f64(plan.run.warmup_s) + Time::from_secs_f64(plan.run.duration_s));
-    Ok(network.fingerprint().expect("it was asked for"))
+    Ok(network.tap().value())
 }

@@ -7,6 +7,7 @@ use crate::network::Network;
 use crate::plan::Plan;
 use crate::table::row;
 use crate::talk::{BACK, FORWARD, Talk};
+use crate::tap::Tap;
 
 row! {
     /// One value of a time series: long form, so that new metrics need no new columns.
@@ -74,7 +75,7 @@ impl Sampler {
     }
 
     /// Reads one sample of everything.
-    pub(crate) fn sample(&mut self, network: &Network) {
+    pub(crate) fn sample<T: Tap>(&mut self, network: &Network<T>) {
         let time_s = self.next.as_secs_f64();
         let interval_s = self.interval.as_secs_f64();
         for (index, flow) in network.flows().iter().enumerate() {
@@ -163,7 +164,7 @@ impl Sampler {
         }
     }
 
-    fn sample_stations(&mut self, network: &Network, time_s: f64) {
+    fn sample_stations<T: Tap>(&mut self, network: &Network<T>, time_s: f64) {
         let after = network.cell().snapshot(network.now());
         let interval = match &self.cell_before {
             Some(before) => after.since(before),

@@ -10,6 +10,7 @@ use crate::e_model::Codec;
 use crate::flow::Flow;
 use crate::network::Network;
 use crate::talk::{BACK, FORWARD, StreamStats};
+use crate::tap::Tap;
 
 /// All counters of a network at one instant.
 pub(crate) struct Snapshot {
@@ -28,7 +29,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// Copies every counter of `network`.
-    pub(crate) fn take(network: &Network) -> Snapshot {
+    pub(crate) fn take<T: Tap>(network: &Network<T>) -> Snapshot {
         let now = network.now();
         let cell = network.cell();
         let mut stations = Ledgers::default();

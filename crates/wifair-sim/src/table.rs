@@ -1,5 +1,7 @@
 //! Result tables as plain columns: declared once as a row, handed out by column.
 
+use std::sync::Arc;
+
 /// The values of one column. The binding turns it into an Arrow array of the matching type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
@@ -7,8 +9,12 @@ pub enum Column {
     Float(Vec<Option<f64>>),
     /// Counts.
     Count(Vec<u64>),
+    /// Counts; `None` where the quantity does not exist.
+    OptionalCount(Vec<Option<u64>>),
     /// Words.
     Text(Vec<String>),
+    /// Names that many rows share.
+    Name(Vec<Arc<str>>),
     /// Words of a fixed vocabulary.
     Word(Vec<&'static str>),
 }
@@ -46,6 +52,24 @@ impl ColumnValue for u32 {
 impl ColumnValue for String {
     fn column(values: impl Iterator<Item = String>) -> Column {
         Column::Text(values.collect())
+    }
+}
+
+impl ColumnValue for Option<u64> {
+    fn column(values: impl Iterator<Item = Option<u64>>) -> Column {
+        Column::OptionalCount(values.collect())
+    }
+}
+
+impl ColumnValue for Arc<str> {
+    fn column(values: impl Iterator<Item = Arc<str>>) -> Column {
+        Column::Name(values.collect())
+    }
+}
+
+impl ColumnValue for &'static str {
+    fn column(values: impl Iterator<Item = &'static str>) -> Column {
+        Column::Word(values.collect())
     }
 }
 

@@ -6,9 +6,10 @@ use wifair_tcp::Sender;
 use super::Network;
 use crate::connection::{Connection, EndPoint};
 use crate::flow::{Carries, Course, Flow};
+use crate::tap::Tap;
 use crate::transfer::{TransferEnd, TransferRecord};
 
-impl Network {
+impl<T: Tap> Network<T> {
     /// The flow starts.
     #[cold]
     pub(super) fn start(&mut self, flow: usize) {

@@ -8,9 +8,10 @@ use crate::address;
 use crate::flow::Carries;
 use crate::plan::FlowDirection;
 use crate::talk::{BACK, FORWARD, Talk};
+use crate::tap::Tap;
 use crate::wire::{Arrival, Way};
 
-impl Network {
+impl<T: Tap> Network<T> {
     fn talk(&mut self, flow: usize) -> &mut Talk {
         match &mut self.flows[flow].carries {
             Carries::Datagrams(talk) => talk,
@@ -47,7 +48,9 @@ impl Network {
     fn send_datagram(&mut self, flow: usize, way: usize, packet: &Packet) {
         let slot = self.flows[flow].slots().start;
         let connection = &self.connections[slot];
-        if (connection.direction == FlowDirection::Up) == (way == FORWARD) {
+        let at_station = (connection.direction == FlowDirection::Up) == (way == FORWARD);
+        self.tap.sent(self.now, packet, at_station.then_some(connection.station));
+        if at_station {
             self.cell.send_up(connection.station, packet, self.now);
         } else {
             let arrival = self.wire.send(connection.lines, Way::ToAp, slot, packet, self.now);

@@ -11,6 +11,7 @@ use wifair_wlan::LinkRateChange;
 
 use super::Network;
 use crate::connection::Connection;
+use crate::tap::Tap;
 
 /// By link, two a station: the slots whose senders hear of its rate, in the order of the plan.
 pub(super) struct Listeners(Vec<Vec<u32>>);
@@ -31,7 +32,7 @@ impl Listeners {
     }
 }
 
-impl Network {
+impl<T: Tap> Network<T> {
     /// A link's rate has changed: its listeners hear of it, and may send.
     #[cold]
     pub(super) fn on_link_rate(&mut self, change: LinkRateChange) {

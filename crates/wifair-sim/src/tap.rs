@@ -1,0 +1,69 @@
+use wifair_core::{Packet, StationId, Time};
+use wifair_wlan::{Cell, Node};
+
+use crate::wire::Way;
+
+/// Looks on while a network runs. It only reads: the course of things is the same with it and without.
+///
+/// A [`Network`](crate::Network) is generic over its tap, so what is not watched costs nothing.
+pub trait Tap {
+    /// Whether [`Tap::exchange`] is to be called: the cell is then watched event by event.
+    const WATCHES_AIR: bool = false;
+
+    /// Before anything happens.
+    fn begin(&mut self, _cell: &mut Cell) {}
+
+    /// A host, that of a station or (`None`) a server, has sent a packet.
+    fn sent(&mut self, _now: Time, _packet: &Packet, _station: Option<StationId>) {}
+
+    /// A packet has crossed the medium, for the first time. At the AP it goes to the wire at once.
+    fn crossed_air(&mut self, _now: Time, _packet: &Packet, _to: Node) {}
+
+    /// A packet has crossed the wire. At the AP it goes to the port at once.
+    fn crossed_wire(&mut self, _now: Time, _packet: &Packet, _way: Way) {}
+
+    /// An exchange has begun: [`Cell::attempts`] and [`Cell::frames`] tell what it is.
+    fn exchange(&mut self, _cell: &Cell) {}
+
+    /// Asked every simulated second or so; false ends the run.
+    fn wants_more(&mut self) -> bool {
+        true
+    }
+}
+
+/// Nobody looks on.
+impl Tap for () {}
+
+/// Two look on.
+impl<A: Tap, B: Tap> Tap for (A, B) {
+    const WATCHES_AIR: bool = A::WATCHES_AIR || B::WATCHES_AIR;
+
+    fn begin(&mut self, cell: &mut Cell) {
+        self.0.begin(cell);
+        self.1.begin(cell);
+    }
+
+    fn sent(&mut self, now: Time, packet: &Packet, station: Option<StationId>) {
+        self.0.sent(now, packet, station);
+        self.1.sent(now, packet, station);
+    }
+
+    fn crossed_air(&mut self, now: Time, packet: &Packet, to: Node) {
+        self.0.crossed_air(now, packet, to);
+        self.1.crossed_air(now, packet, to);
+    }
+
+    fn crossed_wire(&mut self, now: Time, packet: &Packet, way: Way) {
+        self.0.crossed_wire(now, packet, way);
+        self.1.crossed_wire(now, packet, way);
+    }
+
+    fn exchange(&mut self, cell: &Cell) {
+        self.0.exchange(cell);
+        self.1.exchange(cell);
+    }
+
+    fn wants_more(&mut self) -> bool {
+        self.0.wants_more() && self.1.wants_more()
+    }
+}

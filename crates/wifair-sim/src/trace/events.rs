@@ -1,0 +1,212 @@
+//! The event log: a row for everything that happens to a packet at a port, and for every transmission.
+
+use std::sync::Arc;
+
+use wifair_core::{Ac, Packet, StationId, Time};
+use wifair_queue::{Entry, Eviction, Happening, Journal, Outcome, Refusal};
+use wifair_wlan::{Attempt, AttemptOutcome, Cell, Node};
+
+use crate::address;
+use crate::plan::Plan;
+use crate::table::row;
+
+/// Rows that are handed over at once.
+const BATCH_ROWS: usize = 1 << 16;
+
+row! {
+    /// Something that happened. What an event does not have is null.
+    EventRow in "events" {
+        /// When, in nanoseconds from the start of the run. An exchange is told when it begins.
+        time_ns: u64,
+        /// `enqueue`, `refuse`, `evict`, `mark`, `dequeue` (at a port), `exchange` (a transmission on the medium), `finish` (the
+        /// MAC is done with the packet).
+        event: &'static str,
+        /// Why or how: of `refuse` `tail-drop` or `aqm`; of `evict` `redundant`, `victim` or `aqm`; of `mark` `ce` or `ece`; of
+        /// `exchange` `acknowledged`, `collided`, `data-lost` or `ack-lost`; of `finish` `delivered` or `lost-at-retry-limit`.
+        detail: &'static str,
+        /// Whose port: `ap`, or the station's label.
+        node: Arc<str>,
+        /// Access category; empty under DCF, and at a port that several share.
+        category: &'static str,
+        /// Label of the station that the packet goes to or comes from.
+        station: Arc<str>,
+        /// Label of the flow.
+        flow: Arc<str>,
+        /// `data`, `ack` or `other`.
+        class: &'static str,
+        /// TCP sequence number.
+        seq: u64,
+        /// TCP acknowledgement number.
+        ack: u64,
+        /// Bytes of payload.
+        payload_bytes: u64,
+        /// Length of the IP packet.
+        ip_bytes: u64,
+        /// Packets queued at the port once what was decided then is done.
+        queued_packets: Option<u64>,
+        /// Of `dequeue` and `evict`: for how long it was queued.
+        sojourn_ns: Option<u64>,
+        /// Of `exchange`: which transmission of the packet it is, from 1. Of `finish`: how many there were.
+        attempts: Option<u64>,
+        /// Of `exchange` and `finish`: data rate, of the last attempt.
+        rate_mbps: Option<f64>,
+        /// Of `exchange` and `finish`: for how long its frames occupied the medium, all attempts together.
+        airtime_ns: Option<u64>,
+        /// Of `finish`: from head of line to the end.
+        service_ns: Option<u64>,
+    }
+}
+
+/// Takes rows; false if nobody wants more.
+pub type EventSink = Box<dyn FnMut(Vec<EventRow>) -> bool + Send>;
+
+pub(super) struct EventLog {
+    journal: Journal,
+    /// By port: its node and category.
+    ports: Vec<(Arc<str>, &'static str)>,
+    stations: Vec<Arc<str>>,
+    /// By slot.
+    flows: Vec<Arc<str>>,
+    rows: Vec<EventRow>,
+    sink: EventSink,
+    pub wanted: bool,
+}
+
+impl EventLog {
+    pub fn new(plan: &Plan, sink: EventSink) -> EventLog {
+        EventLog {
+            journal: Journal::new(),
+            ports: vec![],
+            stations: plan.cell.stations.iter().map(|station| station.label.as_str().into()).collect(),
+            flows: plan.flows.iter().map(|flow| flow.label.as_str().into()).collect(),
+            rows: vec![],
+            sink,
+            wanted: true,
+        }
+    }
+
+    pub fn begin(&mut self, cell: &mut Cell) {
+        cell.keep_journal(&self.journal);
+        let ap: Arc<str> = "ap".into();
+        let ports = cell.ports().map(|(node, ac)| {
+            let label = match node {
+                Node::Ap => &ap,
+                Node::Station(station) => &self.stations[station.index()],
+            };
+            (Arc::clone(label), ac.map_or("", Ac::name))
+        });
+        self.ports = ports.collect();
+    }
+
+    /// What has happened at ports up to now.
+    pub fn catch_up(&mut self) {
+        let journal = self.journal.clone();
+        journal.take(|entry| {
+            let row = self.at_port(entry);
+            self.rows.push(row);
+        });
+        if self.rows.len() >= BATCH_ROWS {
+            self.hand_over();
+        }
+    }
+
+    /// An exchange has begun.
+    pub fn exchange(&mut self, cell: &Cell) {
+        self.catch_up();
+        for attempt in cell.attempts() {
+            let row = self.on_air(&attempt);
+            self.rows.push(row);
+        }
+    }
+
+    pub fn hand_over(&mut self) {
+        if !self.rows.is_empty() && self.wanted {
+            let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(BATCH_ROWS + BATCH_ROWS / 8));
+            self.wanted = (self.sink)(rows);
+        }
+        self.rows.clear();
+    }
+
+    fn row(&self, at: Time, port: u32, packet: &Packet, station: StationId) -> EventRow {
+        let (node, category) = &self.ports[port as usize];
+        EventRow {
+            time_ns: at.as_ns(),
+            event: "",
+            detail: "",
+            node: Arc::clone(node),
+            category,
+            station: Arc::clone(&self.stations[station.index()]),
+            flow: Arc::clone(&self.flows[address::slot_of(&packet.tuple)]),
+            class: packet.class().name(),
+            seq: packet.seq.into(),
+            ack: packet.ack.into(),
+            payload_bytes: packet.payload_bytes.into(),
+            ip_bytes: packet.ip_bytes().into(),
+            queued_packets: None,
+            sojourn_ns: None,
+            attempts: None,
+            rate_mbps: None,
+            airtime_ns: None,
+            service_ns: None,
+        }
+    }
+
+    fn at_port(&self, entry: &Entry) -> EventRow {
+        let queued_packets = Some(entry.queued_packets.into());
+        let row = EventRow { queued_packets, ..self.row(entry.at, entry.port, &entry.packet, entry.station) };
+        let sojourn_ns = |enqueued_at| Some((entry.at - enqueued_at).as_ns());
+        match entry.happening {
+            Happening::Enqueued => EventRow { event: "enqueue", ..row },
+            Happening::Refused(reason) => {
+                let detail = match reason {
+                    Refusal::TailDrop => "tail-drop",
+                    Refusal::Aqm => "aqm",
+                };
+                EventRow { event: "refuse", detail, ..row }
+            }
+            Happening::Evicted { reason, enqueued_at } => {
+                let detail = match reason {
+                    Eviction::Redundant => "redundant",
+                    Eviction::Victim => "victim",
+                    Eviction::Aqm => "aqm",
+                };
+                EventRow { event: "evict", detail, sojourn_ns: sojourn_ns(enqueued_at), ..row }
+            }
+            Happening::CeMarked => EventRow { event: "mark", detail: "ce", ..row },
+            Happening::EceMarked => EventRow { event: "mark", detail: "ece", ..row },
+            Happening::Dequeued { enqueued_at } => {
+                EventRow { event: "dequeue", sojourn_ns: sojourn_ns(enqueued_at), ..row }
+            }
+            Happening::Finished { outcome, rate, attempts, airtime, service } => EventRow {
+                event: "finish",
+                detail: match outcome {
+                    Outcome::Delivered => "delivered",
+                    Outcome::LostAtRetryLimit => "lost-at-retry-limit",
+                },
+                attempts: Some(attempts.into()),
+                rate_mbps: Some(rate.as_mbps()),
+                airtime_ns: Some(airtime.as_ns()),
+                service_ns: Some(service.as_ns()),
+                ..row
+            },
+        }
+    }
+
+    fn on_air(&self, attempt: &Attempt) -> EventRow {
+        let what = &attempt.what;
+        EventRow {
+            event: "exchange",
+            detail: match attempt.outcome {
+                AttemptOutcome::Acknowledged => "acknowledged",
+                AttemptOutcome::Collided => "collided",
+                AttemptOutcome::DataLost => "data-lost",
+                AttemptOutcome::AckLost => "ack-lost",
+            },
+            attempts: Some(what.number.into()),
+            rate_mbps: Some(attempt.rate.as_mbps()),
+            airtime_ns: Some(attempt.airtime.as_ns()),
+            category: what.ac.map_or("", Ac::name),
+            ..self.row(attempt.begins, what.sender, what.packet, what.station)
+        }
+    }
+}
