@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from wifair.scheme import Scheme
     from wifair.store import Store
     from wifair.sweep import Sweep
+    from wifair.traces import Traces
 
 __all__ = [
     "InputError",
@@ -28,6 +29,7 @@ __all__ = [
     "SchemeError",
     "Store",
     "Sweep",
+    "Traces",
     "WifairError",
     "compare",
     "differences",
@@ -46,6 +48,7 @@ _HOMES = {
     "SchemeError": "errors",
     "Store": "store",
     "Sweep": "sweep",
+    "Traces": "traces",
     "WifairError": "errors",
     "compare": "api",
     "differences": "api",

@@ -17,6 +17,7 @@ from wifair.scheme import Scheme
 from wifair.store import Store, opened
 from wifair.study import Cell, Study
 from wifair.sweep import label
+from wifair.traces import Traces
 
 SchemeLike: TypeAlias = str | Mapping[str, Any] | type[Scheme] | Scheme
 
@@ -31,9 +32,10 @@ def run(
     seeds: int | Iterable[int] = 10,
     threads: int | None = None,
     store: Store | str | Path | None = None,
+    traces: Traces | None = None,
 ) -> Results:
-    """Replications of one scenario. What a store has is not run again."""
-    return scenario.run(seeds, threads, store)
+    """Replications of one scenario. What a store has is not run again, unless there is something to trace."""
+    return scenario.run(seeds, threads, store, traces)
 
 
 def compare(

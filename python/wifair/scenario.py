@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from wifair.python_scheme import PythonScheme
     from wifair.results import Results
     from wifair.store import Store
+    from wifair.traces import Traces
 
 Table = dict[str, Any]
 
@@ -192,14 +193,16 @@ class Scenario(BaseModel):
         seeds: int | Iterable[int] = 10,
         threads: int | None = None,
         store: Store | str | Path | None = None,
+        traces: Traces | None = None,
     ) -> Results:
         """Runs the replications: `seeds` of them (1, 2, …), or those given, on all cores unless `threads` says.
 
-        With a store (a folder), what it has is not run again.
+        With a store (a folder), what it has is not run again, unless there is something to trace.
         """
         from wifair.study import Cell, Study
 
-        return Study([Cell(self.title or "scenario", self)], seeds, self.title).run(threads, store=store)
+        study = Study([Cell(self.title or "scenario", self)], seeds, self.title)
+        return study.run(threads, store=store, traces=traces)
 
 
 class _PlanBuilder:

@@ -27,6 +27,7 @@ from wifair.store import Store, opened
 if TYPE_CHECKING:
     from wifair.python_scheme import PythonScheme
     from wifair.scenario import Scenario
+    from wifair.traces import Traces
 
 # How often a waiting study looks for Ctrl-C and moves its progress bar.
 POLL_MS = 100
@@ -78,10 +79,14 @@ class Study:
         return [(plan, seed) for seed in self.seeds for plan in plans]
 
     def run(
-        self, threads: int | None = None, progress: Progress | None = None, store: Store | str | Path | None = None
+        self,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        store: Store | str | Path | None = None,
+        traces: Traces | None = None,
     ) -> Results:
         """Runs what is to be run. Ctrl-C raises `StudyInterrupted`, which carries the finished part."""
-        return run_studies([self], threads, progress, store)[0]
+        return run_studies([self], threads, progress, store, traces)[0]
 
     def python_schemes(self) -> dict[str, Mapping[str, PythonScheme]]:
         """The schemes written in Python that its plans name, plan by plan."""
@@ -99,19 +104,22 @@ def run_studies(
     threads: int | None = None,
     progress: Progress | None = None,
     store: Store | str | Path | None = None,
+    traces: Traces | None = None,
 ) -> list[Results]:
     """Runs several studies as one batch, so that no thread waits at the end of one for the next.
 
-    What the store has is taken from there, and what is run is put there as it comes.
+    What the store has is taken from there, and what is run is put there as it comes. With traces everything is run.
     """
     jobs = list(dict.fromkeys(job for study in studies for job in study.jobs()))
     schemes = {plan: found for study in studies for plan, found in study.python_schemes().items()}
-    finished = _Finished(jobs, opened(store), _unkept(jobs, schemes, store is not None))
+    if traces and schemes:
+        raise InputError("traces: a scheme written in Python is not traced; allowed here: the engine's own schemes.")
+    finished = _Finished(jobs, opened(store), _unkept(jobs, schemes, store is not None), anew=traces is not None)
     if finished.store:
         for study in studies:
             if study.title:
                 finished.store.remember(study)
-    interrupted = not _run(finished, schemes, thread_count(threads), progress)
+    interrupted = not _run(finished, schemes, thread_count(threads), progress, traces)
     index = {job: i for i, job in enumerate(jobs)}
     tables = together(finished.parts)
     results = [study.results(tables, index) for study in studies]
@@ -121,7 +129,11 @@ def run_studies(
 
 
 def _run(
-    finished: _Finished, schemes: Mapping[str, Mapping[str, PythonScheme]], threads: int, progress: Progress | None
+    finished: _Finished,
+    schemes: Mapping[str, Mapping[str, PythonScheme]],
+    threads: int,
+    progress: Progress | None,
+    traces: Traces | None,
 ) -> bool:
     """Runs what is missing: on native threads first, then, what has schemes written in Python, in processes.
 
@@ -141,6 +153,8 @@ def _run(
 
             known = {key: scheme for found in schemes.values() for key, scheme in found.items()}
             batch = PythonBatch([jobs[i] for i in mine], known, threads)
+        elif traces:
+            batch = traces.batch([jobs[i] for i in mine], threads)
         else:
             batch = _native.Batch([jobs[i] for i in mine], threads)
         try:
@@ -203,7 +217,7 @@ def _unkept(jobs: Sequence[Job], schemes: Mapping[str, Mapping[str, PythonScheme
 class _Finished:
     """The finished replications of a list of jobs: those that the store had, and those that a batch gives."""
 
-    def __init__(self, jobs: Sequence[Job], store: Store | None, unkept: frozenset[int]) -> None:
+    def __init__(self, jobs: Sequence[Job], store: Store | None, unkept: frozenset[int], anew: bool) -> None:
         self.jobs = jobs
         self.store = store
         # Jobs that the store must not keep.
@@ -211,7 +225,7 @@ class _Finished:
         # Tables by index in `jobs`.
         self.parts: list[Tables] = []
         there: set[int] = set()
-        if store and (found := store.get(jobs)):
+        if store and not anew and (found := store.get(jobs)):
             self.parts.append(found)
             there = set(found["runs"]["job"])
         self.missing = [i for i in range(len(jobs)) if i not in there]

@@ -22,6 +22,32 @@ WarmupFigure = Annotated[
     ),
 ]
 
+Pcap = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Capture the AP's interfaces: DIR/seed-1/ap-air.pcapng and so on.", show_default=False
+    ),
+]
+PcapStations = Annotated[
+    list[str],
+    typer.Option(
+        "--pcap-station",
+        metavar="NAME",
+        help="With --pcap: that station's radio and host, too; may be repeated.",
+        show_default=False,
+    ),
+]
+PcapServers = Annotated[bool, typer.Option("--pcap-servers", help="With --pcap: the servers' interface, too.")]
+PcapFull = Annotated[bool, typer.Option("--pcap-full", help="With --pcap: payload (zeros) and FCS, not headers alone.")]
+Events = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Log what happens to every packet: DIR/seed-1/events/*.parquet and so on.",
+        show_default=False,
+    ),
+]
+
 
 def run(
     scenario: ScenarioFile,
@@ -32,6 +58,11 @@ def run(
     store: Store = None,
     precision: Wishes = [],  # noqa: B006 -- typer copies the default
     check_warmup: WarmupFigure = None,
+    pcap: Pcap = None,
+    pcap_station: PcapStations = [],  # noqa: B006
+    pcap_servers: PcapServers = False,
+    pcap_full: PcapFull = False,
+    events: Events = None,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
@@ -44,6 +75,7 @@ def run(
     from wifair.scenario import Scenario
     from wifair.store import opened
     from wifair.study import Cell, Study
+    from wifair.traces import Traces
 
     loaded = Scenario.from_toml(scenario, assignments(set, scheme))
     title = loaded.title or scenario.stem
@@ -53,8 +85,11 @@ def run(
         loaded = warmup.with_series(loaded)
     study = Study([Cell(title, loaded)], seeds, title)
     folder = opened(store)
+    traces = None
+    if pcap or events or pcap_station or pcap_servers or pcap_full:
+        traces = Traces(pcap, events, pcap_station, pcap_servers, pcap_full)
     with kept(out, json, folder), progress("simulating") as report:
-        results = study.run(threads, report, folder)
+        results = study.run(threads, report, folder, traces)
     seeds_needed = needed(results, wishes).to_dicts()
     checks = warmup.check(results) if check_warmup else []
     if json:
@@ -71,6 +106,8 @@ def run(
     if check_warmup:
         say(f"running means are drawn in {warmup.draw(checks, check_warmup)}")
     say_of(folder)
+    if traces:
+        say(traces.remark())
     if out:
         say(f"results are in {results.save(out)}")
 

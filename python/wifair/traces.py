@@ -1,0 +1,141 @@
+"""Traces of replications: captures for Wireshark and its kin, and the log of events. What they hold: `docs/traces.md`.
+
+A trace is of one replication, so every seed gets a folder of its own:
+
+    DIR/seed-1/ap-air.pcapng            what the AP's radio hears and sends
+    DIR/seed-1/ap-wire.pcapng           the AP's Ethernet interface
+    DIR/seed-1/servers.pcapng           all servers' interface, if asked for
+    DIR/seed-1/station-NAME-air.pcapng  the radio and the host of a station, if asked for
+    DIR/seed-1/station-NAME-host.pcapng
+    DIR/seed-1/events/*.parquet         the log of events
+
+Tracing changes nothing in the course of things, and is no part of the plan.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from wifair import _native
+from wifair.components import nearest
+from wifair.errors import InputError, ScenarioError, WifairError
+from wifair.results import writable_folder
+from wifair.segment import atomic
+
+if TYPE_CHECKING:
+    from wifair.study import Job
+
+PARQUET = ".parquet"
+
+
+@dataclass(frozen=True)
+class Traces:
+    """What to write down, and where: captures below `pcap`, event logs below `events`; nothing where there is no folder.
+
+    `stations` are captured beside the AP (labels), and the `servers`. Captures hold headers alone unless `full_frames`.
+    """
+
+    pcap: str | Path | None = None
+    events: str | Path | None = None
+    stations: Sequence[str] = ()
+    servers: bool = False
+    full_frames: bool = False
+
+    def __post_init__(self) -> None:
+        if self.pcap is None and (self.stations or self.servers or self.full_frames):
+            raise InputError("traces: stations, servers and full frames belong to captures, and no folder is named for these.")
+        if self.pcap is None and self.events is None:
+            raise InputError("traces: nothing is to be written; allowed here: a folder for captures, for events, or both.")
+
+    def batch(self, jobs: Sequence[Job], threads: int) -> TracedBatch:
+        """Starts the jobs, seeds of one scenario. Their folders are there then, without old logs of events."""
+        if len({plan for plan, _ in jobs}) > 1:
+            raise InputError("traces: several scenarios would write to the same files; allowed here: one.")
+        for plan, _ in jobs[:1]:
+            self._check(plan)
+        return TracedBatch(self, jobs, _native.Batch(list(jobs), threads, [self._of(seed) for _, seed in jobs]))
+
+    def _check(self, plan: str) -> None:
+        labels = [station["label"] for station in json.loads(plan)["cell"]["stations"]]
+        for name in self.stations:
+            if name not in labels:
+                shown = ", ".join(labels) if len(labels) <= 20 else f"{labels[0]}, {labels[1]}, … {labels[-1]}"
+                hint = nearest(name, labels)
+                raise ScenarioError(
+                    "traces.stations", f"there is no station {name!r}", value=name, allowed=shown, hint=hint
+                )
+
+    def _of(self, seed: int) -> str:
+        spec: dict[str, object] = {"events": self.events is not None}
+        if self.pcap is not None:
+            chosen = {"stations": list(dict.fromkeys(self.stations)), "servers": self.servers}
+            spec["folder"] = str(writable_folder(_folder(self.pcap, seed)).absolute())
+            spec["pcap"] = {**chosen, "full_frames": self.full_frames}
+        if self.events is not None:
+            for old in writable_folder(_folder(self.events, seed) / "events").glob(f"*{PARQUET}"):
+                old.unlink()
+        return json.dumps(spec)
+
+    def remark(self) -> str:
+        """Where all of it is."""
+        parts = []
+        if self.pcap is not None:
+            parts.append(f"captures are in {self.pcap}")
+        if self.events is not None:
+            parts.append(f"events are in {self.events}")
+        return " and ".join(parts)
+
+
+class TracedBatch:
+    """Jobs under way whose events are written as they come: a Parquet file a batch of rows, there as a whole or not at all."""
+
+    def __init__(self, traces: Traces, jobs: Sequence[Job], batch: _native.Batch) -> None:
+        self._traces = traces
+        self._jobs = jobs
+        self._batch = batch
+        self._written = [0] * len(jobs)
+
+    def wait(self, timeout_ms: int) -> int:
+        """As `_native.Batch.wait`."""
+        done = self._batch.wait(timeout_ms)
+        self._write_events()
+        return done
+
+    def take(self) -> Mapping[str, _native.Table]:
+        """As `_native.Batch.take`. The events of what has finished are written by then."""
+        self._write_events()
+        return self._batch.take()
+
+    def simulated_s(self) -> float:
+        """As `_native.Batch.simulated_s`."""
+        return self._batch.simulated_s()
+
+    def cancel(self) -> None:
+        """As `_native.Batch.cancel`."""
+        self._batch.cancel()
+
+    def failure(self) -> str | None:
+        """As `_native.Batch.failure`."""
+        return self._batch.failure()
+
+    def _write_events(self) -> None:
+        while (found := self._batch.take_events()) is not None:
+            job, rows = found
+            folder = _folder(self._traces.events or "", self._jobs[job][1]) / "events"
+            path = folder / f"{self._written[job]:06}{PARQUET}"
+            try:
+                with atomic(path) as file:
+                    pl.DataFrame(rows).write_parquet(file, compression="zstd")
+            except OSError as error:
+                raise WifairError(f"{path}: cannot be written: {error.strerror}.") from None
+            self._written[job] += 1
+
+
+def _folder(root: str | Path, seed: int) -> Path:
+    return Path(root) / f"seed-{seed}"

@@ -1,0 +1,297 @@
+"""Traces: what they tell is what the results say, and tshark reads them as it reads the captures of real networks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import ROOT, Cli
+from wifair import Scenario, Traces, WifairError, load
+
+FLOWS: list[dict[str, Any]] = [
+    {"count": 2, "direction": "up", "name": "up"},
+    {"count": 3, "direction": "down", "name": "down"},
+]
+# A small buffer, a lossy wire, a slow and noisy station: everything that makes packets go twice.
+SETTINGS: dict[str, Any] = {
+    "run": {"warmup_s": 0, "duration_s": 20},
+    "ap": {"scheme": "droptail", "limit_packets": 15},
+    "wire": {"loss_rate": 0.004},
+    "flows": FLOWS,
+    "stations": [{"name": "far", "rate_mbps": 2.0, "frame_error_rate": {"data_up": 0.2, "ack_down": 0.1}}],
+}
+
+
+def cell(**more: Any) -> Scenario:
+    flows = [*FLOWS, {"direction": "up", "name": "far-up", "station": "far"}]
+    return Scenario(**{**SETTINGS, "flows": flows, **more})
+
+
+# Every kind of header and frame that there is.
+SCENARIOS = {
+    "plain": cell(),
+    "options": cell(
+        tcp={"sack": {}, "ecn": True, "receiver_window_segments": 200, "congestion_control": {"name": "cubic"}},
+        ap={"scheme": {"name": "red"}, "limit_packets": 60},
+    ),
+    "rts": cell(mac={"rts_threshold_bytes": 500}, tcp={"header_bytes": 52}),
+    "edca": cell(mac={"edca": {"classify": "dscp"}}, tcp={"dscp": 46}),
+    "g": cell(
+        phy={"name": "802.11g", "erp_protection": "cts-to-self"},
+        stations=[{"name": "far", "rate_mbps": 6.0, "frame_error_rate": {"data_up": 0.2}}],
+    ),
+    "one-way": cell(tcp={"handshake": "none", "mss_bytes": 536}),
+}
+
+CHECKED = [word for protocol in ("tcp", "ip", "udp", "wlan") for word in ("-o", f"{protocol}.check_checksum:TRUE")]
+# tshark's word on a checksum.
+GOOD, BAD = "1", "0"
+
+
+def tshark(capture: Path, *fields: str, show: str = "frame") -> list[dict[str, str]]:
+    """What tshark says of each packet that `show` lets through."""
+    wanted = [word for field in fields for word in ("-e", field)]
+    command = ["tshark", "-n", "-r", str(capture), *CHECKED, "-T", "fields", *wanted, "-Y", show]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [dict(zip(fields, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
+
+
+def events(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder / "seed-1" / "events" / "*.parquet")
+
+
+@pytest.mark.needs("tshark")
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_tshark_finds_nothing_wrong(name: str, tmp_path: Path) -> None:
+    scenario = SCENARIOS[name].override({"run.duration_s": 4})
+    traces = Traces(tmp_path, full_frames=True)
+    if name == "plain":
+        traces = Traces(tmp_path, stations=["far", "up-1"], servers=True, full_frames=True)
+    scenario.run([1], traces=traces)
+    captures = {capture.stem: capture for capture in (tmp_path / "seed-1").glob("*.pcapng")}
+    of_stations = {f"station-{label}-{side}" for label in ("far", "up-1") for side in ("air", "host")}
+    assert set(captures) == {"ap-air", "ap-wire"} | (of_stations | {"servers"} if name == "plain" else set())
+    ip, tcp, fcs, damaged = "ip.checksum.status", "tcp.checksum.status", "wlan.fcs.status", "radiotap.flags.badfcs"
+    for stem, capture in captures.items():
+        packets = tshark(capture, "_ws.malformed", ip, tcp, fcs, damaged)
+        assert not [
+            packet for packet in packets if packet["_ws.malformed"] or BAD in (packet[ip], packet[tcp], packet[fcs])
+        ]
+        # Whatever could be checked was: all but what collided or was lost to noise, of which there is the MAC header alone.
+        on_air = stem.endswith("air")
+        whole = [packet for packet in packets if packet[damaged] != "1"]
+        assert (len(whole) < len(packets)) == on_air
+        assert {packet[fcs] for packet in whole} == ({GOOD} if on_air else {""})
+        with_ip = [packet for packet in whole if packet[ip]]
+        assert {(packet[ip], packet[tcp]) for packet in with_ip} == {(GOOD, GOOD)}
+        assert len(with_ip) > len(packets) / 4
+
+
+@pytest.mark.needs("tshark")
+@pytest.mark.parametrize("name", ["plain", "options", "one-way"])
+def test_retransmissions_at_the_sender(name: str, tmp_path: Path) -> None:
+    """tshark finds as many as the sender counts. It takes those that follow within 3 ms of a later segment for reordering."""
+    flows = SCENARIOS[name].run([1], traces=Traces(tmp_path, stations=["far", "up-1"], servers=True)).flows
+    again = "tcp.analysis.retransmission", "tcp.analysis.out_of_order"
+    source, destination, quick = "tcp.srcport", "tcp.dstport", "tcp.analysis.fast_retransmission"
+    found: dict[int, Counter[str]] = {}
+    for stem in ("station-far-host", "station-up-1-host", "servers"):
+        shown = f"({' || '.join(again)}) && tcp.len > 0"
+        for packet in tshark(tmp_path / "seed-1" / f"{stem}.pcapng", source, destination, quick, show=shown):
+            # The server's port, the lower one, names the flow.
+            from_server = int(packet[source]) < int(packet[destination])
+            if from_server == (stem == "servers"):
+                port = int(packet[source if from_server else destination])
+                found.setdefault(port, Counter()).update(all=1, fast=int(packet[quick] != ""))
+    total = 0
+    told = flows.select("label", "retransmissions", "fast_retransmits").iter_rows()
+    for slot, (label, count, fast) in enumerate(told):
+        if label == "up-2":
+            continue  # its host is not captured
+        seen = found.get(5001 + slot, Counter())
+        assert seen["all"] == count, label
+        # A fast retransmission by tshark's rule comes after two duplicate ACKs; by the sender's after three, or by its
+        # scoreboard: nearly the same ones without selective ACKs.
+        if name != "options":
+            assert seen["fast"] == pytest.approx(fast, abs=0.1 * fast + 1), label
+        total += count
+    assert total > 50
+
+
+@pytest.mark.needs("tshark")
+def test_headers_say_what_was_agreed(tmp_path: Path) -> None:
+    SCENARIOS["options"].run([1], traces=Traces(tmp_path, servers=True))
+    ecn = "ip.dsfield.ecn"
+    flags = "tcp.flags.syn", "tcp.flags.ece", "tcp.flags.cwr", "tcp.len", "tcp.window_size"
+    mss, scale, permitted, blocks = (
+        f"tcp.options.{name}" for name in ("mss_val", "wscale.shift", "sack_perm", "sack.count")
+    )
+    packets = tshark(tmp_path / "seed-1" / "servers.pcapng", ecn, *flags, mss, scale, permitted, blocks)
+    opening = [packet for packet in packets if packet["tcp.flags.syn"] == "1"]
+    # 200 segments of 1460 bytes need units of 8 bytes.
+    assert {(packet[mss], packet[scale]) for packet in opening} == {("1460", "3")}
+    assert all(packet[permitted] for packet in opening)
+    later = [packet for packet in packets if packet["tcp.flags.syn"] == "0"]
+    assert {packet["tcp.window_size"] for packet in later} == {"292000"}
+    assert any(packet[blocks] for packet in later)
+    data = [packet for packet in later if packet["tcp.len"] != "0"]
+    # What is sent again is not ECN-capable; the AP has marked some of the rest on its way up.
+    assert {"0", "2"} <= {packet[ecn] for packet in data}
+    assert any(packet["tcp.flags.ece"] == "1" for packet in later)
+    assert any(packet["tcp.flags.cwr"] == "1" for packet in data)
+    # Downlink data gets its marks between the wire and the air.
+    shown = f"{ecn} == 3 && ip.src == 172.16.0.1"
+    marked = {stem: tshark(tmp_path / "seed-1" / f"{stem}.pcapng", ecn, show=shown) for stem in ("ap-air", "ap-wire")}
+    assert marked["ap-air"]
+    assert not marked["ap-wire"]
+
+
+@pytest.mark.needs("tshark")
+@pytest.mark.parametrize("name", ["rts", "edca", "g"])
+def test_the_air_is_the_events(name: str, tmp_path: Path) -> None:
+    """Frames at the AP's radio against the log of events: each kind as often as it must be."""
+    scenario = SCENARIOS[name].override({"run.duration_s": 5})
+    scenario.run([1], traces=Traces(tmp_path, tmp_path, stations=["far"]))
+    log = events(tmp_path).filter(event="exchange")
+    kind, damaged = "wlan.fc.type_subtype", "radiotap.flags.badfcs"
+    air = tshark(tmp_path / "seed-1" / "ap-air.pcapng", kind, damaged, "wlan.duration", "wlan.qos.tid")
+    kinds = Counter((int(frame[kind], 0), frame[damaged] == "1") for frame in air)
+    alone = log.filter(pl.col("detail") != "collided")
+    rts, cts, ack, data = 0x1B, 0x1C, 0x1D, 0x28 if name == "edca" else 0x20
+    # What collides while the AP transmits itself, it cannot hear; of its own frames it knows all.
+    transmits = log.filter(detail="collided").group_by("time_ns").agg(ap=(pl.col("node") == "ap").any(), n=pl.len())
+    heard = int(transmits.filter(~pl.col("ap"))["n"].sum())
+    own = transmits.filter("ap").height
+    noise = log.filter((pl.col("detail") == "data-lost") & (pl.col("node") != "ap")).height
+    acked = log.filter(detail="acknowledged").height + log.filter(detail="ack-lost").height
+    bad_acks = log.filter(detail="ack-lost", node="ap").height
+    if name == "rts":
+        long = alone.filter(pl.col("payload_bytes") > 500).height
+        assert kinds[rts, False] >= long
+        assert kinds[cts, False] == long
+        assert kinds[rts, False] + kinds[data, False] + noise == alone.height + long + own
+        assert kinds[rts, True] + kinds[data, True] == heard + noise
+    else:
+        assert kinds[data, False] + noise == alone.height + own
+        assert kinds[data, True] == heard + noise
+    if name == "g":
+        assert kinds[cts, False] == alone.height + own
+    assert (kinds[ack, False], kinds[ack, True]) == (acked - bad_acks, bad_acks)
+    assert noise > 0
+    # The last frames of the run may end after its horizon, and are told as the rest.
+    assert all((frame["wlan.duration"] != "0") == (int(frame[kind], 0) != ack) for frame in air)
+    if name == "edca":
+        assert {frame["wlan.qos.tid"] for frame in air if int(frame[kind], 0) == data} == {"4"}  # DSCP 46 is of video
+
+
+@pytest.mark.needs("tshark")
+def test_sequence_numbers_and_retries(tmp_path: Path) -> None:
+    """A frame that is sent again has its number again and the Retry bit; a new one has the next."""
+    SCENARIOS["plain"].override({"run.duration_s": 5}).run([1], traces=Traces(tmp_path, stations=["far"]))
+    # The stations of [[stations]] come first.
+    fields = "wlan.seq", "tcp.seq_raw", "tcp.ack_raw", "wlan.fc.retry"
+    capture = tmp_path / "seed-1" / "station-far-air.pcapng"
+    sent = [tuple(frame.values()) for frame in tshark(capture, *fields, show="wlan.ta == 02:00:0a:00:00:01 && tcp")]
+    assert len(sent) > 100
+    retries = 0
+    for before, now in pairwise(sent):
+        if now[3] == "1":
+            assert now[:3] == before[:3]
+            retries += 1
+        else:
+            assert int(now[0]) == (int(before[0]) + 1) % 4096
+    assert retries > 10
+
+
+@pytest.mark.needs("tshark")
+def test_headers_alone_by_default(tmp_path: Path) -> None:
+    SCENARIOS["plain"].override({"run.duration_s": 2}).run([1, 2], traces=Traces(tmp_path))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["seed-1", "seed-2"]
+    capture = tmp_path / "seed-2" / "ap-wire.pcapng"
+    packets = tshark(capture, "frame.len", "frame.cap_len", "_ws.malformed", show="tcp.len > 0")
+    assert {tuple(packet.values()) for packet in packets} == {("1514", "54", "")}
+
+
+def test_traces_change_nothing(tmp_path: Path) -> None:
+    scenario = SCENARIOS["options"].override({"run.duration_s": 3})
+    plain = scenario.run([1, 2], threads=2)
+    store = tmp_path / "store"
+    scenario.run([1, 2], threads=2, store=store)
+    # What the store has is run again, as there is something to see.
+    traced = scenario.run([1, 2], threads=2, store=store, traces=Traces(tmp_path / "t", tmp_path / "t", ["far"]))
+    for name, frame in plain.frames.items():
+        assert frame.equals(traced.frames[name]), name
+    assert scenario.run([1, 2], store=store).runs.equals(plain.runs)
+
+
+def test_the_event_log(tmp_path: Path) -> None:
+    results = SCENARIOS["plain"].run([1, 2], traces=Traces(events=tmp_path))
+    log = events(tmp_path)
+    assert log["time_ns"].is_sorted()
+    queue = results.queues.filter(node="ap", **{"class": "all"}, seed=1).row(0, named=True)
+    at_ap = log.filter(node="ap")
+    assert at_ap.filter(event="refuse").height == queue["tail_drop_packets"]
+    assert at_ap.filter(event="dequeue").height == queue["dequeued_packets"]
+    sojourn = at_ap.filter(event="dequeue")["sojourn_ns"].cast(pl.Float64).mean()
+    assert isinstance(sojourn, float)
+    assert sojourn * 1e-6 == pytest.approx(queue["sojourn_mean_ms"], rel=1e-9)
+    # A second run with fewer rows leaves none of the first behind.
+    SCENARIOS["plain"].override({"run.duration_s": 1}).run([1], traces=Traces(events=tmp_path))
+    assert events(tmp_path)["time_ns"].max() < 1.1e9  # type: ignore[operator]
+
+
+def test_a_long_log_comes_in_batches(tmp_path: Path) -> None:
+    load(ROOT / "scenarios" / "five-lines.toml").override({"run.warmup_s": 0, "run.duration_s": 60}).run(
+        [1], traces=Traces(events=tmp_path)
+    )
+    parts = sorted((tmp_path / "seed-1" / "events").iterdir())
+    assert [part.name for part in parts] == [f"{i:06}.parquet" for i in range(len(parts))]
+    assert len(parts) > 1
+    assert max(pl.read_parquet(part).height for part in parts) < 80_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--pcap", "{tmp}", "--pcap-station", "up2"], "did you mean up-2?"),
+        (["--pcap-servers"], "no folder is named"),
+        (["--events", "{tmp}/file"], "cannot be written"),
+    ],
+)
+def test_refusals(cli: Cli, short: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+    (tmp_path / "file").write_text("")
+    done = cli("run", short, "--seeds", "1", *(word.format(tmp=tmp_path) for word in arguments))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_one_scenario_at_a_time(tmp_path: Path) -> None:
+    from wifair.study import Cell, Study
+
+    study = Study([Cell("a", SCENARIOS["plain"]), Cell("b", SCENARIOS["rts"])], 1)
+    with pytest.raises(WifairError, match="several scenarios"):
+        study.run(traces=Traces(tmp_path))
+
+
+@pytest.mark.needs("tshark")
+def test_the_commands_of_the_page(tmp_path: Path) -> None:
+    """Every command of docs/traces.md runs and prints something."""
+    page = (ROOT / "docs" / "traces.md").read_text()
+    blocks = [block.split("```")[0] for block in page.split("```sh\n")[1:]]
+    assert len(blocks) == 6
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for block in blocks:
+        # `head` may leave before tshark has said everything: no pipefail.
+        command = ["bash", "-eu", "-c", block]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.strip(), block
