@@ -149,6 +149,10 @@ impl Scheme for Journaled {
         self.scheme.decides_on()
     }
 
+    fn usual_limit_packets(&self) -> u32 {
+        self.scheme.usual_limit_packets()
+    }
+
     fn serves_categories(&self) -> bool {
         self.scheme.serves_categories()
     }
