@@ -47,6 +47,17 @@ SCENARIOS = {
         phy={"name": "802.11g", "erp_protection": "cts-to-self"},
         stations=[{"name": "far", "rate_mbps": 6.0, "frame_error_rate": {"data_up": 0.2}}],
     ),
+    "datagrams": Scenario(
+        **{
+            **SETTINGS,
+            "flows": [
+                {"direction": "up", "application": {"name": "ping"}},
+                {"direction": "down", "application": {"name": "voip"}},
+                {"direction": "up", "application": {"name": "udp"}},
+                {"direction": "down", "station": "far", "application": {"name": "web", "connections": 3}},
+            ],
+        }
+    ),
     "one-way": cell(tcp={"handshake": "none", "mss_bytes": 536}),
 }
 
@@ -79,19 +90,24 @@ def test_tshark_finds_nothing_wrong(name: str, tmp_path: Path) -> None:
     captures = {capture.stem: capture for capture in (tmp_path / "seed-1").glob("*.pcapng")}
     of_stations = {f"station-{label}-{side}" for label in ("far", "up-1") for side in ("air", "host")}
     assert set(captures) == {"ap-air", "ap-wire"} | (of_stations | {"servers"} if name == "plain" else set())
-    ip, tcp, fcs, damaged = "ip.checksum.status", "tcp.checksum.status", "wlan.fcs.status", "radiotap.flags.badfcs"
+    ip, fcs, damaged = "ip.checksum.status", "wlan.fcs.status", "radiotap.flags.badfcs"
+    transports = ["tcp.checksum.status"]
+    if name == "datagrams":
+        transports += ["udp.checksum.status", "icmp.checksum.status"]
     for stem, capture in captures.items():
-        packets = tshark(capture, "_ws.malformed", ip, tcp, fcs, damaged)
-        assert not [
-            packet for packet in packets if packet["_ws.malformed"] or BAD in (packet[ip], packet[tcp], packet[fcs])
-        ]
+        packets = tshark(capture, "_ws.malformed", ip, fcs, damaged, *transports)
+        checked = (ip, fcs, *transports)
+        assert not [packet for packet in packets if packet["_ws.malformed"] or BAD in (packet[key] for key in checked)]
         # Whatever could be checked was: all but what collided or was lost to noise, of which there is the MAC header alone.
         on_air = stem.endswith("air")
         whole = [packet for packet in packets if packet[damaged] != "1"]
         assert (len(whole) < len(packets)) == on_air
         assert {packet[fcs] for packet in whole} == ({GOOD} if on_air else {""})
         with_ip = [packet for packet in whole if packet[ip]]
-        assert {(packet[ip], packet[tcp]) for packet in with_ip} == {(GOOD, GOOD)}
+        assert {packet[ip] for packet in with_ip} == {GOOD}
+        found = Counter(key for packet in with_ip for key in transports if packet[key] == GOOD)
+        assert sum(found.values()) == len(with_ip)
+        assert set(found) == set(transports)
         assert len(with_ip) > len(packets) / 4
 
 

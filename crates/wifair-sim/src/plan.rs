@@ -10,7 +10,7 @@ use wifair_queue::{ExternalScheme, Maker};
 use wifair_tcp::TcpSpec;
 use wifair_wlan::{Cell, CellSpec};
 
-use crate::application::{ApplicationSpec, Transport};
+use crate::application::{ApplicationSpec, Carried, Transport};
 use crate::event::{EventSpec, MAX_EVENTS};
 
 /// Version of the plan's form; a plan of another version is refused.
@@ -335,6 +335,17 @@ impl Plan {
             group,
             "a group whose flows all have an end of their own (a count, a size or stop_s)",
         ))
+    }
+
+    /// The flow of each slot: a flow has as many, one after the other, as it has connections side by side.
+    pub(crate) fn flows_by_slot(&self) -> impl Iterator<Item = &FlowSpec> {
+        self.flows.iter().flat_map(|flow| {
+            let slots = match flow.application.build() {
+                Carried::Transfers(application) => application.connections(),
+                Carried::Datagrams(_) => 1,
+            };
+            std::iter::repeat_n(flow, usize::from(slots))
+        })
     }
 
     /// When the measurement ends.

@@ -50,7 +50,10 @@ impl Snapshot {
 }
 
 /// Counters of a flow's connections together.
-fn by_flow<S: Clone + for<'a> AddAssign<&'a S>>(network: &Network, of: fn(&Connection) -> &S) -> Vec<S> {
+fn by_flow<T: Tap, S: Clone + for<'a> AddAssign<&'a S>>(
+    network: &Network<T>,
+    of: fn(&Connection) -> &S,
+) -> Vec<S> {
     let sum = |flow: &Flow| {
         let (first, others) = network.connections_of(flow).split_first().expect("a flow has a slot");
         let mut sum = of(first).clone();
@@ -71,7 +74,7 @@ pub(crate) struct StreamSnapshot {
     pub(crate) codec: Option<Codec>,
 }
 
-fn streams(network: &Network) -> Vec<Option<[StreamSnapshot; 2]>> {
+fn streams<T: Tap>(network: &Network<T>) -> Vec<Option<[StreamSnapshot; 2]>> {
     let snapshot = |(flow, under_way): (&Flow, [u64; 2])| {
         let talk = flow.talk()?;
         Some([FORWARD, BACK].map(|way| StreamSnapshot {

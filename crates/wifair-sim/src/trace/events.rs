@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wifair_core::{Ac, Packet, StationId, Time};
+use wifair_core::{Ac, Packet, StationId, TCP, Time};
 use wifair_queue::{Entry, Eviction, Happening, Journal, Outcome, Refusal};
 use wifair_wlan::{Attempt, AttemptOutcome, Cell, Node};
 
@@ -34,10 +34,10 @@ row! {
         flow: Arc<str>,
         /// `data`, `ack` or `other`.
         class: &'static str,
-        /// TCP sequence number.
+        /// TCP sequence number; a datagram's number.
         seq: u64,
-        /// TCP acknowledgement number.
-        ack: u64,
+        /// TCP acknowledgement number; of a datagram none.
+        ack: Option<u64>,
         /// Bytes of payload.
         payload_bytes: u64,
         /// Length of the IP packet.
@@ -78,7 +78,7 @@ impl EventLog {
             journal: Journal::new(),
             ports: vec![],
             stations: plan.cell.stations.iter().map(|station| station.label.as_str().into()).collect(),
-            flows: plan.flows.iter().map(|flow| flow.label.as_str().into()).collect(),
+            flows: plan.flows_by_slot().map(|flow| flow.label.as_str().into()).collect(),
             rows: vec![],
             sink,
             wanted: true,
@@ -139,7 +139,7 @@ impl EventLog {
             flow: Arc::clone(&self.flows[address::slot_of(&packet.tuple)]),
             class: packet.class().name(),
             seq: packet.seq.into(),
-            ack: packet.ack.into(),
+            ack: (packet.tuple.protocol == TCP).then_some(packet.ack.into()),
             payload_bytes: packet.payload_bytes.into(),
             ip_bytes: packet.ip_bytes().into(),
             queued_packets: None,

@@ -1,15 +1,16 @@
-//! The headers of IP packets as bytes: IPv4 with TCP or UDP, options and checksums included. Payload is all zeros.
+//! The headers of IP packets as bytes: IPv4 with TCP, UDP or an ICMP echo, options and checksums included. Payload is all zeros.
 
 use etherparse::checksum::Sum16BitWords;
-use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
-use wifair_core::{Packet, TCP, TcpFlags};
+use etherparse::{
+    IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader,
+    TcpOptionElement, UdpHeader,
+};
+use wifair_core::{ICMP, Packet, TCP, TcpFlags, UDP};
 use wifair_tcp::TcpSpec;
 
 use crate::address;
 use crate::plan::Plan;
 
-/// IP protocol number of UDP (RFC 768).
-const UDP: u32 = 17;
 /// The most that an IPv4 or a TCP header has for options, in bytes.
 const MOST_OPTION_BYTES: usize = 40;
 /// "No operation", of IPv4 as of TCP.
@@ -32,7 +33,7 @@ pub(super) struct Headers {
 impl Headers {
     pub fn new(plan: &Plan) -> Headers {
         let agreed = |tcp: &TcpSpec| Agreed { mss_bytes: tcp.mss_bytes, window_scale: tcp.scale() };
-        Headers { agreed: plan.flows.iter().map(|flow| agreed(&flow.tcp)).collect() }
+        Headers { agreed: plan.flows_by_slot().map(|flow| agreed(&flow.tcp)).collect() }
     }
 
     /// Appends the headers of `packet`, and says how long the packet is with its payload.
@@ -60,11 +61,12 @@ impl Headers {
                 write_ipv4(packet, UdpHeader::LEN, bytes);
                 bytes.extend_from_slice(&udp.to_bytes());
             }
-            _ => {
-                let transport = usize::from(packet.header_bytes).saturating_sub(Ipv4Header::MIN_LEN);
-                write_ipv4(packet, transport, bytes);
-                bytes.resize(bytes.len() + transport, 0);
+            ICMP => {
+                let echo = echo(packet).to_bytes();
+                write_ipv4(packet, echo.len(), bytes);
+                bytes.extend_from_slice(&echo);
             }
+            other => unreachable!("no packet of protocol {other} is ever sent"),
         }
         bytes.len() - from + packet.payload_bytes as usize
     }
@@ -127,6 +129,15 @@ fn options(packet: &Packet, agreed: &Agreed, wanted: usize) -> Vec<TcpOptionElem
     }
     let empty = wanted.next_multiple_of(4).saturating_sub(length);
     [vec![Noop; empty], said].concat()
+}
+
+/// The header of an ICMP echo (RFC 792). Its identifier is the server's port, the lower one, which tells flows apart.
+fn echo(packet: &Packet) -> Icmpv4Header {
+    let id = packet.tuple.source_port.min(packet.tuple.destination_port);
+    let echo = IcmpEchoHeader { id, seq: packet.seq as u16 };
+    let kind =
+        if packet.is_echo_reply() { Icmpv4Type::EchoReply(echo) } else { Icmpv4Type::EchoRequest(echo) };
+    Icmpv4Header::with_checksum(kind, &[]) // zeros add nothing to it
 }
 
 /// Appends the IPv4 header before `transport` bytes of header and the packet's payload.
