@@ -48,7 +48,7 @@ def assemble(folder_: Path) -> Path:
         page.write_text(text, encoding="utf-8")
     for path in docs.rglob("*.md"):
         path.write_text(_lists_apart(path.read_text(encoding="utf-8")), encoding="utf-8")
-    pictures.draw([scheme["name"] for scheme in engine_schema()["schemes"]], docs / "images" / "schemes")
+    pictures.draw(docs / "images")
     configuration = folder_ / "mkdocs.yml"
     configuration.write_text(json.dumps(_configuration(docs), indent=1), encoding="utf-8")  # JSON is YAML
     return configuration

@@ -10,6 +10,7 @@ from typing import Any
 from wifair.components import engine_schema, variants
 
 from docsite.keys import KINDS, folder, keys, table
+from docsite.pictures import PICTURES
 
 ROOT = Path(__file__).parent.parent
 # How each kind is chosen in a scenario.
@@ -47,14 +48,8 @@ def page(kind: str, name: str) -> str:
     """The page of one component."""
     component = next(found for found in engine_schema()[kind] if found["name"] == name)
     parts = [f"# `{name}`", component["idea"], f"Source: {component['source']}."]
-    if kind == "schemes":
-        parts.append(
-            f"![What each flow gets under {name}, and what becomes of the access point's packets](../images/schemes/{name}.png)"
-        )
-        parts.append(
-            "*Five uploads (1 to 5) and five downloads (6 to 10) in one 802.11b cell, a buffer of 50 packets, ECN at the "
-            "hosts, five seeds; bars are means with 95 % intervals, dots single runs.*"
-        )
+    if kind in PICTURES:
+        parts += [f"![{name} in the standard cell](../images/{kind}/{name}.png)", f"*{PICTURES[kind].caption}*"]
     parts += ["## In a scenario", f"```toml\n{CHOSEN[kind].format(name=name)}\n```"]
     found = list(keys(*parameters(kind, name), up="../"))
     found = [key for key in found if key.path != "name"]

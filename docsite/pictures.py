@@ -1,33 +1,29 @@
-"""What a scheme does in one standard cell, drawn: what each flow gets, and what becomes of the access point's packets.
+"""What a component does in one standard cell, drawn. `draw` gives the pictures; `PICTURES` says what is to be seen on those of a kind.
 
-The cell: five uploads and five downloads over 802.11b, a buffer of 50 packets, 20 s + 60 s, five seeds; ECN at the hosts, so that
-schemes that mark have something to do. Tail drop stands beside each scheme.
+A scheme: what each flow gets and what becomes of the access point's packets, beside tail drop. A limit controller, a congestion
+control, a rate adaptation: what it moves, over time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from wifair import Scenario, plots
+from wifair import Scenario, load, plots
+from wifair.components import engine_schema
 from wifair.stats import t_interval
-from wifair.study import Cell, Study
+from wifair.study import Cell, run_studies
+from wifair.study import Study as Runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from wifair.results import Results
 
-SEEDS = 5
+ROOT = Path(__file__).parent.parent
 REFERENCE = "droptail"
-CELL = Scenario(
-    title="the standard cell",
-    run={"warmup_s": 20, "duration_s": 60},
-    ap={"limit_packets": 50},
-    tcp={"ecn": True},
-    flows=[{"count": 5, "direction": "up"}, {"count": 5, "direction": "down"}],
-)
 # What becomes of a packet that is offered to the access point's buffer: column, legend, grey, hatch.
 FATES = (
     ("delivered_packets", "delivered", "#ffffff", None),
@@ -38,53 +34,132 @@ FATES = (
 )
 
 
-def draw(schemes: Sequence[str], folder: Path) -> None:
-    """One picture a scheme, `<name>.png`."""
-    names = list(dict.fromkeys([REFERENCE, *schemes]))
-    results = Study([Cell(name, CELL.override({"ap.scheme": name})) for name in names], SEEDS).run()
-    folder.mkdir(parents=True, exist_ok=True)
-    top = 1.15 * float(results.flows["goodput_mbps"].max())  # type: ignore[arg-type]
-    for scheme in schemes:
-        shown = list(dict.fromkeys([REFERENCE, scheme]))
-        made, panels = plots.figure(2 * len(shown), width=4.2, height=2.8, columns=2)
-        for i, name in enumerate(shown):
-            _flows(panels[2 * i], results, name, top)
-            _fates(panels[2 * i + 1], results, name)
-        panels[1].legend(fontsize="x-small", loc="upper center", ncols=3)
-        plots.save(made, folder, scheme)
+@dataclass(frozen=True)
+class Picture:
+    """A kind's picture: the scenario, the key that takes the component's name, seeds, and what is to be seen.
+
+    A course is a time series: metric, entity and the label of its axis; without courses, flows and packets are shown.
+    """
+
+    scenario: Scenario
+    key: str
+    seeds: int
+    caption: str
+    courses: Sequence[tuple[str, str, str]] = ()
 
 
-def _flows(axes: Axes, results: Results, scheme: str, top: float) -> None:
+UP_AND_DOWN = Scenario(
+    run={"warmup_s": 20, "duration_s": 60},
+    tcp={"ecn": True},
+    flows=[{"count": 5, "direction": "up"}, {"count": 5, "direction": "down"}],
+)
+ONE_UPLOAD = Scenario(
+    run={"warmup_s": 0, "duration_s": 90, "sample_interval_s": 0.1},
+    wire={"one_way_delay_ms": 20},
+    tcp={"receiver_window_segments": 400},
+    flows=[{"name": "upload", "direction": "up"}],
+    events=[{"at_s": 45, "station": {"name": "upload", "rate_mbps": 2.0}}],
+)
+PICTURES: Mapping[str, Picture] = {
+    "schemes": Picture(
+        UP_AND_DOWN,
+        "ap.scheme",
+        5,
+        "Five uploads (1 to 5) and five downloads (6 to 10) in one 802.11b cell, each scheme with its own limit, ECN at the hosts, "
+        "60 s, five seeds; bars are means with 95 % intervals, dots single runs, strokes tail drop's means. On the right, what becomes of the "
+        "packets that the access point is offered, under tail drop and under this scheme.",
+    ),
+    "limit_controllers": Picture(
+        load(ROOT / "scenarios" / "uploads-come-and-go.toml"),
+        "ap.limit_controller",
+        3,
+        "The limit in `scenarios/uploads-come-and-go.toml`: two downloads, and six uploads from 100 s to 300 s. Mean of three "
+        "seeds, shaded by its 95 % interval.",
+        [("limit_packets", "ap", "Buffer limit [packets]")],
+    ),
+    "congestion_controls": Picture(
+        ONE_UPLOAD,
+        "tcp.congestion_control",
+        1,
+        "Window and round trip of one upload, 40 ms of wired round trip, 802.11b; at 45 s its link falls from 11 to 2 Mbps. One run, as an "
+        "example: a mean over runs would hide the sawtooth.",
+        [("cwnd_segments", "upload", "Congestion window [segments]"), ("srtt_ms", "upload", "Smoothed RTT [ms]")],
+    ),
+    "rate_adaptations": Picture(
+        load(ROOT / "scenarios" / "walking-away.toml"),
+        "mac.rate_adaptation",
+        3,
+        "The rate of a station that walks 170 m away and back (`scenarios/walking-away.toml`), averaged over each second. "
+        "Mean of three seeds, shaded by its 95 % interval.",
+        [("link_rate_up_mbps", "walker", "Link rate, uplink [Mbps]")],
+    ),
+}
+
+
+def draw(folder: Path) -> None:
+    """One picture a component, `<kind>/<name>.png`, of the kinds that have pictures."""
+    listed = {kind: [component["name"] for component in engine_schema()[kind]] for kind in PICTURES}
+    studies = [
+        Runs([Cell(name, p.scenario.override({p.key: name})) for name in listed[kind]], p.seeds)
+        for kind, p in PICTURES.items()
+    ]
+    for (kind, picture), results in zip(PICTURES.items(), run_studies(studies), strict=True):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+        for name in listed[kind]:
+            if picture.courses:
+                made, panels = plots.figure(
+                    len(picture.courses), width=6.4 if len(picture.courses) == 1 else 4.4, height=3.0
+                )
+                for axes, course in zip(panels, picture.courses, strict=True):
+                    _course(axes, results, name, *course)
+            else:
+                made, (flows, fates) = plots.figure(2, width=4.4, height=3.2)
+                _flows(flows, results, name)
+                _fates(fates, results, list(dict.fromkeys([REFERENCE, name])))
+            plots.save(made, folder / kind, name)
+
+
+def _course(axes: Axes, results: Results, name: str, metric: str, entity: str, label: str) -> None:
+    only = (pl.col("scenario") == name, pl.col("metric") == metric, pl.col("entity") == entity)
+    own = results.frames["series"].filter(*only).sort("seed", "time_s")
+    values = own["value"].to_numpy().reshape(own["seed"].n_unique(), -1)
+    times = own["time_s"].to_numpy().reshape(values.shape)[0]
+    plots.courses(axes, times, {name: values}, x_label="Time [s]", y_label=label)
+
+
+def _flows(axes: Axes, results: Results, scheme: str) -> None:
+    means = _goodputs(results, REFERENCE)
     own = results.flows.filter(pl.col("scenario") == scheme)
-    flows = [group["goodput_mbps"].to_numpy() for _, group in own.group_by("label", maintain_order=True)]
     uplinks = own.filter(pl.col("direction") == "up")["label"].n_unique()
-    plots.flow_shares(axes, flows, uplinks, title=scheme, x_label="Flow", y_label="Goodput [Mbps of payload]")
-    axes.set_ylim(0, top)
+    plots.flow_shares(
+        axes, _goodputs(results, scheme), uplinks, title=scheme, x_label="Flow", y_label="Goodput [Mbps of payload]"
+    )
+    if scheme != REFERENCE:
+        strokes = [t_interval(values).estimate for values in means]
+        axes.plot(range(1, len(strokes) + 1), strokes, "_", color="#D55E00", markersize=13, label=f"under {REFERENCE}")
+    axes.set_ylim(0, 1.35 * max(*(values.max() for values in means), axes.get_ylim()[1] / 1.2))
+    axes.legend(fontsize="x-small", loc="upper right")
 
 
-def _fates(axes: Axes, results: Results, scheme: str) -> None:
+def _goodputs(results: Results, scheme: str) -> Sequence[Any]:
+    own = results.flows.filter(pl.col("scenario") == scheme)
+    return [group["goodput_mbps"].to_numpy() for _, group in own.group_by("label", maintain_order=True)]
+
+
+def _fates(axes: Axes, results: Results, schemes: Sequence[str]) -> None:
     """A bar a class of packets: shares of what was offered, means over the seeds."""
-    axes.set_title(scheme, fontsize="medium")
-    for place, (kind, label) in enumerate((("ack", "ACKs"), ("data", "data"))):
-        own = results.queues.filter(
-            (pl.col("scenario") == scheme) & (pl.col("node") == "ap") & (pl.col("class") == kind)
-        )
+    at_ap = results.queues.filter(pl.col("node") == "ap")
+    for place, (scheme, kind) in enumerate((scheme, kind) for scheme in schemes for kind in ("ack", "data")):
+        own = at_ap.filter((pl.col("scenario") == scheme) & (pl.col("class") == kind))
         reached = 0.0
         for column, fate, colour, hatch in FATES:
             share = t_interval((own[column] / own["offered_packets"]).to_numpy()).estimate
-            axes.bar(
-                label,
-                share,
-                bottom=reached,
-                color=colour,
-                hatch=hatch,
-                edgecolor="#000000",
-                linewidth=0.7,
-                width=0.6,
-                label=None if place else fate,
-            )
+            look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "#000000", "linewidth": 0.7}
+            axes.bar(place, share, bottom=reached, width=0.6, label=None if place else fate, **look)
             reached += share
+    labels = [f"{'ACKs' if kind == 'ack' else 'data'}\n{scheme}" for scheme in schemes for kind in ("ack", "data")]
+    axes.set_xticks(range(len(labels)), labels, fontsize="x-small")
     axes.set_ylabel("Share of the packets offered")
     axes.set_ylim(0, 1.4)
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
-    axes.tick_params(labelsize="small")
+    axes.legend(fontsize="x-small", loc="upper center", ncols=3)
