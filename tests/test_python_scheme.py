@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 import textwrap
+import time
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -620,8 +624,6 @@ def test_a_scenario_file_never_has_code_run(wifair: Run, tmp_path: Path, monkeyp
 
 def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     """Worker processes do not run the program again that started them."""
-    import subprocess
-
     script = tmp_path / "study.py"
     script.write_text(
         OWN.replace("from helper import REASON", "print('once')")
@@ -631,3 +633,31 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("once\n3\n", 0), done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_ctrl_c_in_a_terminal_reaches_all_processes_and_only_the_study_speaks(tmp_path: Path) -> None:
+    """A terminal sends it to every process of the group, the workers that have just been started included."""
+    cell = tmp_path / "long.toml"
+    cell.write_text('[run]\nwarmup_s = 0\nduration_s = 1000000\n[[flows]]\ndirection = "up"\n')
+    arguments = ["run", str(cell), "--scheme", f"{ADAPTIVE}:AdaptivePushout", "--seeds", "2", "--threads", "2"]
+    command = [sys.executable, "-c", "from wifair.cli import main; main()", *arguments]
+    process = subprocess.Popen(
+        command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+    def group() -> int:
+        def member(pid: str) -> bool:
+            try:
+                return os.getpgid(int(pid)) == process.pid
+            except ProcessLookupError:
+                return False
+
+        return sum(member(pid) for pid in os.listdir("/proc") if pid.isdigit())
+
+    while process.poll() is None and group() < 4:  # the study, its two workers, what keeps track of their resources
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, stderr = process.communicate(timeout=120)
+    assert (process.returncode, stderr.count("\n")) == (130, 1), stderr
+    assert "0 of 2 replications were finished" in stderr

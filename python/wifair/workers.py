@@ -10,9 +10,12 @@ import signal
 import struct
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,22 +79,25 @@ class PythonBatch:
     """
 
     def __init__(self, jobs: Sequence[Job], schemes: Mapping[str, PythonScheme], processes: int) -> None:
-        self._path, self._board = Board.make(len(jobs))
         processes = min(processes, len(jobs))
         self._executor: Executor
         if processes > 1:
             import loky  # type: ignore[import-untyped]
 
+            resource_tracker.ensure_running()  # now, since it lets Ctrl-C through again when it starts
             shipped: bytes | Mapping[str, PythonScheme] = _shipped(schemes)
             environment = {"POLARS_MAX_THREADS": "1"}
             self._executor = loky.ProcessPoolExecutor(processes, initializer=_ignore_ctrl_c, env=environment)
         else:
             shipped = schemes
             self._executor = ThreadPoolExecutor(1)
-        self._jobs: dict[Future[Any], int] = {
-            self._executor.submit(replicate, plan, seed, job, shipped, str(self._path)): job
-            for job, (plan, seed) in enumerate(jobs)
-        }
+        path, self._board = Board.make(len(jobs))
+        weakref.finalize(self, path.unlink, missing_ok=True)
+        with _ctrl_c_later():
+            self._jobs: dict[Future[Any], int] = {
+                self._executor.submit(replicate, plan, seed, job, shipped, str(path)): job
+                for job, (plan, seed) in enumerate(jobs)
+            }
         self._running = set(self._jobs)
         self._finished: list[tuple[int, dict[str, pl.DataFrame]]] = []
         self._failure: tuple[int, BaseException] | None = None
@@ -149,7 +155,6 @@ class PythonBatch:
     def close(self) -> None:
         """Ends the processes. Called once nothing runs any more."""
         self._executor.shutdown()
-        self._path.unlink(missing_ok=True)
 
 
 def replicate(
@@ -208,3 +213,16 @@ def _shipped(schemes: Mapping[str, PythonScheme]) -> bytes:
 def _ignore_ctrl_c() -> None:
     """The study itself stops its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """Holds Ctrl-C back while processes are started. They inherit that, so they are deaf to it before they can ignore it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
