@@ -81,29 +81,40 @@ class PythonBatch:
     def __init__(self, jobs: Sequence[Job], schemes: Mapping[str, PythonScheme], processes: int) -> None:
         processes = min(processes, len(jobs))
         self._executor: Executor
+        self._shipped: bytes | Mapping[str, PythonScheme] = schemes
         if processes > 1:
             import loky  # type: ignore[import-untyped]
 
             resource_tracker.ensure_running()  # now, since it lets Ctrl-C through again when it starts
-            shipped: bytes | Mapping[str, PythonScheme] = _shipped(schemes)
+            self._shipped = _shipped(schemes)
             environment = {"POLARS_MAX_THREADS": "1"}
             self._executor = loky.ProcessPoolExecutor(processes, initializer=_ignore_ctrl_c, env=environment)
         else:
-            shipped = schemes
             self._executor = ThreadPoolExecutor(1)
-        path, self._board = Board.make(len(jobs))
-        weakref.finalize(self, path.unlink, missing_ok=True)
-        with _ctrl_c_later():
-            self._jobs: dict[Future[Any], int] = {
-                self._executor.submit(replicate, plan, seed, job, shipped, str(path)): job
-                for job, (plan, seed) in enumerate(jobs)
-            }
-        self._running = set(self._jobs)
+        self._total = len(jobs)
+        self._waiting: Sequence[Job] = jobs
+        self._path, self._board = Board.make(len(jobs))
+        weakref.finalize(self, self._path.unlink, missing_ok=True)
+        self._jobs: dict[Future[Any], int] = {}
+        self._running: set[Future[Any]] = set()
         self._finished: list[tuple[int, dict[str, pl.DataFrame]]] = []
         self._failure: tuple[int, BaseException] | None = None
 
+    def _start(self) -> None:
+        with _ctrl_c_later():
+            for job, (plan, seed) in enumerate(self._waiting):
+                future = self._executor.submit(replicate, plan, seed, job, self._shipped, str(self._path))
+                self._jobs[future] = job
+                self._running.add(future)
+            self._waiting = ()
+
     def wait(self, timeout_ms: int) -> int:
-        """Waits for a further job to finish, at most `timeout_ms`; returns how many are finished or given up."""
+        """Waits for a further job to finish, at most `timeout_ms`; returns how many are finished or given up.
+
+        The first call starts the work, where its caller is ready for Ctrl-C.
+        """
+        if self._waiting:
+            self._start()
         done, self._running = wait(self._running, timeout_ms * 1e-3, FIRST_COMPLETED)
         for future in done:
             if future.cancelled():
@@ -118,7 +129,7 @@ class PythonBatch:
                     other.cancel()
         if not self._running:
             self.close()
-        return len(self._jobs) - len(self._running)
+        return self._total - len(self._running)
 
     def simulated_s(self) -> float:
         """Simulated seconds done so far."""
@@ -129,6 +140,7 @@ class PythonBatch:
         for future in self._running:
             future.cancel()
         self._board.stop()
+        self._waiting = ()
         while self._running:
             self.wait(100)
 
