@@ -308,6 +308,41 @@ def test_an_order_of_keys() -> None:
     assert all(mbps > 1 for mbps in results.values("scenario", "total_mbps"))
 
 
+class Rounds(Scheme):
+    """A queue a flow, one packet of each in turn; the longest queue gives way. A fair queue in a dozen lines."""
+
+    needs = Indexes().queues()
+
+    def __init__(self) -> None:
+        self.last = 0
+
+    def enqueue(self, arrival: Packet, buffer: Buffer, cx: Context) -> None:
+        if buffer.is_full:
+            longest = max(buffer.occupied_queues(), key=buffer.packets_of)
+            victim = buffer.first_of(longest)
+            assert victim
+            assert buffer.packets_of(longest) > 0 < buffer.bytes_of(longest)
+            buffer.evict(victim)
+        buffer.append_to(arrival, arrival.flow)
+        last = buffer.last_of(arrival.flow)
+        assert last
+        assert (last.flow, last) == (arrival.flow, buffer.tail)
+
+    def dequeue(self, grant: Grant, buffer: Buffer, cx: Context) -> None:
+        queues = buffer.occupied_queues()
+        assert sum(map(buffer.packets_of, queues)) == len(buffer)
+        assert sum(map(buffer.bytes_of, queues)) == sum(packet.ip_bytes for packet in buffer)
+        self.last = min(queues, key=lambda queue: (queue <= self.last, queue))
+        head = buffer.first_of(self.last)
+        assert head
+        buffer.release(head)
+
+
+def test_queues_of_its_own() -> None:
+    results = scenario(Rounds).run(2, threads=1)
+    assert all(mbps > 1 for mbps in results.values("scenario", "total_mbps"))
+
+
 def misusing(body: str, dequeue: str = "") -> type[Scheme]:
     """A scheme of which `enqueue` (and `dequeue`) does something wrong."""
     text = "class Wrong(Scheme):\n    needs = NEEDS\n    kept = []\n    def enqueue(self, arrival, buffer, cx):\n"
@@ -347,6 +382,7 @@ MISUSES = {
         "from an earlier call",
     ),
     "asks for an index that is not kept": ("buffer.pick(Pool.DATA, Pick.RANDOM)", "", "this index is not kept"),
+    "queues where there are none": ("buffer.append_to(arrival, 3)", "", "this index is not kept"),
     "keys where there are none": ("buffer.append(arrival, 3)", "", "this index is not kept"),
     "looks at a station that is not there": ("cx.rate_mbps(77)", "", "there is no station 77"),
     "wants a tick in the past": ("cx.tick_at(cx.now_ns)", "", "does not lie in the future"),

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList};
 use wifair_core::FlowId;
-use wifair_queue::SlotId;
+use wifair_queue::{QueueId, SlotId};
 
 use super::call::{Call, misuse, with_call};
 use super::packet::Packet;
@@ -36,6 +36,28 @@ fn key_for(call: &Call, key: Option<u64>) -> PyResult<Option<u64>> {
         (false, Some(_)) => Err(asked("keyed()")),
         _ => Ok(key),
     }
+}
+
+/// The most queues that a buffer may have here: it keeps a row for each up to the greatest.
+const MOST_QUEUES: u32 = 1 << 20;
+
+/// A queue by its number, where there are queues.
+fn number(call: &Call, queue: u32) -> PyResult<QueueId> {
+    if !call.state.has_queues() {
+        return Err(asked("queues()"));
+    }
+    if queue >= MOST_QUEUES {
+        return Err(misuse(&format!(
+            "{queue} is no number of a queue; allowed here: 0 to {}",
+            MOST_QUEUES - 1
+        )));
+    }
+    Ok(QueueId(queue))
+}
+
+#[cold]
+fn no_room() -> PyErr {
+    misuse("the buffer is full: make room (push_out, evict) or refuse the arrival")
 }
 
 #[cold]
@@ -201,7 +223,7 @@ impl Buffer {
             arrival.expect_arrival(call)?;
             let key = key_for(call, key)?;
             if call.buffer.is_full() {
-                return Err(misuse("the buffer is full: make room (push_out, evict) or refuse the arrival"));
+                return Err(no_room());
             }
             let arrival = call.take_arrival()?;
             call.placed = Some(match key {
@@ -209,6 +231,48 @@ impl Buffer {
                 None => call.buffer.append(arrival),
             });
             Ok(())
+        })
+    }
+
+    /// Lets the arrival in, at the tail and at the end of a queue; there must be room. Needs `Indexes().queues()`.
+    fn append_to(&self, arrival: &Packet, queue: u32) -> PyResult<()> {
+        self.with(|call| {
+            arrival.expect_arrival(call)?;
+            let queue = number(call, queue)?;
+            if call.buffer.is_full() {
+                return Err(no_room());
+            }
+            let arrival = call.take_arrival()?;
+            call.placed = Some(call.buffer.append_to(arrival, queue));
+            Ok(())
+        })
+    }
+
+    /// The first packet of a queue, or None. Needs `Indexes().queues()`.
+    fn first_of(&self, queue: u32) -> PyResult<Option<Packet>> {
+        self.find(|call| Ok(call.buffer.first_of(number(call, queue)?)))
+    }
+
+    /// The last packet of a queue, or None. Needs `Indexes().queues()`.
+    fn last_of(&self, queue: u32) -> PyResult<Option<Packet>> {
+        self.find(|call| Ok(call.buffer.last_of(number(call, queue)?)))
+    }
+
+    /// Number of packets in a queue. Needs `Indexes().queues()`.
+    fn packets_of(&self, queue: u32) -> PyResult<u32> {
+        self.with(|call| Ok(call.buffer.packets_of(number(call, queue)?)))
+    }
+
+    /// Bytes in a queue, IP headers included. Needs `Indexes().queues()`.
+    fn bytes_of(&self, queue: u32) -> PyResult<u32> {
+        self.with(|call| Ok(call.buffer.bytes_of(number(call, queue)?)))
+    }
+
+    /// The numbers of the queues that hold packets, ascending. Needs `Indexes().queues()`.
+    fn occupied_queues(&self) -> PyResult<Vec<u32>> {
+        self.with(|call| {
+            number(call, 0)?;
+            Ok(call.buffer.occupied_queues().map(|queue| queue.0).collect())
         })
     }
 

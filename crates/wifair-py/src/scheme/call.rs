@@ -70,6 +70,10 @@ impl State {
         self.keeps(Indexes::stored_flows)
     }
 
+    pub fn has_queues(&self) -> bool {
+        self.keeps(Indexes::queues)
+    }
+
     pub fn is_keyed(&self) -> bool {
         self.keeps(Indexes::keyed)
     }

@@ -181,6 +181,11 @@ impl Indexes {
         Indexes::with(slf, slf.get().wanted.keyed(), "keyed", PyTuple::empty(slf.py()))
     }
 
+    /// Queues, each in the order of arrival: `Buffer.append_to`, `Buffer.first_of` and so on.
+    fn queues(slf: &Bound<'_, Self>) -> PyResult<Indexes> {
+        Indexes::with(slf, slf.get().wanted.queues(), "queues", PyTuple::empty(slf.py()))
+    }
+
     fn __eq__(&self, other: &Indexes) -> bool {
         self.wanted == other.wanted
     }
