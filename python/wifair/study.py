@@ -84,9 +84,13 @@ class Study:
         progress: Progress | None = None,
         store: Store | str | Path | None = None,
         traces: Traces | None = None,
+        dask: str | None = None,
     ) -> Results:
-        """Runs what is to be run. Ctrl-C raises `StudyInterrupted`, which carries the finished part."""
-        return run_studies([self], threads, progress, store, traces)[0]
+        """Runs what is to be run. Ctrl-C raises `StudyInterrupted`, which carries the finished part.
+
+        With `dask`, the address of a scheduler or "local", on that cluster (`wifair.cluster`).
+        """
+        return run_studies([self], threads, progress, store, traces, dask)[0]
 
     def python_schemes(self) -> dict[str, Mapping[str, PythonScheme]]:
         """The schemes written in Python that its plans name, plan by plan."""
@@ -105,6 +109,7 @@ def run_studies(
     progress: Progress | None = None,
     store: Store | str | Path | None = None,
     traces: Traces | None = None,
+    dask: str | None = None,
 ) -> list[Results]:
     """Runs several studies as one batch, so that no thread waits at the end of one for the next.
 
@@ -114,12 +119,14 @@ def run_studies(
     schemes = {plan: found for study in studies for plan, found in study.python_schemes().items()}
     if traces and schemes:
         raise InputError("traces: a scheme written in Python is not traced; allowed here: the engine's own schemes.")
+    if traces and dask:
+        raise InputError("traces: they are written where the work is done; allowed here: no cluster beside them.")
     finished = _Finished(jobs, opened(store), _unkept(jobs, schemes, store is not None), anew=traces is not None)
     if finished.store:
         for study in studies:
             if study.title:
                 finished.store.remember(study)
-    interrupted = not _run(finished, schemes, thread_count(threads), progress, traces)
+    interrupted = not _run(finished, schemes, thread_count(threads), progress, traces, dask)
     index = {job: i for i, job in enumerate(jobs)}
     tables = together(finished.parts)
     results = [study.results(tables, index) for study in studies]
@@ -134,8 +141,9 @@ def _run(
     threads: int,
     progress: Progress | None,
     traces: Traces | None,
+    dask: str | None,
 ) -> bool:
-    """Runs what is missing: on native threads first, then, what has schemes written in Python, in processes.
+    """Runs what is missing: on native threads first, then, what has schemes written in Python, in processes; or on a cluster.
 
     False if Ctrl-C came.
     """
@@ -148,10 +156,14 @@ def _run(
         if not mine:
             continue
         batch: Batch
-        if in_python:
+        known = {key: scheme for found in schemes.values() for key, scheme in found.items()} if in_python else {}
+        if dask:
+            from wifair.cluster import DaskBatch
+
+            batch = DaskBatch([jobs[i] for i in mine], known, dask, threads)
+        elif in_python:
             from wifair.workers import PythonBatch
 
-            known = {key: scheme for found in schemes.values() for key, scheme in found.items()}
             batch = PythonBatch([jobs[i] for i in mine], known, threads)
         elif traces:
             batch = traces.batch([jobs[i] for i in mine], threads)
@@ -178,7 +190,7 @@ def _run(
 
 
 class Batch(Protocol):
-    """Replications under way, numbered from 0: on native threads (`_native.Batch`), or in processes (`PythonBatch`)."""
+    """Replications under way, numbered from 0: on native threads (`_native.Batch`), in processes (`PythonBatch`), on a cluster."""
 
     def wait(self, timeout_ms: int) -> int:
         """Waits for a further job to finish, at most so long; returns how many are finished."""

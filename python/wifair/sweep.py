@@ -135,10 +135,14 @@ class Sweep:
         return Study(self.cells, self.seeds, self.title)
 
     def run(
-        self, threads: int | None = None, progress: Progress | None = None, store: Store | str | Path | None = None
+        self,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        store: Store | str | Path | None = None,
+        dask: str | None = None,
     ) -> Results:
-        """Runs what the store does not have."""
-        return self.study().run(threads, progress, store)
+        """Runs what the store does not have; with `dask`, the address of a scheduler or "local", on that cluster."""
+        return self.study().run(threads, progress, store, dask=dask)
 
     def differences(self, results: Results) -> list[dict[str, Any]]:
         """Along the key to compare: every value against the first, with the same seeds; nothing without such a key."""

@@ -86,7 +86,7 @@ class PythonBatch:
             import loky  # type: ignore[import-untyped]
 
             resource_tracker.ensure_running()  # now, since it lets Ctrl-C through again when it starts
-            self._shipped = _shipped(schemes)
+            self._shipped = shipped(schemes)
             environment = {"POLARS_MAX_THREADS": "1"}
             self._executor = loky.ProcessPoolExecutor(processes, initializer=_ignore_ctrl_c, env=environment)
         else:
@@ -175,7 +175,7 @@ def replicate(
     """One replication, in a worker: its tables, in which it is number `job`."""
     import polars as pl
 
-    known = _received(schemes) if isinstance(schemes, bytes) else schemes
+    known = received(schemes) if isinstance(schemes, bytes) else schemes
     noted = _board(board)
     try:
         tables = _native.replicate(plan_json, seed, job, makers(known), lambda ms: noted.passed(job, ms))
@@ -190,16 +190,15 @@ def _board(path: str) -> Board:
 
 
 @cache
-def _received(shipped: bytes) -> Mapping[str, PythonScheme]:
+def received(sent: bytes) -> Mapping[str, PythonScheme]:
+    """What `shipped` sent."""
     import cloudpickle  # type: ignore[import-untyped]
 
-    received: dict[str, PythonScheme] = {
-        key: PythonScheme(cls, text) for key, (cls, text) in cloudpickle.loads(shipped).items()
-    }
-    return received
+    found = cloudpickle.loads(sent)
+    return {key: PythonScheme(cls, text) for key, (cls, text) in found.items()}
 
 
-def _shipped(schemes: Mapping[str, PythonScheme]) -> bytes:
+def shipped(schemes: Mapping[str, PythonScheme]) -> bytes:
     """The classes as they stand in this process: files may have changed since, and a notebook has none."""
     import cloudpickle
 
@@ -210,8 +209,8 @@ def _shipped(schemes: Mapping[str, PythonScheme]) -> bytes:
         cloudpickle.register_pickle_by_value(module)
     try:
         told = {key: (scheme.cls, str(scheme)) for key, scheme in schemes.items()}
-        shipped: bytes = cloudpickle.dumps(told)
-        return shipped
+        sent: bytes = cloudpickle.dumps(told)
+        return sent
     except Exception as error:
         listed = ", ".join(map(str, schemes.values()))
         raise SchemeError(

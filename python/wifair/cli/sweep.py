@@ -25,12 +25,22 @@ Schemes = Annotated[
     ),
 ]
 
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on the Dask cluster of that scheduler (tcp://HOST:8786), or `local`: on processes of this machine.",
+        show_default=False,
+    ),
+]
+
 
 def sweep(
     study: StudyFile,
     schemes: Schemes = None,
     store: StoreFolder = DEFAULT_STORE,
     threads: Threads = None,
+    dask: Dask = None,
     out: Out = None,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
@@ -45,7 +55,7 @@ def sweep(
     loaded = Sweep.from_toml(study, assignments(set), named(schemes) if schemes else None)
     folder = Store(store)
     with kept(out, json, folder), progress(loaded.title) as report:
-        results = loaded.run(threads, report, folder)
+        results = loaded.run(threads, report, folder, dask)
     differences, seeds_needed = loaded.differences(results), loaded.seeds_needed(results)
     if json:
         more = {"differences": differences} if loaded.compare else {}
