@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from wifair import gallery
 from wifair.components import (
     Node,
     checked,
@@ -114,9 +115,15 @@ class Scenario(BaseModel):
 
     @classmethod
     def from_toml(cls, path: str | Path, overrides: Iterable[tuple[str, Any]] = ()) -> Self:
-        """Reads a scenario file. `overrides` are assignments (`"ap.limit_packets"`, 50) applied to it first."""
+        """Reads a scenario file, or the scenario of that name in the gallery where there is no such file.
+
+        `overrides` are assignments (`"ap.limit_packets"`, 50) applied to it first.
+        """
+        file = Path(path)
+        if not file.exists():
+            file = gallery.path_of(str(path)) or file
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
             raise InputError(f"{path}: cannot be read: {reason}.") from None
@@ -182,6 +189,14 @@ class Scenario(BaseModel):
             return _native.fingerprint(self.plan_json, seed, makers(self.python_schemes))
         except _native.SchemeFailed as error:
             raise failed(error, self.python_schemes, seed) from error.__cause__
+
+    def airtimes_us(self, ip_bytes: int) -> dict[tuple[str, str], float]:
+        """By station and direction: what a frame takes on an otherwise silent medium, access included, in microseconds."""
+        from wifair import _native
+        from wifair.python_scheme import makers
+
+        rows = json.loads(_native.airtimes(self.plan_json, ip_bytes, makers(self.python_schemes)))
+        return {(row["station"], way): float(row[f"{way}_us"]) for row in rows for way in ("up", "down")}
 
     def simulated_s(self) -> float:
         """Simulated seconds of one replication, warm-up included."""

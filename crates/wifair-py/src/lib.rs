@@ -62,6 +62,14 @@ fn canonical(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<String> {
     Ok(plan(plan_json, schemes)?.to_canonical_json())
 }
 
+/// JSON: by station, what a frame with `ip_bytes` takes on an otherwise silent medium from it and to it, in microseconds.
+#[pyfunction]
+fn airtimes(plan_json: &str, ip_bytes: u32, schemes: &Bound<'_, PyDict>) -> PyResult<String> {
+    let plan = plan(plan_json, schemes)?;
+    let found = scheme::guarded(schemes.py(), || wifair_sim::airtimes(&plan, ip_bytes))?;
+    Ok(found.map_err(|error| plan_error(schemes.py(), &error))?.to_string())
+}
+
 /// Hash of the trajectory of one replication: equal hashes, equal runs.
 #[pyfunction]
 fn fingerprint(plan_json: &str, seed: u64, schemes: &Bound<'_, PyDict>) -> PyResult<u64> {
@@ -182,6 +190,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(engine, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(canonical, module)?)?;
+    module.add_function(wrap_pyfunction!(airtimes, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(replicate, module)?)?;
     scheme::add_to(module)?;

@@ -7,6 +7,7 @@
 
 mod address;
 mod agenda;
+mod airtimes;
 pub mod application;
 mod batch;
 mod connection;
@@ -23,6 +24,7 @@ mod run;
 mod schema;
 mod series;
 mod snapshot;
+mod states;
 pub mod table;
 mod talk;
 mod tap;
@@ -30,6 +32,7 @@ mod trace;
 mod transfer;
 mod wire;
 
+pub use airtimes::airtimes;
 pub use batch::{Batch, Finished};
 pub use datagram::DatagramRow;
 pub use event::{ApChange, EventSpec, MAX_EVENTS};
@@ -40,6 +43,7 @@ pub use record::{FlowRow, QueueRow, RunRecord, RunRow, StationRow, tables};
 pub use run::{Progress, fingerprint, run, run_traced, run_watched};
 pub use schema::schema;
 pub use series::SeriesRow;
+pub use states::StateRow;
 pub use tap::Tap;
 pub use trace::{EventRow, EventSink, PcapSpec, Trace, TraceError, TraceSpec};
 pub use transfer::{TransferEnd, TransferGroupRow, TransferRecord, TransferRow};

@@ -198,10 +198,9 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// The ports of all stations.
-    pub(crate) fn station_ports(&self) -> impl Iterator<Item = &Port> {
-        let of_station = |id| self.cell.station_ports(StationId(id)).map(|(_, port)| port);
-        (0..self.stations).flat_map(of_station)
+    /// The ports of each station.
+    pub(crate) fn station_ports(&self) -> impl Iterator<Item = impl Iterator<Item = &Port>> {
+        (0..self.stations).map(|id| self.cell.station_ports(StationId(id)).map(|(_, port)| port))
     }
 
     /// What became of each flow's packets at the AP's ports: of all that its monitor ever saw of the flow.

@@ -50,6 +50,9 @@ pub struct RunSpec {
     pub duration_s: f64,
     /// Interval of the time series, in seconds; none by default.
     pub sample_interval_s: Option<f64>,
+    /// Interval, in seconds, at which is looked what each sender of TCP does and what holds it back; none by default. `wifair explain`
+    /// sets it.
+    pub state_interval_s: Option<f64>,
     /// Whether the table `transfers` keeps a row for every transfer, which may be many. The sums by group and size in
     /// `transfer_groups` are kept either way.
     pub record_transfers: bool,
@@ -59,7 +62,13 @@ impl Default for RunSpec {
     /// The lengths of `adaptive-pushout`, IV-A: twenty flows take that long to find their shares
     /// (`docs/validation.md`).
     fn default() -> Self {
-        RunSpec { warmup_s: 150.0, duration_s: 600.0, sample_interval_s: None, record_transfers: true }
+        RunSpec {
+            warmup_s: 150.0,
+            duration_s: 600.0,
+            sample_interval_s: None,
+            state_interval_s: None,
+            record_transfers: true,
+        }
     }
 }
 
@@ -238,6 +247,9 @@ impl Plan {
         check_range("run.duration_s", run.duration_s, 1e-3, 1e6, "s")?;
         if let Some(interval) = run.sample_interval_s {
             check_range("run.sample_interval_s", interval, 1e-3, run.warmup_s + run.duration_s, "s")?;
+        }
+        if let Some(interval) = run.state_interval_s {
+            check_range("run.state_interval_s", interval, 1e-4, run.duration_s, "s")?;
         }
         check_range("wire.rate_mbps", self.wire.rate_mbps, 0.001, 1e6, "Mbps")?;
         check_range("wire.one_way_delay_ms", self.wire.one_way_delay_ms, 0.0, 1e5, "ms")?;

@@ -6,11 +6,13 @@ use wifair_wlan::{ChannelTimes, Usage};
 
 use crate::datagram::{DatagramRow, datagram_rows};
 use crate::plan::Plan;
+use crate::run::Probes;
 use crate::series::SeriesRow;
 use crate::snapshot::{Ledgers, Snapshot};
+use crate::states::StateRow;
 use crate::table::{Column, Row, row};
 use crate::talk::FORWARD;
-use crate::transfer::{TransferGroupRow, TransferLog, TransferRow};
+use crate::transfer::{TransferGroupRow, TransferRow};
 
 row! {
     /// The replication as a whole. Shares are of the measured time.
@@ -98,9 +100,17 @@ row! {
         ap_offered_packets: u64,
         /// Of these, lost there: refused, thrown out, or given up at the retry limit.
         ap_lost_packets: u64,
-        /// Of these, redundant ACKs removed.
+        /// Of the lost, arrivals refused because the buffer was full.
+        ap_tail_drop_packets: u64,
+        /// Of the lost, queued packets pushed out for the sake of an arrival, or above a limit that was lowered.
+        ap_evicted_packets: u64,
+        /// Of the lost, those that active queue management refused or threw out.
+        ap_aqm_drop_packets: u64,
+        /// Of the lost, those that the MAC gave up at the retry limit.
+        ap_retry_lost_packets: u64,
+        /// Of those that came, redundant ACKs removed.
         ap_filtered_packets: u64,
-        /// Of these, marked there: data with CE or ACKs with ECE.
+        /// Of those that came, marked there: data with CE or ACKs with ECE.
         ap_marked_packets: u64,
     }
 }
@@ -193,6 +203,10 @@ row! {
         retries: u64,
         /// Frames given up at the retry limit.
         retry_lost: u64,
+        /// Packets that came to the station's own buffer; nothing on the row `down`.
+        buffer_offered_packets: u64,
+        /// Of these, lost before the MAC took them; nothing on the row `down`.
+        buffer_lost_packets: u64,
     }
 }
 
@@ -213,19 +227,16 @@ pub struct RunRecord {
     pub transfers: Vec<TransferRow>,
     /// Sums over the transfers, by group and size.
     pub transfer_groups: Vec<TransferGroupRow>,
+    /// What the senders of TCP did, if the plan asks for it.
+    pub states: Vec<StateRow>,
     /// Time series, if the plan asks for them.
     pub series: Vec<SeriesRow>,
 }
 
 impl RunRecord {
     /// What happened between two snapshots of the network of `plan`.
-    pub(crate) fn new(
-        plan: &Plan,
-        before: &Snapshot,
-        after: &Snapshot,
-        transfers: TransferLog,
-        series: Vec<SeriesRow>,
-    ) -> RunRecord {
+    pub(crate) fn new(plan: &Plan, before: &Snapshot, after: &Snapshot, probes: Probes) -> RunRecord {
+        let Probes { sampler, transfers, states } = probes;
         let cell = after.cell.since(&before.cell);
         let duration_s = cell.elapsed.as_secs_f64();
         let stations = plan
@@ -233,9 +244,15 @@ impl RunRecord {
             .stations
             .iter()
             .zip(&cell.stations)
-            .flat_map(|(spec, usage)| {
-                [("up", &usage.up), ("down", &usage.down)]
-                    .map(|(direction, usage)| station_row(&spec.label, direction, usage, duration_s))
+            .zip(after.by_station.iter().zip(&before.by_station))
+            .flat_map(|((spec, usage), (now, then))| {
+                let buffer = now.since(then);
+                let up = StationRow {
+                    buffer_offered_packets: buffer.offered.packets,
+                    buffer_lost_packets: buffer.lost_in_buffer().packets,
+                    ..station_row(&spec.label, "up", &usage.up, duration_s)
+                };
+                [up, station_row(&spec.label, "down", &usage.down, duration_s)]
             })
             .collect();
         let share = |of: fn(&wifair_wlan::StationUsage) -> &Usage| {
@@ -265,8 +282,9 @@ impl RunRecord {
         };
         let (transfers, transfer_groups) = transfers.into_rows();
         let flows = flow_rows(plan, before, after, duration_s);
+        let (states, series) = (states.into_rows(plan), sampler.into_rows());
         let datagrams = datagram_rows(plan, before, after, duration_s);
-        RunRecord { run, flows, datagrams, queues, stations, transfers, transfer_groups, series }
+        RunRecord { run, flows, datagrams, queues, stations, transfers, transfer_groups, states, series }
     }
 }
 
@@ -285,6 +303,8 @@ fn station_row(label: &str, direction: &str, usage: &Usage, duration_s: f64) -> 
         attempts: usage.attempts,
         retries: usage.retries,
         retry_lost: usage.lost_at_retry_limit,
+        buffer_offered_packets: 0,
+        buffer_lost_packets: 0,
     }
 }
 
@@ -327,10 +347,14 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
                 rtt_p99_ms: quantile_ms(rtt, 0.99),
                 srtt_mean_ms: sender.srtt_mean_ns().map(ns_to_ms),
                 srtt_max_ms: (sender.srtt_max > Time::ZERO).then(|| sender.srtt_max.as_secs_f64() * 1e3),
-                ap_offered_packets: tally.offered,
-                ap_lost_packets: tally.lost,
-                ap_filtered_packets: tally.filtered,
-                ap_marked_packets: tally.marked,
+                ap_offered_packets: tally.offered.packets,
+                ap_lost_packets: tally.lost_in_buffer().packets + tally.lost_at_retry_limit.packets,
+                ap_tail_drop_packets: tally.tail_dropped.packets,
+                ap_evicted_packets: tally.evicted.packets,
+                ap_aqm_drop_packets: tally.aqm_refused.packets + tally.aqm_evicted.packets,
+                ap_retry_lost_packets: tally.lost_at_retry_limit.packets,
+                ap_filtered_packets: tally.filtered.packets,
+                ap_marked_packets: tally.ce_marked.packets + tally.ece_marked.packets,
             }
         })
         .collect()
@@ -460,6 +484,9 @@ pub fn tables(records: &[(usize, u64, RunRecord)]) -> Vec<(&'static str, Vec<(&'
     }
     if any(|record| !record.transfer_groups.is_empty()) {
         tables.push(table(records, |record| &record.transfer_groups));
+    }
+    if any(|record| !record.states.is_empty()) {
+        tables.push(table(records, |record| &record.states));
     }
     if any(|record| !record.series.is_empty()) {
         tables.push(table(records, |record| &record.series));

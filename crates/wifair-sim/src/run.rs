@@ -8,6 +8,7 @@ use crate::plan::Plan;
 use crate::record::RunRecord;
 use crate::series::Sampler;
 use crate::snapshot::Snapshot;
+use crate::states::States;
 use crate::tap::Tap;
 use crate::trace::{EventSink, Trace, TraceError, TraceSpec};
 use crate::transfer::TransferLog;
@@ -69,7 +70,7 @@ fn measure<T: Tap>(
     plan: &Plan,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Option<RunRecord> {
-    let mut probes = Probes { sampler: Sampler::new(plan), transfers: TransferLog::new(plan) };
+    let mut probes = Probes::new(plan);
     let warmup = Time::from_secs_f64(plan.run.warmup_s);
     let horizon = warmup + Time::from_secs_f64(plan.run.duration_s);
     if !go_on(0) || !advance(network, &mut probes, warmup, go_on) {
@@ -82,13 +83,20 @@ fn measure<T: Tap>(
     }
     let after = Snapshot::take(network);
     probes.transfers.take(network.transfers_under_way().into_iter());
-    Some(RunRecord::new(plan, &before, &after, probes.transfers, probes.sampler.into_rows()))
+    Some(RunRecord::new(plan, &before, &after, probes))
 }
 
 /// What is recorded while the network runs.
-struct Probes {
-    sampler: Sampler,
-    transfers: TransferLog,
+pub(crate) struct Probes {
+    pub sampler: Sampler,
+    pub transfers: TransferLog,
+    pub states: States,
+}
+
+impl Probes {
+    fn new(plan: &Plan) -> Probes {
+        Probes { sampler: Sampler::new(plan), transfers: TransferLog::new(plan), states: States::new(plan) }
+    }
 }
 
 /// Runs up to `end`, asking `go_on` every simulated second; false if it was cancelled on the way.
@@ -100,11 +108,14 @@ fn advance<T: Tap>(
 ) -> bool {
     while network.now() < end {
         let from = network.now();
-        let to = end.min(from + Time::from_s(1)).min(probes.sampler.next());
+        let to = end.min(from + Time::from_s(1)).min(probes.sampler.next()).min(probes.states.next());
         network.run_until(to);
         probes.transfers.take(network.finished_transfers());
         if to == probes.sampler.next() {
             probes.sampler.sample(network);
+        }
+        if to == probes.states.next() {
+            probes.states.sample(network);
         }
         let ms = to.as_ns() / 1_000_000 - from.as_ns() / 1_000_000;
         if !go_on(ms) || !network.tap_mut().wants_more() {

@@ -18,6 +18,8 @@ pub(crate) struct Snapshot {
     /// Under EDCA one a category in use, the highest first.
     pub(crate) ap: Vec<(Option<Ac>, PortSnapshot)>,
     pub(crate) stations: Ledgers,
+    /// By station, all classes together.
+    pub(crate) by_station: Vec<Ledger>,
     /// By flow, its connections together; so are the next two.
     pub(crate) senders: Vec<SenderStats>,
     pub(crate) receivers: Vec<ReceiverStats>,
@@ -33,13 +35,18 @@ impl Snapshot {
         let now = network.now();
         let cell = network.cell();
         let mut stations = Ledgers::default();
-        for port in network.station_ports() {
-            stations.add(&port.snapshot(now).classes);
+        let mut by_station = vec![];
+        for ports in network.station_ports() {
+            let mut own = Ledgers::default();
+            ports.for_each(|port| own.add(&port.snapshot(now).classes));
+            stations.add(&own.0);
+            by_station.push(own.total());
         }
         Snapshot {
             cell: cell.snapshot(now),
             ap: cell.ap_ports().map(|(category, port)| (category, port.snapshot(now))).collect(),
             stations,
+            by_station,
             senders: by_flow(network, |c| c.sender.stats()),
             receivers: by_flow(network, |c| c.receiver.stats()),
             tallies: network.tallies(now),
@@ -87,34 +94,21 @@ fn streams<T: Tap>(network: &Network<T>) -> Vec<Option<[StreamSnapshot; 2]>> {
     network.flows().iter().zip(network.datagrams_under_way()).map(snapshot).collect()
 }
 
-/// What became of one flow's packets at the AP's ports. Cumulative.
+/// What became of one flow's packets at the AP's ports, all classes together. Cumulative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) offered: u64,
-    pub(crate) lost: u64,
-    pub(crate) filtered: u64,
-    pub(crate) marked: u64,
-}
+pub(crate) struct Tally(Ledger);
 
 impl Tally {
     /// Adds a flow's ledgers.
     pub(crate) fn add(&mut self, classes: &[Ledger; 3]) {
         for ledger in classes {
-            self.offered += ledger.offered.packets;
-            self.lost += ledger.lost_in_buffer().packets + ledger.lost_at_retry_limit.packets;
-            self.marked += ledger.ce_marked.packets + ledger.ece_marked.packets;
-            self.filtered += ledger.filtered.packets;
+            self.0 += ledger;
         }
     }
 
     /// What came since `earlier`.
-    pub(crate) fn since(&self, earlier: &Tally) -> Tally {
-        Tally {
-            offered: self.offered - earlier.offered,
-            lost: self.lost - earlier.lost,
-            filtered: self.filtered - earlier.filtered,
-            marked: self.marked - earlier.marked,
-        }
+    pub(crate) fn since(&self, earlier: &Tally) -> Ledger {
+        self.0.since(&earlier.0)
     }
 }
 

@@ -35,6 +35,6 @@ pub use congestion::CongestionControlSpec;
 pub use marking::{Marked, PriorityMarkingSpec, WindowInRecovery};
 pub use receiver::{Receiver, ReceiverState};
 pub use recovery::{ExitWindow, PartialAckTimer, RecoveryRule};
-pub use sender::{Sender, SenderState};
+pub use sender::{Phase, Restraint, Sender, SenderState};
 pub use spec::{ByteCountingSpec, DelayedAckSpec, Handshake, RtoSpec, SackSpec, TcpSpec};
 pub use stats::{ReceiverStats, SenderStats};

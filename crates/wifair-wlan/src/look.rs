@@ -80,6 +80,18 @@ impl Cell {
         })
     }
 
+    /// What a frame with `ip_bytes` takes from the station (up) or to it (down) as things stand, if nobody else transmits: a DIFS or
+    /// AIFS, the mean first backoff, RTS and CTS where they are used, the frame, its MAC ACK. In the category of best effort.
+    pub fn time_alone(&self, station: StationId, direction: Direction, ip_bytes: u32) -> Time {
+        let down = direction == Direction::Down;
+        let sender = self.usual_sender(if down { AP } else { node_of(station) });
+        let psdu_bytes = self.phy.psdu_bytes(ip_bytes);
+        let access = self.contention.aifs(sender) + self.contention.mean_first_backoff(sender);
+        let reservation = if psdu_bytes > self.mac.rts_threshold { self.mac.reservation } else { Time::ZERO };
+        let on_air = &self.links[LinkId::of(down, station).index()].on_air;
+        access + reservation + on_air.duration(psdu_bytes) + self.mac.acknowledgement
+    }
+
     /// The rate of the next data frame from the station (up) or to it (down).
     pub fn link_rate(&self, station: StationId, direction: Direction) -> Rate {
         self.links[LinkId::of(direction == Direction::Down, station).index()].on_air.rate

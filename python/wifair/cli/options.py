@@ -7,7 +7,12 @@ from typing import Annotated
 
 import typer
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False)]
+ScenarioFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SCENARIO.toml", help="The scenario: a file, or a name that `wifair new` lists.", show_default=False
+    ),
+]
 Seeds = Annotated[int, typer.Option(min=1, help="Replications: seeds 1, 2, … A single one gets no interval.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.", show_default=False)]
 Out = Annotated[

@@ -36,6 +36,32 @@ pub enum SenderState {
     Closed,
 }
 
+/// What a sender does at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// There is no connection, or nothing to send and nothing outstanding.
+    Idle,
+    /// The window grows exponentially: it is below the slow start threshold (RFC 5681, 3.1), or the connection is being opened.
+    SlowStart,
+    /// Congestion avoidance.
+    Avoidance,
+    /// Fast recovery.
+    Recovery,
+    /// The retransmission timer has expired and nothing new has been acknowledged since.
+    TimedOut,
+}
+
+/// What keeps a sender from sending more at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restraint {
+    /// It has nothing more to send.
+    Application,
+    /// The receiver's window is full, and the congestion window would allow more.
+    ReceiverWindow,
+    /// The congestion window is full, or a loss is being repaired.
+    CongestionWindow,
+}
+
 /// A packet that goes out before any data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pending {
@@ -262,6 +288,32 @@ impl Sender {
     /// Slow start threshold in bytes; `u32::MAX` stands for "arbitrarily high".
     pub fn ssthresh_bytes(&self) -> u32 {
         self.window.ssthresh
+    }
+
+    /// What it does.
+    pub fn phase(&self) -> Phase {
+        let Window { cwnd, ssthresh, .. } = self.window;
+        match self.state {
+            SenderState::Idle | SenderState::TimeWait | SenderState::Closed => Phase::Idle,
+            _ if self.timed_out => Phase::TimedOut,
+            SenderState::SynSent => Phase::SlowStart,
+            _ if self.unsent == 0 && self.una == self.max => Phase::Idle,
+            _ if self.recovery.is_active() => Phase::Recovery,
+            _ if cwnd < ssthresh => Phase::SlowStart,
+            _ => Phase::Avoidance,
+        }
+    }
+
+    /// What keeps it from sending more, once it has been polled.
+    pub fn restraint(&self) -> Restraint {
+        if self.unsent == 0 && self.nxt == self.max {
+            return Restraint::Application;
+        }
+        let full = self.flight_bytes() + self.window.mss > self.peer_window;
+        if full && self.peer_window <= self.window.allowance() && !self.recovery.is_active() {
+            return Restraint::ReceiverWindow;
+        }
+        Restraint::CongestionWindow
     }
 
     /// True during fast recovery.

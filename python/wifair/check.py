@@ -1,0 +1,323 @@
+"""What is odd about a scenario, by arithmetic over its plan alone: nothing is simulated.
+
+Each rule is a function from what is known of the plan to findings; `RULES` lists them. A finding says which key it is about, what is
+odd, and the arithmetic with its values. Not every finding is a mistake: a study may want just that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from wifair.components import transport
+
+if TYPE_CHECKING:
+    from wifair.scenario import Scenario
+
+# Schemes whose doing lies in the ACKs of uplink flows.
+OF_ACKS = ("ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout", "dqm")
+
+# A quantile of which fewer values lie beyond says little.
+VALUES_BEYOND = 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something odd."""
+
+    key: str
+    finding: str
+    arithmetic: str
+    values: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it goes into JSON."""
+        return {**asdict(self), "values": dict(self.values)}
+
+
+class Plan:
+    """What the rules look at."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.plan = scenario.plan()
+        self.scenario = scenario
+        self._airtimes: dict[int, dict[tuple[str, str], float]] = {}
+        self.run = self.plan["run"]
+        self.port = self.plan["cell"]["ap"]["port"]
+        self.scheme: str = self.port["scheme"]["name"]
+        self.limit: int = self.port["limit_packets"]
+        self.edca: dict[str, Any] | None = self.plan["cell"]["mac"]["edca"]
+        self.flows: list[dict[str, Any]] = self.plan["flows"]
+        self.tcp = [flow for flow in self.flows if transport(flow["application"]["name"]) == "tcp"]
+        self.end_s: float = self.run["warmup_s"] + self.run["duration_s"]
+
+    def of(self, application: str) -> list[dict[str, Any]]:
+        """The flows that carry an application."""
+        return [flow for flow in self.flows if flow["application"]["name"] == application]
+
+    def rate_mbps(self, ip_bytes: int, station: str, direction: str) -> float:
+        """IP bytes that one sender gets through to or from a station alone on the air, in Mbit/s."""
+        return ip_bytes * 8 / self.airtimes(ip_bytes)[station, direction]
+
+    def airtimes(self, ip_bytes: int) -> dict[tuple[str, str], float]:
+        """By station and direction: what a frame takes alone, in microseconds."""
+        if ip_bytes not in self._airtimes:
+            self._airtimes[ip_bytes] = self.scenario.airtimes_us(ip_bytes)
+        return self._airtimes[ip_bytes]
+
+    def segment_bytes(self, flow: dict[str, Any]) -> int:
+        """IP bytes of a full segment."""
+        return int(flow["tcp"]["mss_bytes"] + flow["tcp"]["header_bytes"])
+
+    def delay_ms(self, flow: dict[str, Any]) -> float:
+        """One-way delay of a flow's wire, in milliseconds."""
+        own = flow["one_way_delay_ms"]
+        return float(self.plan["wire"]["one_way_delay_ms"] if own is None else own)
+
+    @property
+    def downloads(self) -> list[dict[str, Any]]:
+        """Downlink flows of TCP: their data waits at the AP."""
+        return [flow for flow in self.tcp if flow["direction"] == "down"]
+
+    @property
+    def uploads(self) -> list[dict[str, Any]]:
+        """Uplink flows of TCP: their ACKs wait at the AP."""
+        return [flow for flow in self.tcp if flow["direction"] == "up"]
+
+    def most_queued(self) -> tuple[int, str]:
+        """The most packets of TCP that can wait at the AP, by the flows' windows, and how that is reckoned."""
+        data = sum(self.window_segments(flow) for flow in self.downloads)
+        acks = sum(
+            math.ceil(self.window_segments(flow) / flow["tcp"]["delayed_ack"]["segments"]) for flow in self.uploads
+        )
+        return data + acks, (
+            f"windows of {len(self.downloads)} downlink flows: {data} segments; ACKs of the windows of "
+            f"{len(self.uploads)} uplink flows: {acks}; together {data + acks}"
+        )
+
+    @staticmethod
+    def window_segments(flow: dict[str, Any]) -> int:
+        """The receiver's window, over all connections side by side."""
+        return int(flow["tcp"]["receiver_window_segments"] * flow["application"].get("connections", 1))
+
+
+Rule = Callable[[Plan], Iterator[Finding]]
+
+
+def check(scenario: Scenario) -> list[Finding]:
+    """All that is odd, in the order of the rules."""
+    plan = Plan(scenario)
+    return [finding for rule in RULES for finding in rule(plan)]
+
+
+def wire_slower_than_the_air(plan: Plan) -> Iterator[Finding]:
+    """The queue is then at the server's side of the wire, where no scheme works."""
+    shared = [flow for flow in plan.downloads if flow["wire_rate_mbps"] is None]
+    if not shared:
+        return
+    wire = float(plan.plan["wire"]["rate_mbps"])
+    rates = {flow["label"]: plan.rate_mbps(plan.segment_bytes(flow), flow["station"], "down") for flow in shared}
+    slowest = min(rates, key=lambda label: rates[label])
+    if wire < rates[slowest]:
+        yield Finding(
+            "wire.rate_mbps",
+            "the wired link is slower than the air: downlink packets queue before it, without a limit, and never at the AP",
+            f"{wire:g} Mbps against {rates[slowest]:.3g} Mbps that the AP alone sends to the station of {slowest}",
+            {"wire_mbps": wire, "air_mbps": rates[slowest]},
+        )
+
+
+def window_never_fills_the_buffer(plan: Plan) -> Iterator[Finding]:
+    """No packet is ever lost for want of room, whatever the scheme; the limit has no effect."""
+    datagrams = [flow for flow in plan.flows if flow not in plan.tcp]
+    many = [flow for flow in datagrams if flow["application"]["name"] == "udp"]
+    most, how = plan.most_queued()
+    if not many and plan.tcp and most < plan.limit:
+        yield Finding(
+            "ap.limit_packets",
+            "the windows can never fill the AP's buffer: its limit is never reached, and nothing is lost there for want of room",
+            f"{how}, below the limit of {plan.limit} packets",
+            {"most_packets": most, "limit_packets": plan.limit},
+        )
+
+
+def sawtooth_s(plan: Plan, flow: dict[str, Any]) -> tuple[float, str]:
+    """How long a flow's window takes from one loss to the next at a full buffer, and how that is reckoned."""
+    flows = max(1, len(plan.downloads))
+    segment = plan.segment_bytes(flow)
+    rate = min(plan.rate_mbps(segment, flow["station"], "down"), float(plan.plan["wire"]["rate_mbps"]))
+    packet_ms = segment * 8e-3 / rate
+    room = min(plan.limit, plan.most_queued()[0])
+    rtt_ms = 2 * plan.delay_ms(flow) + room * packet_ms
+    window = min((room + 2 * plan.delay_ms(flow) / packet_ms) / flows, plan.window_segments(flow))
+    control = flow["tcp"]["congestion_control"]["name"]
+    if control == "cubic":
+        # RFC 9438, equation 2: back at the old window after K; and no slower than Reno's line.
+        c = flow["tcp"]["congestion_control"]["c"]
+        k = (window * 0.3 / c) ** (1 / 3)
+        reno = window * 0.3 / 0.53 * rtt_ms * 1e-3
+        seconds = min(k, reno)
+        how = f"K = ({window:.0f} · 0.3 / {c:g})^(1/3) = {k:.2g} s, Reno's line {reno:.2g} s"
+    else:
+        seconds = window / 2 * rtt_ms * 1e-3
+        how = f"{window:.0f} / 2 round trips of {rtt_ms:.0f} ms"
+    return seconds, f"{how} (window of {window:.0f} segments at a full queue of {room} packets)"
+
+
+def run_shorter_than_the_slowest_loop(plan: Plan) -> Iterator[Finding]:
+    """Shares are then those of a beginning, and a longer run gives another result, not a more exact one."""
+    duration, warmup = float(plan.run["duration_s"]), float(plan.run["warmup_s"])
+    loops: list[tuple[float, str, str]] = []
+    bulk = [flow for flow in plan.downloads if flow["application"]["name"] == "bulk"]
+    if bulk:
+        slowest = max(bulk, key=lambda flow: sawtooth_s(plan, flow)[0])
+        seconds, how = sawtooth_s(plan, slowest)
+        loops.append((seconds, f"one sawtooth of {slowest['label']}'s window", how))
+    control = plan.port["limit_controller"]
+    if control and control["name"] == "alt":
+        low, high = control["min_packets"], control["max_packets"]
+        rate = control["decrease_packets_per_s"]
+        loops.append(
+            (
+                (high - low) / rate,
+                "the limit of alt from its highest to its lowest value",
+                f"({high} - {low}) packets / {rate:g} packets/s",
+            )
+        )
+    for seconds, what, how in loops:
+        if seconds > duration / 3:
+            yield Finding(
+                "run.duration_s",
+                f"the measurement is shorter than three times the slowest control loop ({what}: {seconds:.3g} s)",
+                f"{how} = {seconds:.3g} s; three of them take {3 * seconds:.3g} s, the measurement {duration:g} s",
+                {"loop_s": seconds, "duration_s": duration},
+            )
+        if seconds > warmup:
+            yield Finding(
+                "run.warmup_s",
+                f"the warm-up is shorter than the slowest control loop ({what}: {seconds:.3g} s)",
+                f"{how} = {seconds:.3g} s against a warm-up of {warmup:g} s; `wifair run --check-warmup` looks whether it settled",
+                {"loop_s": seconds, "warmup_s": warmup},
+            )
+
+
+def flows_outside_the_measurement(plan: Plan) -> Iterator[Finding]:
+    """A flow that starts late is measured with its silence, one that stops early is hardly measured."""
+    warmup = float(plan.run["warmup_s"])
+    for flow in plan.flows:
+        latest = float(flow["start_s"] + flow["start_spread_s"])
+        stop = flow["stop_s"]
+        values = {"start_s": latest, "warmup_s": warmup, "end_s": plan.end_s}
+        if latest >= plan.end_s:
+            text = "may start after the end of the run"
+            yield Finding(
+                f"{flow['label']}.start_s", f"{flow['label']} {text}", f"{latest:g} s against {plan.end_s:g} s", values
+            )
+        elif latest > warmup:
+            text = "may start after the warm-up: its means count the silence before"
+            yield Finding(
+                f"{flow['label']}.start_s", f"{flow['label']} {text}", f"{latest:g} s against {warmup:g} s", values
+            )
+        if stop is not None and stop <= warmup:
+            text = "stops before the measurement begins"
+            values = {"stop_s": float(stop), "warmup_s": warmup}
+            yield Finding(
+                f"{flow['label']}.stop_s", f"{flow['label']} {text}", f"{stop:g} s against {warmup:g} s", values
+            )
+
+
+def acks_without_uploads(plan: Plan) -> Iterator[Finding]:
+    """In the AP's buffer only uplink flows have ACKs."""
+    if plan.scheme in OF_ACKS and not plan.uploads:
+        yield Finding(
+            "ap.scheme",
+            f"{plan.scheme} works on the ACKs of uplink flows, and no flow of TCP goes up",
+            f"0 of {len(plan.tcp)} flows of TCP go up",
+            {"uplink_flows": 0, "tcp_flows": len(plan.tcp)},
+        )
+
+
+def marks_that_nobody_sets_or_hears(plan: Plan) -> Iterator[Finding]:
+    """ECN takes two: a buffer that marks, and hosts that listen."""
+    listening = [flow for flow in plan.tcp if flow["tcp"]["ecn"]]
+    marking = plan.scheme == "dqm" or plan.port["scheme"].get("signal", "drop") != "drop"
+    values = {"ecn_flows": len(listening), "tcp_flows": len(plan.tcp)}
+    if listening and not marking:
+        text = f"{len(listening)} flows are ECN-capable, but {plan.scheme} never marks: ecn has no effect"
+        yield Finding("tcp.ecn", text, f"{len(listening)} of {len(plan.tcp)} flows of TCP, 0 buffers that mark", values)
+    if plan.tcp and not listening and marking:
+        text = f"{plan.scheme} could mark, but no flow is ECN-capable: it drops instead"
+        yield Finding("tcp.ecn", text, f"0 of {len(plan.tcp)} flows of TCP have ecn", values)
+
+
+def priorities_that_nobody_looks_at(plan: Plan) -> Iterator[Finding]:
+    """A code point says which category a packet belongs to, where somebody classifies by it."""
+    marked = [flow["label"] for flow in plan.flows if flow["application"].get("dscp") or flow["tcp"]["dscp"]]
+    if marked and (plan.edca is None or plan.edca["classify"] == "best-effort"):
+        text = f'{", ".join(marked)}: marked with a DSCP that nobody looks at; mac.edca.classify = "rfc-8325" does'
+        yield Finding("mac.edca", text, f"{len(marked)} flows marked, 1 category", {"marked_flows": len(marked)})
+
+
+def more_than_the_air_carries(plan: Plan) -> Iterator[Finding]:
+    """Datagrams do not slow down."""
+    share, parts = 0.0, []
+    for flow in plan.of("udp"):
+        spec = flow["application"]
+        ip_bytes = int(spec["payload_bytes"] + 28)
+        offered = spec["rate_mbps"] * ip_bytes / spec["payload_bytes"]
+        own = offered / plan.rate_mbps(ip_bytes, flow["station"], flow["direction"])
+        share += own
+        parts.append(f"{flow['label']} {own:.3g}")
+    if share > 1:
+        text = "the datagrams at constant rates take more than the air has: most of the rest is lost"
+        yield Finding(
+            "flows.application.rate_mbps", text, f"shares of the air: {' + '.join(parts)} = {share:.3g}", {"air": share}
+        )
+
+
+def quantiles_of_too_few(plan: Plan) -> Iterator[Finding]:
+    """A 95 % quantile of twenty values is the greatest but one."""
+    duration = float(plan.run["duration_s"])
+    for flow in plan.of("ping"):
+        interval_ms = flow["application"]["interval_ms"]
+        number = duration * 1e3 / interval_ms
+        if number * 0.05 < VALUES_BEYOND:
+            yield Finding(
+                f"{flow['label']}.application.interval_ms",
+                f"{flow['label']} sends too few requests for a 95 % quantile in each run",
+                f"{duration:g} s / {interval_ms:g} ms = {number:.0f} requests, of which {number * 0.05:.3g} lie beyond it",
+                {"requests": number, "beyond": number * 0.05},
+            )
+
+
+def a_slow_station_holds_the_air(plan: Plan) -> Iterator[Finding]:
+    """Where every station gets the same number of packets, the slow ones hold the air (the performance anomaly)."""
+    carrying = {(flow["station"], flow["direction"]) for flow in plan.tcp}
+    times = {way: plan.airtimes(1500)[way] for way in carrying}
+    if len(times) < 2:
+        return
+    slowest, total = max(times, key=lambda way: times[way]), sum(times.values())
+    if times[slowest] > 3 * min(times.values()):
+        yield Finding(
+            "station.rate_mbps",
+            f"{slowest[0]} is slow: with as many packets as the others it holds {times[slowest] / total:.0%} of the air",
+            f"{times[slowest]:.0f} µs a packet of 1500 bytes, {min(times.values()):.0f} µs for the fastest; "
+            f"{times[slowest]:.0f} of {total:.0f} µs for one each of {len(times)}",
+            {"slowest_us": times[slowest], "fastest_us": min(times.values()), "share": times[slowest] / total},
+        )
+
+
+RULES: tuple[Rule, ...] = (
+    wire_slower_than_the_air,
+    window_never_fills_the_buffer,
+    run_shorter_than_the_slowest_loop,
+    flows_outside_the_measurement,
+    acks_without_uploads,
+    marks_that_nobody_sets_or_hears,
+    priorities_that_nobody_looks_at,
+    more_than_the_air_carries,
+    quantiles_of_too_few,
+    a_slow_station_holds_the_air,
+)

@@ -1,0 +1,31 @@
+"""`wifair check`: what is odd about a scenario."""
+
+from __future__ import annotations
+
+from wifair.cli.options import Json, ScenarioFile, Set
+
+EXAMPLE = "Example: wifair check scenarios/five-lines.toml"
+
+
+def check(
+    scenario: ScenarioFile,
+    json: Json = False,
+    set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
+) -> None:
+    """Say what is odd about a scenario, each finding with its arithmetic. Nothing is simulated."""
+    from wifair.check import check as findings_of
+    from wifair.cli.output import print_json, stdout
+    from wifair.overrides import parse_assignments
+    from wifair.scenario import Scenario
+
+    loaded = Scenario.from_toml(scenario, parse_assignments(set))
+    findings = findings_of(loaded)
+    if json:
+        print_json({"title": loaded.title or scenario.stem, "findings": [finding.to_dict() for finding in findings]})
+        return
+    console = stdout()
+    for finding in findings:
+        console.print(f"{finding.key}: {finding.finding}.", markup=False)
+        console.print(f"    {finding.arithmetic}", markup=False)
+    if not findings:
+        console.print("nothing is odd, as far as arithmetic can tell", markup=False)

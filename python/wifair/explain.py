@@ -1,0 +1,314 @@
+"""Why a flow got what it got: where its packets were lost, who held the air, what its sender did and what held it back.
+
+Every sentence stands on counters of the engine, means over the replications, which go with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from wifair.stats import t_interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from wifair.results import Results
+    from wifair.scenario import Scenario
+    from wifair.store import Store
+    from wifair.study import Progress
+
+# How often the senders are looked at, in seconds, unless the scenario says: a hundredth of a second is less than a round trip.
+LOOK_S = 0.01
+
+# What a sender does at a look, in the order of drawing.
+PHASES = {
+    "avoidance": "congestion avoidance",
+    "slow_start": "slow start",
+    "recovery": "fast recovery",
+    "timed_out": "waiting for the retransmission timer",
+    "idle": "idle",
+}
+# Where and why the AP's losses were.
+LOSSES = {
+    "ap_tail_drop_packets": "refused by the full buffer",
+    "ap_evicted_packets": "pushed out of it",
+    "ap_aqm_drop_packets": "dropped by its active queue management",
+    "ap_retry_lost_packets": "given up on the air at the retry limit",
+}
+# A share from which on something is called the main thing, and a rarer thing worth a sentence.
+MOST, SOME = 0.5, 0.2
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A statement about a flow (or about all, without one) and the counters that it stands on."""
+
+    flow: str
+    text: str
+    counters: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it goes into JSON."""
+        return {"flow": self.flow or None, "sentence": self.text, "counters": self.counters}
+
+
+def watched(scenario: Scenario) -> Scenario:
+    """The scenario with looks at the senders."""
+    run = scenario.plan()["run"]
+    looks = run["state_interval_s"] or min(LOOK_S, run["duration_s"])
+    return scenario.override({"run.state_interval_s": looks})
+
+
+def results_of(
+    scenario: Scenario, seeds: int, threads: int | None, progress: Progress | None, store: Store | None
+) -> Results:
+    """Runs it."""
+    from wifair.study import Cell, Study
+
+    return Study([Cell(scenario.title or "scenario", watched(scenario))], seeds).run(threads, progress, store)
+
+
+def means(frame: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
+    """A row an entity, its numbers averaged over the replications."""
+    keys = list(keys)
+    numbers = [name for name, kind in frame.schema.items() if kind.is_numeric() and name not in ("seed", *keys)]
+    return frame.group_by(keys, maintain_order=True).agg(pl.col(name).cast(pl.Float64).mean() for name in numbers)
+
+
+def explain(results: Results) -> list[Sentence]:
+    """What there is to say: of the air, then of each flow."""
+    flows = means(results.flows, ["flow", "label", "direction", "station", "application", "transport"])
+    stations = means(results.stations, ["station", "direction"])
+    air = stations.group_by("station", maintain_order=True).agg(pl.col("airtime_share").sum())
+    told = list(of_the_air(results, air))
+    states = means(results.frames["states"], ["label"]) if "states" in results.frames else None
+    plans = {flow["label"]: flow for flow in results.cells[0].scenario.plan()["flows"]}
+    wire_ms = float(results.cells[0].scenario.plan()["wire"]["one_way_delay_ms"])
+    of_tcp = flows.filter(pl.col("transport") == "tcp")
+    equal = float(of_tcp["goodput_mbps"].sum()) / max(1, of_tcp.height)
+    for flow in flows.iter_rows(named=True):
+        plan = plans[flow["label"]]
+        own_ms = plan["one_way_delay_ms"]
+        told += of_share(flow, equal)
+        told += of_losses(flow, stations, flows)
+        told += of_air(flow, air)
+        if states is not None and flow["transport"] == "tcp":
+            state = states.row(by_predicate=pl.col("label") == flow["label"], named=True)
+            told += of_phases(flow, state)
+            told += of_restraint(flow, state, plan, 2 * (wire_ms if own_ms is None else own_ms))
+        if flow["transport"] != "tcp":
+            rows = means(results.datagrams, ["label", "direction"]).filter(pl.col("label") == flow["label"])
+            told += of_datagrams(flow, rows)
+    return told
+
+
+def of_the_air(results: Results, air: pl.DataFrame) -> list[Sentence]:
+    """Who held it."""
+    run = means(results.runs, ["scenario"]).row(0, named=True)
+    shares = {row["station"]: row["airtime_share"] for row in air.iter_rows(named=True)}
+    listed = sorted(shares.items(), key=lambda entry: -entry[1])
+    names = ", ".join(f"{name} {share:.0%}" for name, share in listed[:5])
+    more = f" and {len(listed) - 5} others {sum(share for _, share in listed[5:]):.0%}" if len(listed) > 5 else ""
+    counters = {f"airtime_share of {name}": share for name, share in listed}
+    counters |= {"collision_share": run["collision_share"], "idle_share": run["idle_share"]}
+    text = f"The air: {names}{more}; collisions {run['collision_share']:.0%}, idle {run['idle_share']:.0%}."
+    return [Sentence("", text, counters)]
+
+
+def of_share(flow: dict[str, Any], equal: float) -> list[Sentence]:
+    """How much it got."""
+    counters = {"goodput_mbps": flow["goodput_mbps"]}
+    text = f"{flow['label']} ({flow['application']}, {flow['direction']}) got {flow['goodput_mbps']:.3g} Mbps"
+    if flow["transport"] == "tcp":
+        counters["equal_share_mbps"] = equal
+        text += f", {flow['goodput_mbps'] / equal:.0%} of an equal share among the flows of TCP" if equal else ""
+    return [Sentence(flow["label"], text + ".", counters)]
+
+
+def of_losses(flow: dict[str, Any], stations: pl.DataFrame, flows: pl.DataFrame) -> list[Sentence]:
+    """Where its packets were lost: at the AP by reason, in its station's own buffer, on the station's air."""
+    what = "ACKs" if flow["direction"] == "up" and flow["transport"] == "tcp" else "packets"
+    counters = {name: flow[name] for name in ("ap_offered_packets", "ap_lost_packets", *LOSSES, "ap_filtered_packets")}
+    reasons = [f"{flow[name]:,.0f} {words}" for name, words in LOSSES.items() if flow[name] > 0]
+    text = f"The AP lost {flow['ap_lost_packets']:,.0f} of its {flow['ap_offered_packets']:,.0f} {what}"
+    told = [Sentence(flow["label"], f"{text}: {', '.join(reasons)}." if reasons else f"{text}.", counters)]
+    if flow["ap_filtered_packets"] > 0:
+        text = f"{flow['ap_filtered_packets']:,.0f} of its ACKs were redundant and taken out, which is no loss."
+        told.append(Sentence(flow["label"], text, {"ap_filtered_packets": flow["ap_filtered_packets"]}))
+    own = stations.row(by_predicate=(pl.col("station") == flow["station"]) & (pl.col("direction") == "up"), named=True)
+    lost = {"buffer_lost_packets": own["buffer_lost_packets"], "retry_lost": own["retry_lost"]}
+    if any(lost.values()):
+        sharing = flows.filter(pl.col("station") == flow["station"]).height
+        whose = f" (of {sharing} flows together)" if sharing > 1 else ""
+        text = (
+            f"Its station{whose} lost {lost['buffer_lost_packets']:,.0f} of {own['buffer_offered_packets']:,.0f} packets in its own "
+            f"buffer, and {lost['retry_lost']:,.0f} on the air."
+        )
+        told.append(Sentence(flow["label"], text, lost | {"buffer_offered_packets": own["buffer_offered_packets"]}))
+    if flow["transport"] == "tcp" and flow["segments_sent"] > 0:
+        text = f"Of {flow['segments_sent']:,.0f} segments {flow['retransmissions']:,.0f} were sent again, "
+        text += (
+            f"with {flow['fast_retransmits']:,.0f} fast retransmits and {flow['timeouts']:,.0f} expiries of the timer."
+        )
+        names = ("segments_sent", "retransmissions", "fast_retransmits", "timeouts")
+        told.append(Sentence(flow["label"], text, {name: flow[name] for name in names}))
+    return told
+
+
+def of_air(flow: dict[str, Any], air: pl.DataFrame) -> list[Sentence]:
+    """Its station's part of the air."""
+    share = float(air.filter(pl.col("station") == flow["station"])["airtime_share"].item())
+    text = f"Its station {flow['station']} held {share:.0%} of the air, both ways together."
+    return [Sentence(flow["label"], text, {"airtime_share": share})]
+
+
+def of_phases(flow: dict[str, Any], state: dict[str, Any]) -> list[Sentence]:
+    """What its sender did."""
+    shares = {name: state[name] / state["looks"] for name in PHASES}
+    listed = sorted((name for name in shares if shares[name] >= 0.005), key=lambda name: -shares[name])
+    text = "Its time: " + ", ".join(f"{PHASES[name]} {shares[name]:.0%}" for name in listed) + "."
+    return [Sentence(flow["label"], text, {"looks": state["looks"], **{name: state[name] for name in PHASES}})]
+
+
+def of_restraint(
+    flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any], wire_rtt_ms: float
+) -> list[Sentence]:
+    """What held it back: the verdict."""
+    names = (
+        "held_by_application",
+        "held_by_receiver_window",
+        "held_by_congestion_window",
+        "timed_out",
+        "idle",
+        "looks",
+    )
+    counters = {name: state[name] for name in names}
+    active = state["looks"] - state["idle"]
+    told = []
+    if active == 0:
+        return [Sentence(flow["label"], "It had nothing to send: its application held it back.", counters)]
+    waiting = state["timed_out"] / active
+    window = state["held_by_receiver_window"] / active
+    application = state["held_by_application"] / active
+    if state["idle"] / state["looks"] > MOST:
+        text = f"Its application held it back: it had nothing to send for {state['idle'] / state['looks']:.0%} of the time."
+    elif application > MOST:
+        text = (
+            f"Its application held it back: all that there was to send was under way at {application:.0%} of the looks."
+        )
+    elif waiting > SOME:
+        text = (
+            f"Losses held it back, in the dearest way: for {waiting:.0%} of the time it waited for the retransmission timer, "
+            f"which expired {flow['timeouts']:,.0f} times."
+        )
+        counters["timeouts"] = flow["timeouts"]
+    elif window > MOST:
+        segments = plan["tcp"]["receiver_window_segments"]
+        text = f"The receiver's window of {segments} segments held it back at {window:.0%} of the looks"
+        if flow["rtt_mean_ms"]:
+            most = segments * plan["tcp"]["mss_bytes"] * 8e-3 / flow["rtt_mean_ms"]
+            text += f": a window a round trip of {flow['rtt_mean_ms']:.0f} ms is {most:.3g} Mbps"
+            counters |= {"rtt_mean_ms": flow["rtt_mean_ms"], "receiver_window_segments": segments}
+        text += "."
+    else:
+        reductions = flow["fast_retransmits"] + flow["ecn_reductions"] + flow["timeouts"]
+        held = state["held_by_congestion_window"] / active
+        text = f"The congestion window held it back at {held:.0%} of the looks: losses and marks cut it {reductions:,.0f} times."
+        counters |= {name: flow[name] for name in ("fast_retransmits", "ecn_reductions", "timeouts")}
+    told.append(Sentence(flow["label"], text, counters))
+    if flow["rtt_mean_ms"]:
+        beyond = flow["rtt_mean_ms"] - wire_rtt_ms
+        text = f"A round trip took {flow['rtt_mean_ms']:.0f} ms, {wire_rtt_ms:.0f} ms of them on the wire; queues and air took {beyond:.0f} ms."
+        told.append(Sentence(flow["label"], text, {"rtt_mean_ms": flow["rtt_mean_ms"], "wire_rtt_ms": wire_rtt_ms}))
+    return told
+
+
+def of_datagrams(flow: dict[str, Any], rows: pl.DataFrame) -> list[Sentence]:
+    """Delay, loss and voice, by direction."""
+    told = []
+    for row in rows.iter_rows(named=True):
+        names = (
+            "sent_packets",
+            "lost_packets",
+            "delay_mean_ms",
+            "delay_p95_ms",
+            "jitter_ms",
+            "rtt_p50_ms",
+            "rtt_p95_ms",
+            "mos",
+        )
+        counters = {name: row[name] for name in names if row[name] is not None}
+        text = f"{row['direction'].capitalize()}: {row['lost_packets']:,.0f} of {row['sent_packets']:,.0f} datagrams were lost"
+        if row["delay_mean_ms"] is not None:
+            text += f"; one-way delay {row['delay_mean_ms']:.3g} ms, 95 % within {row['delay_p95_ms']:.3g} ms"
+        if row["rtt_p50_ms"] is not None:
+            text += f"; round trip {row['rtt_p50_ms']:.3g} ms, 95 % within {row['rtt_p95_ms']:.3g} ms"
+        if row["mos"] is not None:
+            text += f"; opinion score {row['mos']:.2f}"
+        told.append(Sentence(flow["label"], text + ".", counters))
+    return told
+
+
+def draw(results: Results, path: str | Path) -> Path:
+    """Three panels, a bar a flow (or a station): what the senders did, where packets were lost, who held the air.
+
+    Lengths of the last two have 95 % intervals over the replications.
+    """
+    from wifair.plots import figure
+
+    flows = means(results.flows, ["flow", "label", "station", "transport"])
+    stations = means(results.stations, ["station", "direction"])
+    height = 2.2 + 0.24 * max(flows.height, stations.height // 2)
+    made, axes = figure(3, width=5.4, height=height)
+
+    states = means(results.frames["states"], ["label"]) if "states" in results.frames else pl.DataFrame({"label": []})
+    parts = {
+        words: [row[name] / row["looks"] for row in states.iter_rows(named=True)] for name, words in PHASES.items()
+    }
+    _stacked(axes[0], states["label"].to_list(), parts, "share of the time", "What senders of TCP did")
+
+    lost = {words: flows[name].to_list() for name, words in LOSSES.items()}
+    lost["redundant ACKs taken out (no loss)"] = flows["ap_filtered_packets"].to_list()
+    _stacked(axes[1], flows["label"].to_list(), lost, "packets a run", "What the AP lost, or took out")
+    _intervals(axes[1], results.flows, "label", pl.col("ap_lost_packets") + pl.col("ap_filtered_packets"))
+
+    labels = stations["station"].unique(maintain_order=True).to_list()
+    ways = {
+        f"{words} the station": stations.filter(pl.col("direction") == way)["airtime_share"].to_list()
+        for way, words in (("up", "from"), ("down", "to"))
+    }
+    _stacked(axes[2], labels, ways, "share of the time", "Who held the air")
+    _intervals(axes[2], results.stations, "station", pl.col("airtime_share"))
+    made.savefig(path)
+    return Path(path)
+
+
+# Told apart in grey: by shade and by hatching.
+BARS = (("0.35", ""), ("0.6", "//"), ("0.8", "xx"), ("0.15", ".."), ("0.93", "\\\\"))
+
+
+def _intervals(axes: Axes, frame: pl.DataFrame, entity: str, quantity: pl.Expr) -> None:
+    """The 95 % interval of each bar's length over the replications."""
+    totals = frame.group_by(entity, "seed", maintain_order=True).agg(total=quantity.sum())
+    for (name,), part in totals.group_by(entity, maintain_order=True):
+        found = t_interval(part["total"].to_numpy())
+        if found.low is not None and found.high is not None:
+            reach = [[found.estimate - found.low], [found.high - found.estimate]]
+            axes.errorbar([found.estimate], [str(name)], xerr=reach, color="black", capsize=3, linewidth=1)
+    axes.set_xlim(left=0)
+
+
+def _stacked(axes: Axes, labels: list[str], parts: dict[str, list[float]], unit: str, title: str) -> None:
+    left = [0.0] * len(labels)
+    for (words, values), (grey, hatch) in zip(parts.items(), BARS, strict=False):
+        axes.barh(labels, values, left=left, color=grey, hatch=hatch, edgecolor="white", label=words)
+        left = [before + value for before, value in zip(left, values, strict=True)]
+    axes.invert_yaxis()
+    axes.set_xlabel(unit)
+    axes.set_title(title)
+    axes.legend(fontsize="x-small", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)

@@ -1,0 +1,236 @@
+"""`wifair new`, `check` and `explain`: templates that never rot, findings with their arithmetic, sentences with their counters."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import ROOT, Cli
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wifair import Scenario, ScenarioError, gallery
+from wifair.check import Finding, Plan, check
+from wifair.explain import PHASES, explain, watched
+
+BRIEF = {"run.warmup_s": 1, "run.duration_s": 3}
+# A commented line that becomes a setting when its mark goes.
+OPTION = re.compile(r"^# (?=\[|[a-z_]+(\.[a-z_]+)* = )", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", gallery.names())
+def test_templates_run_and_what_is_commented_out_is_accepted(name: str) -> None:
+    text = (gallery.FOLDER / f"{name}.toml").read_text()
+    assert text.startswith("# ")
+    assert gallery.about(name)
+    scenario = Scenario.from_toml(name)
+    assert scenario.title == name
+    results = scenario.override(BRIEF).run(seeds=1)
+    assert results.flows["goodput_mbps"].sum() > 0
+    import tomllib
+
+    switched_on = tomllib.loads(OPTION.sub("", text).replace("# key = value", ""))
+    assert switched_on != tomllib.loads(text) or not OPTION.search(text)
+    Scenario(**switched_on)
+
+
+def test_a_file_goes_before_a_name_of_the_gallery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "home").write_text("title = 'mine'\n[[flows]]\ndirection = 'up'\n")
+    assert Scenario.from_toml("home").title == "mine"
+    assert Scenario.from_toml("cafe").title == "cafe"
+
+
+def test_new_writes_once(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    assert cli("new", "home", path).returncode == 0
+    assert path.read_text() == (gallery.FOLDER / "home.toml").read_text()
+    again = cli("new", "home", path)
+    assert again.returncode == 2
+    assert "not overwritten" in again.stderr
+    wrong = cli("new", "hom")
+    assert wrong.returncode == 2
+    assert "Did you mean home?" in wrong.stderr
+    listed = cli("new")
+    assert all(name in listed.stdout for name in gallery.names())
+
+
+def found(*flows: dict[str, Any], **settings: Any) -> dict[str, Finding]:
+    scenario = Scenario(**{"flows": list(flows) or [{"direction": "down", "count": 4}], **settings})
+    return {finding.key: finding for finding in check(scenario)}
+
+
+def test_nothing_is_odd_about_the_usual_cell() -> None:
+    assert check(Scenario.from_toml(ROOT / "scenarios" / "five-lines.toml")) == []
+
+
+def test_a_wire_slower_than_the_air() -> None:
+    finding = found(wire={"rate_mbps": 2.0})["wire.rate_mbps"]
+    # One 1500-byte packet alone at 11 Mbps, long preamble, MAC ACK at 1 Mbps: 50 + 310 + 192 + 1117 + 10 + 304 µs.
+    assert finding.values["air_mbps"] == pytest.approx(12_000 / (50 + 310 + 192 + 1117 + 10 + 304), rel=1e-3)
+    assert "wire.rate_mbps" not in found(wire={"rate_mbps": 7.0})
+
+
+def test_a_window_that_never_fills_the_buffer() -> None:
+    finding = found({"direction": "down", "count": 2}, {"direction": "up"}, ap={"limit_packets": 200})[
+        "ap.limit_packets"
+    ]
+    assert finding.values == {"most_packets": 2 * 42 + 21, "limit_packets": 200}
+    assert "ap.limit_packets" not in found({"direction": "down", "count": 2}, ap={"limit_packets": 84})
+    # What arithmetic says a run shows.
+    results = Scenario(
+        ap={"limit_packets": 200}, flows=[{"direction": "down", "count": 2}], run={"warmup_s": 0, "duration_s": 10}
+    ).run(seeds=2)
+    assert any("never reached" in warning for warning in results.warnings())
+    assert results.flows["ap_lost_packets"].sum() == 0
+
+
+def test_loops_slower_than_the_run() -> None:
+    run = {"warmup_s": 100, "duration_s": 500}
+    alt = found(ap={"limit_controller": "alt"}, run=run)
+    assert alt["run.duration_s"].values["loop_s"] == alt["run.warmup_s"].values["loop_s"] == 370
+    assert not {"run.duration_s", "run.warmup_s"} & set(
+        found(ap={"limit_controller": "alt"}, run={"warmup_s": 400, "duration_s": 1200})
+    )
+    # One flow of Reno: (100 + 10 ms · 756/s) / 2 round trips of 10 + 100 · 1.98 ms or so.
+    short = found(
+        {"direction": "down", "tcp": {"receiver_window_segments": 44}},
+        ap={"limit_packets": 30},
+        run={"warmup_s": 0.1, "duration_s": 1},
+    )
+    assert 0.3 < short["run.duration_s"].values["loop_s"] < 3
+
+
+@pytest.mark.parametrize(
+    ("flows", "settings", "key"),
+    [
+        ([{"direction": "down", "start_s": 200}], {}, "down.start_s"),
+        ([{"direction": "down", "stop_s": 100}, {"direction": "up"}], {}, "down.stop_s"),
+        ([{"direction": "down", "count": 3}], {"ap": {"scheme": "adaptive-pushout"}}, "ap.scheme"),
+        ([{"direction": "down", "count": 3}], {"tcp": {"ecn": True}}, "tcp.ecn"),
+        ([{"direction": "down", "count": 3}], {"ap": {"scheme": "red"}}, "tcp.ecn"),
+        ([{"direction": "down", "application": "voip"}], {}, "mac.edca"),
+        ([{"direction": "down", "application": {"name": "udp", "rate_mbps": 9.0}}], {}, "flows.application.rate_mbps"),
+        (
+            [{"name": "p", "direction": "up", "application": {"name": "ping", "interval_ms": 10_000}}],
+            {},
+            "p.application.interval_ms",
+        ),
+        ([{"direction": "up"}, {"direction": "down", "station": {"rate_mbps": 1.0}}], {}, "station.rate_mbps"),
+    ],
+)
+def test_findings_and_their_absence(flows: list[dict[str, Any]], settings: dict[str, Any], key: str) -> None:
+    finding = found(*flows, **settings)[key]
+    assert finding.arithmetic
+    assert finding.values
+    assert key not in found(
+        {"direction": "up"},
+        {"direction": "down", "count": 4},
+        ap={"scheme": "adaptive-pushout"},
+    )
+
+
+@given(
+    up=st.integers(0, 3),
+    down=st.integers(0, 3),
+    limit=st.integers(1, 2000),
+    scheme=st.sampled_from(["droptail", "adaptive-pushout", "red", "fq-codel", "mac80211"]),
+    application=st.sampled_from(["bulk", "web", "voip", "udp", "ping", "game", "transfers"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_any_scenario_can_be_checked(up: int, down: int, limit: int, scheme: str, application: str) -> None:
+    flows = [{"direction": "up", "count": up}] * bool(up) + [{"direction": "down", "count": down}] * bool(down)
+    flows.append({"direction": "down", "application": application})
+    for finding in check(Scenario(flows=flows, ap={"scheme": scheme, "limit_packets": limit})):
+        assert finding.finding
+        assert finding.arithmetic
+        assert all(isinstance(value, (int, float)) for value in finding.values.values())
+
+
+def test_check_on_the_command_line(cli: Cli) -> None:
+    document = json.loads(cli("check", "home", "--json", "--set", "wire.rate_mbps=3").stdout)
+    assert "wire.rate_mbps" in {finding["key"] for finding in document["findings"]}
+    assert cli("check", "nowhere").returncode == 2
+
+
+def test_air_times_follow_the_rates() -> None:
+    plan = Plan(Scenario.from_toml("home"))
+    times = plan.airtimes(1500)
+    assert times["far", "down"] > 5 * times["near", "down"]
+
+
+def starved(**settings: Any) -> Scenario:
+    flows = [
+        {"direction": "up", "count": 3},
+        {"direction": "down", "count": 3},
+        {"direction": "down", "application": "voip", "name": "call"},
+    ]
+    return Scenario(**{"run": {"warmup_s": 5, "duration_s": 20}, "flows": flows, **settings})
+
+
+def test_every_sentence_stands_on_counters_of_the_tables() -> None:
+    results = watched(starved()).run(seeds=2)
+    told = explain(results)
+    assert all(sentence.text and sentence.counters for sentence in told)
+    assert {sentence.flow for sentence in told} == {"", *results.flows["label"]}
+    flows = results.flows
+    for label in ("up-1", "down-2"):
+        counters = {
+            key: value for sentence in told if sentence.flow == label for key, value in sentence.counters.items()
+        }
+        for name in ("goodput_mbps", "ap_lost_packets", "ap_tail_drop_packets", "timeouts", "retransmissions"):
+            assert counters[name] == pytest.approx(flows.filter(label=label)[name].mean())
+        reasons = ("ap_tail_drop_packets", "ap_evicted_packets", "ap_aqm_drop_packets", "ap_retry_lost_packets")
+        assert sum(counters[name] for name in reasons) == pytest.approx(counters["ap_lost_packets"])
+        states = results.frames["states"].filter(label=label)
+        assert counters["looks"] == states["looks"].mean() == 20 / 0.01
+    looks = results.frames["states"]
+    assert (looks.select(pl.sum_horizontal(*PHASES)).to_series() == looks["looks"]).all()
+    held = pl.col("held_by_application") + pl.col("held_by_receiver_window") + pl.col("held_by_congestion_window")
+    assert looks.select((held + pl.col("idle") == pl.col("looks")).all()).item()
+    assert looks.height == 2 * 6
+
+
+def test_looking_changes_nothing() -> None:
+    scenario = starved()
+    with_looks = watched(scenario).run(seeds=2)
+    assert with_looks.flows.equals(scenario.run(seeds=2).flows)
+
+
+def verdict(scenario: Scenario, label: str) -> str:
+    told = explain(watched(scenario).run(seeds=2))
+    return " ".join(sentence.text for sentence in told if sentence.flow == label and "held it back" in sentence.text)
+
+
+def test_verdicts_in_cases_that_are_clear() -> None:
+    run = {"warmup_s": 2, "duration_s": 10}
+    small = Scenario(run=run, flows=[{"direction": "down", "tcp": {"receiver_window_segments": 4}}])
+    assert verdict(small, "down").startswith("The receiver's window of 4 segments held it back")
+    lazy = {"name": "web", "think_mean_s": 5.0}
+    assert verdict(Scenario(run=run, flows=[{"direction": "down", "application": lazy}]), "down").startswith(
+        "Its application held it back"
+    )
+    lossy = Scenario(run={"warmup_s": 2, "duration_s": 60}, wire={"loss_rate": 0.3}, flows=[{"direction": "down"}])
+    assert verdict(lossy, "down").startswith("Losses held it back, in the dearest way")
+    wide = Scenario(
+        run=run,
+        ap={"limit_packets": 20},
+        flows=[{"direction": "down", "tcp": {"receiver_window_segments": 200, "sack": {}}}],
+    )
+    assert verdict(wide, "down").startswith("The congestion window held it back")
+
+
+def test_explain_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
+    brief = ["--seeds", "2", "--set", "run.warmup_s=1", "--set", "run.duration_s=2"]
+    figure = tmp_path / "why.png"
+    done = cli("explain", "plain", *brief, "--scheme", "fq-codel", "--figure", figure)
+    assert done.returncode == 0, done.stderr
+    assert "The air: " in done.stdout
+    assert figure.stat().st_size > 10_000
+    document = json.loads(cli("explain", "plain", *brief, "--json").stdout)
+    assert all(entry["sentence"] and entry["counters"] for entry in document["sentences"])
+    with pytest.raises(ScenarioError, match="state_interval_s"):
+        Scenario(run={"state_interval_s": 0.0}, flows=[{"direction": "up"}])
