@@ -33,6 +33,10 @@ fn the_course_is_the_one_that_it_always_was() {
         "21acb5d17259814a", // red
         "91452eff9b1d9c4f", // pi
         "8e31ad428bfd747e", // dqm
+        "0b33db953c6c6974", // codel
+        "39dd3762298fd866", // fq-codel
+        "66cfcb064caefc71", // pie
+        "9e0e4980c56212b2", // mac80211
     ];
     let found = common::SCHEMES.map(|scheme| {
         let mut plan = common::symmetric(4, 4, scheme, 0.0, 20.0);

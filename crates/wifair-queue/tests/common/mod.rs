@@ -29,6 +29,7 @@ pub fn data(n: u32, seq: u32) -> Packet {
 }
 
 /// A pure ACK of connection `n` towards the station.
+#[allow(dead_code)] // not every test file needs one
 pub fn ack(n: u32, ack: u32) -> Packet {
     Packet { seq: 1, ack, payload_bytes: 0, ..data(n, 1) }
 }

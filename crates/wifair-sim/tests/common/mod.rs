@@ -5,7 +5,7 @@ use wifair_sim::Plan;
 
 /// Every scheme by name, in the order of the registry.
 #[allow(dead_code)] // not every test file needs them
-pub const SCHEMES: [&str; 10] = [
+pub const SCHEMES: [&str; 14] = [
     "droptail",
     "ack-filtering",
     "spm-af",
@@ -16,6 +16,10 @@ pub const SCHEMES: [&str; 10] = [
     "red",
     "pi",
     "dqm",
+    "codel",
+    "fq-codel",
+    "pie",
+    "mac80211",
 ];
 
 /// The symmetric cell of `adaptive-pushout` (Section IV-A): `n_up` uplink and `n_down` downlink bulk flows of TCP Reno,
