@@ -70,3 +70,22 @@ def test_acks_of_their_own_category_leave_the_buffer_to_data() -> None:
 
     assert down(first)[0] > 2 * down(among)[0]
     assert down(first)[1] == 0 < down(among)[1]
+
+
+def test_a_slow_station_at_home_takes_no_more_than_its_share_of_the_air() -> None:
+    home = load(ROOT / "scenarios" / "home-with-one-slow-station.toml").override({"run.duration_s": 20})
+
+    def air(scheme: str) -> dict[str, float]:
+        used = home.override({"ap.scheme": scheme}).run(seeds=3).frames["stations"]
+        sums = used.group_by("station").agg(pl.col("airtime_share").sum() / 3)
+        return dict(sums.iter_rows())
+
+    ours, others = air("mac80211"), air("fq-codel")
+    assert max(ours.values()) < 1.25 * min(ours.values())
+    assert others["far"] > 4 * others["near-1"]
+
+
+def test_a_limit_that_is_not_named_is_the_schemes_own() -> None:
+    for scheme, limit in (("mac80211", 8192), ("fq-codel", 10240), ("droptail", 100)):
+        plan = Scenario(ap={"scheme": scheme}, flows=[{"direction": "down"}]).plan()
+        assert plan["cell"]["ap"]["port"]["limit_packets"] == limit
