@@ -3,206 +3,25 @@
 //! Sources: 802.11-2020, clauses 15 (DSSS), 16 (HR-DSSS), 17 (OFDM) and 18 (ERP); durations as in
 //! `docs/medium.md`, section 2. All frames of a cell use one preamble.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+mod spec;
+mod table;
+
 use wifair_core::{Rate, SpecError, Time};
 
 use crate::check;
+use spec::label;
+pub use spec::{ErpProtection, PhyName, PhySpec, Preamble};
+pub(crate) use table::OnAir;
+use table::row;
 
 /// PSDU bytes of MAC ACK and CTS (9.3.1.4, 9.3.1.3).
 pub(crate) const ACK_BYTES: u32 = 14;
 /// PSDU bytes of an RTS (9.3.1.2).
 const RTS_BYTES: u32 = 20;
-/// SERVICE and tail bits of an OFDM frame (17.3.2).
-const OFDM_EXTRA_BITS: u32 = 16 + 6;
-
-/// The PHYs that the table has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum PhyName {
-    /// DSSS and HR-DSSS at 2.4 GHz: 1, 2, 5.5, 11 Mbps (clauses 15 and 16).
-    #[default]
-    #[serde(rename = "802.11b")]
-    B,
-    /// ERP-OFDM at 2.4 GHz in a BSS without 802.11b stations: 6 to 54 Mbps (clause 18).
-    #[serde(rename = "802.11g")]
-    G,
-    /// OFDM at 5 GHz, 20 MHz channels: 6 to 54 Mbps (clause 17).
-    #[serde(rename = "802.11a")]
-    A,
-}
-
-/// PLCP preamble of 802.11b (16.2.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Preamble {
-    /// 144 µs of preamble and 48 µs of header.
-    #[default]
-    Long,
-    /// 72 µs of preamble and 24 µs of header.
-    Short,
-}
-
-/// How an 802.11g BSS keeps 802.11b receivers, which do not hear OFDM, from transmitting into its frames (10.27.2): each
-/// data frame is announced by frames that these understand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ErpProtection {
-    /// The sender puts a CTS addressed to itself and a SIFS before each data frame.
-    CtsToSelf,
-    /// RTS and CTS before each data frame, but those that follow in a TXOP.
-    RtsCts,
-}
-
-/// A PHY of the table, with every value that a paper's own table may set otherwise. An absent key takes the
-/// PHY's value.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct PhySpec {
-    /// The PHY: 802.11b, 802.11g or 802.11a.
-    pub name: PhyName,
-    /// Preamble of 802.11b, long or short (16.2.2); long by default. With `erp_protection` that of the frames that protect;
-    /// refused for other PHYs.
-    pub preamble: Option<Preamble>,
-    /// Whether 802.11g uses its 9 µs slot (18.3.5); true by default, false gives 20 µs; refused for other PHYs.
-    pub short_slot: Option<bool>,
-    /// Slot time in µs: 20 (b), 9 (a, g).
-    pub slot_us: Option<f64>,
-    /// Short interframe space in µs: 10 (b, g), 16 (a).
-    pub sifs_us: Option<f64>,
-    /// Preamble and header of the PHY in µs: 192 (b, long), 96 (b, short), 20 (a, g).
-    pub plcp_us: Option<f64>,
-    /// Silence in µs that ends each OFDM frame at 2.4 GHz (18.3.2.4): 6 (g), 0 (a, b).
-    pub signal_extension_us: Option<f64>,
-    /// MAC header of a data frame in bytes (9.2.3): 24; Table I of `adaptive-pushout` has 30.
-    pub mac_header_bytes: Option<u32>,
-    /// LLC and SNAP header of a data frame in bytes: 8.
-    pub llc_bytes: Option<u32>,
-    /// Frame check sequence in bytes: 4.
-    pub fcs_bytes: Option<u32>,
-    /// Rate of MAC ACK, RTS and CTS in Mbps; by default the PHY's lowest mandatory rate (1 or 6).
-    pub control_rate_mbps: Option<f64>,
-    /// Protection of 802.11g's data frames from 802.11b receivers, cts-to-self or rts-cts; none by default, refused for
-    /// other PHYs. Who is there that needs it has no short slot either: see `short_slot`.
-    pub erp_protection: Option<ErpProtection>,
-    /// Rate of the frames that protect, one of 802.11b's: 1.
-    pub protection_rate_mbps: Option<f64>,
-    /// CWmin in slots, a power of two minus one: 31 (b), 15 (a, g).
-    pub cw_min: Option<u16>,
-    /// CWmax in slots, a power of two minus one: 1023.
-    pub cw_max: Option<u16>,
-}
-
-/// A row of the table.
-struct Row {
-    slot_us: f64,
-    sifs_us: f64,
-    plcp_us: f64,
-    signal_extension_us: f64,
-    /// aRxPHYStartDelay; it belongs to the preamble.
-    rx_start_delay_us: f64,
-    cw_min: u16,
-    rates: &'static [RateRow],
-}
-
-/// A rate in kbit/s and the bits that one unit of airtime carries: half a bit is the unit of `half_bits`.
-struct RateRow {
-    kbps: u32,
-    half_bits: u32,
-    unit_us: u64,
-    extra_bits: u32,
-}
-
-impl RateRow {
-    fn on_air(&self, fixed: Time) -> OnAir {
-        OnAir {
-            rate: Rate::from_kbps(self.kbps),
-            head: u64::from(2 * self.extra_bits + self.half_bits - 1),
-            reciprocal: (1u64 << 32).div_ceil(u64::from(self.half_bits)),
-            unit_ns: self.unit_us * 1_000,
-            fixed_ns: fixed.as_ns(),
-        }
-    }
-}
-
-const fn dsss(kbps: u32) -> RateRow {
-    RateRow { kbps, half_bits: kbps / 500, unit_us: 1, extra_bits: 0 }
-}
-
-const fn ofdm(kbps: u32) -> RateRow {
-    RateRow { kbps, half_bits: kbps / 500 * 4, unit_us: 4, extra_bits: OFDM_EXTRA_BITS }
-}
-
-const DSSS_RATES: &[RateRow] = &[dsss(1_000), dsss(2_000), dsss(5_500), dsss(11_000)];
-const OFDM_RATES: &[RateRow] = &[
-    ofdm(6_000),
-    ofdm(9_000),
-    ofdm(12_000),
-    ofdm(18_000),
-    ofdm(24_000),
-    ofdm(36_000),
-    ofdm(48_000),
-    ofdm(54_000),
-];
-
-fn row(name: PhyName, preamble: Preamble, short_slot: bool) -> Row {
-    let long = preamble == Preamble::Long;
-    match name {
-        PhyName::B => Row {
-            slot_us: 20.0,
-            sifs_us: 10.0,
-            plcp_us: if long { 192.0 } else { 96.0 },
-            signal_extension_us: 0.0,
-            rx_start_delay_us: if long { 192.0 } else { 96.0 },
-            cw_min: 31,
-            rates: DSSS_RATES,
-        },
-        PhyName::G => Row {
-            slot_us: if short_slot { 9.0 } else { 20.0 },
-            sifs_us: 10.0,
-            plcp_us: 20.0,
-            signal_extension_us: 6.0,
-            rx_start_delay_us: 20.0,
-            cw_min: 15,
-            rates: OFDM_RATES,
-        },
-        PhyName::A => Row {
-            slot_us: 9.0,
-            sifs_us: 16.0,
-            plcp_us: 20.0,
-            signal_extension_us: 0.0,
-            rx_start_delay_us: 20.0,
-            cw_min: 15,
-            rates: OFDM_RATES,
-        },
-    }
-}
 
 /// A rate of a [`Phy`], counted from the slowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RateIndex(pub u8);
-
-/// How long frames last at one rate.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OnAir {
-    pub rate: Rate,
-    /// Half bits that every frame has beyond its PSDU, plus what makes the division round up.
-    head: u64,
-    /// ⌈2³² / half bits of a unit⌉: a multiplication instead of a division for each frame. Exact while
-    /// (half bits of the frame) · (half bits of a unit) < 2³² (Granlund and Montgomery 1994), thus for 600 kB.
-    reciprocal: u64,
-    unit_ns: u64,
-    /// PLCP and signal extension, and what protects the frame.
-    fixed_ns: u64,
-}
-
-impl OnAir {
-    /// How long a frame occupies the medium, with the CTS-to-self and the SIFS that may go before it.
-    #[inline]
-    pub(crate) fn duration(&self, psdu_bytes: u32) -> Time {
-        let units = ((self.head + 16 * u64::from(psdu_bytes)) * self.reciprocal) >> 32;
-        Time::from_ns(self.fixed_ns + units * self.unit_ns)
-    }
-}
 
 /// The timing of a cell, ready for use.
 #[derive(Clone, Debug)]
@@ -399,14 +218,6 @@ impl Phy {
     /// How long a data frame with `psdu_bytes` occupies the medium, with the CTS-to-self and the SIFS that may go before it.
     pub fn duration(&self, rate: RateIndex, psdu_bytes: u32) -> Time {
         self.rates[usize::from(rate.0)].duration(psdu_bytes)
-    }
-}
-
-const fn label(name: PhyName) -> &'static str {
-    match name {
-        PhyName::B => "802.11b",
-        PhyName::G => "802.11g",
-        PhyName::A => "802.11a",
     }
 }
 
