@@ -6,10 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo test docs lint validate package bench bench-peers clean
+.PHONY: demo comparison test docs lint validate package bench bench-peers clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
+
+# Everything against everything in full, and the pages that quote it: half an hour on two cores. It goes on where it was stopped.
+comparison: $(VENV)/.built
+	$(BIN)/wifair compare --all --full --out results/comparison --page docs/comparison.md --page README.md
 
 test: lint
 	cargo test --workspace --exclude wifair-py

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from wifair.errors import InputError
-from wifair.papers.page import BEGIN, END, verdicts, write_into
+from wifair.papers.page import VERDICTS, verdicts
 
 CLAIM: dict[str, Any] = {
     "id": "a",
@@ -52,17 +52,17 @@ def test_every_claim_is_a_row() -> None:
 
 def test_only_what_lies_between_the_marks_is_replaced(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    write_into(page, "new")
-    write_into(page, "newer")
-    assert page.read_text() == f"before\n{BEGIN}\n\nnewer\n{END}\nafter\n"
+    page.write_text(f"before\n{VERDICTS.begin}\nold\n{VERDICTS.end}\nafter\n")
+    VERDICTS.write(page, "new")
+    VERDICTS.write(page, "newer")
+    assert page.read_text() == f"before\n{VERDICTS.begin}\n\nnewer\n{VERDICTS.end}\nafter\n"
 
 
 def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("mine")
     with pytest.raises(InputError, match="no place for verdicts"):
-        write_into(page, "new")
+        VERDICTS.write(page, "new")
     assert page.read_text() == "mine"
     with pytest.raises(InputError, match="cannot be read"):
-        write_into(tmp_path / "none.md", "new")
+        VERDICTS.write(tmp_path / "none.md", "new")

@@ -74,6 +74,9 @@ row! {
         unfinished: u64,
         /// Mean time of the completed ones, in seconds.
         mean_s: Option<f64>,
+        /// Mean time of all, in seconds; of one that did not end, the time until the run's end counts. The mean of the completed
+        /// ones knows nothing of those that are starved.
+        mean_with_unfinished_s: f64,
         /// Their coefficient of variation: sample standard deviation over mean.
         cov: Option<f64>,
         /// Median of their times, in seconds (within 1/32, as all quantiles here).
@@ -119,6 +122,7 @@ pub struct TransferRecord {
 /// Takes the records of a run: sums by group and size, and the single ones if the plan asks for them.
 pub(crate) struct TransferLog {
     warmup: Time,
+    horizon: Time,
     keep: bool,
     /// By flow: its group's index.
     group_of: Vec<u32>,
@@ -138,6 +142,8 @@ struct Sum {
     total: u128,
     /// Sum of their squares, in ns².
     squares: u128,
+    /// Sum of the times until the run's end of those that did not end, in ns.
+    open: u128,
     longest: Time,
     last_end: Time,
     timed_out: u64,
@@ -161,8 +167,10 @@ impl TransferLog {
                 }
             })
             .collect();
+        let warmup = Time::from_secs_f64(plan.run.warmup_s);
         TransferLog {
-            warmup: Time::from_secs_f64(plan.run.warmup_s),
+            warmup,
+            horizon: warmup + Time::from_secs_f64(plan.run.duration_s),
             keep: plan.run.record_transfers,
             group_of,
             groups,
@@ -176,7 +184,7 @@ impl TransferLog {
         for record in records.filter(|record| record.start >= self.warmup) {
             let group = self.group_of[record.flow as usize];
             for size in [record.bytes, ALL_SIZES] {
-                self.sums.entry((group, size)).or_default().add(&record);
+                self.sums.entry((group, size)).or_default().add(&record, self.horizon);
             }
             if self.keep {
                 self.rows.push(TransferRow {
@@ -205,7 +213,10 @@ impl TransferLog {
 }
 
 impl Sum {
-    fn add(&mut self, record: &TransferRecord) {
+    fn add(&mut self, record: &TransferRecord, horizon: Time) {
+        if record.completed.is_none() {
+            self.open += u128::from((horizon - record.start).as_ns());
+        }
         match (record.end, record.completed) {
             (_, Some(at)) => {
                 let time = at - record.start;
@@ -225,6 +236,7 @@ impl Sum {
     fn row(&self, group: String, bytes: Option<f64>) -> TransferGroupRow {
         let completed = self.times.count();
         let any = completed > 0;
+        let all = completed + self.timed_out + self.unfinished;
         let seconds = |ns: f64| ns * 1e-9;
         let mean_ns = self.times.mean();
         let cov = mean_ns.filter(|_| completed > 1).map(|mean| {
@@ -240,6 +252,7 @@ impl Sum {
             timed_out: self.timed_out,
             unfinished: self.unfinished,
             mean_s: mean_ns.map(seconds),
+            mean_with_unfinished_s: seconds((self.total + self.open) as f64 / all as f64),
             cov,
             p50_s: quantile(0.5),
             p95_s: quantile(0.95),

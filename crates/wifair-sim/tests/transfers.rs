@@ -123,6 +123,7 @@ fn on_a_dead_link_transfers_end_with_the_reason() {
     let cut = self::record(&plan, 1);
     assert_eq!(cut.transfers.iter().map(|row| row.end).collect::<Vec<_>>(), [TransferEnd::Horizon]);
     assert_eq!(cut.transfer_groups[0].unfinished, 1);
+    assert_eq!((cut.transfer_groups[0].mean_s, cut.transfer_groups[0].mean_with_unfinished_s), (None, 20.0));
 }
 
 #[test]
@@ -152,6 +153,10 @@ fn the_sums_do_not_depend_on_the_single_records() {
     let all = with.transfer_groups.last().unwrap();
     assert_eq!((all.bytes, all.completed), (None, completed));
     assert_eq!(all.completed + all.unfinished, with.transfers.len() as u64);
+    assert!(all.unfinished > 0);
+    let times = with.transfers.iter().map(|row| row.transfer_s.unwrap_or(20.0 - row.start_s));
+    let mean = times.sum::<f64>() / with.transfers.len() as f64;
+    assert!((all.mean_with_unfinished_s - mean).abs() < 1e-6, "{} {mean}", all.mean_with_unfinished_s);
 }
 
 #[test]

@@ -1,43 +1,110 @@
-"""`wifair compare`: one scenario under several schemes, with the same seeds."""
+"""`wifair compare`: one scenario under several schemes, with the same seeds; or everything against everything."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wifair.cli.options import Json, Out, ScenarioFile, Seeds, Set, Store, Threads, Wishes
+from wifair.cli.options import Json, Out, Set, Store, Threads, Wishes
 
 EXAMPLE = "Example: wifair compare scenarios/five-lines.toml --schemes droptail,ack-pushout,adaptive-pushout"
 
+File = Annotated[Path | None, typer.Argument(metavar="[SCENARIO.toml]", help="The scenario.", show_default=False)]
 Schemes = Annotated[
     str,
-    typer.Option(metavar="A,B,C", help="The schemes: names from `wifair schemes`, FILE.py:CLASS.", show_default=False),
+    typer.Option(
+        metavar="A,B,C",
+        help="The schemes: names from `wifair schemes`, FILE.py:CLASS. With --all all that there are by default.",
+        show_default=False,
+    ),
+]
+Replications = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Replications: seeds 1, 2, …; 10 by default, with --all the form's own.", show_default=False
+    ),
+]
+All = Annotated[
+    bool, typer.Option("--all", help="Everything against everything: the papers' scenarios and today's, judged.")
+]
+Full = Annotated[
+    bool, typer.Option("--full/--quick", help="With --all: the papers' own lengths, or a look in two minutes.")
+]
+Scenarios = Annotated[
+    str, typer.Option(metavar="A,B,C", help="With --all: only these scenarios, by name.", show_default=False)
+]
+Pages = Annotated[
+    list[Path],
+    typer.Option(
+        "--page",
+        help="With --all: a Markdown page with marks for the comparison or its findings; may be repeated.",
+        show_default=False,
+    ),
 ]
 
 
 def compare(
-    scenario: ScenarioFile,
-    schemes: Schemes,
-    seeds: Seeds = 10,
+    context: typer.Context,
+    scenario: File = None,
+    schemes: Schemes = "",
+    seeds: Replications = None,
     threads: Threads = None,
     out: Out = None,
     store: Store = None,
     precision: Wishes = [],  # noqa: B006 -- typer copies the default
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
+    all: All = False,
+    full: Full = False,
+    scenarios: Scenarios = "",
+    page: Pages = [],  # noqa: B006 -- typer copies the default
 ) -> None:
-    """Run a scenario under several schemes with common random numbers, and compare them pair by pair."""
+    """Run a scenario under several schemes with common random numbers, and compare them pair by pair.
+
+    With --all (as in `wifair compare --all --quick`), run every scheme in every scenario, and say who is best by what.
+    """
+    from wifair.cli.schemes_of_files import schemes as named
+    from wifair.errors import InputError
+
+    if all:
+        from wifair.cli.everything import everything
+
+        if scenario or precision or set:
+            raise InputError("--all has scenarios of its own: SCENARIO.toml, --set and --precision do not go with it.")
+        wanted = [name.strip() for name in scenarios.split(",") if name.strip()]
+        everything(
+            "full" if full else "quick", wanted, named(schemes), seeds, threads, out, store, page, json, context.obj
+        )
+        return
+    if scenario is None:
+        raise InputError("a scenario is missing: give SCENARIO.toml, or --all for everything against everything.")
+    if full or scenarios or page:
+        raise InputError("--full, --scenarios and --page go with --all.")
+    one_scenario(scenario, named(schemes), 10 if seeds is None else seeds, threads, out, store, precision, json, set)
+
+
+def one_scenario(
+    scenario: Path,
+    names: list[str],
+    seeds: int,
+    threads: int | None,
+    out: Path | None,
+    store: Path | None,
+    precision: list[str],
+    json: bool,
+    set: list[str],
+) -> None:
+    """A scenario under each scheme, all against the first."""
     from wifair.api import comparison
     from wifair.cli.output import kept, print_differences, print_json, print_results, progress, say, say_of
     from wifair.cli.schemes_of_files import assignments
-    from wifair.cli.schemes_of_files import schemes as named
     from wifair.comparison import COMPARED, against_first, paired
     from wifair.precision import Precision
     from wifair.scenario import Scenario
     from wifair.store import opened
 
-    names = named(schemes)
     wishes = [Precision.parse(text) for text in precision]
     loaded = Scenario.from_toml(scenario, assignments(set))
     study = comparison(loaded, names, seeds, f"{loaded.title or scenario.stem}: {', '.join(names)}")

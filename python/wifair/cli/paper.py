@@ -49,7 +49,7 @@ def paper(
     """Run a paper's study and say which of its published results come out."""
     from wifair.cli.output import kept, print_json, progress, say, say_of, stdout
     from wifair.papers import find
-    from wifair.papers.page import verdicts, write_into
+    from wifair.papers.page import VERDICTS, verdicts
     from wifair.results import versions
     from wifair.store import opened
 
@@ -80,7 +80,7 @@ def paper(
     told = verdicts(document)
     (folder / "verdicts.md").write_text(f"# {study.TITLE}\n\n{told}", encoding="utf-8")
     if page is not None:
-        write_into(page, told)
+        VERDICTS.write(page, told)
     if json:
         print_json(document)
         return

@@ -6,14 +6,12 @@ A page of the documentation holds them between two marks; what stands around the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wifair.errors import InputError
+from wifair.markdown import Marks, table
 
-BEGIN = "<!-- verdicts: written by wifair paper --page -->"
-END = "<!-- end of verdicts -->"
+VERDICTS = Marks("verdicts", "wifair paper --page")
 
 
 def verdicts(document: Mapping[str, Any]) -> str:
@@ -45,19 +43,6 @@ def verdicts(document: Mapping[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def write_into(page: Path, text: str) -> None:
-    """Replaces what stands between the marks of a page."""
-    try:
-        old = page.read_text(encoding="utf-8")
-        before, begun, rest = old.partition(BEGIN)
-        _, ended, after = rest.partition(END)
-        if not (begun and ended):
-            raise InputError(f"{page}: has no place for verdicts; write {BEGIN!r} and below it {END!r} there.")
-        page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{page}: cannot be read and written: {error.strerror}.") from None
-
-
 def _claim_row(claim: Mapping[str, Any]) -> Sequence[str]:
     measured = "–"
     if claim["measured"] is not None:
@@ -78,12 +63,6 @@ def _alternative_row(other: Mapping[str, Any]) -> Sequence[str]:
         if "undetermined" not in pair.values()
     ]
     return other["question"], other["choice"], "; ".join(changes) or "none"
-
-
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def _plain(value: object) -> str:

@@ -34,6 +34,11 @@ class CellRuns:
         """The seeds, in order."""
         return self.table("runs")["seed"].to_list()
 
+    @property
+    def names(self) -> list[str]:
+        """The result tables that there are."""
+        return list(self._frames)
+
     def table(self, name: str) -> pl.DataFrame:
         """A result table of these runs."""
         return self._frames[name]

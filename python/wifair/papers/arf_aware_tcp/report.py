@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wifair.markdown import table
 from wifair.papers.arf_aware_tcp.calibration import LENGTHS_S, TABLES, Fit, fit, fits
 from wifair.papers.arf_aware_tcp.measured import Measured
 from wifair.papers.arf_aware_tcp.published import COLUMNS, NEWRENO_COLUMNS, Column
 from wifair.papers.arf_aware_tcp.study import CALIBRATED, CASES, RATES_OF_FOUR
-from wifair.papers.page import table
 from wifair.stats import Values, t_interval
 
 CASE_OF = {case.id: case for case in CASES}

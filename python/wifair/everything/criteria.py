@@ -1,0 +1,307 @@
+"""What schemes are judged by, and from which difference on it matters.
+
+A criterion is one number a replication. Which ones there are in a scenario depends on what runs there: a call is judged by
+its rating, files by the time they take, what never ends by its fairness and throughput.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from wifair.papers.runs import CellRuns
+from wifair.stats import Interval, Values, jain_rows, paired_difference, ratio
+
+Plan: TypeAlias = Mapping[str, Any]
+
+# What a user asks for, in the order in which it is told.
+Kind: TypeAlias = Literal["fairness", "throughput", "delay", "completion"]
+KINDS: tuple[Kind, ...] = ("fairness", "throughput", "delay", "completion")
+
+# What of a station makes its link.
+LINK = ("rate_mbps", "rate_down_mbps", "frame_error_rate", "position_m", "velocity_m_per_s")
+
+# From which difference on it matters. An index and a number as everywhere here (a published number counts as reproduced within
+# these), but throughput, which users pay for by the megabit, at half of that; a rating at a tenth of a point, a loss at a percent.
+INDEX_MATTERS = 0.02
+SHARE_MATTERS = 0.10
+THROUGHPUT_MATTERS = 0.05
+RATING_MATTERS = 0.1
+LOSS_MATTERS = 0.01
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One number a replication, and what is better.
+
+    Of a `ratio` the logarithm is compared, so differences are factors; `matters` is a share then. What is not `judged` is shown
+    and decides nothing.
+    """
+
+    id: str
+    kind: Kind
+    title: str
+    unit: str
+    better: Literal["more", "less"]
+    scale: Literal["difference", "ratio"]
+    matters: float
+    values: Callable[[CellRuns], Values]
+    judged: bool = True
+
+    @property
+    def margin(self) -> float:
+        """From which difference on it matters, on the scale of `advantage`."""
+        return float(np.log1p(self.matters)) if self.scale == "ratio" else self.matters
+
+    def merit(self, values: Values) -> Values:
+        """The values so that more is better and differences compare; what is no number stays none."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = np.log(values) if self.scale == "ratio" else values
+        signed = scaled if self.better == "more" else -scaled
+        return np.where(np.isfinite(signed), signed, np.nan)
+
+    def effect(self, values: Values, reference: Values) -> Interval:
+        """What a scheme has over another, seed by seed: a difference, or a factor; with its 95 % interval."""
+        if self.scale == "difference":
+            return paired_difference(values, reference).difference
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = paired_difference(np.log(values), np.log(reference)).difference
+        ends = [None if end is None else float(np.exp(end)) for end in (found.low, found.high)]
+        return Interval(float(np.exp(found.estimate)), ends[0], ends[1], found.n, found.identical)
+
+    def effect_text(self, found: Interval, interval: bool = True) -> str:
+        """A difference or a factor in words."""
+        if not found.n:
+            return "–"
+        form = "+.3f" if self.scale == "difference" else ".3g"
+        sign = "" if self.scale == "difference" else "× "
+        ends = ""
+        if interval and found.low is not None and found.high is not None and not found.identical:
+            ends = f" [{found.low:{form}}, {found.high:{form}}]"
+        return f"{sign}{found.estimate:{form}}{ends}"
+
+
+def bulk(plan: Plan) -> list[int]:
+    """The flows that have data without end, by their place in the plan."""
+    return [i for i, flow in enumerate(plan["flows"]) if _endless(flow["application"])]
+
+
+def _endless(application: Mapping[str, Any]) -> bool:
+    return bool(application["name"] == "bulk" and application.get("transfer_bytes") is None)
+
+
+def links_differ(plan: Plan, flows: list[int]) -> bool:
+    """Whether the stations of these flows have different links: another rate, other errors, now or later."""
+    of_flows = {plan["flows"][i]["station"] for i in flows}
+    links = [
+        {key: value for key, value in station.items() if key in LINK}
+        for station in plan["cell"]["stations"]
+        if station["label"] in of_flows
+    ]
+    changed = {event["station"]["label"] for event in plan.get("events") or [] if event.get("station")}
+    return any(link != links[0] for link in links) or bool(changed & of_flows)
+
+
+def criteria(plan: Plan) -> list[Criterion]:
+    """What there is to judge in a scenario."""
+    endless = bulk(plan)
+    directions = {plan["flows"][i]["direction"] for i in endless}
+    differ = len(endless) > 1 and links_differ(plan, endless)
+    found: list[Criterion] = []
+    if len(endless) > 1:
+        found.append(_flows(endless, judged=not differ))
+    if len(directions) > 1 and len(endless) > 2:  # of two flows it is their own fairness again
+        found.append(_directions(plan, endless))
+    if differ:
+        found.append(_airtime(plan, endless))
+    if endless:
+        found.append(_total())
+    found += _delays(plan, endless)
+    found += _transfers(plan)
+    return found
+
+
+def _flows(endless: Sequence[int], judged: bool) -> Criterion:
+    return Criterion(
+        "flows",
+        "fairness",
+        "fairness between flows",
+        "Jain's index of goodput",
+        "more",
+        "difference",
+        INDEX_MATTERS,
+        lambda runs: jain_rows(runs.flows("goodput_mbps")[:, endless]),
+        judged,
+    )
+
+
+def _directions(plan: Plan, endless: list[int]) -> Criterion:
+    ways = [[i for i in endless if plan["flows"][i]["direction"] == way] for way in ("up", "down")]
+
+    def values(runs: CellRuns) -> Values:
+        goodput = runs.flows("goodput_mbps")
+        return jain_rows(np.stack([goodput[:, way].mean(axis=1) for way in ways], axis=1))
+
+    return Criterion(
+        "directions",
+        "fairness",
+        "fairness between directions",
+        "Jain's index of the two mean goodputs",
+        "more",
+        "difference",
+        INDEX_MATTERS,
+        values,
+    )
+
+
+def _airtime(plan: Plan, endless: list[int]) -> Criterion:
+    order = [station["label"] for station in plan["cell"]["stations"]]
+    wanted = sorted({order.index(plan["flows"][i]["station"]) for i in endless})
+
+    def values(runs: CellRuns) -> Values:
+        ways = [runs.stations("airtime_s", direction=way) for way in ("up", "down")]
+        return jain_rows((ways[0] + ways[1])[:, wanted])
+
+    return Criterion(
+        "airtime",
+        "fairness",
+        "fairness in airtime",
+        "Jain's index of the stations' airtime",
+        "more",
+        "difference",
+        INDEX_MATTERS,
+        values,
+    )
+
+
+def _total() -> Criterion:
+    return Criterion(
+        "total",
+        "throughput",
+        "total goodput",
+        "Mbps of payload",
+        "more",
+        "ratio",
+        THROUGHPUT_MATTERS,
+        lambda runs: runs.flows("goodput_mbps").sum(axis=1),
+    )
+
+
+def _delays(plan: Plan, endless: list[int]) -> list[Criterion]:
+    """What is felt of delay: by pings, calls, games and streams where there are any, else by the flows' own RTT."""
+    there = {flow["application"]["name"] for flow in plan["flows"]}
+    found = [felt for application, mine in FELT.items() if application in there for felt in mine]
+    return found or ([_rtt(endless)] if endless else [])
+
+
+def _of_datagrams(
+    application: str, column: str, of_streams: Callable[[pl.Expr], pl.Expr]
+) -> Callable[[CellRuns], Values]:
+    """A column of the datagrams of an application: one number a replication, from those of its streams."""
+
+    def values(runs: CellRuns) -> Values:
+        mine = runs.table("datagrams").filter(pl.col("application") == application)
+        found = mine.group_by("seed").agg(of_streams(pl.col(column).cast(pl.Float64)))
+        seeds = pl.DataFrame({"seed": runs.table("runs")["seed"]})
+        joined = seeds.join(found, on="seed", how="left", maintain_order="left")
+        return joined[column].fill_null(float("nan")).to_numpy()
+
+    return values
+
+
+def _felt(
+    id: str, title: str, unit: str, values: Callable[[CellRuns], Values], better: Literal["more", "less"] = "less"
+) -> Criterion:
+    return Criterion(id, "delay", title, unit, better, "ratio", SHARE_MATTERS, values)
+
+
+# By application. Of a call the worse direction counts: it takes two to talk.
+FELT: Mapping[str, Sequence[Criterion]] = {
+    "ping": (_felt("ping", "ping under load", "ms, 95 % quantile", _of_datagrams("ping", "rtt_p95_ms", pl.Expr.mean)),),
+    "voip": (
+        Criterion(
+            "call",
+            "delay",
+            "a call's rating",
+            "MOS by the E-model, the worse direction",
+            "more",
+            "difference",
+            RATING_MATTERS,
+            _of_datagrams("voip", "mos", pl.Expr.min),
+        ),
+    ),
+    "game": (
+        _felt(
+            "game", "a game's delay", "ms one way, 95 % quantile", _of_datagrams("game", "delay_p95_ms", pl.Expr.mean)
+        ),
+    ),
+    "udp": (
+        _felt(
+            "stream",
+            "a stream's delay",
+            "ms one way, 95 % quantile",
+            _of_datagrams("udp", "delay_p95_ms", pl.Expr.mean),
+        ),
+        Criterion(
+            "stream-loss",
+            "delay",
+            "a stream's losses",
+            "share of its packets",
+            "less",
+            "difference",
+            LOSS_MATTERS,
+            _of_datagrams("udp", "loss_ratio", pl.Expr.mean),
+        ),
+    ),
+}
+
+
+def _rtt(endless: list[int]) -> Criterion:
+    def values(runs: CellRuns) -> Values:
+        rtt = runs.flows("rtt_mean_ms")[:, endless]
+        there = np.isfinite(rtt)
+        return ratio(np.where(there, rtt, 0.0).sum(axis=1), there.sum(axis=1))
+
+    return _felt("rtt", "TCP's round trip", "ms, mean of the flows' means", values)
+
+
+def _transfers(plan: Plan) -> list[Criterion]:
+    """The time that files and documents take, group by group."""
+    groups = dict.fromkeys(
+        flow["group"] for i, flow in enumerate(plan["flows"]) if flow["application"]["name"] in ("transfers", "web")
+    )
+
+    def of(group: str) -> Criterion:
+        return Criterion(
+            f"time:{group}",
+            "completion",
+            f"time of a transfer, {group}",
+            "s, mean of all, to the run's end if need be",
+            "less",
+            "ratio",
+            SHARE_MATTERS,
+            lambda runs: (
+                runs.transfers("mean_with_unfinished_s", group)
+                if GROUPS in runs.names
+                else np.full(len(runs.seeds), np.nan)
+            ),
+        )
+
+    return [of(group) for group in groups]
+
+
+# Nothing is in this table of a run in which no transfer began.
+GROUPS = "transfer_groups"
+
+
+def unfinished(runs: CellRuns) -> dict[str, float]:
+    """The share of each group's transfers that did not come to their end: of these the mean time is too short."""
+    if GROUPS not in runs.names:
+        return {}
+    table = runs.table(GROUPS).filter(pl.col("bytes").is_null())
+    sums = table.group_by("group", maintain_order=True).agg(pl.col("completed", "timed_out", "unfinished").sum())
+    return {str(group): float(lost + left) / max(done + lost + left, 1) for group, done, lost, left in sums.iter_rows()}

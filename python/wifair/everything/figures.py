@@ -1,0 +1,151 @@
+"""The matrix as a picture: who wins where, and how everybody stands to what ships. Readable in grey."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from wifair.everything.contenders import REFERENCE
+from wifair.everything.contest import Judged
+from wifair.everything.criteria import Kind
+from wifair.everything.findings import Overview
+from wifair.everything.verdict import Place, Standing
+from wifair.plots import figure, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# What a cell of a matrix says: a mark, its shade, and whether it is hatched.
+Look = tuple[str, str, bool]
+
+PLACES: dict[Place, Look] = {
+    Place.BEST: ("★", "#0072B2", False),
+    Place.UNBEATEN: ("●", "#8cc0e0", False),
+    Place.OPEN: ("?", "#f7f7f7", False),
+    Place.BEATEN: ("−", "#dca58d", False),
+}
+ITSELF: Look = ("", "#ffffff", False)
+REFUSED: Look = ("", "#ffffff", True)
+
+STANDINGS: dict[Standing, Look] = {
+    Standing.BETTER: ("+", "#0072B2", False),
+    Standing.EQUAL: ("=", "#dddddd", False),
+    Standing.OPEN: ("?", "#f7f7f7", False),
+    Standing.TRADE: ("±", "#f0d9a8", False),
+    Standing.WORSE: ("−", "#c8603c", False),
+}
+DARK = {"#0072B2", "#c8603c"}
+
+
+def draw(overview: Overview, folder: Path, endings: Sequence[str] = ("png",)) -> dict[str, list[Path]]:
+    """Writes both matrices."""
+    made = {"conclusions": conclusions(overview)}
+    if REFERENCE in overview.contenders:
+        made[f"against-{REFERENCE}"] = against(overview)
+    return {name: save(each, folder, f"comparison-{name}", endings) for name, each in made.items()}
+
+
+def conclusions(overview: Overview) -> Figure:
+    """A row a setting, a column a scheme: what became of it there."""
+    made, [axes] = figure(width=_width(overview), height=_height(overview.settings))
+
+    def look(judged: Judged, name: str) -> Look:
+        return PLACES[judged.verdict.place(name)] if name in judged.verdict.contenders else REFUSED
+
+    _matrix(axes, overview, overview.settings, look)
+    _legend(
+        made,
+        {
+            "best by everything": PLACES[Place.BEST],
+            "shown to be unbeaten": PLACES[Place.UNBEATEN],
+            "neither shown to be unbeaten nor beaten": PLACES[Place.OPEN],
+            "beaten": PLACES[Place.BEATEN],
+            "cannot run there": REFUSED,
+        },
+    )
+    return made
+
+
+def against(overview: Overview) -> Figure:
+    """A panel a kind of criterion: better or worse than what ships, in the settings that are judged by it."""
+    rows = {
+        kind: [judged for judged in overview.settings if any(c.kind == kind for c in judged.verdict.judged)]
+        for kind in overview.kinds
+    }
+    height = sum(_height(mine) - 1.2 for mine in rows.values()) + 1.8
+    made = Figure(figsize=(_width(overview), height), dpi=150, layout="constrained")
+    ratios = [len(mine) for mine in rows.values()]
+    panels = made.subplots(len(rows), 1, height_ratios=ratios, squeeze=False)[:, 0]
+    for axes, (kind, mine) in zip(panels, rows.items(), strict=True):
+        _matrix(axes, overview, mine, _standing_by(kind))
+        axes.set_title(f"{kind}, against {REFERENCE}", fontsize="medium", loc="left")
+        if axes is not panels[0]:
+            axes.set_xticks([])
+        if axes is not panels[-1]:
+            axes.set_xlabel("")
+    words = {
+        Standing.BETTER: "better",
+        Standing.EQUAL: "no difference that matters",
+        Standing.OPEN: "not clear",
+        Standing.TRADE: "better by one, worse by another",
+        Standing.WORSE: "worse",
+    }
+    looks = {**{words[standing]: look for standing, look in STANDINGS.items()}, "cannot run there": REFUSED}
+    _legend(made, looks)
+    return made
+
+
+def _standing_by(kind: Kind) -> Callable[[Judged, str], Look]:
+    def look(judged: Judged, name: str) -> Look:
+        verdict = judged.verdict
+        mine = [criterion for criterion in verdict.judged if criterion.kind == kind]
+        if not {name, REFERENCE} <= set(verdict.contenders):
+            return REFUSED
+        if name == REFERENCE:
+            return ITSELF
+        return STANDINGS[verdict.standing(name, REFERENCE, mine)]
+
+    return look
+
+
+def _width(overview: Overview) -> float:
+    return 2.6 + 0.32 * len(overview.contenders)
+
+
+def _height(rows: Sequence[Judged]) -> float:
+    return 2.1 + 0.2 * len(rows)
+
+
+def _matrix(axes: Axes, overview: Overview, settings: Sequence[Judged], look: Callable[[Judged, str], Look]) -> None:
+    names = overview.contenders
+    for row, judged in enumerate(settings):
+        for column, name in enumerate(names):
+            mark, shade, hatched = look(judged, name)
+            hatch = "////" if hatched else None
+            place = (column - 0.5, row - 0.5)
+            axes.add_patch(Rectangle(place, 1, 1, facecolor=shade, edgecolor="#bbbbbb", linewidth=0.5, hatch=hatch))
+            ink = "#ffffff" if shade in DARK else "#000000"
+            axes.text(column, row, mark, ha="center", va="center_baseline", fontsize=8, color=ink)
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    axes.set_ylim(len(settings) - 0.5, -0.5)
+    axes.set_xticks(range(len(names)), names, rotation=60, ha="left", rotation_mode="anchor")
+    axes.set_yticks(range(len(settings)), [judged.setting.id for judged in settings])
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0, labelsize="small")
+    axes.set_ylabel("scenario / senders")
+    axes.set_xlabel("scheme")
+    for side in axes.spines.values():
+        side.set_visible(False)
+
+
+def _legend(made: Figure, looks: dict[str, Look]) -> None:
+    handles = [
+        Rectangle((0, 0), 1, 1, facecolor=shade, edgecolor="#777777", hatch="////" if hatched else None)
+        for _, shade, hatched in looks.values()
+    ]
+    titles = [f"{mark}  {title}".strip() for title, (mark, _, _) in looks.items()]
+    made.legend(handles, titles, loc="outside lower center", ncols=3, fontsize="small", frameon=False)

@@ -1,0 +1,238 @@
+"""The conclusion in sentences, each of them computed: of a setting, of a scheme over all settings, and of it all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from wifair.everything.contenders import PLAIN, REFERENCE
+from wifair.everything.contest import Judged
+from wifair.everything.criteria import KINDS, Criterion, Kind
+from wifair.everything.verdict import Standing
+
+
+def conclusion(judged: Judged) -> str:
+    """Who wins a setting, or among whom one must choose."""
+    verdict = judged.verdict
+    if not verdict.judged or len(verdict.contenders) < 2:
+        return "There is nothing to compare."
+    if len(verdict.winners) == 1:
+        return f"{listed(verdict.winners)} is best by everything."
+    if verdict.winners:
+        return f"{listed(verdict.winners)} are best by everything, and alike."
+    told = "Nobody is shown to be best by everything"
+    if verdict.candidates:
+        told += f" ({listed(verdict.candidates)} may be)"
+    first = verdict.nearest[0]
+    criterion, best = verdict.weakest(first)
+    told += f". Nearest to the best in everything: {listed(verdict.nearest)}{', not told apart' if verdict.nearest[1:] else ''}"
+    if best != first:
+        told += f" (`{first}` at worst: {criterion.title}, {over_reference(judged, criterion, first, best)} against `{best}`)"
+    rest = [name for name in verdict.unbeaten if name not in verdict.shown]
+    told += f". Shown to be unbeaten: {listed(verdict.shown) or 'nobody'}"
+    return f"{told}; open: {listed(rest)}." if rest else f"{told}."
+
+
+def best_by(judged: Judged, criterion: Criterion) -> str:
+    """The best by a criterion, with the mean of the first, and by how much that one beats what ships."""
+    verdict = judged.verdict
+    leader, *others = verdict.best(criterion) or [""]
+    if not leader:
+        return "nobody has a value"
+    told = f"`{leader}` {_value(verdict.mean(leader, criterion).estimate)}"
+    if others:
+        told += f"; not told apart: {listed(others)}"
+    return told
+
+
+def over_reference(judged: Judged, criterion: Criterion, name: str, reference: str = REFERENCE) -> str:
+    """What a scheme has over the reference by a criterion, with the interval."""
+    verdict = judged.verdict
+    if reference not in verdict.contenders or name == reference:
+        return "–"
+    rows = verdict.values[criterion.id]
+    found = criterion.effect(rows[verdict.contenders.index(name)], rows[verdict.contenders.index(reference)])
+    if found.identical and found.estimate == (1.0 if criterion.scale == "ratio" else 0.0):
+        return "identical in every run"
+    return criterion.effect_text(found)
+
+
+def standings(judged: Judged, reference: str = REFERENCE) -> dict[Standing, list[str]]:
+    """How the others stand to the reference by all that is judged."""
+    verdict = judged.verdict
+    found: dict[Standing, list[str]] = {standing: [] for standing in Standing}
+    if reference in verdict.contenders:
+        for name in verdict.contenders:
+            if name != reference:
+                found[verdict.standing(name, reference)].append(name)
+    return found
+
+
+@dataclass(frozen=True)
+class Record:
+    """A scheme over all settings: in how many it ran, was shown to be unbeaten, was left unbeaten, was best, and how it stood to the reference."""
+
+    name: str
+    ran: int
+    shown: int
+    unbeaten: int
+    winner: int
+    best: dict[Kind, int]
+    standings: dict[Standing, int]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A scheme against another in a setting by a criterion; `gap` counts in units of what matters."""
+
+    judged: Judged
+    criterion: Criterion
+    gap: float
+
+    def told(self, name: str, other: str) -> str:
+        """In words, with the interval."""
+        effect = over_reference(self.judged, self.criterion, name, other)
+        return f"{self.criterion.title} in `{self.judged.setting.id}`: {effect}"
+
+
+def _median(examples: Sequence[Example]) -> Example:
+    return examples[(len(examples) - 1) // 2]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """All settings together."""
+
+    settings: Sequence[Judged]
+
+    @cached_property
+    def contenders(self) -> list[str]:
+        """Who ran anywhere, in order."""
+        every = (name for judged in self.settings for name in (*judged.verdict.contenders, *judged.setting.refused))
+        ran = {name for judged in self.settings for name in judged.verdict.contenders}
+        return [name for name in dict.fromkeys(every) if name in ran]
+
+    @property
+    def by_scenario(self) -> list[list[Judged]]:
+        """The settings of each scenario."""
+        found: dict[str, list[Judged]] = {}
+        for judged in self.settings:
+            found.setdefault(judged.setting.staged.id, []).append(judged)
+        return list(found.values())
+
+    @cached_property
+    def kinds(self) -> list[Kind]:
+        """What is judged anywhere."""
+        there = {criterion.kind for judged in self.settings for criterion in judged.verdict.judged}
+        return [kind for kind in KINDS if kind in there]
+
+    def record(self, name: str, reference: str = REFERENCE) -> Record:
+        """A scheme's record."""
+        mine = [judged.verdict for judged in self.settings if name in judged.verdict.contenders]
+        best: Counter[Kind] = Counter()
+        for verdict in mine:
+            for kind in {criterion.kind for criterion in verdict.judged}:
+                best[kind] += all(name in verdict.best(c) for c in verdict.judged if c.kind == kind)
+        stands = Counter(v.standing(name, reference) for v in mine if reference in v.contenders and name != reference)
+        return Record(
+            name,
+            len(mine),
+            sum(name in verdict.shown for verdict in mine),
+            sum(name in verdict.unbeaten for verdict in mine),
+            sum(name in verdict.winners for verdict in mine),
+            {kind: best[kind] for kind in self.kinds},
+            {standing: stands[standing] for standing in Standing},
+        )
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """The record of each scheme, most often shown to be unbeaten first."""
+        return sorted((self.record(name) for name in self.contenders), key=lambda r: (-r.shown, -r.unbeaten))
+
+    def examples(self, name: str, other: str) -> list[Example]:
+        """Every setting and criterion in which one is told to be better than the other, the smallest gap first."""
+        found = [
+            Example(judged, criterion, judged.verdict.gap(name, other, criterion))
+            for judged in self.settings
+            if {name, other} <= set(judged.verdict.contenders)
+            for criterion in judged.verdict.judged
+            if judged.verdict.standing(name, other, [criterion]) is Standing.BETTER
+        ]
+        return sorted(found, key=lambda example: example.gap)
+
+    @cached_property
+    def findings(self) -> list[str]:
+        """The three findings: what ships against a plain buffer, what beats it, and who is best by what."""
+        if REFERENCE not in self.contenders:
+            return [f"`{REFERENCE}` is not among the schemes, so nothing is said of what ships."]
+        return [self._against_plain(), self._challenger(), self._by_kind()]
+
+    def _against_plain(self) -> str:
+        if PLAIN not in self.contenders:
+            return f"`{PLAIN}` is not among the schemes."
+        stands = Counter({Standing(k): n for k, n in self.record(REFERENCE, PLAIN).standings.items()})
+        told = f"**What ships against a plain buffer.** `{REFERENCE}` is better than `{PLAIN}` and worse by nothing in "
+        told += f"{stands[Standing.BETTER]} of {stands.total()} settings, the reverse holds in {stands[Standing.WORSE]}, and in "
+        told += f"{stands[Standing.TRADE]} it gains by one criterion and loses by another."
+        return told + self._typical(REFERENCE, PLAIN)
+
+    def _challenger(self) -> str:
+        others = [record for record in self.records if record.name != REFERENCE]
+        first = max(others, key=lambda r: (r.standings[Standing.BETTER], -r.standings[Standing.WORSE]), default=None)
+        begin = "**What still beats it.** "
+        if first is None or not first.standings[Standing.BETTER]:
+            told = f"{begin}In no setting is any scheme better than `{REFERENCE}` and worse by nothing."
+            return told + self._furthest_behind()
+        stands = Counter(first.standings)
+        settings = sum(bool(standings(judged)[Standing.BETTER]) for judged in self.settings)
+        told = f"{begin}In {settings} of {len(self.settings)} settings some scheme is better than `{REFERENCE}` and worse by nothing; "
+        told += f"most often `{first.name}`: in {stands[Standing.BETTER]} of {stands.total()} (the reverse in "
+        told += f"{stands[Standing.WORSE]}, a trade in {stands[Standing.TRADE]})."
+        return told + self._typical(first.name, REFERENCE) + self._furthest_behind()
+
+    def _furthest_behind(self) -> str:
+        """Where the reference is told to be worse than somebody by most."""
+        behind = [
+            (example, name)
+            for name in self.contenders
+            if name != REFERENCE
+            for example in self.examples(name, REFERENCE)[-1:]
+        ]
+        if not behind:
+            return ""
+        example, name = max(behind, key=lambda found: found[0].gap)
+        return f" `{REFERENCE}` is furthest behind `{name}`: {example.told(name, REFERENCE)}."
+
+    def _by_kind(self) -> str:
+        told = [text for kind in self.kinds for text in [self._best_by(kind)] if text]
+        return "**Who is best by what.** " + "; ".join(told) + "." if told else "Nothing is judged."
+
+    def _best_by(self, kind: Kind) -> str:
+        """Who is among the best by a kind of criterion in most settings, and what that typically is over the reference."""
+        judged = sum(any(c.kind == kind for c in setting.verdict.judged) for setting in self.settings)
+        most = max(self.records, key=lambda record: record.best[kind])
+        other = PLAIN if most.name == REFERENCE else REFERENCE
+        gains = [example for example in self.examples(most.name, other) if example.criterion.kind == kind]
+        told = f"{kind}: `{most.name}`, among the best in {most.best[kind]} of {judged} settings"
+        return told + (f", against `{other}` typically {_median(gains).told(most.name, other)}" if gains else "")
+
+    def _typical(self, name: str, other: str) -> str:
+        """The median gain and the largest loss."""
+        gains, losses = self.examples(name, other), self.examples(other, name)
+        told = ""
+        if gains:
+            told += f" A typical gain (the median of {len(gains)}): {_median(gains).told(name, other)}."
+        if losses:
+            told += f" The largest loss: {losses[-1].told(name, other)}."
+        return told
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as code."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _value(value: float) -> str:
+    return f"{value:.3g}"

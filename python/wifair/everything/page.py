@@ -1,0 +1,151 @@
+"""The conclusion as Markdown: for the page of the documentation, and its findings for the front page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from wifair.errors import InputError
+from wifair.everything.contenders import REFERENCE
+from wifair.everything.contest import Contest, Judged
+from wifair.everything.document import OTHER_MARGINS
+from wifair.everything.figures import draw
+from wifair.everything.findings import Overview, best_by, conclusion, listed, over_reference, standings
+from wifair.everything.verdict import Standing
+from wifair.markdown import Marks, table
+from wifair.results import versions
+
+COMMAND = "wifair compare --all --page"
+COMPARISON = Marks("comparison", COMMAND)
+FINDINGS = Marks("findings", COMMAND)
+# By the names of the figures.
+CAPTIONS = {
+    "conclusions": "Who is best by everything, unbeaten, or beaten, in each setting; open where neither is shown.",
+    f"against-{REFERENCE}": f"How every scheme stands to `{REFERENCE}`, by kind of criterion.",
+}
+
+
+def check(page: Path) -> list[Marks]:
+    """What the page has marks for; an error where it has none, so that it comes before the work."""
+    there = [marks for marks in (COMPARISON, FINDINGS) if marks.between(page) is not None]
+    if not there:
+        raise InputError(
+            f"{page}: has no place for a comparison; write {COMPARISON.begin!r} and below it {COMPARISON.end!r} there, or "
+            f"{FINDINGS.begin!r} and {FINDINGS.end!r}."
+        )
+    return there
+
+
+def write(page: Path, contest: Contest, overview: Overview) -> None:
+    """Writes what the page has marks for: the comparison with its figures, or the findings."""
+    there = check(page)
+    if COMPARISON in there:
+        images = page.parent / "images"
+        images.mkdir(exist_ok=True)
+        COMPARISON.write(page, comparison(contest, overview, draw(overview, images), "images/"))
+    if FINDINGS in there:
+        FINDINGS.write(page, findings(contest, overview))
+
+
+def findings(contest: Contest, overview: Overview) -> str:
+    """The findings, with what made them."""
+    told = "\n".join(f"- {finding}" for finding in overview.findings)
+    return f"{told}\n\n{_conditions(contest, overview)}\n"
+
+
+def _conditions(contest: Contest, overview: Overview) -> str:
+    return (
+        f"`wifair compare --all --{contest.form}`: {len(overview.contenders)} schemes in {len(overview.settings)} settings, "
+        f"{contest.seeds} replications of each; paired 95 % intervals in brackets."
+    )
+
+
+def comparison(contest: Contest, overview: Overview, pictures: Mapping[str, Sequence[Path]], images: str) -> str:
+    """All of it: findings, matrices, the record of each scheme, a section a scenario. `images` leads the pictures' names."""
+    parts = [findings(contest, overview).rstrip(), f"Engine `{versions()['engine']}`."]
+    for name, paths in pictures.items():
+        parts.append(f"![{CAPTIONS[name]}]({images}{paths[0].name})\n\n*{CAPTIONS[name]}*")
+    parts += ["### The schemes", records(overview)]
+    for mine in overview.by_scenario:
+        staged = mine[0].setting.staged
+        parts.append(f"### {staged.id}\n\n{_sentence(staged.title)} ({staged.source}). Why: {staged.why}.")
+        parts += [_setting(judged) for judged in mine]
+    return "\n\n".join(parts) + "\n"
+
+
+def records(overview: Overview) -> str:
+    """A row a scheme: in how many settings it is what."""
+    kinds = [f"best by {kind}" for kind in overview.kinds]
+    against = [f"{standing.value} than {REFERENCE}" for standing in (Standing.BETTER, Standing.WORSE)]
+    headings = ("scheme", "ran", "shown to be unbeaten", "not beaten", "best by everything", *kinds, *against, "trade")
+    rows = [
+        (
+            f"`{record.name}`",
+            f"{record.ran}",
+            f"{record.shown}",
+            f"{record.unbeaten}",
+            f"{record.winner}",
+            *(f"{record.best[kind]}" for kind in overview.kinds),
+            *(
+                "–" if record.name == REFERENCE else f"{record.standings[standing]}"
+                for standing in (Standing.BETTER, Standing.WORSE, Standing.TRADE)
+            ),
+        )
+        for record in overview.records
+    ]
+    return "In how many settings each scheme is what:\n\n" + table(headings, rows)
+
+
+def _setting(judged: Judged) -> str:
+    verdict = judged.verdict
+    parts = [f"#### With {judged.setting.senders.title}\n\n{conclusion(judged)}"]
+    rows = []
+    for criterion in verdict.criteria:
+        leader = next(iter(verdict.best(criterion)), "")
+        over = over_reference(judged, criterion, leader) if leader else "–"
+        judged_too = "" if criterion.judged else " (not judged: links differ)"
+        rows.append((f"{criterion.title}{judged_too}", criterion.unit, best_by(judged, criterion), over))
+    parts.append(table(("by", "unit", "best", f"the first of them against `{REFERENCE}`"), rows))
+    return "\n\n".join([*parts, "\n".join(f"- {line}" for line in remarks(judged))])
+
+
+def remarks(judged: Judged) -> list[str]:
+    """How the others stand to the reference, what depends on what matters, what to beware of, who cannot run."""
+    stands = standings(judged)
+    words = {
+        Standing.BETTER: f"Better than `{REFERENCE}` and worse by nothing",
+        Standing.TRADE: f"A trade against `{REFERENCE}`",
+        Standing.EQUAL: f"No difference that matters from `{REFERENCE}`",
+    }
+    told = [f"{text}: {listed(stands[standing])}." for standing, text in words.items() if stands[standing]]
+    told += [text for text in [_if_margins_differed(judged)] if text]
+    if judged.cautions:
+        told.append("Beware: " + "; ".join(f"`{name}`, {text}" for name, text in judged.cautions.items()) + ".")
+    for reason, names in _reasons(judged.setting.refused).items():
+        told.append(f"Cannot run: {listed(names)} ({reason.rstrip('.')}).")
+    return told
+
+
+def _if_margins_differed(judged: Judged) -> str:
+    verdict = judged.verdict
+    now = set(verdict.unbeaten)
+    told = []
+    for factor in OTHER_MARGINS:
+        other = set(verdict.with_margins(factor).unbeaten)
+        changes = [f"{listed(sorted(other - now))} join"] if other - now else []
+        changes += [f"{listed(sorted(now - other))} drop out"] if now - other else []
+        if changes:
+            told.append(f"times {factor:g}, {' and '.join(changes)}")
+    return f"If what matters were {'; '.join(told)}." if told else ""
+
+
+def _reasons(refused: Mapping[str, str]) -> dict[str, list[str]]:
+    """Those that are refused, by the reason."""
+    found: dict[str, list[str]] = {}
+    for name, reason in refused.items():
+        found.setdefault(reason.replace(name, "it"), []).append(name)
+    return found
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,237 @@
+"""Which scenarios: of each paper the cells that its argument turns on, as its study has them; then those of today.
+
+A paper's cell is found by its coordinates in the study's grid, under tail drop, so nothing of it is written here again. The
+quick form is shorter; the full one has the paper's own lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any, Protocol
+
+from wifair import gallery
+from wifair.components import nearest
+from wifair.errors import InputError
+from wifair.everything.senders import GALLERYS, PAPERS, TODAYS, Senders
+from wifair.scenario import Scenario
+
+FULL, QUICK = "full", "quick"
+
+
+class Staged(Protocol):
+    """A scenario in which schemes are compared."""
+
+    @property
+    def id(self) -> str:
+        """Its name on the command line."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What it is, in a line."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Where it comes from."""
+        ...
+
+    @property
+    def why(self) -> str:
+        """Why it is among the few."""
+        ...
+
+    @property
+    def senders(self) -> Sequence[Senders]:
+        """The hosts that it is run with."""
+        ...
+
+    def scenario(self, form: str) -> Scenario:
+        """The scenario itself, under tail drop, with its own hosts."""
+        ...
+
+
+@dataclass(frozen=True)
+class PaperCell:
+    """A cell of a paper's study: `figure` has it, at the coordinates `keys`. `quick` is what the quick form changes."""
+
+    id: str
+    title: str
+    why: str
+    paper: str
+    figure: str
+    keys: Mapping[str, Any]
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    senders: Sequence[Senders] = (PAPERS, TODAYS)
+
+    @property
+    def source(self) -> str:
+        """The paper and the figure."""
+        return f"{self.paper}, Fig. {self.figure}"
+
+    def scenario(self, form: str) -> Scenario:
+        """The cell under tail drop, without what only figures need."""
+        study = import_module(f"wifair.papers.{self.paper.replace('-', '_')}").STUDY
+        grid = study.cells(study.forms[form], self.figure)
+        [cell] = [cell for cell in grid if cell.keys == self.keys]
+        quiet = {"run.sample_interval_s": None, "run.record_transfers": False, "title": self.title}
+        found: Scenario = cell.scenario.override({**quiet, **(self.quick if form == QUICK else {})})
+        return found
+
+
+# Of today's, whoever waits from the beginning counts, so there is no warm-up.
+_GALLERYS_S = {FULL: 300.0, QUICK: 60.0}
+# What one starts a scenario of one's own from: a sketch, not a question.
+_SKETCHES = ("plain",)
+
+
+@dataclass(frozen=True)
+class OfGallery:
+    """A scenario of the gallery, with the hosts that it has: today's."""
+
+    id: str
+    senders: Sequence[Senders] = (GALLERYS,)
+
+    @property
+    def title(self) -> str:
+        """The head of what it is about."""
+        return gallery.about(self.id).partition(":")[0].lower()
+
+    @property
+    def source(self) -> str:
+        """Where it stands."""
+        return "gallery"
+
+    @property
+    def why(self) -> str:
+        """What it is about."""
+        return gallery.about(self.id).partition(": ")[2].rstrip(".")
+
+    def scenario(self, form: str) -> Scenario:
+        """The scenario as it is written, for longer or shorter."""
+        path = gallery.path_of(self.id)
+        assert path is not None
+        run = {"run.warmup_s": 0.0, "run.duration_s": _GALLERYS_S[form], "run.record_transfers": False}
+        return Scenario.from_toml(path, run.items())
+
+
+_SHORT = {"run.warmup_s": 20.0, "run.duration_s": 60.0}
+
+OF_PAPERS = (
+    PaperCell(
+        "ten-and-ten",
+        "ten uploads and ten downloads at 11 Mbps",
+        "the paper's main case: ACKs and data of as many flows compete for 100 packets",
+        "adaptive-pushout",
+        "3b",
+        {"scheme": "droptail", "n_up": 10, "n_down": 10},
+        _SHORT,
+    ),
+    PaperCell(
+        "mostly-uploads",
+        "fourteen uploads and six downloads at 11 Mbps",
+        "the mix in which the paper looks at every single flow: few downloads, which tail drop starves",
+        "adaptive-pushout",
+        "6",
+        {"scheme": "droptail", "n_up": 14, "n_down": 6},
+        _SHORT,
+    ),
+    PaperCell(
+        "five-and-five",
+        "five uploads and five downloads, small windows, a buffer of 50",
+        "the paper's long flows, with delayed ACKs and windows of 20 packets",
+        "spm-af-las",
+        "9a",
+        {"part": "up-down", "scheme": "droptail", "buffer": 50},
+        _SHORT,
+    ),
+    PaperCell(
+        "small-and-large-files",
+        "five hosts load small files, five large ones",
+        "short transfers against long ones: what the paper's schemes are for",
+        "spm-af-las",
+        "11",
+        {"part": "files", "scheme": "droptail", "mix": "mixed", "hosts": 10},
+    ),
+    PaperCell(
+        "web-and-ftp",
+        "ten hosts with Web documents, ten with downloads without end",
+        "pages beside bulk, the paper's other mix of short and long",
+        "spm-af-las",
+        "13",
+        {"part": "web", "scheme": "droptail", "background": "ftp"},
+        {"run.duration_s": 80.0},
+    ),
+    PaperCell(
+        "near-and-far",
+        "two downloads, one of them over a bad link",
+        "the paper's measured network: frames for the far host hold up those for the near one",
+        "spm-af-las",
+        "2",
+        {"part": "measured", "case": "near and far"},
+        {"run.duration_s": 80.0},
+    ),
+    PaperCell(
+        "five-rates",
+        "five downloads whose links fall to 1, 2, 5.5, 11 and 11 Mbps",
+        "the performance anomaly with all of 802.11b's rates at once",
+        "arf-aware-tcp",
+        "5",
+        {"case": "multi-rate", "control": "newreno"},
+    ),
+    PaperCell(
+        "five-and-five-ecn",
+        "five uploads and five downloads whose hosts listen to marks",
+        "the paper's first case in the middle of its range of flows",
+        "dqm",
+        "2",
+        {"part": "uniform", "scheme": "droptail", "case": 1, "n": 10},
+        {"run.duration_s": 100.0},
+    ),
+    PaperCell(
+        "uploads-slow-down",
+        "five uploads fall to 2 Mbps beside five downloads at 11",
+        "the paper's case for fairness in time: a change of rates in one direction alone",
+        "dqm",
+        "4a",
+        {"part": "rate-change", "scheme": "droptail", "case": 1, "n": 10},
+    ),
+    PaperCell(
+        "ten-downloads-far-away",
+        "ten downloads over 200 ms at 54 Mbps, ACKs in a category of their own",
+        "a path of many packets and many flows, where a small buffer is enough",
+        "alt",
+        "6",
+        {"down": 10, "up": 0, "rtt_ms": 200, "buffer": 400},
+        {"run.warmup_s": 20.0, "run.duration_s": 40.0},
+    ),
+    PaperCell(
+        "download-among-uploads",
+        "one download over 200 ms among ten uploads at 54 Mbps, ACKs in a category of their own",
+        "the paper's busiest cell: the download gets an eleventh of the air, and its buffer empties as slowly",
+        "alt",
+        "6",
+        {"down": 1, "up": 10, "rtt_ms": 200, "buffer": 400},
+        {"run.warmup_s": 20.0, "run.duration_s": 40.0},
+    ),
+)
+
+
+@cache
+def every() -> tuple[Staged, ...]:
+    """The papers' cells, then the gallery."""
+    return (*OF_PAPERS, *(OfGallery(name) for name in gallery.names() if name not in _SKETCHES))
+
+
+def staged(names: Sequence[str] = ()) -> list[Staged]:
+    """All scenarios, or those named, in their order."""
+    known = [scenario.id for scenario in every()]
+    for name in names:
+        if name not in known:
+            hint = nearest(name, known)
+            asked = f" Did you mean {hint}?" if hint else ""
+            raise InputError(f"scenarios: there is no {name!r}.{asked} Allowed here: {', '.join(known)}.")
+    return [scenario for scenario in every() if not names or scenario.id in names]

@@ -1,0 +1,280 @@
+"""The rule: who is better than whom by a criterion, who is beaten, who is left.
+
+All comparisons are paired: every scheme runs with the same seeds. Of two schemes one is *better* by a criterion where the
+whole interval of their difference lies beyond what matters, and *no worse* where it lies above minus that. A scheme is
+*beaten* where another is better by at least one criterion and no worse by every other: no weighing of criteria is needed
+for that, and nobody is beaten for want of evidence.
+
+The intervals are one-sided at 0.05 / ((schemes - 1) × criteria). By Bonferroni's inequality, a scheme that truly belongs among
+the best by its criteria is missed, by any of them or as beaten, with a probability of at most 5 %: its comparisons with each
+other scheme by each criterion are the only ones that can go wrong. Choosing the leader after looking would need more; this
+compares everybody with everybody (subset selection: B. L. Nelson, J. Swann, D. Goldsman, W. Song, Simple procedures for
+selecting the best simulated system when the number of alternatives is large, Operations Research 49, 2001).
+
+Where nobody is best by everything, the *nearest* is who is least far behind the best in what it is worst at, counted in what
+matters (minimax regret: L. J. Savage, The theory of statistical decision, Journal of the American Statistical Association 46,
+1951). It depends on who takes part, as being unbeaten does not: one more scheme that nobody would choose can move the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from wifair.everything.criteria import Criterion
+from wifair.stats import LEVEL, Interval, Values, holm, p_value, t_interval
+
+Bools: TypeAlias = NDArray[np.bool_]
+
+
+class Standing(Enum):
+    """How a scheme stands to another, by all that is judged."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    EQUAL = "equal"
+    TRADE = "trade"
+    OPEN = "open"
+
+
+class Place(Enum):
+    """What becomes of a scheme in a setting."""
+
+    BEST = "best"
+    UNBEATEN = "unbeaten"
+    OPEN = "open"
+    BEATEN = "beaten"
+
+
+@dataclass(frozen=True)
+class Orders:
+    """By one criterion: `better[i, j]`, i is better than j by more than matters; `no_worse[i, j]`, i is not worse by so much."""
+
+    better: Bools
+    no_worse: Bools
+
+    @property
+    def best(self) -> Bools:
+        """Those that nobody is better than."""
+        return ~np.asarray(self.better.any(axis=0))
+
+
+def orders(merits: Values, margin: float, error: float) -> Orders:
+    """The orders of schemes by their merits (schemes, seeds), each comparison with one-sided error probability `error`.
+
+    Who has no value at all (no file came to its end) is worse than who has one.
+    """
+    differences = merits[:, None, :] - merits[None, :, :]
+    there = np.isfinite(differences)
+    count = there.sum(axis=2)
+    told = np.maximum(count, 1)
+    filled = np.where(there, differences, 0.0)
+    mean = filled.sum(axis=2) / told
+    squares = np.where(there, np.square(filled - mean[:, :, None]), 0.0).sum(axis=2)
+    freedom = np.maximum(count - 1, 1)
+    width = stdtrit(freedom, 1.0 - error) * np.sqrt(squares / freedom / told)
+    lowest = np.where(count > 1, mean - width, -np.inf)
+    valued = np.asarray(np.isfinite(merits).any(axis=1))
+    over_none = valued[:, None] & ~valued[None, :]
+    neither = ~valued[:, None] & ~valued[None, :]
+    same = np.eye(len(merits), dtype=bool)
+    return Orders((lowest > margin) | over_none, (lowest > -margin) | over_none | neither | same)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a scheme has over the reference by one criterion; `p` is corrected by Holm over a setting's schemes and criteria."""
+
+    contender: str
+    criterion: Criterion
+    mean: Interval
+    effect: Interval
+    p: float
+    standing: Standing
+
+    @property
+    def significant(self) -> bool:
+        """Whether there is a difference at all, however small."""
+        return self.p < 1 - LEVEL
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Who is best by what in one setting. `values` has one row a contender for each criterion: (contenders, seeds)."""
+
+    contenders: tuple[str, ...]
+    criteria: tuple[Criterion, ...]
+    values: Mapping[str, Values]
+
+    @property
+    def judged(self) -> tuple[Criterion, ...]:
+        """The criteria that decide."""
+        return tuple(criterion for criterion in self.criteria if criterion.judged)
+
+    @cached_property
+    def error(self) -> float:
+        """One-sided error probability of each comparison."""
+        return (1 - LEVEL) / max((len(self.contenders) - 1) * len(self.judged), 1)
+
+    @cached_property
+    def orders(self) -> dict[str, Orders]:
+        """By criterion."""
+        return {c.id: orders(c.merit(self.values[c.id]), c.margin, self.error) for c in self.criteria}
+
+    def best(self, criterion: Criterion) -> list[str]:
+        """The best by a criterion: who is not told to be worse than any other. The highest mean comes first."""
+        merit = criterion.merit(self.values[criterion.id])
+        there = np.isfinite(merit)
+        means = np.where(there, merit, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+        means[~there.any(axis=1)] = -np.inf
+        return [
+            self.contenders[i]
+            for i in np.argsort(-means, kind="stable")
+            if self.orders[criterion.id].best[i] and there[i].any()
+        ]
+
+    @cached_property
+    def _beats(self) -> Bools:
+        """[i, j]: i is better than j by something and no worse by anything."""
+        mine = [self.orders[criterion.id] for criterion in self.judged]
+        better = np.any([found.better for found in mine], axis=0)
+        no_worse = np.all([found.no_worse for found in mine], axis=0)
+        return np.asarray(better & no_worse)
+
+    @cached_property
+    def unbeaten(self) -> list[str]:
+        """Those whom nobody beats.
+
+        What matters is not transitive: three may beat each other in a circle, each by one criterion. Then none of the circle
+        is left out for it, so somebody is always left.
+        """
+        if not self.judged:
+            return []
+        reaches = self._beats.copy()
+        for k in range(len(reaches)):
+            reaches |= reaches[:, k, None] & reaches[None, k, :]
+        out = np.asarray((self._beats & ~reaches.T).any(axis=0))
+        return [name for name, beaten in zip(self.contenders, out, strict=True) if not beaten]
+
+    @cached_property
+    def shown(self) -> list[str]:
+        """Those of the unbeaten who are shown to be: better than each other by something, or no worse by everything."""
+        mine = [self.orders[criterion.id] for criterion in self.judged]
+        if not mine:
+            return []
+        better = np.any([found.better for found in mine], axis=0)
+        no_worse = np.all([found.no_worse for found in mine], axis=0)
+        safe = np.asarray((better | no_worse).all(axis=1))
+        return [name for name, each in zip(self.contenders, safe, strict=True) if each and name in self.unbeaten]
+
+    @cached_property
+    def winners(self) -> list[str]:
+        """Those who are shown to be best by every criterion: no worse than anybody. Several are alike by all that matters."""
+        mine = [np.asarray(self.orders[criterion.id].no_worse.all(axis=1)) for criterion in self.judged]
+        return [name for i, name in enumerate(self.contenders) if mine and all(found[i] for found in mine)]
+
+    def place(self, name: str) -> Place:
+        """Best by everything, shown to be unbeaten, neither shown to be nor beaten, or beaten."""
+        if name in self.winners:
+            return Place.BEST
+        if name in self.shown:
+            return Place.UNBEATEN
+        return Place.OPEN if name in self.unbeaten else Place.BEATEN
+
+    @cached_property
+    def candidates(self) -> list[str]:
+        """Those who may be best by every criterion: the winners, and who is not told apart from the best by any."""
+        best = [set(self.best(criterion)) for criterion in self.judged]
+        return [name for name in self.contenders if best and all(name in found for found in best)]
+
+    @cached_property
+    def shortfalls(self) -> Values:
+        """How far each is behind the best in what it is worst at, in units of what matters: (contenders, replications)."""
+        worst = np.zeros((len(self.contenders), next(iter(self.values.values())).shape[1]))
+        for criterion in self.judged:
+            merit = criterion.merit(self.values[criterion.id])
+            there = np.isfinite(merit)
+            best = np.where(there, merit, -np.inf).max(axis=0)
+            behind = np.where(there, (best - merit) / criterion.margin, np.inf)
+            worst = np.maximum(worst, np.where(np.isfinite(best), behind, 0.0))
+        return worst
+
+    def shortfall(self, name: str) -> float:
+        """The mean of a scheme's worst shortfall."""
+        return float(self.shortfalls[self.contenders.index(name)].mean())
+
+    @cached_property
+    def nearest(self) -> list[str]:
+        """Those whose worst shortfall is least: whom to take if one must do for everything (minimax regret).
+
+        Who is not told to be farther away than another by more than matters once is among them; the least comes first.
+        """
+        if not self.judged:
+            return []
+        with np.errstate(invalid="ignore"):
+            found = orders(-self.shortfalls, 1.0, (1 - LEVEL) / max(len(self.contenders) - 1, 1))
+        means = self.shortfalls.mean(axis=1)
+        return [self.contenders[i] for i in np.argsort(means, kind="stable") if found.best[i] and np.isfinite(means[i])]
+
+    def weakest(self, name: str) -> tuple[Criterion, str]:
+        """What a scheme is worst at, and who is best at that."""
+        leaders = {criterion: self.best(criterion)[:1] for criterion in self.judged}
+        behind = {c: self.gap(leader[0], name, c) for c, leader in leaders.items() if leader}
+        criterion = max(behind, key=lambda c: behind[c])
+        return criterion, leaders[criterion][0]
+
+    def standing(self, contender: str, other: str, criteria: Sequence[Criterion] | None = None) -> Standing:
+        """How one scheme stands to another, by all that is judged or by some of it."""
+        i, j = self.contenders.index(contender), self.contenders.index(other)
+        mine = [self.orders[criterion.id] for criterion in (self.judged if criteria is None else criteria)]
+        gains = any(found.better[i, j] for found in mine)
+        loses = any(found.better[j, i] for found in mine)
+        no_worse = all(found.no_worse[i, j] for found in mine)
+        no_better = all(found.no_worse[j, i] for found in mine)
+        if gains and loses:
+            return Standing.TRADE
+        if gains and no_worse:
+            return Standing.BETTER
+        if loses and no_better:
+            return Standing.WORSE
+        return Standing.EQUAL if no_worse and no_better else Standing.OPEN
+
+    def mean(self, contender: str, criterion: Criterion) -> Interval:
+        """The mean over the replications."""
+        return t_interval(self.values[criterion.id][self.contenders.index(contender)])
+
+    def gap(self, contender: str, other: str, criterion: Criterion) -> float:
+        """By how much one scheme is better than another in the mean, in units of what matters."""
+        rows = self.values[criterion.id][[self.contenders.index(contender), self.contenders.index(other)]]
+        mine, theirs = criterion.merit(rows)
+        found = t_interval(mine - theirs)
+        return found.estimate / criterion.margin if found.n else 0.0
+
+    def against(self, reference: str) -> list[Effect]:
+        """Every other scheme against one, criterion by criterion."""
+        if reference not in self.contenders:
+            return []
+        r = self.contenders.index(reference)
+        pairs = [
+            (name, criterion, self.values[criterion.id][i], self.values[criterion.id][r])
+            for i, name in enumerate(self.contenders)
+            for criterion in self.criteria
+            if i != r
+        ]
+        corrected = holm([p_value(c.merit(mine) - c.merit(theirs)) for _, c, mine, theirs in pairs])
+        return [
+            Effect(name, c, t_interval(mine), c.effect(mine, theirs), p, self.standing(name, reference, [c]))
+            for (name, c, mine, theirs), p in zip(pairs, corrected, strict=True)
+        ]
+
+    def with_margins(self, factor: float) -> Verdict:
+        """The same runs, if what matters were so many times as much."""
+        scaled = tuple(replace(c, matters=c.matters * factor) for c in self.criteria)
+        return Verdict(self.contenders, scaled, self.values)

@@ -1,0 +1,63 @@
+"""Markdown: tables, and what a command writes between two marks of a page whose rest is written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wifair.errors import InputError
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Two marks in a page, and what lies between them: `what`, written by a command."""
+
+    what: str
+    command: str
+
+    @property
+    def begin(self) -> str:
+        """The first mark."""
+        return f"<!-- {self.what}: written by {self.command} -->"
+
+    @property
+    def end(self) -> str:
+        """The second mark."""
+        return f"<!-- end of {self.what} -->"
+
+    def between(self, page: Path) -> str | None:
+        """What stands between them; `None` where the page has not both."""
+        parts = self._parts(page)
+        return None if parts is None else parts[1].strip()
+
+    def write(self, page: Path, text: str) -> None:
+        """Replaces what stands between them."""
+        parts = self._parts(page)
+        if parts is None:
+            raise InputError(
+                f"{page}: has no place for {self.what}; write {self.begin!r} and below it {self.end!r} there."
+            )
+        before, _, after = parts
+        try:
+            page.write_text(f"{before}{self.begin}\n\n{text}\n{self.end}{after}", encoding="utf-8")
+        except OSError as error:
+            raise _unusable(page, error) from None
+
+    def _parts(self, page: Path) -> tuple[str, str, str] | None:
+        try:
+            before, begun, rest = page.read_text(encoding="utf-8").partition(self.begin)
+        except OSError as error:
+            raise _unusable(page, error) from None
+        inner, ended, after = rest.partition(self.end)
+        return (before, inner, after) if begun and ended else None
+
+
+def _unusable(page: Path, error: OSError) -> InputError:
+    return InputError(f"{page}: cannot be read and written: {error.strerror}.")
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table."""
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

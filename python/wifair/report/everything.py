@@ -1,0 +1,147 @@
+"""The report of everything against everything: the conclusion, the matrix, a section a scenario, the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wifair.everything import verdict as rule
+from wifair.everything.contenders import REFERENCE
+from wifair.everything.findings import conclusion
+from wifair.everything.page import CAPTIONS, remarks
+from wifair.everything.verdict import Effect, Place, Standing
+from wifair.report import charts
+from wifair.report.parts import Cell, Chart, Findings, Part, Picture, Report, Section, Table, Text
+from wifair.report.provenance import again, made_by
+
+if TYPE_CHECKING:
+    from wifair.everything.contest import Contest, Judged
+    from wifair.everything.findings import Overview
+    from wifair.results import Results
+
+# The badge of what became of a scheme in a setting.
+BADGES = {
+    Place.BEST: "reproduced",
+    Place.UNBEATEN: "calibrated",
+    Place.OPEN: "trend-only",
+    Place.BEATEN: "undetermined",
+}
+
+
+def of_contest(
+    contest: Contest,
+    overview: Overview,
+    pictures: Mapping[str, Sequence[Path]],
+    results: Results,
+    arguments: Sequence[str],
+) -> Report:
+    """All that came out; `pictures` are the matrices, by name."""
+    lead = (
+        f"{len(overview.contenders)} schemes in {len(overview.settings)} settings, {contest.seeds} replications of each: "
+        f"who is best by what, and what beats `{REFERENCE}`, which ships."
+    )
+    matrix = [Picture(paths[0].read_bytes(), CAPTIONS[name], CAPTIONS[name]) for name, paths in pictures.items()]
+    sections = [
+        Section("In short", [Findings([found.replace("**", "") for found in overview.findings]), records(overview)]),
+        Section("The matrix", [*matrix, conclusions(overview)]),
+    ]
+    for mine in overview.by_scenario:
+        staged = mine[0].setting.staged
+        about = Text([f"{staged.title[:1].upper()}{staged.title[1:]} ({staged.source}). Why: {staged.why}."])
+        sections.append(Section(staged.id, [about, *(part for judged in mine for part in setting(judged))]))
+    sections.append(Section("The rule", [Text(_paragraphs(rule.__doc__ or ""))]))
+    sections.append(Section("The schemes", [schemes(contest)]))
+    return Report(
+        "Everything against everything", lead, [*sections, again(arguments, results)], made_by(results), "comparison"
+    )
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [" ".join(paragraph.split()).replace("*", "") for paragraph in text.split("\n\n") if paragraph.strip()]
+
+
+def records(overview: Overview) -> Table:
+    """A row a scheme: in how many settings it is what."""
+    headings = [
+        "scheme",
+        "ran",
+        "shown to be unbeaten",
+        "not beaten",
+        "best by everything",
+        *(f"best by\n{kind}" for kind in overview.kinds),
+    ]
+    headings += [f"{standing.value}\nagainst {REFERENCE}" for standing in Standing]
+    rows = [
+        [
+            Cell(f"`{record.name}`", record.name),
+            record.ran,
+            record.shown,
+            record.unbeaten,
+            record.winner,
+            *(record.best[kind] for kind in overview.kinds),
+            *(None if record.name == REFERENCE else record.standings[standing] for standing in Standing),
+        ]
+        for record in overview.records
+    ]
+    return Table.of(headings, rows, "In how many settings each scheme is what.")
+
+
+def conclusions(overview: Overview) -> Table:
+    """A row a setting: who wins it, in words."""
+    rows = [[judged.setting.id, conclusion(judged)] for judged in overview.settings]
+    return Table.of(("scenario / senders", "conclusion"), rows)
+
+
+def setting(judged: Judged) -> list[Part]:
+    """What came out of one setting."""
+    verdict = judged.verdict
+    begin = Text([f"With {judged.setting.senders.title}. {conclusion(judged)}"])
+    effects = {(effect.contender, effect.criterion.id): effect for effect in verdict.against(REFERENCE)}
+    headings = [
+        "scheme",
+        "place",
+        *(f"{c.title}{'' if c.judged else ' (not judged)'}\n{c.unit}" for c in verdict.criteria),
+    ]
+    rows: list[list[object]] = []
+    for name in verdict.contenders:
+        place = verdict.place(name)
+        row: list[object] = [Cell(f"`{name}`", name), Cell(place.value, badge=BADGES[place])]
+        for criterion in verdict.criteria:
+            found = verdict.mean(name, criterion)
+            row.append(
+                Cell(found.short(), found.estimate if found.n else None, note=_note(effects.get((name, criterion.id))))
+            )
+        rows.append(row)
+    caption = (
+        f"Means ± half-widths of their 95 % intervals; below them the difference from `{REFERENCE}`, or the factor, with its "
+        "paired 95 % interval, and p after Holm's correction over this table where it is above 0.001."
+    )
+    panels = [
+        charts.by_name(
+            [(name, verdict.mean(name, criterion)) for name in verdict.contenders if verdict.mean(name, criterion).n],
+            [],
+            title=criterion.title,
+            x_title=criterion.unit,
+            domain=(0.0, 1.0) if criterion.kind == "fairness" else None,
+        )
+        for criterion in verdict.judged
+    ]
+    return [
+        begin,
+        Findings(remarks(judged)),
+        Chart(panels, "Means with 95 % intervals.", Table.of(headings, rows, caption)),
+    ]
+
+
+def _note(effect: Effect | None) -> str:
+    if effect is None or not effect.effect.n:
+        return ""
+    told = f"{effect.criterion.effect_text(effect.effect)}, {effect.standing.value}"
+    return told if effect.p < 0.001 else f"{told}, p = {effect.p:.2g}"
+
+
+def schemes(contest: Contest) -> Table:
+    """Who took part."""
+    rows = [[Cell(f"`{contender.name}`", contender.name), contender.about] for contender in contest.contenders]
+    return Table.of(("scheme", "idea"), rows)
