@@ -345,7 +345,10 @@ def test_the_conclusion_is_computed() -> None:
     plain, beats, by_kind = overview.findings
     assert f"`{REFERENCE}` is better than `droptail` and worse by nothing in 3 of 3 settings" in plain
     assert "In no setting is any scheme better" in beats
-    assert f"`{REFERENCE}` is furthest behind `las`: fair in `ten-and-ten/paper`: +4.000 [+3.987, +4.013]." in beats
+    assert (
+        f"The largest gain of any over `{REFERENCE}`: `las`, fair in `ten-and-ten/paper`: +4.000 [+3.987, +4.013]."
+        in beats
+    )
     assert f"fairness: `{REFERENCE}`, among the best in 2 of 3 settings, against `droptail` typically fair" in by_kind
     record = overview.record("las")
     assert (record.ran, record.unbeaten, record.winner, record.standings[Standing.TRADE]) == (3, 2, 1, 1)

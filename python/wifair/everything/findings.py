@@ -184,16 +184,16 @@ class Overview:
         begin = "**What still beats it.** "
         if first is None or not first.standings[Standing.BETTER]:
             told = f"{begin}In no setting is any scheme better than `{REFERENCE}` and worse by nothing."
-            return told + self._furthest_behind()
+            return told + self._largest_gain_of_any()
         stands = Counter(first.standings)
         settings = sum(bool(standings(judged)[Standing.BETTER]) for judged in self.settings)
         told = f"{begin}In {settings} of {len(self.settings)} settings some scheme is better than `{REFERENCE}` and worse by nothing; "
         told += f"most often `{first.name}`: in {stands[Standing.BETTER]} of {stands.total()} (the reverse in "
         told += f"{stands[Standing.WORSE]}, a trade in {stands[Standing.TRADE]})."
-        return told + self._typical(first.name, REFERENCE) + self._furthest_behind()
+        return told + self._typical(first.name, REFERENCE) + self._largest_gain_of_any()
 
-    def _furthest_behind(self) -> str:
-        """Where the reference is told to be worse than somebody by most."""
+    def _largest_gain_of_any(self) -> str:
+        """By what the reference is told to be worse than somebody by most."""
         behind = [
             (example, name)
             for name in self.contenders
@@ -203,7 +203,7 @@ class Overview:
         if not behind:
             return ""
         example, name = max(behind, key=lambda found: found[0].gap)
-        return f" `{REFERENCE}` is furthest behind `{name}`: {example.told(name, REFERENCE)}."
+        return f" The largest gain of any over `{REFERENCE}`: `{name}`, {example.told(name, REFERENCE)}."
 
     def _by_kind(self) -> str:
         told = [text for kind in self.kinds for text in [self._best_by(kind)] if text]
