@@ -257,7 +257,7 @@ def priorities_that_nobody_looks_at(plan: Plan) -> Iterator[Finding]:
     marked = [flow["label"] for flow in plan.flows if flow["application"].get("dscp") or flow["tcp"]["dscp"]]
     if marked and (plan.edca is None or plan.edca["classify"] == "best-effort"):
         text = f'{", ".join(marked)}: marked with a DSCP that nobody looks at; mac.edca.classify = "rfc-8325" does'
-        yield Finding("mac.edca", text, f"{len(marked)} flows marked, 1 category", {"marked_flows": len(marked)})
+        yield Finding("mac.edca", text, f"flows marked: {len(marked)}; categories: 1", {"marked_flows": len(marked)})
 
 
 def more_than_the_air_carries(plan: Plan) -> Iterator[Finding]:

@@ -245,9 +245,9 @@ def of_datagrams(flow: dict[str, Any], rows: pl.DataFrame) -> list[Sentence]:
         counters = {name: row[name] for name in names if row[name] is not None}
         text = f"{row['direction'].capitalize()}: {row['lost_packets']:,.0f} of {row['sent_packets']:,.0f} datagrams were lost"
         if row["delay_mean_ms"] is not None:
-            text += f"; one-way delay {row['delay_mean_ms']:.3g} ms, 95 % within {row['delay_p95_ms']:.3g} ms"
+            text += f"; one-way delay {_ms(row['delay_mean_ms'])}, 95 % within {_ms(row['delay_p95_ms'])}"
         if row["rtt_p50_ms"] is not None:
-            text += f"; round trip {row['rtt_p50_ms']:.3g} ms, 95 % within {row['rtt_p95_ms']:.3g} ms"
+            text += f"; round trip {_ms(row['rtt_p50_ms'])}, 95 % within {_ms(row['rtt_p95_ms'])}"
         if row["mos"] is not None:
             text += f"; opinion score {row['mos']:.2f}"
         told.append(Sentence(flow["label"], text + ".", counters))
@@ -312,3 +312,8 @@ def _stacked(axes: Axes, labels: list[str], parts: dict[str, list[float]], unit:
     axes.set_xlabel(unit)
     axes.set_title(title)
     axes.legend(fontsize="x-small", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False)
+
+
+def _ms(value: float) -> str:
+    """Milliseconds to three digits, and never as a power of ten."""
+    return f"{value:.0f} ms" if value >= 100 else f"{value:.3g} ms"
