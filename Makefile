@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo comparison test docs lint validate package bench bench-peers clean
+.PHONY: demo comparison test docs lint validate package bench bench-peers mutants clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
@@ -52,6 +52,12 @@ bench: $(VENV)/.built
 
 bench-peers: $(VENV)/.built
 	$(BIN)/python benches/peers/run.py
+
+# Two hundred mutants of each of three crates meet the tests (docs/mutation.md): an hour. It goes on where it was stopped.
+mutants:
+	$(PYTHON) benches/mutants.py wifair-tcp
+	$(PYTHON) benches/mutants.py wifair-queue
+	$(PYTHON) benches/mutants.py wifair-wlan
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
