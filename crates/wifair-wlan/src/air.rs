@@ -172,7 +172,10 @@ impl Cell {
             what: self.attempted(collider.sender),
             outcome: AttemptOutcome::Collided,
             begins: self.phase_began,
-            airtime: self.first_frame(collider.sender, collider.link, collider.with_rts).0,
+            airtime: match collider.with_rts {
+                true => self.phy.rts,
+                false => self.data_airtime(collider.sender, collider.link),
+            },
             rate: self.senders[collider.sender as usize].frame.rate,
         }))
     }
@@ -184,14 +187,14 @@ impl Cell {
         }
         let mut frames = Vec::with_capacity(2 * self.colliders.len());
         for &Collider { sender, link, with_rts, .. } in &self.colliders {
-            let (airtime, data) = self.first_frame(sender, link, with_rts);
+            let airtime = self.data_airtime(sender, link);
             let ends = self.phase_began + airtime;
-            let data = AirFrame { decoded: Decoded::ByNobody, ..self.data_frame(sender, link, data, ends) };
+            let data =
+                AirFrame { decoded: Decoded::ByNobody, ..self.data_frame(sender, link, airtime, ends) };
             if with_rts {
-                frames.push(AirFrame { decoded: Decoded::ByNobody, ..self.rts(data, airtime) });
+                frames.push(self.rts(data, airtime));
             } else {
-                let announcement = self.announcement(data);
-                frames.extend(announcement.map(|cts| AirFrame { decoded: Decoded::ByNobody, ..cts }));
+                frames.extend(self.announcement(data));
                 frames.push(data);
             }
         }
@@ -201,8 +204,7 @@ impl Cell {
 
     fn frames_of_single(&self, each: &mut impl FnMut(&AirFrame)) {
         let Single { sender, link, fate, end } = self.single;
-        let airtime =
-            self.links[link.index()].on_air.duration(self.senders[sender as usize].frame.psdu_bytes);
+        let airtime = self.data_airtime(sender, link);
         let data = self.data_frame(sender, link, airtime, self.due);
         if self.with_rts(sender) {
             let rts = self.rts(data, airtime);
@@ -239,11 +241,9 @@ impl Cell {
         }
     }
 
-    /// How long the first part of a transmission, which nobody answers before, lasts, and how long its data frame does.
-    fn first_frame(&self, sender: u32, link: LinkId, with_rts: bool) -> (Time, Time) {
-        let psdu_bytes = self.senders[sender as usize].frame.psdu_bytes;
-        let data = self.links[link.index()].on_air.duration(psdu_bytes);
-        (if with_rts { self.phy.rts } else { data }, data)
+    /// How long the data frame of a transmission occupies the medium, with the CTS-to-self that may go before it.
+    fn data_airtime(&self, sender: u32, link: LinkId) -> Time {
+        self.links[link.index()].on_air.duration(self.senders[sender as usize].frame.psdu_bytes)
     }
 
     /// The data frame that occupies the medium for `airtime`, the CTS-to-self before it included, and ends at `ends`.

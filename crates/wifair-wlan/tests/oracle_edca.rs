@@ -3,8 +3,9 @@
 
 mod oracle;
 
-use oracle::air::{self, Delivery};
+use oracle::air;
 use oracle::engine::{self, Engine};
+use oracle::record::Delivery;
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
 use oracle::statistics::{Measured, measure_classes};
 use oracle::timing::{Category, Edca, Rules};
@@ -27,7 +28,14 @@ const BEST_EFFORT: usize = 2;
 const BACKGROUND: usize = 3;
 
 fn edca(ap: [Category; 4], stations: [Category; 4]) -> Edca {
-    Edca { ap, stations, dcf_countdown: false, internal_collision_retry: true }
+    Edca {
+        ap,
+        stations,
+        dcf_countdown: false,
+        internal_collision_retry: true,
+        ap_shares_port: false,
+        stations_share_port: false,
+    }
 }
 
 fn alike(categories: [Category; 4]) -> Rules {
@@ -51,6 +59,7 @@ fn deliveries(rules: Rules, stations: usize, streams: Vec<Stream>) -> Vec<(u64, 
         rules,
         stations: vec![Station::clean(540); stations],
         streams,
+        changes: vec![],
         port_limit: 50,
         limit_counts_in_service: false,
         offered_until: 20_000,
@@ -138,6 +147,7 @@ fn saturated(
         rules,
         stations: vec![Station::clean(540); streams.len()],
         streams,
+        changes: vec![],
         port_limit: 100,
         limit_counts_in_service: false,
         offered_until: until,

@@ -1,12 +1,14 @@
-//! Engine and oracle consume the same random draws, so every delivery, its instant and every counter must be equal.
+//! Engine and oracle consume the same random draws, so all that they say must be equal: every transmission with its
+//! time, sender, receiver, rate and outcome, every frame on the air, every delivery, every change of a rate, every counter.
 
 mod oracle;
 
-use oracle::air::{self, Delivery, Record, Start};
+use oracle::air;
 use oracle::engine::Engine;
-use oracle::node::Tally;
+use oracle::frame::Tally;
 use oracle::random::{edca_scenarios, scenarios};
-use oracle::scenario::{Pattern, Scenario, Station, Stream};
+use oracle::record::{Outcome, Record};
+use oracle::scenario::{Errors, Pattern, Scenario, Station, Stream};
 use oracle::timing::Rules;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -18,11 +20,11 @@ fn compare(scenario: &Scenario) -> Result<Record, String> {
     let (half_way, whole) = (&oracle.half_way, &oracle.whole);
     let mut engine = Engine::new(scenario);
     engine.run_until(half_way.end);
-    let engine_half_way = ignoring_failures(engine.record(half_way.end), half_way);
+    let engine_half_way = ignoring_the_future(engine.record(half_way.end), half_way);
     engine.run_until(whole.end);
     let mut engine_whole = engine.record(whole.end);
     if !oracle.at_rest {
-        engine_whole = ignoring_failures(engine_whole, whole);
+        engine_whole = ignoring_the_future(engine_whole, whole);
     }
     let mut report = String::new();
     differences(&mut report, "half-way", half_way, &engine_half_way);
@@ -34,16 +36,26 @@ fn compare(scenario: &Scenario) -> Result<Record, String> {
     if report.is_empty() {
         return Ok(oracle.whole);
     }
-    explain(&mut report, &whole.deliveries, &engine_whole.deliveries, &oracle.starts);
+    explain(&mut report, "attempts", &whole.attempts, &engine_whole.attempts);
+    explain(&mut report, "frames", &whole.frames, &engine_whole.frames);
+    explain(&mut report, "rates", &whole.rates, &engine_whole.rates);
+    explain(&mut report, "deliveries", &whole.deliveries, &engine_whole.deliveries);
     Err(report)
 }
 
 /// In the middle of things the engine has booked a failure with its exchange, of which the sender learns only at its
-/// timeout: `engine` with the oracle's failures.
-fn ignoring_failures(mut engine: Record, oracle: &Record) -> Record {
+/// timeout, and knows how an exchange will end that goes on: `engine` with what the oracle knows of these.
+fn ignoring_the_future(mut engine: Record, oracle: &Record) -> Record {
     let ours = oracle.up.iter().chain(&oracle.down);
     let theirs = engine.up.iter_mut().chain(&mut engine.down);
     ours.zip(theirs).for_each(|(ours, theirs)| theirs.failures = ours.failures);
+    for (ours, theirs) in oracle.attempts.iter().zip(&mut engine.attempts) {
+        theirs.outcome = ours.outcome.and(theirs.outcome);
+        theirs.ended = ours.ended.and(theirs.ended);
+    }
+    for (ours, theirs) in oracle.frames.iter().zip(&mut engine.frames) {
+        theirs.decoded = ours.decoded.and(theirs.decoded);
+    }
     engine
 }
 
@@ -51,10 +63,6 @@ fn differences(report: &mut String, when: &str, oracle: &Record, engine: &Record
     let mut differ = |what: &str, oracle: &dyn Debug, engine: &dyn Debug| {
         writeln!(report, "{when}, {what}:\n    oracle {oracle:?}\n    engine {engine:?}").unwrap();
     };
-    let (ours, theirs) = (oracle.deliveries.len(), engine.deliveries.len());
-    if ours != theirs {
-        differ("number of deliveries", &ours, &theirs);
-    }
     let mut tallies = |way: &str, oracle: &[Tally], engine: &[Tally]| {
         for (station, (a, b)) in oracle.iter().zip(engine).enumerate() {
             if a != b {
@@ -71,25 +79,34 @@ fn differences(report: &mut String, when: &str, oracle: &Record, engine: &Record
     if exchanges(oracle) != exchanges(engine) {
         differ("exchanges and collisions", &exchanges(oracle), &exchanges(engine));
     }
-    if oracle.deliveries != engine.deliveries && ours == theirs {
-        differ("deliveries", &"see below", &"see below");
+    let lists = [
+        ("attempts", oracle.attempts == engine.attempts, oracle.attempts.len(), engine.attempts.len()),
+        ("frames", oracle.frames == engine.frames, oracle.frames.len(), engine.frames.len()),
+        (
+            "deliveries",
+            oracle.deliveries == engine.deliveries,
+            oracle.deliveries.len(),
+            engine.deliveries.len(),
+        ),
+        ("rates", oracle.rates == engine.rates, oracle.rates.len(), engine.rates.len()),
+    ];
+    for (what, _, ours, theirs) in lists.into_iter().filter(|(_, equal, ..)| !equal) {
+        differ(&format!("number of {what}, see below"), &ours, &theirs);
     }
 }
 
-/// The first deliveries that differ, and what the oracle did before.
-fn explain(report: &mut String, oracle: &[Delivery], engine: &[Delivery], starts: &[Start]) {
+/// The first of a list that differ, and what the oracle had before.
+fn explain<T: PartialEq + Debug>(report: &mut String, what: &str, oracle: &[T], engine: &[T]) {
     let agreed = oracle.iter().zip(engine).take_while(|(a, b)| a == b).count();
-    let show =
-        |deliveries: &[Delivery]| deliveries.get(agreed).map_or("nothing more".into(), Delivery::to_string);
-    writeln!(report, "the first {agreed} deliveries agree; then").unwrap();
-    writeln!(report, "    oracle {}\n    engine {}", show(oracle), show(engine)).unwrap();
-    let next = [oracle, engine].into_iter().filter_map(|d| d.get(agreed)).map(|d| d.at).max();
-    let next = next.unwrap_or(u64::MAX);
-    writeln!(report, "the oracle's frames before:").unwrap();
-    let before: Vec<_> = starts.iter().filter(|s| s.at <= next).collect();
-    for start in &before[before.len().saturating_sub(25)..] {
-        writeln!(report, "    {start}").unwrap();
+    if (oracle.len(), engine.len()) == (agreed, agreed) {
+        return;
     }
+    writeln!(report, "the first {agreed} {what} agree:").unwrap();
+    for before in &oracle[agreed.saturating_sub(10)..agreed] {
+        writeln!(report, "    {before:?}").unwrap();
+    }
+    let show = |list: &[T]| list.get(agreed).map_or("nothing more".into(), |next| format!("{next:?}"));
+    writeln!(report, "then\n    oracle {}\n    engine {}", show(oracle), show(engine)).unwrap();
 }
 
 fn cases(usual: u32, validation: u32) -> u32 {
@@ -100,46 +117,91 @@ fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least:
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     // The same scenarios in every run: a failure is a change of the engine, never of the weather.
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
-    let seen = std::cell::Cell::new(Seen::default());
+    let (seen, failed_at) = (std::cell::Cell::new(Seen::default()), std::cell::Cell::new(None::<u64>));
     let outcome = TestRunner::new_with_rng(config, rng).run(&scenarios, |scenario| {
-        let record = compare(&scenario).map_err(proptest::test_runner::TestCaseError::fail)?;
+        let record = compare(&scenario).map_err(|report| {
+            // The first; what follows makes it smaller.
+            failed_at.set(failed_at.get().or(Some(seen.get().scenarios + 1)));
+            proptest::test_runner::TestCaseError::fail(report)
+        })?;
         let mut sums = seen.get();
-        sums.exchanges += record.exchanges;
-        sums.collisions += record.collisions;
-        sums.internal_collisions += record.total(|tally| tally.internal);
+        sums.add(&scenario, &record);
         seen.set(sums);
         Ok(())
     });
     if let Err(failure) = outcome {
-        panic!("{failure}");
+        match failed_at.get() {
+            Some(scenario) => panic!("scenario {scenario} differs, here made smaller: {failure}"),
+            None => panic!("one of the two panicked: {failure}"),
+        }
     }
     let seen = seen.get();
     println!("{seen:?}");
-    let enough = seen.exchanges >= least.exchanges
-        && seen.collisions >= least.collisions
-        && seen.internal_collisions >= least.internal_collisions;
-    assert!(enough, "the scenarios are too quiet to say anything: {seen:?}");
+    assert!(seen.covers(&least), "the scenarios are too quiet to say anything: {seen:?}");
 }
 
 /// What random scenarios have had to deal with.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
+    scenarios: u64,
     exchanges: u64,
+    frames: u64,
     collisions: u64,
     internal_collisions: u64,
+    data_lost: u64,
+    acks_lost: u64,
+    given_up: u64,
+    /// Changes of rates, by adaptation or from outside.
+    new_rates: u64,
+    /// Scenarios with something that changes in mid-run.
+    changing: u64,
+    /// Scenarios whose clock has steps between the microseconds.
+    finer: u64,
+}
+
+impl Seen {
+    fn add(&mut self, scenario: &Scenario, record: &Record) {
+        let outcomes = |outcome| {
+            record.attempts.iter().filter(|attempt| attempt.outcome == Some(outcome)).count() as u64
+        };
+        self.scenarios += 1;
+        self.exchanges += record.exchanges;
+        self.frames += record.frames.len() as u64;
+        self.collisions += record.collisions;
+        self.internal_collisions += record.total(|tally| tally.internal);
+        self.data_lost += outcomes(Outcome::DataLost);
+        self.acks_lost += outcomes(Outcome::AckLost);
+        self.given_up += record.total(|tally| tally.lost);
+        self.new_rates += record.rates.len() as u64;
+        self.changing += u64::from(!scenario.changes.is_empty());
+        self.finer += u64::from(scenario.rules.steps > 1);
+    }
+
+    fn covers(&self, least: &Seen) -> bool {
+        self.exchanges >= least.exchanges
+            && self.collisions >= least.collisions
+            && self.internal_collisions >= least.internal_collisions
+            && self.new_rates >= least.new_rates
+    }
 }
 
 #[test]
-fn random_scenarios_are_equal_to_the_microsecond() {
-    let least = Seen { exchanges: 10_000, collisions: 1_000, internal_collisions: 0 };
-    compare_random(scenarios(), cases(300, 10_000), least);
+fn random_scenarios_are_equal_step_by_step() {
+    let least = Seen { exchanges: 10_000, collisions: 1_000, new_rates: 500, ..Seen::default() };
+    compare_random(scenarios(), cases(200, 10_000), least);
 }
 
 /// Four categories with windows and AIFSNs of their own, at the AP and at stations, internal collisions, TXOPs.
 #[test]
-fn random_edca_scenarios_are_equal_to_the_microsecond() {
-    let least = Seen { exchanges: 10_000, collisions: 1_000, internal_collisions: 500 };
-    compare_random(edca_scenarios(), cases(150, 10_000), least);
+fn random_edca_scenarios_are_equal_step_by_step() {
+    let least = Seen {
+        exchanges: 5_000,
+        collisions: 500,
+        internal_collisions: 150,
+        new_rates: 200,
+        ..Seen::default()
+    };
+    compare_random(edca_scenarios(), cases(100, 10_000), least);
 }
 
 /// Far more stations than the random scenarios have, with frames of unequal length.
@@ -173,7 +235,8 @@ fn a_waiting_sender_cannot_decode_what_it_receives() {
         let pattern = Pattern::Every { first, gap: 1_000_000, burst: 1 };
         Stream { station, up, ip_bytes, category: 0, pattern }
     };
-    let deaf_ap = Station { data_error_up: 0.9, ..Station::clean(110) };
+    let errors = Errors { data_up: 0.9, ..Errors::default() };
+    let deaf_ap = Station { errors, ..Station::clean(110) };
     compare_under_many_seeds(&Scenario {
         seed: 0,
         rules: Rules { eifs: false, cw_min: 1, cw_max: 3, ..Rules::dot11b(true) },
@@ -184,8 +247,22 @@ fn a_waiting_sender_cannot_decode_what_it_receives() {
             once(1, true, 40, 1100),
             once(2, true, 40, 1200),
         ],
+        changes: vec![],
         port_limit: 10,
         limit_counts_in_service: false,
         offered_until: 10_000,
     });
+}
+
+/// What the log of the air says of an RTS that collides: it ends where an RTS does, and its Duration field covers the data
+/// frame that it would have announced, at the first instant of a run too.
+#[test]
+fn an_rts_that_collides_announces_its_data_frame() {
+    let rules = Rules { rts_threshold_bytes: 500, ..Rules::dot11b(true) };
+    let scenario = Scenario::saturated_uplink(1, rules, &[1500, 1200], 110, 1);
+    let record = compare(&scenario).unwrap_or_else(|report| panic!("{report}"));
+    // SIFS, CTS 304, SIFS, data of 192 + 8 · 1536 / 11, SIFS, MAC ACK 304.
+    let first = record.frames[0];
+    assert_eq!((first.at, first.ends, first.duration_field), (0, 352, 10 + 304 + 10 + 1310 + 10 + 304));
+    assert_eq!(record.attempts[0].outcome, Some(Outcome::Collided));
 }

@@ -2,9 +2,10 @@
 
 mod oracle;
 
-use oracle::air::{self, Delivery};
+use oracle::air;
 use oracle::chain::two_saturated_stations;
-use oracle::node::Kind;
+use oracle::frame::Kind;
+use oracle::record::Delivery;
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
 use oracle::timing::Rules;
 use wifair_core::Rng;
@@ -30,6 +31,7 @@ fn cell(rules: Rules, stations: usize, streams: Vec<Stream>) -> Scenario {
         rules,
         stations: vec![Station::clean(110); stations],
         streams,
+        changes: vec![],
         port_limit: 10,
         limit_counts_in_service: false,
         offered_until: 10_000,
@@ -38,9 +40,9 @@ fn cell(rules: Rules, stations: usize, streams: Vec<Stream>) -> Scenario {
 
 /// When RTS and data frames start, and whose.
 fn accesses(scenario: &Scenario) -> Vec<(u64, usize)> {
-    let starts = air::run(scenario).starts;
-    let opens = |kind| matches!(kind, Kind::Rts | Kind::Data(_));
-    starts.iter().filter(|s| opens(s.kind)).map(|s| (s.at, s.from)).collect()
+    let frames = air::run(scenario).whole.frames;
+    let opens = |kind| matches!(kind, Kind::Rts | Kind::Data);
+    frames.iter().filter(|frame| opens(frame.kind)).map(|frame| (frame.at, frame.from)).collect()
 }
 
 // 802.11b, 11 Mbps, long preamble: 100 IP bytes take 291 µs, 1,500 take 1,310, a MAC ACK 304. DIFS 50, EIFS 364,
@@ -101,7 +103,7 @@ fn an_undecodable_data_frame_holds_each_listener_for_a_time_of_its_own() {
     let rules = Rules { short_limit: 2, ..without_chance() };
     let streams = vec![once(0, true, SHORT, 1000), once(1, true, SHORT, 1300), once(1, false, SHORT, 1301)];
     let mut scenario = cell(rules, 2, streams);
-    scenario.stations[0].data_error_up = 1.0;
+    scenario.stations[0].errors.data_up = 1.0;
     assert_eq!(accesses(&scenario)[..4], [(1000, 1), (1563, 1), (2218, 0), (2218, 2)]);
     let record = air::run(&scenario).whole;
     assert_eq!((record.up[0].lost, record.up[0].failures, record.collisions), (1, 2, 2));
@@ -112,7 +114,7 @@ fn an_undecodable_mac_ack_makes_a_duplicate_that_nobody_delivers_twice() {
     // The MAC ACK ends at 1605 and is noise to station 1, which waits EIFS: 1969. Two attempts, one delivery.
     let rules = Rules { short_limit: 2, ..without_chance() };
     let mut scenario = cell(rules, 1, vec![once(0, true, SHORT, 1000)]);
-    scenario.stations[0].ack_error_down = 1.0;
+    scenario.stations[0].errors.ack_down = 1.0;
     assert_eq!(accesses(&scenario), [(1000, 1), (1969, 1)]);
     let record = air::run(&scenario).whole;
     assert_eq!((record.up[0].delivered, record.up[0].duplicates, record.up[0].lost), (1, 1, 1));

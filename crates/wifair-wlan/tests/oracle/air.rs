@@ -1,100 +1,18 @@
-//! The medium: carries frames from node to node, one microsecond after the other, and keeps the books.
+//! The medium: carries frames from node to node, one step of the clock after the other, and keeps the books.
 
-use super::node::{Counts, Frame, Heard, Kind, Node, NodeId, Packet, Peer, Tally};
-use super::scenario::{Offer, Scenario, Station, Traffic};
-use std::fmt;
-
-/// A packet that reached its receiver's upper layer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Delivery {
-    /// µs.
-    pub at: u64,
-    pub id: u32,
-    pub to: NodeId,
-}
-
-impl fmt::Display for Delivery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>9} us  packet {} delivered to {}", self.at, self.id, Scenario::label(self.to))
-    }
-}
-
-/// Occupied µs (docs/medium.md, section 7).
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Airtime {
-    /// By station.
-    pub up: Vec<u64>,
-    /// By station.
-    pub down: Vec<u64>,
-    pub collisions: u64,
-    pub idle: u64,
-}
-
-/// All that a run is judged by.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Record {
-    pub deliveries: Vec<Delivery>,
-    /// Of the stations, towards the AP.
-    pub up: Vec<Tally>,
-    /// Of the AP, towards the stations.
-    pub down: Vec<Tally>,
-    pub airtime: Airtime,
-    /// Exchanges begun, collisions included.
-    pub exchanges: u64,
-    /// Collisions, each counted once.
-    pub collisions: u64,
-    /// µs simulated.
-    pub end: u64,
-}
-
-impl Record {
-    /// What came after `earlier`, a record of the same run. Deliveries are cut, counters subtracted.
-    pub fn since(&self, earlier: &Record) -> Record {
-        let tallies = |now: &[Tally], then: &[Tally]| now.iter().zip(then).map(|(n, t)| n.since(t)).collect();
-        let sums = |now: &[u64], then: &[u64]| now.iter().zip(then).map(|(n, t)| n - t).collect();
-        Record {
-            deliveries: self.deliveries[earlier.deliveries.len()..].to_vec(),
-            up: tallies(&self.up, &earlier.up),
-            down: tallies(&self.down, &earlier.down),
-            airtime: Airtime {
-                up: sums(&self.airtime.up, &earlier.airtime.up),
-                down: sums(&self.airtime.down, &earlier.airtime.down),
-                collisions: self.airtime.collisions - earlier.airtime.collisions,
-                idle: self.airtime.idle - earlier.airtime.idle,
-            },
-            exchanges: self.exchanges - earlier.exchanges,
-            collisions: self.collisions - earlier.collisions,
-            end: self.end - earlier.end,
-        }
-    }
-
-    /// Sums of all tallies.
-    pub fn total(&self, of: impl Fn(&Tally) -> u64) -> u64 {
-        self.up.iter().chain(&self.down).map(of).sum()
-    }
-}
-
-/// Who started what; kept for explanations only.
-#[derive(Clone, Copy, Debug)]
-pub struct Start {
-    pub at: u64,
-    pub from: NodeId,
-    pub kind: Kind,
-}
-
-impl fmt::Display for Start {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let who = Scenario::label(self.from);
-        match self.kind {
-            Kind::Data(packet) => write!(f, "{:>9} us  {who} starts data, packet {}", self.at, packet.id),
-            kind => write!(f, "{:>9} us  {who} starts {kind:?}", self.at),
-        }
-    }
-}
+use super::frame::{Counts, Frame, Heard, Kind, NodeId, Packet, Tally};
+use super::node::Node;
+use super::rate::Ladder;
+use super::record::{Aired, Airtime, Attempt, Decoded, Delivery, NewRate, Outcome, Record};
+use super::scenario::{Change, Offer, Outside, Scenario, Station, Traffic};
+use super::timing::{Rules, Tenths};
+use std::collections::BTreeSet;
 
 struct OnAir {
     frame: Frame,
     ends_at: u64,
+    /// Its place in the record.
+    index: usize,
     /// Everybody who started at that instant, and so heard nothing of it.
     deaf: Vec<NodeId>,
 }
@@ -102,18 +20,29 @@ struct OnAir {
 /// What the medium is occupied with.
 #[derive(Clone, Copy)]
 enum Exchange {
-    Of { station: usize, up: bool },
+    Of {
+        station: usize,
+        up: bool,
+        /// Probabilities that its data frame and its MAC ACK are lost, as they stood at its start.
+        data_error: f64,
+        ack_error: f64,
+    },
     Collision,
 }
 
 pub struct Medium {
+    rules: Rules,
+    stations: Vec<Station>,
     nodes: Vec<Node>,
     on_air: Vec<OnAir>,
     exchange: Exchange,
+    /// The place of its first attempt in the record.
+    first_attempt: usize,
     traffic: Traffic,
     now: u64,
     record: Record,
-    starts: Vec<Start>,
+    /// (from, to), the rate that was last written down, since when, and its integral until then.
+    links: Vec<((NodeId, NodeId), Tenths, u64, u64)>,
     /// Of this instant; kept to be used again.
     starting: Vec<NodeId>,
 }
@@ -125,10 +54,9 @@ pub struct Run {
     pub whole: Record,
     /// Every port had drained at the end.
     pub at_rest: bool,
-    pub starts: Vec<Start>,
 }
 
-/// How long ports may take to drain after the traffic has ended, in µs: small windows may collide for ever.
+/// How long ports may take to drain after the traffic has ended, in steps: small windows may collide for ever.
 const LONGEST_DRAIN: u64 = 200_000;
 
 /// Runs `scenario` until its traffic has ended and every port has drained, or has not for too long.
@@ -143,10 +71,10 @@ pub fn run(scenario: &Scenario) -> Run {
     while !medium.is_over() && medium.now < last {
         medium.step();
     }
-    Run { half_way, whole: medium.record(), at_rest: medium.is_over(), starts: medium.starts }
+    Run { half_way, whole: medium.record(), at_rest: medium.is_over() }
 }
 
-/// Runs `scenario` to `until` and returns what happened from `from` on, both in µs.
+/// Runs `scenario` to `until` and returns what happened from `from` on, both in steps.
 pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
     let mut medium = Medium::new(scenario);
     while medium.now < from {
@@ -161,31 +89,33 @@ pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
 
 impl Medium {
     pub fn new(scenario: &Scenario) -> Medium {
-        let node = |id, peers| {
+        let Scenario { seed, rules, stations, .. } = scenario;
+        let ladder = |rate| Ladder::new(rules.adaptation, rules.rates(), rate);
+        let node = |id, rates| {
             let port = (scenario.port_limit, scenario.limit_counts_in_service);
-            Node::new(id, &Scenario::label(id), scenario.seed, scenario.rules, peers, port)
+            Node::new(id, &Scenario::label(id), *seed, *rules, rates, port)
         };
-        let to_station =
-            |s: &Station| Peer { rate: s.rate_down, data_error: s.data_error_up, ack_error: s.ack_error_up };
-        let to_ap = |s: &Station| Peer {
-            rate: s.rate_up,
-            data_error: s.data_error_down,
-            ack_error: s.ack_error_down,
-        };
-        let nobody = Peer { rate: 10, data_error: 0.0, ack_error: 0.0 };
-        let ap_peers = [nobody].into_iter().chain(scenario.stations.iter().map(to_station)).collect();
-        let mut nodes = vec![node(0, ap_peers)];
-        nodes.extend(scenario.stations.iter().enumerate().map(|(i, s)| node(i + 1, vec![to_ap(s)])));
-        let none = vec![0; scenario.stations.len()];
+        let itself = rules.rates()[0]; // never used
+        let down = [itself].into_iter().chain(stations.iter().map(|s| s.rate_down));
+        let mut nodes = vec![node(0, down.map(ladder).collect())];
+        nodes.extend(stations.iter().enumerate().map(|(i, s)| node(i + 1, vec![ladder(s.rate_up)])));
+        let links = stations
+            .iter()
+            .enumerate()
+            .flat_map(|(i, s)| [((i + 1, 0), s.rate_up, 0, 0), ((0, i + 1), s.rate_down, 0, 0)]);
+        let none = vec![0; stations.len()];
         let airtime = Airtime { up: none.clone(), down: none, ..Airtime::default() };
         Medium {
+            rules: *rules,
+            stations: stations.clone(),
             nodes,
             on_air: Vec::new(),
             exchange: Exchange::Collision,
+            first_attempt: 0,
             traffic: Traffic::new(scenario),
             now: 0,
             record: Record { airtime, ..Record::default() },
-            starts: Vec::new(),
+            links: links.collect(),
             starting: Vec::new(),
         }
     }
@@ -196,26 +126,36 @@ impl Medium {
 
     /// All that happened so far.
     fn record(&self) -> Record {
-        let tally = |from: &Counts, at_receiver: &Counts| Tally {
-            attempts: from.attempts,
-            failures: from.failures,
-            lost: from.lost,
-            internal: from.internal,
-            delivered: at_receiver.received,
-            duplicates: at_receiver.received_again,
+        let delivered: BTreeSet<u32> = self.record.deliveries.iter().map(|delivery| delivery.id).collect();
+        let tally = |from: &Counts, at_receiver: &Counts, link: usize| {
+            let (_, rate, since, integral) = self.links[link];
+            Tally {
+                attempts: from.attempts,
+                failures: from.failures,
+                lost: from.lost.len() as u64,
+                lost_after_delivery: from.lost.iter().filter(|id| delivered.contains(id)).count() as u64,
+                internal: from.internal,
+                delivered: at_receiver.received,
+                duplicates: at_receiver.received_again,
+                rate_integral: integral + u64::from(rate) * (self.now - since),
+            }
         };
-        let at_ap = &self.nodes[0].counts[1..];
-        let at_stations = self.nodes[1..].iter().map(|node| &node.counts[0]);
-        let up = at_stations.clone().zip(at_ap).map(|(station, ap)| tally(station, ap)).collect();
-        let down = at_ap.iter().zip(at_stations).map(|(ap, station)| tally(ap, station)).collect();
-        Record { up, down, end: self.now, ..self.record.clone() }
+        let (ap, stations) = (&self.nodes[0].counts, &self.nodes[1..]);
+        let both = || stations.iter().enumerate().map(|(i, station)| (i, &station.counts[0], &ap[i + 1]));
+        let up = both().map(|(i, station, ap)| tally(station, ap, 2 * i)).collect();
+        let down = both().map(|(i, station, ap)| tally(ap, station, 2 * i + 1)).collect();
+        let mut rates = self.record.rates.clone();
+        rates.sort();
+        Record { up, down, rates, end: self.now, ..self.record.clone() }
     }
 
-    /// One microsecond: what happens at its first instant, in the order of section 6, then its passing.
+    /// One step: what happens at its first instant, in the order of section 6, then its passing.
     pub fn step(&mut self) {
         while self.traffic.next_time() == Some(self.now) {
-            let offer = self.traffic.next_offer().expect("a packet is due");
-            self.hand_down(offer);
+            match self.traffic.next().expect("something is due") {
+                Outside::Offer(offer) => self.hand_down(offer),
+                Outside::Change(change) => self.change(change),
+            }
         }
         self.nodes.iter_mut().for_each(Node::count_timers);
         self.end_frames();
@@ -229,6 +169,41 @@ impl Medium {
         self.nodes[offer.node].offer(offer.packet);
     }
 
+    fn change(&mut self, change: Change) {
+        let (station, rate, rate_down, errors) = match change {
+            Change::ApLimit(packets) => {
+                self.nodes[0].queue_limit = packets;
+                return;
+            }
+            Change::Station { station, rate, rate_down, errors } => {
+                (station % self.stations.len(), rate, rate_down, errors)
+            }
+        };
+        if let Some(rate) = rate {
+            self.nodes[station + 1].rates[0].restart(rate);
+        }
+        if let Some(rate) = rate_down.or(rate) {
+            self.nodes[0].rates[station + 1].restart(rate);
+        }
+        if let Some(errors) = errors {
+            self.stations[station].errors = errors;
+        }
+        self.note_rates();
+    }
+
+    /// Writes down which rates are new.
+    fn note_rates(&mut self) {
+        for ((from, to), rate, since, integral) in &mut self.links {
+            let new = self.nodes[*from].rates[*to].rate();
+            if new != *rate {
+                *integral += u64::from(*rate) * (self.now - *since);
+                *since = self.now;
+                *rate = new;
+                self.record.rates.push(NewRate { at: self.now, from: *from, to: *to, rate: new });
+            }
+        }
+    }
+
     fn end_frames(&mut self) {
         let now = self.now;
         if self.on_air.iter().all(|f| f.ends_at != now) {
@@ -237,17 +212,29 @@ impl Medium {
         let ended: Vec<OnAir> = self.on_air.extract_if(.., |f| f.ends_at == now).collect();
         let energy = !self.on_air.is_empty();
         self.nodes.iter_mut().for_each(|node| node.energy(energy));
-        for OnAir { frame, deaf, .. } in ended {
+        for OnAir { frame, deaf, index, .. } in ended {
             let collided = deaf.len() > 1;
             self.nodes[frame.from].sent(&frame);
-            let mut delivered = None;
+            let error = match (self.exchange, frame.kind) {
+                (Exchange::Of { data_error, .. }, Kind::Data) => data_error,
+                (Exchange::Of { ack_error, .. }, Kind::Ack) => ack_error,
+                _ => 0.0,
+            };
+            let (mut delivered, mut decoded) = (None, Decoded::Everybody);
             for listener in (0..self.nodes.len()).filter(|id| !deaf.contains(id)) {
                 if collided {
                     self.nodes[listener].hear_noise();
-                } else if let Heard::Delivers(packet) = self.nodes[listener].hear(&frame) {
-                    delivered = Some(packet);
+                    continue;
+                }
+                match self.nodes[listener].hear(&frame, error) {
+                    Heard::Decoded => {}
+                    Heard::Delivers(packet) => delivered = Some(packet),
+                    Heard::Garbled => decoded = Decoded::Bystanders,
                 }
             }
+            let decoded = if collided { Decoded::Nobody } else { decoded };
+            self.record.frames[index].decoded = Some(decoded);
+            self.note_outcome(&frame, decoded);
             if let Some(packet) = delivered {
                 self.deliver(&packet);
             }
@@ -255,6 +242,28 @@ impl Medium {
         // A TXOP that goes on begins its next exchange at once: the SIFS belongs to it.
         if let Some(frame) = self.nodes.iter_mut().find_map(Node::take_continuation) {
             self.begin_exchange(&frame);
+        }
+        if !self.is_occupied() {
+            self.nodes.iter_mut().for_each(Node::exchange_is_over);
+        }
+        self.note_rates();
+    }
+
+    /// What has become of a transmission whose frame has ended.
+    fn note_outcome(&mut self, frame: &Frame, decoded: Decoded) {
+        let outcome = match (frame.kind, decoded) {
+            (Kind::Announcement | Kind::Cts, _) => return,
+            (_, Decoded::Nobody) => Outcome::Collided,
+            (Kind::Data, Decoded::Bystanders) => Outcome::DataLost,
+            (Kind::Ack, Decoded::Bystanders) => Outcome::AckLost,
+            (Kind::Ack, Decoded::Everybody) => Outcome::Acknowledged,
+            (Kind::Rts | Kind::Data, _) => return,
+        };
+        let sender = if frame.kind == Kind::Ack { frame.to } else { frame.from };
+        let attempts = self.record.attempts[self.first_attempt..].iter_mut();
+        for attempt in attempts.filter(|attempt| attempt.from == sender) {
+            attempt.outcome = Some(outcome);
+            attempt.ended = Some(self.now);
         }
     }
 
@@ -278,13 +287,15 @@ impl Medium {
         let frames: Vec<Frame> = self.starting.iter().map(|&id| self.nodes[id].start()).collect();
         let first = frames[0];
         assert!(self.on_air.is_empty(), "everybody hears everybody: nobody starts into a frame");
-        if frames.len() > 1 && frames.iter().all(|f| matches!(f.kind, Kind::Data(_)) && !f.opens_exchange) {
+        if frames.len() > 1 && frames.iter().all(|f| f.kind == Kind::Data && !f.opens_exchange) {
             // The collision of their CTS-to-selfs goes on.
         } else if frames.len() > 1 {
             assert!(frames.iter().all(|f| f.opens_exchange), "a response comes too early to be disturbed");
             self.exchange = Exchange::Collision;
             self.record.exchanges += 1;
             self.record.collisions += 1;
+            self.first_attempt = self.record.attempts.len();
+            frames.iter().for_each(|frame| self.note_attempt(frame));
         } else if first.opens_exchange {
             self.begin_exchange(&first);
         }
@@ -297,9 +308,19 @@ impl Medium {
             }
         }
         for frame in frames {
-            self.starts.push(Start { at: self.now, from: frame.from, kind: frame.kind });
             let ends_at = self.now + u64::from(frame.length);
-            self.on_air.push(OnAir { frame, ends_at, deaf: deaf.clone() });
+            self.on_air.push(OnAir { frame, ends_at, index: self.record.frames.len(), deaf: deaf.clone() });
+            self.record.frames.push(Aired {
+                at: self.now,
+                ends: ends_at,
+                kind: if frame.kind == Kind::Announcement { Kind::Cts } else { frame.kind },
+                from: frame.from,
+                to: if frame.kind == Kind::Announcement { frame.from } else { frame.to },
+                packet: frame.packet.id,
+                rate: frame.rate(&self.rules),
+                duration_field: frame.duration_field.into(),
+                decoded: None,
+            });
         }
     }
 
@@ -307,16 +328,38 @@ impl Medium {
         self.record.exchanges += 1;
         let up = frame.to == 0;
         let station = if up { frame.from } else { frame.to } - 1;
-        self.exchange = Exchange::Of { station, up };
+        let (data_error, ack_error) = self.stations[station].errors.of(up, frame.data_rate);
+        self.exchange = Exchange::Of { station, up, data_error, ack_error };
+        self.first_attempt = self.record.attempts.len();
+        self.note_attempt(frame);
+    }
+
+    fn note_attempt(&mut self, frame: &Frame) {
+        self.record.attempts.push(Attempt {
+            at: self.now,
+            from: frame.from,
+            to: frame.to,
+            packet: frame.packet.id,
+            category: frame.packet.category,
+            number: frame.number,
+            rate: frame.data_rate,
+            outcome: None,
+            ended: None,
+        });
+    }
+
+    /// Somebody transmits, or will after a SIFS.
+    fn is_occupied(&self) -> bool {
+        !self.on_air.is_empty() || self.nodes.iter().any(Node::has_response_pending)
     }
 
     fn account(&mut self) {
+        let occupied = self.is_occupied();
         let airtime = &mut self.record.airtime;
-        let occupied = !self.on_air.is_empty() || self.nodes.iter().any(Node::has_response_pending);
         let account = match self.exchange {
             _ if !occupied => &mut airtime.idle,
-            Exchange::Of { station, up: true } => &mut airtime.up[station],
-            Exchange::Of { station, up: false } => &mut airtime.down[station],
+            Exchange::Of { station, up: true, .. } => &mut airtime.up[station],
+            Exchange::Of { station, up: false, .. } => &mut airtime.down[station],
             Exchange::Collision => &mut airtime.collisions,
         };
         *account += 1;

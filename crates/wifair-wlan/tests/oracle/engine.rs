@@ -1,15 +1,17 @@
 //! Drives the engine through its public interface with the traffic of a scenario.
 
-use super::air::{Airtime, Delivery, Record};
-use super::node::{Packet, Tally};
-use super::scenario::{Offer, Scenario, Traffic};
+use super::frame::{Kind, NodeId, Packet, Tally};
+use super::rate::Adaptation;
+use super::record::{Aired, Airtime, Attempt, Decoded, Delivery, NewRate, Outcome, Record};
+use super::scenario::{Change, Errors, Offer, Outside, Scenario, Traffic};
 use super::timing::{self, Phy, Rules, Tenths};
-use wifair_core::{FiveTuple, SackBlocks, StationId, TcpFlags, Time};
-use wifair_queue::PortSpec;
+use wifair_core::{FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
+use wifair_queue::{Direction, PortSpec};
 use wifair_wlan::{
-    ApSpec, ArrivalWithinIfs, BackoffRange, Categories, CategorySpec, Cell, CellSpec, Classify, Countdown,
-    EdcaSpec, ErpProtection, FrameErrorRate, MacSpec, Node, Output, PhyName, PhySpec, Preamble, StationSpec,
-    Usage,
+    AarfSpec, ApSpec, ArfSpec, ArrivalWithinIfs, AttemptOutcome, BackoffRange, Categories, CategorySpec,
+    Cell, CellSpec, Classify, Countdown, EdcaSpec, ErpProtection, FrameErrorRate, FrameKind, LinkRateChange,
+    MacSpec, Node, Output, PhyName, PhySpec, Preamble, RateErrors, RateSpec, SharePort, StationChange,
+    StationSpec, Usage,
 };
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
@@ -21,10 +23,20 @@ const UDP: u32 = 17;
 pub struct Engine {
     cell: Cell,
     traffic: Traffic,
-    deliveries: Vec<Delivery>,
+    log: Log,
 }
 
-/// Runs `scenario` to `until` and returns what happened from `from` on, both in µs.
+/// What the engine said, in steps of the clock.
+struct Log {
+    /// Length of a step.
+    step: Time,
+    deliveries: Vec<Delivery>,
+    attempts: Vec<Attempt>,
+    frames: Vec<Aired>,
+    rates: Vec<NewRate>,
+}
+
+/// Runs `scenario` to `until` and returns what happened from `from` on, both in steps.
 pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
     let mut engine = Engine::new(scenario);
     engine.run_until(from);
@@ -36,7 +48,20 @@ pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
 impl Engine {
     pub fn new(scenario: &Scenario) -> Engine {
         let cell = Cell::new(&spec(scenario), scenario.seed).expect("the scenario is valid");
-        Engine { cell, traffic: Traffic::new(scenario), deliveries: Vec::new() }
+        for (_, change) in &scenario.changes {
+            if let Change::Station { station, .. } = change {
+                let station = StationId((station % scenario.stations.len()) as u16);
+                cell.check_change(station, &station_change(change), "").expect("the change is valid");
+            }
+        }
+        let log = Log {
+            step: Time::from_ns(1_000 / u64::from(scenario.rules.steps)),
+            deliveries: Vec::new(),
+            attempts: Vec::new(),
+            frames: Vec::new(),
+            rates: Vec::new(),
+        };
+        Engine { cell, traffic: Traffic::new(scenario), log }
     }
 
     /// Nothing will happen any more.
@@ -44,24 +69,32 @@ impl Engine {
         self.traffic.next_time().is_none() && self.cell.next_event() == Time::MAX
     }
 
-    /// Handles all that happens before `until` µs.
+    /// Handles all that happens before `until`.
     pub fn run_until(&mut self, until: u64) {
-        let until = Time::from_us(until);
+        let until = self.log.step * until;
         loop {
             let event = self.cell.next_event();
-            let outside = self.traffic.next_time().map_or(Time::MAX, Time::from_us);
+            let outside = self.traffic.next_time().map_or(Time::MAX, |at| self.log.step * at);
             let now = event.min(outside);
             if now >= until {
                 return;
             }
             if outside <= event {
-                let offer = self.traffic.next_offer().expect("a packet is due");
-                self.hand_down(offer, now);
-            } else if let Some(Output::Delivery(wifair_wlan::Delivery { packet, to })) =
-                self.cell.advance(now)
-            {
-                let packet = *packet;
-                self.deliver(&packet, to, now);
+                match self.traffic.next().expect("something is due") {
+                    Outside::Offer(offer) => self.hand_down(offer, now),
+                    Outside::Change(change) => self.change(&change, now),
+                }
+                continue;
+            }
+            let log = &mut self.log;
+            let told = self.cell.advance_watched(outside.min(until), |cell| log.exchange(cell));
+            match told {
+                Some((now, Output::Delivery(wifair_wlan::Delivery { packet, to }))) => {
+                    let packet = *packet;
+                    self.deliver(&packet, to, now);
+                }
+                Some((now, Output::LinkRate(change))) => log.link_rate(change, now),
+                None => {}
             }
         }
     }
@@ -74,32 +107,51 @@ impl Engine {
         }
     }
 
+    fn change(&mut self, change: &Change, now: Time) {
+        match change {
+            Change::ApLimit(packets) => self.cell.set_ap_limit(*packets as u32, now),
+            Change::Station { station, .. } => {
+                let stations = self.cell.snapshot(now).stations.len();
+                let station = StationId((station % stations) as u16);
+                self.cell.change_station(station, &station_change(change), now);
+            }
+        }
+    }
+
     fn deliver(&mut self, wire: &wifair_core::Packet, to: Node, now: Time) {
-        let to = match to {
-            Node::Ap => 0,
-            Node::Station(station) => usize::from(station.0) + 1,
-        };
+        let to = node_id(to);
         let stream = usize::from(wire.tuple.source_port);
-        let category = CODE_POINTS.iter().position(|&dscp| dscp == wire.dscp()).expect("one of ours");
-        let packet = Packet { id: wire.seq, stream, to, ip_bytes: wire.ip_bytes(), category };
-        let at = micros(now);
-        self.deliveries.push(Delivery { at, id: packet.id, to });
+        let packet =
+            Packet { id: wire.seq, stream, to, ip_bytes: wire.ip_bytes(), category: category_of(wire) };
+        let at = self.log.steps(now);
+        self.log.deliveries.push(Delivery { at, id: packet.id, to });
         for answer in self.traffic.delivered(&packet, at) {
             self.hand_down(answer, now);
         }
     }
 
-    /// All that happened before `now` µs.
+    /// All that happened before `now`.
     pub fn record(&self, now: u64) -> Record {
-        let snapshot = self.cell.snapshot(Time::from_us(now));
+        let Log { step, deliveries, attempts, frames, rates } = &self.log;
+        let snapshot = self.cell.snapshot(*step * now);
+        let steps = |time| self.log.steps(time);
         let airtime = Airtime {
-            up: snapshot.stations.iter().map(|s| micros(s.up.airtime)).collect(),
-            down: snapshot.stations.iter().map(|s| micros(s.down.airtime)).collect(),
-            collisions: micros(snapshot.collision_airtime),
-            idle: micros(snapshot.idle),
+            up: snapshot.stations.iter().map(|s| steps(s.up.airtime)).collect(),
+            down: snapshot.stations.iter().map(|s| steps(s.down.airtime)).collect(),
+            collisions: steps(snapshot.collision_airtime),
+            idle: steps(snapshot.idle),
         };
+        let tally = |usage: &Usage| tally(usage, *step);
+        // The engine knows all of an exchange at its start.
+        let mut frames: Vec<_> = frames.iter().filter(|frame| frame.at < now).copied().collect();
+        frames.sort_by_key(|frame| (frame.at, frame.from));
+        let mut rates = rates.clone();
+        rates.sort();
         Record {
-            deliveries: self.deliveries.clone(),
+            deliveries: deliveries.clone(),
+            attempts: attempts.clone(),
+            frames,
+            rates,
             up: snapshot.stations.iter().map(|s| tally(&s.up)).collect(),
             down: snapshot.stations.iter().map(|s| tally(&s.down)).collect(),
             airtime,
@@ -110,20 +162,95 @@ impl Engine {
     }
 }
 
-/// Whole µs: everything in the slow model is, so a fraction is already a difference.
-fn micros(time: Time) -> u64 {
-    assert_eq!(time.as_ns() % 1_000, 0, "{time} is not a whole number of microseconds");
-    time.as_ns() / 1_000
+impl Log {
+    /// Whole steps: everything in the slow model is, so a fraction is already a difference.
+    fn steps(&self, time: Time) -> u64 {
+        let (time, step) = (time.as_ns(), self.step.as_ns());
+        assert_eq!(time % step, 0, "{time} ns is not a whole number of steps of {step} ns");
+        time / step
+    }
+
+    /// The exchange that has just begun.
+    fn exchange(&mut self, cell: &Cell) {
+        for attempt in cell.attempts() {
+            let from = node_id(cell.node_of_port(attempt.what.sender));
+            let at = self.steps(attempt.begins);
+            self.attempts.push(Attempt {
+                at,
+                from,
+                to: if from == 0 { usize::from(attempt.what.station.0) + 1 } else { 0 },
+                packet: attempt.what.packet.seq,
+                category: attempt.what.ac.map_or(0, |_| category_of(attempt.what.packet)),
+                number: attempt.what.number,
+                rate: tenths(attempt.rate),
+                outcome: Some(match attempt.outcome {
+                    AttemptOutcome::Acknowledged => Outcome::Acknowledged,
+                    AttemptOutcome::Collided => Outcome::Collided,
+                    AttemptOutcome::DataLost => Outcome::DataLost,
+                    AttemptOutcome::AckLost => Outcome::AckLost,
+                }),
+                ended: Some(at + self.steps(attempt.airtime)),
+            });
+        }
+        cell.frames(|frame| {
+            self.frames.push(Aired {
+                at: self.steps(frame.begins),
+                ends: self.steps(frame.ends),
+                kind: match frame.kind {
+                    FrameKind::Rts => Kind::Rts,
+                    FrameKind::Cts => Kind::Cts,
+                    FrameKind::Data => Kind::Data,
+                    FrameKind::Ack => Kind::Ack,
+                },
+                from: node_id(frame.from),
+                to: node_id(frame.to),
+                packet: frame.attempt.packet.seq,
+                rate: tenths(frame.rate),
+                duration_field: self.steps(frame.duration),
+                decoded: Some(match frame.decoded {
+                    wifair_wlan::Decoded::ByAll => Decoded::Everybody,
+                    wifair_wlan::Decoded::ByBystanders => Decoded::Bystanders,
+                    wifair_wlan::Decoded::ByNobody => Decoded::Nobody,
+                }),
+            });
+        });
+    }
+
+    fn link_rate(&mut self, change: LinkRateChange, now: Time) {
+        let station = usize::from(change.station.0) + 1;
+        let (from, to) = if change.direction == Direction::Up { (station, 0) } else { (0, station) };
+        self.rates.push(NewRate { at: self.steps(now), from, to, rate: tenths(change.rate) });
+    }
 }
 
-fn tally(usage: &Usage) -> Tally {
+fn node_id(node: Node) -> NodeId {
+    match node {
+        Node::Ap => 0,
+        Node::Station(station) => usize::from(station.0) + 1,
+    }
+}
+
+fn category_of(wire: &wifair_core::Packet) -> usize {
+    CODE_POINTS.iter().position(|&dscp| dscp == wire.dscp()).expect("one of ours")
+}
+
+fn tenths(rate: Rate) -> Tenths {
+    rate.as_kbps() / 100
+}
+
+fn tally(usage: &Usage, step: Time) -> Tally {
+    // The engine's are kbit/s · ns.
+    let unit = u128::from(100 * step.as_ns());
+    assert_eq!(usage.rate_integral % unit, 0, "the integral of the rate is off the steps");
     Tally {
         attempts: usage.attempts,
         failures: usage.retries + usage.lost_at_retry_limit - usage.lost_internally,
         lost: usage.lost_at_retry_limit,
+        lost_after_delivery: usage.lost_after_delivery,
         delivered: usage.delivered,
         duplicates: usage.duplicates,
         internal: usage.internal_collisions,
+        rate_integral: (usage.rate_integral / unit) as u64,
     }
 }
 
@@ -160,13 +287,7 @@ fn spec(scenario: &Scenario) -> CellSpec {
     };
     let station = |(index, s): (usize, &super::scenario::Station)| StationSpec {
         rate_down_mbps: Some(mbps(s.rate_down)),
-        frame_error_rate: FrameErrorRate {
-            data_up: s.data_error_up,
-            data_down: s.data_error_down,
-            ack_up: s.ack_error_up,
-            ack_down: s.ack_error_down,
-            ..FrameErrorRate::default()
-        },
+        frame_error_rate: error_rates(&s.errors),
         port: port.clone(),
         ..StationSpec::new(Scenario::label(index + 1), mbps(s.rate_up))
     };
@@ -175,6 +296,27 @@ fn spec(scenario: &Scenario) -> CellSpec {
         mac: mac(&scenario.rules),
         ap: ApSpec { port: port.clone(), ..ApSpec::default() },
         ..CellSpec::new(scenario.stations.iter().enumerate().map(station).collect())
+    }
+}
+
+fn error_rates(errors: &Errors) -> FrameErrorRate {
+    let by_rate = errors.by_rate.iter().map(|&(rate, data)| RateErrors { rate_mbps: mbps(rate), data });
+    FrameErrorRate {
+        data_up: errors.data_up,
+        data_down: errors.data_down,
+        ack_up: errors.ack_up,
+        ack_down: errors.ack_down,
+        by_rate: by_rate.collect(),
+    }
+}
+
+fn station_change(change: &Change) -> StationChange {
+    let Change::Station { rate, rate_down, errors, .. } = change else { unreachable!("not a station's") };
+    StationChange {
+        rate_mbps: rate.map(mbps),
+        rate_down_mbps: rate_down.map(mbps),
+        frame_error_rate: errors.as_ref().map(error_rates),
+        ..StationChange::new("")
     }
 }
 
@@ -194,8 +336,19 @@ fn phy(rules: &Rules) -> PhySpec {
         Some(_) => Some(Preamble::Short),
         None => preamble,
     };
+    let standard = match name {
+        PhyName::B => Rules::dot11b(true),
+        PhyName::G => Rules::dot11g(),
+        PhyName::A => Rules::dot11a(),
+    };
+    let standard = standard.in_steps(rules.steps);
+    let long_slot = name == PhyName::G && rules.slot == 20 * rules.steps;
+    let given = |own, standard| (own != standard).then_some(micros(own, rules));
     PhySpec {
         name,
+        short_slot: long_slot.then_some(false),
+        slot_us: if long_slot { None } else { given(rules.slot, standard.slot) },
+        sifs_us: given(rules.sifs, standard.sifs),
         preamble,
         erp_protection: protection,
         protection_rate_mbps: rules.protection.map(|p| mbps(p.rate)),
@@ -224,17 +377,37 @@ fn mac(rules: &Rules) -> MacSpec {
             true => BackoffRange::Exclusive,
             false => BackoffRange::Inclusive,
         },
-        ack_timeout_us: rules.ack_timeout.map(f64::from),
-        cts_timeout_us: rules.cts_timeout.map(f64::from),
-        edca: rules.edca.as_ref().map(edca),
-        ..MacSpec::default()
+        ack_timeout_us: rules.ack_timeout.map(|steps| micros(steps, rules)),
+        cts_timeout_us: rules.cts_timeout.map(|steps| micros(steps, rules)),
+        rate_adaptation: rules.adaptation.map_or(RateSpec::default(), adaptation),
+        edca: rules.edca.as_ref().map(|table| edca(table, rules)),
     }
 }
 
-fn edca(edca: &timing::Edca) -> EdcaSpec {
+fn adaptation(rules: Adaptation) -> RateSpec {
+    let Adaptation { successes: success_threshold, timer: timer_frames, adaptive } = rules;
+    match adaptive {
+        None => RateSpec::Arf(ArfSpec { success_threshold, timer_frames }),
+        Some((factor, success_threshold_max)) => {
+            RateSpec::Aarf(AarfSpec { success_threshold, success_threshold_max, timer_frames, factor })
+        }
+    }
+}
+
+/// µs.
+fn micros(steps: u32, rules: &Rules) -> f64 {
+    f64::from(steps) / f64::from(rules.steps)
+}
+
+fn edca(edca: &timing::Edca, rules: &Rules) -> EdcaSpec {
     EdcaSpec {
-        ap: categories(&edca.ap),
-        stations: categories(&edca.stations),
+        ap: categories(&edca.ap, rules),
+        stations: categories(&edca.stations, rules),
+        share_port: match (edca.ap_shares_port, edca.stations_share_port) {
+            (true, true) => SharePort::All,
+            (true, false) => SharePort::Ap,
+            (false, _) => SharePort::None,
+        },
         classify: Classify::Dscp,
         countdown: if edca.dcf_countdown { Countdown::Dcf } else { Countdown::Edca },
         internal_collision_retry: edca.internal_collision_retry,
@@ -242,12 +415,12 @@ fn edca(edca: &timing::Edca) -> EdcaSpec {
     }
 }
 
-fn categories(all: &[timing::Category; 4]) -> Categories<CategorySpec> {
+fn categories(all: &[timing::Category; 4], rules: &Rules) -> Categories<CategorySpec> {
     let [voice, video, best_effort, background] = all.map(|c| CategorySpec {
         aifsn: Some(c.aifsn as u8),
         cw_min: Some(c.cw_min as u16),
         cw_max: Some(c.cw_max as u16),
-        txop_limit_us: Some(f64::from(c.txop_limit)),
+        txop_limit_us: Some(micros(c.txop_limit, rules)),
     });
     Categories { voice, video, best_effort, background }
 }

@@ -1,16 +1,38 @@
 //! The oracle: an independent, slow, obvious model of the medium, written from docs/medium.md alone.
 //!
-//! Time passes in steps of one microsecond. Each node is a listener that is told what it can hear and keeps its own
-//! interframe space, NAV, backoff counter, timeouts and retry counters; nothing is shared between nodes but the air.
-//! Read first: `node` (the listener), then `air` (who hears what), then `scenario` (what is run).
+//! Time passes in steps of one microsecond, or of a part of one. Each node is a listener that is told what it can hear and
+//! keeps its own interframe space, NAV, backoff counter, timeouts and retry counters; nothing is shared between nodes but the
+//! air. Read first: `node` (the listener), then `air` (who hears what), then `scenario` (what is run) and `record` (what is
+//! compared).
+//!
+//! What the engine can do, and who is held against this model for it; docs/validation.md has the same table:
+//!
+//! | feature | here |
+//! | --- | --- |
+//! | 802.11b with both preambles, g, a; control rate; slot and SIFS of one's own; sizes of headers | yes |
+//! | DCF, EIFS, NAV, timeouts of one's own, retry limits, RTS and CTS, duplicates | yes |
+//! | ns-2's ways: no immediate access, EIFS and one DIFS more, exclusive backoff, arrivals within an IFS | yes |
+//! | ERP protection, both kinds | yes |
+//! | errors of data and MAC ACK by link and direction, of data by rate | yes |
+//! | rates, error rates and the AP's limit changing in mid-run, at any instant of an exchange | yes |
+//! | ARF and AARF, and when their changes are told | yes |
+//! | access off the slot grid: arrivals at any µs, or quarter, fifth or eighth of one, at any state of the cell | yes |
+//! | EDCA: windows, AIFSNs, TXOPs, both rules of countdown, internal collisions, ports of one's own or shared | yes |
+//! | positions, fading, error rates by SNR | no: tests of `channel`, by hand and by integration |
+//! | classifiers but `dscp`; channel and service times; schemes, limit controllers, ticks | no: tests of their own |
+//! | plcp_us, signal_extension_us, rx start delays of one's own | no: the table and its unit tests |
 
 #![allow(dead_code)] // Every test binary uses its own part.
 
 pub mod air;
 pub mod chain;
+pub mod contender;
 pub mod engine;
+pub mod frame;
 pub mod node;
 pub mod random;
+pub mod rate;
+pub mod record;
 pub mod scenario;
 pub mod statistics;
 pub mod timing;

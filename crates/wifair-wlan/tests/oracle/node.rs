@@ -1,165 +1,29 @@
-//! One listener: a MAC that knows only what it is told about the medium, microsecond by microsecond.
+//! One listener: a MAC that knows only what it is told about the medium, step by step.
 
-use super::timing::{Category, Rules, Tenths};
-use std::collections::VecDeque;
+use super::contender::Contender;
+use super::frame::{Counts, Frame, Heard, Kind, NodeId, Packet};
+use super::rate::Ladder;
+use super::timing::{Category, Rules};
 use wifair_core::Rng;
-
-/// The AP is node 0, station `i` is node `i + 1`.
-pub type NodeId = usize;
-
-/// What an upper layer hands down: who it is for, how long it is, and its name.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Packet {
-    pub id: u32,
-    pub stream: usize,
-    pub to: NodeId,
-    pub ip_bytes: u32,
-    /// Rank of the access category; 0 under DCF.
-    pub category: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
-    Rts,
-    Cts,
-    /// A CTS-to-self before this packet's data frame.
-    Announcement(Packet),
-    Data(Packet),
-    Ack,
-}
-
-/// A frame that a node wants to put on the air now.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame {
-    pub kind: Kind,
-    pub from: NodeId,
-    pub to: NodeId,
-    /// Of the packet that the exchange is about.
-    pub category: usize,
-    /// µs on the air.
-    pub length: u32,
-    /// The Duration field: µs after the frame's end that its exchange still needs.
-    pub duration_field: u32,
-    /// False for a MAC ACK, a CTS, and a data frame after a CTS, a CTS-to-self or another of its TXOP: these follow a SIFS
-    /// after what came before.
-    pub opens_exchange: bool,
-}
-
-/// How the other end of a link is reached, and how badly it is heard.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer {
-    /// Rate of data frames to it.
-    pub rate: Tenths,
-    /// Probability that a data frame from it is lost on me.
-    pub data_error: f64,
-    /// Probability that a MAC ACK from it is lost on me.
-    pub ack_error: f64,
-}
-
-/// What happened to the frames of one sender on one link.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tally {
-    /// Exchanges opened (RTS or data).
-    pub attempts: u64,
-    /// Attempts that failed, for whatever reason.
-    pub failures: u64,
-    /// Frames given up at a retry limit.
-    pub lost: u64,
-    /// Internal collisions that its frames lost.
-    pub internal: u64,
-    /// Frames that reached the receiver's upper layer.
-    pub delivered: u64,
-    /// Frames that reached the receiver again.
-    pub duplicates: u64,
-}
-
-impl Tally {
-    pub fn since(&self, earlier: &Tally) -> Tally {
-        Tally {
-            attempts: self.attempts - earlier.attempts,
-            failures: self.failures - earlier.failures,
-            lost: self.lost - earlier.lost,
-            internal: self.internal - earlier.internal,
-            delivered: self.delivered - earlier.delivered,
-            duplicates: self.duplicates - earlier.duplicates,
-        }
-    }
-}
-
-/// What one node counts by peer.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    pub attempts: u64,
-    pub failures: u64,
-    pub lost: u64,
-    pub internal: u64,
-    /// Data frames from the peer, decoded the first time.
-    pub received: u64,
-    /// Data frames from the peer, decoded again.
-    pub received_again: u64,
-}
-
-/// What a node tells the world after it has heard a frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Heard {
-    Nothing,
-    Delivers(Packet),
-}
-
-struct InService {
-    packet: Packet,
-    short: u32,
-    long: u32,
-}
 
 /// The answer that a sender waits for.
 struct Expected {
     cts: bool,
-    /// µs until the timeout.
+    /// Steps until the timeout.
     left: u32,
     /// The answer has begun: no timeout any more.
     begun: bool,
 }
 
-/// What contends: the node itself under DCF, one of its access categories under EDCA.
-struct Contender {
-    parameters: Category,
-    backoff: Rng,
-    queue: VecDeque<Packet>,
-    in_service: Option<InService>,
-    /// Backoff slots left; none once they have run out.
-    counter: Option<u32>,
-    cw: u32,
-    /// Idle µs that must still pass before slots count.
-    ifs_left: u32,
-    /// Idle µs of the slot that is passing.
-    slot_elapsed: u32,
-}
-
-impl Contender {
-    /// Has a frame that nothing but the medium holds back.
-    fn is_due(&self) -> bool {
-        self.in_service.is_some() && self.ifs_left == 0 && matches!(self.counter, None | Some(0))
-    }
-
-    fn is_at_boundary(&self) -> bool {
-        self.ifs_left == 0 && self.slot_elapsed == 0
-    }
-
-    /// Section 5, rule 4: it waits, without a counter, for a moment that will not come.
-    fn is_waiting(&self) -> bool {
-        self.in_service.is_some() && self.counter.is_none()
-    }
-}
-
 pub struct Node {
     id: NodeId,
     rules: Rules,
-    /// By node for the AP (entry 0 unused), only the AP for a station.
-    peers: Vec<Peer>,
+    /// The rate towards each peer: by node for the AP (entry 0 unused), only the AP for a station.
+    pub rates: Vec<Ladder>,
     channel: Rng,
 
-    queue_limit: usize,
+    /// Packets that a port holds.
+    pub queue_limit: usize,
     limit_counts_in_service: bool,
     /// The highest category first.
     contenders: Vec<Contender>,
@@ -169,12 +33,16 @@ pub struct Node {
 
     /// Whose frame is or was last on the air.
     sender: usize,
+    /// The data frame of that exchange, as it was settled at its start.
+    data: Option<Frame>,
     /// That frame went after a CTS.
     after_cts: bool,
-    /// µs left of the TXOP.
+    /// My data frame to that peer has ended, and the exchange has not.
+    unanswered: Option<NodeId>,
+    /// Steps left of the TXOP.
     txop_left: u32,
     expected: Option<Expected>,
-    /// A response of mine, and the µs until it is due.
+    /// A response of mine, and the steps until it is due.
     response: Option<(Frame, u32)>,
     /// A frame of mine goes on with a TXOP: told once.
     continuation: Option<Frame>,
@@ -190,28 +58,21 @@ impl Node {
         label: &str,
         seed: u64,
         rules: Rules,
-        peers: Vec<Peer>,
+        rates: Vec<Ladder>,
         port: (usize, bool),
     ) -> Node {
-        let count = peers.len();
+        let count = rates.len();
         let purposes = match rules.edca {
             None => &["backoff"][..],
             Some(_) => &["backoff-voice", "backoff-video", "backoff-best-effort", "backoff-background"],
         };
-        let contender = |(parameters, purpose): (Category, &&str)| Contender {
-            parameters,
-            backoff: Rng::stream(seed, label, purpose),
-            queue: VecDeque::new(),
-            in_service: None,
-            counter: None,
-            cw: parameters.cw_min,
-            ifs_left: 0,
-            slot_elapsed: 0,
+        let contender = |(parameters, purpose): (Category, &&str)| {
+            Contender::new(parameters, Rng::stream(seed, label, purpose))
         };
         Node {
             id,
             rules,
-            peers,
+            rates,
             channel: Rng::stream(seed, label, "channel"),
             queue_limit: port.0,
             limit_counts_in_service: port.1,
@@ -219,7 +80,9 @@ impl Node {
             nav_left: 0,
             energy_on_air: false,
             sender: 0,
+            data: None,
             after_cts: false,
+            unanswered: None,
             txop_left: 0,
             expected: None,
             response: None,
@@ -265,23 +128,24 @@ impl Node {
 
     // From above.
 
-    /// The upper layer hands a packet to the port.
+    /// The upper layer hands a packet to its category's port, or to the one that all share.
     pub fn offer(&mut self, packet: Packet) {
         let c = packet.category;
-        let contender = &mut self.contenders[c];
-        let Some(_) = &contender.in_service else {
-            self.serve(packet);
-            self.contend_after_silence(c);
+        let shares = self.rules.shares_port(self.id);
+        let of_port = self.contenders.iter().enumerate().filter(|(other, _)| shares || *other == c);
+        let counted = of_port.map(|(_, contender)| {
+            let in_service = self.limit_counts_in_service && contender.in_service.is_some();
+            contender.queue.len() + usize::from(in_service)
+        });
+        if counted.sum::<usize>() >= self.queue_limit {
             return;
-        };
-        let counted = contender.queue.len() + usize::from(self.limit_counts_in_service);
-        if counted < self.queue_limit {
-            contender.queue.push_back(packet);
         }
-    }
-
-    fn serve(&mut self, packet: Packet) {
-        self.contenders[packet.category].in_service = Some(InService { packet, short: 0, long: 0 });
+        let contender = &mut self.contenders[c];
+        contender.queue.push_back(packet);
+        if contender.in_service.is_none() {
+            contender.serve();
+            self.contend_after_silence(c);
+        }
     }
 
     /// Section 5: a packet has reached an empty MAC.
@@ -306,7 +170,7 @@ impl Node {
 
     // The clock.
 
-    /// One microsecond has passed, in which the medium was as it is known to be.
+    /// One step of the clock has passed, in which the medium was as it is known to be.
     #[inline]
     pub fn count_idle_time(&mut self) {
         if self.is_busy() {
@@ -402,13 +266,11 @@ impl Node {
         counts.internal += 1;
         let edca = self.rules.edca.expect("only EDCA has categories");
         service.short += u32::from(edca.internal_collision_retry);
-        if service.short == self.rules.short_limit && edca.internal_collision_retry {
-            counts.lost += 1;
-            contender.in_service = None;
-            contender.cw = contender.parameters.cw_min;
-        } else {
-            contender.cw = (2 * contender.cw + 1).min(contender.parameters.cw_max);
+        let lost = edca.internal_collision_retry && service.short == self.rules.short_limit;
+        if lost {
+            counts.lost.push(service.packet.id);
         }
+        contender.has_failed(lost);
         self.go_on(c);
     }
 
@@ -423,12 +285,12 @@ impl Node {
             }
         }
         let contender = &mut self.contenders[self.sender];
+        let number = contender.attempt();
         let packet = contender.in_service.as_ref().expect("an access is for a frame in service").packet;
         contender.counter = None;
         self.txop_left = contender.parameters.txop_limit;
-        self.after_cts = false;
-        self.counts[packet.to].attempts += 1;
-        let data = self.data_frame(packet);
+        let data = self.data_frame(packet, number);
+        self.begin(data);
         if !self.rules.uses_rts(packet.ip_bytes) {
             return self.announced(data);
         }
@@ -441,29 +303,44 @@ impl Node {
         }
     }
 
+    /// An exchange of mine begins; its data frame will be this one, whatever changes meanwhile.
+    fn begin(&mut self, data: Frame) {
+        self.counts[data.to].attempts += 1;
+        self.after_cts = false;
+        self.data = Some(data);
+    }
+
+    /// The data frame of my exchange that goes on.
+    fn settled_data(&self) -> Frame {
+        let data = self.data.expect("an exchange of mine goes on");
+        Frame { opens_exchange: false, ..data }
+    }
+
     /// What goes on the air first where `data` is to be sent without an RTS: the frame itself, or its CTS-to-self.
     fn announced(&self, data: Frame) -> Frame {
-        let Kind::Data(packet) = data.kind else { return data };
         if !self.rules.announces() {
             return data;
         }
         let rules = &self.rules;
         Frame {
-            kind: Kind::Announcement(packet),
+            kind: Kind::Announcement,
             length: rules.cts(),
             duration_field: rules.sifs + data.length + data.duration_field,
             ..data
         }
     }
 
-    fn data_frame(&self, packet: Packet) -> Frame {
+    fn data_frame(&self, packet: Packet, number: u32) -> Frame {
         let rules = &self.rules;
+        let data_rate = self.rates[packet.to].rate();
         Frame {
-            kind: Kind::Data(packet),
+            kind: Kind::Data,
             from: self.id,
             to: packet.to,
-            category: packet.category,
-            length: rules.data(packet.ip_bytes, self.peers[packet.to].rate),
+            packet,
+            number,
+            data_rate,
+            length: rules.data(packet.ip_bytes, data_rate),
             duration_field: rules.sifs + rules.ack(),
             opens_exchange: true,
         }
@@ -474,9 +351,8 @@ impl Node {
         self.wait(0);
         let wait = match frame.kind {
             Kind::Ack => return,
-            Kind::Announcement(packet) => {
-                let data = Frame { opens_exchange: false, ..self.data_frame(packet) };
-                self.response = Some((data, self.rules.sifs));
+            Kind::Announcement => {
+                self.response = Some((self.settled_data(), self.rules.sifs));
                 return;
             }
             Kind::Cts => {
@@ -485,9 +361,19 @@ impl Node {
                 return;
             }
             Kind::Rts => self.rules.cts_timeout(),
-            Kind::Data(_) => self.rules.ack_timeout(),
+            Kind::Data => {
+                self.unanswered = Some(frame.to);
+                self.rules.ack_timeout()
+            }
         };
         self.expected = Some(Expected { cts: frame.kind == Kind::Rts, left: wait, begun: false });
+    }
+
+    /// The exchange is over. If no MAC ACK came to my data frame, the rate adaptation hears of it (section 8).
+    pub fn exchange_is_over(&mut self) {
+        if let Some(peer) = self.unanswered.take() {
+            self.rates[peer].hear_of(false);
+        }
     }
 
     // What comes in.
@@ -518,26 +404,22 @@ impl Node {
         self.wait(self.rules.eifs_lead());
     }
 
-    /// A frame that I heard from its start, alone on the air, has ended.
-    pub fn hear(&mut self, frame: &Frame) -> Heard {
+    /// A frame that I heard from its start, alone on the air, has ended. If it is for me, the channel spoils it with
+    /// probability `error`.
+    pub fn hear(&mut self, frame: &Frame, error: f64) -> Heard {
         // A CTS-to-self names its sender as receiver: for all others it is somebody else's.
-        if frame.to != self.id || matches!(frame.kind, Kind::Announcement(_)) {
+        if frame.to != self.id || frame.kind == Kind::Announcement {
             self.wait(0);
             self.nav_left = frame.duration_field;
-            return Heard::Nothing;
+            return Heard::Decoded;
         }
-        let peer = self.peers[frame.from];
-        let error = match frame.kind {
-            Kind::Data(_) => peer.data_error,
-            Kind::Ack => peer.ack_error,
-            Kind::Rts | Kind::Cts | Kind::Announcement(_) => 0.0,
-        };
         if error > 0.0 && self.channel.chance(error) {
             self.wait(self.rules.eifs_lead());
             if frame.kind == Kind::Ack {
+                self.exchange_is_over();
                 self.fail();
             }
-            return Heard::Nothing;
+            return Heard::Garbled;
         }
         self.wait(0);
         match frame.kind {
@@ -546,15 +428,13 @@ impl Node {
                 self.expected = None;
                 self.after_cts = true;
                 let service = self.contenders[self.sender].in_service.as_mut();
-                let service = service.expect("a CTS answers a frame in service");
-                service.short = 0;
-                let packet = service.packet;
-                let data = Frame { opens_exchange: false, ..self.data_frame(packet) };
-                self.response = Some((data, self.rules.sifs));
+                service.expect("a CTS answers a frame in service").short = 0;
+                self.response = Some((self.settled_data(), self.rules.sifs));
             }
-            Kind::Data(packet) => {
+            Kind::Data => {
                 self.respond(frame, Kind::Ack, self.rules.ack());
-                let last = &mut self.last_from[frame.from][frame.category];
+                let packet = frame.packet;
+                let last = &mut self.last_from[frame.from][packet.category];
                 if *last == Some(packet.id) {
                     self.counts[frame.from].received_again += 1;
                 } else {
@@ -563,10 +443,14 @@ impl Node {
                     return Heard::Delivers(packet);
                 }
             }
-            Kind::Ack => self.succeed(),
-            Kind::Announcement(_) => unreachable!("seen to above"),
+            Kind::Ack => {
+                self.unanswered = None;
+                self.rates[frame.from].hear_of(true);
+                self.succeed();
+            }
+            Kind::Announcement => unreachable!("seen to above"),
         }
-        Heard::Nothing
+        Heard::Decoded
     }
 
     fn respond(&mut self, to: &Frame, kind: Kind, length: u32) {
@@ -575,10 +459,10 @@ impl Node {
             kind,
             from: self.id,
             to: to.from,
-            category: to.category,
             length,
             duration_field: to.duration_field - sifs - length,
             opens_exchange: false,
+            ..*to
         };
         self.response = Some((frame, sifs));
     }
@@ -597,12 +481,13 @@ impl Node {
         contender.in_service = None;
         contender.cw = contender.parameters.cw_min;
         if let Some(&next) = contender.queue.front() {
-            let first = self.announced(self.data_frame(next));
+            let data = self.data_frame(next, 1);
+            let first = self.announced(data);
             if self.rules.sifs + first.length + first.duration_field <= self.txop_left {
-                self.contenders[c].queue.pop_front();
-                self.serve(next);
-                self.after_cts = false;
-                self.counts[next.to].attempts += 1;
+                let contender = &mut self.contenders[c];
+                contender.serve();
+                contender.attempt();
+                self.begin(data);
                 let first = Frame { opens_exchange: false, ..first };
                 self.response = Some((first, self.rules.sifs));
                 self.continuation = Some(first);
@@ -617,30 +502,26 @@ impl Node {
         let c = self.sender;
         let contender = &mut self.contenders[c];
         let service = contender.in_service.as_mut().expect("only a frame in service can fail");
-        let to = service.packet.to;
-        self.counts[to].failures += 1;
+        let counts = &mut self.counts[service.packet.to];
+        counts.failures += 1;
         if self.after_cts {
             service.long += 1;
         } else {
             service.short += 1;
         }
-        if service.short == self.rules.short_limit || service.long == self.rules.long_limit {
-            self.counts[to].lost += 1;
-            contender.in_service = None;
-            contender.cw = contender.parameters.cw_min;
-        } else {
-            contender.cw = (2 * contender.cw + 1).min(contender.parameters.cw_max);
+        let lost = service.short == self.rules.short_limit || service.long == self.rules.long_limit;
+        if lost {
+            counts.lost.push(service.packet.id);
         }
+        contender.has_failed(lost);
         self.go_on(c);
     }
 
     /// After every transmission: a backoff, wanted or not, then the next packet.
     fn go_on(&mut self, c: usize) {
         self.draw(c);
-        if self.contenders[c].in_service.is_none()
-            && let Some(next) = self.contenders[c].queue.pop_front()
-        {
-            self.serve(next);
+        if self.contenders[c].in_service.is_none() {
+            self.contenders[c].serve();
         }
     }
 }

@@ -1,34 +1,43 @@
 //! Random small scenarios, drawn so that rare coincidences are frequent.
 
-use super::scenario::{Pattern, Scenario, Station, Stream};
+use super::rate::Adaptation;
+use super::scenario::{Change, Errors, Pattern, Scenario, Station, Stream, Trigger};
 use super::timing::{Category, Edca, Phy, Protection, Rules, Tenths};
 use proptest::prelude::*;
 use proptest::sample::select;
 
 const DSSS_RATES: &[Tenths] = &[10, 20, 55, 110];
-const OFDM_RATES: &[Tenths] = &[60, 90, 120, 180, 240, 360, 480, 540];
 
-/// Scenarios of 1 to 8 stations; traffic is offered for 50 to 200 ms.
+/// Scenarios of 1 to 8 stations; traffic is offered for 50,000 to 200,000 steps of the clock.
 pub fn scenarios() -> impl Strategy<Value = Scenario> {
     rules().prop_flat_map(scenario)
 }
 
 /// The same with EDCA.
 pub fn edca_scenarios() -> impl Strategy<Value = Scenario> {
-    let rules = (rules(), edca()).prop_map(|(rules, edca)| Rules { edca: Some(edca), ..rules });
+    let rules = (rules(), edca()).prop_map(|(rules, edca)| {
+        let steps = rules.steps;
+        let edca = Rules { edca: Some(edca), ..Rules::dot11g() }.in_steps(steps).edca;
+        Rules { edca, ..rules }
+    });
     rules.prop_flat_map(scenario)
 }
 
 fn scenario(rules: Rules) -> impl Strategy<Value = Scenario> {
     let stations = prop::collection::vec(station(rules), 1..=8);
     let streams = prop::collection::vec(stream(rules), 1..=12);
+    let changes = prop_oneof![
+        1 => Just(Vec::new()),
+        1 => prop::collection::vec((trigger(rules), change(rules)), 1..10),
+    ];
     let port = (1usize..30, any::<bool>());
-    (any::<u64>(), stations, streams, port, 50_000u64..200_000).prop_map(
-        move |(seed, stations, streams, port, offered_until)| Scenario {
+    (any::<u64>(), stations, streams, changes, port, 50_000u64..200_000).prop_map(
+        move |(seed, stations, streams, changes, port, offered_until)| Scenario {
             seed,
             rules,
             stations,
             streams,
+            changes,
             port_limit: port.0,
             limit_counts_in_service: port.1,
             offered_until,
@@ -50,10 +59,15 @@ fn edca() -> impl Strategy<Value = Edca> {
         })
     };
     let four = move |least| prop::array::uniform4(category(least));
-    (four(1), four(2), any::<bool>(), prop::bool::weighted(0.3), prop::bool::weighted(0.7)).prop_map(
-        |(ap, stations, alike, dcf_countdown, internal_collision_retry)| {
-            let ap = if alike { stations } else { ap };
-            Edca { ap, stations, dcf_countdown, internal_collision_retry }
+    let shares = select(vec![(false, false), (false, false), (true, false), (true, true)]);
+    (four(1), four(2), any::<bool>(), prop::bool::weighted(0.3), prop::bool::weighted(0.7), shares).prop_map(
+        |(ap, stations, alike, dcf_countdown, internal_collision_retry, shares)| Edca {
+            ap: if alike { stations } else { ap },
+            stations,
+            dcf_countdown,
+            internal_collision_retry,
+            ap_shares_port: shares.0,
+            stations_share_port: shares.1,
         },
     )
 }
@@ -77,8 +91,10 @@ fn rules() -> impl Strategy<Value = Rules> {
     // Longer than the standard's, as in ns-2, or much shorter.
     let timeout = || prop_oneof![3 => Just(None), 1 => Just(Some(20)), 2 => (0u32..320).prop_map(Some)];
     let flags = (prop::bool::weighted(0.3), prop::bool::weighted(0.3), prop::bool::weighted(0.3));
-    (base, control_rate, windows, rts, limits, eifs, (timeout(), timeout()), flags).prop_map(
-        |(base, control_rate, windows, rts, limits, eifs, timeouts, flags)| {
+    let clock = (clock(), adaptation());
+    (base, control_rate, windows, rts, limits, eifs, (timeout(), timeout()), (flags, clock)).prop_map(
+        |(base, control_rate, windows, rts, limits, eifs, timeouts, (flags, (clock, adaptation)))| {
+            let base = clock.of(base);
             let ofdm = matches!(base.phy, Phy::Ofdm { .. });
             let (cw_min, cw_max) = windows.unwrap_or((base.cw_min, base.cw_max));
             Rules {
@@ -91,31 +107,107 @@ fn rules() -> impl Strategy<Value = Rules> {
                 eifs: eifs.0,
                 eifs_plus_difs: eifs.1,
                 // A timeout reaches past the SIFS and one slot after which the answer begins.
-                ack_timeout: timeouts.0.map(|us: u32| us + base.sifs + base.slot),
-                cts_timeout: timeouts.1.map(|us: u32| us + base.sifs + base.slot),
+                ack_timeout: timeouts.0.map(|us: u32| us * base.steps + base.sifs + base.slot),
+                cts_timeout: timeouts.1.map(|us: u32| us * base.steps + base.sifs + base.slot),
                 exclusive_backoff: flags.0,
                 immediate_access: !flags.1,
                 backoff_within_ifs: flags.2,
+                adaptation,
                 ..base
             }
         },
     )
 }
 
+/// How time is cut, and what slot and SIFS are beside the standard's.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    steps: u32,
+    long_slot: bool,
+    /// Steps that slot and SIFS are longer.
+    slot_more: u32,
+    sifs_more: u32,
+}
+
+impl Clock {
+    fn of(self, rules: Rules) -> Rules {
+        let rules = rules.in_steps(self.steps);
+        let slot = if self.long_slot { 20 * self.steps } else { rules.slot };
+        Rules { slot: slot + self.slot_more, sifs: rules.sifs + self.sifs_more, ..rules }
+    }
+}
+
+fn clock() -> impl Strategy<Value = Clock> {
+    let more = || prop_oneof![3 => Just(0u32), 1 => 1u32..12];
+    let steps = select(vec![1, 1, 1, 1, 4, 5, 8]);
+    (steps, prop::bool::weighted(0.2), more(), more())
+        .prop_map(|(steps, long_slot, slot_more, sifs_more)| Clock { steps, long_slot, slot_more, sifs_more })
+}
+
+fn adaptation() -> impl Strategy<Value = Option<Adaptation>> {
+    let thresholds = prop_oneof![1 => Just((10u32, 15u32)), 2 => (1u32..8, 1u32..12)];
+    let adaptive = prop_oneof![Just(None), (1u32..4, 0u32..20).prop_map(Some)];
+    let some = (thresholds, adaptive).prop_map(|((successes, timer), adaptive)| Adaptation {
+        successes,
+        timer,
+        adaptive: adaptive.map(|(factor, more)| (factor, successes + more)),
+    });
+    prop_oneof![3 => Just(None), 2 => some.prop_map(Some)]
+}
+
 fn rate(rules: Rules) -> impl Strategy<Value = Tenths> {
-    select(if matches!(rules.phy, Phy::Ofdm { .. }) { OFDM_RATES } else { DSSS_RATES })
+    select(rules.rates())
 }
 
 fn station(rules: Rules) -> impl Strategy<Value = Station> {
-    let error = || prop_oneof![3 => Just(0.0), 1 => 0.01..0.5f64];
-    (rate(rules), rate(rules), [error(), error(), error(), error()]).prop_map(|(up, down, errors)| Station {
-        rate_up: up,
-        rate_down: down,
-        data_error_up: errors[0],
-        data_error_down: errors[1],
-        ack_error_up: errors[2],
-        ack_error_down: errors[3],
+    (rate(rules), rate(rules), errors(rules)).prop_map(|(rate_up, rate_down, errors)| Station {
+        rate_up,
+        rate_down,
+        errors,
     })
+}
+
+fn errors(rules: Rules) -> impl Strategy<Value = Errors> {
+    let error = || prop_oneof![3 => Just(0.0), 1 => 0.01..0.5f64];
+    // Rates above some of them fail often, as far from an access point; or all as it comes.
+    let of_rate = prop_oneof![2 => Just(None), 1 => Just(Some(0.0)), 1 => (0.2..1.0f64).prop_map(Some)];
+    let by_rate = prop::collection::vec(of_rate, rules.rates().len());
+    let listed = prop_oneof![2 => Just(Vec::new()), 1 => by_rate];
+    (error(), error(), error(), error(), listed).prop_map(
+        move |(data_up, data_down, ack_up, ack_down, listed)| {
+            let by_rate = rules.rates().iter().zip(listed);
+            Errors {
+                data_up,
+                data_down,
+                ack_up,
+                ack_down,
+                by_rate: by_rate.filter_map(|(&rate, error)| Some((rate, error?))).collect(),
+            }
+        },
+    )
+}
+
+fn change(rules: Rules) -> impl Strategy<Value = Change> {
+    let of_station = (0usize..8, prop::option::of(rate(rules)), prop::option::of(rate(rules)), errors(rules))
+        .prop_flat_map(|(station, rate, rate_down, errors)| {
+            let is_needed = rate.is_none() && rate_down.is_none();
+            any::<bool>().prop_map(move |has_errors| Change::Station {
+                station,
+                rate,
+                rate_down,
+                errors: (has_errors || is_needed).then(|| errors.clone()),
+            })
+        });
+    prop_oneof![5 => of_station, 1 => (1usize..30).prop_map(Change::ApLimit)]
+}
+
+/// At any time, or when something else is likely to happen.
+fn trigger(rules: Rules) -> impl Strategy<Value = Trigger> {
+    prop_oneof![
+        1 => (0u64..200_000).prop_map(Trigger::At),
+        2 => (0usize..12, 0u32..40, coincidence(rules))
+            .prop_map(|(stream, nth, delay)| Trigger::After { stream, nth, delay: delay.max(1) }),
+    ]
 }
 
 fn stream(rules: Rules) -> impl Strategy<Value = Stream> {

@@ -1,44 +1,81 @@
 //! What is compared: a cell, its traffic, a seed. Read alike by the slow model and by the engine's driver.
 
-use super::node::{NodeId, Packet};
+use super::frame::{NodeId, Packet};
 use super::timing::{Rules, Tenths};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use wifair_core::Rng;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Probabilities that the addressee of a frame cannot decode it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Errors {
+    /// Data frames of the station, at the AP.
+    pub data_up: f64,
+    /// Data frames of the AP, at the station.
+    pub data_down: f64,
+    /// MAC ACKs of the station, at the AP.
+    pub ack_up: f64,
+    /// MAC ACKs of the AP, at the station.
+    pub ack_down: f64,
+    /// Data frames at some rates, both ways, in place of the above.
+    pub by_rate: Vec<(Tenths, f64)>,
+}
+
+impl Errors {
+    /// Of a data frame and of its MAC ACK.
+    pub fn of(&self, up: bool, rate: Tenths) -> (f64, f64) {
+        let (data, ack) = if up { (self.data_up, self.ack_down) } else { (self.data_down, self.ack_up) };
+        let listed = self.by_rate.iter().find(|(listed, _)| *listed == rate);
+        (listed.map_or(data, |(_, error)| *error), ack)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
 pub struct Station {
     pub rate_up: Tenths,
     pub rate_down: Tenths,
-    /// Probability that the AP fails to decode a data frame of the station.
-    pub data_error_up: f64,
-    /// Probability that the station fails to decode a data frame of the AP.
-    pub data_error_down: f64,
-    /// Probability that the AP fails to decode a MAC ACK of the station.
-    pub ack_error_up: f64,
-    /// Probability that the station fails to decode a MAC ACK of the AP.
-    pub ack_error_down: f64,
+    pub errors: Errors,
 }
 
 impl Station {
     pub fn clean(rate: Tenths) -> Station {
-        Station {
-            rate_up: rate,
-            rate_down: rate,
-            data_error_up: 0.0,
-            data_error_down: 0.0,
-            ack_error_up: 0.0,
-            ack_error_down: 0.0,
-        }
+        Station { rate_up: rate, rate_down: rate, errors: Errors::default() }
     }
 }
 
-/// When packets of a stream come. All times in µs.
+/// What changes in mid-run (docs/medium.md, section 8).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    Station {
+        /// Counted modulo the number of stations.
+        station: usize,
+        /// Both ways, but for what stands beside it.
+        rate: Option<Tenths>,
+        rate_down: Option<Tenths>,
+        errors: Option<Errors>,
+    },
+    /// Packets that the AP's port holds, or each of its ports.
+    ApLimit(usize),
+}
+
+/// When it does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Trigger {
+    At(u64),
+    /// `delay` after the `nth` delivery of a stream, counted from 0.
+    After {
+        stream: usize,
+        nth: u32,
+        delay: u64,
+    },
+}
+
+/// When packets of a stream come. All times in steps of the clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
     /// `burst` packets at `first` and every `gap` thereafter.
     Every { first: u64, gap: u64, burst: u32 },
-    /// Independent gaps of this mean, on whole µs.
+    /// Independent gaps of this mean, on whole steps.
     Poisson { mean: u64 },
     /// One packet `delay` after each delivery of a packet of stream `stream` (counted modulo the number of
     /// streams): what an upper layer answers, or a coincidence that chance alone would seldom find.
@@ -62,10 +99,11 @@ pub struct Scenario {
     pub rules: Rules,
     pub stations: Vec<Station>,
     pub streams: Vec<Stream>,
+    pub changes: Vec<(Trigger, Change)>,
     /// Packets that a port holds, at the AP and at each station.
     pub port_limit: usize,
     pub limit_counts_in_service: bool,
-    /// µs during which traffic is offered; afterwards the ports drain.
+    /// Steps during which traffic is offered; afterwards the ports drain.
     pub offered_until: u64,
 }
 
@@ -90,11 +128,18 @@ impl Scenario {
             streams: (bytes.iter().enumerate())
                 .map(|(station, &ip_bytes)| Stream { station, up: true, ip_bytes, category: 0, pattern })
                 .collect(),
+            changes: Vec::new(),
             port_limit: 100,
             limit_counts_in_service: false,
             offered_until: until,
         }
     }
+}
+
+/// What comes from outside.
+pub enum Outside {
+    Change(Change),
+    Offer(Offer),
 }
 
 /// A packet on its way into a port.
@@ -105,7 +150,7 @@ pub struct Offer {
     pub packet: Packet,
 }
 
-/// The traffic of a scenario as it unfolds; deliveries feed it.
+/// The traffic and the changes of a scenario as they unfold; deliveries feed them.
 pub struct Traffic {
     streams: Vec<Stream>,
     stations: usize,
@@ -113,6 +158,11 @@ pub struct Traffic {
     gaps: Vec<Rng>,
     /// (when, stream): ties in the order of the streams.
     due: BinaryHeap<Reverse<(u64, usize)>>,
+    changes: Vec<(Trigger, Change)>,
+    /// (when, change): ties in the order of the changes.
+    due_changes: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Deliveries by stream.
+    delivered: Vec<u32>,
     /// Packets of the burst that is being offered.
     burst_left: u32,
     next_id: u32,
@@ -127,6 +177,9 @@ impl Traffic {
             until: scenario.offered_until,
             gaps: (0..count).map(|i| Rng::stream(scenario.seed, &format!("stream-{i}"), "gaps")).collect(),
             due: BinaryHeap::new(),
+            changes: scenario.changes.clone(),
+            due_changes: BinaryHeap::new(),
+            delivered: vec![0; count],
             burst_left: 0,
             next_id: 0,
         };
@@ -135,6 +188,11 @@ impl Traffic {
                 Pattern::Every { first, .. } => traffic.schedule(first, stream),
                 Pattern::Poisson { .. } => traffic.schedule_after_gap(0, stream),
                 Pattern::After { .. } => {}
+            }
+        }
+        for (index, (trigger, _)) in scenario.changes.iter().enumerate() {
+            if let &Trigger::At(at) = trigger {
+                traffic.due_changes.push(Reverse((at, index)));
             }
         }
         traffic
@@ -152,13 +210,25 @@ impl Traffic {
         self.schedule(now + gap as u64, stream);
     }
 
-    /// When the next packet comes from outside.
+    /// When something comes from outside next.
     pub fn next_time(&self) -> Option<u64> {
-        self.due.peek().map(|&Reverse((at, _))| at)
+        let first = |heap: &BinaryHeap<Reverse<(u64, usize)>>| heap.peek().map(|&Reverse((at, _))| at);
+        [first(&self.due), first(&self.due_changes)].into_iter().flatten().min()
     }
 
-    /// That packet.
-    pub fn next_offer(&mut self) -> Option<Offer> {
+    /// What that is: at one instant, changes first.
+    pub fn next(&mut self) -> Option<Outside> {
+        let now = self.next_time()?;
+        if let Some(&Reverse((at, change))) = self.due_changes.peek()
+            && at == now
+        {
+            self.due_changes.pop();
+            return Some(Outside::Change(self.changes[change].1.clone()));
+        }
+        self.next_offer().map(Outside::Offer)
+    }
+
+    fn next_offer(&mut self) -> Option<Offer> {
         let &Reverse((now, stream)) = self.due.peek()?;
         let pattern = self.streams[stream].pattern;
         if self.burst_left == 0 {
@@ -188,6 +258,15 @@ impl Traffic {
     /// A packet has been delivered: what is offered at once in answer. Later answers come from outside.
     pub fn delivered(&mut self, packet: &Packet, now: u64) -> Vec<Offer> {
         let count = self.streams.len();
+        let before = self.delivered[packet.stream];
+        self.delivered[packet.stream] += 1;
+        for (index, (trigger, _)) in self.changes.iter().enumerate() {
+            if let &Trigger::After { stream, nth, delay } = trigger
+                && (stream % count, nth) == (packet.stream, before)
+            {
+                self.due_changes.push(Reverse((now + delay, index)));
+            }
+        }
         let mut at_once = Vec::new();
         for follower in 0..count {
             let Pattern::After { stream, delay } = self.streams[follower].pattern else { continue };

@@ -1,6 +1,6 @@
 //! Throughput and collision probability of a cell over replications, with their standard errors.
 
-use super::air::Record;
+use super::record::Record;
 use super::scenario::{Scenario, Stream};
 
 /// A mean over replications and its standard error.
@@ -66,7 +66,7 @@ pub fn measure(model: Model, scenario: impl Fn(u64, u64) -> Scenario, seed: u64,
         let until = from + total / REPLICATIONS;
         let scenario = scenario(seed + replication, until);
         let record = model(&scenario, from, until);
-        let bytes = |(tallies, up): (&[super::node::Tally], bool)| -> u64 {
+        let bytes = |(tallies, up): (&[super::frame::Tally], bool)| -> u64 {
             let of_station = |station| {
                 let stream = scenario.streams.iter().find(|s| s.station == station && s.up == up);
                 stream.map_or(0, |s| u64::from(s.ip_bytes))

@@ -1,4 +1,9 @@
-//! Durations (docs/medium.md, section 2) and the rules that a scenario may change, all in whole microseconds.
+//! Durations (docs/medium.md, section 2) and the rules that a scenario may change, all in whole steps of the clock.
+//!
+//! A step is a microsecond, in which everything fits that the standard's tables have; or a part of one, in which slots, arrivals and
+//! timeouts fall between the microseconds.
+
+use super::rate::Adaptation;
 
 /// How a frame is put on the air.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,8 +18,8 @@ pub enum Phy {
 pub type Tenths = u32;
 
 impl Phy {
-    /// How long a PSDU of `bytes` bytes occupies the medium at `rate`.
-    pub fn duration(self, bytes: u32, rate: Tenths) -> u32 {
+    /// How many µs a PSDU of `bytes` bytes occupies the medium at `rate`.
+    fn duration(self, bytes: u32, rate: Tenths) -> u32 {
         match self {
             Phy::Dsss { plcp } => plcp + (8 * bytes * 10).div_ceil(rate),
             Phy::Ofdm { extension } => {
@@ -24,7 +29,7 @@ impl Phy {
         }
     }
 
-    /// aRxPHYStartDelay.
+    /// aRxPHYStartDelay in µs.
     fn rx_start_delay(self) -> u32 {
         match self {
             Phy::Dsss { plcp } => plcp,
@@ -51,10 +56,10 @@ pub struct Protection {
 /// Everything that all nodes of a scenario agree on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
+    /// Steps of the clock in a µs.
+    pub steps: u32,
     pub phy: Phy,
-    /// µs.
     pub slot: u32,
-    /// µs.
     pub sifs: u32,
     pub cw_min: u32,
     pub cw_max: u32,
@@ -70,14 +75,16 @@ pub struct Rules {
     pub long_limit: u32,
     pub eifs: bool,
     pub eifs_plus_difs: bool,
-    /// µs; none: the standard's.
+    /// None: the standard's.
     pub ack_timeout: Option<u32>,
-    /// µs; none: the standard's.
+    /// None: the standard's.
     pub cts_timeout: Option<u32>,
     pub exclusive_backoff: bool,
     pub immediate_access: bool,
     pub backoff_within_ifs: bool,
     pub protection: Option<Protection>,
+    /// None: rates stay as the scenario says.
+    pub adaptation: Option<Adaptation>,
     /// None: DCF.
     pub edca: Option<Edca>,
 }
@@ -90,6 +97,9 @@ pub struct Edca {
     pub stations: [Category; 4],
     pub dcf_countdown: bool,
     pub internal_collision_retry: bool,
+    /// The categories of the AP, of a station, have one port.
+    pub ap_shares_port: bool,
+    pub stations_share_port: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,7 +108,6 @@ pub struct Category {
     pub cw_max: u32,
     /// Slots after a SIFS.
     pub aifsn: u32,
-    /// µs.
     pub txop_limit: u32,
 }
 
@@ -106,6 +115,7 @@ impl Rules {
     /// 802.11b with the standard's defaults.
     pub fn dot11b(long_preamble: bool) -> Rules {
         Rules {
+            steps: 1,
             phy: Phy::Dsss { plcp: if long_preamble { 192 } else { 96 } },
             slot: 20,
             sifs: 10,
@@ -125,6 +135,7 @@ impl Rules {
             immediate_access: true,
             backoff_within_ifs: false,
             protection: None,
+            adaptation: None,
             edca: None,
         }
     }
@@ -144,6 +155,38 @@ impl Rules {
     /// 802.11a.
     pub fn dot11a() -> Rules {
         Rules { phy: Phy::Ofdm { extension: 0 }, sifs: 16, ..Rules::dot11g() }
+    }
+
+    /// The same with a clock of `steps` steps a µs.
+    pub fn in_steps(self, steps: u32) -> Rules {
+        let longer = |time: u32| time * steps / self.steps;
+        let of_category = |c: Category| Category { txop_limit: longer(c.txop_limit), ..c };
+        Rules {
+            steps,
+            slot: longer(self.slot),
+            sifs: longer(self.sifs),
+            ack_timeout: self.ack_timeout.map(longer),
+            cts_timeout: self.cts_timeout.map(longer),
+            edca: self.edca.map(|edca| Edca {
+                ap: edca.ap.map(of_category),
+                stations: edca.stations.map(of_category),
+                ..edca
+            }),
+            ..self
+        }
+    }
+
+    /// All rates of data frames, the slowest first.
+    pub fn rates(&self) -> &'static [Tenths] {
+        match self.phy {
+            Phy::Dsss { .. } => &[10, 20, 55, 110],
+            Phy::Ofdm { .. } => &[60, 90, 120, 180, 240, 360, 480, 540],
+        }
+    }
+
+    /// Whether the categories of a node have one port.
+    pub fn shares_port(&self, node: usize) -> bool {
+        self.edca.is_some_and(|edca| if node == 0 { edca.ap_shares_port } else { edca.stations_share_port })
     }
 
     pub fn difs(&self) -> u32 {
@@ -178,11 +221,11 @@ impl Rules {
             None => self.phy.duration(ACK_BYTES, self.lowest_mandatory_rate),
         };
         let ns2 = if self.eifs_plus_difs { self.difs() } else { 0 };
-        self.sifs + ack + self.difs() + ns2
+        self.sifs + self.steps * ack + self.difs() + ns2
     }
 
     pub fn ack(&self) -> u32 {
-        self.phy.duration(ACK_BYTES, self.control_rate)
+        self.steps * self.phy.duration(ACK_BYTES, self.control_rate)
     }
 
     pub fn cts(&self) -> u32 {
@@ -194,10 +237,13 @@ impl Rules {
     }
 
     fn reservation(&self, bytes: u32) -> u32 {
-        match self.protection {
-            Some(Protection { plcp, rate, .. }) => Phy::Dsss { plcp }.duration(bytes, rate),
-            None => self.phy.duration(bytes, self.control_rate),
-        }
+        let phy = self.protection.map_or(self.phy, |protection| Phy::Dsss { plcp: protection.plcp });
+        self.steps * phy.duration(bytes, self.reservation_rate())
+    }
+
+    /// Rate of RTS and CTS.
+    pub fn reservation_rate(&self) -> Tenths {
+        self.protection.map_or(self.control_rate, |protection| protection.rate)
     }
 
     /// Whether a CTS-to-self goes before each data frame.
@@ -206,7 +252,7 @@ impl Rules {
     }
 
     pub fn data(&self, ip_bytes: u32, rate: Tenths) -> u32 {
-        self.phy.duration(ip_bytes + self.overhead_bytes, rate)
+        self.steps * self.phy.duration(ip_bytes + self.overhead_bytes, rate)
     }
 
     pub fn uses_rts(&self, ip_bytes: u32) -> bool {
@@ -217,11 +263,11 @@ impl Rules {
     }
 
     pub fn ack_timeout(&self) -> u32 {
-        self.ack_timeout.unwrap_or(self.sifs + self.slot + self.phy.rx_start_delay())
+        self.ack_timeout.unwrap_or(self.sifs + self.slot + self.steps * self.phy.rx_start_delay())
     }
 
     pub fn cts_timeout(&self) -> u32 {
         let answer = self.protection.map_or(self.phy, |protection| Phy::Dsss { plcp: protection.plcp });
-        self.cts_timeout.unwrap_or(self.sifs + self.slot + answer.rx_start_delay())
+        self.cts_timeout.unwrap_or(self.sifs + self.slot + self.steps * answer.rx_start_delay())
     }
 }

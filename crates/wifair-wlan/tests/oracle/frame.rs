@@ -1,0 +1,120 @@
+//! What is on the air, and what a node counts of it.
+
+use super::timing::{Rules, Tenths};
+
+/// The AP is node 0, station `i` is node `i + 1`.
+pub type NodeId = usize;
+
+/// What an upper layer hands down: who it is for, how long it is, and its name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Packet {
+    pub id: u32,
+    pub stream: usize,
+    pub to: NodeId,
+    pub ip_bytes: u32,
+    /// Rank of the access category; 0 under DCF.
+    pub category: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    Rts,
+    Cts,
+    /// A CTS-to-self before a data frame.
+    Announcement,
+    Data,
+    Ack,
+}
+
+/// A frame that a node wants to put on the air now. All times in steps of the clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    pub kind: Kind,
+    pub from: NodeId,
+    pub to: NodeId,
+    /// What the exchange is about.
+    pub packet: Packet,
+    /// Which transmission of that packet it is, from 1.
+    pub number: u32,
+    /// Rate of the exchange's data frame.
+    pub data_rate: Tenths,
+    /// How long it is on the air.
+    pub length: u32,
+    /// The Duration field: what its exchange still needs after the frame's end.
+    pub duration_field: u32,
+    /// False for a MAC ACK, a CTS, and a data frame after a CTS, a CTS-to-self or another of its TXOP: these follow a SIFS
+    /// after what came before.
+    pub opens_exchange: bool,
+}
+
+impl Frame {
+    /// The rate that it is itself sent at.
+    pub fn rate(&self, rules: &Rules) -> Tenths {
+        match self.kind {
+            Kind::Data => self.data_rate,
+            Kind::Ack => rules.control_rate,
+            Kind::Rts | Kind::Cts | Kind::Announcement => rules.reservation_rate(),
+        }
+    }
+}
+
+/// What happened to the frames of one sender on one link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Exchanges opened (RTS or data).
+    pub attempts: u64,
+    /// Attempts that failed, for whatever reason.
+    pub failures: u64,
+    /// Frames given up at a retry limit.
+    pub lost: u64,
+    /// Of these, frames that their receiver had delivered.
+    pub lost_after_delivery: u64,
+    /// Internal collisions that its frames lost.
+    pub internal: u64,
+    /// Frames that reached the receiver's upper layer.
+    pub delivered: u64,
+    /// Frames that reached the receiver again.
+    pub duplicates: u64,
+    /// Sum of the link rate over all steps of the clock.
+    pub rate_integral: u64,
+}
+
+impl Tally {
+    pub fn since(&self, earlier: &Tally) -> Tally {
+        Tally {
+            attempts: self.attempts - earlier.attempts,
+            failures: self.failures - earlier.failures,
+            lost: self.lost - earlier.lost,
+            lost_after_delivery: self.lost_after_delivery - earlier.lost_after_delivery,
+            internal: self.internal - earlier.internal,
+            delivered: self.delivered - earlier.delivered,
+            duplicates: self.duplicates - earlier.duplicates,
+            rate_integral: self.rate_integral - earlier.rate_integral,
+        }
+    }
+}
+
+/// What one node counts by peer.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    pub attempts: u64,
+    pub failures: u64,
+    /// Packets given up.
+    pub lost: Vec<u32>,
+    pub internal: u64,
+    /// Data frames from the peer, decoded the first time.
+    pub received: u64,
+    /// Data frames from the peer, decoded again.
+    pub received_again: u64,
+}
+
+/// What a node tells the world after it has heard a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Heard {
+    /// It decoded the frame.
+    Decoded,
+    /// It decoded a packet for its upper layer.
+    Delivers(Packet),
+    /// The channel spoilt the frame for it.
+    Garbled,
+}

@@ -1,0 +1,140 @@
+//! All that a run is judged by.
+
+use super::frame::{Kind, NodeId, Tally};
+use super::scenario::Scenario;
+use super::timing::Tenths;
+use std::fmt;
+
+/// A packet that reached its receiver's upper layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Delivery {
+    /// Steps of the clock, as all times here.
+    pub at: u64,
+    pub id: u32,
+    pub to: NodeId,
+}
+
+impl fmt::Display for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>9}  packet {} delivered to {}", self.at, self.id, Scenario::label(self.to))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    Acknowledged,
+    Collided,
+    DataLost,
+    AckLost,
+}
+
+/// One transmission of a packet, from its first frame to the end of its last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attempt {
+    pub at: u64,
+    pub from: NodeId,
+    pub to: NodeId,
+    pub packet: u32,
+    pub category: usize,
+    /// Which one of that packet's, from 1.
+    pub number: u32,
+    /// Of the data frame.
+    pub rate: Tenths,
+    /// None: not known yet.
+    pub outcome: Option<Outcome>,
+    /// None: not known yet.
+    pub ended: Option<u64>,
+}
+
+/// Who could decode a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Decoded {
+    Everybody,
+    Bystanders,
+    Nobody,
+}
+
+/// A frame that was on the air.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aired {
+    pub at: u64,
+    pub ends: u64,
+    pub kind: Kind,
+    pub from: NodeId,
+    pub to: NodeId,
+    pub packet: u32,
+    pub rate: Tenths,
+    pub duration_field: u64,
+    /// None: not known yet.
+    pub decoded: Option<Decoded>,
+}
+
+/// A sender uses another rate towards its peer from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NewRate {
+    pub at: u64,
+    pub from: NodeId,
+    pub to: NodeId,
+    pub rate: Tenths,
+}
+
+/// Occupied steps (docs/medium.md, section 7).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Airtime {
+    /// By station.
+    pub up: Vec<u64>,
+    /// By station.
+    pub down: Vec<u64>,
+    pub collisions: u64,
+    pub idle: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    pub deliveries: Vec<Delivery>,
+    /// In the order of their beginnings, at one instant of their senders; as the next two.
+    pub attempts: Vec<Attempt>,
+    pub frames: Vec<Aired>,
+    pub rates: Vec<NewRate>,
+    /// Of the stations, towards the AP.
+    pub up: Vec<Tally>,
+    /// Of the AP, towards the stations.
+    pub down: Vec<Tally>,
+    pub airtime: Airtime,
+    /// Exchanges begun, collisions included.
+    pub exchanges: u64,
+    /// Collisions, each counted once.
+    pub collisions: u64,
+    /// Steps simulated.
+    pub end: u64,
+}
+
+impl Record {
+    /// What came after `earlier`, a record of the same run. Lists are cut, counters subtracted.
+    pub fn since(&self, earlier: &Record) -> Record {
+        let tallies = |now: &[Tally], then: &[Tally]| now.iter().zip(then).map(|(n, t)| n.since(t)).collect();
+        let sums = |now: &[u64], then: &[u64]| now.iter().zip(then).map(|(n, t)| n - t).collect();
+        Record {
+            deliveries: self.deliveries[earlier.deliveries.len()..].to_vec(),
+            attempts: self.attempts[earlier.attempts.len()..].to_vec(),
+            frames: self.frames[earlier.frames.len()..].to_vec(),
+            rates: self.rates[earlier.rates.len()..].to_vec(),
+            up: tallies(&self.up, &earlier.up),
+            down: tallies(&self.down, &earlier.down),
+            airtime: Airtime {
+                up: sums(&self.airtime.up, &earlier.airtime.up),
+                down: sums(&self.airtime.down, &earlier.airtime.down),
+                collisions: self.airtime.collisions - earlier.airtime.collisions,
+                idle: self.airtime.idle - earlier.airtime.idle,
+            },
+            exchanges: self.exchanges - earlier.exchanges,
+            collisions: self.collisions - earlier.collisions,
+            end: self.end - earlier.end,
+        }
+    }
+
+    /// Sums of all tallies.
+    pub fn total(&self, of: impl Fn(&Tally) -> u64) -> u64 {
+        self.up.iter().chain(&self.down).map(of).sum()
+    }
+}
