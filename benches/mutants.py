@@ -3,9 +3,12 @@
     python benches/mutants.py wifair-tcp            # goes on where it was stopped
     python benches/mutants.py wifair-tcp --show     # what is known so far
 
-Needs `cargo install cargo-mutants`, which says what the mutants are. They are made and tested here: its filters let all mutants
-of one kind through (27.1 does not ask them about deleted fields), it builds every test before it runs one, and it knows of no
-limit but the clock on the wall. It works on the committed state, in a tree of its own (`build/mutants`), so one can go on
+Needs `cargo install cargo-mutants`, which says what the mutants are. They are not built one by one, as it would do: all of them
+are woven into one build (`weave.py`), a variable of the environment chooses, and a mutant costs no more than the run of
+its tests; the few that cannot be woven are built alone. What never ends is stopped by its processor time, so that a
+busy machine changes no outcome.
+
+It works on the committed state, in a tree of its own (`build/mutants`), so one can go on
 editing. Each mutant meets the crate's stages of tests (`benches/mutants.toml`), the quick and telling ones first, until one
 notices it. What survived at an earlier commit is tested again when the commit has changed; what was noticed is not
 (`--fresh` forgets everything).
@@ -21,6 +24,7 @@ import math
 import os
 import re
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -30,14 +34,46 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from weave import SWITCH, CannotWeave, Expressions, piece, weave
+
 ROOT = Path(__file__).resolve().parent.parent
 HOUSE = ROOT / "build" / "mutants"
 TREE = HOUSE / "tree"
 NOTICED = ("killed", "timeout")
 OUTCOMES = (*NOTICED, "survived", "unbuildable")
-# A mutant that never stops, or never stops allocating, fails instead of taking the machine along.
-CPU_S = 90
-MEMORY_BYTES = 8 << 30
+MEMORY_BYTES = 8 << 30  # a mutant that never stops allocating fails instead of taking the machine along
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test program, the folder it runs in, and the processor time it may take."""
+
+    program: str
+    folder: str
+    limit_s: int = 600
+
+    def run(self, number: int) -> tuple[str, float]:
+        """What becomes of this mutant, and the processor time that it took."""
+
+        def confine() -> None:
+            resource.setrlimit(resource.RLIMIT_CPU, (self.limit_s, self.limit_s + 5))
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+
+        # A property test that fails need not say how little it takes, nor remember it for the next mutant.
+        chosen = {"MUTANT": str(number), "PROPTEST_MAX_SHRINK_ITERS": "0", "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "1"}
+        environment = {**os.environ, **chosen, "CARGO_MANIFEST_DIR": self.folder}
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        done = subprocess.run(
+            [self.program, "--quiet"],
+            cwd=self.folder,
+            env=environment,
+            check=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=confine,
+        )
+        outcome = {0: "survived", -signal.SIGXCPU: "timeout"}.get(done.returncode, "killed")
+        return outcome, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 @dataclass(frozen=True)
@@ -47,16 +83,21 @@ class Mutant:
     key: str
     name: str
     file: str
+    kind: str
     start: tuple[int, int]
     end: tuple[int, int]
     replacement: str
 
-    def changed(self, source: str) -> str:
-        """The source with this change; lines and columns count from 1, the end lies behind the last character."""
+    def span(self, source: str) -> tuple[int, int]:
+        """Where it stands; lines and columns count from 1, the end lies behind the last character."""
         lines = source.splitlines(keepends=True)
-        (first, left), (last, right) = self.start, self.end
-        before, after = lines[first - 1][: left - 1], lines[last - 1][right - 1 :]
-        return "".join([*lines[: first - 1], before, self.replacement, after, *lines[last:]])
+        start, end = (sum(map(len, lines[: line - 1])) + column - 1 for line, column in (self.start, self.end))
+        return start, end
+
+    def changed(self, source: str) -> str:
+        """The source with this change alone."""
+        start, end = self.span(source)
+        return source[:start] + self.replacement + source[end:]
 
 
 def keyed(listed: list[dict[str, Any]]) -> list[Mutant]:
@@ -67,7 +108,9 @@ def keyed(listed: list[dict[str, Any]]) -> list[Mutant]:
         what = re.sub(r":\d+:\d+: ", ": ", one["name"], count=1)
         seen[what] += 1
         start, end = ((one["span"][edge]["line"], one["span"][edge]["column"]) for edge in ("start", "end"))
-        mutants.append(Mutant(f"{what} #{seen[what]}", one["name"], one["file"], start, end, one["replacement"]))
+        mutants.append(
+            Mutant(f"{what} #{seen[what]}", one["name"], one["file"], one["genre"], start, end, one["replacement"])
+        )
     return mutants
 
 
@@ -91,9 +134,23 @@ def git(*arguments: str, cwd: Path = ROOT) -> str:
     return subprocess.run(["git", *arguments], cwd=cwd, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def confine() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+def blame(
+    errors: list[dict[str, Any]], texts: dict[str, str], spots: dict[str, list[tuple[int, int, int]]]
+) -> dict[int, str]:
+    """The mutants that the compiler does not take, by number: text that does not fit its place makes them
+    "unbuildable"; an error beside it is the weaver's, and they have to be built "alone"."""
+    blamed: dict[int, str] = {}
+    for span in [span for error in errors for span in error["spans"] if span["is_primary"]]:
+        text = texts.get(span["file_name"], "").encode()
+        at = len(text[: span["byte_start"]].decode(errors="ignore"))
+        near = spots.get(span["file_name"], [])
+        inside = [number for start, end, number in near if start <= at < end]
+        beside = min(near, key=lambda spot: abs(spot[0] - at), default=None)
+        if inside:
+            blamed |= dict.fromkeys(inside, "unbuildable")
+        elif beside is not None:
+            blamed.setdefault(beside[2], "alone")
+    return blamed
 
 
 class Run:
@@ -159,63 +216,118 @@ class Run:
         commit, done, outcome = last
         return outcome == "survived" and (commit != self.commit or stage > done)
 
-    def cargo_test(self, stage: int, *arguments: str, confined: bool = False) -> subprocess.CompletedProcess[str]:
-        # A property test that fails need not say how little it takes, nor remember it for the next mutant.
-        environment = {
-            **os.environ,
-            "CARGO_TARGET_DIR": str(HOUSE / "target"),
-            "PROPTEST_MAX_SHRINK_ITERS": "0",
-            "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "1",
-        }
-        return subprocess.run(
-            ["cargo", "test", "--quiet", *self.plan["stages"][stage - 1], *arguments],
-            cwd=TREE,
-            env=environment,
-            check=False,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            preexec_fn=confine if confined else None,
-        )
+    def note(self, mutant: Mutant, stage: int, outcome: str) -> None:
+        self.results.setdefault(mutant.key, []).append((self.commit, stage, outcome))
+        draft = self.path.with_suffix(".new")
+        draft.write_text(json.dumps(self.results, indent=1))
+        draft.replace(self.path)
+        print(f"  {outcome} in stage {stage}: {mutant.name}", flush=True)
 
-    def try_(self, stage: int) -> str:
-        """What this stage makes of the tree as it stands."""
-        if self.cargo_test(stage, "--no-run").returncode != 0:
-            return "unbuildable"
-        tested = self.cargo_test(stage, confined=True)
-        if tested.returncode == 0:
-            return "survived"
-        return "timeout" if re.search("SIGXCPU|SIGKILL", tested.stdout) else "killed"
+    def cargo(self, *arguments: str) -> list[dict[str, Any]]:
+        """What cargo reports."""
+        command = ["cargo", *arguments, "--quiet", "--message-format=json"]
+        environment = {**os.environ, "CARGO_TARGET_DIR": str(HOUSE / "target")}
+        done = subprocess.run(command, cwd=TREE, env=environment, check=False, stdout=subprocess.PIPE, text=True)
+        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
-    def test(self, mutant: Mutant, stages: list[int]) -> None:
+    def tests(self, stage: int) -> list[Test]:
+        """The test programs of this stage, of the tree as it stands; none if it cannot be built."""
+        reports = self.cargo("test", "--no-run", *self.plan["stages"][stage - 1])
+        if not reports or not reports[-1].get("success"):
+            return []
+        made = [report for report in reports if report.get("executable") and report["profile"]["test"]]
+        return [Test(report["executable"], str(Path(report["manifest_path"]).parent)) for report in made]
+
+    def woven(self, mutants: list[Mutant]) -> dict[str, int]:
+        """Puts them into the tree, all that can be; their numbers by key. Which cannot be built is noted."""
+        numbers = {mutant.key: number for number, mutant in enumerate(mutants, 1)}
+        files: dict[str, list[Mutant]] = {}
+        for mutant in mutants:
+            files.setdefault(mutant.file, []).append(mutant)
+        sources = {file: (TREE / file).read_text() for file in files}
+        library = TREE / "crates" / self.crate / "src" / "lib.rs"
+        switch = library.read_text() + SWITCH
+        while True:
+            library.write_text(switch)
+            texts, spots = {}, {}
+            for file, source in sources.items():
+                expressions, pieces = Expressions(source), []
+                for mutant in [mutant for mutant in files[file] if mutant.key in numbers]:
+                    try:
+                        place = (mutant.kind, *mutant.span(source), mutant.replacement)
+                        pieces.append(piece(source, expressions, *place, numbers[mutant.key]))
+                    except CannotWeave:
+                        del numbers[mutant.key]
+                texts[file], spots[file] = weave(source, pieces)
+                (TREE / file).write_text(texts[file] + (SWITCH if TREE / file == library else ""))
+            reports = self.cargo("test", "--no-run", *self.plan["stages"][0])
+            errors = [r["message"] for r in reports if "message" in r and r["message"]["level"] == "error"]
+            blamed = blame(errors, texts, spots)
+            if not errors:
+                return numbers
+            if not blamed:
+                sys.exit(f"the woven tree cannot be built: {errors[0]['rendered']}")
+            for mutant in mutants:
+                if (why := blamed.get(numbers.get(mutant.key, 0))) is not None:
+                    del numbers[mutant.key]
+                    if why == "unbuildable":
+                        self.note(mutant, 1, why)
+
+    def try_(self, mutant: Mutant, number: int, stages: dict[int, list[Test]]) -> None:
+        """One mutant, chosen by its number, against what waits for it."""
+        for stage in [stage for stage in stages if self.waits_for(mutant, stage)]:
+            outcome = next((o for test in stages[stage] if (o := test.run(number)[0]) != "survived"), "survived")
+            self.note(mutant, stage, outcome)
+            if outcome != "survived":
+                break
+
+    def limited(self, stages: dict[int, list[Test]]) -> dict[int, list[Test]]:
+        """Each test once, with a limit of several times what it takes without a mutation."""
+        seen: set[str] = set()
+        limited: dict[int, list[Test]] = {}
+        for stage, tests in stages.items():
+            if not tests:
+                sys.exit(f"the tests of stage {stage} cannot be built")
+            limited[stage] = []
+            for test in tests:
+                if test.program in seen:
+                    continue
+                seen.add(test.program)
+                outcome, took_s = test.run(0)
+                if outcome != "survived":
+                    sys.exit(f"{test.program} fails without a mutation")
+                limited[stage].append(Test(test.program, test.folder, 5 + math.ceil(5 * took_s)))
+                print(f"stage {stage}: {Path(test.program).name}, {took_s:.1f} s without a mutation", flush=True)
+        return limited
+
+    def go(self) -> None:
+        stages = range(1, len(self.plan["stages"]) + 1)
+        while waiting := [m for m in self.sample() if any(self.waits_for(m, stage) for stage in stages)]:
+            print(f"{self.crate} at {self.commit[:9]}: {len(waiting)} mutants", flush=True)
+            git("checkout", "--quiet", "--force", self.commit, cwd=TREE)
+            numbers = self.woven(waiting)
+            tests = self.limited({stage: self.tests(stage) for stage in stages})
+            for mutant in [mutant for mutant in waiting if mutant.key in numbers]:
+                self.try_(mutant, numbers[mutant.key], tests)
+            git("checkout", "--quiet", "--force", self.commit, cwd=TREE)
+            for mutant in [mutant for mutant in waiting if any(self.waits_for(mutant, stage) for stage in stages)]:
+                self.alone(mutant, tests)
+
+    def alone(self, mutant: Mutant, limits: dict[int, list[Test]]) -> None:
+        """One mutant that could not be woven."""
         path = TREE / mutant.file
         source = path.read_text()
         path.write_text(mutant.changed(source))
         try:
-            for stage in stages:
-                outcome = self.try_(stage)
-                self.results.setdefault(mutant.key, []).append((self.commit, stage, outcome))
-                draft = self.path.with_suffix(".new")
-                draft.write_text(json.dumps(self.results, indent=1))
-                draft.replace(self.path)
-                print(f"  {outcome} in stage {stage}: {mutant.name}", flush=True)
-                if outcome != "survived":
-                    break
+            for stage, limited in limits.items():
+                if self.waits_for(mutant, stage):
+                    if not (tests := self.tests(stage)):
+                        self.note(mutant, stage, "unbuildable")
+                        return
+                    limit_s = max((test.limit_s for test in limited), default=60)
+                    self.try_(mutant, 0, {stage: [Test(test.program, test.folder, limit_s) for test in tests]})
         finally:
             path.write_text(source)
-
-    def go(self) -> None:
-        stages = range(1, len(self.plan["stages"]) + 1)
-        checked = False
-        while waiting := [(m, left) for m in self.sample() if (left := [s for s in stages if self.waits_for(m, s)])]:
-            for stage in stages if not checked else []:
-                if (outcome := self.try_(stage)) != "survived":
-                    sys.exit(f"without a mutation stage {stage} ends as {outcome}: see `cargo test`")
-            checked = True
-            for number, (mutant, left) in enumerate(waiting, 1):
-                print(f"{number} of {len(waiting)}", flush=True)
-                self.test(mutant, left)
 
     def report(self) -> None:
         tried = [(mutant, self.results[mutant.key]) for mutant in self.sample() if self.last(mutant)]
