@@ -6,8 +6,8 @@ use crate::journal::{Journal, Journaled};
 use crate::limit::LimitControl;
 use crate::snapshot::Ledger;
 use crate::{
-    Buffer, Count, Cx, Departure, Exchange, Grant, Hooks, LimitSpec, Outcome, PortSnapshot, Reception,
-    Refusal, Scheme, SchemeSpec, Shortcuts, View, Wants,
+    Arrival, Buffer, Count, Cx, Departure, Exchange, Grant, Hooks, LimitSpec, Outcome, PortSnapshot,
+    Reception, Refusal, Scheme, SchemeSpec, Shortcuts, View, Wants,
 };
 
 /// Parameters of a port.
@@ -199,7 +199,7 @@ impl Port {
     }
 
     /// As [`Port::offer`], a packet of an access category.
-    #[inline]
+    #[inline(always)] // what a scheme leaves to a shortcut is most of what comes
     pub fn offer_in(
         &mut self,
         ac: Ac,
@@ -217,10 +217,15 @@ impl Port {
         } else if self.shortcuts.tail_drop && full {
             let _placed = self.buffer.refuse(arrival, Refusal::TailDrop);
         } else {
-            let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-            let _placed = self.scheme.enqueue(arrival, &mut self.buffer, &mut cx);
-            self.watch(now);
+            self.ask_scheme(arrival, now, view);
         }
+    }
+
+    #[inline(never)]
+    fn ask_scheme(&mut self, arrival: Arrival, now: Time, view: View) {
+        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
+        let _placed = self.scheme.enqueue(arrival, &mut self.buffer, &mut cx);
+        self.watch(now);
     }
 
     /// The MAC is free and takes the next packet into service. `None` may come with packets queued: ask again after

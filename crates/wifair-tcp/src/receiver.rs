@@ -31,8 +31,8 @@ pub enum ReceiverState {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     spec: Arc<TcpSpec>,
-    /// Of the packets that it sends.
-    tuple: FiveTuple,
+    /// What is the same in all packets that it sends: a packet is a copy of it in a few wide moves, and some fields written.
+    template: Packet,
     /// Next expected (RCV.NXT).
     nxt: u32,
     /// Advertised.
@@ -69,7 +69,17 @@ impl Receiver {
     pub fn new(spec: &Arc<TcpSpec>, tuple: FiveTuple) -> Receiver {
         let one_way = spec.handshake == Handshake::None;
         Receiver {
-            tuple: tuple.reversed(),
+            template: Packet {
+                tuple: tuple.reversed(),
+                seq: 0,
+                ack: 0,
+                window_bytes: spec.receiver_window_bytes(),
+                payload_bytes: 0,
+                header_bytes: spec.header_bytes as u8,
+                flags: TcpFlags::NONE,
+                ds_field: spec.dscp << 2,
+                sack: SackBlocks::NONE,
+            },
             nxt: if one_way { spec.initial_sequence.wrapping_add(1) } else { 0 },
             window_bytes: spec.receiver_window_bytes(),
             held: Reassembly::default(),
@@ -273,17 +283,20 @@ impl Receiver {
     }
 
     /// The next packet to send, if there is one now.
-    #[inline]
+    #[inline(always)] // most calls find nothing
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if self.ack_now | self.control_now { Some(self.transmit(now)) } else { None }
+    }
+
+    /// The packet that is due. A call of its own, so that it is written in one piece where it is wanted.
+    #[inline(never)]
+    fn transmit(&mut self, now: Time) -> Packet {
         if self.control_now {
-            return Some(self.transmit_control(now));
-        }
-        if !self.ack_now {
-            return None;
+            return self.transmit_control(now);
         }
         let first = self.spec.initial_sequence.wrapping_add(1);
         let fin_sent = matches!(self.state, ReceiverState::LastAck | ReceiverState::Closed);
-        Some(self.packet(first.wrapping_add(u32::from(fin_sent)), TcpFlags::ACK))
+        self.packet(first.wrapping_add(u32::from(fin_sent)), TcpFlags::ACK)
     }
 
     /// SYN-ACK or FIN, each with an ACK.
@@ -318,17 +331,10 @@ impl Receiver {
         self.unacked_segments = 0;
         self.ack_deadline = Time::MAX;
         self.stats.packets_sent += 1;
-        let packet = Packet {
-            tuple: self.tuple,
-            seq,
-            ack: self.nxt,
-            window_bytes: self.window_bytes,
-            payload_bytes: 0,
-            header_bytes: self.spec.header_bytes as u8,
-            flags,
-            ds_field: self.spec.dscp << 2,
-            sack: SackBlocks::NONE,
-        };
+        let mut packet = self.template;
+        packet.seq = seq;
+        packet.ack = self.nxt;
+        packet.flags = flags;
         if self.selective { self.with_blocks(packet) } else { packet }
     }
 

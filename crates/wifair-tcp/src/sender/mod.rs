@@ -6,7 +6,7 @@ mod transmit;
 
 use std::sync::Arc;
 
-use wifair_core::{FiveTuple, Rate, Time};
+use wifair_core::{FiveTuple, Packet, Rate, SackBlocks, TcpFlags, Time};
 
 use crate::congestion::{CongestionControl, Control, Window};
 use crate::ecn::EcnSender;
@@ -76,7 +76,8 @@ enum Pending {
 #[derive(Clone, Debug)]
 pub struct Sender {
     spec: Arc<TcpSpec>,
-    tuple: FiveTuple,
+    /// What is the same in all packets that it sends: a packet is a copy of it in a few wide moves, and some fields written.
+    template: Packet,
     /// First unacknowledged sequence number (SND.UNA).
     una: u32,
     /// Next to send (SND.NXT); a timeout takes it back to `una`.
@@ -86,8 +87,6 @@ pub struct Sender {
     /// Next expected from the receiver (RCV.NXT).
     rcv_nxt: u32,
     peer_window: u32,
-    /// Advertised to the peer.
-    own_window: u32,
     /// Bytes written and never sent; `u64::MAX` without limit.
     unsent: u64,
     window: Window,
@@ -106,7 +105,6 @@ pub struct Sender {
     last_sent_at: Time,
     state: SenderState,
     pending: Pending,
-    header_bytes: u8,
     /// New data may carry marks, of priority or of ECN.
     marks: bool,
     timing: bool,
@@ -127,13 +125,22 @@ impl Sender {
         let iss = spec.initial_sequence;
         let counted = spec.counted_bytes();
         Sender {
-            tuple,
+            template: Packet {
+                tuple,
+                seq: iss,
+                ack: 0,
+                window_bytes: spec.receiver_window_bytes(),
+                payload_bytes: 0,
+                header_bytes: spec.header_bytes as u8,
+                flags: TcpFlags::NONE,
+                ds_field: 0,
+                sack: SackBlocks::NONE,
+            },
             una: iss,
             nxt: iss,
             max: iss,
             rcv_nxt: 0,
             peer_window: 0,
-            own_window: spec.receiver_window_bytes(),
             unsent: 0,
             window: Window {
                 cwnd: spec.initial_window_bytes(),
@@ -156,7 +163,6 @@ impl Sender {
             last_sent_at: Time::ZERO,
             state: SenderState::Idle,
             pending: Pending::Nothing,
-            header_bytes: spec.header_bytes as u8,
             marks: spec.priority_marking.is_some() || spec.ecn || spec.dscp != 0,
             timing: false,
             closing: false,
@@ -190,7 +196,7 @@ impl Sender {
                 // As after a handshake of long ago: data begins after the SYN that was never sent.
                 let first = self.spec.initial_sequence.wrapping_add(1);
                 (self.una, self.nxt, self.max, self.rcv_nxt) = (first, first, first, first);
-                self.peer_window = self.own_window;
+                self.peer_window = self.template.window_bytes;
                 self.ecn.on = self.spec.ecn;
                 if self.spec.sack.is_some() {
                     self.use_sack();

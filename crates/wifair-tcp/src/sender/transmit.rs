@@ -336,16 +336,12 @@ impl Sender {
 
     #[inline(always)]
     fn packet(&self, seq: u32, payload: u32, flags: TcpFlags, ds_field: u8) -> Packet {
-        Packet {
-            tuple: self.tuple,
-            seq,
-            ack: self.rcv_nxt, // 0 on a SYN
-            window_bytes: self.own_window,
-            payload_bytes: payload,
-            header_bytes: self.header_bytes,
-            flags,
-            ds_field,
-            sack: SackBlocks::NONE,
-        }
+        let mut packet = self.template;
+        packet.seq = seq;
+        packet.ack = self.rcv_nxt; // 0 on a SYN
+        packet.payload_bytes = payload;
+        packet.flags = flags;
+        packet.ds_field = ds_field;
+        packet
     }
 }
