@@ -8,6 +8,7 @@ mod indexes;
 mod keyed;
 mod ledger;
 mod marking;
+mod passage;
 mod queues;
 mod random_set;
 mod slots;
@@ -18,6 +19,8 @@ use indexes::Index;
 pub use indexes::{Filter, Indexes, Pick, Pool};
 pub(crate) use ledger::{Books, Fate, FlowRows, Row};
 pub use ledger::{Count, Eviction, Refusal};
+use passage::Seal;
+pub use passage::{Arrival, Departure, Placed};
 pub use queues::QueueId;
 pub use slots::SlotId;
 use slots::Slots;
@@ -26,77 +29,6 @@ use crate::journal::{Happening, Journal};
 use crate::{Grant, Outcome};
 
 const ASKED: &str = "a scheme asks in needs() for the indexes that it uses";
-
-/// A packet that a scheme has to place or refuse.
-///
-/// It points at the packet, which is copied once: from where it came into its slot.
-#[derive(Debug)]
-#[must_use = "an arrival is placed or refused"]
-pub struct Arrival<'a> {
-    packet: &'a Packet,
-    flow: FlowId,
-    station: StationId,
-    class: Class,
-    ac: Ac,
-}
-
-impl Arrival<'_> {
-    /// The packet.
-    #[inline]
-    pub fn packet(&self) -> &Packet {
-        self.packet
-    }
-
-    /// Its flow.
-    #[inline]
-    pub fn flow(&self) -> FlowId {
-        self.flow
-    }
-
-    /// The station to which it goes.
-    #[inline]
-    pub fn station(&self) -> StationId {
-        self.station
-    }
-
-    /// Its class.
-    #[inline]
-    pub fn class(&self) -> Class {
-        self.class
-    }
-
-    /// Its access category; best effort where a port serves one category only.
-    #[inline]
-    pub fn ac(&self) -> Ac {
-        self.ac
-    }
-}
-
-/// Proof that an arrival has been placed or refused. Only a [`Buffer`] makes it.
-#[derive(Debug)]
-#[must_use = "give it back to the port"]
-pub struct Placed(());
-
-/// A packet that has left the buffer for the MAC. Only a [`Buffer`] makes it.
-#[derive(Debug)]
-#[must_use = "the packet has left the buffer: send it"]
-pub struct Departure {
-    /// The packet.
-    pub packet: Packet,
-    /// Its flow.
-    pub flow: FlowId,
-    /// Its class.
-    pub class: Class,
-    /// The station to which it goes.
-    pub station: StationId,
-    /// When it was let in.
-    pub enqueued_at: Time,
-    /// No other module can make one.
-    _seal: Seal,
-}
-
-#[derive(Debug)]
-struct Seal;
 
 /// The packet store of a port, and its books.
 ///

@@ -1,0 +1,74 @@
+//! A packet on its way in and on its way out.
+
+use wifair_core::{Ac, Class, FlowId, Packet, StationId, Time};
+
+/// A packet that a scheme has to place or refuse.
+///
+/// It points at the packet, which is copied once: from where it came into its slot.
+#[derive(Debug)]
+#[must_use = "an arrival is placed or refused"]
+pub struct Arrival<'a> {
+    pub(super) packet: &'a Packet,
+    pub(super) flow: FlowId,
+    pub(super) station: StationId,
+    pub(super) class: Class,
+    pub(super) ac: Ac,
+}
+
+impl Arrival<'_> {
+    /// The packet.
+    #[inline]
+    pub fn packet(&self) -> &Packet {
+        self.packet
+    }
+
+    /// Its flow.
+    #[inline]
+    pub fn flow(&self) -> FlowId {
+        self.flow
+    }
+
+    /// The station to which it goes.
+    #[inline]
+    pub fn station(&self) -> StationId {
+        self.station
+    }
+
+    /// Its class.
+    #[inline]
+    pub fn class(&self) -> Class {
+        self.class
+    }
+
+    /// Its access category; best effort where a port serves one category only.
+    #[inline]
+    pub fn ac(&self) -> Ac {
+        self.ac
+    }
+}
+
+/// Proof that an arrival has been placed or refused. Only a [`Buffer`] makes it.
+#[derive(Debug)]
+#[must_use = "give it back to the port"]
+pub struct Placed(pub(super) ());
+
+/// A packet that has left the buffer for the MAC. Only a [`Buffer`] makes it.
+#[derive(Debug)]
+#[must_use = "the packet has left the buffer: send it"]
+pub struct Departure {
+    /// The packet.
+    pub packet: Packet,
+    /// Its flow.
+    pub flow: FlowId,
+    /// Its class.
+    pub class: Class,
+    /// The station to which it goes.
+    pub station: StationId,
+    /// When it was let in.
+    pub enqueued_at: Time,
+    /// No other module can make one.
+    pub(super) _seal: Seal,
+}
+
+#[derive(Debug)]
+pub(super) struct Seal;

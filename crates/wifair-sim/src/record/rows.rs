@@ -1,0 +1,199 @@
+//! The rows of the main tables: a replication, a flow, a buffer, a station.
+
+use crate::table::row;
+
+row! {
+    /// The replication as a whole. Shares are of the measured time.
+    RunRow in "runs" {
+        /// Length of the measurement in simulated seconds.
+        duration_s: f64,
+        /// Frame exchanges that began, collisions included.
+        exchanges: u64,
+        /// Exchanges in which two or more nodes transmitted at once.
+        collisions: u64,
+        /// Share of the exchanges that were collisions.
+        collision_ratio: Option<f64>,
+        /// Airtime share of uplink exchanges.
+        airtime_up_share: f64,
+        /// Airtime share of downlink exchanges.
+        airtime_down_share: f64,
+        /// Airtime share of collisions.
+        collision_share: f64,
+        /// Share of the time in which nothing was on the air, interframe spaces after an exchange and backoff included.
+        idle_share: f64,
+        /// Channel time of uplink flows, data and the ACKs to it: interframe spaces, backoff and every attempt included,
+        /// in seconds. This and the next three only where the AP's scheme looks at channel times. They may add up to
+        /// more than the measured time, since backoffs run side by side.
+        channel_time_up_s: Option<f64>,
+        /// The same of downlink flows.
+        channel_time_down_s: Option<f64>,
+        /// What the AP takes for the channel time of uplink flows: it estimates the frames that it receives.
+        channel_time_up_believed_s: Option<f64>,
+        /// The same of downlink flows.
+        channel_time_down_believed_s: Option<f64>,
+        /// Packets lost on the wire.
+        wire_lost_packets: u64,
+        /// What only a run can show to be without effect; empty if all is well.
+        warnings: String,
+    }
+}
+
+row! {
+    /// One flow.
+    FlowRow in "flows" {
+        /// Index in the plan.
+        flow: u64,
+        /// Label of the plan.
+        label: String,
+        /// Group of the plan.
+        group: String,
+        /// Label of the station.
+        station: String,
+        /// `up` or `down`: where the data goes.
+        direction: String,
+        /// What it carries: the application's name.
+        application: String,
+        /// What carries it: `tcp`, `udp` or `icmp`. Of the last two the table of datagrams says more.
+        transport: String,
+        /// IP bytes of data segments, or of datagrams in the flow's direction, that reached their receiver, duplicates included,
+        /// in Mbit/s.
+        throughput_ip_mbps: f64,
+        /// Payload delivered in order, each byte once, in Mbit/s.
+        goodput_mbps: f64,
+        /// Data segments sent, retransmissions included.
+        segments_sent: u64,
+        /// Data segments sent again.
+        retransmissions: u64,
+        /// Expiries of the retransmission timer (RTOs).
+        timeouts: u64,
+        /// Entries into fast retransmit.
+        fast_retransmits: u64,
+        /// Reductions of the window by the echo of a congestion mark (ECN).
+        ecn_reductions: u64,
+        /// Data segments that arrived with a congestion mark (CE).
+        ce_segments: u64,
+        /// Mean of the RTT samples, of TCP's or of answered echoes, in milliseconds.
+        rtt_mean_ms: Option<f64>,
+        /// Median of the RTT samples, in milliseconds.
+        rtt_p50_ms: Option<f64>,
+        /// 95 % quantile of the RTT samples, in milliseconds.
+        rtt_p95_ms: Option<f64>,
+        /// 99 % quantile of the RTT samples, in milliseconds.
+        rtt_p99_ms: Option<f64>,
+        /// Smoothed RTT as TCP has it (RFC 6298, SRTT), in milliseconds: the mean of its values after each RTT sample.
+        srtt_mean_ms: Option<f64>,
+        /// The greatest smoothed RTT after a sample, in milliseconds.
+        srtt_max_ms: Option<f64>,
+        /// Packets of this flow, its data or its ACKs, that came to the AP's buffer.
+        ap_offered_packets: u64,
+        /// Of these, lost there: refused, thrown out, or given up at the retry limit.
+        ap_lost_packets: u64,
+        /// Of the lost, arrivals refused because the buffer was full.
+        ap_tail_drop_packets: u64,
+        /// Of the lost, queued packets pushed out for the sake of an arrival, or above a limit that was lowered.
+        ap_evicted_packets: u64,
+        /// Of the lost, those that active queue management refused or threw out.
+        ap_aqm_drop_packets: u64,
+        /// Of the lost, those that the MAC gave up at the retry limit.
+        ap_retry_lost_packets: u64,
+        /// Of those that came, redundant ACKs removed.
+        ap_filtered_packets: u64,
+        /// Of those that came, marked there: data with CE or ACKs with ECE.
+        ap_marked_packets: u64,
+    }
+}
+
+row! {
+    /// A buffer, by class of packet: the AP's, and those of all stations together. Under EDCA the AP has one for each access
+    /// category; `ap` is all of them together, and the medians and quantiles are those of a category alone.
+    QueueRow in "queues" {
+        /// `ap` or `stations`; under EDCA also `ap/voice`, `ap/video`, `ap/best-effort`, `ap/background`, those in use.
+        node: String,
+        /// `data`, `ack`, `other` or `all`.
+        class: String,
+        /// Packets that came.
+        offered_packets: u64,
+        /// Packets that were let in.
+        accepted_packets: u64,
+        /// Arrivals refused because the buffer was full.
+        tail_drop_packets: u64,
+        /// Redundant ACKs removed: no loss, since a newer ACK carries their news.
+        filtered_packets: u64,
+        /// Queued packets pushed out for the sake of an arrival, or above a limit that was lowered.
+        evicted_packets: u64,
+        /// Arrivals refused and queued packets thrown out by active queue management, to tell senders of congestion.
+        aqm_drop_packets: u64,
+        /// Packets on which CE was set here.
+        ce_marked_packets: u64,
+        /// ACKs on which ECE was set here.
+        ece_marked_packets: u64,
+        /// Packets that the MAC gave up at the retry limit.
+        retry_lost_packets: u64,
+        /// Packets handed to the MAC.
+        dequeued_packets: u64,
+        /// Packets delivered over the air.
+        delivered_packets: u64,
+        /// Bytes that came (IP).
+        offered_bytes: u64,
+        /// Bytes that were let in.
+        accepted_bytes: u64,
+        /// Bytes refused because the buffer was full.
+        tail_drop_bytes: u64,
+        /// Bytes of redundant ACKs removed.
+        filtered_bytes: u64,
+        /// Bytes pushed out.
+        evicted_bytes: u64,
+        /// Bytes dropped by active queue management.
+        aqm_drop_bytes: u64,
+        /// Bytes given up at the retry limit.
+        retry_lost_bytes: u64,
+        /// Bytes handed to the MAC.
+        dequeued_bytes: u64,
+        /// Bytes delivered over the air.
+        delivered_bytes: u64,
+        /// Share of the offered packets that were lost before the MAC took them; filtered ACKs do not count.
+        loss_ratio: Option<f64>,
+        /// Time-weighted mean length in packets; the AP's `all` row alone.
+        length_mean_packets: Option<f64>,
+        /// Time-weighted median length in packets.
+        length_p50_packets: Option<f64>,
+        /// Time-weighted 95 % quantile of the length in packets.
+        length_p95_packets: Option<f64>,
+        /// Mean time from enqueue to the MAC, in milliseconds; the `all` rows alone.
+        sojourn_mean_ms: Option<f64>,
+        /// Median of that time, in milliseconds.
+        sojourn_p50_ms: Option<f64>,
+        /// 95 % quantile of that time, in milliseconds.
+        sojourn_p95_ms: Option<f64>,
+        /// 99 % quantile of that time, in milliseconds.
+        sojourn_p99_ms: Option<f64>,
+    }
+}
+
+row! {
+    /// A station's air, by direction of its data frames.
+    StationRow in "stations" {
+        /// Label of the plan.
+        station: String,
+        /// `up` (from the station) or `down` (to it).
+        direction: String,
+        /// Time in which exchanges of this station and direction occupied the medium, in seconds.
+        airtime_s: f64,
+        /// The same as a share of the measured time.
+        airtime_share: f64,
+        /// Link rate in Mbit/s, the mean over the measured time of what the next data frame would have had.
+        link_rate_mbps: f64,
+        /// Data frames delivered.
+        frames_delivered: u64,
+        /// Transmission attempts.
+        attempts: u64,
+        /// Attempts after the first.
+        retries: u64,
+        /// Frames given up at the retry limit.
+        retry_lost: u64,
+        /// Packets that came to the station's own buffer; nothing on the row `down`.
+        buffer_offered_packets: u64,
+        /// Of these, lost before the MAC took them; nothing on the row `down`.
+        buffer_lost_packets: u64,
+    }
+}
