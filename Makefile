@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo comparison test docs lint validate package bench bench-peers mutants clean
+.PHONY: demo comparison test docs lint supply validate package bench bench-peers mutants clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
@@ -17,16 +17,19 @@ comparison: $(VENV)/.built
 
 test: lint
 	cargo test --workspace --exclude wifair-py
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses logical --dist loadfile
 
 lint: $(VENV)/.built
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check crates/wifair-queue/src/schemes/*.rs crates/wifair-queue/src/limits/*.rs # declared by a macro, which cargo fmt does not see
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy -- -D clippy::disallowed_methods # the engine alone: see clippy.toml
 	$(BIN)/ruff format --check python tests benches docsite notebooks examples packaging
 	$(BIN)/ruff check python tests benches docsite notebooks examples packaging
 	$(BIN)/mypy
+
+# Licences, duplicate and wildcard versions, and sources of the crates: two seconds. Wants `cargo install cargo-deny`.
+supply:
+	cargo deny check licenses bans sources
 
 # Ten thousand random scenarios on engine and oracle, more than a million exchanges a point: half an hour.
 validate: $(VENV)/.built

@@ -210,8 +210,8 @@ def test_evidence_is_a_relation_or_a_number() -> None:
         assert isinstance(claim.evidence(measured), Number if claim.id in kinds else Relation)
 
 
-def test_paper_json_has_the_agreed_form(cli: Cli, tmp_path: Path) -> None:
-    done = cli("paper", "adaptive-pushout", "--figure", "4", "--seeds", "3", "--out", tmp_path / "out", "--json")
+def test_paper_json_has_the_agreed_form(here: Cli, tmp_path: Path) -> None:
+    done = here("paper", "adaptive-pushout", "--figure", "4", "--seeds", "3", "--out", tmp_path / "out", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     document = json.loads(done.stdout)
     (claim,) = document["claims"]

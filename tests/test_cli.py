@@ -44,10 +44,10 @@ def assert_refused(done: subprocess.CompletedProcess[str], message: str) -> None
 
 
 @pytest.mark.parametrize(("text", "message"), BAD_FILES.values(), ids=list(BAD_FILES))
-def test_bad_scenarios(cli: Cli, tmp_path: Path, text: str, message: str) -> None:
+def test_bad_scenarios(here: Cli, tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "bad.toml"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    assert_refused(cli("run", path), message)
+    assert_refused(here("run", path), message)
 
 
 def test_a_file_that_is_not_there(cli: Cli) -> None:
@@ -69,8 +69,8 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(cli: Cli, sh
         (["--set", "flows[7].count=3"], "flows.7"),
     ],
 )
-def test_bad_overrides(cli: Cli, short: Path, arguments: list[str], message: str) -> None:
-    assert_refused(cli("run", short, *arguments), message)
+def test_bad_overrides(here: Cli, short: Path, arguments: list[str], message: str) -> None:
+    assert_refused(here("run", short, *arguments), message)
 
 
 @pytest.mark.parametrize(
@@ -83,15 +83,15 @@ def test_bad_overrides(cli: Cli, short: Path, arguments: list[str], message: str
         (["compare", "scenarios/five-lines.toml", "--schemes", "droptail,droptail"], "none twice"),
     ],
 )
-def test_bad_names(cli: Cli, tmp_path: Path, arguments: list[str], message: str) -> None:
-    assert_refused(cli(*arguments), message)
+def test_bad_names(here: Cli, tmp_path: Path, arguments: list[str], message: str) -> None:
+    assert_refused(here(*arguments), message)
 
 
 @pytest.mark.parametrize(
     "arguments", [["run"], ["frobnicate"], ["run", "x.toml", "--seeds", "0"], ["run", "x", "--frob"]]
 )
-def test_wrong_usage(cli: Cli, arguments: list[str]) -> None:
-    done = cli(*arguments)
+def test_wrong_usage(here: Cli, arguments: list[str]) -> None:
+    done = here(*arguments)
     assert done.returncode == 2
     assert done.stderr != ""
     assert "Traceback" not in done.stderr
@@ -107,8 +107,8 @@ def test_run_json_is_one_document(cli: Cli, short: Path) -> None:
     assert document["seeds"] == [1, 2, 3]
 
 
-def test_compare_json_has_paired_differences(cli: Cli, short: Path) -> None:
-    done = cli(
+def test_compare_json_has_paired_differences(here: Cli, short: Path) -> None:
+    done = here(
         "compare",
         short,
         "--schemes",
@@ -128,12 +128,12 @@ def test_compare_json_has_paired_differences(cli: Cli, short: Path) -> None:
     assert found["jain"]["p"] <= found["jain"]["p_holm"] <= 1
 
 
-def test_a_single_run_is_not_shown_as_a_result(cli: Cli, short: Path) -> None:
-    done = cli("run", short, "--seeds", "1")
+def test_a_single_run_is_not_shown_as_a_result(here: Cli, short: Path) -> None:
+    done = here("run", short, "--seeds", "1")
     assert done.returncode == 0
     assert "n/a" in done.stdout
     assert "not as a result" in done.stderr
-    document = json.loads(cli("run", short, "--seeds", "1", "--json").stdout)
+    document = json.loads(here("run", short, "--seeds", "1", "--json").stdout)
     assert all(row["ci_low"] is None for row in document["summary"])
 
 
@@ -147,8 +147,8 @@ def test_tables_are_readable_and_files_written(cli: Cli, short: Path) -> None:
     assert json.loads((out / "plan.json").read_text())["short"]["cell"]["ap"]["port"]["scheme"]["name"] == "droptail"
 
 
-def test_schemes_say_what_they_are(cli: Cli) -> None:
-    done = cli("schemes", "--json")
+def test_schemes_say_what_they_are(here: Cli) -> None:
+    done = here("schemes", "--json")
     schemes = {scheme["name"]: scheme for scheme in json.loads(done.stdout)["schemes"]}
     assert set(schemes) >= {"droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout"}
     for scheme in schemes.values():
@@ -158,9 +158,9 @@ def test_schemes_say_what_they_are(cli: Cli) -> None:
     redundant = next(p for p in schemes["ack-pushout"]["parameters"] if p["name"] == "redundant")
     assert set(redundant["choices"]) == {"oldest", "newest", "random"}
     assert redundant["default"] in redundant["choices"]
-    assert "redundant" in cli("schemes", "ack-pushout").stdout
+    assert "redundant" in here("schemes", "ack-pushout").stdout
     assert [c["name"] for c in json.loads(done.stdout)["limit_controllers"]] == ["alt", "ebdp"]
-    assert "increase_packets_per_s [packets a second] = 10.0" in cli("schemes", "alt").stdout
+    assert "increase_packets_per_s [packets a second] = 10.0" in here("schemes", "alt").stdout
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 import typer
+from conftest import ROOT
 from wifair.cli.app import app
 from wifair.components import engine_schema
 
@@ -135,3 +136,19 @@ def test_the_site_is_read_and_searched_from_a_disk(site: Path) -> None:
         assert said == []
         assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
         chromium.close()
+
+
+def test_the_scope_page_names_every_component_that_departs_from_its_source() -> None:
+    page = (ROOT / "docs/scope.md").read_text(encoding="utf-8")
+    departs = 0
+    for kind in KINDS:
+        for component in engine_schema()[kind]:
+            text = " ".join(components.head_comment(kind, component["name"]).split())
+            told = re.search(r"Deviations(?:: | from [\w-]+: |\. )(.{12})", text)
+            if told and not told[1].startswith("none"):
+                departs += 1
+                path = components.source(kind, component["name"]).relative_to(ROOT)
+                assert f"[`{component['name']}`](../{path})" in page, component["name"]
+    assert departs >= 5
+    for link in re.findall(r"\]\((\.\./[^)#]+|[\w-]+\.md)", page):
+        assert (ROOT / "docs" / link).exists(), link

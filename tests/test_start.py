@@ -44,17 +44,17 @@ def test_a_file_goes_before_a_name_of_the_gallery(tmp_path: Path, monkeypatch: p
     assert Scenario.from_toml("cafe").title == "cafe"
 
 
-def test_new_writes_once(cli: Cli, tmp_path: Path) -> None:
+def test_new_writes_once(here: Cli, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    assert cli("new", "home", path).returncode == 0
+    assert here("new", "home", path).returncode == 0
     assert path.read_text() == (gallery.FOLDER / "home.toml").read_text()
-    again = cli("new", "home", path)
+    again = here("new", "home", path)
     assert again.returncode == 2
     assert "not overwritten" in again.stderr
-    wrong = cli("new", "hom")
+    wrong = here("new", "hom")
     assert wrong.returncode == 2
     assert "Did you mean home?" in wrong.stderr
-    listed = cli("new")
+    listed = here("new")
     assert all(name in listed.stdout for name in gallery.names())
 
 
@@ -150,10 +150,10 @@ def test_any_scenario_can_be_checked(up: int, down: int, limit: int, scheme: str
         assert all(isinstance(value, (int, float)) for value in finding.values.values())
 
 
-def test_check_on_the_command_line(cli: Cli) -> None:
-    document = json.loads(cli("check", "home", "--json", "--set", "wire.rate_mbps=3").stdout)
+def test_check_on_the_command_line(here: Cli) -> None:
+    document = json.loads(here("check", "home", "--json", "--set", "wire.rate_mbps=3").stdout)
     assert "wire.rate_mbps" in {finding["key"] for finding in document["findings"]}
-    assert cli("check", "nowhere").returncode == 2
+    assert here("check", "nowhere").returncode == 2
 
 
 def test_air_times_follow_the_rates() -> None:
@@ -223,14 +223,14 @@ def test_verdicts_in_cases_that_are_clear() -> None:
     assert verdict(wide, "down").startswith("The congestion window held it back")
 
 
-def test_explain_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
+def test_explain_on_the_command_line(here: Cli, tmp_path: Path) -> None:
     brief = ["--seeds", "2", "--set", "run.warmup_s=1", "--set", "run.duration_s=2"]
     figure = tmp_path / "why.png"
-    done = cli("explain", "plain", *brief, "--scheme", "fq-codel", "--figure", figure)
+    done = here("explain", "plain", *brief, "--scheme", "fq-codel", "--figure", figure)
     assert done.returncode == 0, done.stderr
     assert "The air: " in done.stdout
     assert figure.stat().st_size > 10_000
-    document = json.loads(cli("explain", "plain", *brief, "--json").stdout)
+    document = json.loads(here("explain", "plain", *brief, "--json").stdout)
     assert all(entry["sentence"] and entry["counters"] for entry in document["sentences"])
     with pytest.raises(ScenarioError, match="state_interval_s"):
         Scenario(run={"state_interval_s": 0.0}, flows=[{"direction": "up"}])

@@ -135,18 +135,18 @@ def test_pages_over_several_connections_are_whole() -> None:
     assert rows["transfer_s"].mean() < one.transfers["transfer_s"].mean()  # type: ignore[operator]
 
 
-def test_delays_are_compared_and_printed(cli: Cli, tmp_path: Path) -> None:
+def test_delays_are_compared_and_printed(here: Cli, tmp_path: Path) -> None:
     path = tmp_path / "mixed.toml"
     path.write_text(
         "[run]\nwarmup_s = 1\nduration_s = 4\n[[flows]]\ndirection = 'down'\n"
         "[[flows]]\nname = 'ping'\ndirection = 'down'\napplication = 'ping'\n"
     )
-    done = cli("run", path, "--seeds", "2", "--out", tmp_path / "out")
+    done = here("run", path, "--seeds", "2", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert "ping, median" in done.stdout
     assert "Datagrams" in done.stdout
     assert pl.read_parquet(tmp_path / "out" / "datagrams.parquet").height == 4
-    compared = cli("compare", path, "--schemes", "droptail,red", "--seeds", "2", "--json")
+    compared = here("compare", path, "--schemes", "droptail,red", "--seeds", "2", "--json")
     metrics = {row["metric"] for row in json.loads(compared.stdout)["differences"]}
     assert {"ping_p50_ms", "ping_p95_ms"} <= metrics
     assert not metrics & {"mos_least", "transfer_mean_s"}

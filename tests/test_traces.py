@@ -282,9 +282,9 @@ def test_a_long_log_comes_in_batches(tmp_path: Path) -> None:
         (["--events", "{tmp}/file"], "cannot be written"),
     ],
 )
-def test_refusals(cli: Cli, short: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_refusals(here: Cli, short: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
     (tmp_path / "file").write_text("")
-    done = cli("run", short, "--seeds", "1", *(word.format(tmp=tmp_path) for word in arguments))
+    done = here("run", short, "--seeds", "1", *(word.format(tmp=tmp_path) for word in arguments))
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
 

@@ -70,7 +70,7 @@ def test_waiting_for_a_group_that_never_ends_is_refused() -> None:
         scenario({"direction": "down", "application": {"name": "transfers", "size_bytes": 3}})
 
 
-def test_the_example_stops_with_the_large_ones(cli: Cli, tmp_path: Path) -> None:
+def test_the_example_stops_with_the_large_ones(here: Cli, tmp_path: Path) -> None:
     path = ROOT / "scenarios" / "mice-and-elephants.toml"
     results = load(path).run(seeds=2)
     ends = {
@@ -80,9 +80,9 @@ def test_the_example_stops_with_the_large_ones(cli: Cli, tmp_path: Path) -> None
     for seed in (1, 2):
         assert ends[seed, "large"] < 120
         assert abs(ends[seed, "small"] - ends[seed, "large"]) < 5
-    done = cli("run", path, "--seeds", "2", "--out", tmp_path, "--set", "run.duration_s=20")
+    done = here("run", path, "--seeds", "2", "--out", tmp_path, "--set", "run.duration_s=20")
     assert done.returncode == 0
     assert "large" in done.stdout.partition("Transfers")[2]
     assert pl.read_parquet(tmp_path / "transfers.parquet").height > 100
-    document = json.loads(cli("run", path, "--seeds", "2", "--json", "--set", "run.duration_s=20").stdout)
+    document = json.loads(here("run", path, "--seeds", "2", "--json", "--set", "run.duration_s=20").stdout)
     assert {row["group"] for row in document["transfers"]} == {"large", "small"}

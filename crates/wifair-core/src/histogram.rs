@@ -65,10 +65,10 @@ impl LogHistogram {
         if bucket < SUB {
             return bucket as f64;
         }
-        let shift = (bucket >> SUB_BITS) as i32 - 1;
+        let shift = (bucket >> SUB_BITS) - 1;
         let low = (SUB + (bucket & (SUB - 1))) as f64;
         let width = if shift == 0 { 0.0 } else { 0.5 }; // buckets of width 1 hold one integer
-        (low + width) * 2f64.powi(shift)
+        (low + width) * (1_u64 << shift) as f64
     }
 
     /// Sum of all weights.

@@ -4,6 +4,7 @@
 //! for each seed, entity and purpose). Nothing here knows about Wi-Fi, TCP or queues.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod describe;
 mod error;

@@ -1,5 +1,5 @@
-use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 
 /// One named stream of random numbers: xoshiro256++, keyed by (seed, entity, purpose).
 ///

@@ -70,12 +70,14 @@ fn airtimes(plan_json: &str, ip_bytes: u32, schemes: &Bound<'_, PyDict>) -> PyRe
     Ok(found.map_err(|error| plan_error(schemes.py(), &error))?.to_string())
 }
 
-/// Hash of the trajectory of one replication: equal hashes, equal runs.
+/// Hash of the trajectory of one replication: equal hashes, equal runs. Without schemes written in Python, other threads
+/// of the interpreter go on meanwhile.
 #[pyfunction]
 fn fingerprint(plan_json: &str, seed: u64, schemes: &Bound<'_, PyDict>) -> PyResult<u64> {
-    let plan = plan(plan_json, schemes)?;
-    let hash = scheme::guarded(schemes.py(), || wifair_sim::fingerprint(&plan, seed))?;
-    hash.map_err(|error| plan_error(schemes.py(), &error))
+    let (py, plan) = (schemes.py(), plan(plan_json, schemes)?);
+    let run = || wifair_sim::fingerprint(&plan, seed);
+    let hash = if schemes.is_empty() { py.detach(run) } else { scheme::guarded(py, run)? };
+    hash.map_err(|error| plan_error(py, &error))
 }
 
 /// One replication on this thread, which keeps the interpreter's lock: for plans with schemes written in Python. Calls

@@ -7,6 +7,7 @@
 //! the same under `limits/`.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod ack_filter;
 mod airtime;

@@ -4,6 +4,7 @@
 //! replication leaves behind) and [`Batch`] (replications on threads).
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod address;
 mod agenda;

@@ -2,10 +2,13 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use wifair_sim::{Batch, Progress, fingerprint, run};
 
 #[test]
@@ -18,34 +21,27 @@ fn two_runs_of_one_seed_are_one_run_and_two_seeds_are_two() {
     }
 }
 
-/// The course that each scheme takes, pinned. A change here is a change of behaviour: say in the changelog which, and
-/// count results computed before as another engine's.
+/// The courses of `trajectories/`, pinned: in each file a plan, and what its trajectory hashes to under each scheme at the
+/// AP. The Python tests hold the same table against the release build. A change here is a change of behaviour: say in the
+/// changelog which, and count results computed before as another engine's.
 #[test]
-fn the_course_is_the_one_that_it_always_was() {
-    let golden = [
-        "c4be38d043b0af1e", // droptail
-        "95ff16c8e90f009b", // ack-filtering
-        "4417a5d70cccc0ed", // spm-af
-        "988f2b97b689413e", // ack-pushout
-        "f7c317ce95e3859c", // adaptive-pushout
-        "957d809030be550f", // las
-        "38639abbd3f8b279", // t-las
-        "21acb5d17259814a", // red
-        "91452eff9b1d9c4f", // pi
-        "8e31ad428bfd747e", // dqm
-        "0b33db953c6c6974", // codel
-        "39dd3762298fd866", // fq-codel
-        "66cfcb064caefc71", // pie
-        "9e0e4980c56212b2", // mac80211
-    ];
-    let found = common::SCHEMES.map(|scheme| {
-        let mut plan = common::symmetric(4, 4, scheme, 0.0, 20.0);
-        plan["cell"]["stations"][1]["rate_mbps"] = json!(2.0);
-        plan["cell"]["stations"][2]["frame_error_rate"] = json!({"data_up": 0.1, "ack_down": 0.05});
-        plan["cell"]["mac"] = json!({"rts_threshold_bytes": 1000});
-        fingerprint(&common::plan(&plan), 1).unwrap()
-    });
-    assert_eq!(found.map(|hash| format!("{hash:016x}")), golden);
+fn every_course_is_the_one_that_it_always_was() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trajectories");
+    let (mut pinned, mut found) = (BTreeMap::new(), BTreeMap::new());
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let table: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        for (scheme, hash) in table["hashes"].as_object().unwrap() {
+            let mut plan = table["plan"].clone();
+            plan["cell"]["ap"]["port"]["scheme"] = json!({"name": scheme});
+            let course = fingerprint(&common::plan(&plan), table["seed"].as_u64().unwrap()).unwrap();
+            found.insert(format!("{name} {scheme}"), format!("{course:016x}"));
+            pinned.insert(format!("{name} {scheme}"), hash.as_str().unwrap().to_owned());
+        }
+    }
+    assert!(pinned.len() >= 20, "{pinned:?}");
+    assert_eq!(found, pinned);
 }
 
 #[test]

@@ -17,6 +17,7 @@
 //! Sequence numbers are bytes, 32 bits, and wrap.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod congestion;
 mod ecn;

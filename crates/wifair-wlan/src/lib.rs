@@ -5,6 +5,7 @@
 //! then `contention` (who transmits when). [`Phy`] is the table of timings; [`CellSnapshot`] the counters.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod air;
 mod build;

@@ -1,0 +1,194 @@
+"""What wifair is made of is what docs/supply.md says; and files from others are data."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError, metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Cli
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from wifair import Scenario, _native
+
+# The heads of the page's tables.
+LINKED, TESTED, INSTALLED, EXTRAS = (
+    "What is linked into the wheel (Rust)",
+    "What only tests and benchmarks use (Rust)",
+    "What an installation brings (Python)",
+    "What extras bring (Python)",
+)
+
+
+def listed(head: str) -> dict[str, str]:
+    """The packages of a table of the page, with their versions. Each has a reason."""
+    part = (ROOT / "docs/supply.md").read_text(encoding="utf-8").partition(f"## {head}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([^`]+)` \| (\S+) \| (.+) \|$", part, re.MULTILINE)
+    assert rows == sorted(rows)
+    assert all(len(reason) > 3 for _, _, reason in rows)
+    return {name: version for name, version, _ in rows}
+
+
+def toml(name: str | Path) -> dict[str, Any]:
+    return tomllib.loads((ROOT / name).read_text(encoding="utf-8"))
+
+
+def pinned() -> dict[str, str]:
+    """Every version in constraints.txt."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert all(re.fullmatch(r"#.*|[\w.-]+==[\w.]+", line) for line in lines)
+    return {canonicalize_name(name): version for name, _, version in (x.partition("==") for x in lines) if version}
+
+
+def test_the_page_lists_every_crate_that_we_name() -> None:
+    locked = {package["name"]: package["version"] for package in toml("Cargo.lock")["package"]}
+    manifests = [toml(path) for path in sorted((ROOT / "crates").glob("*/Cargo.toml"))]
+
+    def named(*tables: str) -> dict[str, str]:
+        names = {name for manifest in manifests for table in tables for name in manifest.get(table, {})}
+        return {name: locked[name] for name in names if not name.startswith("wifair-")}
+
+    linked = named("dependencies", "build-dependencies")
+    assert listed(LINKED) == linked
+    assert listed(TESTED) == {name: v for name, v in named("dev-dependencies").items() if name not in linked}
+    workspace = {name for name in toml("Cargo.toml")["workspace"]["dependencies"] if not name.startswith("wifair-")}
+    assert workspace == {*listed(LINKED), *listed(TESTED)}
+
+
+def test_the_page_lists_every_package_that_we_name() -> None:
+    project, versions = toml("pyproject.toml")["project"], pinned()
+
+    def named(requirements: list[str]) -> set[str]:
+        return {canonicalize_name(Requirement(text).name) for text in requirements}
+
+    installed = named(project["dependencies"])
+    extras = {name for texts in project["optional-dependencies"].values() for name in named(texts)}
+    assert listed(INSTALLED) == {name: versions[name] for name in installed}
+    assert listed(EXTRAS) == {name: versions[name] for name in extras}
+
+
+# As the packages' metadata say it: an SPDX expression, a classifier's end, or a word of their own.
+PERMISSIVE = re.compile(
+    r"(0BSD|Apache([ -]2\.0|( Software)? License)?|BSD([ -][23]-Clause)?( License)?|CC0-1\.0|ISC( License \(ISCL\))?"
+    r"|MIT(-CMU| License)?|PSF-2\.0|Python Software Foundation License|Unlicense|Zlib)"
+)
+# For developers alone.
+COPYLEFT_BY_FILE = re.compile(r"MPL-2\.0|Mozilla Public License 2\.0 \(MPL 2\.0\)")
+
+
+def licences(package: str) -> list[str]:
+    """The licences that apply to an installed package; of a choice, every one that may be chosen."""
+    told: Any = metadata(package)
+    if expression := told.get("License-Expression"):
+        return re.split(r" AND | OR ", re.sub(r"[()]", "", expression))
+    classified = [c.split(" :: ")[-1] for c in told.get_all("Classifier") or [] if c.startswith("License ::")]
+    return [c for c in classified if c != "OSI Approved"] or [(told.get("License") or "none is told").split("\n")[0]]
+
+
+def brought(package: str, extras: frozenset[str] = frozenset()) -> set[str]:
+    """All that an installation of a package brings here, the package itself included."""
+    found: set[str] = set()
+    waiting = [(package, extras)]
+    while waiting:
+        name, wanted = waiting.pop()
+        name = canonicalize_name(name)
+        try:
+            requirements = metadata(name).get_all("Requires-Dist") or []
+        except PackageNotFoundError:
+            continue  # for another platform
+        if name in found:
+            continue
+        found.add(name)
+        for requirement in map(Requirement, requirements):
+            markers = [{"extra": extra} for extra in wanted] or [{"extra": ""}]
+            if requirement.marker is None or any(requirement.marker.evaluate(given) for given in markers):
+                waiting.append((requirement.name, frozenset(requirement.extras)))
+    return found
+
+
+def test_licences_of_python_packages() -> None:
+    of_users = brought("wifair") | brought("wifair", frozenset({"dask"}))
+    assert {"polars", "distributed", "markupsafe"} <= of_users
+    assert "pytest" not in of_users
+    for package in sorted((of_users - {"wifair"}) | pinned().keys()):
+        for licence in licences(package):
+            known = PERMISSIVE.fullmatch(licence) or (package not in of_users and COPYLEFT_BY_FILE.fullmatch(licence))
+            assert known, f"{package}: {licence}"
+
+
+def test_everything_that_is_installed_is_pinned() -> None:
+    assert brought("wifair", frozenset({"dev"})) - {"wifair"} <= pinned().keys()
+
+
+# A file that would leave a trace.
+TRAP = "from pathlib import Path\nPath(__file__).with_name('it-ran').touch()\nfrom wifair import Scheme\n"
+OWN = TRAP + (
+    "class Own(Scheme):\n"
+    "    def enqueue(self, arrival, buffer, cx):\n"
+    "        buffer.refuse(arrival) if buffer.is_full else buffer.append(arrival)\n"
+)
+
+
+@pytest.fixture
+def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(OWN)
+    return tmp_path / "it-ran"
+
+
+def test_the_trap_works(trap: Path, here: Cli) -> None:
+    Path("cell.toml").write_text('[run]\nwarmup_s = 0\nduration_s = 1\n[[flows]]\ndirection = "up"\n')
+    run = here("run", "cell.toml", "--scheme", "own.py:Own", "--seeds", "1", "--threads", "1", "--store", "store")
+    assert run.returncode == 0, run.stderr
+    assert trap.exists()
+    # The store now knows results of that scheme; without the file named, nothing of it is loaded.
+    trap.unlink()
+    for arguments in (
+        ["results", "list", "--store", "store"],
+        ["results", "export", "cell", "--store", "store", "--out", "out"],
+    ):
+        assert here(*arguments).returncode == 0
+    assert list(Path("store").rglob("*.zip"))
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize("scheme", ['"own.py:Own"', '{name = "own.py:Own"}', '{name = "external", id = "Own@1"}'])
+def test_a_scenario_is_data(trap: Path, here: Cli, scheme: str) -> None:
+    flows = '[[flows]]\ndirection = "up"\n'
+    Path("cell.toml").write_text(f"[ap]\nscheme = {scheme}\n{flows}")
+    Path("station.toml").write_text(f"[station.port]\nscheme = {scheme}\n{flows}")
+    Path("study.toml").write_text('scenario = "cell.toml"\n[product]\nap.limit_packets = [5, 20]\n')
+    commands = [["run", "cell.toml"], ["run", "station.toml"], ["check", "cell.toml"], ["explain", "cell.toml"]]
+    for command in [
+        *commands,
+        ["report", "cell.toml"],
+        ["sweep", "study.toml"],
+        ["compare", "cell.toml", "--schemes", "las"],
+    ]:
+        assert here(*command).returncode == 2, command
+    assert not trap.exists()
+
+
+def test_a_plan_is_data(trap: Path) -> None:
+    plan = Scenario(flows=[{"direction": "up"}]).plan()
+    for scheme in ({"name": "external", "id": "own.py:Own", "parameters": {}}, {"name": "own.py:Own"}):
+        plan["cell"]["ap"]["port"]["scheme"] = scheme
+        with pytest.raises(_native.PlanError):
+            _native.canonical(json.dumps(plan), {})
+        with pytest.raises(_native.PlanError):
+            _native.Batch([(json.dumps(plan), 1)], 1)
+    assert not trap.exists()
+
+
+def test_no_object_is_unpickled_from_a_file() -> None:
+    """The one place that unpickles is what a worker process gets from the process that started it."""
+    places = set()
+    for path in (ROOT / "python/wifair").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if re.search(r"pickle|marshal|shelve|joblib|np\.load|allow_pickle|yaml|\beval\(|\bexec\(", text):
+            places.add(path.name)
+    assert places == {"workers.py", "python_scheme.py"}  # the second runs the file that was named
