@@ -167,7 +167,10 @@ impl Receiver {
                 self.fin_at = Some(at);
             }
         }
-        if packet.payload_bytes > 0 {
+        let end = packet.seq.wrapping_add(packet.payload_bytes);
+        if self.state == ReceiverState::LastAck && seq::after(end, self.nxt) {
+            self.ack_now = true; // behind the FIN no text is taken (RFC 9293, 3.10.7.4)
+        } else if packet.payload_bytes > 0 {
             self.on_data(packet, now);
         }
         if packet.flags.contains(TcpFlags::FIN) {
@@ -187,7 +190,7 @@ impl Receiver {
         if self.ecn.on {
             self.on_ecn_field(packet, end);
         }
-        if start == self.nxt && self.held.is_empty() {
+        if start == self.nxt && self.held.is_empty() && payload <= self.window_bytes {
             self.deliver_up_to(end);
             self.unacked_segments += 1;
             if self.unacked_segments >= self.spec.delayed_ack.segments {
@@ -345,7 +348,10 @@ impl Receiver {
         let Some(spec) = self.spec.sack.filter(|_| duplicate.is_some() || !self.held.is_empty()) else {
             return packet;
         };
-        let duplicate = duplicate.filter(|_| spec.duplicates);
+        // Of what is so old that a block has no room for the distance nothing is told.
+        let near =
+            |start: u32| (start.wrapping_sub(self.nxt) as i32).unsigned_abs() <= SackBlocks::MAX_DISTANCE;
+        let duplicate = duplicate.filter(|&(start, _)| spec.duplicates && near(start));
         let mut blocks = [duplicate.unwrap_or_default(); SackBlocks::MAX_BLOCKS];
         let told = usize::from(duplicate.is_some());
         let count = told + self.held.latest(&mut blocks[told..usize::from(spec.blocks)]);

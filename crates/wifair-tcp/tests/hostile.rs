@@ -1,0 +1,73 @@
+//! A peer that keeps to nothing: what fuzzing has found, by hand.
+
+use std::sync::Arc;
+
+use wifair_core::{FiveTuple, Packet, SackBlocks, TcpFlags, Time};
+use wifair_tcp::{Handshake, Receiver, SackSpec, TcpSpec};
+
+fn receiver() -> Receiver {
+    let mut spec = TcpSpec {
+        handshake: Handshake::None,
+        mss_bytes: 100,
+        receiver_window_segments: 3,
+        ..TcpSpec::default()
+    };
+    spec.delayed_ack.segments = 1;
+    Receiver::new(&Arc::new(spec), FiveTuple::default())
+}
+
+fn segment(seq: u32, payload_bytes: u32, flags: TcpFlags) -> Packet {
+    Packet {
+        tuple: FiveTuple::default(),
+        seq,
+        ack: 1,
+        window_bytes: 300,
+        payload_bytes,
+        header_bytes: 40,
+        flags,
+        ds_field: 0,
+        sack: SackBlocks::NONE,
+    }
+}
+
+/// What the receiver acknowledges, and has delivered, once it has got a segment.
+fn answer(receiver: &mut Receiver, seq: u32, payload_bytes: u32, flags: TcpFlags) -> (u32, u64) {
+    receiver.on_segment(&segment(seq, payload_bytes, flags), Time::ZERO);
+    let answer = receiver.poll_transmit(Time::ZERO).expect("every segment is answered at once");
+    (answer.ack, receiver.stats().payload_bytes_delivered)
+}
+
+/// RFC 9293, 3.10.7.4: what lies beyond the window is not taken, also where it follows on what is there.
+#[test]
+fn no_more_than_the_window_is_taken_at_once() {
+    let mut receiver = receiver();
+    assert_eq!(answer(&mut receiver, 1, 301, TcpFlags::ACK), (1, 0));
+    assert_eq!(answer(&mut receiver, 1, 300, TcpFlags::ACK), (301, 300));
+}
+
+/// The same: after a FIN the text of a segment is ignored.
+#[test]
+fn nothing_is_delivered_behind_the_end() {
+    let mut receiver = receiver();
+    assert_eq!(answer(&mut receiver, 1, 100, TcpFlags::ACK | TcpFlags::FIN), (102, 100));
+    assert_eq!(answer(&mut receiver, 102, 100, TcpFlags::ACK), (102, 100));
+    assert_eq!(answer(&mut receiver, 1, 100, TcpFlags::ACK), (102, 100));
+}
+
+/// A D-SACK has room for 16 MiB of distance; of older data nothing is told.
+#[test]
+fn what_comes_from_far_back_is_acknowledged_without_a_block() {
+    let spec = TcpSpec {
+        handshake: Handshake::None,
+        sack: Some(SackSpec::default()),
+        initial_sequence: 1 << 30,
+        ..TcpSpec::default()
+    };
+    let mut receiver = Receiver::new(&Arc::new(spec), FiveTuple::default());
+    for (back, told) in [(1 << 24, 0), ((1 << 24) - 1, 1)] {
+        let seq = (1u32 << 30) + 1 - back;
+        receiver.on_segment(&segment(seq, 100, TcpFlags::ACK), Time::ZERO);
+        let answer = receiver.poll_transmit(Time::ZERO).expect("every segment is answered at once");
+        assert_eq!((answer.ack, answer.sack.count()), ((1 << 30) + 1, told));
+    }
+}
