@@ -346,3 +346,14 @@ proptest! {
         }
     }
 }
+
+/// In real time a clock is late; what was idle then counts, and no interval is busy for less than nothing.
+#[test]
+fn alt_bears_a_late_tick() {
+    let mut bench = Bench::new(r#"{"limit_packets": 40, "limit_controller": {"name": "alt"}}"#);
+    bench.look(Time::from_s(5));
+    for _ in 0..5 {
+        bench.port.tick(bench.now, View { flows: &bench.flows, links: &bench.links });
+    }
+    assert_eq!(bench.limit(), 40 + 5 * 10 - 4);
+}
