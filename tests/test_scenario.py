@@ -226,3 +226,19 @@ def test_a_scheme_without_its_acks_is_refused_with_the_remedy() -> None:
 def test_a_category_without_edca_is_refused() -> None:
     with pytest.raises(ScenarioError, match=r"mac\.edca"):
         Scenario(flows=[UP], ap={"categories": {"voice": {"limit_packets": 5}}})
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key"),
+    [
+        ({"": 1}, '""'),
+        ({"two words": 1}, '"two words"'),
+        ({"ap": {"scheme": {"name": ["droptail"]}}}, "ap.scheme"),
+        ({"run": {"duration_s": 10**400}}, "run.duration_s"),
+        ({"ap": {"limit_packets": 10**400}}, "ap.limit_packets"),
+    ],
+)
+def test_what_fuzzing_found_is_refused_by_key(overrides: dict[str, Any], key: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        Scenario(flows=[UP], **overrides)
+    assert refused.value.key == key

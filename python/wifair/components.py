@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
@@ -31,6 +32,10 @@ UNITS = {
     "_packets_per_s": "packets a second",
     "_m_per_s": "metres a second",
 }
+
+
+# A key that TOML takes without quotes; a path of ours may have places in a list behind it.
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]+(\[\d+\])*")
 
 
 @cache
@@ -146,7 +151,8 @@ def unknown_key(path: str, key: str, value: object, known: Iterable[str], where:
 
 
 def join(path: str, key: str) -> str:
-    """The path of `key` below `path`."""
+    """The path of `key` below `path`. What TOML has in quotes is in quotes."""
+    key = key if BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)
     return f"{path}.{key}" if path else key
 
 
@@ -199,7 +205,7 @@ def _checked_component(value: object, choice: dict[str, Node], path: str) -> dic
             problem = f"{name!r} is a scheme written in Python, and a scenario file never makes anything run its code"
             allowed = f"a name from `wifair schemes`; name the file on the command line (--set {path}={name}), or pass the class"
             raise ScenarioError(path, problem, value=name, allowed=allowed)
-    if name not in choice:
+    if not isinstance(name, str) or name not in choice:
         problem = "the table needs a name" if name is None else f"unknown name {name!r}"
         hint = nearest(name, choice) if isinstance(name, str) else ""
         raise ScenarioError(path, problem, value=name, allowed=", ".join(sorted(choice)), hint=hint)
@@ -231,10 +237,11 @@ def _types(node: Node) -> list[str]:
 def _check_type(value: object, types: list[str], path: str) -> None:
     unit = unit_of(path.rpartition(".")[2])
     in_unit = f" in {unit}" if unit else ""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    whole = isinstance(value, int) and not isinstance(value, bool)  # of any length
+    real = isinstance(value, float) and math.isfinite(value)
     wanted = {
-        "number": ("a number" + in_unit, number),
-        "integer": ("a whole number" + in_unit, number and float(value).is_integer()),  # type: ignore[arg-type]
+        "number": ("a number" + in_unit, whole or real),
+        "integer": ("a whole number" + in_unit, whole or (isinstance(value, float) and value.is_integer())),
         "boolean": ("true or false", isinstance(value, bool)),
         "string": ("a text", isinstance(value, str)),
         "object": ("a table", isinstance(value, Mapping)),

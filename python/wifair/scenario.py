@@ -129,7 +129,9 @@ class Scenario(BaseModel):
             raise InputError(f"{path}: cannot be read: {reason}.") from None
         try:
             settings = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except RecursionError:
+            raise InputError(f"{path}: not read: its lists and tables lie too deep in each other.") from None
+        except ValueError as error:  # no TOML, or a number of thousands of digits
             raise InputError(f"{path}: not valid TOML: {error}.") from None
         return cls.from_settings(settings, overrides)
 
