@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo comparison test docs lint supply validate package bench bench-peers mutants clean
+.PHONY: demo comparison scope test docs lint supply validate package bench bench-peers mutants clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
@@ -14,6 +14,10 @@ demo: $(VENV)/.built
 # Everything against everything in full, and the pages that quote it: twenty minutes on two cores. It goes on where it was stopped.
 comparison: $(VENV)/.built
 	$(BIN)/wifair compare --all --full --out results/comparison --page docs/comparison.md --page README.md
+
+# What the model's departures with a switch change, into docs/scope.md: a minute or two on two cores. It goes on where it was stopped.
+scope: $(VENV)/.built
+	$(BIN)/python docs/figures/departures.py
 
 test: lint
 	cargo test --workspace --exclude wifair-py
