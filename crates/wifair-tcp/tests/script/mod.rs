@@ -179,6 +179,14 @@ impl Run {
             "srtt" => sender.srtt().map_or("none".into(), show_time),
             "recovery" => if sender.is_in_recovery() { "yes" } else { "no" }.into(),
             "state" => format!("{:?}", sender.state()).to_lowercase(),
+            "phase" => format!("{:?}", sender.phase()).to_lowercase(),
+            "restraint" => format!("{:?}", sender.restraint()).to_lowercase(),
+            "open" => if sender.is_established() { "yes" } else { "no" }.into(),
+            "closed" => if sender.is_closed() { "yes" } else { "no" }.into(),
+            "all_acked" => if sender.is_all_acknowledged() { "yes" } else { "no" }.into(),
+            "segments" => stats.segments_sent.to_string(),
+            "sent_bytes" => stats.payload_bytes_sent.to_string(),
+            "retransmitted_bytes" => stats.payload_bytes_retransmitted.to_string(),
             "acked" => stats.payload_bytes_acked.to_string(),
             "retransmitted" => stats.segments_retransmitted.to_string(),
             "timeouts" => stats.timeouts.to_string(),
@@ -195,6 +203,9 @@ impl Run {
     fn receiver_value(&self, receiver: &Receiver, name: &str) -> Option<String> {
         let stats = receiver.stats();
         Some(match name {
+            "segments" => stats.segments_received.to_string(),
+            "ip_bytes" => stats.ip_bytes_received.to_string(),
+            "packets" => stats.packets_sent.to_string(),
             "delivered" => stats.payload_bytes_delivered.to_string(),
             "held" => receiver.held_intervals().to_string(),
             "ce" => stats.ce_segments_received.to_string(),
