@@ -2,14 +2,19 @@
 
 mod script;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-#[test]
-fn every_script_holds() {
+fn script_paths() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "tcp"));
     paths.sort();
+    paths
+}
+
+#[test]
+fn every_script_holds() {
+    let paths = script_paths();
     let failures: Vec<String> = paths
         .iter()
         .filter_map(|path| {
@@ -19,6 +24,39 @@ fn every_script_holds() {
         .collect();
     assert!(paths.len() >= 60, "only {} scripts found", paths.len());
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+/// The patterns between backticks in the last column of the table of `docs/tcp.md`.
+fn named_in_the_table() -> Vec<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tcp.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let table = page.split("| source | rule | scripts |").nth(1).expect("the table of rules");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let columns: Vec<&str> = rows.map(|row| row.split('|').nth(3).expect("three columns")).collect();
+    assert!(columns.len() >= 40, "only {} rules found", columns.len());
+    let quoted = columns.iter().flat_map(|column| column.split('`').skip(1).step_by(2));
+    quoted.filter(|name| !name.ends_with(".rs")).map(String::from).collect()
+}
+
+/// Whether `name` matches `pattern`, in which a `*` stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((before, after)) => name.strip_prefix(before).is_some_and(|rest| {
+            rest.char_indices().any(|(at, _)| matches(after, &rest[at..])) || after.is_empty()
+        }),
+    }
+}
+
+#[test]
+fn the_table_of_rules_names_every_script_and_no_other() {
+    let patterns = named_in_the_table();
+    let names: Vec<String> =
+        script_paths().iter().map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    let missing: Vec<_> = patterns.iter().filter(|p| !names.iter().any(|name| matches(p, name))).collect();
+    let unnamed: Vec<_> = names.iter().filter(|name| !patterns.iter().any(|p| matches(p, name))).collect();
+    assert!(missing.is_empty(), "docs/tcp.md names scripts that do not exist: {missing:?}");
+    assert!(unnamed.is_empty(), "scripts that docs/tcp.md does not name: {unnamed:?}");
 }
 
 const GOOD: &str = "end sender\n0 open\n0 > syn 0\n = cwnd 3 timer 1\n";

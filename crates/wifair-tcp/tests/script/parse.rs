@@ -171,6 +171,10 @@ fn parse_packets(words: &[&str]) -> Result<Vec<Wire>> {
                 window = Some(parse_number(bytes)?);
                 rest
             }
+            [rest @ .., "dscp", point] => {
+                ds_field |= (parse_number(point)? as u8) << 2;
+                rest
+            }
             [rest @ .., "high"] => {
                 ds_field |= DSCP_HIGH_PRIORITY << 2;
                 rest
