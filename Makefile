@@ -57,8 +57,9 @@ bench: $(VENV)/.built
 	$(PYTHON) benches/instructions.py
 	$(BIN)/python benches/python_scheme.py
 
+# ns-2 and ns-3 where they are, beside wifair: eight minutes. Update the page: make bench-peers PEERS="--ns3 DIR --page docs/peers.md"
 bench-peers: $(VENV)/.built
-	$(BIN)/python benches/peers/run.py
+	$(BIN)/python benches/peers/run.py $(PEERS)
 
 # Two hundred mutants of each of three crates meet the tests (docs/mutation.md): an hour. It goes on where it was stopped.
 mutants:

@@ -1,7 +1,8 @@
 # One 802.11b cell in ns-2: bulk TCP Reno flows (or saturated UDP) through an access point to a wired server.
 #
-# Usage: ns ns2_symmetric.tcl [key value]...      (keys and defaults: see `option` below)
-# Prints one JSON document: payload throughput of each flow over the measured time, and the counters of the AP's queue.
+# Usage: ns ns2_cell.tcl [key value]...      (keys and defaults: see `option` below)
+# Prints one JSON document over the measured time: throughput of each flow, the counters of the AP's queue; with `count 1`
+# also the data frames and MAC ACKs sent in the cell, which awk counts in the MAC's trace (three times the work).
 #
 # Decisions that are not obvious:
 # - No ARP and no routing protocol: a link layer object without ARP table sends to its fixed macDA_. A station has one
@@ -12,7 +13,8 @@
 array set option {
     up 10            down 10          warmup_s 150      measured_s 600    seed 1
     rts 0            delayed_ack 0    window 42         ap_queue 100      station_queue 100
-    payload 1460     udp 0            scheduler Splay
+    payload 1460     udp 0            offered_mbps 12 scheduler Splay    count 0
+    retry_limit 7    capture_db 10
 }
 foreach {key value} $argv {
     if {![info exists option($key)]} {
@@ -30,6 +32,9 @@ set end [expr {$option(warmup_s) + $option(measured_s)}]
 Mac/802_11 set dataRate_ 11Mb
 Mac/802_11 set basicRate_ 1Mb
 Mac/802_11 set RTSThreshold_ [expr {$option(rts) ? 0 : 3000}]
+Mac/802_11 set ShortRetryLimit_ $option(retry_limit)
+# How much stronger a frame must be to survive a collision, where it is heard: two neighbours are closer than the AP.
+Phy/WirelessPhy set CPThresh_ [expr {pow(10, $option(capture_db) / 10.0)}]
 
 Agent/TCP set packetSize_ $option(payload)
 Agent/TCP set window_ $option(window)
@@ -40,7 +45,10 @@ add-packet-header Common IP TCP Flags RTP LL Mac ARP
 
 set ns [new Simulator]
 # A mobile node refuses to exist without a trace file; the wired link, made later, shall write nothing.
-$ns trace-all [open /dev/null w]
+set counter {$1 == "s" && $4 == "MAC" && $2 >= begin { if ($7 == "ACK") acks++; else if ($7 != "RTS" && $7 != "CTS") data++ }
+    END { printf "\"data_frames\": %d, \"mac_acks\": %d", data, acks }}
+set trace [open [expr {$option(count) ? "|awk -v begin=$option(warmup_s) [list $counter]" : "/dev/null"}] w]
+$ns trace-all $trace
 $ns use-scheduler $option(scheduler)
 ns-random $option(seed)
 set random [new RNG]
@@ -54,7 +62,7 @@ set server [$ns node]
 $ns node-config -adhocRouting DumbAgent -llType LL -macType Mac/802_11 -ifqType Queue/DropTail \
     -ifqLen $option(station_queue) -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround \
     -phyType Phy/WirelessPhy -channel [new Channel/WirelessChannel] -topoInstance $area \
-    -agentTrace OFF -routerTrace OFF -macTrace OFF -movementTrace OFF
+    -agentTrace OFF -routerTrace OFF -macTrace [expr {$option(count) ? "ON" : "OFF"}] -movementTrace OFF
 
 proc place {node x y} {
     $node random-motion 0
@@ -115,12 +123,12 @@ for {set i 0} {$i < $stations} {incr i} {
         set to $station($i)
     }
     if {$option(udp)} {
-        # 12 Mbps offered by each: every queue stays full, and a sender's timer is not in step with the medium.
+        # More than the channel carries, so every queue stays full; and a sender's timer is not in step with the medium.
         set sender($i) [new Agent/UDP]
         $sender($i) set packetSize_ 1500
         set source($i) [new Application/Traffic/CBR]
         $source($i) set packetSize_ 1500
-        $source($i) set rate_ 12Mb
+        $source($i) set rate_ [expr {$option(offered_mbps) * 1e6 / $stations}]
         $source($i) set random_ 1
         set receiver($i) [new Agent/LossMonitor]
     } else {
@@ -149,7 +157,7 @@ proc begin {} {
 }
 
 proc report {} {
-    global option stations before monitor offered_before dropped_before
+    global option trace stations before monitor offered_before dropped_before
     set bytes [expr {$option(udp) ? 1500 : $option(payload)}]
     set flows {}
     for {set i 0} {$i < $stations} {incr i} {
@@ -157,9 +165,15 @@ proc report {} {
     }
     set offered [expr {[$monitor set parrivals_] - $offered_before}]
     set dropped [expr {[$monitor set pdrops_] - $dropped_before}]
-    puts "{\"up_kbps\": \[[join [lrange $flows 0 [expr {$option(up) - 1}]] {, }]\],\
+    puts -nonewline "{\"up_kbps\": \[[join [lrange $flows 0 [expr {$option(up) - 1}]] {, }]\],\
         \"down_kbps\": \[[join [lrange $flows $option(up) end] {, }]\],\
-        \"ap_offered_packets\": $offered, \"ap_refused_packets\": $dropped}"
+        \"ap_offered_packets\": $offered, \"ap_refused_packets\": $dropped"
+    if {$option(count)} {
+        puts -nonewline ", "
+        flush stdout
+        close $trace ;# awk prints its counts and ends
+    }
+    puts "}"
     exit 0
 }
 

@@ -1,16 +1,18 @@
-// One 802.11b cell in ns-3: bulk TCP flows (or saturated UDP) through an access point to a wired server.
+// One cell in ns-3: bulk TCP flows (or saturated UDP) through an access point to a wired server; 802.11b, or 802.11g with
+// EDCA as in `alt`.
 //
-// Written for ns-3.44; run.py compiles it. Usage: ns3_symmetric [--up=10] [--down=10] ... (--help tells the rest).
-// Prints one JSON document: payload throughput of each flow over the measured time.
+// Written for ns-3.44; run.py compiles it. Usage: ns3_cell [--up=10] [--down=10] ... (--help tells the rest).
+// Prints one JSON document over the measured time: throughput of each flow, data frames and MAC ACKs sent in the cell.
 //
 // Decisions that are not obvious; without them the program runs, and measures something else:
 //
 // - Ad-hoc MACs with static routes and a full neighbour cache: no beacons, no association, no ARP that waits behind a full
-//   buffer. It also makes it possible to have 1 Mbps as the only basic rate, see SetBasicRate.
+//   buffer. It also makes it possible to have 1 Mbps as the only basic rate, see SetRatesAndSlot.
 // - Without a preamble detection model a bystander of a collision knows that it heard a broken frame and waits EIFS, as
 //   802.11 asks; the default model misses the preamble of two equally loud frames and lets it wait DIFS.
 // - No queue discipline: the MAC queue is the only buffer (its limit counts the frame in service), it drops the newest, and
 //   nothing times out in it (the default drops after 500 ms).
+// - `alt`: who receives sends its ACKs with DSCP CS6, whose upper bits ns-3 takes as user priority 6, category voice.
 // - TCP gives up neither a connection attempt nor a connection; timestamps, SACK and window scaling are off, so that a full
 //   segment is 1500 bytes; the receive buffer of 42 segments is the window. ns-3 has no plain Reno: its loss recovery always
 //   is NewReno's.
@@ -31,8 +33,7 @@
 
 using namespace ns3;
 
-constexpr uint32_t PAYLOAD_BYTES = 1460;
-constexpr uint32_t UDP_PAYLOAD_BYTES = 1472; // 1500 bytes of IP as well
+constexpr uint32_t UDP_PAYLOAD_BYTES = 1472; // 1500 bytes of IP
 constexpr uint16_t PORT = 5000;
 const Time FIRST_START = MilliSeconds(100); // the MACs have been set up by then
 
@@ -48,7 +49,17 @@ struct Options
     uint32_t ackEvery = 1;
     uint32_t apQueue = 100;
     bool udp = false;
+    double offered = 12;
+    bool alt = false;
+    double delay = 5;
+    double hostDelay = 0;
     bool preambleDetection = false;
+
+    // Payload of a TCP segment: "1000 bytes" in `alt`.
+    uint32_t Segment() const
+    {
+        return alt ? 1000 : 1460;
+    }
 };
 
 Options
@@ -58,15 +69,19 @@ Parse(int argc, char* argv[])
     CommandLine line(__FILE__);
     line.AddValue("up", "uplink flows, one a station", option.up);
     line.AddValue("down", "downlink flows, one a station", option.down);
-    line.AddValue("warmup", "seconds before the measured time", option.warmup);
-    line.AddValue("measured", "seconds measured", option.measured);
+    line.AddValue("warmup_s", "seconds before the measured time", option.warmup);
+    line.AddValue("measured_s", "seconds measured", option.measured);
     line.AddValue("seed", "run number of the random streams", option.seed);
     line.AddValue("rts", "RTS/CTS before every data frame", option.rts);
     line.AddValue("window", "receive window in segments", option.window);
-    line.AddValue("ack-every", "segments per TCP ACK", option.ackEvery);
-    line.AddValue("ap-queue", "packets in the AP's buffer, frame in service included", option.apQueue);
+    line.AddValue("ack_every", "segments per TCP ACK", option.ackEvery);
+    line.AddValue("ap_queue", "packets in the AP's buffer, frame in service included", option.apQueue);
     line.AddValue("udp", "saturated UDP in place of TCP", option.udp);
-    line.AddValue("preamble-detection", "ns-3's default: no EIFS after most collisions", option.preambleDetection);
+    line.AddValue("offered_mbps", "all UDP flows together: more than the channel carries", option.offered);
+    line.AddValue("alt", "802.11g with EDCA, and TCP with SACK, as in `alt`", option.alt);
+    line.AddValue("delay_ms", "one-way delay of the wire", option.delay);
+    line.AddValue("host_delay_us", "from a MAC that has received a packet up to its IP", option.hostDelay);
+    line.AddValue("preamble_detection", "ns-3's default: no EIFS after most collisions", option.preambleDetection);
     line.Parse(argc, argv);
     return option;
 }
@@ -75,28 +90,68 @@ void
 SetDefaults(const Options& option)
 {
     RngSeedManager::SetRun(option.seed);
+    const uint32_t segment = option.Segment();
+    const uint32_t window = option.window * segment;
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", StringValue("ns3::TcpNewReno"));
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", StringValue("ns3::TcpClassicRecovery"));
-    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(PAYLOAD_BYTES));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(2));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(option.ackEvery));
     Config::SetDefault("ns3::TcpSocket::DelAckTimeout", TimeValue(MilliSeconds(100)));
-    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(option.window * PAYLOAD_BYTES));
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(4 * option.window * PAYLOAD_BYTES));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(window));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(option.alt ? window : 4 * window));
     Config::SetDefault("ns3::TcpSocket::ConnCount", UintegerValue(1'000'000));
     Config::SetDefault("ns3::TcpSocket::DataRetries", UintegerValue(1'000'000));
-    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(option.alt ? 1000 : 200)));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
-    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(false));
-    Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(false));
+    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(option.alt));
+    Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(option.alt));
+    if (option.alt)
+    {
+        Config::SetDefault("ns3::TcpSocket::InitialSlowStartThreshold", UintegerValue(64 * segment));
+    }
+    Config::SetDefault("ns3::WifiMac::FrameRetryLimit", UintegerValue(7));
     Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(1'000'000)));
     Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold", UintegerValue(option.rts ? 0 : 65535));
+}
+
+// The rates in use: see SetRatesAndSlot.
+struct Modes
+{
+    WifiStandard standard;
+    std::string basic;
+    std::string data;
+    Time slot;
+};
+
+Modes
+ModesOf(const Options& option)
+{
+    return option.alt ? Modes{WIFI_STANDARD_80211g, "ErpOfdmRate6Mbps", "ErpOfdmRate54Mbps", MicroSeconds(9)}
+                      : Modes{WIFI_STANDARD_80211b, "DsssRate1Mbps", "DsssRate11Mbps", MicroSeconds(20)};
+}
+
+// Section III and Table I of `alt`: TCP ACKs are voice, data is best effort, one frame at a time.
+void
+SetCategories(Ptr<WifiMac> mac, uint32_t dataQueue)
+{
+    auto set = [mac](AcIndex category, uint32_t cwMin, uint32_t cwMax, uint8_t aifsn, uint32_t packets) {
+        auto txop = mac->GetQosTxop(category);
+        txop->SetMinCw(cwMin);
+        txop->SetMaxCw(cwMax);
+        txop->SetAifsn(aifsn);
+        txop->SetTxopLimit(Time(0));
+        txop->GetWifiMacQueue()->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, packets));
+    };
+    set(AC_VO, 3, 7, 2, 400);
+    set(AC_BE, 31, 1023, 6, dataQueue);
 }
 
 // The AP (node 0) and its stations on one channel, all equally loud to each other.
 NetDeviceContainer
 Wlan(const Options& option, const NodeContainer& nodes)
 {
+    const Modes modes = ModesOf(option);
     YansWifiChannelHelper channel;
     channel.SetPropagationDelay("ns3::ConstantSpeedPropagationDelayModel");
     channel.AddPropagationLoss("ns3::FixedRssLossModel", "Rss", DoubleValue(-50));
@@ -107,37 +162,77 @@ Wlan(const Options& option, const NodeContainer& nodes)
         phy.DisablePreambleDetectionModel();
     }
     WifiMacHelper mac;
-    mac.SetType("ns3::AdhocWifiMac", "QosSupported", BooleanValue(false));
+    mac.SetType("ns3::AdhocWifiMac", "QosSupported", BooleanValue(option.alt));
     WifiHelper wifi;
-    wifi.SetStandard(WIFI_STANDARD_80211b);
+    wifi.SetStandard(modes.standard);
     wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager",
                                  "DataMode",
-                                 StringValue("DsssRate11Mbps"),
+                                 StringValue(modes.data),
                                  "ControlMode",
-                                 StringValue("DsssRate1Mbps"));
+                                 StringValue(modes.basic));
     NetDeviceContainer devices = wifi.Install(phy, mac, nodes);
-    auto buffer = DynamicCast<WifiNetDevice>(devices.Get(0))->GetMac()->GetTxop()->GetWifiMacQueue();
-    buffer->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, option.apQueue));
+    for (uint32_t i = 0; i < devices.GetN(); i++)
+    {
+        auto access = DynamicCast<WifiNetDevice>(devices.Get(i))->GetMac();
+        if (option.alt)
+        {
+            SetCategories(access, i == 0 ? option.apQueue : 400);
+        }
+        else if (i == 0)
+        {
+            access->GetTxop()->GetWifiMacQueue()->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, option.apQueue));
+        }
+    }
     return devices;
 }
 
-// Makes 1 Mbps the only basic rate, so that MAC ACKs and CTS go at 1 Mbps. An ad-hoc MAC that meets an unknown peer takes
-// all mandatory rates (up to 11 Mbps) as basic ones; so each is told of its peers before they meet. To be called once the
+// Sets the 9 us slot of 802.11g, which ns-3 has only where an AP beacons, and
+// makes the lowest rate the only basic one, so that MAC ACKs and CTS go at it. An ad-hoc MAC that meets an unknown peer takes
+// all mandatory rates (up to 11 or 24 Mbps) as basic ones; so each is told of its peers before they meet. To be called once the
 // MACs are initialised, as that makes them forget everything.
 void
-SetBasicRate(const NetDeviceContainer& devices)
+SetRatesAndSlot(const Modes& modes, const NetDeviceContainer& devices)
 {
     for (uint32_t i = 0; i < devices.GetN(); i++)
     {
-        auto manager = DynamicCast<WifiNetDevice>(devices.Get(i))->GetRemoteStationManager();
-        manager->AddBasicMode(WifiMode("DsssRate1Mbps"));
+        auto device = DynamicCast<WifiNetDevice>(devices.Get(i));
+        device->GetPhy()->SetSlot(modes.slot);
+        auto manager = device->GetRemoteStationManager();
+        manager->AddBasicMode(WifiMode(modes.basic));
         for (uint32_t j = 0; j < devices.GetN(); j++)
         {
             auto peer = Mac48Address::ConvertFrom(devices.Get(j)->GetAddress());
-            manager->AddSupportedMode(peer, WifiMode("DsssRate1Mbps"));
-            manager->AddSupportedMode(peer, WifiMode("DsssRate11Mbps"));
+            manager->AddSupportedMode(peer, WifiMode(modes.basic));
+            manager->AddSupportedMode(peer, WifiMode(modes.data));
             manager->RecordDisassociated(peer);
         }
+    }
+}
+
+// Data frames and MAC ACKs that began to be sent, by anybody.
+struct Sent
+{
+    uint64_t data = 0;
+    uint64_t acks = 0;
+};
+
+Sent g_sent;
+
+void
+Count(WifiConstPsduMap psdus, WifiTxVector, double)
+{
+    const WifiMacHeader& header = psdus.begin()->second->GetHeader(0);
+    g_sent.data += header.IsData();
+    g_sent.acks += header.IsAck();
+}
+
+void
+CountFrames(const NetDeviceContainer& devices)
+{
+    for (uint32_t i = 0; i < devices.GetN(); i++)
+    {
+        auto phy = DynamicCast<WifiNetDevice>(devices.Get(i))->GetPhy();
+        phy->TraceConnectWithoutContext("PhyTxPsduBegin", MakeCallback(&Count));
     }
 }
 
@@ -160,13 +255,31 @@ Place(const NodeContainer& nodes)
 }
 
 NetDeviceContainer
-Wire(Ptr<Node> ap, Ptr<Node> server)
+Wire(const Options& option, Ptr<Node> ap, Ptr<Node> server)
 {
     PointToPointHelper link;
     link.SetDeviceAttribute("DataRate", StringValue("100Mbps"));
-    link.SetChannelAttribute("Delay", StringValue("5ms"));
+    link.SetChannelAttribute("Delay", TimeValue(Seconds(option.delay / 1000)));
     link.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("100000p"));
     return link.Install(ap, server);
+}
+
+// Lets a host take its time. In ns-3 it answers at the very end of the data frame, before its MAC has sent the MAC ACK, and
+// the MAC then holds the medium for idle.
+void
+DelayHosts(const NetDeviceContainer& devices, Time delay)
+{
+    for (uint32_t i = 0; i < devices.GetN(); i++)
+    {
+        auto internet = devices.Get(i)->GetNode()->GetObject<Ipv4L3Protocol>();
+        devices.Get(i)->SetReceiveCallback(
+            [=](Ptr<NetDevice> device, Ptr<const Packet> packet, uint16_t protocol, const Address& from) {
+                Simulator::Schedule(delay, [=] {
+                    internet->Receive(device, packet, protocol, from, device->GetAddress(), NetDevice::PACKET_HOST);
+                });
+                return true;
+            });
+    }
 }
 
 void
@@ -183,19 +296,25 @@ Flow(const Options& option, Ptr<Node> source, Ptr<Node> sink, Ipv4Address addres
     const InetSocketAddress target(address, port);
     auto receiver = PacketSinkHelper(protocol, target).Install(sink);
     receiver.Start(Seconds(0));
+    if (option.alt)
+    {
+        Simulator::Schedule(FIRST_START / 2, [receiver] {
+            receiver.Get(0)->GetObject<PacketSink>()->GetListeningSocket()->SetIpTos(0xc0);
+        });
+    }
 
     ApplicationContainer sender;
     if (option.udp)
     {
         OnOffHelper helper(protocol, target);
-        helper.SetConstantRate(DataRate("12Mbps"), UDP_PAYLOAD_BYTES); // more than the channel carries: queues stay full
+        helper.SetConstantRate(DataRate(option.offered * 1e6 / (option.up + option.down)), UDP_PAYLOAD_BYTES);
         sender = helper.Install(source);
     }
     else
     {
         BulkSendHelper helper(protocol, target);
         helper.SetAttribute("MaxBytes", UintegerValue(0)); // no end
-        helper.SetAttribute("SendSize", UintegerValue(PAYLOAD_BYTES));
+        helper.SetAttribute("SendSize", UintegerValue(option.Segment()));
         sender = helper.Install(source);
     }
     static auto start = CreateObject<UniformRandomVariable>();
@@ -237,13 +356,14 @@ main(int argc, char* argv[])
 {
     const Options option = Parse(argc, argv);
     SetDefaults(option);
+    Parse(argc, argv); // attributes given as --ns3::Type::Attribute=value have the last word
 
     NodeContainer cell(1 + option.up + option.down);
     NodeContainer servers(1);
     Ptr<Node> ap = cell.Get(0);
     Ptr<Node> server = servers.Get(0);
     NetDeviceContainer radio = Wlan(option, cell);
-    NetDeviceContainer wire = Wire(ap, server);
+    NetDeviceContainer wire = Wire(option, ap, server);
     Place(cell);
 
     InternetStackHelper stack;
@@ -259,6 +379,10 @@ main(int argc, char* argv[])
     {
         SetGateway(cell.Get(i), wireless.GetAddress(0));
     }
+    if (option.hostDelay > 0)
+    {
+        DelayHosts(radio, Seconds(option.hostDelay / 1e6));
+    }
     NeighborCacheHelper().PopulateNeighborCache();
 
     // Flow i belongs to station i; the first `up` stations send, the others receive.
@@ -271,13 +395,15 @@ main(int argc, char* argv[])
     }
 
     RunUntil(FIRST_START / 2);
-    SetBasicRate(radio);
+    SetRatesAndSlot(ModesOf(option), radio);
+    CountFrames(radio);
     RunUntil(Seconds(option.warmup));
     const std::vector<uint64_t> before = Received(sinks);
+    const Sent sentBefore = g_sent;
     RunUntil(Seconds(option.warmup + option.measured));
     const std::vector<uint64_t> after = Received(sinks);
 
-    // UDP counts whole IP packets, as ns2_symmetric.tcl does.
+    // UDP counts whole IP packets, as ns2_cell.tcl does.
     const double scale = option.udp ? 1500.0 / UDP_PAYLOAD_BYTES : 1.0;
     std::vector<double> kbps;
     for (size_t i = 0; i < sinks.size(); i++)
@@ -288,7 +414,8 @@ main(int argc, char* argv[])
     PrintList("up_kbps", kbps, 0, option.up);
     std::cout << ", ";
     PrintList("down_kbps", kbps, option.up, kbps.size());
-    std::cout << "}\n";
+    std::cout << ", \"data_frames\": " << g_sent.data - sentBefore.data
+              << ", \"mac_acks\": " << g_sent.acks - sentBefore.acks << "}\n";
     Simulator::Destroy();
     return 0;
 }

@@ -1,0 +1,173 @@
+"""Why the simulators differ: each cause is turned off in one of them, and the difference is measured again.
+
+A chain makes wifair like a peer (or a peer like wifair) step by step; every step goes on from the one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import table
+from cases import Case
+from peers import Native, Outcome, Peer
+from wifair.markdown import table as markdown_table
+from wifair.stats import Interval
+
+Changes = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A cause: what wifair is told in order to have it too, or the peer in order not to have it."""
+
+    cause: str
+    wifair: Changes = field(default_factory=dict)
+    native: Changes = field(default_factory=dict)
+
+    def where(self, peer: str) -> str:
+        told = {"wifair": self.wifair, peer: self.native}
+        return "; ".join(
+            f"{name}: " + ", ".join(f"`{key}` = {value}" for key, value in changes.items())
+            for name, changes in told.items()
+            if changes
+        )
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Steps for one peer in one case, at these sizes."""
+
+    peer: str
+    case: str
+    sizes: tuple[int, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A difference before and after one step."""
+
+    case: str
+    size: int
+    metric: table.Metric
+    peer: str
+    step: Step
+    before: Interval
+    after: Interval
+
+    def row(self) -> dict[str, object]:
+        """For JSON."""
+        ends = {
+            name: [found.estimate, found.low, found.high]
+            for name, found in (("before", self.before), ("after", self.after))
+        }
+        place = {"case": self.case, "size": self.size, "metric": self.metric.name, "unit": self.metric.unit}
+        return {
+            **place,
+            "peer": self.peer,
+            "cause": self.step.cause,
+            "turned_off_in": self.step.where(self.peer),
+            **ends,
+        }
+
+
+# Of ns-2's MAC; together with the timeouts they are those of wifair's dialect `ns-2`.
+FRAME = Step("34 bytes round an IP packet, not 36", {"phy.mac_header_bytes": 30, "phy.llc_bytes": 0})
+BACKOFF = Step(
+    "every frame backs off, and from 0 to CW − 1",
+    {"mac.immediate_access": False, "mac.arrival_within_ifs": "backoff", "mac.backoff_range": "exclusive"},
+)
+WAITS = Step(
+    "bystanders of a collision wait EIFS and a DIFS, its senders 318 µs",
+    {"mac.eifs_plus_difs": True, "mac.ack_timeout_us": 318.0},
+)
+CAPTURE = Step("bystanders capture one of two colliding frames, and then wait no EIFS", native={"capture_db": 90})
+TIMER = Step(
+    "the sender is Reno's, its timer counts in ticks of 10 ms and starts at 3 s",
+    {"tcp.congestion_control.name": "reno", "tcp.rto.tick_ms": 10, "tcp.rto.initial_ms": 3000},
+)
+LIMITED = Step("limited transmit asks for room in the advertised window as well", {"tcp.limited_transmit": False})
+# Of ns-3.
+EIGHT = Step("a limit of 7 allows 8 attempts", {"mac.retry_limit_short": 8})
+UNLIMITED = Step("attempts have a limit", {"mac.retry_limit_short": 255}, {"ns3::WifiMac::FrameRetryLimit": 255})
+AT_ONCE = Step("who answers a frame before its MAC ACK is sent need not back off", native={"host_delay_us": 20})
+RTO = Step(
+    "timeouts come too early where the least is 200 ms",
+    {"tcp.rto.min_ms": 1000},
+    {"ns3::TcpSocketBase::MinRto": "1s"},
+)
+SACK = Step("recovery without SACK", {"tcp.sack": {}}, {"ns3::TcpSocketBase::Sack": 1})
+QOS = Step("a QoS header has 26 bytes, not 24", {"phy.mac_header_bytes": 26})
+EIFS = Step("an EIFS is as long as the MAC ACK takes at 1 Mbps, not 6", {"mac.eifs": False}, {"preamble_detection": 1})
+
+CHAINS = (
+    Chain("ns-2", "symmetric", (2, 10, 20), (FRAME, BACKOFF, WAITS, TIMER, LIMITED, CAPTURE)),
+    Chain("ns-2", "saturated", (5, 10, 20, 50), (FRAME, BACKOFF, WAITS, CAPTURE)),
+    Chain("ns-3", "symmetric", (2, 10), (AT_ONCE, RTO, SACK)),
+    Chain("ns-3", "saturated", (50,), (EIGHT, UNLIMITED)),
+    Chain("ns-3", "alt", (2, 10), (QOS, AT_ONCE, EIFS)),
+)
+
+
+def explain(
+    cases: Sequence[Case], peers: Sequence[Peer], found: table.Found, seeds: int, progress: Callable[[str], None]
+) -> list[Explained]:
+    """Every step of every chain whose simulators are here, for each number of which the difference was or is clear."""
+    by_name = {peer.name: peer for peer in peers}
+    explained: list[Explained] = []
+    for chain in CHAINS:
+        case = next((case for case in cases if case.name == chain.case), None)
+        if case is None or not {chain.peer, table.REFERENCE} <= by_name.keys():
+            continue
+        for size in chain.sizes:
+            progress(f"causes: {case.name}, {size}, {chain.peer}")
+            explained += _along(chain, case, size, by_name, found, seeds)
+    return explained
+
+
+def _along(
+    chain: Chain, case: Case, size: int, by_name: Mapping[str, Peer], found: table.Found, seeds: int
+) -> list[Explained]:
+    mine, theirs = found[case.name, size, table.REFERENCE], found[case.name, size, chain.peer]
+    told: dict[str, dict[str, object]] = {"wifair": {}, "native": {}}
+    explained = []
+    for step in chain.steps:
+        before = {metric: _difference(theirs, mine, metric) for metric in table.metrics(case)}
+        if step.wifair:
+            told["wifair"] |= step.wifair
+            mine = by_name[table.REFERENCE].outcomes(case, size, seeds, told["wifair"], case.measured_s)
+        if step.native:
+            told["native"] |= step.native
+            theirs = _native(by_name[chain.peer], case, size, seeds, told["native"])
+        for metric, was in before.items():
+            now = _difference(theirs, mine, metric)
+            if table.beyond(was) or table.beyond(now):
+                explained.append(Explained(case.name, size, metric, chain.peer, step, was, now))
+    return explained
+
+
+def _native(peer: Peer, case: Case, size: int, seeds: int, changed: Changes) -> list[Outcome]:
+    if not isinstance(peer, Native):
+        raise TypeError(f"{peer.name} has no program of its own")
+    return peer.outcomes(case, size, seeds, changed, case.measured_s)
+
+
+def _difference(theirs: Sequence[Outcome], mine: Sequence[Outcome], metric: table.Metric) -> Interval:
+    values = (table.in_unit(metric.values(of), metric) for of in (theirs, mine))
+    return table.difference(*values)
+
+
+def markdown(explained: Sequence[Explained]) -> str:
+    """The table of causes."""
+    rows = [
+        (
+            f"{one.case}, {one.size}: {one.metric.name}, {one.metric.unit}, {one.peer} − {table.REFERENCE}",
+            one.step.cause,
+            one.step.where(one.peer),
+            table.told(one.before),
+            table.told(one.after),
+        )
+        for one in explained
+    ]
+    return "### Causes\n\n" + markdown_table(("difference", "cause", "turned off in", "before", "after"), rows)

@@ -1,0 +1,242 @@
+"""The simulators: how to find each, how to start it, how to read what it finds. One class a simulator."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from abc import ABC, abstractmethod
+from argparse import Namespace
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import polars as pl
+from cases import HERE, Case
+from wifair import Scenario
+from wifair.results import versions
+
+BUILD = HERE.parent.parent / "target" / "peers"
+MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024  # unit of ru_maxrss
+
+
+class MissingError(Exception):
+    """A peer cannot be run here; the text says what lacks and how to get it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run found: throughputs, and the share of data frames that no MAC ACK followed, where it was counted."""
+
+    up_mbps: float
+    down_mbps: float
+    failed: float | None
+
+    @classmethod
+    def of(cls, document: str) -> Outcome:
+        """From what our ns-2 and ns-3 programs print."""
+        found = json.loads(document)
+        data = found.get("data_frames")
+        failed = 1 - found["mac_acks"] / data if data else None
+        return cls(sum(found["up_kbps"]) / 1000, sum(found["down_kbps"]) / 1000, failed)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one child process took."""
+
+    cpu_s: float
+    peak_bytes: int
+
+
+class Peer(ABC):
+    """A simulator. `horizons_s` are the measured seconds of the two runs of which the cost is the slope."""
+
+    name: ClassVar[str]
+    # A fast simulator needs a long run to show a slope; None: (near_s, a case's own measured time).
+    horizons_s: ClassVar[tuple[float, float] | None] = None
+    near_s: ClassVar[float] = 3.0
+
+    def horizons(self, case: Case) -> tuple[float, float]:
+        return self.horizons_s or (self.near_s, case.measured_s)
+
+    @abstractmethod
+    def command(self, case: Case, size: int, measured_s: float, seed: int) -> list[str]:
+        """The command that does the work, and counts nothing that would cost extra."""
+
+    @abstractmethod
+    def outcomes(
+        self, case: Case, size: int, seeds: int, changed: Mapping[str, object], measured_s: float
+    ) -> list[Outcome]:
+        """What comes out, with counts; `changed` are more options of its own."""
+
+    @abstractmethod
+    def version(self) -> str:
+        """Which one it is."""
+
+
+class Wifair(Peer):
+    name = "wifair"
+    horizons_s = (500.0, 5500.0)
+    SEEDS = 20  # it costs nothing
+
+    def __init__(self, option: Namespace) -> None:
+        self.program = option.wifair or str(Path(sys.executable).with_name("wifair"))
+        if not Path(self.program).exists():
+            raise MissingError(f"no {self.program}; run `make bench-peers`, which builds it, or name it with --wifair")
+
+    def command(self, case: Case, size: int, measured_s: float, seed: int) -> list[str]:
+        # The command line counts replications from seed 1 on: every repetition is the same run.
+        command = [self.program, "run", str(case.scenario), "--json", "--seeds", "1", "--threads", "1"]
+        for key, value in {**case.settings(size), "run.duration_s": measured_s}.items():
+            command += ["--set", f"{key}={value}"]
+        return command
+
+    def outcomes(
+        self, case: Case, size: int, seeds: int, changed: Mapping[str, object], measured_s: float
+    ) -> list[Outcome]:
+        settings = {**case.settings(size), "run.duration_s": measured_s, **changed}
+        results = Scenario.from_toml(case.scenario, settings.items()).run(seeds=max(seeds, self.SEEDS), threads=1)
+        of_flow = "throughput_ip_mbps" if case.udp else "goodput_mbps"
+        found = []
+        for seed in results.seeds:
+            flows = results.flows.filter(pl.col("seed") == seed)
+            up, down = (flows.filter(pl.col("direction") == way)[of_flow].sum() for way in ("up", "down"))
+            stations = results.stations.filter(pl.col("seed") == seed)
+            found.append(Outcome(up, down, 1 - stations["frames_delivered"].sum() / stations["attempts"].sum()))
+        return found
+
+    def version(self) -> str:
+        return f"wifair {versions()['wifair']}"
+
+
+class Native(Peer):
+    """A program of ours in the peer's own language; `run` says how a mapping of options becomes a command."""
+
+    # Options with which it counts frames as well.
+    counting: ClassVar[Mapping[str, object]] = {}
+
+    @abstractmethod
+    def call(self, options: Mapping[str, object]) -> list[str]: ...
+
+    def command(self, case: Case, size: int, measured_s: float, seed: int) -> list[str]:
+        return self.call({**case.options(size), "measured_s": measured_s, "seed": seed})
+
+    def outcomes(
+        self, case: Case, size: int, seeds: int, changed: Mapping[str, object], measured_s: float
+    ) -> list[Outcome]:
+        options = {**case.options(size), "measured_s": measured_s, **self.counting, **changed}
+        each = ({**options, "seed": seed} for seed in range(1, seeds + 1))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed here
+            return list(pool.map(self.outcome, each))
+
+    def outcome(self, options: Mapping[str, object]) -> Outcome:
+        return Outcome.of(result_line(child(self.name, self.call(options))[1]))
+
+
+class Ns2(Native):
+    name = "ns-2"
+    horizons_s = (20.0, 120.0)
+    counting: ClassVar[Mapping[str, object]] = {"count": 1}
+
+    def __init__(self, option: Namespace) -> None:
+        found = option.ns2 or shutil.which("ns")
+        if not found:
+            raise MissingError("no command `ns` here; on Debian `apt install ns2` brings it, or name it with --ns2")
+        self.program = found
+
+    def call(self, options: Mapping[str, object]) -> list[str]:
+        return [self.program, str(HERE / "ns2_cell.tcl"), *(str(word) for pair in options.items() for word in pair)]
+
+    def version(self) -> str:
+        with tempfile.NamedTemporaryFile("w", suffix=".tcl") as script:
+            script.write('puts "[ns-version]"\nexit 0\n')
+            script.flush()
+            done = subprocess.run([self.program, script.name], capture_output=True, text=True, check=False)
+        return f"ns-2 {done.stdout.strip() or '(no version told)'}"
+
+
+class Ns3(Native):
+    name = "ns-3"
+    MODULES = ("wifi", "applications", "point-to-point", "internet", "traffic-control", "mobility", "propagation")
+    MODULES += ("spectrum", "antenna", "bridge", "network", "stats", "core")
+
+    def __init__(self, option: Namespace) -> None:
+        self.prefix = self.find(option.ns3)
+        self.program = self.build()
+
+    @staticmethod
+    def find(given: Path | None) -> Path:
+        """The folder that has `include/ns3` and the libraries: the one given, or that of the PyPI package."""
+        if given:
+            return given.resolve()
+        package = importlib.util.find_spec("ns3")
+        for folder in (package and package.submodule_search_locations) or ():
+            if Path(folder, "include", "ns3").is_dir():
+                return Path(folder)
+        how = "`pip install --no-deps ns3` brings 3.44 (its dependencies serve the Python bindings alone)"
+        raise MissingError(f"Python finds no package `ns3`; {how}; name where it is with --ns3")
+
+    def libraries(self) -> list[Path]:
+        cores = sorted(self.prefix.glob("lib*/libns3*-core*.so"))
+        if not cores:
+            raise MissingError(f"no libns3*-core*.so under {self.prefix}/lib*")
+        found = [cores[0].with_name(cores[0].name.replace("-core", f"-{module}")) for module in self.MODULES]
+        return [path for path in found if path.exists()]
+
+    def build(self) -> str:
+        """Compiles the scenario against that ns-3 unless that has been done."""
+        libraries = self.libraries()
+        compiler = shutil.which(os.environ.get("CXX", "g++"))
+        if not compiler:
+            raise MissingError("no C++ compiler")
+        source = HERE / "ns3_cell.cc"
+        program = BUILD / f"ns3_cell-{hashlib.sha256(bytes(self.prefix)).hexdigest()[:8]}"
+        newest = max(path.stat().st_mtime for path in (source, *libraries))
+        if program.exists() and program.stat().st_mtime > newest:
+            return str(program)
+        print(f"compiling {source.name}", file=sys.stderr)
+        BUILD.mkdir(parents=True, exist_ok=True)
+        command = [compiler, "-std=c++20", "-O2", f"-I{self.prefix / 'include'}", str(source), "-o", str(program)]
+        command += [f"-Wl,-rpath,{libraries[0].parent}", *map(str, libraries)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise MissingError(f"{source.name} (for 3.44) does not compile with this one:\n{done.stderr[:2000]}")
+        return str(program)
+
+    def call(self, options: Mapping[str, object]) -> list[str]:
+        return [self.program, *(f"--{key}={value}" for key, value in options.items())]
+
+    def version(self) -> str:
+        return self.libraries()[-1].name.removeprefix("lib").partition("-core")[0].replace("ns3.", "ns-3.")
+
+
+PEERS = (Wifair, Ns2, Ns3)
+
+
+def result_line(output: str) -> str:
+    """The JSON document among what a simulator prints."""
+    lines = [line for line in output.splitlines() if line.startswith("{")]
+    if not lines:
+        raise SystemExit(f"no result in: {output[-500:]}")
+    return lines[-1]
+
+
+def child(name: str, command: list[str]) -> tuple[Cost, str]:
+    """One child process, its resources read from the kernel when it has ended; and what it printed."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as complaints:
+        process = subprocess.Popen(command, stdout=output, stderr=complaints)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        complaints.seek(0)
+        if process.returncode:
+            raise SystemExit(f"{name} failed ({process.returncode}): {complaints.read()[-2000:]}")
+        return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * MAXRSS_BYTES), output.read()

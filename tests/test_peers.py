@@ -1,0 +1,140 @@
+"""The benchmark of peers: its halves for wifair are valid scenarios, its arithmetic is right. No peer is needed here."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from wifair import Scenario
+
+PEERS = Path(__file__).parent.parent / "benches" / "peers"
+sys.path.insert(0, str(PEERS))
+
+import causes  # type: ignore[import-not-found]  # noqa: E402
+import peers  # type: ignore[import-not-found]  # noqa: E402
+import run  # type: ignore[import-not-found]  # noqa: E402
+import table  # type: ignore[import-not-found]  # noqa: E402
+from cases import ALT, CASES, SATURATED, SYMMETRIC  # type: ignore[import-not-found]  # noqa: E402
+
+PRINTED = '{"up_kbps": [1000.0, 500.0], "down_kbps": [250.0], "data_frames": 400, "mac_acks": 300}'
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_wifairs_half_has_the_flows_of_the_others(case):
+    for size in case.sizes:
+        plan = Scenario.from_toml(case.scenario, case.settings(size).items()).plan()
+        up, down = (sum(flow["direction"] == way for flow in plan["flows"]) for way in ("up", "down"))
+        assert (up, down) == case.flows(size)
+        assert (case.options(size)["up"], case.options(size)["down"]) == (up, down)
+        assert plan["run"]["warmup_s"] == case.options(size)["warmup_s"]
+    assert Scenario.from_toml(case.scenario).plan()["run"]["duration_s"] == case.measured_s
+
+
+def test_every_step_of_every_chain_is_a_valid_scenario():
+    for chain in causes.CHAINS:
+        case = next(case for case in CASES if case.name == chain.case)
+        assert set(chain.sizes) <= set(case.sizes)
+        assert chain.peer in case.peers
+        told = {}
+        for step in chain.steps:
+            assert step.wifair or step.native
+            told |= step.wifair
+            for size in chain.sizes:
+                Scenario.from_toml(case.scenario, {**case.settings(size), **told}.items())
+
+
+def test_all_stations_together_offer_the_same():
+    for size in SATURATED.sizes:
+        settings = SATURATED.settings(size)
+        offered = size * settings["flows[0].application.rate_mbps"] * 1500 / 1472
+        assert offered == pytest.approx(SATURATED.native["offered_mbps"])
+
+
+def test_what_the_peers_print_is_read():
+    output = f"num_nodes is set 12\n{PRINTED}\n"
+    outcome = peers.Outcome.of(peers.result_line(output))
+    assert outcome == peers.Outcome(1.5, 0.25, 0.25)
+    uncounted = peers.Outcome.of('{"up_kbps": [1.0], "down_kbps": []}')
+    assert uncounted.failed is None
+    assert table.FAILED.values([outcome, uncounted]) == [0.25]
+    with pytest.raises(SystemExit, match="no result"):
+        peers.result_line("node out of range\n")
+
+
+def test_the_cost_is_a_slope_and_never_negative():
+    near, far = peers.Cost(1.5, 0), peers.Cost(3.5, 0)
+    assert run.slope(near, far, (10.0, 110.0)) == pytest.approx(0.02)
+    with pytest.raises(SystemExit, match="too busy"):
+        run.slope(far, near, (10.0, 110.0))
+
+
+def test_ratios_are_taken_within_a_repetition():
+    # The machine was half as fast in the second repetition: the ratio does not show it.
+    found = table.ratios([0.10, 0.20, 0.12], [0.001, 0.002, 0.001])
+    assert (found.median, found.low, found.high) == pytest.approx((100.0, 100.0, 120.0))
+    assert found.told(".3g") == "100 (100–120)"
+
+
+def test_a_difference_is_bold_where_it_is_clear():
+    far = table.difference([5.0, 5.1, 4.9], [6.0, 6.1, 5.9])
+    assert far.estimate == pytest.approx(-1.0)
+    assert table.beyond(far)
+    assert table.told(far).startswith("**-1.00 ±")
+    near = table.difference([5.0, 5.1, 4.9], [5.05, 5.0, 4.9])
+    assert not table.beyond(near)
+    assert table.told(near).startswith("+0.0")
+
+
+def test_a_chain_goes_on_from_the_step_before(monkeypatch):
+    class Fake(peers.Native):
+        name = "ns-2"
+
+        def call(self, options):
+            raise AssertionError("nothing is run here")
+
+        def outcomes(self, case, size, seeds, changed, measured_s):
+            asked.append(dict(changed))
+            return [peers.Outcome(5.0 + shift, 0.0, 0.2) for shift in (0.0, 0.1)]
+
+        def version(self):
+            return self.name
+
+    class Reference(Fake):
+        name = "wifair"
+
+    asked = []
+    first, second = causes.Step("a", {"x": 1}), causes.Step("b", {"y": 2}, {"capture_db": 90})
+    monkeypatch.setattr(causes, "CHAINS", (causes.Chain("ns-2", "saturated", (5,), (first, second)),))
+    found = {
+        ("saturated", 5, "wifair"): [peers.Outcome(6.0 + shift, 0.0, 0.2) for shift in (0.0, 0.1)],
+        ("saturated", 5, "ns-2"): [peers.Outcome(5.0 + shift, 0.0, 0.2) for shift in (0.0, 0.1)],
+    }
+    explained = causes.explain([SATURATED], [Reference(), Fake()], found, 2, lambda text: None)
+    assert asked == [{"x": 1}, {"x": 1, "y": 2}, {"capture_db": 90}]
+    assert [(one.step.cause, one.metric.name) for one in explained] == [("a", "up")]
+    assert explained[0].before.estimate == pytest.approx(-1.0)
+    assert explained[0].after.estimate == pytest.approx(0.0)
+    assert "saturated, 5: up, Mbps, ns-2 − wifair | a | wifair: `x` = 1" in causes.markdown(explained)
+
+
+def test_the_tables_hold_what_was_found():
+    found = {
+        (case.name, size, name): [peers.Outcome(5.0 + shift, 1.0 + shift, 0.2 + shift / 10) for shift in (0.0, 0.1)]
+        for case in (SYMMETRIC, ALT)
+        for size in case.sizes
+        for name in case.peers
+    }
+    text = table.outcomes(SYMMETRIC, ["wifair", "ns-2"], found)
+    assert text.splitlines()[0] == "| flows each way |  | wifair | ns-2 | ns-2 − wifair |"
+    assert len(text.splitlines()) == 2 + 3 * len(SYMMETRIC.sizes)
+    assert "ns-2" not in table.outcomes(ALT, ["wifair", "ns-2", "ns-3"], found)
+    costs = {
+        ("symmetric", 10, "wifair"): table.Costs([0.001, 0.001], [30.0, 30.0]),
+        ("symmetric", 10, "ns-2"): table.Costs([0.1, 0.2], [40.0, 42.0]),
+    }
+    assert "| **150 (100–200)** | 30 | 41 |" in table.costs(SYMMETRIC, ["wifair", "ns-2"], costs)
+
+
+def test_the_page_has_a_place_for_the_tables():
+    assert run.MARKS.between(PEERS.parent.parent / "docs" / "peers.md") is not None
