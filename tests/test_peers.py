@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from wifair import Scenario
@@ -21,7 +23,7 @@ PRINTED = '{"up_kbps": [1000.0, 500.0], "down_kbps": [250.0], "data_frames": 400
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_wifairs_half_has_the_flows_of_the_others(case):
+def test_wifairs_half_has_the_flows_of_the_others(case: Any) -> None:
     for size in case.sizes:
         plan = Scenario.from_toml(case.scenario, case.settings(size).items()).plan()
         up, down = (sum(flow["direction"] == way for flow in plan["flows"]) for way in ("up", "down"))
@@ -31,12 +33,12 @@ def test_wifairs_half_has_the_flows_of_the_others(case):
     assert Scenario.from_toml(case.scenario).plan()["run"]["duration_s"] == case.measured_s
 
 
-def test_every_step_of_every_chain_is_a_valid_scenario():
+def test_every_step_of_every_chain_is_a_valid_scenario() -> None:
     for chain in causes.CHAINS:
         case = next(case for case in CASES if case.name == chain.case)
         assert set(chain.sizes) <= set(case.sizes)
         assert chain.peer in case.peers
-        told = {}
+        told: dict[str, object] = {}
         for step in chain.steps:
             assert step.wifair or step.native
             told |= step.wifair
@@ -44,14 +46,14 @@ def test_every_step_of_every_chain_is_a_valid_scenario():
                 Scenario.from_toml(case.scenario, {**case.settings(size), **told}.items())
 
 
-def test_all_stations_together_offer_the_same():
+def test_all_stations_together_offer_the_same() -> None:
     for size in SATURATED.sizes:
         settings = SATURATED.settings(size)
         offered = size * settings["flows[0].application.rate_mbps"] * 1500 / 1472
         assert offered == pytest.approx(SATURATED.native["offered_mbps"])
 
 
-def test_what_the_peers_print_is_read():
+def test_what_the_peers_print_is_read() -> None:
     output = f"num_nodes is set 12\n{PRINTED}\n"
     outcome = peers.Outcome.of(peers.result_line(output))
     assert outcome == peers.Outcome(1.5, 0.25, 0.25)
@@ -62,21 +64,21 @@ def test_what_the_peers_print_is_read():
         peers.result_line("node out of range\n")
 
 
-def test_the_cost_is_a_slope_and_never_negative():
+def test_the_cost_is_a_slope_and_never_negative() -> None:
     near, far = peers.Cost(1.5, 0), peers.Cost(3.5, 0)
     assert run.slope(near, far, (10.0, 110.0)) == pytest.approx(0.02)
     with pytest.raises(SystemExit, match="too busy"):
         run.slope(far, near, (10.0, 110.0))
 
 
-def test_ratios_are_taken_within_a_repetition():
+def test_ratios_are_taken_within_a_repetition() -> None:
     # The machine was half as fast in the second repetition: the ratio does not show it.
     found = table.ratios([0.10, 0.20, 0.12], [0.001, 0.002, 0.001])
     assert (found.median, found.low, found.high) == pytest.approx((100.0, 100.0, 120.0))
     assert found.told(".3g") == "100 (100–120)"
 
 
-def test_a_difference_is_bold_where_it_is_clear():
+def test_a_difference_is_bold_where_it_is_clear() -> None:
     far = table.difference([5.0, 5.1, 4.9], [6.0, 6.1, 5.9])
     assert far.estimate == pytest.approx(-1.0)
     assert table.beyond(far)
@@ -86,24 +88,27 @@ def test_a_difference_is_bold_where_it_is_clear():
     assert table.told(near).startswith("+0.0")
 
 
-def test_a_chain_goes_on_from_the_step_before(monkeypatch):
-    class Fake(peers.Native):
+def test_a_chain_goes_on_from_the_step_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, object]] = []
+
+    class Fake(peers.Native):  # type: ignore[misc]
         name = "ns-2"
 
-        def call(self, options):
+        def call(self, options: object) -> list[str]:
             raise AssertionError("nothing is run here")
 
-        def outcomes(self, case, size, seeds, changed, measured_s):
+        def outcomes(
+            self, case: object, size: int, seeds: int, changed: Mapping[str, object], measured_s: float
+        ) -> list[Any]:
             asked.append(dict(changed))
             return [peers.Outcome(5.0 + shift, 0.0, 0.2) for shift in (0.0, 0.1)]
 
-        def version(self):
+        def version(self) -> str:
             return self.name
 
     class Reference(Fake):
         name = "wifair"
 
-    asked = []
     first, second = causes.Step("a", {"x": 1}), causes.Step("b", {"y": 2}, {"capture_db": 90})
     monkeypatch.setattr(causes, "CHAINS", (causes.Chain("ns-2", "saturated", (5,), (first, second)),))
     found = {
@@ -118,7 +123,7 @@ def test_a_chain_goes_on_from_the_step_before(monkeypatch):
     assert "saturated, 5: up, Mbps, ns-2 − wifair | a | wifair: `x` = 1" in causes.markdown(explained)
 
 
-def test_the_tables_hold_what_was_found():
+def test_the_tables_hold_what_was_found() -> None:
     found = {
         (case.name, size, name): [peers.Outcome(5.0 + shift, 1.0 + shift, 0.2 + shift / 10) for shift in (0.0, 0.1)]
         for case in (SYMMETRIC, ALT)
@@ -136,5 +141,5 @@ def test_the_tables_hold_what_was_found():
     assert "| **150 (100–200)** | 30 | 41 |" in table.costs(SYMMETRIC, ["wifair", "ns-2"], costs)
 
 
-def test_the_page_has_a_place_for_the_tables():
+def test_the_page_has_a_place_for_the_tables() -> None:
     assert run.MARKS.between(PEERS.parent.parent / "docs" / "peers.md") is not None
