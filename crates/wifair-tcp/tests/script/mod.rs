@@ -151,7 +151,9 @@ impl Run {
             Endpoint::Receiver(receiver) => self.receiver_value(receiver, name),
         };
         let found = found.ok_or(format!("`{name}` cannot be asserted here"))?;
-        let time = matches!(name, "timer" | "rto" | "srtt" | "rtt") && wanted != "off" && wanted != "none";
+        let time = matches!(name, "timer" | "rto" | "srtt" | "srtt_mean" | "srtt_max" | "rtt")
+            && wanted != "off"
+            && wanted != "none";
         let same = if time {
             found == parse_time(wanted)?.as_ns().to_string()
         } else {
@@ -195,6 +197,8 @@ impl Run {
             "duplicates_told" => stats.duplicates_told.to_string(),
             "control_packets" => stats.control_packets_sent.to_string(),
             "rtt" => stats.rtt.mean().map_or("none".into(), |mean| format!("{mean:.0}")),
+            "srtt_mean" => stats.srtt_mean_ns().map_or("none".into(), |mean| format!("{mean:.0}")),
+            "srtt_max" => show_time(stats.srtt_max),
             "samples" => stats.rtt.count().to_string(),
             _ => return None,
         })
