@@ -50,7 +50,7 @@ class Test:
 
     program: str
     folder: str
-    limit_s: int = 600
+    limit_s: int = 60
 
     def run(self, number: int) -> tuple[str, float]:
         """What becomes of this mutant, and the processor time that it took."""
@@ -209,7 +209,7 @@ class Run:
         return drawn
 
     def waits_for(self, mutant: Mutant, stage: int) -> bool:
-        """Whether this stage has to try it, should those before it not notice."""
+        """Whether it is this stage's turn, or may come to be."""
         last = self.last(mutant)
         if last is None:
             return True
@@ -273,32 +273,23 @@ class Run:
                     if why == "unbuildable":
                         self.note(mutant, 1, why)
 
-    def try_(self, mutant: Mutant, number: int, stages: dict[int, list[Test]]) -> None:
-        """One mutant, chosen by its number, against what waits for it."""
-        for stage in [stage for stage in stages if self.waits_for(mutant, stage)]:
-            outcome = next((o for test in stages[stage] if (o := test.run(number)[0]) != "survived"), "survived")
-            self.note(mutant, stage, outcome)
-            if outcome != "survived":
-                break
+    def try_(self, mutant: Mutant, number: int, stage: int, tests: list[Test]) -> None:
+        """One mutant, chosen by its number, against the tests of a stage."""
+        outcomes = (test.run(number)[0] for test in tests)
+        self.note(mutant, stage, next((outcome for outcome in outcomes if outcome != "survived"), "survived"))
 
-    def limited(self, stages: dict[int, list[Test]]) -> dict[int, list[Test]]:
-        """Each test once, with a limit of several times what it takes without a mutation."""
-        seen: set[str] = set()
-        limited: dict[int, list[Test]] = {}
-        for stage, tests in stages.items():
-            if not tests:
-                sys.exit(f"the tests of stage {stage} cannot be built")
-            limited[stage] = []
-            for test in tests:
-                if test.program in seen:
-                    continue
-                seen.add(test.program)
-                outcome, took_s = test.run(0)
-                if outcome != "survived":
-                    sys.exit(f"{test.program} fails without a mutation")
-                limited[stage].append(Test(test.program, test.folder, 5 + math.ceil(5 * took_s)))
-                print(f"stage {stage}: {Path(test.program).name}, {took_s:.1f} s without a mutation", flush=True)
-        return limited
+    def limited(self, stage: int, tests: list[Test]) -> list[Test]:
+        """Each test once, with a limit of several times what it takes without a mutation; the quickest first."""
+        if not tests:
+            sys.exit(f"the tests of stage {stage} cannot be built")
+        timed = []
+        for test in tests:
+            outcome, took_s = test.run(0)
+            if outcome != "survived":
+                sys.exit(f"{test.program} fails without a mutation")
+            timed.append((took_s, Test(test.program, test.folder, 5 + math.ceil(5 * took_s))))
+            print(f"stage {stage}: {Path(test.program).name}, {took_s:.1f} s without a mutation", flush=True)
+        return [test for _, test in sorted(timed, key=lambda pair: pair[0])]
 
     def go(self) -> None:
         stages = range(1, len(self.plan["stages"]) + 1)
@@ -306,26 +297,31 @@ class Run:
             print(f"{self.crate} at {self.commit[:9]}: {len(waiting)} mutants", flush=True)
             git("checkout", "--quiet", "--force", self.commit, cwd=TREE)
             numbers = self.woven(waiting)
-            tests = self.limited({stage: self.tests(stage) for stage in stages})
-            for mutant in [mutant for mutant in waiting if mutant.key in numbers]:
-                self.try_(mutant, numbers[mutant.key], tests)
+            known: set[str] = set()
+            for stage in stages:
+                if meet := [m for m in waiting if m.key in numbers and self.waits_for(m, stage)]:
+                    new = [test for test in self.tests(stage) if test.program not in known]
+                    known |= {test.program for test in new}
+                    tests = self.limited(stage, new)
+                    for mutant in meet:
+                        self.try_(mutant, numbers[mutant.key], stage, tests)
             git("checkout", "--quiet", "--force", self.commit, cwd=TREE)
-            for mutant in [mutant for mutant in waiting if any(self.waits_for(mutant, stage) for stage in stages)]:
-                self.alone(mutant, tests)
+            for mutant in [m for m in waiting if any(self.waits_for(m, stage) for stage in stages)]:
+                self.alone(mutant, stages)
 
-    def alone(self, mutant: Mutant, limits: dict[int, list[Test]]) -> None:
+    def alone(self, mutant: Mutant, stages: range) -> None:
         """One mutant that could not be woven."""
         path = TREE / mutant.file
         source = path.read_text()
         path.write_text(mutant.changed(source))
         try:
-            for stage, limited in limits.items():
-                if self.waits_for(mutant, stage):
-                    if not (tests := self.tests(stage)):
-                        self.note(mutant, stage, "unbuildable")
-                        return
-                    limit_s = max((test.limit_s for test in limited), default=60)
-                    self.try_(mutant, 0, {stage: [Test(test.program, test.folder, limit_s) for test in tests]})
+            for stage in [stage for stage in stages if self.waits_for(mutant, stage)]:
+                if not self.waits_for(mutant, stage):
+                    return
+                if not (tests := self.tests(stage)):
+                    self.note(mutant, stage, "unbuildable")
+                    return
+                self.try_(mutant, 0, stage, tests)
         finally:
             path.write_text(source)
 

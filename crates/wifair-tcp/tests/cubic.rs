@@ -195,3 +195,19 @@ fn periodic_loss_gives_the_rfcs_mean_window() {
         assert!((0.95..1.02).contains(&(window / law)), "{window} segments, law {law}");
     }
 }
+
+/// `arf-aware` hands on all that CUBIC has to hear, the round-trip time too.
+#[test]
+fn under_a_control_that_divides_nothing_the_window_is_the_same() {
+    let cubic = serde_json::json!({ "name": "cubic" });
+    let above = serde_json::json!({ "name": "arf-aware", "over": cubic });
+    let windows = |control| {
+        let mut network = Setting { losses_s: vec![5, 12], ..Setting::new(control, 100, 100) }.network();
+        let look = |s| {
+            network.run(Time::from_s(s));
+            network.connections[0].sender.cwnd_bytes()
+        };
+        (0..20).map(look).collect::<Vec<_>>()
+    };
+    assert_eq!(windows(above), windows(cubic));
+}
