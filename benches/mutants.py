@@ -315,9 +315,9 @@ class Run:
         source = path.read_text()
         path.write_text(mutant.changed(source))
         try:
-            for stage in [stage for stage in stages if self.waits_for(mutant, stage)]:
+            for stage in stages:
                 if not self.waits_for(mutant, stage):
-                    return
+                    continue
                 if not (tests := self.tests(stage)):
                     self.note(mutant, stage, "unbuildable")
                     return
