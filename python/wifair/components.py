@@ -34,8 +34,8 @@ UNITS = {
 }
 
 
-# A key that TOML takes without quotes; a path of ours may have places in a list behind it.
-BARE_KEY = re.compile(r"[A-Za-z0-9_-]+(\[\d+\])*")
+# A key that TOML takes without quotes, or several by dots; a path of ours may have places in a list behind each.
+BARE_KEY = re.compile(r"([A-Za-z0-9_-]+(\[\d+\])*)(\.[A-Za-z0-9_-]+(\[\d+\])*)*")
 
 
 @cache
