@@ -64,6 +64,16 @@ def test_what_the_peers_print_is_read() -> None:
         peers.result_line("node out of range\n")
 
 
+def test_a_childs_memory_is_its_own() -> None:
+    # This process is far larger; a child that it started itself would seem to be as large.
+    cost, output = peers.child("python", [sys.executable, "-S", "-c", "print(sum(range(3_000_000)))"])
+    assert output == "4499998500000\n"
+    assert cost.cpu_s > 0
+    assert 2**20 < cost.peak_bytes < 40 * 2**20
+    with pytest.raises(SystemExit, match="python failed"):
+        peers.child("python", [sys.executable, "-S", "-c", "raise SystemExit(3)"])
+
+
 def test_the_cost_is_a_slope_and_never_negative() -> None:
     near, far = peers.Cost(1.5, 0), peers.Cost(3.5, 0)
     assert run.slope(near, far, (10.0, 110.0)) == pytest.approx(0.02)

@@ -120,6 +120,7 @@ class Wifair(Peer):
 class Native(Peer):
     """A program of ours in the peer's own language; `run` says how a mapping of options becomes a command."""
 
+    SEEDS: ClassVar[int] = 1  # at least
     # Options with which it counts frames as well.
     counting: ClassVar[Mapping[str, object]] = {}
 
@@ -133,7 +134,7 @@ class Native(Peer):
         self, case: Case, size: int, seeds: int, changed: Mapping[str, object], measured_s: float
     ) -> list[Outcome]:
         options = {**case.options(size), "measured_s": measured_s, **self.counting, **changed}
-        each = ({**options, "seed": seed} for seed in range(1, seeds + 1))
+        each = ({**options, "seed": seed} for seed in range(1, max(seeds, self.SEEDS) + 1))
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed here
             return list(pool.map(self.outcome, each))
 
@@ -144,6 +145,7 @@ class Native(Peer):
 class Ns2(Native):
     name = "ns-2"
     horizons_s = (20.0, 120.0)
+    SEEDS = 10
     counting: ClassVar[Mapping[str, object]] = {"count": 1}
 
     def __init__(self, option: Namespace) -> None:
@@ -231,12 +233,10 @@ def result_line(output: str) -> str:
 
 def child(name: str, command: list[str]) -> tuple[Cost, str]:
     """One child process, its resources read from the kernel when it has ended; and what it printed."""
-    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as complaints:
-        process = subprocess.Popen(command, stdout=output, stderr=complaints)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        complaints.seek(0)
-        if process.returncode:
-            raise SystemExit(f"{name} failed ({process.returncode}): {complaints.read()[-2000:]}")
-        return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * MAXRSS_BYTES), output.read()
+    with tempfile.NamedTemporaryFile("r", suffix=".json") as usage:
+        small = [sys.executable, "-S", str(HERE / "resources.py"), usage.name]
+        done = subprocess.run([*small, *command], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{name} failed ({done.returncode}): {done.stderr[-2000:]}")
+        cpu_s, peak = json.load(usage)
+    return Cost(cpu_s, peak * MAXRSS_BYTES), done.stdout
