@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo comparison scope test docs lint supply validate package bench bench-peers mutants clean
+.PHONY: demo comparison scope test docs lint supply validate package bench bench-peers mutants fuzz clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
@@ -26,9 +26,10 @@ test: lint
 lint: $(VENV)/.built
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check crates/wifair-queue/src/schemes/*.rs crates/wifair-queue/src/limits/*.rs # declared by a macro, which cargo fmt does not see
+	cargo fmt --manifest-path fuzz/Cargo.toml --check # a workspace of its own, which needs a nightly compiler to be built
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff format --check python tests benches docsite notebooks examples packaging
-	$(BIN)/ruff check python tests benches docsite notebooks examples packaging
+	$(BIN)/ruff format --check python tests benches docsite notebooks examples packaging fuzz
+	$(BIN)/ruff check python tests benches docsite notebooks examples packaging fuzz
 	$(BIN)/mypy
 
 # Licences, duplicate and wildcard versions, and sources of the crates: two seconds. Wants `cargo install cargo-deny`.
@@ -39,6 +40,10 @@ supply:
 validate: $(VENV)/.built
 	WIFAIR_VALIDATE=1 cargo test --release --workspace --exclude wifair-py
 	WIFAIR_VALIDATE=1 $(BIN)/pytest
+
+# Each fuzz target until it has covered nothing new for ten minutes (docs/fuzzing.md): some hours. Needs a nightly compiler and cargo-fuzz.
+fuzz:
+	$(PYTHON) fuzz/run.py
 
 # The documentation site, in build/docs/site; a broken link is an error. Nothing in it is fetched when it is read.
 docs: $(VENV)/.built

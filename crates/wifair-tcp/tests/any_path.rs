@@ -2,11 +2,11 @@
 //! connection closes, and the invariants of both ends hold at every instant.
 
 mod network;
-
-use std::collections::BTreeMap;
+mod stream;
 
 use network::{Arrivals, End, Network, Path};
 use proptest::prelude::*;
+use stream::Arrived;
 use wifair_core::{Ecn, Packet, Rate, SackBlocks, TcpFlags, Time};
 use wifair_tcp::{ByteCountingSpec, Handshake, Receiver, SackSpec, Sender, TcpSpec};
 
@@ -95,8 +95,8 @@ struct AnyPath {
     bytes: u64,
     fates: [Vec<Fate>; 2],
     next: [usize; 2],
-    /// Payload that reached the receiver, as disjoint offsets from the first byte.
-    arrived: BTreeMap<u64, u64>,
+    /// Payload that reached the receiver.
+    arrived: Arrived,
     acked: u64,
     sent_up_to: u64,
     delivered: u64,
@@ -110,28 +110,6 @@ impl AnyPath {
     /// Offset of a sequence number; transfers in these tests are shorter than 2³¹ bytes.
     fn offset(&self, seq: u32) -> u64 {
         u64::from(seq.wrapping_sub(self.spec.initial_sequence).wrapping_sub(1))
-    }
-
-    /// Whether all of a range has arrived.
-    fn holds(&self, start: u64, end: u64) -> bool {
-        let mut reached = start;
-        for (&from, &to) in self.arrived.range(..end) {
-            if from <= reached {
-                reached = reached.max(to);
-            }
-        }
-        reached >= end
-    }
-
-    fn prefix(&self) -> u64 {
-        let mut prefix = 0;
-        for (&start, &end) in &self.arrived {
-            if start > prefix {
-                break;
-            }
-            prefix = prefix.max(end);
-        }
-        prefix
     }
 }
 
@@ -158,12 +136,12 @@ impl Path for AnyPath {
         if from == End::Receiver {
             // An ACK says exactly how far the data goes, the FIN apart.
             let acked = self.offset(packet.ack);
-            assert!(acked == self.prefix() || acked == self.bytes + 1, "acknowledges {acked}");
+            assert!(acked == self.arrived.prefix() || acked == self.bytes + 1, "acknowledges {acked}");
             let duplicate = packet.sack.duplicate(packet.ack);
             assert!(self.spec.sack.is_some_and(|sack| sack.duplicates) || duplicate.is_none());
             for (start, end) in packet.sack.iter(packet.ack) {
                 let (start, end) = (self.offset(start), self.offset(end));
-                assert!(start < end && self.holds(start, end), "tells of {start}..{end}");
+                assert!(start < end && self.arrived.holds(start, end), "tells of {start}..{end}");
                 assert!(start > acked || duplicate.is_some(), "tells of what is acknowledged");
             }
         }
@@ -191,8 +169,7 @@ impl Path for AnyPath {
         if end == End::Receiver && packet.payload_bytes > 0 {
             let start = self.offset(packet.seq);
             let end = start + u64::from(packet.payload_bytes);
-            let known = self.arrived.entry(start).or_insert(end);
-            *known = (*known).max(end);
+            self.arrived.insert(start, end);
         }
         if end == End::Sender && packet.ack.wrapping_sub(self.spec.initial_sequence) > 0 {
             self.acked = self.acked.max(self.offset(packet.ack));
@@ -210,7 +187,7 @@ impl Path for AnyPath {
 
     fn observe(&mut self, sender: &Sender, receiver: &Receiver) {
         let delivered = receiver.stats().payload_bytes_delivered;
-        assert_eq!(delivered, self.prefix(), "delivered is not what has arrived in order");
+        assert_eq!(delivered, self.arrived.prefix(), "delivered is not what has arrived in order");
         assert!(delivered >= self.delivered && delivered <= self.bytes);
         self.delivered = delivered;
         assert!(sender.cwnd_bytes() >= u32::from(self.spec.mss_bytes), "cwnd below a segment");
@@ -231,7 +208,7 @@ fn transfer(spec: &TcpSpec, bytes: u64, fates: [Vec<Fate>; 2]) -> AnyPath {
         bytes,
         fates,
         next: [0; 2],
-        arrived: BTreeMap::new(),
+        arrived: Arrived::default(),
         acked: 0,
         sent_up_to: 0,
         delivered: 0,

@@ -1,5 +1,7 @@
 //! The obvious model of a port: one list, scanned for every question, written from the schemes' descriptions.
 
+pub mod against;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::test_runner::TestCaseError;

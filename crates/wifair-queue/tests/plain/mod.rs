@@ -1,6 +1,8 @@
 //! `codel`, `fq-codel` and `mac80211` over plain lists, written from RFC 8289, RFC 8290 and the kernel's description: loops where
 //! the schemes take steps, a scan for every question.
 
+pub mod against;
+
 use std::collections::VecDeque;
 
 use wifair_core::{Class, Ecn, Packet, TcpFlags};

@@ -1,0 +1,220 @@
+//! A port of a scheme and the lists side by side, step by step.
+
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+use wifair_core::{Ac, Ecn, FlowId, Packet, Rate, StationId, TcpFlags, Time};
+use wifair_queue::{
+    Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Port, PortSpec, Reception, SchemeSpec, View,
+};
+
+use super::{Ns, Plain, Tally};
+use crate::common::{ack, data};
+
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// More data packets of a connection, at once.
+    Data {
+        connection: usize,
+        packets: usize,
+        capable: bool,
+    },
+    /// `more` is by how much it exceeds the connection's last.
+    Ack {
+        connection: usize,
+        more: u32,
+        echo: bool,
+    },
+    Take,
+    Finish {
+        airtime_us: u64,
+    },
+    Receive {
+        station: usize,
+        airtime_us: u64,
+    },
+    Wait {
+        ms: u64,
+    },
+    Limit {
+        packets: u32,
+    },
+}
+
+/// Two connections a station.
+fn station_of(connection: usize) -> usize {
+    connection % 4
+}
+
+const RATES_MBPS: [f64; 4] = [54.0, 11.0, 24.0, 1.0];
+
+fn links() -> [Link; 4] {
+    RATES_MBPS.map(|mbps| Link { rate: Rate::from_mbps(mbps) })
+}
+
+/// By their serial numbers, which each packet has as its window.
+fn queue(port: &Port) -> Vec<Packet> {
+    let buffer = port.buffer();
+    std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
+        .map(|slot| *buffer.packet(slot))
+        .collect()
+}
+
+fn tally(port: &Port, now: Time) -> Tally {
+    let classes = port.snapshot(now).classes;
+    let sum = |of: fn(&wifair_queue::Ledger) -> u64| classes.iter().map(of).sum();
+    Tally {
+        refused: sum(|l| l.tail_dropped.packets),
+        evicted: sum(|l| l.evicted.packets),
+        aqm_evicted: sum(|l| l.aqm_evicted.packets),
+        filtered: sum(|l| l.filtered.packets),
+        ce: sum(|l| l.ce_marked.packets),
+        ece: sum(|l| l.ece_marked.packets),
+    }
+}
+
+fn exchange<'a>(packet: &'a Packet, flow: FlowId, station: StationId, airtime: Time) -> Exchange<'a> {
+    Exchange {
+        outcome: Outcome::Delivered,
+        packets: std::slice::from_ref(packet),
+        flow,
+        station,
+        ac: Ac::BestEffort,
+        rate: Rate::from_mbps(11.0),
+        attempts: 1,
+        airtime,
+        overhead: Time::from_us(300),
+        service: airtime,
+    }
+}
+
+/// The connections' places in the order of their buckets, found by trial: of queues of equal length the first one loses a
+/// packet.
+fn buckets_in_order() -> Vec<usize> {
+    static FOUND: OnceLock<Vec<usize>> = OnceLock::new();
+    let find = || {
+        let mut left: Vec<usize> = (0..8).collect();
+        let mut places = vec![0; 8];
+        while left.len() > 1 {
+            let scheme = serde_json::from_str(r#"{"name": "fq-codel", "queues": 65536}"#).unwrap();
+            let spec = PortSpec { limit_packets: left.len() as u32 - 1, scheme, ..PortSpec::default() };
+            let mut port = Port::new(&spec, 7, "ap");
+            let flows = Flows::new(&FlowsSpec::default());
+            let view = View { flows: &flows, links: &[] };
+            for &n in &left {
+                port.offer(&data(n as u32, 1), FlowId(n as u32), StationId(0), Time::ZERO, view);
+            }
+            let kept = queue(&port);
+            let gone = left.iter().position(|n| !kept.contains(&data(*n as u32, 1))).unwrap();
+            let gone = left.remove(gone);
+            places[gone] = 7 - left.len();
+        }
+        places[left[0]] = 7;
+        places
+    };
+    FOUND.get_or_init(find).clone()
+}
+
+/// Whether port and lists agree after every step.
+pub fn run(
+    spec: &serde_json::Value,
+    limit: u32,
+    shrink: bool,
+    steps: Vec<Step>,
+) -> Result<(), TestCaseError> {
+    // With one queue all flows collide. With many none do: the stream is one in which these eight do not.
+    let buckets = if spec["queues"] == 1 { vec![0; 8] } else { buckets_in_order() };
+    let scheme: SchemeSpec = serde_json::from_value(spec.clone()).unwrap();
+    let port_spec = PortSpec { limit_packets: limit, scheme, ..PortSpec::default() };
+    let written = serde_json::to_value(&port_spec.scheme).unwrap();
+    let mut port = Port::new(&port_spec, 7, "ap");
+    let mut plain = Plain::new(&written, limit as usize, buckets);
+    let flows = Flows::new(&FlowsSpec::default());
+    let links = links();
+    let view = View { flows: &flows, links: &links };
+    let mut now: Ns = 1_000_000;
+    let mut last_ack = [1_000u32; 8];
+    let mut in_service = vec![];
+    let mut serial = 0;
+    // A first grant tells the port its category, as it does at an access point before anything is received.
+    let first =
+        [Step::Ack { connection: 0, more: 0, echo: false }, Step::Take, Step::Finish { airtime_us: 500 }];
+
+    for step in first.into_iter().chain(steps) {
+        now += 10_000;
+        let at = Time::from_ns(now);
+        let mut arrivals = vec![];
+        match step {
+            Step::Data { connection, packets, capable } => {
+                let ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
+                let packet = data(connection as u32, 1).with_ecn(ecn);
+                arrivals = vec![(connection, packet); packets];
+            }
+            Step::Ack { connection, more, echo } => {
+                last_ack[connection] += more;
+                let mut packet = ack(connection as u32, last_ack[connection]);
+                if echo {
+                    packet.flags |= TcpFlags::ECE;
+                }
+                arrivals.push((connection, packet));
+            }
+            Step::Take if in_service.is_empty() => {
+                let got = port.take(&Grant::ANY, at, view);
+                let expected = plain.take(now, &RATES_MBPS);
+                prop_assert_eq!(got.as_ref().map(|d| d.packet), expected.map(|item| item.packet));
+                prop_assert_eq!(got.as_ref().map(|d| d.enqueued_at.as_ns()), expected.map(|item| item.at));
+                prop_assert!(got.is_some() || port.is_empty(), "it keeps nothing back");
+                in_service.extend(got);
+            }
+            Step::Finish { airtime_us } => {
+                let Some(departure) = in_service.pop() else { continue };
+                let airtime = Time::from_us(airtime_us);
+                let told = exchange(&departure.packet, departure.flow, departure.station, airtime);
+                port.finish(&departure, Outcome::Delivered, at, view, || told);
+                plain.in_service -= 1;
+                plain.charge(departure.station.index(), airtime.as_ns(), true, now);
+            }
+            Step::Receive { station, airtime_us } => {
+                let packet = data(9, 1);
+                let airtime = Time::from_us(airtime_us);
+                // Of another category first, which is not this port's to charge.
+                for ac in [Ac::Voice, Ac::BestEffort] {
+                    let station = StationId(station as u16);
+                    let (flow, overhead) = (FlowId(9), Time::ZERO);
+                    if port.hooks().reception {
+                        port.receive(
+                            &Reception { packet: &packet, flow, station, ac, airtime, overhead },
+                            at,
+                            view,
+                        );
+                    }
+                }
+                plain.charge(station, airtime.as_ns(), false, now);
+            }
+            Step::Wait { ms } => now += ms * 1_000_000,
+            Step::Limit { packets } if shrink => {
+                port.set_limit(packets, at);
+                plain.limit = packets as usize;
+            }
+            Step::Take | Step::Limit { .. } => {}
+        }
+        for (connection, packet) in arrivals {
+            serial += 1;
+            let packet = Packet { window_bytes: serial, ..packet };
+            let station = station_of(connection);
+            port.offer(&packet, FlowId(connection as u32), StationId(station as u16), at, view);
+            plain.arrive(packet, connection, station, now);
+        }
+        prop_assert_eq!(queue(&port), plain.packets());
+        prop_assert_eq!(tally(&port, at), plain.tally);
+        let bytes: u64 = queue(&port).iter().map(|packet| u64::from(packet.ip_bytes())).sum();
+        prop_assert_eq!(port.buffer().bytes(), bytes);
+    }
+    for ledger in port.snapshot(Time::from_ns(now + 20_000)).classes {
+        let left = [ledger.dequeued, ledger.evicted, ledger.aqm_evicted, ledger.filtered, ledger.queued];
+        prop_assert_eq!(ledger.accepted.packets, left.iter().map(|count| count.packets).sum::<u64>());
+        prop_assert_eq!(ledger.accepted.bytes, left.iter().map(|count| count.bytes).sum::<u64>());
+        prop_assert_eq!(ledger.offered.packets, ledger.accepted.packets + ledger.tail_dropped.packets);
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! Any small cell with whatever parameters it accepts, under arbitrary offers and changes: time is occupied once or idle, a
+//! packet is delivered once and to whom it was for, and the books say what happened.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use arbitrary::{Result, Unstructured};
+use serde_json::{Value, json};
+use wifair_core::{StationId, TcpFlags, Time};
+use wifair_queue::{Ledger, Port};
+use wifair_wlan::{Cell, CellSnapshot, CellSpec, Node, Output, StationChange};
+
+use crate::given::{self, Schema, chance, one_of, repaired};
+use crate::support::{packet, packet_down};
+
+const MOST_STATIONS: usize = 5;
+const MOST_OFFERS: u32 = 200;
+/// A case that goes on for longer is long enough: ticks of schemes and unlimited retries have no end.
+const MOST_EVENTS: usize = 6_000;
+
+/// A cell, then what is offered to it and when.
+pub fn check(data: &[u8]) {
+    let mut u = Unstructured::new(data);
+    static SCHEMA: OnceLock<[Value; 2]> = OnceLock::new();
+    let [cells, changes] = SCHEMA.get_or_init(|| {
+        [schemars::schema_for!(CellSpec), schemars::schema_for!(StationChange)]
+            .map(|schema| serde_json::to_value(schema).unwrap())
+    });
+    let mut given = Schema::new(cells).document(&mut u);
+    let count = u.int_in_range(1..=MOST_STATIONS).unwrap_or(1);
+    let station = |(index, mut station): (usize, Value)| {
+        station["label"] = json!(format!("sta-{index}"));
+        station
+    };
+    let node = &cells["$defs"]["StationSpec"];
+    let drawn: Vec<Value> = (0..count).map(|_| Schema::new(cells).value(node, &mut u)).collect();
+    given["stations"] = drawn.into_iter().enumerate().map(station).collect();
+    let read = |given: &Value| {
+        let spec: CellSpec = given::parsed(given)?;
+        Cell::new(&spec, 1).map(|cell| (spec.stations.len() as u16, cell))
+    };
+    let Some((stations, cell)) = repaired(given, read) else { return };
+    let mut watched = Watched {
+        before: cell.snapshot(Time::ZERO),
+        cell,
+        stations,
+        now: Time::ZERO,
+        events: 0,
+        offered: vec![],
+        delivered: BTreeSet::new(),
+    };
+    let _ = watched.play(&mut u, changes); // bytes that end in the midst of an offer end the input there
+    watched.run_before(watched.now + Time::from_s(2));
+    watched.balance();
+}
+
+struct Watched {
+    cell: Cell,
+    stations: u16,
+    now: Time,
+    events: usize,
+    /// By number: whose packet, and whether it goes up.
+    offered: Vec<(u16, bool)>,
+    delivered: BTreeSet<u32>,
+    before: CellSnapshot,
+}
+
+impl Watched {
+    fn play(&mut self, u: &mut Unstructured, changes: &Value) -> Result<()> {
+        for number in 0..MOST_OFFERS {
+            if u.is_empty() {
+                break;
+            }
+            // Nothing, less than a slot, a few frames, silence.
+            let gap_ns = match u.int_in_range(0..=7u8)? {
+                0..=2 => 0,
+                3 => u.int_in_range(0..=20_000)?,
+                4..=6 => u.int_in_range(0..=5_000_000)?,
+                _ => 100_000_000,
+            };
+            let at = self.now + Time::from_ns(gap_ns);
+            self.run_before(at);
+            if self.events >= MOST_EVENTS {
+                return Ok(());
+            }
+            self.now = at;
+            let station = StationId(u.int_in_range(0..=self.stations - 1)?);
+            match u.int_in_range(0..=15u8)? {
+                0 => self.change(station, u, changes),
+                1 if !self.cell.ap_limit_is_controlled() => {
+                    self.cell.set_ap_limit(u.int_in_range(1..=200)?, at);
+                }
+                kind => self.offer(number, station, kind % 2 == 0, u)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn offer(&mut self, number: u32, station: StationId, up: bool, u: &mut Unstructured) -> Result<()> {
+        let ip_bytes = *one_of(u, &[1_500, 40, 41, 256, 65_535]);
+        let make = if up { packet } else { packet_down };
+        let mut packet = make(station.0, self.offered.len() as u32, ip_bytes);
+        packet.tuple.destination_port ^= u.int_in_range(0..=3)?;
+        packet.ack = number * 100;
+        if chance(u, 60) {
+            packet.ds_field = u.arbitrary()?;
+            packet.flags = TcpFlags::from_bits(u.arbitrary()?);
+            packet.tuple.protocol = *one_of(u, &[17, 6]);
+        }
+        self.offered.push((station.0, up));
+        if up {
+            self.cell.send_up(station, &packet, self.now);
+        } else {
+            self.cell.send_down(station, &packet, self.now);
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, station: StationId, u: &mut Unstructured, changes: &Value) {
+        let mut given = Schema::new(changes).document(u);
+        given["label"] = json!("sta-0");
+        let read = |given: &Value| {
+            let change: StationChange = given::parsed(given)?;
+            self.cell.check_change(station, &change, "").map(|()| change)
+        };
+        if let Some(change) = repaired(given, read) {
+            self.cell.change_station(station, &change, self.now);
+        }
+    }
+
+    fn run_before(&mut self, end: Time) {
+        while self.cell.next_event() < end && self.events < MOST_EVENTS {
+            self.events += 1;
+            let now = self.cell.next_event();
+            assert!(now >= self.now, "time runs backwards");
+            self.now = now;
+            if let Some(Output::Delivery(delivery)) = self.cell.advance(now) {
+                let (to, number) = (delivery.to, delivery.packet.seq);
+                let (station, up) = self.offered[number as usize];
+                let expected = if up { Node::Ap } else { Node::Station(StationId(station)) };
+                assert_eq!(to, expected);
+                assert!(self.delivered.insert(number), "delivered twice");
+            }
+            self.look(now);
+        }
+    }
+
+    /// Time is occupied once or idle.
+    fn look(&mut self, now: Time) {
+        let snapshot = self.cell.snapshot(now);
+        let passed = snapshot.since(&self.before);
+        for snapshot in [&snapshot, &passed] {
+            let airtimes = snapshot.stations.iter().map(|s| s.up.airtime + s.down.airtime);
+            let occupied = airtimes.fold(snapshot.collision_airtime, |sum, airtime| sum + airtime);
+            assert_eq!(snapshot.elapsed, snapshot.idle + occupied);
+        }
+        assert!(passed.exchanges <= 1);
+        self.before = snapshot;
+    }
+
+    fn balance(&self) {
+        let at = self.now.max(self.before.at);
+        let snapshot = self.cell.snapshot(at);
+        let mut delivered = 0;
+        let mut offered_up = 0;
+        for (index, usage) in snapshot.stations.iter().enumerate() {
+            delivered += usage.up.delivered + usage.down.delivered;
+            for (_, port) in self.cell.station_ports(StationId(index as u16)) {
+                offered_up += total(port, at, |ledger| ledger.offered.packets);
+            }
+            for usage in [&usage.up, &usage.down] {
+                assert!(usage.delivered >= usage.lost_after_delivery);
+                let ended =
+                    usage.delivered - usage.lost_after_delivery + usage.retries + usage.lost_at_retry_limit;
+                // The one that is on the air has not ended; one delivered may yet be repeated for its ACK.
+                assert!(ended <= usage.attempts + 1 && usage.attempts <= ended + 1, "{usage:?}");
+            }
+        }
+        assert_eq!(delivered, self.delivered.len() as u64);
+        assert_eq!(offered_up, self.offered.iter().filter(|(_, up)| *up).count() as u64);
+        let offered_down =
+            self.cell.ap_ports().map(|(_, port)| total(port, at, |ledger| ledger.offered.packets));
+        assert_eq!(offered_up + offered_down.sum::<u64>(), self.offered.len() as u64);
+    }
+}
+
+fn total(port: &Port, at: Time, count: impl Fn(&Ledger) -> u64) -> u64 {
+    port.snapshot(at).classes.iter().map(count).sum()
+}

@@ -1,0 +1,100 @@
+"""Runs fuzz targets one after the other, each until it has covered nothing new for ten minutes, and minimises their corpora.
+
+    python3 fuzz/run.py                      # all targets
+    python3 fuzz/run.py plan queue           # some
+    python3 fuzz/run.py --quiet-s 60 medium  # less patience
+
+At the end it prints a row a target: cases, edges and features covered, inputs kept, how long there was nothing new. A target
+that fails stops everything; the input lies in `fuzz/artifacts/<target>`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+FUZZ = Path(__file__).parent
+# There is no unsafe code in what is fuzzed, so no sanitizer has anything to watch. A case of more than ten seconds hangs, one of
+# more than two gigabytes has no bound.
+FUZZ_OPTIONS = ["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-max_len=8192", "-len_control=20"]
+STATUS = re.compile(r"#(\d+)\s+\S+\s+cov: (\d+) ft: (\d+) corp: (\d+)/")
+
+
+def cargo_fuzz(command: str, *arguments: str) -> list[str]:
+    """The command line."""
+    return ["cargo", "+nightly", "fuzz", command, "--fuzz-dir", str(FUZZ), "--sanitizer", "none", *arguments]
+
+
+def targets() -> list[str]:
+    """All that there are."""
+    return sorted(path.stem for path in (FUZZ / "fuzz_targets").glob("*.rs"))
+
+
+def run(target: str, quiet_s: float, most_s: float) -> str:
+    """Fuzzes until nothing new has been covered for `quiet_s`, or for `most_s`; a row of the table."""
+    found = (
+        FUZZ / "target" / "found" / target
+    )  # what is found goes there first, so that the kept corpus is small at any time
+    found.mkdir(parents=True, exist_ok=True)
+    kept = FUZZ / "corpus" / target
+    command = cargo_fuzz("run", target, str(found), str(kept), "--", *FUZZ_OPTIONS)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stderr is not None
+    begun = news = time.monotonic()
+    cases = edges = features = inputs = 0
+    last = ""
+    for line in process.stderr:
+        last = line
+        status = STATUS.search(line)
+        now = time.monotonic()
+        if status is None:
+            if "cov:" not in line and not line.startswith("\t"):
+                sys.stderr.write(line)
+            continue
+        cases, now_edges, features, inputs = map(int, status.groups())
+        if now_edges > edges:
+            edges, news = now_edges, now
+            sys.stderr.write(f"{target}: {now - begun:.0f} s, {cases} cases, {edges} edges, {features} features\n")
+        if now - news > quiet_s or now - begun > most_s:
+            os.killpg(process.pid, signal.SIGTERM)
+            break
+    else:
+        raise SystemExit(f"{target} failed: {last}")
+    process.stderr.read()
+    process.wait()
+    stopped = time.monotonic()
+    row = f"| `{target}` | {cases:,} | {edges:,} | {features:,} | {inputs} | {stopped - begun:.0f} s | {stopped - news:.0f} s |"
+    keep(target, found, kept)
+    return row
+
+
+def keep(target: str, found: Path, kept: Path) -> None:
+    """Brings what was found into the corpus and leaves of it what covers something of its own."""
+    for path in found.iterdir():
+        shutil.copy(path, kept / path.name)
+    # One input an edge is enough to keep; how often each is passed is not looked at.
+    subprocess.run(cargo_fuzz("cmin", target, str(kept), "--", "-use_counters=0"), check=True)
+
+
+def main() -> None:
+    """Runs them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("targets", nargs="*", metavar="target", help=f"of {', '.join(targets())}; all by default")
+    parser.add_argument("--quiet-s", type=float, default=600.0, help="stop after so long without new coverage")
+    parser.add_argument("--most-s", type=float, default=float("inf"), help="stop after so long")
+    given = parser.parse_args()
+    rows = [run(target, given.quiet_s, given.most_s) for target in given.targets or targets()]
+    print("| target | cases | edges | features | inputs kept | run for | nothing new for |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print("\n".join(rows))
+
+
+if __name__ == "__main__":
+    main()
