@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wifair_core::{FiveTuple, Packet, SackBlocks, TcpFlags, Time};
-use wifair_tcp::{Handshake, Receiver, SackSpec, TcpSpec};
+use wifair_tcp::{Handshake, Receiver, SackSpec, Sender, TcpSpec};
 
 fn receiver() -> Receiver {
     let mut spec = TcpSpec {
@@ -70,4 +70,33 @@ fn what_comes_from_far_back_is_acknowledged_without_a_block() {
         let answer = receiver.poll_transmit(Time::ZERO).expect("every segment is answered at once");
         assert_eq!((answer.ack, answer.sack.count()), ((1 << 30) + 1, told));
     }
+}
+
+/// A peer may close its direction while data is outstanding, and acknowledge some of it with its FIN: what it told
+/// selectively below that is no longer outstanding.
+#[test]
+fn a_fin_acknowledges_what_was_told_selectively() {
+    let spec = TcpSpec {
+        handshake: Handshake::None,
+        mss_bytes: 100,
+        initial_window_segments: Some(10),
+        sack: Some(SackSpec::default()),
+        ..TcpSpec::default()
+    };
+    let mut sender = Sender::new(&Arc::new(spec), FiveTuple::default());
+    sender.open(Time::ZERO);
+    sender.write(1_000);
+    let sent =
+        |sender: &mut Sender, now| std::iter::from_fn(|| sender.poll_transmit(now)).collect::<Vec<_>>();
+    assert_eq!(sent(&mut sender, Time::ZERO).len(), 10);
+    let now = sender.deadline();
+    sender.on_timer(now);
+    assert_eq!(sent(&mut sender, now).len(), 1);
+    let told = SackBlocks::new(1, &[(201, 301)]);
+    let window_bytes = 42 * 100;
+    sender.on_segment(&Packet { window_bytes, sack: told, ..segment(1, 0, TcpFlags::ACK) }, now);
+    let fin = Packet { ack: 401, window_bytes, ..segment(1, 0, TcpFlags::ACK | TcpFlags::FIN) };
+    sender.on_segment(&fin, now);
+    let again = sent(&mut sender, now).into_iter().filter(|packet| packet.payload_bytes > 0);
+    assert_eq!(again.map(|packet| packet.seq).collect::<Vec<_>>(), [401, 501]);
 }

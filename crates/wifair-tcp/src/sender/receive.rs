@@ -168,7 +168,10 @@ impl Sender {
             return;
         }
         if seq::after(packet.ack, self.una) && !seq::after(packet.ack, self.max) {
-            self.on_new_ack(packet.ack, true, now);
+            match self.scoreboard {
+                Some(_) => self.on_selective_ack(packet, true, now),
+                None => self.on_new_ack(packet.ack, true, now),
+            }
         }
         if packet.seq == self.rcv_nxt {
             self.rcv_nxt = self.rcv_nxt.wrapping_add(1);
