@@ -188,7 +188,7 @@ impl Seen {
 #[test]
 fn random_scenarios_are_equal_step_by_step() {
     let least = Seen { exchanges: 10_000, collisions: 1_000, new_rates: 500, ..Seen::default() };
-    compare_random(scenarios(), cases(200, 10_000), least);
+    compare_random(scenarios(), cases(300, 10_000), least);
 }
 
 /// Four categories with windows and AIFSNs of their own, at the AP and at stations, internal collisions, TXOPs.
@@ -197,11 +197,11 @@ fn random_edca_scenarios_are_equal_step_by_step() {
     let least = Seen {
         exchanges: 5_000,
         collisions: 500,
-        internal_collisions: 150,
+        internal_collisions: 200,
         new_rates: 200,
         ..Seen::default()
     };
-    compare_random(edca_scenarios(), cases(100, 10_000), least);
+    compare_random(edca_scenarios(), cases(200, 10_000), least);
 }
 
 /// Far more stations than the random scenarios have, with frames of unequal length.

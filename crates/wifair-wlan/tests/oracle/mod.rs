@@ -16,7 +16,7 @@
 //! | errors of data and MAC ACK by link and direction, of data by rate | yes |
 //! | rates, error rates and the AP's limit changing in mid-run, at any instant of an exchange | yes |
 //! | ARF and AARF, and when their changes are told | yes |
-//! | access off the slot grid: arrivals at any µs, or quarter, fifth or eighth of one, at any state of the cell | yes |
+//! | access off the slot grid: arrivals at any µs, or quarter, fifth or eighth of one, at the ends of others' frames too | yes |
 //! | EDCA: windows, AIFSNs, TXOPs, both rules of countdown, internal collisions, ports of one's own or shared | yes |
 //! | positions, fading, error rates by SNR | no: tests of `channel`, by hand and by integration |
 //! | classifiers but `dscp`; channel and service times; schemes, limit controllers, ticks | no: tests of their own |

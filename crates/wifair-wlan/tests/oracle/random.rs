@@ -15,11 +15,8 @@ pub fn scenarios() -> impl Strategy<Value = Scenario> {
 
 /// The same with EDCA.
 pub fn edca_scenarios() -> impl Strategy<Value = Scenario> {
-    let rules = (rules(), edca()).prop_map(|(rules, edca)| {
-        let steps = rules.steps;
-        let edca = Rules { edca: Some(edca), ..Rules::dot11g() }.in_steps(steps).edca;
-        Rules { edca, ..rules }
-    });
+    let rules =
+        rules().prop_flat_map(|rules| edca(rules).prop_map(move |edca| Rules { edca: Some(edca), ..rules }));
     rules.prop_flat_map(scenario)
 }
 
@@ -45,11 +42,23 @@ fn scenario(rules: Rules) -> impl Strategy<Value = Scenario> {
     )
 }
 
-fn edca() -> impl Strategy<Value = Edca> {
-    let category = |least_aifsn: u32| {
+fn edca(rules: Rules) -> impl Strategy<Value = Edca> {
+    let category = move |least_aifsn: u32| {
         let windows = select(vec![(0, 0), (0, 7), (1, 3), (3, 7), (7, 15), (15, 63), (15, 1023), (31, 31)]);
-        // TXOP limits around what a few short frames take, and long ones.
-        let limit = prop_oneof![2 => Just(0u32), 1 => 100u32..4_000, 1 => Just(8_000)];
+        // TXOP limits around what a few short frames take, exactly what a few frames take, and long ones.
+        let us = move |us: u32| us * rules.steps;
+        let exact =
+            (select(vec![40, 1500]), rate(rules), 2u32..4).prop_map(move |(ip_bytes, rate, frames)| {
+                let announcement = if rules.announces() { rules.cts() + rules.sifs } else { 0 };
+                let exchange = announcement + rules.data(ip_bytes, rate) + rules.sifs + rules.ack();
+                frames * (exchange + rules.sifs) - rules.sifs
+            });
+        let limit = prop_oneof![
+            2 => Just(0u32),
+            1 => (100u32..4_000).prop_map(us),
+            1 => Just(us(8_000)),
+            1 => exact,
+        ];
         let aifsn = prop_oneof![3 => least_aifsn..4, 1 => 4u32..10];
         (windows, aifsn, limit).prop_map(|(windows, aifsn, txop_limit)| Category {
             cw_min: windows.0,
@@ -86,7 +95,7 @@ fn rules() -> impl Strategy<Value = Rules> {
     // Small windows collide often.
     let windows = select(vec![None, None, Some((1, 3)), Some((3, 7)), Some((7, 255)), Some((15, 15))]);
     let rts = prop_oneof![3 => Just(u32::MAX), 1 => Just(0), 2 => 40u32..1600];
-    let limits = prop_oneof![Just((7, 4)), Just((7, 4)), Just((255, 255)), (1u32..5, 1u32..5)];
+    let limits = prop_oneof![Just((7, 4)), Just((255, 255)), (1u32..5, 1u32..5), (2u32..4, 2u32..5)];
     let eifs = select(vec![(true, false), (true, false), (true, true), (false, false)]);
     // Longer than the standard's, as in ns-2, or much shorter.
     let timeout = || prop_oneof![3 => Just(None), 1 => Just(Some(20)), 2 => (0u32..320).prop_map(Some)];
@@ -234,7 +243,27 @@ fn pattern(rules: Rules) -> impl Strategy<Value = Pattern> {
         3 => regular.prop_map(|(first, gap, burst)| Pattern::Every { first, gap, burst }),
         3 => (300u64..30_000).prop_map(|mean| Pattern::Poisson { mean }),
         3 => (0usize..12, coincidence(rules)).prop_map(|(stream, delay)| Pattern::After { stream, delay }),
+        2 => (0usize..12, end_of_frame(rules)).prop_map(|(stream, delay)| Pattern::Beside { stream, delay }),
     ]
+}
+
+/// Delays after an access to the idle medium at which something of its exchange ends, or would.
+fn end_of_frame(rules: Rules) -> impl Strategy<Value = u64> {
+    let (acknowledged, difs) = (rules.sifs + rules.ack(), rules.difs());
+    let moments = vec![
+        0,
+        acknowledged,
+        acknowledged + difs,
+        rules.ack_timeout(),
+        rules.ack_timeout() + difs,
+        rules.eifs(),
+    ];
+    let off_by = prop_oneof![4 => Just(0i64), 1 => -1..=1i64];
+    (select(vec![40, 1500]), rate(rules), select(moments), off_by).prop_map(
+        move |(ip_bytes, rate, moment, off_by)| {
+            (i64::from(rules.data(ip_bytes, rate) + moment) + off_by) as u64
+        },
+    )
 }
 
 /// Delays after a delivery at which something else is likely to happen.

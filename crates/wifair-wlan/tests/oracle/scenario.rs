@@ -80,6 +80,8 @@ pub enum Pattern {
     /// One packet `delay` after each delivery of a packet of stream `stream` (counted modulo the number of
     /// streams): what an upper layer answers, or a coincidence that chance alone would seldom find.
     After { stream: usize, delay: u64 },
+    /// The same after each offer of one: what happens to meet a frame that may never be delivered.
+    Beside { stream: usize, delay: u64 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -187,7 +189,7 @@ impl Traffic {
             match traffic.streams[stream].pattern {
                 Pattern::Every { first, .. } => traffic.schedule(first, stream),
                 Pattern::Poisson { .. } => traffic.schedule_after_gap(0, stream),
-                Pattern::After { .. } => {}
+                Pattern::After { .. } | Pattern::Beside { .. } => {}
             }
         }
         for (index, (trigger, _)) in scenario.changes.iter().enumerate() {
@@ -240,13 +242,20 @@ impl Traffic {
             match pattern {
                 Pattern::Every { gap, .. } => self.schedule(now + gap, stream),
                 Pattern::Poisson { .. } => self.schedule_after_gap(now, stream),
-                Pattern::After { .. } => {}
+                Pattern::After { .. } | Pattern::Beside { .. } => {}
             }
         }
-        Some(self.offer(stream))
+        Some(self.offer(stream, now))
     }
 
-    fn offer(&mut self, stream: usize) -> Offer {
+    fn offer(&mut self, stream: usize, now: u64) -> Offer {
+        for other in 0..self.streams.len() {
+            if let Pattern::Beside { stream: of, delay } = self.streams[other].pattern
+                && of % self.streams.len() == stream
+            {
+                self.schedule(now + delay, other);
+            }
+        }
         let Stream { station, up, ip_bytes, category, .. } = self.streams[stream];
         let station = 1 + station % self.stations;
         let id = self.next_id;
@@ -274,7 +283,7 @@ impl Traffic {
                 continue;
             }
             if delay == 0 {
-                at_once.push(self.offer(follower));
+                at_once.push(self.offer(follower, now));
             } else {
                 self.schedule(now + delay, follower);
             }
