@@ -266,3 +266,27 @@ fn an_rts_that_collides_announces_its_data_frame() {
     assert_eq!((first.at, first.ends, first.duration_field), (0, 352, 10 + 304 + 10 + 1310 + 10 + 304));
     assert_eq!(record.attempts[0].outcome, Some(Outcome::Collided));
 }
+
+/// Station 1's frame is lost, and station 2's packet comes at the very end of the NAV that it set: it still finds a busy
+/// medium, and backs off. Random scenarios hardly ever meet this instant.
+#[test]
+fn an_arrival_at_the_end_of_a_nav_finds_a_busy_medium() {
+    let rules = Rules { short_limit: 1, ..Rules::dot11b(true) };
+    let once = |station, first| {
+        let pattern = Pattern::Every { first, gap: 1_000_000, burst: 1 };
+        Stream { station, up: true, ip_bytes: 1500, category: 0, pattern }
+    };
+    let errors = Errors { data_up: 1.0, ..Errors::default() };
+    // Data of 1310 µs from 1000 on, then SIFS and the MAC ACK that does not come.
+    let end_of_nav = 1000 + 1310 + 10 + 304;
+    compare_under_many_seeds(&Scenario {
+        seed: 0,
+        rules,
+        stations: vec![Station { errors, ..Station::clean(110) }, Station::clean(110)],
+        streams: vec![once(0, 1000), once(1, end_of_nav)],
+        changes: vec![],
+        port_limit: 10,
+        limit_counts_in_service: false,
+        offered_until: 10_000,
+    });
+}

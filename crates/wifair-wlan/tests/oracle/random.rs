@@ -29,15 +29,18 @@ fn scenario(rules: Rules) -> impl Strategy<Value = Scenario> {
     ];
     let port = (1usize..30, any::<bool>());
     (any::<u64>(), stations, streams, changes, port, 50_000u64..200_000).prop_map(
-        move |(seed, stations, streams, changes, port, offered_until)| Scenario {
-            seed,
-            rules,
-            stations,
-            streams,
-            changes,
-            port_limit: port.0,
-            limit_counts_in_service: port.1,
-            offered_until,
+        move |(seed, stations, mut streams, changes, port, offered_until)| {
+            count_from_the_arrival(&mut streams, &stations, &rules);
+            Scenario {
+                seed,
+                rules,
+                stations,
+                streams,
+                changes,
+                port_limit: port.0,
+                limit_counts_in_service: port.1,
+                offered_until,
+            }
         },
     )
 }
@@ -243,12 +246,12 @@ fn pattern(rules: Rules) -> impl Strategy<Value = Pattern> {
         3 => regular.prop_map(|(first, gap, burst)| Pattern::Every { first, gap, burst }),
         3 => (300u64..30_000).prop_map(|mean| Pattern::Poisson { mean }),
         3 => (0usize..12, coincidence(rules)).prop_map(|(stream, delay)| Pattern::After { stream, delay }),
-        2 => (0usize..12, end_of_frame(rules)).prop_map(|(stream, delay)| Pattern::Beside { stream, delay }),
+        2 => (0usize..12, end_of_exchange(rules)).prop_map(|(stream, delay)| Pattern::Beside { stream, delay }),
     ]
 }
 
-/// Delays after an access to the idle medium at which something of its exchange ends, or would.
-fn end_of_frame(rules: Rules) -> impl Strategy<Value = u64> {
+/// Delays after the end of a frame at which something of its exchange ends, or would.
+fn end_of_exchange(rules: Rules) -> impl Strategy<Value = u64> {
     let (acknowledged, difs) = (rules.sifs + rules.ack(), rules.difs());
     let moments = vec![
         0,
@@ -259,11 +262,23 @@ fn end_of_frame(rules: Rules) -> impl Strategy<Value = u64> {
         rules.eifs(),
     ];
     let off_by = prop_oneof![4 => Just(0i64), 1 => -1..=1i64];
-    (select(vec![40, 1500]), rate(rules), select(moments), off_by).prop_map(
-        move |(ip_bytes, rate, moment, off_by)| {
-            (i64::from(rules.data(ip_bytes, rate) + moment) + off_by) as u64
-        },
-    )
+    (select(moments), off_by).prop_map(|(moment, off_by)| (i64::from(moment) + off_by).max(0) as u64)
+}
+
+/// From the end of the frame that the delays of [`Pattern::Beside`] are drawn for, to its packet's arrival at an idle medium.
+fn count_from_the_arrival(streams: &mut [Stream], stations: &[Station], rules: &Rules) {
+    let before = streams.to_vec();
+    for beside in streams {
+        if let Pattern::Beside { stream, delay } = &mut beside.pattern {
+            let of = before[*stream % before.len()];
+            let station = &stations[of.station % stations.len()];
+            let rate = if of.up { station.rate_up } else { station.rate_down };
+            let reserved =
+                if rules.uses_rts(of.ip_bytes) { rules.rts() + rules.cts() + 2 * rules.sifs } else { 0 };
+            let announced = if rules.announces() { rules.cts() + rules.sifs } else { 0 };
+            *delay += u64::from(reserved + announced + rules.data(of.ip_bytes, rate));
+        }
+    }
 }
 
 /// Delays after a delivery at which something else is likely to happen.
