@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo comparison scope test docs lint supply validate package bench bench-peers mutants fuzz clean
+.PHONY: demo comparison scope test docs lint supply coverage validate package bench bench-peers mutants fuzz clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
@@ -35,6 +35,10 @@ lint: $(VENV)/.built
 # Licences, duplicate and wildcard versions, and sources of the crates: two seconds. Wants `cargo install cargo-deny`.
 supply:
 	cargo deny check licenses bans sources
+
+# Which lines the engine's tests run, file by file: some minutes. Wants cargo-llvm-cov and the component llvm-tools.
+coverage:
+	cargo llvm-cov --workspace --exclude wifair-py --tests
 
 # Ten thousand random scenarios on engine and oracle, more than a million exchanges a point: half an hour.
 validate: $(VENV)/.built

@@ -23,7 +23,20 @@ ROOT = Path(__file__).parent.parent
 # Hand-written pages by the part of the site that they stand in, in order. One that is named nowhere comes last among the guides.
 START = ("index", "start", "concepts")
 GUIDES = ("comparison", "traffic", "sweeps", "report", "traces", "own-scheme-in-python", "own-scheme-in-rust", "adding")
-INSIDE = ("architecture", "medium", "tcp", "determinism", "validation", "peers", "mutation", "fuzzing", "scope", "supply", "changelog")
+INSIDE = (
+    "architecture",
+    "medium",
+    "tcp",
+    "determinism",
+    "validation",
+    "peers",
+    "mutation",
+    "fuzzing",
+    "coverage",
+    "scope",
+    "supply",
+    "changelog",
+)
 
 
 def assemble(folder_: Path) -> Path:
