@@ -223,12 +223,10 @@ impl FairQueue {
 }
 
 /// The queue with most bytes, an arrival counted with its own; of several the one with the smallest number.
-fn longest(buffer: &Buffer, arriving: Option<(QueueId, u32)>) -> Option<QueueId> {
-    let extra = |queue| match arriving {
-        Some((to, bytes)) if to == queue => bytes,
-        _ => 0,
-    };
-    let alone = arriving.map(|(to, _)| to).filter(|to| buffer.packets_of(*to) == 0);
-    let queues = buffer.occupied_queues().chain(alone);
-    queues.max_by_key(|&queue| (buffer.bytes_of(queue) + extra(queue), std::cmp::Reverse(queue)))
+fn longest(buffer: &mut Buffer, arriving: Option<(QueueId, u32)>) -> Option<QueueId> {
+    let queued = buffer.longest_queue().map(|queue| (queue, buffer.bytes_of(queue)));
+    let joined = arriving.map(|(to, bytes)| (to, buffer.bytes_of(to) + bytes));
+    let most =
+        queued.into_iter().chain(joined).max_by_key(|&(queue, bytes)| (bytes, std::cmp::Reverse(queue)));
+    most.map(|(queue, _)| queue)
 }

@@ -7,6 +7,7 @@ mod categories;
 mod indexes;
 mod keyed;
 mod ledger;
+mod longest;
 mod marking;
 mod passage;
 mod queues;

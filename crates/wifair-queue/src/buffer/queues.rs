@@ -1,3 +1,4 @@
+use super::longest::Longest;
 use super::slots::{NONE, SlotId, Slots};
 use super::{ASKED, Arrival, Buffer, Placed};
 
@@ -23,6 +24,8 @@ pub(super) struct Queues {
     /// By queue, 64 to a word: whether it holds a packet.
     occupied: Vec<u64>,
     bytes: u64,
+    /// The queues by their bytes, once somebody has asked.
+    longest: Option<Longest>,
     /// Which one the next packet joins that comes in.
     joined: QueueId,
 }
@@ -53,6 +56,14 @@ impl Queues {
     fn grow_queues(&mut self, queues: usize) {
         self.queues.resize(queues, EMPTY);
         self.occupied.resize(queues.div_ceil(64), 0);
+        if self.longest.as_ref().is_some_and(|longest| longest.room() < queues) {
+            self.rank();
+        }
+    }
+
+    #[cold]
+    fn rank(&mut self) -> &Longest {
+        self.longest.insert(Longest::new(self.queues.iter().map(|queue| queue.bytes)))
     }
 
     /// Puts a packet that has come in at the end of the queue that it was to join.
@@ -76,6 +87,9 @@ impl Queues {
         queue.last = slot.0;
         queue.packets += 1;
         queue.bytes += bytes;
+        if let Some(longest) = &mut self.longest {
+            longest.set(id.index(), queue.bytes);
+        }
     }
 
     #[inline]
@@ -86,6 +100,9 @@ impl Queues {
         let queue = &mut self.queues[id as usize];
         queue.packets -= 1;
         queue.bytes -= bytes;
+        if let Some(longest) = &mut self.longest {
+            longest.set(id as usize, queue.bytes);
+        }
         match self.links.get_mut(before as usize) {
             Some(link) => link.after = after,
             None => queue.first = after,
@@ -152,6 +169,17 @@ impl Buffer {
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.index().queues().bytes
+    }
+
+    /// The queue with most bytes, of several the one with the smallest number. O(log n), and from the first call on
+    /// each packet that comes or goes keeps the ranking; that call walks over all queues.
+    pub fn longest_queue(&mut self) -> Option<QueueId> {
+        let queues = self.index.as_mut().expect(ASKED).queues_mut();
+        let longest = match &queues.longest {
+            Some(longest) => longest,
+            None => queues.rank(),
+        };
+        longest.queue().map(|queue| QueueId(queue as u32))
     }
 
     /// The queues that hold a packet, in the order of their numbers: a walk over all of them, for rare events.
