@@ -294,6 +294,7 @@ class _PlanBuilder:
             settings = self.station_settings(group.engine_keys(), origin)
             members[group.name] = labels(group.name, group.count)
             self.called[group.name] = members[group.name]
+            self.called.update({label: [label] for label in members[group.name]})
             stations += [{"label": label, **settings} for label in members[group.name]]
             self.station_origins += [origin] * group.count
         flows: list[Table] = []
@@ -322,8 +323,8 @@ class _PlanBuilder:
                 at = self.called[name] = own
                 station = self.station_settings(flow.station or {}, f"{origin}.station")
                 stations += [{"label": label, **station} for label in own]
+                self.called.update({label: [label] for label in own})
                 self.station_origins += [f"{origin}.station"] * flow.count
-            self.called.update({label: [label] for label in at})
             flows += [{"label": label, "station": at[i % len(at)], **settings} for i, label in enumerate(own)]
             self.flow_origins += [origin] * flow.count
         for g, group in enumerate(self.scenario.stations):

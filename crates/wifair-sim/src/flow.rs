@@ -275,24 +275,15 @@ pub(crate) struct Groups {
 impl Groups {
     /// The groups of `plan`, and each flow's group by its index.
     pub fn new(plan: &Plan) -> (Groups, Vec<u32>) {
-        let mut names: Vec<&str> = vec![];
-        let mut index_of = |name| {
-            names.iter().position(|known| *known == name).unwrap_or_else(|| {
-                names.push(name);
-                names.len() - 1
-            })
-        };
-        let indexes: Vec<usize> = plan.flows.iter().map(|flow| index_of(flow.group.as_str())).collect();
-        let awaited: Vec<Option<usize>> =
-            plan.flows.iter().map(|flow| flow.stop_after_group.as_deref().map(&mut index_of)).collect();
-        let mut groups = vec![(0, vec![]); names.len()];
-        for (slot, (&group, awaited)) in indexes.iter().zip(awaited).enumerate() {
-            groups[group].0 += 1;
-            if let Some(awaited) = awaited {
-                groups[awaited].1.push(slot);
+        let (indexes, group_of) = plan.groups();
+        let mut groups = vec![(0, vec![]); indexes.len()];
+        for (index, (flow, &group)) in plan.flows.iter().zip(&group_of).enumerate() {
+            groups[group as usize].0 += 1;
+            if let Some(awaited) = &flow.stop_after_group {
+                groups[indexes[awaited.as_str()] as usize].1.push(index);
             }
         }
-        (Groups { groups }, indexes.into_iter().map(|group| group as u32).collect())
+        (Groups { groups }, group_of)
     }
 
     /// A flow of `group` has ended: the flows that stop with it, in the order of the plan.

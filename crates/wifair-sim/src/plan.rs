@@ -15,7 +15,7 @@ use crate::event::{EventSpec, MAX_EVENTS};
 
 /// Version of the plan's form; a plan of another version is refused.
 pub const SCHEMA_VERSION: u32 = 1;
-/// The most flows that one run may have.
+/// The most flows that one run may have, and the most connections, of which a flow may have several side by side.
 pub const MAX_FLOWS: usize = 100_000;
 
 /// All that defines one run but the seed.
@@ -209,6 +209,23 @@ pub(crate) fn check_range(key: &str, value: f64, low: f64, high: f64, unit: &str
     }
 }
 
+/// A group after which a flow stops must exist, be another one, and come to an end by itself.
+fn validate_stop_after(
+    group: &str,
+    flow: &FlowSpec,
+    ends: &BTreeMap<&str, bool>,
+    key: &str,
+) -> Result<(), SpecError> {
+    let allowed = match ends.get(group) {
+        Some(true) if group != flow.group => return Ok(()),
+        Some(false) if group != flow.group => {
+            "a group whose flows all have an end of their own (a count, a size or stop_s)"
+        }
+        _ => "the name of another group of flows",
+    };
+    Err(SpecError::new(key, group, allowed))
+}
+
 impl Plan {
     /// Reads a plan and checks it whole.
     pub fn from_json(json: &str) -> Result<Plan, SpecError> {
@@ -266,6 +283,17 @@ impl Plan {
         labels.enumerate().map(|(index, label)| (label, StationId(index as u16))).collect()
     }
 
+    /// Each group's index by its name, in the order in which the flows name them; and each flow's group by its index.
+    pub(crate) fn groups(&self) -> (BTreeMap<&str, u32>, Vec<u32>) {
+        let mut indexes: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut group_of = Vec::with_capacity(self.flows.len());
+        for flow in &self.flows {
+            let next = indexes.len() as u32;
+            group_of.push(*indexes.entry(&flow.group).or_insert(next));
+        }
+        (indexes, group_of)
+    }
+
     fn validate_events(&self, cell: &Cell) -> Result<(), SpecError> {
         if self.events.len() > MAX_EVENTS {
             let value = format!("{} events", self.events.len());
@@ -288,6 +316,11 @@ impl Plan {
         }
         let stations: BTreeSet<&str> = self.cell.stations.iter().map(|s| s.label.as_str()).collect();
         let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
+        // By group, whether it comes to an end by itself.
+        let mut ends: BTreeMap<&str, bool> = BTreeMap::new();
+        for flow in &self.flows {
+            *ends.entry(&flow.group).or_insert(true) &= flow.application.ends() || flow.stop_s.is_some();
+        }
         for (i, flow) in self.flows.iter().enumerate() {
             let key = |name: &str| format!("flows[{i}].{name}");
             if let Some(first) = labels.insert(&flow.label, i) {
@@ -310,7 +343,7 @@ impl Plan {
                 check_range(&key("stop_s"), stop_s, flow.start_s, 1e6, "s (not before start_s)")?;
             }
             if let Some(group) = &flow.stop_after_group {
-                self.validate_stop_after(group, flow, &key("stop_after_group"))?;
+                validate_stop_after(group, flow, &ends, &key("stop_after_group"))?;
             }
             check_range(&key("user_timeout_s"), flow.user_timeout_s, 0.001, 1e6, "s")?;
             if flow.server_hears_link_rate && flow.direction == FlowDirection::Up {
@@ -330,23 +363,12 @@ impl Plan {
                 flow.validate_without_tcp(&key)?;
             }
         }
+        let connections = self.flows_by_slot().count();
+        if connections > MAX_FLOWS {
+            let allowed = format!("1 to {MAX_FLOWS} connections, those of a flow side by side included");
+            return Err(SpecError::new("flows", format!("{connections} connections"), allowed));
+        }
         Ok(())
-    }
-
-    /// A group after which a flow stops must exist, be another one, and come to an end by itself.
-    fn validate_stop_after(&self, group: &str, flow: &FlowSpec, key: &str) -> Result<(), SpecError> {
-        let mut awaited = self.flows.iter().filter(|other| other.group == group).peekable();
-        if group == flow.group || awaited.peek().is_none() {
-            return Err(SpecError::new(key, group, "the name of another group of flows"));
-        }
-        if awaited.all(|other| other.application.ends() || other.stop_s.is_some()) {
-            return Ok(());
-        }
-        Err(SpecError::new(
-            key,
-            group,
-            "a group whose flows all have an end of their own (a count, a size or stop_s)",
-        ))
     }
 
     /// The flow of each slot: a flow has as many, one after the other, as it has connections side by side.

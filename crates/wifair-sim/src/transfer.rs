@@ -155,18 +155,11 @@ struct Sum {
 impl TransferLog {
     /// A log for the transfers of `plan`.
     pub fn new(plan: &Plan) -> TransferLog {
-        let mut groups: Vec<String> = vec![];
-        let group_of = plan
-            .flows
-            .iter()
-            .map(|flow| match groups.iter().position(|group| *group == flow.group) {
-                Some(index) => index as u32,
-                None => {
-                    groups.push(flow.group.clone());
-                    groups.len() as u32 - 1
-                }
-            })
-            .collect();
+        let (indexes, group_of) = plan.groups();
+        let mut groups = vec![String::new(); indexes.len()];
+        for (name, index) in indexes {
+            groups[index as usize] = name.to_string();
+        }
         let warmup = Time::from_secs_f64(plan.run.warmup_s);
         TransferLog {
             warmup,

@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use wifair_core::{Packet, Rate, Rng, Time};
 
@@ -94,15 +94,16 @@ pub struct WireBuilder {
     shared: [u32; 2],
     transmitters: Vec<Transmitter>,
     lines: Vec<Line>,
-    pairs: Vec<(u32, Time, Lines)>,
+    /// By transmitter and delay.
+    pairs: BTreeMap<(u32, Time), Lines>,
     loss_rate: f64,
 }
 
 impl WireBuilder {
     /// A wire whose shared link runs at `rate` in each direction and loses a share `loss_rate` of the packets.
     pub fn new(rate: Rate, loss_rate: f64) -> WireBuilder {
-        let mut builder =
-            WireBuilder { shared: [0; 2], transmitters: vec![], lines: vec![], pairs: vec![], loss_rate };
+        let (transmitters, lines, pairs) = (vec![], vec![], BTreeMap::new());
+        let mut builder = WireBuilder { shared: [0; 2], transmitters, lines, pairs, loss_rate };
         builder.shared = builder.link(rate);
         builder
     }
@@ -120,7 +121,7 @@ impl WireBuilder {
             Some(rate) => self.link(rate),
             None => self.shared,
         };
-        if let Some((_, _, lines)) = self.pairs.iter().find(|(t, d, _)| *t == to_server && *d == delay) {
+        if let Some(lines) = self.pairs.get(&(to_server, delay)) {
             return *lines;
         }
         let mut line = |transmitter, way| {
@@ -128,7 +129,7 @@ impl WireBuilder {
             self.lines.len() as u32 - 1
         };
         let lines = Lines { to_server: line(to_server, Way::ToServer), to_ap: line(to_ap, Way::ToAp) };
-        self.pairs.push((to_server, delay, lines));
+        self.pairs.insert((to_server, delay), lines);
         lines
     }
 
