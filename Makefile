@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo comparison scope test docs lint supply coverage validate package bench bench-peers mutants fuzz clean
+.PHONY: demo comparison scope test docs lint supply coverage validate package bench bench-peers mutants fuzz load clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
@@ -75,6 +75,10 @@ mutants:
 	$(PYTHON) benches/mutants.py wifair-tcp
 	$(PYTHON) benches/mutants.py wifair-queue
 	$(PYTHON) benches/mutants.py wifair-wlan
+
+# Time and memory against size, into docs/load.md with its figure: six minutes on a quiet machine.
+load: $(VENV)/.built
+	$(BIN)/python benches/load.py --page docs/load.md
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -33,7 +33,7 @@ INSIDE = (
     "mutation",
     "fuzzing",
     "coverage",
-    "scope",
+    "load", "scope",
     "supply",
     "changelog",
 )
