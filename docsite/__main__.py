@@ -33,7 +33,8 @@ INSIDE = (
     "mutation",
     "fuzzing",
     "coverage",
-    "load", "scope",
+    "load",
+    "scope",
     "supply",
     "changelog",
 )
