@@ -193,7 +193,11 @@ fn misread(path: &str, message: &str) -> SpecError {
         SpecError::new(inside(field), "nothing", "a value: the key must be there")
     } else if let Some(field) = quoted("unknown field `") {
         let expected = message.split_once(", ").map_or("no such key", |(_, expected)| expected);
-        let key = if path.ends_with(field) { path.to_string() } else { inside(field) };
+        let key = match field {
+            "" => format!("{path}\"\""), // the path ends where a name should stand
+            _ if path.ends_with(field) => path.to_string(),
+            _ => inside(field),
+        };
         SpecError::new(key, "an unknown key", expected)
     } else {
         SpecError::new(path, "what stands there", message)
@@ -400,6 +404,8 @@ mod tests {
     fn errors_name_the_key() {
         assert_eq!(error("{}").key, "cell");
         assert_eq!(error(r#"{"cell": {"stations": []}, "flows": [], "wirre": 1}"#).key, "wirre");
+        assert_eq!(error(r#"{"": 1}"#).key, r#""""#);
+        assert_eq!(error(r#"{"run": {"": 1}}"#).key, r#"run."""#);
         let foreign = r#"{"cell": {"stations": [], "ap": {"port": {"limit": 1}}}, "flows": []}"#;
         assert_eq!(error(foreign).key, "cell.ap.port.limit");
         let empty = r#"{"cell": {"stations": [{"label": "a", "rate_mbps": 11}]}, "flows": []}"#;
