@@ -375,4 +375,23 @@ mod tests {
             assert_eq!(Classify::BestEffort.category(dscp), Ac::BestEffort);
         }
     }
+    /// The two tables in figures: AIFSN, CWmin, CWmax, TXOP limit in µs, at stations and at the AP.
+    #[test]
+    fn the_standards_defaults() {
+        use crate::phy::{PhyName, PhySpec};
+        let row = |phy: &Phy, at_ap| {
+            RANKS.map(|ac| {
+                let Standard { aifsn, cw_min, cw_max, txop_limit_us } = Standard::of(ac, at_ap, phy);
+                (aifsn, cw_min, cw_max, txop_limit_us)
+            })
+        };
+        let phy = |name| Phy::new(&PhySpec { name, ..PhySpec::default() }, "phy").unwrap();
+        let (b, g) = (phy(PhyName::B), phy(PhyName::G));
+        let rest = [(3, 31, 1_023, 0.0), (7, 31, 1_023, 0.0)];
+        assert_eq!(row(&b, false), [(2, 7, 15, 3_264.0), (2, 15, 31, 6_016.0), rest[0], rest[1]]);
+        assert_eq!(row(&b, true), [(1, 7, 15, 3_264.0), (1, 15, 31, 6_016.0), (3, 31, 127, 0.0), rest[1]]);
+        let rest = [(3, 15, 1_023, 0.0), (7, 15, 1_023, 0.0)];
+        assert_eq!(row(&g, false), [(2, 3, 7, 1_504.0), (2, 7, 15, 3_008.0), rest[0], rest[1]]);
+        assert_eq!(row(&g, true), [(1, 3, 7, 1_504.0), (1, 7, 15, 3_008.0), (3, 15, 63, 0.0), rest[1]]);
+    }
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::json;
-use support::packet_down;
+use support::{packet, packet_down};
 use wifair_core::{Ac, StationId, Time};
 use wifair_queue::SchemeSpec;
 use wifair_wlan::{
@@ -173,4 +173,25 @@ fn categories_may_share_a_port() {
     spec.ap.port.scheme = serde_json::from_value(json!({ "name": "las" })).unwrap();
     let e = refused(&spec);
     assert_eq!((e.key.as_str(), e.value.as_str()), ("ap.port.scheme", "las"));
+}
+
+#[test]
+fn the_usual_port_is_that_of_best_effort() {
+    let mut spec = CellSpec::new(vec![StationSpec::new("sta-0", 11.0), StationSpec::new("sta-1", 11.0)]);
+    edca(&mut spec, EdcaSpec { classify: Classify::Dscp, ..EdcaSpec::default() });
+    let mut cell = Cell::new(&spec, 1).unwrap();
+    // One packet of each is in service.
+    for (code_point, packets) in [(48, 2), (32, 3), (0, 5), (8, 8)] {
+        for _ in 0..packets {
+            let (mut up, mut down) = (packet(1, 0, 1_000), packet_down(1, 0, 1_000));
+            (up.ds_field, down.ds_field) = (code_point << 2, code_point << 2);
+            cell.send_up(StationId(1), &up, Time::ZERO);
+            for _ in 0..2 {
+                cell.send_down(StationId(1), &down, Time::ZERO);
+            }
+        }
+    }
+    assert_eq!(cell.station_port(StationId(0)).len(), 0);
+    assert_eq!(cell.station_port(StationId(1)).len(), 5 - 1);
+    assert_eq!(cell.ap_port().len(), 10 - 1);
 }

@@ -4,11 +4,12 @@ mod support;
 
 use std::sync::{Arc, Mutex};
 
-use support::Logged;
-use support::{cell_b, us};
+use support::{Logged, cell_b, external, us};
 use wifair_core::{Rate, StationId};
-use wifair_queue::{Arrival, Buffer, Cx, Direction, Hooks, Maker, Placed, Scheme, SchemeSpec};
-use wifair_wlan::{Cell, FrameErrorRate, LinkRateChange, Output, StationChange};
+use wifair_queue::{Arrival, Buffer, Cx, Direction, Hooks, Placed, Scheme, SchemeSpec};
+use wifair_wlan::{
+    Cell, Classify, EdcaSpec, FrameErrorRate, LinkRateChange, Output, RateErrors, StationChange,
+};
 
 fn change(rate_mbps: f64) -> StationChange {
     StationChange { rate_mbps: Some(rate_mbps), ..StationChange::new("sta-0") }
@@ -104,21 +105,17 @@ impl Scheme for Listener {
     }
 }
 
+fn listening(name: &'static str, told: &Told) -> SchemeSpec {
+    let told = told.clone();
+    external(move || Listener { name, told: told.clone() })
+}
+
 #[test]
 fn a_scheme_hears_of_the_rates_of_its_own_links() {
     let told = Told::default();
-    let listening = |name: &'static str| {
-        let mut spec: SchemeSpec = serde_json::from_str(r#"{"name": "external", "id": "listener"}"#).unwrap();
-        let told = told.clone();
-        spec.supply(&mut |_| {
-            let told = told.clone();
-            Some(Maker::new(move || Box::new(Listener { name, told: told.clone() })))
-        });
-        spec
-    };
     let mut spec = cell_b(2);
-    spec.ap.port.scheme = listening("ap");
-    spec.stations[1].port.scheme = listening("sta-1");
+    spec.ap.port.scheme = listening("ap", &told);
+    spec.stations[1].port.scheme = listening("sta-1", &told);
     let mut cell = Cell::new(&spec, 1).unwrap();
     cell.change_station(StationId(0), &change(5.5), us(5));
     assert_eq!(told.lock().unwrap().split_off(0), [("ap", 0, 5_500)], "the AP alone listens");
@@ -126,4 +123,43 @@ fn a_scheme_hears_of_the_rates_of_its_own_links() {
     assert_eq!(told.lock().unwrap().split_off(0), [("sta-1", 1, 5_500), ("ap", 1, 5_500)]);
     cell.change_station(StationId(1), &change(5.5), us(5));
     assert!(told.lock().unwrap().is_empty(), "the same rate again is no news");
+}
+
+#[test]
+fn under_edca_the_schemes_of_all_the_nodes_categories_hear() {
+    let told = Told::default();
+    let mut spec = cell_b(2);
+    spec.mac.edca = Some(EdcaSpec { classify: Classify::Dscp, ..EdcaSpec::default() });
+    spec.ap.port.scheme = listening("ap", &told);
+    for (station, name) in spec.stations.iter_mut().zip(["sta-0", "sta-1"]) {
+        station.port.scheme = listening(name, &told);
+    }
+    let mut cell = Cell::new(&spec, 1).unwrap();
+    cell.change_station(StationId(1), &change(5.5), us(5));
+    let heard = [[("sta-1", 1, 5_500); 4], [("ap", 1, 5_500); 4]];
+    assert_eq!(*told.lock().unwrap(), heard.concat());
+}
+
+#[test]
+fn a_change_that_cannot_be_is_refused_by_its_key() {
+    let cell = Cell::new(&cell_b(1), 1).unwrap();
+    let none = StationChange::new("sta-0");
+    let key =
+        |change: &StationChange| cell.check_change(StationId(0), change, "station").err().map(|e| e.key);
+    let refused = |change| key(&change).expect("it is refused");
+    assert_eq!(refused(none.clone()), "station", "nothing changes");
+    let errors = |rates| StationChange { frame_error_rate: Some(rates), ..none.clone() };
+    let up = |data_up| errors(FrameErrorRate { data_up, ..FrameErrorRate::default() });
+    assert_eq!(refused(up(1.5)), "station.frame_error_rate.data_up");
+    let entry = RateErrors { rate_mbps: 54.0, data: 0.1 };
+    let by_rate = errors(FrameErrorRate { by_rate: vec![entry], ..FrameErrorRate::default() });
+    assert_eq!(refused(by_rate), "station.frame_error_rate.by_rate[0].rate_mbps");
+    let at = |position_m| StationChange { position_m: Some(position_m), ..none.clone() };
+    assert_eq!(refused(at([0.0, f64::NAN])), "station.position_m[1]");
+    assert_eq!(refused(change(54.0)), "station.rate_mbps");
+    let down = StationChange { rate_down_mbps: Some(54.0), ..none.clone() };
+    assert_eq!(refused(down), "station.rate_down_mbps");
+    for allowed in [change(5.5), up(1.0), at([1.0, 2.0])] {
+        assert_eq!(key(&allowed), None, "{allowed:?}");
+    }
 }

@@ -98,6 +98,30 @@ mod tests {
         assert!((0.95..=1.001).contains(&(cck_16(40.0) / bound)), "{} of {bound}", cck_16(40.0));
     }
 
+    /// Against the exact rate, Q₁(a, b) − ½ I₀(ab) exp(−(a² + b²)/2) with a² = 2(1 − 1/√2) Eb/N0 and b² = 2(1 + 1/√2) Eb/N0
+    /// (Proakis, 5.2), as a sum of Bessel functions: it comes from above, the closer the rarer the errors.
+    #[test]
+    fn the_approximation_of_dqpsk_against_the_exact_rate() {
+        for eb_n0 in [4.0, 8.0, 16.0, 32.0] {
+            let root = f64::sqrt(2.0);
+            let (a, b) = ((eb_n0 * (2.0 - root)).sqrt(), (eb_n0 * (2.0 + root)).sqrt());
+            let half = a * b / 2.0;
+            // Each term of Iₖ(ab) from the one before.
+            let bessel = |k: u32| {
+                let first = (1..=k).fold(1.0, |product, n| product * half / f64::from(n));
+                let terms = (1..300).scan(first, |term, m| {
+                    *term *= half * half / (f64::from(m) * f64::from(m + k));
+                    Some(*term)
+                });
+                first + terms.sum::<f64>()
+            };
+            let marcum: f64 = (0..80).map(|k| (a / b).powi(k as i32) * bessel(k)).sum();
+            let exact = (marcum - bessel(0) / 2.0) * (-(a * a + b * b) / 2.0).exp();
+            let ratio = dqpsk(eb_n0) / exact;
+            assert!((1.0..1.0 + 1.0 / eb_n0).contains(&ratio), "{eb_n0}: {ratio}");
+        }
+    }
+
     #[test]
     fn error_rates_fall_with_the_ratio_and_rise_with_the_rate() {
         for tenth_db in -50..150 {

@@ -3,6 +3,7 @@
 #![allow(dead_code)] // Each test file uses its part.
 
 use wifair_core::{FiveTuple, Packet, SackBlocks, StationId, TCP, TcpFlags, Time};
+use wifair_queue::{Maker, Scheme, SchemeSpec};
 use wifair_wlan::{Cell, CellSnapshot, CellSpec, Node, Output, PhyName, PhySpec, StationSpec};
 
 /// How many times larger than usual the long tests are: 10 under `WIFAIR_VALIDATE`.
@@ -61,6 +62,16 @@ pub fn cell_b(n: usize) -> CellSpec {
 pub fn cell_g(n: usize) -> CellSpec {
     let mut spec = CellSpec::new(stations(n, 54.0));
     spec.phy.name = PhyName::G;
+    spec
+}
+
+/// A scheme of a test's own, as a plan has it.
+pub fn external<S: Scheme + 'static>(make: impl Fn() -> S + Clone + Send + Sync + 'static) -> SchemeSpec {
+    let mut spec: SchemeSpec = serde_json::from_str(r#"{"name": "external", "id": "a test's"}"#).unwrap();
+    spec.supply(&mut |_| {
+        let make = make.clone();
+        Some(Maker::new(move || Box::new(make())))
+    });
     spec
 }
 
