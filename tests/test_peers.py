@@ -18,6 +18,7 @@ import peers  # type: ignore[import-not-found]  # noqa: E402
 import run  # type: ignore[import-not-found]  # noqa: E402
 import table  # type: ignore[import-not-found]  # noqa: E402
 from cases import ALT, CASES, SATURATED, SYMMETRIC  # type: ignore[import-not-found]  # noqa: E402
+from kept import Kept  # type: ignore[import-not-found]  # noqa: E402
 
 PRINTED = '{"up_kbps": [1000.0, 500.0], "down_kbps": [250.0], "data_frames": 400, "mac_acks": 300}'
 
@@ -153,3 +154,28 @@ def test_the_tables_hold_what_was_found() -> None:
 
 def test_the_page_has_a_place_for_the_tables() -> None:
     assert run.MARKS.between(PEERS.parent.parent / "docs" / "peers.md") is not None
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    folder, programs = tmp_path / "build", tmp_path / "programs"
+    programs.mkdir()
+    (programs / "cell.tcl").write_text("one")
+    asked: list[int] = []
+
+    def find() -> list[int]:
+        asked.append(1)
+        return [1, 2]
+
+    assert Kept(folder, programs, "engine 1").once(["ns", 5], find) == [1, 2]
+    again = Kept(folder, programs, "engine 1")
+    with again.path.open("a") as file:
+        file.write('["cut of')  # as a write that was interrupted leaves it
+    again = Kept(folder, programs, "engine 1")
+    assert again.once(["ns", 5], find) == [1, 2]
+    assert len(asked) == 1
+    Kept(folder, programs, "engine 2").once(["ns", 5], find)
+    (programs / "cell.tcl").write_text("two")
+    Kept(folder, programs, "engine 1").once(["ns", 5], find)
+    assert len(asked) == 3
+    again.forget()
+    assert not again.path.exists()

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 import polars as pl
 from cases import HERE, Case
+from kept import Kept
 from wifair import Scenario
 from wifair.results import versions
 
@@ -63,6 +64,8 @@ class Peer(ABC):
     # A fast simulator needs a long run to show a slope; None: (near_s, a case's own measured time).
     horizons_s: ClassVar[tuple[float, float] | None] = None
     near_s: ClassVar[float] = 3.0
+    # Where it keeps what its runs found, if anywhere.
+    kept: Kept | None = None
 
     def horizons(self, case: Case) -> tuple[float, float]:
         return self.horizons_s or (self.near_s, case.measured_s)
@@ -139,7 +142,12 @@ class Native(Peer):
             return list(pool.map(self.outcome, each))
 
     def outcome(self, options: Mapping[str, object]) -> Outcome:
-        return Outcome.of(result_line(child(self.name, self.call(options))[1]))
+        command = self.call(options)
+
+        def found() -> str:
+            return result_line(child(self.name, command)[1])
+
+        return Outcome.of(self.kept.once(command, found) if self.kept else found())
 
 
 class Ns2(Native):

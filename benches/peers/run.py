@@ -2,7 +2,7 @@
 
 Runs whichever of the three is present and installs nothing. The cost is the slope between two horizons, so that start-up does
 not count. The simulators take turns within each repetition, so that a busy machine slows all of them alike; ratios
-are taken within a repetition. See README.md.
+are taken within a repetition. What is interrupted goes on where it was. See README.md.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from typing import Any
 
 import causes
 import table
-from cases import CASES, Case
-from peers import PEERS, Cost, MissingError, Outcome, Peer, child, result_line
+from cases import CASES, HERE, Case
+from kept import Kept
+from peers import BUILD, PEERS, Cost, MissingError, Outcome, Peer, child, result_line
 from wifair.markdown import Marks
+from wifair.results import versions
 
 MARKS = Marks("the peers' tables", "make bench-peers")
 QUICK = {"warmup_s": 2.0, "measured_s": 6.0}
@@ -43,6 +45,7 @@ class Bench:
     peers: Sequence[Peer]
     repeat: int
     progress: Progress
+    kept: Kept
     costs: dict[Place, table.Costs] = field(default_factory=dict)
     outcomes: table.Found = field(default_factory=dict)
 
@@ -64,23 +67,32 @@ class Bench:
                         self.outcomes[place] = peer.outcomes(case, size, self.repeat, {}, case.measured_s)
 
     def turn(self, case: Case, size: int, repetition: int) -> None:
-        found: dict[tuple[str, int], tuple[Cost, str]] = {}
-        for far in (0, 1):
-            for peer in self.present(case):
-                seconds = peer.horizons(case)[far]
-                self.progress(
-                    f"repetition {repetition} of {self.repeat}: {case.name}, {size}, {peer.name}, {seconds:g} s"
-                )
-                command = peer.command(case, size, seconds, repetition)
-                found[peer.name, far] = child(peer.name, command)
-        for peer in self.present(case):
+        """All simulators one after the other, at one moment: kept whole or not at all."""
+        runs = [
+            (peer, seconds, peer.command(case, size, seconds, repetition))
+            for far in (0, 1)
+            for peer in self.present(case)
+            for seconds in [peer.horizons(case)[far]]
+        ]
+
+        def found() -> list[tuple[float, int, str]]:
+            of_runs = []
+            for peer, seconds, command in runs:
+                where = f"repetition {repetition} of {self.repeat}: {case.name}, {size}"
+                self.progress(f"{where}, {peer.name}, {seconds:g} s")
+                cost, output = child(peer.name, command)
+                of_runs.append((cost.cpu_s, cost.peak_bytes, result_line(output) if peer.horizons_s is None else ""))
+            return of_runs
+
+        of_runs = self.kept.once([repetition, *(command for _, _, command in runs)], found)
+        near_runs, far_runs = of_runs[: len(of_runs) // 2], of_runs[len(of_runs) // 2 :]
+        for peer, near, far in zip(self.present(case), near_runs, far_runs, strict=True):
             place = case.name, size, peer.name
-            (near, _), (far_cost, output) = found[peer.name, 0], found[peer.name, 1]
             costs = self.costs.setdefault(place, table.Costs([], []))
-            costs.slopes.append(slope(near, far_cost, peer.horizons(case)))
-            costs.peaks_mib.append(far_cost.peak_bytes / 2**20)
+            costs.slopes.append(slope(Cost(*near[:2]), Cost(*far[:2]), peer.horizons(case)))
+            costs.peaks_mib.append(far[1] / 2**20)
             if peer.horizons_s is None:  # its far run is that of the outcomes
-                self.outcomes.setdefault(place, []).append(Outcome.of(result_line(output)))
+                self.outcomes.setdefault(place, []).append(Outcome.of(far[2]))
 
     def document(self) -> dict[str, Any]:
         rows = []
@@ -188,7 +200,10 @@ def main() -> int:
     if option.quick:
         cases = [replace(case, sizes=case.sizes[:1], **QUICK) for case in cases]
     progress = Progress()
-    bench = Bench(cases, peers, option.repeat, progress)
+    kept = Kept(BUILD, HERE, str([versions(), *(peer.version() for peer in peers)]))
+    for peer in peers:
+        peer.kept = kept
+    bench = Bench(cases, peers, option.repeat, progress, kept)
     bench.run()
     explained = [] if option.quick else causes.explain(bench.cases, peers, bench.outcomes, option.repeat, progress)
     if sys.stderr.isatty():
@@ -201,6 +216,7 @@ def main() -> int:
         print(json.dumps(document, indent=1))
     else:
         print(text, end="")
+    kept.forget()
     return 0
 
 

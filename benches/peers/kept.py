@@ -1,0 +1,40 @@
+"""What an interrupted run has found, for the next one to go on from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+class Kept:
+    """Pieces of JSON, each under all that it depends on; of other programs or another engine (`of`) nothing is taken over."""
+
+    def __init__(self, folder: Path, programs: Path, of: str) -> None:
+        digest = hashlib.sha256(of.encode())
+        for path in sorted(path for path in programs.iterdir() if path.is_file()):
+            digest.update(path.read_bytes())
+        self.path = folder / f"kept-{digest.hexdigest()[:12]}.jsonl"
+        self.found: dict[str, Any] = {}
+        if self.path.exists():
+            text = self.path.read_text()
+            whole = text[: text.rfind("\n") + 1]  # the last line may have been cut off
+            if whole != text:
+                self.path.write_text(whole)
+            self.found = dict(map(json.loads, whole.splitlines()))
+
+    def once(self, key: object, find: Callable[[], Any]) -> Any:
+        """What was found under this key, or is found now."""
+        name = json.dumps(key)
+        if name not in self.found:
+            self.found[name] = find()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a") as file:
+                file.write(json.dumps([name, self.found[name]]) + "\n")
+        return self.found[name]
+
+    def forget(self) -> None:
+        """The run is complete: the next one measures anew."""
+        self.path.unlink(missing_ok=True)
