@@ -70,6 +70,7 @@ struct Naive {
     q_prob: f64,
     q_old: f64,
     mean_t_pkt: Option<f64>,
+    /// In whole microseconds, so that sums are exact and equal shares are equal.
     t: [f64; 2],
     window: (f64, f64),
     n: [f64; 2],
@@ -87,7 +88,8 @@ impl Naive {
 
     fn now(&mut self, ms: f64, n: [f64; 2]) {
         self.n = n;
-        let passed = if self.is("window", "clock") { ms - self.window.0 } else { self.t[0] + self.t[1] };
+        let passed =
+            if self.is("window", "clock") { ms - self.window.0 } else { (self.t[0] + self.t[1]) * 1e-3 };
         if passed >= self.window.1 - 1e-9 {
             self.t = [0.0; 2];
             self.window = (ms, 5.0 * (n[0] + n[1]).max(1.0));
@@ -134,7 +136,7 @@ impl Naive {
 
     fn dequeue(&mut self, links: &[Link]) -> Option<Packet> {
         let [up, down] = self.per_flow();
-        let fair = |side: usize| self.t[side] < 5.0 * self.n[side];
+        let fair = |side: usize| self.t[side] < 5_000.0 * self.n[side];
         let rate = |packet: &Packet| links[station(packet).index()].rate;
         let acks = match (self.acks.first(), self.data.first()) {
             (None, _) => false,
@@ -237,7 +239,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
                 };
                 port.receive(&reception, now, View { flows: &flows, links: &links });
                 naive.now(ms, [flows.up().into(), flows.down().into()]);
-                naive.t[usize::from(!with_data)] += channel_us as f64 * 1e-3;
+                naive.t[usize::from(!with_data)] += channel_us as f64;
                 None
             }
             Step::Take => {
@@ -259,7 +261,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
                     naive.sample(service as f64 * 1e-3, channel_us as f64 * 1e-3);
                     if packet.class() != Class::Other {
                         naive.now(ms, [flows.up().into(), flows.down().into()]);
-                        naive.t[usize::from(packet.class() == Class::Data)] += channel_us as f64 * 1e-3;
+                        naive.t[usize::from(packet.class() == Class::Data)] += channel_us as f64;
                     }
                 }
                 None
