@@ -39,6 +39,7 @@ from weave import SWITCH, CannotWeave, Expressions, piece, weave
 ROOT = Path(__file__).resolve().parent.parent
 HOUSE = ROOT / "build" / "mutants"
 TREE = HOUSE / "tree"
+RUSTC = ROOT / "benches" / "rustc_for_mutants"
 NOTICED = ("killed", "timeout")
 OUTCOMES = (*NOTICED, "survived", "unbuildable")
 MEMORY_BYTES = 8 << 30  # a mutant that never stops allocating fails instead of taking the machine along
@@ -226,7 +227,7 @@ class Run:
     def cargo(self, *arguments: str) -> list[dict[str, Any]]:
         """What cargo reports."""
         command = ["cargo", *arguments, "--quiet", "--message-format=json"]
-        environment = {**os.environ, "CARGO_TARGET_DIR": str(HOUSE / "target")}
+        environment = {**os.environ, "CARGO_TARGET_DIR": str(HOUSE / "target"), "RUSTC_WORKSPACE_WRAPPER": str(RUSTC)}
         done = subprocess.run(command, cwd=TREE, env=environment, check=False, stdout=subprocess.PIPE, text=True)
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 

@@ -251,8 +251,12 @@ fn signal() -> impl Strategy<Value = &'static str> {
 }
 
 fn red() -> impl Strategy<Value = serde_json::Value> {
-    (signal(), any::<bool>(), 0.0f64..4.0, 0.5f64..8.0, 0.0f64..1.0, 0.01f64..0.8).prop_map(
-        |(signal, gentle, min, more, max_probability, weight)| {
+    let switches = (signal(), any::<bool>(), any::<bool>());
+    (switches, 0.0f64..4.0, 0.5f64..8.0, 0.0f64..1.0, 0.01f64..0.8).prop_map(
+        |((signal, gentle, whole), min, more, max_probability, weight)| {
+            // In whole packets, without memory, the average meets the thresholds exactly.
+            let (min, more, weight) =
+                if whole { (min.floor(), more.ceil(), 1.0) } else { (min, more, weight) };
             serde_json::json!({
                 "name": "red", "signal": signal, "gentle": gentle, "min_packets": min,
                 "max_packets": min + more, "max_probability": max_probability, "weight": weight,
@@ -338,4 +342,36 @@ fn the_steps_of_pie_by_hand() {
     // The last packet leaves: the delay is nothing, and the trend is down.
     let _departure = port.take(&Grant::ANY, Time::from_ms(80), view).unwrap();
     assert_eq!(step(&mut port, 6), 0.0);
+}
+
+/// RFC 8033, 4.1: nobody is told while the delay was *below* half the target at the last step.
+#[test]
+fn pie_acts_from_half_the_target_on() {
+    for (before_last_step, acts) in [(Time::from_ms(8), true), (Time::from_ms(8) - Time::from_us(1), false)] {
+        let json = r#"{"name": "pie", "target_ms": 16.0, "alpha_per_s": 1.0, "beta_per_s": 0.0,
+            "max_burst_ms": 0.0, "mean_packet_bytes": 0, "derandomize": false}"#;
+        let spec = PortSpec {
+            limit_packets: 1_000,
+            scheme: serde_json::from_str(json).unwrap(),
+            ..PortSpec::default()
+        };
+        let mut port = Port::new(&spec, 1, "ap");
+        let flows = Flows::new(&FlowsSpec::default());
+        let view = View { flows: &flows, links: &[] };
+        // One step with a delay of 300 s makes the probability 0.15, and the one after takes little away.
+        let long = Time::from_s(300);
+        for (number, at) in [Time::ZERO, long, long].into_iter().enumerate() {
+            port.offer(&data(1, number as u32), FlowId(0), StationId(0), at, view);
+        }
+        let now = long + before_last_step;
+        for at in [long, now] {
+            let _departure = port.take(&Grant::ANY, at, view).unwrap();
+            port.tick(at, view);
+        }
+        for number in 0..200 {
+            port.offer(&data(1, number), FlowId(0), StationId(0), now, view);
+        }
+        let refused: u64 = port.snapshot(now).classes.iter().map(|ledger| ledger.aqm_refused.packets).sum();
+        assert_eq!(refused > 0, acts, "{refused} refused after {before_last_step}");
+    }
 }

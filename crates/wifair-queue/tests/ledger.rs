@@ -1,6 +1,10 @@
 //! The ledger's arithmetic, field by field: what two ports counted together, and what was counted between two looks.
 
-use wifair_queue::{Count, Ledger};
+mod common;
+
+use common::data;
+use wifair_core::{FlowId, StationId, Time};
+use wifair_queue::{Count, Flows, FlowsSpec, Ledger, Port, PortSpec, View};
 
 fn count(k: u64) -> Count {
     Count { packets: k, bytes: 100 * k }
@@ -46,4 +50,31 @@ fn between_two_looks_is_the_difference_and_what_waits_is_what_waits_now() {
         ..ledger(3)
     };
     assert_eq!(between, expected);
+}
+
+#[test]
+fn between_two_looks_each_flow_is_counted_by_itself() {
+    let mut port = Port::new(&PortSpec { limit_packets: 1, ..PortSpec::default() }, 1, "ap");
+    let flows = Flows::new(&FlowsSpec::default());
+    let offer = |port: &mut Port, packets: [u32; 6]| {
+        let view = View { flows: &flows, links: &[] };
+        for (flow, packets) in (0u32..).zip(packets) {
+            for seq in 0..packets {
+                port.offer(&data(flow, seq), FlowId(flow), StationId(0), Time::ZERO, view);
+            }
+        }
+    };
+    offer(&mut port, [9, 8, 7, 6, 5, 0]);
+    let earlier = port.snapshot(Time::ZERO);
+    // Flow 1 is forgotten; flow 3 is, too, and another one has its id.
+    port.retire(FlowId(1));
+    port.retire(FlowId(3));
+    offer(&mut port, [4, 0, 0, 3, 2, 1]);
+    let between = port.snapshot(Time::ZERO).since(&earlier);
+    let offered: Vec<(u32, u64)> = between
+        .flows
+        .iter()
+        .map(|flow| (flow.flow.0, flow.classes.iter().map(|ledger| ledger.offered.packets).sum()))
+        .collect();
+    assert_eq!(offered, [(0, 4), (2, 0), (3, 3), (4, 2), (5, 1)]);
 }

@@ -41,6 +41,12 @@ impl Bench {
         self.port.buffer().limit()
     }
 
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let mut gauges = vec![];
+        self.port.gauges(&mut |name, value| gauges.push((name, value)));
+        gauges
+    }
+
     /// Time passes; ticks come when they are due.
     fn wait(&mut self, time: Time) {
         let end = self.now + time;
@@ -136,7 +142,9 @@ fn ebdp_follows_the_mean_service_time() {
         r#"{"limit_packets": 50, "limit_controller": {"name": "ebdp", "service_weight": 0.25, "max_packets": 60}}"#,
     );
     assert_eq!((bench.limit(), bench.port.next_tick()), (50, None));
+    assert_eq!(bench.gauges(), []);
     // The mean is 8 ms, then 8 + (4 - 8) / 4 = 7, 7 + (11 - 7) / 4 = 8, 8 + (0.8 - 8) / 4 = 6.2, ... ms.
+    let mut mean_ms = 8.0;
     for (service_us, limit) in
         [(8_000, 30), (4_000, 33), (11_000, 30), (800, 37), (100, 47), (100, 60), (100, 60), (1_000_000, 5)]
     {
@@ -146,6 +154,10 @@ fn ebdp_follows_the_mean_service_time() {
         bench.wait(Time::from_us(service_us));
         bench.finish();
         assert_eq!(bench.limit(), limit, "after a service time of {service_us} us");
+        mean_ms += (service_us as f64 * 1e-3 - mean_ms) / 4.0;
+        let [(name, value)] = bench.gauges()[..] else { panic!("one gauge") };
+        assert_eq!(name, "service_time_ms");
+        assert!((value - mean_ms).abs() < 1e-9, "{value} ms, not {mean_ms} ms");
     }
 }
 

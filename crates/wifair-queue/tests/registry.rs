@@ -1,5 +1,6 @@
 //! Plans in, errors out; and what `wifair schemes` is told.
 
+use wifair_core::Class;
 use wifair_queue::{ComponentInfo, LimitSpec, PortSpec, SchemeSpec, limit_controllers, schemes};
 
 fn plan(json: &str) -> Result<PortSpec, String> {
@@ -68,6 +69,85 @@ fn what_does_not_belong_is_refused() {
         assert_eq!((error.key.as_str(), error.value), ("ap.port.limit_packets", limit.to_string()));
     }
     assert!(PortSpec::default().validate("ap.port").is_ok());
+}
+
+/// Scheme, key, the least and the greatest number that it takes, and one below and above.
+const RANGES: &[(&str, &str, [f64; 2], [f64; 2])] = &[
+    ("las", "packet_bytes", [1.0, 65_495.0], [0.0, 65_496.0]),
+    ("las", "forget_after_s", [0.001, 86_400.0], [0.0, 86_401.0]),
+    ("t-las", "packet_bytes", [1.0, 65_495.0], [0.0, 65_496.0]),
+    ("t-las", "threshold_packets", [1.0, 1e9], [0.0, -1.0]),
+    ("red", "min_packets", [0.0, 14.0], [-0.1, 100_001.0]),
+    ("red", "max_packets", [5.1, 100_000.0], [5.0, 100_000.1]),
+    ("red", "max_probability", [0.0, 1.0], [-0.1, 1.1]),
+    ("red", "weight", [0.0, 1.0], [-0.1, 1.1]),
+    ("red", "idle_packet_ms", [0.001, 10_000.0], [0.0, 10_001.0]),
+    ("pi", "reference_packets", [0.0, 100_000.0], [-0.1, 100_001.0]),
+    ("pi", "a", [0.5, 1.0], [-0.1, 1.1]),
+    ("pi", "b", [0.0, 1e-9], [-0.1, 1.0]),
+    ("pi", "frequency_hz", [0.001, 100_000.0], [0.0, 100_001.0]),
+    ("dqm", "delay_ref_ms", [0.001, 100_000.0], [0.0, 100_001.0]),
+    ("dqm", "fair_share_ms", [0.001, 100_000.0], [0.0, 100_001.0]),
+    ("dqm", "packet_time_weight", [1e-9, 1.0], [0.0, 1.1]),
+    ("codel", "target_ms", [0.001, 10_000.0], [0.0, 10_001.0]),
+    ("codel", "interval_ms", [0.001, 100_000.0], [0.0, 100_001.0]),
+    ("codel", "spared_bytes", [0.0, 1e9], [-1.0, 1e9 + 1.0]),
+    ("fq-codel", "interval_ms", [0.001, 100_000.0], [0.0, 100_001.0]),
+    ("mac80211", "interval_ms", [0.001, 100_000.0], [0.0, 100_001.0]),
+    ("pie", "target_ms", [0.001, 10_000.0], [0.0, 10_001.0]),
+    ("pie", "update_ms", [0.01, 10_000.0], [0.0, 10_001.0]),
+    ("pie", "alpha_per_s", [0.0, 100.0], [-0.1, 100.1]),
+    ("pie", "beta_per_s", [0.0, 100.0], [-0.1, 100.1]),
+    ("pie", "max_burst_ms", [0.0, 10_000.0], [-0.1, 10_001.0]),
+    ("pie", "mean_packet_bytes", [0.0, 65_535.0], [-1.0, 65_536.0]),
+    ("pie", "mark_up_to", [0.0, 1.0], [-0.1, 1.1]),
+    ("mac80211", "airtime_quantum_us", [1.0, 1e6], [0.9, 1e6 + 1.0]),
+    ("mac80211", "active_for_ms", [0.0, 1e6], [-0.1, 1e6 + 1.0]),
+];
+
+#[test]
+fn numbers_are_taken_up_to_their_bounds() {
+    let of_both = ["fq-codel", "mac80211"].into_iter().flat_map(|scheme| {
+        [
+            (scheme, "queues", [1.0, 65_536.0], [0.0, 65_537.0]),
+            (scheme, "quantum_bytes", [1.0, 1e6], [0.0, 1e6 + 1.0]),
+            (scheme, "limit_bytes", [65_535.0, 1e9], [65_534.0, 1e9 + 1.0]),
+            (scheme, "drop_batch_packets", [1.0, 1e5], [0.0, 1e5 + 1.0]),
+        ]
+    });
+    for (scheme, key, inside, outside) in RANGES.iter().copied().chain(of_both) {
+        // What is no whole number, or below zero where there is no sign, is refused as it is read.
+        let refused = |value: f64| {
+            let json = |value: &dyn std::fmt::Display| {
+                format!(r#"{{"scheme": {{"name": "{scheme}", "{key}": {value}}}}}"#)
+            };
+            plan(&json(&value)).map_err(|_| key.to_owned()).and_then(|spec: PortSpec| {
+                spec.validate("ap.port")
+                    .map_err(|error| error.key.trim_start_matches("ap.port.scheme.").to_owned())
+            })
+        };
+        for value in inside {
+            assert_eq!(refused(value), Ok(()), "{scheme}: {key} = {value}");
+        }
+        for value in outside {
+            assert_eq!(refused(value), Err(key.to_owned()), "{scheme}: {key} = {value}");
+        }
+    }
+}
+
+/// At a buffer that never sees these a scheme is refused.
+#[test]
+fn who_removes_acks_decides_on_acks_and_who_weighs_them_against_data_on_both() {
+    for scheme in schemes() {
+        let name = scheme.info.name;
+        let built = plan(&format!(r#"{{"scheme": {{"name": "{name}"}}}}"#)).unwrap().scheme.build();
+        let expected: &[Class] = match name {
+            "ack-filtering" | "ack-pushout" => &[Class::Ack],
+            "spm-af" | "adaptive-pushout" | "dqm" => &[Class::Ack, Class::Data],
+            _ => &[],
+        };
+        assert_eq!(built.decides_on(), expected, "{name}");
+    }
 }
 
 #[test]

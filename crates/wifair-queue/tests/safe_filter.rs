@@ -195,6 +195,47 @@ proptest! {
     }
 }
 
+/// And what tells nothing does go: two ACKs, and whether the second takes the first out.
+#[test]
+fn what_the_later_ack_repeats_is_filtered() {
+    let with = |number: u32, blocks: &[(u32, u32)], flags: TcpFlags| Packet {
+        flags: TcpFlags::ACK | flags,
+        sack: SackBlocks::new(number, blocks),
+        ..ack(1, number)
+    };
+    let plain = |number: u32| with(number, &[], TcpFlags::NONE);
+    let sacked = |number: u32, end: u32| with(number, &[(7_000, end)], TcpFlags::NONE);
+    let (ece, cwr, psh) = (TcpFlags::ECE, TcpFlags::CWR, TcpFlags::PSH);
+    for (first, second, goes) in [
+        (plain(5_000), plain(6_000), true),
+        (plain(5_000), plain(5_000), false),
+        (plain(5_000), plain(4_000), false),
+        (plain(5_000), sacked(5_000, 8_000), true),
+        (sacked(5_000, 8_000), sacked(5_000, 9_000), true),
+        (sacked(5_000, 8_000), sacked(5_000, 8_000), false),
+        (sacked(5_000, 8_000), sacked(6_000, 8_000), true),
+        (sacked(5_000, 8_000), plain(6_000), false),
+        (sacked(5_000, 8_000), plain(8_000), true),
+        (sacked(5_000, 8_000), sacked(4_000, 9_000), false),
+        (plain(5_000), with(6_000, &[], ece), false),
+        (with(5_000, &[], ece), with(6_000, &[], ece), true),
+        (with(5_000, &[], ece), with(6_000, &[], cwr), false),
+        (with(5_000, &[], psh), with(6_000, &[], psh), false),
+        (plain(5_000), with(6_000, &[], psh), true),
+    ] {
+        let scheme = serde_json::from_str(SCHEMES[0]).unwrap();
+        let mut port = Port::new(&PortSpec { scheme, ..PortSpec::default() }, 7, "ap");
+        let flows = Flows::new(&FlowsSpec::default());
+        for packet in [&first, &second] {
+            let view = View { flows: &flows, links: &[] };
+            port.offer(packet, FlowId(0), StationId(0), Time::ZERO, view);
+        }
+        let left = if goes { vec![second] } else { vec![first, second] };
+        assert_eq!(queue(&port), left);
+        assert_eq!(filtered(&port, Time::ZERO), u64::from(goes));
+    }
+}
+
 fn queue(port: &Port) -> Vec<Packet> {
     let buffer = port.buffer();
     std::iter::successors(buffer.head(), |&slot| buffer.after(slot))

@@ -107,3 +107,17 @@ impl Table {
         self.len -= 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_at_most_a_quarter_full() {
+        let mut table = Table::new();
+        for id in 0..100u32 {
+            table.insert(id.wrapping_mul(0x9E37_79B1), id);
+            assert!(table.len * 4 <= table.cells.len(), "{} flows in {} cells", table.len, table.cells.len());
+        }
+    }
+}
