@@ -87,7 +87,7 @@ class Peer(ABC):
 
 class Wifair(Peer):
     name = "wifair"
-    horizons_s = (500.0, 5500.0)
+    horizons_s = (500.0, 20_500.0)
     SEEDS = 20  # it costs nothing
 
     def __init__(self, option: Namespace) -> None:
