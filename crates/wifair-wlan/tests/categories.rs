@@ -195,3 +195,19 @@ fn the_usual_port_is_that_of_best_effort() {
     assert_eq!(cell.station_port(StationId(1)).len(), 5 - 1);
     assert_eq!(cell.ap_port().len(), 10 - 1);
 }
+
+/// Node by node, the port's scheme before those of its categories.
+#[test]
+fn every_scheme_that_a_cell_names_can_be_reached() {
+    let scheme = |name: &str| -> SchemeSpec { serde_json::from_value(json!({ "name": name })).unwrap() };
+    let mut spec = CellSpec::new(vec![StationSpec::new("sta-0", 11.0), StationSpec::new("sta-1", 11.0)]);
+    spec.ap.categories.voice.scheme = Some(scheme("red"));
+    spec.ap.categories.background.scheme = Some(scheme("codel"));
+    spec.stations[0].port.scheme = scheme("pie");
+    spec.stations[1].categories.video.scheme = Some(scheme("las"));
+    let names: Vec<_> = spec.schemes_mut().map(|scheme| scheme.name()).collect();
+    assert_eq!(names, ["droptail", "red", "codel", "pie", "droptail", "las"]);
+    spec.schemes_mut().for_each(|named| *named = scheme("dqm"));
+    assert_eq!(spec.ap.categories.voice.scheme, Some(scheme("dqm")));
+    assert_eq!(spec.stations[1].port.scheme, scheme("dqm"));
+}
