@@ -76,7 +76,7 @@ mutants:
 	$(PYTHON) benches/mutants.py wifair-queue
 	$(PYTHON) benches/mutants.py wifair-wlan
 
-# Time and memory against size, into docs/load.md with its figure: six minutes on a quiet machine.
+# Time and memory against size, into docs/load.md with its figure: four minutes.
 load: $(VENV)/.built
 	$(BIN)/python benches/load.py --page docs/load.md
 
