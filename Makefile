@@ -66,7 +66,7 @@ bench: $(VENV)/.built
 	$(PYTHON) benches/instructions.py
 	$(BIN)/python benches/python_scheme.py
 
-# ns-2 and ns-3 where they are, beside wifair: eight minutes. Update the page: make bench-peers PEERS="--ns3 DIR --page docs/peers.md"
+# ns-2 and ns-3 where they are, beside wifair: a quarter of an hour. Update the page: make bench-peers PEERS="--ns3 DIR --page docs/peers.md"
 bench-peers: $(VENV)/.built
 	$(BIN)/python benches/peers/run.py $(PEERS)
 
