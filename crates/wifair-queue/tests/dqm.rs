@@ -278,6 +278,11 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
             naive.enqueue(packet);
         }
 
+        let next = port.next_tick();
+        prop_assert!(
+            next.is_some_and(|at| now < at && at <= now + Time::from_us(6_250)),
+            "160 ticks a second"
+        );
         prop_assert!(port.len() <= limit as usize, "the limit is kept");
         let buffer = port.buffer();
         let queue: Vec<Packet> = std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
