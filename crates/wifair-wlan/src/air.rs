@@ -31,7 +31,9 @@ pub enum Decoded {
     ByAll,
     /// Everybody but the node that it is addressed to.
     ByBystanders,
-    /// Nobody: it collides.
+    /// The node that it is addressed to alone: it captures it from a collision.
+    ByAddressee,
+    /// Nobody: it collides, or answers a frame of a collision in vain.
     ByNobody,
 }
 
@@ -84,7 +86,7 @@ pub enum AttemptOutcome {
     Collided,
     /// Its receiver cannot decode the data frame.
     DataLost,
-    /// Its sender cannot decode the MAC ACK.
+    /// Its sender cannot decode the MAC ACK; or nobody can, since it answers a captured frame while others are on the air.
     AckLost,
 }
 
@@ -156,7 +158,8 @@ impl Cell {
 
     /// The transmissions of the exchange that has just begun: one, or those that collide.
     pub fn attempts(&self) -> impl Iterator<Item = Attempt<'_>> {
-        let single = (self.phase != Phase::Collision).then(|| Attempt {
+        let collide = self.collide();
+        let single = (!collide || !self.is_lost()).then(|| Attempt {
             what: self.attempted(self.single.sender),
             outcome: match self.single.fate {
                 Fate::Decoded => AttemptOutcome::Acknowledged,
@@ -167,78 +170,98 @@ impl Cell {
             airtime: self.single.end - self.phase_began,
             rate: self.senders[self.single.sender as usize].frame.rate,
         });
-        let colliders = if single.is_none() { &self.colliders[..] } else { &[] };
-        single.into_iter().chain(colliders.iter().map(|collider| Attempt {
+        let colliders = if collide { &self.colliders[..] } else { &[] };
+        single.into_iter().chain(colliders.iter().enumerate().map(|(index, collider)| Attempt {
             what: self.attempted(collider.sender),
-            outcome: AttemptOutcome::Collided,
-            begins: self.phase_began,
-            airtime: match collider.with_rts {
-                true => self.phy.rts,
-                false => self.data_airtime(collider.sender, collider.link),
+            outcome: match self.is_in_vain(index) && !collider.with_rts {
+                true => AttemptOutcome::AckLost,
+                false => AttemptOutcome::Collided,
             },
+            begins: self.phase_began,
+            airtime: self.end_of_attempt(index) - self.phase_began,
             rate: self.senders[collider.sender as usize].frame.rate,
         }))
     }
 
     /// The frames of the exchange that has just begun, in the order of their ends, as far as somebody transmits them.
     pub fn frames(&self, mut each: impl FnMut(&AirFrame)) {
-        if self.phase != Phase::Collision {
-            return self.frames_of_single(&mut each);
+        if !self.collide() {
+            return self.frames_of_single(&mut |frame| each(&frame));
         }
-        let mut frames = Vec::with_capacity(2 * self.colliders.len());
-        for &Collider { sender, link, with_rts, .. } in &self.colliders {
+        let mut frames = Vec::with_capacity(2 * self.colliders.len() + 4);
+        if !self.is_lost() {
+            self.frames_of_single(&mut |frame| frames.push(frame));
+            frames[0].decoded = Decoded::ByAddressee;
+        }
+        for (index, &Collider { sender, link, with_rts, .. }) in self.colliders.iter().enumerate() {
             let airtime = self.data_airtime(sender, link);
             let ends = self.phase_began + airtime;
             let data =
                 AirFrame { decoded: Decoded::ByNobody, ..self.data_frame(sender, link, airtime, ends) };
-            if with_rts {
-                frames.push(self.rts(data, airtime));
-            } else {
-                frames.extend(self.announcement(data));
-                frames.push(data);
+            let rts = with_rts.then(|| self.rts(data, airtime));
+            frames.extend(self.announcement(data).filter(|_| !with_rts));
+            frames.push(rts.unwrap_or(data));
+            if self.is_in_vain(index) {
+                let captured = AirFrame { decoded: Decoded::ByAddressee, ..rts.unwrap_or(data) };
+                frames.pop();
+                let answer = match rts {
+                    Some(rts) => self.cts_to(rts),
+                    None => self.ack_to(data, self.single.end),
+                };
+                frames.extend([captured, AirFrame { decoded: Decoded::ByNobody, ..answer }]);
             }
         }
         frames.sort_by_key(|frame| frame.ends);
         frames.iter().for_each(each);
     }
 
-    fn frames_of_single(&self, each: &mut impl FnMut(&AirFrame)) {
+    fn frames_of_single<'a>(&'a self, each: &mut impl FnMut(AirFrame<'a>)) {
         let Single { sender, link, fate, end } = self.single;
         let airtime = self.data_airtime(sender, link);
         let data = self.data_frame(sender, link, airtime, self.due);
         if self.with_rts(sender) {
             let rts = self.rts(data, airtime);
-            each(&rts);
-            let begins = rts.ends + self.phy.sifs;
-            let cts = self.cts(data, begins);
-            each(&AirFrame {
-                from: data.to,
-                to: data.from,
-                duration: rts.duration - (cts.ends - rts.ends),
-                ..cts
-            });
+            each(rts);
+            each(self.cts_to(rts));
         } else if let Some(cts) = self.announcement(data) {
-            each(&cts);
+            each(cts);
         }
         match fate {
-            Fate::DataLost => each(&AirFrame { decoded: Decoded::ByBystanders, ..data }),
+            Fate::DataLost => each(AirFrame { decoded: Decoded::ByBystanders, ..data }),
             Fate::Decoded | Fate::AckLost => {
-                each(&data);
-                let begins = end - self.phy.ack;
-                each(&AirFrame {
-                    kind: FrameKind::Ack,
-                    from: data.to,
-                    to: data.from,
-                    begins,
-                    psdu_begins: begins + self.phy.rx_start_delay,
-                    ends: end,
-                    rate: self.phy.control_rate,
-                    duration: Time::ZERO,
-                    decoded: if fate == Fate::AckLost { Decoded::ByBystanders } else { Decoded::ByAll },
-                    ..data
-                });
+                each(data);
+                let decoded = if fate == Fate::AckLost { Decoded::ByBystanders } else { Decoded::ByAll };
+                each(AirFrame { decoded, ..self.ack_to(data, end) });
             }
         }
+    }
+
+    /// Whether several began together.
+    fn collide(&self) -> bool {
+        matches!(self.phase, Phase::Collision | Phase::Captured)
+    }
+
+    /// The MAC ACK that answers `data` and ends at `ends`.
+    fn ack_to<'a>(&self, data: AirFrame<'a>, ends: Time) -> AirFrame<'a> {
+        let begins = ends - self.phy.ack;
+        AirFrame {
+            kind: FrameKind::Ack,
+            from: data.to,
+            to: data.from,
+            begins,
+            psdu_begins: begins + self.phy.rx_start_delay,
+            ends,
+            rate: self.phy.control_rate,
+            duration: Time::ZERO,
+            ..data
+        }
+    }
+
+    /// The CTS that answers `rts`.
+    fn cts_to<'a>(&self, rts: AirFrame<'a>) -> AirFrame<'a> {
+        let cts = self.cts(rts, rts.ends + self.phy.sifs);
+        let duration = rts.duration - (cts.ends - rts.ends);
+        AirFrame { from: rts.to, to: rts.from, duration, ..cts }
     }
 
     /// How long the data frame of a transmission occupies the medium, with the CTS-to-self that may go before it.

@@ -99,6 +99,7 @@ impl Cell {
             single: Single::none(),
             due: Time::MAX,
             colliders: Vec::new(),
+            captured: None,
             losses: Vec::new(),
             next_loss: Time::MAX,
             tickers: Vec::new(),

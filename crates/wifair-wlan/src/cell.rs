@@ -13,7 +13,7 @@ use wifair_queue::{Direction, Flows, Link, Port, View};
 use crate::channel::{Channel, ChannelSpec};
 use crate::contention::Contention;
 use crate::edca::Edca;
-use crate::exchange::{Collider, Frame, Phase, Single};
+use crate::exchange::{Captured, Collider, Frame, Phase, Single};
 use crate::link::LinkRow;
 use crate::mac::Mac;
 use crate::meter::Meter;
@@ -142,6 +142,8 @@ pub struct Cell {
     /// The exchange that goes on, unless it is a collision.
     pub(crate) single: Single,
     pub(crate) colliders: Vec<Collider>,
+    /// What survives the collision that goes on.
+    pub(crate) captured: Option<Captured>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) next_loss: Time,
     /// Senders whose scheme wants a tick, and when.
@@ -241,6 +243,7 @@ impl Cell {
             Phase::Data => return self.deliver(now),
             Phase::Ending => self.end_single(now),
             Phase::Collision => self.end_collision(now),
+            Phase::Captured => return self.deliver_captured(now),
         }
         None
     }

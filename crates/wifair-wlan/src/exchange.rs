@@ -141,11 +141,27 @@ impl Single {
 pub(crate) struct Collider {
     pub sender: u32,
     pub link: LinkId,
+    /// When its frame does, RTS or data.
+    pub ends: Time,
     /// When it knows that nothing came back.
     pub timeout: Time,
     /// Its frame reached a retry limit.
     pub lost: bool,
     pub with_rts: bool,
+}
+
+/// A frame that its addressee captures from a collision (section 11). Whose it is lies in the exchange that goes on; if it is
+/// answered in vain, it is the first of the colliders as well.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Captured {
+    /// When the frame that collides ends, RTS or data.
+    pub ends: Time,
+    /// When the last of the others does.
+    pub others_end: Time,
+    /// One of the others is still on the air when the answer begins, so nobody decodes that.
+    pub in_vain: bool,
+    /// When the medium falls idle.
+    pub busy_until: Time,
 }
 
 /// What goes on on the medium; whose it is lies beside, in the cell.
@@ -157,6 +173,8 @@ pub(crate) enum Phase {
     Data,
     /// Delivered, or never to be: the exchange is yet to end.
     Ending,
-    /// A collision, until the end of the longest frame.
+    /// A data frame that is captured from a collision is yet to end; then it is delivered.
+    Captured,
+    /// A collision, until the end of the longest frame or, where one is captured, of what follows it.
     Collision,
 }

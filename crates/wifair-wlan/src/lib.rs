@@ -9,6 +9,7 @@
 
 mod air;
 mod build;
+mod capture;
 mod cell;
 mod change;
 mod channel;

@@ -19,13 +19,14 @@ impl Cell {
         let of_station = |rows: &[LinkRow]| StationUsage { up: of_link(&rows[0]), down: of_link(&rows[1]) };
         let mut stations: Vec<_> = self.links.chunks_exact(2).map(of_station).collect();
         let mut collision_airtime = self.collision_airtime;
+        let occupied = now - self.phase_began;
         match self.phase {
             Phase::Idle => {}
-            Phase::Data | Phase::Ending => {
+            Phase::Collision | Phase::Captured if self.is_lost() => collision_airtime += occupied,
+            _ => {
                 let link = self.single.link;
-                stations[link.station().index()].of(link.direction()).airtime += now - self.phase_began;
+                stations[link.station().index()].of(link.direction()).airtime += occupied;
             }
-            Phase::Collision => collision_airtime += now - self.phase_began,
         }
         let occupied = stations.iter().fold(collision_airtime, |sum, s| sum + s.up.airtime + s.down.airtime);
         CellSnapshot {

@@ -49,6 +49,13 @@ pub struct MacSpec {
     pub eifs: bool,
     /// Whether one more DIFS follows every EIFS, as in ns-2: false.
     pub eifs_plus_difs: bool,
+    /// Whether a sender of a collision waits an EIFS too if another of the frames ends when its own does or later, as in
+    /// ns-2: false.
+    pub colliders_wait_eifs: bool,
+    /// By how many dB a frame that collides must be stronger than each of the others where it is addressed to for its
+    /// addressee to decode it all the same (section 11 of `docs/medium.md`): 10 in ns-2. Without the key collisions have no
+    /// survivor; without positions nobody is stronger.
+    pub capture_db: Option<f64>,
     /// Whether a packet is sent at once when the medium has been idle for an IFS (10.3.4.2), without a backoff: true;
     /// in ns-2 every frame backs off.
     pub immediate_access: bool,
@@ -75,6 +82,8 @@ impl Default for MacSpec {
             rts_threshold_bytes: None,
             eifs: true,
             eifs_plus_difs: false,
+            colliders_wait_eifs: false,
+            capture_db: None,
             immediate_access: true,
             arrival_within_ifs: ArrivalWithinIfs::Transmit,
             backoff_range: BackoffRange::Inclusive,
@@ -95,6 +104,10 @@ pub(crate) struct Mac {
     pub rts_threshold: u32,
     /// EIFS less DIFS: what runs before a DIFS or AIFS.
     pub eifs_lead: Time,
+    /// Whether a sender of a collision may have to wait an EIFS.
+    pub colliders_wait_eifs: bool,
+    /// What a frame must be stronger by to survive a collision.
+    pub capture_db: Option<f64>,
     pub ack_timeout: Time,
     pub cts_timeout: Time,
     /// SIFS and MAC ACK: what follows a data frame that was decoded.
@@ -109,12 +122,16 @@ impl Mac {
         spec.rate_adaptation.validate(&format!("{path}.rate_adaptation"))?;
         let retry_limit_short = limit("retry_limit_short", spec.retry_limit_short)?;
         let retry_limit_long = limit("retry_limit_long", spec.retry_limit_long)?;
-        if spec.eifs_plus_difs && !spec.eifs {
-            return Err(SpecError::new(
-                format!("{path}.eifs_plus_difs"),
-                true,
-                format!("false while {path}.eifs is false"),
-            ));
+        for (key, on) in
+            [("eifs_plus_difs", spec.eifs_plus_difs), ("colliders_wait_eifs", spec.colliders_wait_eifs)]
+        {
+            if on && !spec.eifs {
+                let allowed = format!("false while {path}.eifs is false");
+                return Err(SpecError::new(format!("{path}.{key}"), true, allowed));
+            }
+        }
+        if let Some(margin) = spec.capture_db {
+            check::number(path, "capture_db", margin, 0.1..=100.0, "dB")?;
         }
         let mut eifs_lead = Time::ZERO;
         if spec.eifs {
@@ -138,6 +155,8 @@ impl Mac {
             retry_limit_long,
             rts_threshold: spec.rts_threshold_bytes.unwrap_or(rts_threshold),
             eifs_lead,
+            colliders_wait_eifs: spec.colliders_wait_eifs,
+            capture_db: spec.capture_db,
             ack_timeout: timeout("ack_timeout_us", spec.ack_timeout_us, phy.rx_start_delay)?,
             cts_timeout: timeout("cts_timeout_us", spec.cts_timeout_us, phy.cts_start_delay)?,
             acknowledgement: phy.sifs + phy.ack,

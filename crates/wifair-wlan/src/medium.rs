@@ -7,7 +7,7 @@ use wifair_queue::{Direction, Outcome};
 use crate::cell::{AP, Cell, Loss, Told};
 use crate::channel::{Attempt, Channel};
 use crate::edca::CATEGORY_BITS;
-use crate::exchange::{Collider, Fate, Phase, Single};
+use crate::exchange::{Captured, Collider, Fate, Phase, Single};
 use crate::link::LinkId;
 use crate::phy::Phy;
 use crate::service::is_held;
@@ -145,31 +145,36 @@ impl Cell {
     fn start_collision(&mut self, now: Time) {
         self.collisions += 1;
         self.colliders.clear();
-        let mut end = now;
         for index in 0..self.contention.transmitters().len() {
             let sender = self.contention.transmitters()[index];
-            let is_ap = self.is_ap(sender);
-            let frame = &mut self.senders[sender as usize].frame;
-            let link = LinkId::of(is_ap, frame.departure().station);
-            let row = &mut self.links[link.index()];
+            let link = self.link_of(sender);
+            let frame = &self.senders[sender as usize].frame;
             let with_rts = frame.with_rts(&self.mac);
             let (airtime, wait) = if with_rts {
                 (self.phy.rts, self.mac.cts_timeout)
             } else {
-                (row.on_air.duration(frame.psdu_bytes), self.mac.ack_timeout)
+                (self.links[link.index()].on_air.duration(frame.psdu_bytes), self.mac.ack_timeout)
             };
+            let ends = now + airtime;
+            self.colliders.push(Collider { sender, link, ends, timeout: ends + wait, lost: false, with_rts });
+        }
+        self.phase = Phase::Collision;
+        self.due = self.colliders.iter().map(|collider| collider.ends).max().unwrap_or(now);
+        if self.mac.capture_db.is_some() {
+            self.capture(now);
+        }
+        for index in 0..self.colliders.len() {
+            let Collider { sender, link, ends, timeout, .. } = self.colliders[index];
+            let airtime = self.end_of_attempt(index) - now;
+            let frame = &mut self.senders[sender as usize].frame;
+            let row = &mut self.links[link.index()];
             frame.attempt(row.on_air.rate, airtime);
             row.usage.attempts += 1;
-            let timeout = now + airtime + wait;
-            let lost = frame.fail(false, wait, &self.mac);
-            end = end.max(now + airtime);
-            self.colliders.push(Collider { sender, link, timeout, lost, with_rts });
-            if lost {
+            if frame.fail(false, timeout - ends, &self.mac) {
+                self.colliders[index].lost = true;
                 self.lose_later(sender, timeout);
             }
         }
-        self.phase = Phase::Collision;
-        self.due = end;
     }
 
     /// The data frame ends: the receiver has it, and passes on the first copy.
@@ -220,12 +225,21 @@ impl Cell {
     #[cold]
     #[inline(never)]
     fn end_failure(&mut self, now: Time) {
+        let (from, nav) = self.fail_single(Time::ZERO, now);
+        self.contention.resume(now, from, nav);
+        self.due = self.contention.start();
+    }
+
+    /// The exchange that goes on has failed. Its sender's IFS runs from `not_before` at the earliest; returns from when
+    /// bystanders' does, and until when their NAV is set.
+    pub(crate) fn fail_single(&mut self, not_before: Time, now: Time) -> (Time, Option<Time>) {
         let single = self.single;
         let Single { sender, link, .. } = single;
         let (known, resumes) = match single.fate {
             Fate::DataLost => (now + self.mac.ack_timeout, now + self.mac.ack_timeout),
             _ => (now, now + self.mac.eifs_lead),
         };
+        let resumes = resumes.max(not_before);
         let with_rts = self.with_rts(sender);
         let frame = &mut self.senders[sender as usize].frame;
         let lost = frame.fail(with_rts, known - now, &self.mac);
@@ -239,28 +253,45 @@ impl Cell {
         if self.edca.is_some() {
             self.hold_siblings(sender, resumes, known, now);
         }
-        if single.fate == Fate::DataLost {
-            let first = single.receiver() << self.category_bits;
-            for receiver in first..first + (1 << self.category_bits) {
-                self.contention.divert(receiver, now + self.mac.eifs_lead, now);
-            }
-            let nav = now + self.mac.acknowledgement;
-            self.contention.resume(now, nav, Some(nav));
-        } else {
-            self.contention.resume(now, now, None);
+        if single.fate == Fate::AckLost {
+            return (now, None);
         }
-        self.due = self.contention.start();
+        let first = single.receiver() << self.category_bits;
+        for receiver in first..first + (1 << self.category_bits) {
+            self.contention.divert(receiver, now + self.mac.eifs_lead, now);
+        }
+        let nav = now + self.mac.acknowledgement;
+        (nav, Some(nav))
     }
 
     /// Section 4, the rows of a collision.
     #[inline(never)]
     pub(crate) fn end_collision(&mut self, now: Time) {
-        self.collision_airtime += now - self.phase_began;
+        match self.captured.take() {
+            Some(captured) if !captured.in_vain => self.end_captured(captured, now),
+            _ => {
+                self.collision_airtime += now - self.phase_began;
+                self.end_colliders(None, now, now);
+                self.contention.resume(now, now + self.mac.eifs_lead, None);
+            }
+        }
         self.phase = Phase::Idle;
+        self.due = self.contention.start();
+    }
+
+    /// The senders of a collision go on; `captured` ended, if it is not among them, when it says. The IFS of bystanders runs from
+    /// `from`.
+    pub(crate) fn end_colliders(&mut self, captured: Option<Captured>, from: Time, now: Time) {
         let has_categories = self.edca.is_some();
         for index in 0..self.colliders.len() {
-            let Collider { sender, link, timeout, lost, with_rts } = self.colliders[index];
-            let from = timeout.max(now);
+            let Collider { sender, link, ends, timeout, lost, with_rts } = self.colliders[index];
+            let mut from = timeout.max(from);
+            if self.mac.colliders_wait_eifs {
+                let others = self.colliders.iter().enumerate().filter(|(other, _)| *other != index);
+                let others =
+                    others.map(|(_, other)| other.ends).chain(captured.map(|captured| captured.ends));
+                from = from.max(self.eifs_of_collider(ends, others.max().unwrap_or_default()));
+            }
             if !with_rts {
                 self.adapt(link, false, now);
             }
@@ -274,8 +305,13 @@ impl Cell {
                 self.hold_siblings(sender, from, timeout, now);
             }
         }
-        self.contention.resume(now, now + self.mac.eifs_lead, None);
-        self.due = self.contention.start();
+    }
+
+    /// From when the IFS of a sender of a collision runs at the earliest, whose own frame ended at `ends` and the last of the
+    /// others' at `others_end`.
+    pub(crate) fn eifs_of_collider(&self, ends: Time, others_end: Time) -> Time {
+        let hears = self.mac.colliders_wait_eifs && others_end >= ends;
+        if hears { others_end + self.mac.eifs_lead } else { Time::ZERO }
     }
 
     /// The frame in service of `sender` is to be sent again, after an IFS that runs from `from`.
@@ -289,7 +325,7 @@ impl Cell {
     /// The other categories of the node of `sender`, whose frame has failed, wait as it does.
     #[cold]
     #[inline(never)]
-    fn hold_siblings(&mut self, sender: u32, from: Time, deaf_until: Time, now: Time) {
+    pub(crate) fn hold_siblings(&mut self, sender: u32, from: Time, deaf_until: Time, now: Time) {
         let first = sender >> self.category_bits << self.category_bits;
         for sibling in first..first + (1 << self.category_bits) {
             if sibling != sender {
@@ -329,7 +365,7 @@ impl Cell {
 
     /// Tells the sender's rate adaptation the outcome of a data frame.
     #[inline]
-    fn adapt(&mut self, link: LinkId, acknowledged: bool, now: Time) {
+    pub(crate) fn adapt(&mut self, link: LinkId, acknowledged: bool, now: Time) {
         if self.links[link.index()].adapts {
             self.ask_adaptation(link, acknowledged, now);
         }

@@ -116,7 +116,34 @@ impl Cell {
     }
 
     #[inline(always)]
-    pub(crate) fn finish_as<const EDCA: bool>(&mut self, sender: u32, outcome: Outcome, now: Time) {
+    fn finish_as<const EDCA: bool>(&mut self, sender: u32, outcome: Outcome, now: Time) {
+        let more = self.replace_frame::<EDCA>(sender, outcome, now);
+        match outcome {
+            Outcome::Delivered => {
+                if !EDCA {
+                    self.contention.succeed(sender, more, now);
+                } else if more && self.goes_on(sender, now) {
+                    return self.follow(sender, now);
+                } else {
+                    self.contention.succeed_in_category(sender, more, now);
+                }
+                self.due = self.contention.start();
+            }
+            Outcome::LostAtRetryLimit => self.contention.start_over(sender, more),
+        }
+        if more {
+            self.meter_wait(sender, now);
+        }
+    }
+
+    /// The port of `sender` hears what became of its frame, and gives the next: whether there is one.
+    #[inline(always)]
+    pub(crate) fn replace_frame<const EDCA: bool>(
+        &mut self,
+        sender: u32,
+        outcome: Outcome,
+        now: Time,
+    ) -> bool {
         if self.meter.is_some() {
             self.meter_frame(sender);
         }
@@ -143,22 +170,7 @@ impl Cell {
         let tick = port.next_tick();
         let more = frame.load(departure, &self.phy, now);
         self.ask_tick(port_of, tick);
-        match outcome {
-            Outcome::Delivered => {
-                if !EDCA {
-                    self.contention.succeed(sender, more, now);
-                } else if more && self.goes_on(sender, now) {
-                    return self.follow(sender, now);
-                } else {
-                    self.contention.succeed_in_category(sender, more, now);
-                }
-                self.due = self.contention.start();
-            }
-            Outcome::LostAtRetryLimit => self.contention.start_over(sender, more),
-        }
-        if more {
-            self.meter_wait(sender, now);
-        }
+        more
     }
 
     /// A scheme's tick. It may have released a packet to a free MAC.

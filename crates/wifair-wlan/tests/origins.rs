@@ -1,4 +1,4 @@
-//! The table of `docs/medium.md`, section 4, a test a row: when counting resumes.
+//! The tables of `docs/medium.md`, sections 4 and 11, a test a row: when counting resumes.
 //!
 //! Frames of 1500 IP bytes at 11 Mbps last 1310 µs, of 500 bytes 582 µs; MAC ACK 304, SIFS 10, DIFS 50, EIFS 364,
 //! ACKTimeout 222, slot 20. A first packet at an idle medium is sent at once. The backoffs are the first draws of
@@ -102,11 +102,13 @@ fn collide(spec: &CellSpec, seed: u64) -> Logged {
 #[test]
 fn a_collision_leaves_a_grid_for_each() {
     type Change = fn(&mut CellSpec);
-    let cases: [(&str, Change, [u64; 3]); 5] = [
+    let cases: [(&str, Change, [u64; 3]); 6] = [
         // The senders' timeouts come at 1410 + 222 and at 682 + 222, before the end of the longer frame.
         ("standard", |_| {}, [1_632 + 50, 1_410 + 50, 1_410 + 364]),
         ("no EIFS", |s| s.mac.eifs = false, [1_682, 1_460, 1_460]),
         ("EIFS and DIFS", |s| s.mac.eifs_plus_difs = true, [1_682, 1_460, 1_824]),
+        // The shorter frame's sender hears the end of the longer, the longer's nothing after its own.
+        ("colliders' EIFS", |s| s.mac.colliders_wait_eifs = true, [1_682, 1_774, 1_774]),
         ("timeout", |s| s.mac.ack_timeout_us = Some(800.0), [2_260, 1_532, 1_774]),
         // RTS: both end at 452; the timeout is its own.
         ("RTS", |s| s.mac.rts_threshold_bytes = Some(100), [674 + 50, 674 + 50, 452 + 364]),
@@ -268,5 +270,164 @@ fn a_sender_that_waits_longer_than_a_busy_period_is_deaf_meanwhile() {
         } else if ends[2] == before && ends[1] + us(50) <= us(6_410) {
             assert_eq!(retries[0], ends[2] + us(50) + SLOT * *colliders.iter().min().unwrap(), "seed {seed}");
         }
+    }
+}
+
+/// A cell that captures: station 0 is near the AP, station 1 far away, station 2 nearer to station 1 than the AP. Nothing is
+/// lost to noise.
+fn capturing() -> CellSpec {
+    let mut spec = cell_b(3);
+    spec.mac.capture_db = Some(10.0);
+    spec.channel.tx_power_dbm = 100.0;
+    for (station, x) in spec.stations.iter_mut().zip([5.0, 20.0, 17.0]) {
+        station.position_m = Some([x, 0.0]);
+    }
+    spec
+}
+
+/// Stations 0 and 1 send at 100 µs, frames of so many bytes, station 0 another `then`; station 2 gets a packet meanwhile.
+fn collide_near_and_far(spec: &CellSpec, seed: u64, bytes: [u32; 2], then: u32) -> Logged {
+    let mut run = Logged::new(spec, seed);
+    for (station, bytes) in [(0, bytes[0]), (1, bytes[1])] {
+        run.cell.send_up(StationId(station), &packet(station, 0, bytes), us(100));
+    }
+    run.up(0, then, us(100));
+    run.run_before(us(500));
+    run.up(2, 1, us(500));
+    run.run();
+    assert_eq!((run.times("start up 0")[0], run.times("start up 1")[0]), (us(100), us(100)));
+    run
+}
+
+/// The near station's frame gets through, the far one's does not.
+#[test]
+fn a_captured_frame_is_acknowledged_while_the_others_are_silent() {
+    type Change = fn(&mut CellSpec);
+    let cases: [(&str, Change, u32, [u64; 3]); 4] = [
+        // Everybody hears the MAC ACK, which ends at 1410 + 10 + 304.
+        ("alike", |_| {}, 1_500, [1_774, 1_774, 1_774]),
+        ("the other is shorter", |_| {}, 500, [1_774, 1_774, 1_774]),
+        // Who lost a frame waits an EIFS after it; the other sender has its timeout.
+        ("EIFS and DIFS", |s| s.mac.eifs_plus_difs = true, 1_500, [1_774, 1_774, 1_824]),
+        (
+            "ns-2",
+            |s| (s.mac.eifs_plus_difs, s.mac.colliders_wait_eifs) = (true, true),
+            1_500,
+            [1_824, 1_824, 1_824],
+        ),
+    ];
+    for (name, change, bytes, origins) in cases {
+        for seed in 0..SEEDS {
+            let mut spec = capturing();
+            change(&mut spec);
+            let run = collide_near_and_far(&spec, seed, [1_500, bytes], 1);
+            assert_eq!(run.times("delivered to ap")[0], us(1_410));
+            assert_eq!(run.times("retry up 1")[0], us(1_724));
+            let node = |name, index: usize, label, cw: u32, data: u64| Counting {
+                name,
+                origin: us(origins[index]),
+                slots: backoff(seed, label, &[cw]),
+                lasts: us(data + 314),
+            };
+            let nodes = vec![
+                node("up 0", 0, "sta-0", 31, 1_310),
+                node("up 1", 1, "sta-1", 63, if bytes == 500 { 582 } else { 1_310 }),
+                node("up 2", 2, "sta-2", 31, 1_310),
+            ];
+            check(&run.log, us(100), nodes, &format!("{name}, seed {seed}"));
+        }
+    }
+}
+
+/// The near station's frame gets through, but its MAC ACK, from 692 to 996, does not: the far station sends until 1410.
+#[test]
+fn a_captured_frame_is_acknowledged_in_vain_while_another_is_on_the_air() {
+    for seed in 0..SEEDS {
+        let run = collide_near_and_far(&capturing(), seed, [500, 1_500], 0);
+        assert_eq!(run.times("delivered to ap")[0], us(682));
+        assert!(!run.times("duplicate up 0").is_empty());
+        assert_eq!(run.times("retry up 0")[0], us(1_410));
+        assert_eq!(run.times("retry up 1")[0], us(1_410));
+        let node = |name, origin, label, cw: u32, data: u64| Counting {
+            name,
+            origin: us(origin),
+            slots: backoff(seed, label, &[cw]),
+            lasts: us(data + 314),
+        };
+        let nodes = vec![
+            node("up 0", 1_410 + 50, "sta-0", 63, 582),
+            node("up 1", 1_410 + 222 + 50, "sta-1", 63, 1_310),
+            node("up 2", 1_410 + 364, "sta-2", 31, 1_310),
+        ];
+        check(&run.log, us(100), nodes, &format!("seed {seed}"));
+    }
+}
+
+/// Who is stronger where: 30 dB a decade by default, so 10 dB are a factor of 2.15 in distance.
+#[test]
+fn the_addressee_captures_what_is_strong_enough_there() {
+    // Positions of stations 0 and 1, whether the AP sends and not station 0, and what arrives from the collision.
+    type Case = ([Option<f64>; 2], bool, Option<&'static str>);
+    let (from_stations, from_ap) = (Some("delivered to ap"), Some("delivered to 0"));
+    let cases: [Case; 7] = [
+        ([Some(5.0), Some(10.8)], false, from_stations),
+        ([Some(5.0), Some(10.7)], false, None),
+        ([Some(-5.0), Some(20.0)], false, from_stations),
+        ([Some(5.0), None], false, None),
+        // To station 0 from the AP, while station 1 sends: 5 m against 15 m, then 10 m.
+        ([Some(5.0), Some(20.0)], true, from_ap),
+        ([Some(5.0), Some(15.0)], true, None),
+        ([Some(5.0), Some(-15.0)], true, from_ap),
+    ];
+    for (positions, ap_sends, delivered) in cases {
+        let mut spec = capturing();
+        for (station, x) in spec.stations.iter_mut().zip(positions) {
+            station.position_m = x.map(|x| [x, 0.0]);
+        }
+        let mut run = Logged::new(&spec, 1);
+        if ap_sends {
+            run.down(0, 1, us(100));
+        } else {
+            run.up(0, 1, us(100));
+        }
+        run.up(1, 1, us(100));
+        run.run_before(us(1_500));
+        let found: Vec<_> = run.log.iter().filter(|(_, what)| what.starts_with("delivered")).collect();
+        let expected = delivered.map(|what| (us(1_410), what.to_owned()));
+        assert_eq!(found, expected.iter().collect::<Vec<_>>(), "{positions:?}");
+        assert_eq!(run.cell.snapshot(us(1_500)).collisions, 1);
+    }
+}
+
+/// The AP takes one packet of those it could: who sends to the AP while it sends itself is not heard.
+#[test]
+fn nobody_captures_while_it_transmits() {
+    let mut run = Logged::new(&capturing(), 1);
+    run.down(1, 1, us(100)); // to a far station
+    run.up(0, 1, us(100)); // from a near one
+    run.run_before(us(1_500));
+    assert!(run.times("delivered to ap").is_empty());
+    assert!(run.times("delivered to 1").is_empty(), "20 m from the AP, 15 m from station 0");
+}
+
+/// Three stations; a captured RTS, and the data frame after it.
+#[test]
+fn a_captured_rts_is_answered() {
+    for seed in 0..SEEDS {
+        let mut spec = capturing();
+        spec.mac.rts_threshold_bytes = Some(100);
+        let run = collide_near_and_far(&spec, seed, [1_500, 1_500], 1);
+        // RTS 352, SIFS, CTS 304, SIFS, data 1310, SIFS, MAC ACK 304.
+        let end = 100 + 352 + 10 + 304 + 10 + 1_310;
+        assert_eq!(run.times("delivered to ap")[0], us(end));
+        assert_eq!(run.times("retry up 1")[0], us(end + 314));
+        let node = |name, label, cw: u32| Counting {
+            name,
+            origin: us(end + 314 + 50),
+            slots: backoff(seed, label, &[cw]),
+            lasts: us(352 + 304 + 20 + 1_310 + 314),
+        };
+        let nodes = vec![node("up 0", "sta-0", 31), node("up 1", "sta-1", 63), node("up 2", "sta-2", 31)];
+        check(&run.log, us(100), nodes, &format!("seed {seed}"));
     }
 }

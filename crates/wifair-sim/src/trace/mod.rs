@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use wifair_core::{Packet, SpecError, StationId, Time};
-use wifair_wlan::{AirFrame, Cell, Decoded, Node};
+use wifair_wlan::{AirFrame, Attempt, Cell, Decoded, FrameKind, Node};
 
 use crate::address::link_address;
 use crate::plan::Plan;
@@ -258,9 +258,15 @@ fn hears(node: Node, frame: &AirFrame, cell: &Cell) -> Option<bool> {
     match frame.decoded {
         Decoded::ByAll => Some(true),
         Decoded::ByBystanders => Some(frame.to != node),
-        Decoded::ByNobody => {
-            let transmits = cell.attempts().any(|attempt| cell.node_of_port(attempt.what.sender) == node);
-            (!transmits).then_some(false)
+        Decoded::ByAddressee if frame.to == node => Some(true),
+        Decoded::ByAddressee | Decoded::ByNobody => {
+            // Who is answered, though in vain, has ended his own frame.
+            let is_answered = matches!(frame.kind, FrameKind::Ack | FrameKind::Cts) && frame.to == node;
+            let transmits = |attempt: Attempt| {
+                let while_heard = frame.begins < attempt.begins + attempt.airtime;
+                while_heard && cell.node_of_port(attempt.what.sender) == node
+            };
+            (is_answered || !cell.attempts().any(transmits)).then_some(false)
         }
     }
 }

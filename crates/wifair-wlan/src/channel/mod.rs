@@ -10,7 +10,7 @@ use wifair_core::{Rate, Rng, StationId, Time};
 use wifair_queue::Direction;
 
 use crate::cell::{AP, node_of};
-use crate::exchange::Fate;
+use crate::exchange::{Collider, Fate};
 use crate::link::LinkId;
 use crate::phy::{ACK_BYTES, Phy};
 use crate::spec::{CellSpec, FrameErrorRate};
@@ -99,25 +99,79 @@ impl Channel {
     /// Draws what the channel does to a data frame and its MAC ACK.
     #[inline(never)]
     pub(crate) fn fate(&mut self, attempt: &Attempt, phy: &Phy) -> Fate {
-        let station = attempt.link.station();
-        let direction = attempt.link.direction();
-        let (mut data, mut ack) = self.given[station.index()].of(direction, attempt.rate);
-        let receiver = match direction {
-            Direction::Up => AP,
-            Direction::Down => node_of(station),
-        };
-        if let Some(radio) = &mut self.radios[station.index()] {
-            let either = |a: f64, b: f64| a + b - a * b;
-            let mut of = |rate, bytes| radio.frame_error_rate(rate, bytes, attempt.now, &self.spec);
-            data = either(data, of(attempt.rate, attempt.psdu_bytes));
-            ack = either(ack, of(phy.control_rate, ACK_BYTES));
-        }
-        if data > 0.0 && self.streams[receiver as usize].chance(data) {
+        let (data, ack) = self.error_rates(attempt, phy);
+        if data > 0.0 && self.streams[receiver(attempt.link) as usize].chance(data) {
             Fate::DataLost
         } else if ack > 0.0 && self.streams[attempt.node as usize].chance(ack) {
             Fate::AckLost
         } else {
             Fate::Decoded
         }
+    }
+
+    /// Draws whether the receiver of a data frame cannot decode it, where nobody will decode its MAC ACK.
+    pub(crate) fn loses_data(&mut self, attempt: &Attempt, phy: &Phy) -> bool {
+        let (data, _) = self.error_rates(attempt, phy);
+        data > 0.0 && self.streams[receiver(attempt.link) as usize].chance(data)
+    }
+
+    /// Error rates of a data frame and its MAC ACK.
+    #[inline]
+    fn error_rates(&mut self, attempt: &Attempt, phy: &Phy) -> (f64, f64) {
+        let station = attempt.link.station();
+        let (mut data, mut ack) = self.given[station.index()].of(attempt.link.direction(), attempt.rate);
+        if let Some(radio) = &mut self.radios[station.index()] {
+            let either = |a: f64, b: f64| a + b - a * b;
+            let mut of = |rate, bytes| radio.frame_error_rate(rate, bytes, attempt.now, &self.spec);
+            data = either(data, of(attempt.rate, attempt.psdu_bytes));
+            ack = either(ack, of(phy.control_rate, ACK_BYTES));
+        }
+        (data, ack)
+    }
+
+    /// Which of several frames that start at `now` its addressee decodes all the same, being `margin_db` stronger there than each of
+    /// the others (section 11). At most one is.
+    pub(crate) fn captured(
+        &mut self,
+        colliders: &[Collider],
+        category_bits: u32,
+        margin_db: f64,
+        now: Time,
+    ) -> Option<usize> {
+        let node = |collider: &Collider| collider.sender >> category_bits;
+        for collider in colliders {
+            if let Some(radio) = &mut self.radios[collider.link.station().index()] {
+                radio.look(now, &self.spec);
+            }
+        }
+        let radio = |node: u32| self.radios[node as usize - 1].as_ref();
+        let from_ap = colliders.iter().position(|collider| node(collider) == AP);
+        let to = from_ap.map_or(AP, |index| receiver(colliders[index].link));
+        if colliders.iter().any(|collider| node(collider) == to) {
+            return None;
+        }
+        // With what power each frame is heard there.
+        let power_db = |collider: &Collider| match (node(collider), to) {
+            (AP, station) | (station, AP) => Some(radio(station)?.snr_db()),
+            (from, to) => Some(radio(from)?.snr_db_at(radio(to)?, &self.spec)),
+        };
+        let powers_db: Option<Vec<f64>> = colliders.iter().map(power_db).collect();
+        let powers_db = powers_db?;
+        let stands_out = |index: usize| {
+            let mut others = powers_db.iter().enumerate().filter(|(other, _)| *other != index);
+            others.all(|(_, other)| powers_db[index] >= other + margin_db)
+        };
+        match from_ap {
+            Some(index) => stands_out(index).then_some(index),
+            None => (0..colliders.len()).find(|&index| stands_out(index)),
+        }
+    }
+}
+
+/// The node that the frames of a link go to.
+fn receiver(link: LinkId) -> u32 {
+    match link.direction() {
+        Direction::Up => AP,
+        Direction::Down => node_of(link.station()),
     }
 }

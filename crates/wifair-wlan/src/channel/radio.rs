@@ -99,6 +99,8 @@ pub(super) struct Radio {
     ap_m: [f64; 2],
     /// The interval that the rest holds for, and `None` if it has to be found anew.
     interval: Option<u64>,
+    position_m: [f64; 2],
+    snr_db: f64,
     fading: Option<Fading>,
     /// [`ln_byte_survival`] by rate of the PHY.
     ln_byte_survival: Vec<(Rate, f64)>,
@@ -140,7 +142,7 @@ impl Radio {
             drawn: 0,
         });
         let ln_byte_survival = phy.rates().map(|rate| (rate, 0.0)).collect();
-        Radio { track, ap_m, interval: None, fading, ln_byte_survival }
+        Radio { track, ap_m, interval: None, position_m: [0.0; 2], snr_db: 0.0, fading, ln_byte_survival }
     }
 
     /// From `now` on the station is on another track.
@@ -151,25 +153,41 @@ impl Radio {
 
     /// Probability that a frame of `bytes` at `rate` cannot be decoded.
     pub(super) fn frame_error_rate(&mut self, rate: Rate, bytes: u32, now: Time, spec: &ChannelSpec) -> f64 {
-        let interval = now.as_ns() / Time::from_secs_f64(spec.update_interval_s).as_ns();
-        if self.interval != Some(interval) {
-            self.look(interval, now, spec);
-        }
+        self.look(now, spec);
         let of_rate = self.ln_byte_survival.iter().find(|(other, _)| *other == rate);
         let (_, ln_byte_survival) = of_rate.expect("the PHY has the rates that it uses");
         -libm::expm1(f64::from(bytes) * ln_byte_survival)
     }
 
-    fn look(&mut self, interval: u64, now: Time, spec: &ChannelSpec) {
+    /// Looks where the station is and how well it is heard, once in each interval.
+    pub(super) fn look(&mut self, now: Time, spec: &ChannelSpec) {
+        let interval = now.as_ns() / Time::from_secs_f64(spec.update_interval_s).as_ns();
+        if self.interval == Some(interval) {
+            return;
+        }
         self.interval = Some(interval);
-        let [x, y] = self.track.at(now);
-        let distance_m = libm::hypot(x - self.ap_m[0], y - self.ap_m[1]);
+        self.position_m = self.track.at(now);
         let fading_db = self.fading.as_mut().map_or(0.0, |fading| fading.at(interval));
-        let snr = libm::pow(10.0, (spec.snr_db(distance_m) + fading_db) / 10.0);
+        self.snr_db = spec.snr_db(distance_m(self.position_m, self.ap_m)) + fading_db;
+        let snr = libm::pow(10.0, self.snr_db / 10.0);
         for (rate, survival) in &mut self.ln_byte_survival {
             *survival = ln_byte_survival(*rate, snr);
         }
     }
+
+    /// Signal-to-noise ratio in dB of this station at the AP, and of the AP here, when last looked at.
+    pub(super) fn snr_db(&self) -> f64 {
+        self.snr_db
+    }
+
+    /// The same at another station, without fading.
+    pub(super) fn snr_db_at(&self, other: &Radio, spec: &ChannelSpec) -> f64 {
+        spec.snr_db(distance_m(self.position_m, other.position_m))
+    }
+}
+
+fn distance_m(a: [f64; 2], b: [f64; 2]) -> f64 {
+    libm::hypot(a[0] - b[0], a[1] - b[1])
 }
 
 #[cfg(test)]

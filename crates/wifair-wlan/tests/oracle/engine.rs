@@ -211,6 +211,7 @@ impl Log {
                     wifair_wlan::Decoded::ByAll => Decoded::Everybody,
                     wifair_wlan::Decoded::ByBystanders => Decoded::Bystanders,
                     wifair_wlan::Decoded::ByNobody => Decoded::Nobody,
+                    wifair_wlan::Decoded::ByAddressee => unreachable!("no cell of the model captures"),
                 }),
             });
         });
@@ -368,6 +369,8 @@ fn mac(rules: &Rules) -> MacSpec {
             .then_some(rules.rts_threshold_bytes),
         eifs: rules.eifs,
         eifs_plus_difs: rules.eifs_plus_difs,
+        colliders_wait_eifs: false,
+        capture_db: None,
         immediate_access: rules.immediate_access,
         arrival_within_ifs: match rules.backoff_within_ifs {
             true => ArrivalWithinIfs::Backoff,
