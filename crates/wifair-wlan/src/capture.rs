@@ -70,10 +70,9 @@ impl Cell {
         index == 0 && self.captured.is_some_and(|captured| captured.in_vain)
     }
 
-    /// When the transmission of a collider ends, the MAC ACK that is in vain included.
+    /// When the transmission of a collider ends, the answer that is in vain included.
     pub(crate) fn end_of_attempt(&self, index: usize) -> Time {
-        let Collider { ends, with_rts, .. } = self.colliders[index];
-        if self.is_in_vain(index) && !with_rts { self.single.end } else { ends }
+        if self.is_in_vain(index) { self.single.end } else { self.colliders[index].ends }
     }
 
     /// The captured data frame ends.
