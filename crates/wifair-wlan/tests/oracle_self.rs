@@ -5,9 +5,12 @@ mod oracle;
 use oracle::air;
 use oracle::chain::two_saturated_stations;
 use oracle::frame::Kind;
+use oracle::random::{edca_scenarios, scenarios};
 use oracle::record::Delivery;
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
 use oracle::timing::Rules;
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use wifair_core::Rng;
 
 /// 802.11b where every backoff is of no slots at all, so that a timeline can be worked out by hand.
@@ -199,4 +202,40 @@ fn two_stations_are_their_markov_chain() {
             chain.lost * rounds
         );
     }
+}
+
+/// The clock put forward over quiet steps, from the start and again from the middle, against one that never is.
+fn assert_quiet_steps_do_nothing(scenario: &Scenario) {
+    let plain = air::run(scenario);
+    let (half_way, end) = (plain.half_way.end, plain.whole.end);
+    assert_eq!(air::run_between(scenario, 0, end), plain.whole);
+    assert_eq!(air::run_between(scenario, half_way, end), plain.whole.since(&plain.half_way));
+}
+
+fn random_scenarios_skip(scenarios: impl Strategy<Value = Scenario>) {
+    let cases = if std::env::var_os("WIFAIR_VALIDATE").is_some() { 2_000 } else { 60 };
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[8; 32]);
+    let outcome = TestRunner::new_with_rng(config, rng).run(&scenarios, |scenario| {
+        assert_quiet_steps_do_nothing(&scenario);
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn quiet_steps_may_be_passed_at_once() {
+    random_scenarios_skip(scenarios());
+}
+
+#[test]
+fn quiet_steps_may_be_passed_at_once_under_edca() {
+    random_scenarios_skip(edca_scenarios());
+}
+
+#[test]
+fn quiet_steps_of_many_saturated_stations_may_be_passed_at_once() {
+    let bytes: Vec<u32> = [1500, 40, 700].into_iter().cycle().take(50).collect();
+    let scenario = Scenario::saturated_uplink(4, Rules::dot11b(true), &bytes, 110, 300_000);
+    assert_quiet_steps_do_nothing(&scenario);
 }

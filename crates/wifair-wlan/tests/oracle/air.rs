@@ -59,7 +59,7 @@ pub struct Run {
 /// How long ports may take to drain after the traffic has ended, in steps: small windows may collide for ever.
 const LONGEST_DRAIN: u64 = 200_000;
 
-/// Runs `scenario` until its traffic has ended and every port has drained, or has not for too long.
+/// Runs `scenario`, one step after the other, until its traffic has ended and every port has drained, or has not for too long.
 pub fn run(scenario: &Scenario) -> Run {
     let half_time = scenario.offered_until / 2;
     let last = scenario.offered_until + LONGEST_DRAIN;
@@ -74,16 +74,13 @@ pub fn run(scenario: &Scenario) -> Run {
     Run { half_way, whole: medium.record(), at_rest: medium.is_over() }
 }
 
-/// Runs `scenario` to `until` and returns what happened from `from` on, both in steps.
+/// Runs `scenario` to `until` and returns what happened from `from` on, both in steps; those in which everybody only counts
+/// are passed at once.
 pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
     let mut medium = Medium::new(scenario);
-    while medium.now < from {
-        medium.step();
-    }
+    medium.run_until(from);
     let warm_up = medium.record();
-    while medium.now < until {
-        medium.step();
-    }
+    medium.run_until(until);
     medium.record().since(&warm_up)
 }
 
@@ -160,9 +157,39 @@ impl Medium {
         self.nodes.iter_mut().for_each(Node::count_timers);
         self.end_frames();
         self.start_frames();
-        self.account();
+        self.account(1);
         self.nodes.iter_mut().for_each(Node::count_idle_time);
         self.now += 1;
+    }
+
+    fn run_until(&mut self, until: u64) {
+        while self.now < until {
+            match self.quiet_steps(until) {
+                0 => self.step(),
+                steps => self.pass(steps),
+            }
+        }
+    }
+
+    /// Steps from here on, none after `until`, in which no frame ends, nothing comes from outside and every listener only
+    /// counts.
+    fn quiet_steps(&self, until: u64) -> u32 {
+        let ends = self.on_air.iter().map(|frame| frame.ends_at);
+        let next = ends.chain(self.traffic.next_time()).fold(until, u64::min);
+        let mut steps = u32::try_from(next.saturating_sub(self.now)).unwrap_or(u32::MAX);
+        for node in &self.nodes {
+            if steps == 0 {
+                break;
+            }
+            steps = steps.min(node.quiet_steps());
+        }
+        steps
+    }
+
+    fn pass(&mut self, steps: u32) {
+        self.nodes.iter_mut().for_each(|node| node.pass(steps));
+        self.account(steps.into());
+        self.now += u64::from(steps);
     }
 
     fn hand_down(&mut self, offer: Offer) {
@@ -353,7 +380,7 @@ impl Medium {
         !self.on_air.is_empty() || self.nodes.iter().any(Node::has_response_pending)
     }
 
-    fn account(&mut self) {
+    fn account(&mut self, steps: u64) {
         let occupied = self.is_occupied();
         let airtime = &mut self.record.airtime;
         let account = match self.exchange {
@@ -362,6 +389,6 @@ impl Medium {
             Exchange::Of { station, up: false, .. } => &mut airtime.down[station],
             Exchange::Collision => &mut airtime.collisions,
         };
-        *account += 1;
+        *account += steps;
     }
 }

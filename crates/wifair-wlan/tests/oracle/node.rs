@@ -1,5 +1,7 @@
 //! One listener: a MAC that knows only what it is told about the medium, step by step.
 
+mod quiet;
+
 use super::contender::Contender;
 use super::frame::{Counts, Frame, Heard, Kind, NodeId, Packet};
 use super::rate::Ladder;

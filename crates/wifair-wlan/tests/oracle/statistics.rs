@@ -2,12 +2,19 @@
 
 use super::record::Record;
 use super::scenario::{Scenario, Stream};
+use std::fmt;
 
 /// A mean over replications and its standard error.
 #[derive(Clone, Copy, Debug)]
 pub struct Mean {
     pub value: f64,
     pub error: f64,
+}
+
+impl fmt::Display for Mean {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.5} ±{:.5}", self.value, self.error)
+    }
 }
 
 impl Mean {
@@ -48,6 +55,12 @@ pub struct Measured {
     pub collision: Mean,
     /// Exchanges, all replications together.
     pub exchanges: u64,
+}
+
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} Mbps, p {}, {} exchanges", self.throughput, self.collision, self.exchanges)
+    }
 }
 
 /// A model of the medium: what happened between two instants (µs).
