@@ -8,13 +8,15 @@
 # - No ARP and no routing protocol: a link layer object without ARP table sends to its fixed macDA_. A station has one
 #   towards the AP; the AP has one per station, all of them into the same interface queue.
 # - ns-2 has no association and no AP: the MAC is its plain DCF, which is what an AP without beacons is.
-# - Stations stand on a circle of 5 m round the AP, so no station captures the AP's receiver from another.
+# - Stations stand on a circle of 5 m round the AP, so no station captures the AP's receiver from another; or, with
+#   `spiral 1`, station i is 2 * 1.4^i m away.
+# - `ip_bytes` is the size of an IP packet of UDP, `odd_ip_bytes` that of every second station.
 
 array set option {
     up 10            down 10          warmup_s 150      measured_s 600    seed 1
     rts 0            delayed_ack 0    window 42         ap_queue 100      station_queue 100
     payload 1460     udp 0            offered_mbps 12 scheduler Splay    count 0
-    retry_limit 7    capture_db 10
+    retry_limit 7    capture_db 10    spiral 0          ip_bytes 1500     odd_ip_bytes 0
 }
 foreach {key value} $argv {
     if {![info exists option($key)]} {
@@ -55,7 +57,7 @@ set random [new RNG]
 $random seed $option(seed)
 
 set area [new Topography]
-$area load_flatgrid 20 20
+$area load_flatgrid 400 400
 create-god [expr {$stations + 2}]
 
 set server [$ns node]
@@ -82,10 +84,12 @@ proc radio_link {node peer entry} {
 }
 
 set ap [$ns node]
-place $ap 10 10
+place $ap 200 200
 for {set i 0} {$i < $stations} {incr i} {
     set station($i) [$ns node]
-    place $station($i) [expr {10 + 5 * cos(2 * $pi * $i / $stations)}] [expr {10 + 5 * sin(2 * $pi * $i / $stations)}]
+    set distance [expr {$option(spiral) ? 2.0 * pow(1.4, $i) : 5}]
+    set angle [expr {2 * $pi * $i / $stations}]
+    place $station($i) [expr {200 + $distance * cos($angle)}] [expr {200 + $distance * sin($angle)}]
 }
 
 $ns set traceAllFile_ ""
@@ -113,6 +117,11 @@ for {set i 0} {$i < $stations} {incr i} {
     $server add-route [$station($i) node-addr] $wire
 }
 
+proc ip_bytes {i} {
+    global option
+    return [expr {$option(odd_ip_bytes) && $i % 2 ? $option(odd_ip_bytes) : $option(ip_bytes)}]
+}
+
 # Flow i belongs to station i; the first `up` stations send, the others receive.
 for {set i 0} {$i < $stations} {incr i} {
     if {$i < $option(up)} {
@@ -125,9 +134,9 @@ for {set i 0} {$i < $stations} {incr i} {
     if {$option(udp)} {
         # More than the channel carries, so every queue stays full; and a sender's timer is not in step with the medium.
         set sender($i) [new Agent/UDP]
-        $sender($i) set packetSize_ 1500
+        $sender($i) set packetSize_ [ip_bytes $i]
         set source($i) [new Application/Traffic/CBR]
-        $source($i) set packetSize_ 1500
+        $source($i) set packetSize_ [ip_bytes $i]
         $source($i) set rate_ [expr {$option(offered_mbps) * 1e6 / $stations}]
         $source($i) set random_ 1
         set receiver($i) [new Agent/LossMonitor]
@@ -158,9 +167,9 @@ proc begin {} {
 
 proc report {} {
     global option trace stations before monitor offered_before dropped_before
-    set bytes [expr {$option(udp) ? 1500 : $option(payload)}]
     set flows {}
     for {set i 0} {$i < $stations} {incr i} {
+        set bytes [expr {$option(udp) ? [ip_bytes $i] : $option(payload)}]
         lappend flows [format %.3f [expr {([delivered $i] - $before($i)) * $bytes * 8.0 / $option(measured_s) / 1000}]]
     }
     set offered [expr {[$monitor set parrivals_] - $offered_before}]

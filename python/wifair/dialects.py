@@ -2,7 +2,8 @@
 
 `standard` departs in nothing. `ns-2` sets what ns-2.34 and ns-2.35 do differently for 802.11b, as found by reading and
 running them. RTS stays off: RTS on every frame is a default of ns-2's configuration, not of its model, and is set with
-`mac.rts_threshold_bytes = 0`. Not covered, since there is no geometry: the capture threshold of 10 dB.
+`mac.rts_threshold_bytes = 0`. Capture has no effect but on stations with positions. Not covered: propagation delay, and NAVs
+rounded to the microsecond (`docs/peers.md`).
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ NS_2: dict[str, Any] = {
         "immediate_access": False,
         "arrival_within_ifs": "backoff",
         "backoff_range": "exclusive",
-        # Bystanders of a collision wait EIFS (364 us) plus DIFS.
+        # Bystanders of a collision wait EIFS (364 us) plus DIFS, and so do its senders that hear the end of another frame.
         "eifs_plus_difs": True,
-        # A sender gives up SIFS (10 us) + ACK or CTS (304 us) + 4 us after its frame.
-        "ack_timeout_us": 318.0,
-        "cts_timeout_us": 318.0,
+        "colliders_wait_eifs": True,
+        # A sender gives up SIFS (10 us) + ACK or CTS (304 us) + 4 us after its frame, and if the medium is idle then, its backoff
+        # begins at once: 318 us after the frame, which is 268 us and a DIFS.
+        "ack_timeout_us": 268.0,
+        "cts_timeout_us": 268.0,
+        "capture_db": 10.0,
         "retry_limit_short": 7,
         "retry_limit_long": 4,
     },
