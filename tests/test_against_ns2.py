@@ -105,7 +105,7 @@ def saturated(cell: str) -> np.ndarray:
     for seed in results.seeds:
         sent = results.stations.filter(pl.col("seed") == seed)
         flows = results.flows.filter(pl.col("seed") == seed)
-        failed = 1 - sent["frames_delivered"].sum() / sent["attempts"].sum()
+        failed = 1 - int(sent["frames_delivered"].sum()) / int(sent["attempts"].sum())
         rows.append([failed, *(1e3 * flows["throughput_ip_mbps"])])
     return np.array(rows)
 
