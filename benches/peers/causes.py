@@ -79,10 +79,17 @@ BACKOFF = Step(
     {"mac.immediate_access": False, "mac.arrival_within_ifs": "backoff", "mac.backoff_range": "exclusive"},
 )
 WAITS = Step(
-    "bystanders of a collision wait EIFS and a DIFS, its senders 318 µs",
-    {"mac.eifs_plus_difs": True, "mac.ack_timeout_us": 318.0},
+    "after a collision all wait EIFS and a DIFS, but who sent the longest frame alone 318 µs",
+    {"mac.eifs_plus_difs": True, "mac.colliders_wait_eifs": True, "mac.ack_timeout_us": 268.0},
 )
-CAPTURE = Step("bystanders capture one of two colliding frames, and then wait no EIFS", native={"capture_db": 90})
+# Neighbours on the circle are nearer to each other than to the AP. Who captures a frame sets a NAV for the other, and an EIFS after it,
+# to the next whole microsecond: then it counts slots of its own.
+ROUNDING = Step(
+    "bystanders that capture round their NAV to 1 µs (frames of whole µs)",
+    {"flows[0].application.payload_bytes": 1467},
+    {"ip_bytes": 1495},
+)
+CAPTURE = Step("bystanders that capture round their NAV to 1 µs (nobody captures)", native={"capture_db": 90})
 TIMER = Step(
     "the sender is Reno's, its timer counts in ticks of 10 ms and starts at 3 s",
     {"tcp.congestion_control.name": "reno", "tcp.rto.tick_ms": 10, "tcp.rto.initial_ms": 3000},
@@ -103,7 +110,7 @@ EIFS = Step("an EIFS is as long as the MAC ACK takes at 1 Mbps, not 6", {"mac.ei
 
 CHAINS = (
     Chain("ns-2", "symmetric", (2, 10, 20), (FRAME, BACKOFF, WAITS, TIMER, LIMITED, CAPTURE)),
-    Chain("ns-2", "saturated", (5, 10, 20, 50), (FRAME, BACKOFF, WAITS, CAPTURE)),
+    Chain("ns-2", "saturated", (5, 10, 20, 50), (FRAME, BACKOFF, WAITS, ROUNDING)),
     Chain("ns-3", "symmetric", (2, 10), (AT_ONCE, RTO, SACK)),
     Chain("ns-3", "saturated", (50,), (EIGHT, UNLIMITED)),
     Chain("ns-3", "alt", (2, 10), (QOS, AT_ONCE, EIFS)),

@@ -35,7 +35,8 @@ SWITCHES: dict[str, Settings] = {
     "ns-2: no access without backoff": {"mac.immediate_access": False, "mac.arrival_within_ifs": "backoff"},
     "ns-2: backoff from 0 to CW − 1": {"mac.backoff_range": "exclusive"},
     "ns-2: EIFS and a DIFS after a collision": {"mac.eifs_plus_difs": True},
-    "ns-2: timeouts of 318 µs": {"mac.ack_timeout_us": 318.0, "mac.cts_timeout_us": 318.0},
+    "ns-2: colliders wait an EIFS": {"mac.colliders_wait_eifs": True},
+    "ns-2: timeouts of 318 µs, no DIFS after them": {"mac.ack_timeout_us": 268.0, "mac.cts_timeout_us": 268.0},
     "ns-2: the limit counts the frame in service": {
         "ap.limit_counts_in_service": True,
         "station.port.limit_counts_in_service": True,
