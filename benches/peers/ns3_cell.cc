@@ -28,7 +28,6 @@
 
 #include <cmath>
 #include <iostream>
-#include <numbers>
 #include <vector>
 
 using namespace ns3;
@@ -110,7 +109,12 @@ SetDefaults(const Options& option)
     {
         Config::SetDefault("ns3::TcpSocket::InitialSlowStartThreshold", UintegerValue(64 * segment));
     }
-    Config::SetDefault("ns3::WifiMac::FrameRetryLimit", UintegerValue(7));
+    if (!Config::SetDefaultFailSafe("ns3::WifiMac::FrameRetryLimit", UintegerValue(7)))
+    {
+        // Before ns-3.43 frames sent without and with RTS had limits of their own.
+        Config::SetDefault("ns3::WifiRemoteStationManager::MaxSlrc", UintegerValue(7));
+        Config::SetDefault("ns3::WifiRemoteStationManager::MaxSsrc", UintegerValue(7));
+    }
     Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(1'000'000)));
     Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold", UintegerValue(option.rts ? 0 : 65535));
 }
@@ -245,7 +249,7 @@ Place(const NodeContainer& nodes)
     const uint32_t stations = nodes.GetN() - 1;
     for (uint32_t i = 0; i < stations; i++)
     {
-        const double angle = 2 * std::numbers::pi * i / stations;
+        const double angle = 2 * std::acos(-1.0) * i / stations;
         positions->Add(Vector(5 * std::cos(angle), 5 * std::sin(angle), 0));
     }
     MobilityHelper mobility;

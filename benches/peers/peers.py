@@ -195,7 +195,8 @@ class Ns3(Native):
         raise MissingError(f"Python finds no package `ns3`; {how}; name where it is with --ns3")
 
     def libraries(self) -> list[Path]:
-        cores = sorted(self.prefix.glob("lib*/libns3*-core*.so"))
+        # Debian has them a folder deeper, by architecture.
+        cores = sorted([*self.prefix.glob("lib*/libns3*-core*.so"), *self.prefix.glob("lib/*/libns3*-core*.so")])
         if not cores:
             raise MissingError(f"no libns3*-core*.so under {self.prefix}/lib*")
         found = [cores[0].with_name(cores[0].name.replace("-core", f"-{module}")) for module in self.MODULES]
@@ -214,18 +215,21 @@ class Ns3(Native):
             return str(program)
         print(f"compiling {source.name}", file=sys.stderr)
         BUILD.mkdir(parents=True, exist_ok=True)
-        command = [compiler, "-std=c++20", "-O2", f"-I{self.prefix / 'include'}", str(source), "-o", str(program)]
-        command += [f"-Wl,-rpath,{libraries[0].parent}", *map(str, libraries)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise MissingError(f"{source.name} (for 3.44) does not compile with this one:\n{done.stderr[:2000]}")
-        return str(program)
+        for standard in ("c++20", "c++17"):  # of ns-3's own headers: since 3.42, and before
+            command = [compiler, f"-std={standard}", "-O2", f"-I{self.prefix / 'include'}", str(source)]
+            command += ["-o", str(program), f"-Wl,-rpath,{libraries[0].parent}", *map(str, libraries)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if not done.returncode:
+                return str(program)
+        raise MissingError(f"{source.name} (for 3.44) does not compile with this one:\n{done.stderr[:2000]}")
 
     def call(self, options: Mapping[str, object]) -> list[str]:
         return [self.program, *(f"--{key}={value}" for key, value in options.items())]
 
     def version(self) -> str:
-        return self.libraries()[-1].name.removeprefix("lib").partition("-core")[0].replace("ns3.", "ns-3.")
+        # libns3.44-core.so, or Debian's libns3-core.so.37.
+        name, _, suffix = self.libraries()[-1].resolve().name.removeprefix("lib").partition("-core.so")
+        return name.replace("ns3", "ns-3") + suffix
 
 
 PEERS = (Wifair, Ns2, Ns3)
