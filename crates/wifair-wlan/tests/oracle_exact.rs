@@ -6,12 +6,14 @@ mod oracle;
 use oracle::air;
 use oracle::engine::Engine;
 use oracle::frame::Tally;
+use oracle::radio::Captures;
 use oracle::random::{edca_scenarios, scenarios};
 use oracle::record::{Outcome, Record};
 use oracle::scenario::{Errors, Pattern, Scenario, Station, Stream};
 use oracle::timing::Rules;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::cell::{Cell, RefCell};
 use std::fmt::{Debug, Write};
 
 /// Runs both; an error says how they differ and what happened before.
@@ -117,16 +119,14 @@ fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least:
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     // The same scenarios in every run: a failure is a change of the engine, never of the weather.
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
-    let (seen, failed_at) = (std::cell::Cell::new(Seen::default()), std::cell::Cell::new(None::<u64>));
+    let (seen, failed_at) = (RefCell::new(Seen::default()), Cell::new(None::<u64>));
     let outcome = TestRunner::new_with_rng(config, rng).run(&scenarios, |scenario| {
         let record = compare(&scenario).map_err(|report| {
             // The first; what follows makes it smaller.
-            failed_at.set(failed_at.get().or(Some(seen.get().scenarios + 1)));
+            failed_at.set(failed_at.get().or(Some(seen.borrow().scenarios + 1)));
             proptest::test_runner::TestCaseError::fail(report)
         })?;
-        let mut sums = seen.get();
-        sums.add(&scenario, &record);
-        seen.set(sums);
+        seen.borrow_mut().add(&scenario, &record);
         Ok(())
     });
     if let Err(failure) = outcome {
@@ -135,13 +135,13 @@ fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least:
             None => panic!("one of the two panicked: {failure}"),
         }
     }
-    let seen = seen.get();
+    let seen = seen.into_inner();
     println!("{seen:?}");
     assert!(seen.covers(&least), "the scenarios are too quiet to say anything: {seen:?}");
 }
 
 /// What random scenarios have had to deal with.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 struct Seen {
     scenarios: u64,
     exchanges: u64,
@@ -151,6 +151,9 @@ struct Seen {
     data_lost: u64,
     acks_lost: u64,
     given_up: u64,
+    captures: Captures,
+    /// Collisions whose senders may wait an EIFS.
+    collisions_with_eifs: u64,
     /// Changes of rates, by adaptation or from outside.
     new_rates: u64,
     /// Scenarios with something that changes in mid-run.
@@ -172,6 +175,8 @@ impl Seen {
         self.data_lost += outcomes(Outcome::DataLost);
         self.acks_lost += outcomes(Outcome::AckLost);
         self.given_up += record.total(|tally| tally.lost);
+        self.captures.add(&record.captures);
+        self.collisions_with_eifs += u64::from(scenario.rules.colliders_wait_eifs) * record.collisions;
         self.new_rates += record.rates.len() as u64;
         self.changing += u64::from(!scenario.changes.is_empty());
         self.finer += u64::from(scenario.rules.steps > 1);
@@ -182,12 +187,20 @@ impl Seen {
             && self.collisions >= least.collisions
             && self.internal_collisions >= least.internal_collisions
             && self.new_rates >= least.new_rates
+            && self.collisions_with_eifs >= least.collisions_with_eifs
+            && self.captures.covers_all()
     }
 }
 
 #[test]
 fn random_scenarios_are_equal_step_by_step() {
-    let least = Seen { exchanges: 10_000, collisions: 1_000, new_rates: 500, ..Seen::default() };
+    let least = Seen {
+        exchanges: 10_000,
+        collisions: 1_000,
+        new_rates: 500,
+        collisions_with_eifs: 200,
+        ..Seen::default()
+    };
     compare_random(scenarios(), cases(300, 10_000), least);
 }
 
@@ -199,6 +212,7 @@ fn random_edca_scenarios_are_equal_step_by_step() {
         collisions: 500,
         internal_collisions: 200,
         new_rates: 200,
+        collisions_with_eifs: 200,
         ..Seen::default()
     };
     compare_random(edca_scenarios(), cases(200, 10_000), least);

@@ -5,8 +5,9 @@ mod oracle;
 use oracle::air;
 use oracle::chain::two_saturated_stations;
 use oracle::frame::Kind;
+use oracle::radio::{Capture, Track};
 use oracle::random::{edca_scenarios, scenarios};
-use oracle::record::Delivery;
+use oracle::record::{Decoded, Delivery, Outcome};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
 use oracle::timing::Rules;
 use proptest::strategy::Strategy;
@@ -134,6 +135,125 @@ fn an_rts_that_collides_costs_no_more_than_itself() {
     let record = air::run(&scenario).whole;
     assert_eq!(record.deliveries, [Delivery { at: 1000 + 352 + 10 + 304 + 10 + 1310, id: 0, to: 0 }]);
     assert_eq!(record.airtime.up, [352 + 304 + 1310 + 304 + 30]);
+}
+
+#[test]
+fn colliders_may_wait_eifs_for_what_ends_when_their_own_does_or_later() {
+    // As above, ends at 1291 and 2310; the short one's sender now waits an EIFS after the long one: 2674. The long one's
+    // sender heard nothing end: 2310 + 222 + 50 = 2582, and its MAC ACK ends at 2582 + 1310 + 314.
+    let rules = Rules { colliders_wait_eifs: true, ..without_chance() };
+    let streams = vec![once(0, true, SHORT, 1000), once(1, true, LONG, 1000)];
+    assert_eq!(accesses(&cell(rules, 2, streams)), [(1000, 1), (1000, 2), (2582, 2), (4256, 1)]);
+    // Alike they wait alike, 1291 + 364, twice.
+    let rules = Rules { short_limit: 2, ..rules };
+    let streams = vec![once(0, true, SHORT, 1000), once(1, true, SHORT, 1000)];
+    assert_eq!(accesses(&cell(rules, 2, streams)), [(1000, 1), (1000, 2), (1655, 1), (1655, 2)]);
+}
+
+/// Stations at these distances from the AP, on one side of it, where 10 dB are a little more than twice the distance.
+fn placed(rules: Rules, metres: &[f64], streams: Vec<Stream>) -> Scenario {
+    let capture = Capture { db: 10.0, ap_m: [0.0; 2], path_loss_exponent: 3.0, update_interval_ms: 10 };
+    let mut scenario = cell(Rules { capture: Some(capture), ..rules }, metres.len(), streams);
+    for (station, &distance) in scenario.stations.iter_mut().zip(metres) {
+        station.track = Some(Track { position_m: [distance, 0.0], velocity_m_per_s: [0.0; 2] });
+    }
+    scenario
+}
+
+#[test]
+fn a_captured_frame_takes_its_course() {
+    // Station 1's frame of 1000..2310 is captured, its MAC ACK ends at 2624. Station 2's ended at 1291, its timeout at 1513:
+    // it is held by the MAC ACK alone, and so is a bystander: 1291 + 364 is long over.
+    let streams = vec![once(0, true, LONG, 1000), once(1, true, SHORT, 1000)];
+    let scenario = placed(without_chance(), &[1.0, 100.0], streams);
+    assert_eq!(accesses(&scenario), [(1000, 1), (1000, 2), (2674, 2)]);
+    let record = air::run(&scenario).whole;
+    let at = |at, id| Delivery { at, id, to: 0 };
+    assert_eq!(record.deliveries, [at(2310, 0), at(2965, 1)]);
+    assert_eq!((record.exchanges, record.collisions), (2, 1));
+    assert_eq!((record.airtime.up, record.airtime.collisions), (vec![1624, 605], 0));
+    // By the AP's station too: the AP is at a metre from it, the other at 99. The latter goes again at 2624 + 50.
+    let streams = vec![once(0, false, LONG, 1000), once(1, true, SHORT, 1000)];
+    let scenario = placed(without_chance(), &[1.0, 100.0], streams);
+    assert_eq!(accesses(&scenario), [(1000, 0), (1000, 2), (2674, 2)]);
+    assert_eq!(air::run(&scenario).whole.airtime.down, [1624, 0]);
+}
+
+#[test]
+fn who_lost_a_frame_waits_an_eifs_after_it_whatever_comes_later() {
+    // Both end at 1291, and the MAC ACK at 11 Mbps at 1301 + 203 = 1504. Station 1's next: 1554. Station 2: its timeout, 1513,
+    // and a DIFS, 1563. A bystander: 1291 + 364 = 1655.
+    let rules = Rules { control_rate: 110, ..without_chance() };
+    let streams = vec![once(0, true, SHORT, 1000), once(1, true, SHORT, 1000), once(2, true, SHORT, 1100)];
+    let metres = [1.0, 100.0, 100.0];
+    let scenario = placed(rules, &metres, streams.clone());
+    // Station 2's second exchange ends at 1563 + 291 + 10 + 203.
+    assert_eq!(accesses(&scenario), [(1000, 1), (1000, 2), (1563, 2), (2117, 3)]);
+    // Where the senders wait as well, it meets the bystander.
+    let rules = Rules { colliders_wait_eifs: true, short_limit: 2, ..rules };
+    let scenario = placed(rules, &metres, streams);
+    assert_eq!(accesses(&scenario)[2..4], [(1655, 2), (1655, 3)]);
+}
+
+#[test]
+fn an_answer_amid_other_frames_is_for_nobody() {
+    // 200 IP bytes take 364 µs. Station 1's frame ends at 1291, the other at 1364: the MAC ACK of 1301..1605 is drowned.
+    // Senders come back at max(1513, 1605) + 50 and max(1586, 1605) + 50, so that it happens again: 1946, 2019, the MAC ACK
+    // until 2260. Both give up, and the AP, whose packet came while it waited to answer, goes at 2260 + 364.
+    let rules = Rules { short_limit: 2, ..without_chance() };
+    let streams = vec![once(0, true, SHORT, 1000), once(1, true, 200, 1000), once(1, false, SHORT, 1295)];
+    let scenario = placed(rules, &[1.0, 100.0], streams);
+    assert_eq!(accesses(&scenario), [(1000, 1), (1000, 2), (1655, 1), (1655, 2), (2624, 0)]);
+    let record = air::run(&scenario).whole;
+    assert_eq!(record.deliveries, [Delivery { at: 1291, id: 0, to: 0 }, Delivery { at: 2915, id: 2, to: 2 }]);
+    let up = record.up[0];
+    assert_eq!((up.delivered, up.duplicates, up.lost, up.lost_after_delivery), (1, 1, 1, 1));
+    assert_eq!((record.airtime.collisions, record.airtime.up), (2 * 605, vec![0, 0]));
+    let decoded: Vec<_> = record.frames[..3].iter().map(|frame| (frame.at, frame.decoded.unwrap())).collect();
+    assert_eq!(decoded, [(1000, Decoded::Addressee), (1000, Decoded::Nobody), (1301, Decoded::Nobody)]);
+    let ends: Vec<_> = record.attempts[..2].iter().map(|attempt| (attempt.outcome, attempt.ended)).collect();
+    assert_eq!(ends, [(Some(Outcome::AckLost), Some(1605)), (Some(Outcome::Collided), Some(1364))]);
+}
+
+#[test]
+fn an_rts_is_captured_for_its_data_frame() {
+    // RTS 1000..1352, CTS from 1362 on, data from 1676 to 2986, MAC ACK until 3300.
+    let rules = Rules { rts_threshold_bytes: 500, ..without_chance() };
+    let streams = vec![once(0, true, LONG, 1000), once(1, true, SHORT, 1000)];
+    let mut scenario = placed(rules, &[1.0, 100.0], streams);
+    assert_eq!(accesses(&scenario), [(1000, 1), (1000, 2), (1676, 1), (3350, 2)]);
+    // At 1 Mbps station 2's frame ends at 1000 + 192 + 8 · 136 = 2280: nobody decodes the CTS. Station 1's next RTS is at
+    // 2280 + 50, its data from 3006 to 4316, its MAC ACK until 4630; station 2's timeout was 2502.
+    scenario.stations[1].rate_up = 10;
+    assert_eq!(accesses(&scenario), [(1000, 1), (1000, 2), (2330, 1), (3006, 1), (4680, 2)]);
+    let record = air::run(&scenario).whole;
+    assert_eq!(record.attempts[0].outcome, Some(Outcome::Collided));
+    assert_eq!((record.airtime.collisions, &record.airtime.up[..1]), (1280, &[2300][..]));
+}
+
+#[test]
+fn what_is_captured_is_decided_by_the_powers() {
+    let rules = Rules { short_limit: 1, ..without_chance() };
+    let delivered = |scenario: &Scenario| air::run(scenario).whole.deliveries.len();
+    let streams = vec![once(0, true, SHORT, 1000), once(1, true, SHORT, 1000)];
+    // 30 log10 of 2.1 is 9.67 dB, of 2.2 10.27. Under a metre nobody is stronger.
+    for (metres, count) in [([10.0, 21.0], 0), ([10.0, 22.0], 1), ([22.0, 10.0], 1), ([0.2, 0.9], 0)] {
+        assert_eq!(delivered(&placed(rules, &metres, streams.clone())), count, "{metres:?}");
+    }
+    let mut scenario = placed(rules, &[10.0, 22.0], streams.clone());
+    scenario.stations[0].errors.data_up = 1.0;
+    assert_eq!(delivered(&scenario), 0, "the channel spoils it");
+    scenario.stations[0] = Station::clean(110);
+    assert_eq!(delivered(&scenario), 0, "nobody knows where station 1 is");
+
+    // Station 2 walks away from 21 m by 150 m/s, past 10 dB after 4 ms. Looked at for the first time when they collide after
+    // 9 ms, it is far enough; but not if its own frame after 2 ms has had it looked at in these 10 ms.
+    let streams = vec![once(0, true, SHORT, 9000), once(1, true, SHORT, 9000)];
+    let mut scenario = placed(rules, &[10.0, 21.0], streams);
+    scenario.stations[1].track.as_mut().unwrap().velocity_m_per_s = [150.0, 0.0];
+    assert_eq!(delivered(&scenario), 1);
+    scenario.streams.push(once(1, true, SHORT, 2000));
+    assert_eq!(delivered(&scenario), 1, "its own frame alone");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::frame::{Counts, Frame, Heard, Kind, NodeId, Packet, Tally};
 use super::node::Node;
+use super::radio::{Case, Radio};
 use super::rate::Ladder;
 use super::record::{Aired, Airtime, Attempt, Decoded, Delivery, NewRate, Outcome, Record};
 use super::scenario::{Change, Offer, Outside, Scenario, Station, Traffic};
@@ -13,8 +14,21 @@ struct OnAir {
     ends_at: u64,
     /// Its place in the record.
     index: usize,
-    /// Everybody who started at that instant, and so heard nothing of it.
+    /// Everybody who started at that instant or was on the air then, and so heard nothing of it.
     deaf: Vec<NodeId>,
+    reach: Reach,
+}
+
+/// Who could decode a frame, if the channel lets him.
+#[derive(Clone, Copy, PartialEq)]
+enum Reach {
+    All,
+    /// It is captured.
+    Addressee,
+    /// It collides.
+    Nobody,
+    /// It answers a captured frame while others of that collision are still on the air.
+    Drowned,
 }
 
 /// What the medium is occupied with.
@@ -33,6 +47,7 @@ enum Exchange {
 pub struct Medium {
     rules: Rules,
     stations: Vec<Station>,
+    radio: Radio,
     nodes: Vec<Node>,
     on_air: Vec<OnAir>,
     exchange: Exchange,
@@ -105,6 +120,7 @@ impl Medium {
         Medium {
             rules: *rules,
             stations: stations.clone(),
+            radio: Radio::new(rules, stations),
             nodes,
             on_air: Vec::new(),
             exchange: Exchange::Collision,
@@ -197,13 +213,13 @@ impl Medium {
     }
 
     fn change(&mut self, change: Change) {
-        let (station, rate, rate_down, errors) = match change {
+        let (station, rate, rate_down, errors, track) = match change {
             Change::ApLimit(packets) => {
                 self.nodes[0].queue_limit = packets;
                 return;
             }
-            Change::Station { station, rate, rate_down, errors } => {
-                (station % self.stations.len(), rate, rate_down, errors)
+            Change::Station { station, rate, rate_down, errors, track } => {
+                (station % self.stations.len(), rate, rate_down, errors, track)
             }
         };
         if let Some(rate) = rate {
@@ -214,6 +230,9 @@ impl Medium {
         }
         if let Some(errors) = errors {
             self.stations[station].errors = errors;
+        }
+        if let Some(track) = track {
+            self.radio.set_track(station, track, self.now);
         }
         self.note_rates();
     }
@@ -239,32 +258,12 @@ impl Medium {
         let ended: Vec<OnAir> = self.on_air.extract_if(.., |f| f.ends_at == now).collect();
         let energy = !self.on_air.is_empty();
         self.nodes.iter_mut().for_each(|node| node.energy(energy));
-        for OnAir { frame, deaf, index, .. } in ended {
-            let collided = deaf.len() > 1;
-            self.nodes[frame.from].sent(&frame);
-            let error = match (self.exchange, frame.kind) {
-                (Exchange::Of { data_error, .. }, Kind::Data) => data_error,
-                (Exchange::Of { ack_error, .. }, Kind::Ack) => ack_error,
-                _ => 0.0,
-            };
-            let (mut delivered, mut decoded) = (None, Decoded::Everybody);
-            for listener in (0..self.nodes.len()).filter(|id| !deaf.contains(id)) {
-                if collided {
-                    self.nodes[listener].hear_noise();
-                    continue;
-                }
-                match self.nodes[listener].hear(&frame, error) {
-                    Heard::Decoded => {}
-                    Heard::Delivers(packet) => delivered = Some(packet),
-                    Heard::Garbled => decoded = Decoded::Bystanders,
-                }
-            }
-            let decoded = if collided { Decoded::Nobody } else { decoded };
-            self.record.frames[index].decoded = Some(decoded);
-            self.note_outcome(&frame, decoded);
-            if let Some(packet) = delivered {
-                self.deliver(&packet);
-            }
+        for OnAir { frame, reach, .. } in &ended {
+            self.nodes[frame.from].sent(frame, *reach == Reach::Drowned);
+        }
+        let delivered: Vec<Packet> = ended.iter().filter_map(|frame| self.end_frame(frame)).collect();
+        for packet in delivered {
+            self.deliver(&packet);
         }
         // A TXOP that goes on begins its next exchange at once: the SIFS belongs to it.
         if let Some(frame) = self.nodes.iter_mut().find_map(Node::take_continuation) {
@@ -276,17 +275,68 @@ impl Medium {
         self.note_rates();
     }
 
+    /// Tells all who listened to a frame that it has ended; a packet that it brought an upper layer.
+    fn end_frame(&mut self, ended: &OnAir) -> Option<Packet> {
+        let OnAir { frame, reach, .. } = ended;
+        let error = match (self.exchange, frame.kind) {
+            (_, _) if *reach != Reach::All => 0.0, // settled at its start
+            (Exchange::Of { data_error, .. }, Kind::Data) => data_error,
+            (Exchange::Of { ack_error, .. }, Kind::Ack) => ack_error,
+            _ => 0.0,
+        };
+        let mut delivered = None;
+        let mut decoded = match reach {
+            Reach::All => Decoded::Everybody,
+            Reach::Addressee => Decoded::Addressee,
+            Reach::Nobody | Reach::Drowned => Decoded::Nobody,
+        };
+        for listener in (0..self.nodes.len()).filter(|id| !ended.deaf.contains(id)) {
+            let node = &mut self.nodes[listener];
+            match reach {
+                Reach::Nobody | Reach::Drowned => node.hear_noise(),
+                Reach::Addressee if listener != frame.to => node.sense_captured(),
+                Reach::All | Reach::Addressee => match node.hear(frame, error) {
+                    Heard::Decoded => {}
+                    Heard::Delivers(packet) => delivered = Some(packet),
+                    Heard::Garbled => decoded = Decoded::Bystanders,
+                },
+            }
+        }
+        if matches!(reach, Reach::Nobody | Reach::Addressee) {
+            self.end_for_colliders(ended);
+        }
+        self.record.frames[ended.index].decoded = Some(decoded);
+        self.note_outcome(frame, decoded);
+        delivered
+    }
+
+    /// What the other senders of a collision notice of the end of one of its frames, if theirs is over.
+    fn end_for_colliders(&mut self, ended: &OnAir) {
+        for &other in ended.deaf.iter().filter(|&&other| other != ended.frame.from) {
+            if self.on_air.iter().any(|on_air| on_air.frame.from == other) {
+                continue;
+            }
+            if ended.reach == Reach::Addressee {
+                self.nodes[other].sense_captured();
+            }
+            if self.rules.colliders_wait_eifs {
+                self.nodes[other].hear_noise();
+            }
+        }
+    }
+
     /// What has become of a transmission whose frame has ended.
     fn note_outcome(&mut self, frame: &Frame, decoded: Decoded) {
         let outcome = match (frame.kind, decoded) {
-            (Kind::Announcement | Kind::Cts, _) => return,
+            (Kind::Announcement, _) => return,
+            (Kind::Ack, Decoded::Nobody | Decoded::Bystanders) => Outcome::AckLost,
             (_, Decoded::Nobody) => Outcome::Collided,
             (Kind::Data, Decoded::Bystanders) => Outcome::DataLost,
-            (Kind::Ack, Decoded::Bystanders) => Outcome::AckLost,
-            (Kind::Ack, Decoded::Everybody) => Outcome::Acknowledged,
-            (Kind::Rts | Kind::Data, _) => return,
+            (Kind::Ack, _) => Outcome::Acknowledged,
+            (Kind::Rts | Kind::Cts | Kind::Data, _) => return,
         };
-        let sender = if frame.kind == Kind::Ack { frame.to } else { frame.from };
+        let is_answer = matches!(frame.kind, Kind::Cts | Kind::Ack);
+        let sender = if is_answer { frame.to } else { frame.from };
         let attempts = self.record.attempts[self.first_attempt..].iter_mut();
         for attempt in attempts.filter(|attempt| attempt.from == sender) {
             attempt.outcome = Some(outcome);
@@ -313,52 +363,100 @@ impl Medium {
         }
         let frames: Vec<Frame> = self.starting.iter().map(|&id| self.nodes[id].start()).collect();
         let first = frames[0];
-        assert!(self.on_air.is_empty(), "everybody hears everybody: nobody starts into a frame");
+        let is_answer = matches!(first.kind, Kind::Cts | Kind::Ack);
+        let drowned = !self.on_air.is_empty();
+        assert!(
+            !drowned || is_answer,
+            "everybody hears everybody: nobody starts into a frame, but to answer"
+        );
+        let mut captured = None;
         if frames.len() > 1 && frames.iter().all(|f| f.kind == Kind::Data && !f.opens_exchange) {
             // The collision of their CTS-to-selfs goes on.
         } else if frames.len() > 1 {
             assert!(frames.iter().all(|f| f.opens_exchange), "a response comes too early to be disturbed");
-            self.exchange = Exchange::Collision;
-            self.record.exchanges += 1;
-            self.record.collisions += 1;
-            self.first_attempt = self.record.attempts.len();
-            frames.iter().for_each(|frame| self.note_attempt(frame));
+            captured = self.begin_collision(&frames);
         } else if first.opens_exchange {
             self.begin_exchange(&first);
         }
-        let deaf: Vec<NodeId> = frames.iter().map(|f| f.from).collect();
-        let answered = matches!(first.kind, Kind::Cts | Kind::Ack).then_some(first.to);
+        // Who sent one of the frames of a collision hears nothing of what drowns in it.
+        let collided = self.record.attempts[self.first_attempt..].iter().map(|attempt| attempt.from);
+        let deaf: Vec<NodeId> = frames.iter().map(|f| f.from).chain(collided.filter(|_| drowned)).collect();
+        let answered = (is_answer && !drowned).then_some(first.to);
         for (id, node) in self.nodes.iter_mut().enumerate() {
             node.energy(true);
             if !deaf.contains(&id) {
-                node.hear_start(answered == Some(id));
+                node.hear_start(first.opens_exchange, answered == Some(id));
             }
         }
-        for frame in frames {
-            let ends_at = self.now + u64::from(frame.length);
-            self.on_air.push(OnAir { frame, ends_at, index: self.record.frames.len(), deaf: deaf.clone() });
-            self.record.frames.push(Aired {
-                at: self.now,
-                ends: ends_at,
-                kind: if frame.kind == Kind::Announcement { Kind::Cts } else { frame.kind },
-                from: frame.from,
-                to: if frame.kind == Kind::Announcement { frame.from } else { frame.to },
-                packet: frame.packet.id,
-                rate: frame.rate(&self.rules),
-                duration_field: frame.duration_field.into(),
-                decoded: None,
-            });
+        for (index, frame) in frames.iter().enumerate() {
+            let reach = match captured {
+                _ if drowned => Reach::Drowned,
+                _ if frames.len() == 1 => Reach::All,
+                Some(captured) if captured == index => Reach::Addressee,
+                _ => Reach::Nobody,
+            };
+            self.put_on_air(frame, reach, &deaf);
         }
+    }
+
+    fn put_on_air(&mut self, frame: &Frame, reach: Reach, deaf: &[NodeId]) {
+        let ends_at = self.now + u64::from(frame.length);
+        let index = self.record.frames.len();
+        self.on_air.push(OnAir { frame: *frame, ends_at, index, deaf: deaf.to_vec(), reach });
+        self.record.frames.push(Aired {
+            at: self.now,
+            ends: ends_at,
+            kind: if frame.kind == Kind::Announcement { Kind::Cts } else { frame.kind },
+            from: frame.from,
+            to: if frame.kind == Kind::Announcement { frame.from } else { frame.to },
+            packet: frame.packet.id,
+            rate: frame.rate(&self.rules),
+            duration_field: frame.duration_field.into(),
+            decoded: None,
+        });
+    }
+
+    /// Frames of several senders start. Which one its addressee captures, and will decode.
+    fn begin_collision(&mut self, frames: &[Frame]) -> Option<usize> {
+        self.record.exchanges += 1;
+        self.record.collisions += 1;
+        self.exchange = Exchange::Collision;
+        self.first_attempt = self.record.attempts.len();
+        for frame in frames {
+            self.note_attempt(frame);
+            self.radio.look(frame.station(), self.now);
+        }
+        let captured = self.radio.captured(frames, &mut self.record.captures)?;
+        let frame = &frames[captured];
+        let exchange = self.exchange_of(frame);
+        if let (Kind::Data, Exchange::Of { data_error, .. }) = (frame.kind, exchange)
+            && self.nodes[frame.to].is_spoilt(data_error)
+        {
+            self.record.captures.note(Case::Undecodable);
+            return None;
+        }
+        self.nodes[frame.from].end_txop();
+        let others = frames.iter().filter(|other| other.from != frame.from).map(|other| other.length);
+        let others = others.max().expect("a collision has several frames");
+        self.record.captures.note_captured(frame, others, self.rules.sifs);
+        if others <= frame.length + self.rules.sifs {
+            self.exchange = exchange;
+        }
+        Some(captured)
     }
 
     fn begin_exchange(&mut self, frame: &Frame) {
         self.record.exchanges += 1;
-        let up = frame.to == 0;
-        let station = if up { frame.from } else { frame.to } - 1;
-        let (data_error, ack_error) = self.stations[station].errors.of(up, frame.data_rate);
-        self.exchange = Exchange::Of { station, up, data_error, ack_error };
+        self.exchange = self.exchange_of(frame);
         self.first_attempt = self.record.attempts.len();
         self.note_attempt(frame);
+        self.radio.look(frame.station(), self.now);
+    }
+
+    fn exchange_of(&self, frame: &Frame) -> Exchange {
+        let (station, up) = (frame.station(), frame.to == 0);
+        let (data_error, ack_error) = self.stations[station].errors.of(up, frame.data_rate);
+        Exchange::Of { station, up, data_error, ack_error }
     }
 
     fn note_attempt(&mut self, frame: &Frame) {

@@ -1,6 +1,7 @@
 //! Drives the engine through its public interface with the traffic of a scenario.
 
 use super::frame::{Kind, NodeId, Packet, Tally};
+use super::radio::{Captures, TX_POWER_DBM};
 use super::rate::Adaptation;
 use super::record::{Aired, Airtime, Attempt, Decoded, Delivery, NewRate, Outcome, Record};
 use super::scenario::{Change, Errors, Offer, Outside, Scenario, Traffic};
@@ -9,9 +10,9 @@ use wifair_core::{FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::{Direction, PortSpec};
 use wifair_wlan::{
     AarfSpec, ApSpec, ArfSpec, ArrivalWithinIfs, AttemptOutcome, BackoffRange, Categories, CategorySpec,
-    Cell, CellSpec, Classify, Countdown, EdcaSpec, ErpProtection, FrameErrorRate, FrameKind, LinkRateChange,
-    MacSpec, Node, Output, PhyName, PhySpec, Preamble, RateErrors, RateSpec, SharePort, StationChange,
-    StationSpec, Usage,
+    Cell, CellSpec, ChannelSpec, Classify, Countdown, EdcaSpec, ErpProtection, FrameErrorRate, FrameKind,
+    LinkRateChange, MacSpec, Node, Output, PhyName, PhySpec, Preamble, RateErrors, RateSpec, SharePort,
+    StationChange, StationSpec, Usage,
 };
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
@@ -145,11 +146,13 @@ impl Engine {
         // The engine knows all of an exchange at its start.
         let mut frames: Vec<_> = frames.iter().filter(|frame| frame.at < now).copied().collect();
         frames.sort_by_key(|frame| (frame.at, frame.from));
+        let mut attempts = attempts.clone();
+        attempts.sort_by_key(|attempt| (attempt.at, attempt.from));
         let mut rates = rates.clone();
         rates.sort();
         Record {
             deliveries: deliveries.clone(),
-            attempts: attempts.clone(),
+            attempts,
             frames,
             rates,
             up: snapshot.stations.iter().map(|s| tally(&s.up)).collect(),
@@ -157,6 +160,7 @@ impl Engine {
             airtime,
             exchanges: snapshot.exchanges,
             collisions: snapshot.collisions,
+            captures: Captures::default(),
             end: now,
         }
     }
@@ -211,7 +215,7 @@ impl Log {
                     wifair_wlan::Decoded::ByAll => Decoded::Everybody,
                     wifair_wlan::Decoded::ByBystanders => Decoded::Bystanders,
                     wifair_wlan::Decoded::ByNobody => Decoded::Nobody,
-                    wifair_wlan::Decoded::ByAddressee => unreachable!("no cell of the model captures"),
+                    wifair_wlan::Decoded::ByAddressee => Decoded::Addressee,
                 }),
             });
         });
@@ -289,13 +293,25 @@ fn spec(scenario: &Scenario) -> CellSpec {
     let station = |(index, s): (usize, &super::scenario::Station)| StationSpec {
         rate_down_mbps: Some(mbps(s.rate_down)),
         frame_error_rate: error_rates(&s.errors),
+        position_m: s.track.map(|track| track.position_m),
+        velocity_m_per_s: s.track.map(|track| track.velocity_m_per_s),
         port: port.clone(),
         ..StationSpec::new(Scenario::label(index + 1), mbps(s.rate_up))
     };
+    let (ap_m, channel) = scenario.rules.capture.map_or(Default::default(), |capture| {
+        let channel = ChannelSpec {
+            tx_power_dbm: TX_POWER_DBM,
+            path_loss_exponent: capture.path_loss_exponent,
+            update_interval_s: f64::from(capture.update_interval_ms) / 1e3,
+            ..ChannelSpec::default()
+        };
+        (capture.ap_m, channel)
+    });
     CellSpec {
         phy: phy(&scenario.rules),
         mac: mac(&scenario.rules),
-        ap: ApSpec { port: port.clone(), ..ApSpec::default() },
+        ap: ApSpec { port: port.clone(), position_m: ap_m, ..ApSpec::default() },
+        channel,
         ..CellSpec::new(scenario.stations.iter().enumerate().map(station).collect())
     }
 }
@@ -312,11 +328,15 @@ fn error_rates(errors: &Errors) -> FrameErrorRate {
 }
 
 fn station_change(change: &Change) -> StationChange {
-    let Change::Station { rate, rate_down, errors, .. } = change else { unreachable!("not a station's") };
+    let Change::Station { rate, rate_down, errors, track, .. } = change else {
+        unreachable!("not a station's")
+    };
     StationChange {
         rate_mbps: rate.map(mbps),
         rate_down_mbps: rate_down.map(mbps),
         frame_error_rate: errors.as_ref().map(error_rates),
+        position_m: track.map(|track| track.position_m),
+        velocity_m_per_s: track.map(|track| track.velocity_m_per_s),
         ..StationChange::new("")
     }
 }
@@ -369,8 +389,8 @@ fn mac(rules: &Rules) -> MacSpec {
             .then_some(rules.rts_threshold_bytes),
         eifs: rules.eifs,
         eifs_plus_difs: rules.eifs_plus_difs,
-        colliders_wait_eifs: false,
-        capture_db: None,
+        colliders_wait_eifs: rules.colliders_wait_eifs,
+        capture_db: rules.capture.map(|capture| capture.db),
         immediate_access: rules.immediate_access,
         arrival_within_ifs: match rules.backoff_within_ifs {
             true => ArrivalWithinIfs::Backoff,

@@ -48,6 +48,11 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// The station that it comes from or goes to, counted from 0.
+    pub fn station(&self) -> usize {
+        self.from.max(self.to) - 1
+    }
+
     /// The rate that it is itself sent at.
     pub fn rate(&self, rules: &Rules) -> Tenths {
         match self.kind {

@@ -18,7 +18,9 @@
 //! | ARF and AARF, and when their changes are told | yes |
 //! | access off the slot grid: arrivals at any µs, or quarter, fifth or eighth of one, at the ends of others' frames too | yes |
 //! | EDCA: windows, AIFSNs, TXOPs, both rules of countdown, internal collisions, ports of one's own or shared | yes |
-//! | positions, fading, error rates by SNR | no: tests of `channel`, by hand and by integration |
+//! | senders of a collision that wait an EIFS | yes |
+//! | capture, also of RTS, with positions, moving ones, changing tracks | yes |
+//! | fading, error rates by SNR | no: tests of `channel`, by hand and by integration |
 //! | classifiers but `dscp`; channel and service times; schemes, limit controllers, ticks | no: tests of their own |
 //! | plcp_us, signal_extension_us, rx start delays of one's own | no: the table and its unit tests |
 
@@ -30,6 +32,7 @@ pub mod contender;
 pub mod engine;
 pub mod frame;
 pub mod node;
+pub mod radio;
 pub mod random;
 pub mod rate;
 pub mod record;

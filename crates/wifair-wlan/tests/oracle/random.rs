@@ -1,5 +1,6 @@
 //! Random small scenarios, drawn so that rare coincidences are frequent.
 
+use super::radio::{Capture, Track};
 use super::rate::Adaptation;
 use super::scenario::{Change, Errors, Pattern, Scenario, Station, Stream, Trigger};
 use super::timing::{Category, Edca, Phy, Protection, Rules, Tenths};
@@ -21,8 +22,9 @@ pub fn edca_scenarios() -> impl Strategy<Value = Scenario> {
 }
 
 fn scenario(rules: Rules) -> impl Strategy<Value = Scenario> {
-    let stations = prop::collection::vec(station(rules), 1..=8);
-    let streams = prop::collection::vec(stream(rules), 1..=12);
+    let (least_stations, least_streams) = if rules.capture.is_some() { (2, 4) } else { (1, 1) };
+    let stations = prop::collection::vec(station(rules), least_stations..=8);
+    let streams = prop::collection::vec(stream(rules), least_streams..=12);
     let changes = prop_oneof![
         1 => Just(Vec::new()),
         1 => prop::collection::vec((trigger(rules), change(rules)), 1..10),
@@ -84,16 +86,26 @@ fn edca(rules: Rules) -> impl Strategy<Value = Edca> {
     )
 }
 
+/// One of three has capture, and so 802.11b.
 fn rules() -> impl Strategy<Value = Rules> {
+    let dot11b = prop_oneof![Just(Rules::dot11b(true)), Just(Rules::dot11b(false))];
+    let captures = (dot11b, capture()).prop_map(|(base, capture)| Rules { capture: Some(capture), ..base });
+    prop_oneof![2 => any_base(), 1 => captures].prop_flat_map(rules_of)
+}
+
+fn any_base() -> impl Strategy<Value = Rules> {
     let protection = (any::<bool>(), select(vec![96, 192]), select(DSSS_RATES))
         .prop_map(|(self_addressed, plcp, rate)| Protection { self_addressed, plcp, rate });
-    let base = prop_oneof![
+    prop_oneof![
         Just(Rules::dot11b(true)),
         Just(Rules::dot11b(false)),
         Just(Rules::dot11g()),
         Just(Rules::dot11a()),
         protection.prop_map(|protection| Rules { protection: Some(protection), ..Rules::dot11g() }),
-    ];
+    ]
+}
+
+fn rules_of(base: Rules) -> impl Strategy<Value = Rules> {
     let control_rate = (0usize..3).prop_map(|i| [[10, 20, 110], [60, 120, 240]].map(|rates| rates[i]));
     // Small windows collide often.
     let windows = select(vec![None, None, Some((1, 3)), Some((3, 7)), Some((7, 255)), Some((15, 15))]);
@@ -103,9 +115,10 @@ fn rules() -> impl Strategy<Value = Rules> {
     // Longer than the standard's, as in ns-2, or much shorter.
     let timeout = || prop_oneof![3 => Just(None), 1 => Just(Some(20)), 2 => (0u32..320).prop_map(Some)];
     let flags = (prop::bool::weighted(0.3), prop::bool::weighted(0.3), prop::bool::weighted(0.3));
-    let clock = (clock(), adaptation());
-    (base, control_rate, windows, rts, limits, eifs, (timeout(), timeout()), (flags, clock)).prop_map(
-        |(base, control_rate, windows, rts, limits, eifs, timeouts, (flags, (clock, adaptation)))| {
+    let more = (clock(), adaptation(), prop::bool::weighted(0.3));
+    (control_rate, windows, rts, limits, eifs, (timeout(), timeout()), flags, more).prop_map(
+        move |(control_rate, windows, rts, limits, eifs, timeouts, flags, more)| {
+            let (clock, adaptation, colliders_wait_eifs) = more;
             let base = clock.of(base);
             let ofdm = matches!(base.phy, Phy::Ofdm { .. });
             let (cw_min, cw_max) = windows.unwrap_or((base.cw_min, base.cw_max));
@@ -124,6 +137,7 @@ fn rules() -> impl Strategy<Value = Rules> {
                 exclusive_backoff: flags.0,
                 immediate_access: !flags.1,
                 backoff_within_ifs: flags.2,
+                colliders_wait_eifs: colliders_wait_eifs && eifs.0,
                 adaptation,
                 ..base
             }
@@ -172,10 +186,14 @@ fn rate(rules: Rules) -> impl Strategy<Value = Tenths> {
 }
 
 fn station(rules: Rules) -> impl Strategy<Value = Station> {
-    (rate(rules), rate(rules), errors(rules)).prop_map(|(rate_up, rate_down, errors)| Station {
+    // Where frames are captured, more that are of one rate and end almost together.
+    let alike = if rules.capture.is_some() { 2 } else { 0 };
+    let rate = || prop_oneof![1 => rate(rules), alike => Just(110)];
+    (rate(), rate(), errors(rules), track(rules)).prop_map(|(rate_up, rate_down, errors, track)| Station {
         rate_up,
         rate_down,
         errors,
+        track,
     })
 }
 
@@ -199,17 +217,46 @@ fn errors(rules: Rules) -> impl Strategy<Value = Errors> {
     )
 }
 
+fn capture() -> impl Strategy<Value = Capture> {
+    let ap_m = prop_oneof![Just([0.0, 0.0]), Just([-20.0, 7.5])];
+    (prop_oneof![Just(10.0), 0.5..15.0f64], ap_m, 2.0..4.0f64, select(vec![1, 7, 100])).prop_map(
+        |(db, ap_m, path_loss_exponent, update_interval_ms)| Capture {
+            db,
+            ap_m,
+            path_loss_exponent,
+            update_interval_ms,
+        },
+    )
+}
+
+/// Under a metre from the origin to a hundred away, as often near as far; most stay.
+fn track(rules: Rules) -> impl Strategy<Value = Option<Track>> {
+    let track = (-1.0..4.6f64, 0.0..360.0f64, any::<bool>(), prop::array::uniform2(-300.0..300.0f64))
+        .prop_map(|(ln_distance, degrees, moves, velocity)| {
+            let (sine, cosine) = degrees.to_radians().sin_cos();
+            Track {
+                position_m: [ln_distance.exp() * cosine, ln_distance.exp() * sine],
+                velocity_m_per_s: if moves { velocity } else { [0.0, 0.0] },
+            }
+        });
+    prop::option::weighted(0.98, track).prop_map(move |track| track.filter(|_| rules.capture.is_some()))
+}
+
 fn change(rules: Rules) -> impl Strategy<Value = Change> {
-    let of_station = (0usize..8, prop::option::of(rate(rules)), prop::option::of(rate(rules)), errors(rules))
-        .prop_flat_map(|(station, rate, rate_down, errors)| {
-            let is_needed = rate.is_none() && rate_down.is_none();
+    let rates = (prop::option::of(rate(rules)), prop::option::of(rate(rules)));
+    let track = prop_oneof![Just(None), track(rules)];
+    let of_station = (0usize..8, rates, errors(rules), track).prop_flat_map(
+        |(station, (rate, rate_down), errors, track)| {
+            let is_needed = rate.is_none() && rate_down.is_none() && track.is_none();
             any::<bool>().prop_map(move |has_errors| Change::Station {
                 station,
                 rate,
                 rate_down,
                 errors: (has_errors || is_needed).then(|| errors.clone()),
+                track,
             })
-        });
+        },
+    );
     prop_oneof![5 => of_station, 1 => (1usize..30).prop_map(Change::ApLimit)]
 }
 
@@ -223,7 +270,9 @@ fn trigger(rules: Rules) -> impl Strategy<Value = Trigger> {
 }
 
 fn stream(rules: Rules) -> impl Strategy<Value = Stream> {
-    let ip_bytes = prop_oneof![Just(40u32), Just(1500), 28u32..1500];
+    let alike = if rules.capture.is_some() { 2 } else { 0 };
+    let almost_40 = select(vec![40u32, 46, 53, 54, 55, 56]); // 10 µs more is 54 at 11 Mbps
+    let ip_bytes = prop_oneof![2 => Just(40u32), 2 => Just(1500), 2 => 28u32..1500, 2 * alike => almost_40];
     (0usize..8, any::<bool>(), ip_bytes, 0usize..4, pattern(rules)).prop_map(
         move |(station, up, ip_bytes, category, pattern)| Stream {
             station,
@@ -242,8 +291,9 @@ fn pattern(rules: Rules) -> impl Strategy<Value = Pattern> {
         (first * slot, gap * slot, burst)
     });
     let regular = prop_oneof![saturated, periodic];
+    let often = if rules.capture.is_some() { 12 } else { 3 }; // a capture takes a collision
     prop_oneof![
-        3 => regular.prop_map(|(first, gap, burst)| Pattern::Every { first, gap, burst }),
+        often => regular.prop_map(|(first, gap, burst)| Pattern::Every { first, gap, burst }),
         3 => (300u64..30_000).prop_map(|mean| Pattern::Poisson { mean }),
         3 => (0usize..12, coincidence(rules)).prop_map(|(stream, delay)| Pattern::After { stream, delay }),
         2 => (0usize..12, end_of_exchange(rules)).prop_map(|(stream, delay)| Pattern::Beside { stream, delay }),

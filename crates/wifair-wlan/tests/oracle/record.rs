@@ -1,6 +1,7 @@
 //! All that a run is judged by.
 
 use super::frame::{Kind, NodeId, Tally};
+use super::radio::Captures;
 use super::scenario::Scenario;
 use super::timing::Tenths;
 use std::fmt;
@@ -51,6 +52,7 @@ pub struct Attempt {
 pub enum Decoded {
     Everybody,
     Bystanders,
+    Addressee,
     Nobody,
 }
 
@@ -105,6 +107,8 @@ pub struct Record {
     pub exchanges: u64,
     /// Collisions, each counted once.
     pub collisions: u64,
+    /// What the model alone says.
+    pub captures: Captures,
     /// Steps simulated.
     pub end: u64,
 }
@@ -129,6 +133,7 @@ impl Record {
             },
             exchanges: self.exchanges - earlier.exchanges,
             collisions: self.collisions - earlier.collisions,
+            captures: self.captures.clone(),
             end: self.end - earlier.end,
         }
     }

@@ -1,6 +1,7 @@
 //! What is compared: a cell, its traffic, a seed. Read alike by the slow model and by the engine's driver.
 
 use super::frame::{NodeId, Packet};
+use super::radio::Track;
 use super::timing::{Rules, Tenths};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,11 +36,12 @@ pub struct Station {
     pub rate_up: Tenths,
     pub rate_down: Tenths,
     pub errors: Errors,
+    pub track: Option<Track>,
 }
 
 impl Station {
     pub fn clean(rate: Tenths) -> Station {
-        Station { rate_up: rate, rate_down: rate, errors: Errors::default() }
+        Station { rate_up: rate, rate_down: rate, errors: Errors::default(), track: None }
     }
 }
 
@@ -53,6 +55,7 @@ pub enum Change {
         rate: Option<Tenths>,
         rate_down: Option<Tenths>,
         errors: Option<Errors>,
+        track: Option<Track>,
     },
     /// Packets that the AP's port holds, or each of its ports.
     ApLimit(usize),

@@ -3,6 +3,7 @@
 //! A step is a microsecond, in which everything fits that the standard's tables have; or a part of one, in which slots, arrivals and
 //! timeouts fall between the microseconds.
 
+use super::radio::Capture;
 use super::rate::Adaptation;
 
 /// How a frame is put on the air.
@@ -82,6 +83,9 @@ pub struct Rules {
     pub exclusive_backoff: bool,
     pub immediate_access: bool,
     pub backoff_within_ifs: bool,
+    pub colliders_wait_eifs: bool,
+    /// None: no frame survives a collision.
+    pub capture: Option<Capture>,
     pub protection: Option<Protection>,
     /// None: rates stay as the scenario says.
     pub adaptation: Option<Adaptation>,
@@ -134,6 +138,8 @@ impl Rules {
             exclusive_backoff: false,
             immediate_access: true,
             backoff_within_ifs: false,
+            colliders_wait_eifs: false,
+            capture: None,
             protection: None,
             adaptation: None,
             edca: None,

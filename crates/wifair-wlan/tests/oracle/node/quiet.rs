@@ -14,9 +14,10 @@ impl Node {
             self.response.as_ref().map(|(_, left)| *left),
             unanswered.map(|expected| expected.left),
             (self.nav_left > 0).then_some(self.nav_left),
+            (self.noise_left > 0).then_some(self.noise_left),
         ];
         let until_timers = timers.into_iter().flatten().min().unwrap_or(u32::MAX);
-        let until_access = match self.is_busy() {
+        let until_access = match self.is_held() {
             true => u32::MAX,
             false => self.contenders.iter().map(|c| self.steps_to_change(c)).min().unwrap_or(u32::MAX),
         };
@@ -43,6 +44,7 @@ impl Node {
     /// `steps` of those have passed.
     pub fn pass(&mut self, steps: u32) {
         self.nav_left = self.nav_left.saturating_sub(steps);
+        self.noise_left = self.noise_left.saturating_sub(steps);
         self.txop_left = self.txop_left.saturating_sub(steps);
         if let Some((_, left)) = &mut self.response {
             *left -= steps;
@@ -52,7 +54,7 @@ impl Node {
         {
             expected.left -= steps;
         }
-        if self.is_busy() {
+        if self.is_held() {
             return;
         }
         let by_boundaries = self.goes_by_boundaries();

@@ -1,0 +1,240 @@
+//! One listener: a MAC that knows only what it is told about the medium, step by step.
+
+mod hearing;
+mod quiet;
+mod sending;
+
+use super::contender::Contender;
+use super::frame::{Counts, Frame, NodeId, Packet};
+use super::rate::Ladder;
+use super::timing::{Category, Rules};
+use wifair_core::Rng;
+
+/// The answer that a sender waits for.
+struct Expected {
+    cts: bool,
+    /// Steps until the timeout.
+    left: u32,
+    /// The answer has begun: no timeout any more.
+    begun: bool,
+}
+
+pub struct Node {
+    id: NodeId,
+    rules: Rules,
+    /// The rate towards each peer: by node for the AP (entry 0 unused), only the AP for a station.
+    pub rates: Vec<Ladder>,
+    channel: Rng,
+
+    /// Packets that a port holds.
+    pub queue_limit: usize,
+    limit_counts_in_service: bool,
+    /// The highest category first.
+    contenders: Vec<Contender>,
+
+    nav_left: u32,
+    /// What is left, since a frame that could not be decoded, of an EIFS before its DIFS. The next access ends it.
+    noise_left: u32,
+    energy_on_air: bool,
+
+    /// Whose frame is or was last on the air.
+    sender: usize,
+    /// The data frame of that exchange, as it was settled at its start.
+    data: Option<Frame>,
+    /// That frame went after a CTS.
+    after_cts: bool,
+    /// My data frame to that peer has ended, and the exchange has not.
+    unanswered: Option<NodeId>,
+    /// Steps left of the TXOP.
+    txop_left: u32,
+    expected: Option<Expected>,
+    /// A response of mine, and the steps until it is due.
+    response: Option<(Frame, u32)>,
+    /// A frame of mine goes on with a TXOP: told once.
+    continuation: Option<Frame>,
+    /// The last packet delivered from each peer, by category: what comes again is a duplicate.
+    last_from: Vec<Vec<Option<u32>>>,
+    /// By peer.
+    pub counts: Vec<Counts>,
+}
+
+impl Node {
+    pub fn new(
+        id: NodeId,
+        label: &str,
+        seed: u64,
+        rules: Rules,
+        rates: Vec<Ladder>,
+        port: (usize, bool),
+    ) -> Node {
+        let count = rates.len();
+        let purposes = match rules.edca {
+            None => &["backoff"][..],
+            Some(_) => &["backoff-voice", "backoff-video", "backoff-best-effort", "backoff-background"],
+        };
+        let contender = |(parameters, purpose): (Category, &&str)| {
+            Contender::new(parameters, Rng::stream(seed, label, purpose))
+        };
+        Node {
+            id,
+            rules,
+            rates,
+            channel: Rng::stream(seed, label, "channel"),
+            queue_limit: port.0,
+            limit_counts_in_service: port.1,
+            contenders: rules.categories(id).into_iter().zip(purposes).map(contender).collect(),
+            nav_left: 0,
+            noise_left: 0,
+            energy_on_air: false,
+            sender: 0,
+            data: None,
+            after_cts: false,
+            unanswered: None,
+            txop_left: 0,
+            expected: None,
+            response: None,
+            continuation: None,
+            last_from: vec![vec![None; 4]; count],
+            counts: vec![Counts::default(); count],
+        }
+    }
+
+    /// Nothing to send and nothing to wait for.
+    pub fn is_at_rest(&self) -> bool {
+        let idle = self.contenders.iter().all(|c| c.in_service.is_none());
+        idle && self.response.is_none() && !self.energy_on_air
+    }
+
+    pub fn has_response_pending(&self) -> bool {
+        self.response.is_some()
+    }
+
+    /// The medium is not free for this node: energy, its NAV, or a SIFS gap that it will end itself.
+    fn is_busy(&self) -> bool {
+        self.energy_on_air || self.nav_left > 0 || self.response.is_some()
+    }
+
+    /// Nothing counts: not even the DIFS of an EIFS.
+    fn is_held(&self) -> bool {
+        self.is_busy() || self.noise_left > 0
+    }
+
+    /// Access at slot boundaries only, at which counters step.
+    fn goes_by_boundaries(&self) -> bool {
+        self.rules.edca.is_some_and(|edca| !edca.dcf_countdown)
+    }
+
+    fn draw(&mut self, c: usize) {
+        let contender = &mut self.contenders[c];
+        let range = if self.rules.exclusive_backoff { contender.cw } else { contender.cw + 1 };
+        contender.counter = Some(contender.backoff.below(range));
+    }
+
+    /// All categories must see their AIFS of idle medium before slots count.
+    fn wait(&mut self) {
+        for contender in &mut self.contenders {
+            contender.ifs_left = self.rules.aifs(&contender.parameters);
+            contender.slot_elapsed = 0;
+        }
+    }
+
+    // From above.
+
+    /// The upper layer hands a packet to its category's port, or to the one that all share.
+    pub fn offer(&mut self, packet: Packet) {
+        let c = packet.category;
+        let shares = self.rules.shares_port(self.id);
+        let of_port = self.contenders.iter().enumerate().filter(|(other, _)| shares || *other == c);
+        let counted = of_port.map(|(_, contender)| {
+            let in_service = self.limit_counts_in_service && contender.in_service.is_some();
+            contender.queue.len() + usize::from(in_service)
+        });
+        if counted.sum::<usize>() >= self.queue_limit {
+            return;
+        }
+        let contender = &mut self.contenders[c];
+        contender.queue.push_back(packet);
+        if contender.in_service.is_none() {
+            contender.serve();
+            self.contend_after_silence(c);
+        }
+    }
+
+    /// Section 5: a packet has reached an empty MAC.
+    fn contend_after_silence(&mut self, c: usize) {
+        // Section 10: while the node waits for an answer, its other categories find a busy medium.
+        let busy = self.is_busy() || self.expected.is_some();
+        let contender = &mut self.contenders[c];
+        if contender.counter.is_some() {
+            // Rule 1: the post-backoff goes on.
+        } else if busy {
+            self.draw(c); // rule 2
+        } else if contender.ifs_left > 0 {
+            if self.rules.backoff_within_ifs {
+                self.draw(c); // rule 4, by option; else it starts at its origin without a counter
+            }
+        } else if !self.rules.immediate_access {
+            contender.ifs_left = self.rules.aifs(&contender.parameters);
+            contender.slot_elapsed = 0;
+            self.draw(c); // rule 3, by option; else it starts now, or at its next boundary
+        }
+    }
+
+    // The clock.
+
+    /// One step of the clock has passed, in which the medium was as it is known to be.
+    #[inline]
+    pub fn count_idle_time(&mut self) {
+        if self.is_held() {
+            return;
+        }
+        let by_boundaries = self.goes_by_boundaries();
+        let waits_for_answer = self.expected.is_some();
+        for contender in &mut self.contenders {
+            if contender.ifs_left > 0 {
+                contender.ifs_left -= 1;
+                contender.slot_elapsed = 0;
+            } else if by_boundaries {
+                contender.slot_elapsed = (contender.slot_elapsed + 1) % self.rules.slot;
+            } else if let Some(slots) = contender.counter
+                && slots > 0
+                && !waits_for_answer
+            {
+                contender.slot_elapsed += 1;
+                if contender.slot_elapsed == self.rules.slot {
+                    contender.slot_elapsed = 0;
+                    contender.counter = Some(slots - 1);
+                }
+            }
+            let may_run_out = contender.ifs_left == 0
+                && !waits_for_answer
+                && (!by_boundaries || contender.is_at_boundary());
+            if contender.in_service.is_none() && may_run_out && contender.counter == Some(0) {
+                contender.counter = None;
+            }
+        }
+    }
+
+    /// NAV, EIFS, timeout, TXOP and response timer run whatever the medium does.
+    #[inline]
+    pub fn count_timers(&mut self) {
+        self.nav_left = self.nav_left.saturating_sub(1);
+        self.noise_left = self.noise_left.saturating_sub(1);
+        self.txop_left = self.txop_left.saturating_sub(1);
+        if let Some((_, left)) = &mut self.response {
+            *left -= 1;
+        }
+        if let Some(expected) = &mut self.expected
+            && !expected.begun
+        {
+            expected.left -= 1;
+            if expected.left == 0 {
+                for contender in &mut self.contenders {
+                    contender.ifs_left = contender.ifs_left.max(self.rules.aifs(&contender.parameters));
+                    contender.slot_elapsed = 0;
+                }
+                self.fail();
+            }
+        }
+    }
+}
