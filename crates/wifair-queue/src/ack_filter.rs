@@ -48,25 +48,30 @@ impl Thinning {
     }
 }
 
-/// The step of CAKE's filter (Linux, `sch_cake.c`, `cake_ack_filter`) for an ACK that is about to join `queue`. Whether an ACK
-/// went.
+/// The step of CAKE's filter (Linux, `sch_cake.c`, `cake_ack_filter`) for an ACK that is about to join `queue`. The queue
+/// from which an ACK went: another one if the connection's packets have changed theirs.
 ///
 /// CAKE walks the queue from its head. Here the one redundant ACK that a connection may have is noted, so that no walk is
 /// needed: at an arrival the connection's newest ACK may become the second, and then the first goes.
 #[inline]
-pub(crate) fn thin(arrival: &Arrival, queue: QueueId, thinning: Thinning, buffer: &mut Buffer) -> bool {
+pub(crate) fn thin(
+    arrival: &Arrival,
+    queue: QueueId,
+    thinning: Thinning,
+    buffer: &mut Buffer,
+) -> Option<QueueId> {
     if thinning == Thinning::Off {
-        return false;
+        return None;
     }
-    let Some(newest) = buffer.superseded_by(arrival) else { return false };
+    let newest = buffer.superseded_by(arrival)?;
     let noted = buffer.noted_redundant(arrival.flow());
     let is_adjacent = noted.is_none() && buffer.last_of(queue) == Some(newest);
     let goes = noted.or((thinning == Thinning::Aggressive && is_adjacent).then_some(newest));
     if goes != Some(newest) {
         buffer.note_ack(newest);
     }
-    if let Some(goes) = goes {
-        buffer.evict(goes, Eviction::Redundant);
-    }
-    goes.is_some()
+    let goes = goes?;
+    let left = buffer.queue_of(goes);
+    buffer.evict(goes, Eviction::Redundant);
+    Some(left)
 }

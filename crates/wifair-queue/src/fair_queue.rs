@@ -105,8 +105,8 @@ impl FairQueue {
     #[inline]
     pub fn enqueue(&mut self, arrival: Arrival, member: Member, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
         let queue = self.classify(&arrival, member, cx);
-        if thin(&arrival, queue, self.settings.ack_filter, buffer) {
-            self.backlogs[member] -= 1;
+        if let Some(left) = thin(&arrival, queue, self.settings.ack_filter, buffer) {
+            self.backlogs[self.members[left.index()] as usize] -= 1;
         }
         if self.lacks_room(&arrival, buffer) && !self.make_room(&arrival, queue, buffer) {
             return buffer.refuse(arrival, Refusal::TailDrop);

@@ -6,7 +6,7 @@ use common::{ack, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{
-    Arrival, Buffer, Cx, Departure, Eviction, Exchange, Flows, FlowsSpec, Grant, Outcome, Placed, Port,
+    Arrival, Buffer, Cx, Departure, Eviction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Placed, Port,
     PortSpec, Scheme, SchemeSpec, View, schemes,
 };
 
@@ -134,6 +134,34 @@ fn a_place_may_change_its_category() {
                 }
             }
             assert!(expected.is_empty());
+        }
+    }
+}
+
+/// A connection whose packets change category: the ACK that goes was another category's, and mac80211 counts both right.
+#[test]
+fn an_ack_may_make_one_of_another_category_redundant() {
+    let scheme = serde_json::json!({ "name": "mac80211", "ack_filter": "conservative" });
+    let scheme = serde_json::from_value(scheme).unwrap();
+    let spec = PortSpec { limit_packets: 10, scheme, ..PortSpec::default() };
+    let flows = Flows::new(&FlowsSpec::default());
+    let links = [Link { rate: Rate::from_mbps(11.0) }];
+    let view = View { flows: &flows, links: &links };
+    for first in CATEGORIES {
+        for second in CATEGORIES {
+            let mut port = Port::for_categories(&spec, 1, "ap");
+            for (ac, number) in [(first, 1), (first, 1_461), (second, 2_921)] {
+                port.offer_in(ac, &ack(0, number), FlowId(0), StationId(0), Time::ZERO, view);
+            }
+            for (ac, number) in [(first, 1_461), (second, 2_921)] {
+                let departure = port.take(&Grant { ac, ..Grant::ANY }, Time::ZERO, view);
+                assert_eq!(
+                    departure.map(|departure| departure.packet.ack),
+                    Some(number),
+                    "{first:?}, {second:?}"
+                );
+            }
+            assert!(port.is_empty());
         }
     }
 }

@@ -153,6 +153,12 @@ impl Buffer {
         SlotId::from_link(self.index().queues().queue(queue).last)
     }
 
+    /// The queue that a queued packet is in.
+    #[inline]
+    pub fn queue_of(&self, slot: SlotId) -> QueueId {
+        QueueId(self.index().queues().links[slot.index()].queue)
+    }
+
     /// Packets in a queue.
     #[inline]
     pub fn packets_of(&self, queue: QueueId) -> u32 {
