@@ -394,7 +394,14 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    const SMALLEST: &str = r#"{
+        "flows": [{"label": "f", "station": "a", "direction": "up"}],
+        "cell": {"stations": [{"label": "a", "rate_mbps": 11}]}
+    }"#;
 
     fn error(json: &str) -> SpecError {
         Plan::from_json(json).expect_err("this plan is wrong")
@@ -417,10 +424,18 @@ mod tests {
 
     #[test]
     fn the_canonical_form_is_a_fixed_point() {
-        let flow = r#"{"label": "f", "station": "a", "direction": "up"}"#;
-        let json =
-            format!(r#"{{"flows": [{flow}], "cell": {{"stations": [{{"label": "a", "rate_mbps": 11}}]}}}}"#);
-        let canonical = Plan::from_json(&json).unwrap().to_canonical_json();
+        let canonical = Plan::from_json(SMALLEST).unwrap().to_canonical_json();
         assert_eq!(Plan::from_json(&canonical).unwrap().to_canonical_json(), canonical);
+    }
+
+    proptest! {
+        /// To the last bit, or the canonical form of a canonical form, and with it the hash, would be another.
+        #[test]
+        fn a_number_is_read_as_it_is_written(delay_ms in 0.0..1e3f64, exponent in -300..=0) {
+            let delay_ms = delay_ms * 10f64.powi(exponent);
+            let mut plan: serde_json::Value = serde_json::from_str(SMALLEST).unwrap();
+            plan["wire"]["one_way_delay_ms"] = delay_ms.into();
+            prop_assert_eq!(Plan::from_json(&plan.to_string()).unwrap().wire.one_way_delay_ms, delay_ms);
+        }
     }
 }
