@@ -37,13 +37,15 @@ pub fn check(data: &[u8]) {
     given["stations"] = drawn.into_iter().enumerate().map(station).collect();
     let read = |given: &Value| {
         let spec: CellSpec = given::parsed(given)?;
-        Cell::new(&spec, 1).map(|cell| (spec.stations.len() as u16, cell))
+        let queues = if spec.mac.edca.is_some() { 4 } else { 1 };
+        Cell::new(&spec, 1).map(|cell| (spec.stations.len() as u16, queues, cell))
     };
-    let Some((stations, cell)) = repaired(given, read) else { return };
+    let Some((stations, queues, cell)) = repaired(given, read) else { return };
     let mut watched = Watched {
         before: cell.snapshot(Time::ZERO),
         cell,
         stations,
+        queues,
         now: Time::ZERO,
         events: 0,
         offered: vec![],
@@ -57,6 +59,8 @@ pub fn check(data: &[u8]) {
 struct Watched {
     cell: Cell,
     stations: u16,
+    /// Of a node, each with a frame in service.
+    queues: u64,
     now: Time,
     events: usize,
     /// By number: whose packet, and whether it goes up.
@@ -170,10 +174,11 @@ impl Watched {
             }
             for usage in [&usage.up, &usage.down] {
                 assert!(usage.delivered >= usage.lost_after_delivery);
-                let ended =
-                    usage.delivered - usage.lost_after_delivery + usage.retries + usage.lost_at_retry_limit;
-                // The one that is on the air has not ended; one delivered may yet be repeated for its ACK.
-                assert!(ended <= usage.attempts + 1 && usage.attempts <= ended + 1, "{usage:?}");
+                // A frame whose last retry was an internal collision had no attempt for it.
+                let lost_on_air = usage.lost_at_retry_limit - usage.lost_internally;
+                let ended = usage.delivered - usage.lost_after_delivery + usage.retries + lost_on_air;
+                // The one that is on the air has not ended; those delivered may yet be repeated for their ACKs.
+                assert!(ended <= usage.attempts + self.queues && usage.attempts <= ended + 1, "{usage:?}");
             }
         }
         assert_eq!(delivered, self.delivered.len() as u64);
