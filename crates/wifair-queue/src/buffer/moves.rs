@@ -1,0 +1,187 @@
+//! How packets come into the store and leave it: the index, the books and the journal hear of each.
+
+use wifair_core::Class;
+
+use super::passage::Seal;
+use super::{ASKED, Arrival, Buffer, Departure, Eviction, Fate, Placed, Refusal, SlotId};
+use crate::Grant;
+use crate::journal::Happening;
+
+impl Buffer {
+    /// Lets an arrival in, at the tail. Panics if the buffer is full.
+    #[inline]
+    pub fn append(&mut self, arrival: Arrival) -> Placed {
+        assert!(!self.is_full(), "a scheme makes room before it places a packet");
+        self.put_at_tail(arrival)
+    }
+
+    /// Lets an arrival in at the tail if there is room, else drops it.
+    #[inline]
+    pub fn append_or_drop(&mut self, arrival: Arrival) -> Placed {
+        if self.is_full() { self.refuse(arrival, Refusal::TailDrop) } else { self.put_at_tail(arrival) }
+    }
+
+    /// Throws a queued packet out and lets an arrival in at the tail. The length stays what it is, so a full buffer
+    /// allows it, also one that is longer than a lowered limit.
+    #[inline]
+    pub fn push_out(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival) -> Placed {
+        self.take_out(slot, reason);
+        self.put_in(&arrival);
+        Placed(())
+    }
+
+    /// As [`Buffer::append`], in a buffer with an order of keys.
+    #[inline]
+    pub fn append_keyed(&mut self, arrival: Arrival, key: u64) -> Placed {
+        assert!(!self.is_full(), "a scheme makes room before it places a packet");
+        self.length_changes();
+        let slot = self.put_in(&arrival);
+        self.index.as_mut().expect(ASKED).insert_keyed(slot, key);
+        Placed(())
+    }
+
+    /// As [`Buffer::push_out`], in a buffer with an order of keys.
+    #[inline]
+    pub fn push_out_keyed(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival, key: u64) -> Placed {
+        self.take_out(slot, reason);
+        let slot = self.put_in(&arrival);
+        self.index.as_mut().expect(ASKED).insert_keyed(slot, key);
+        Placed(())
+    }
+
+    /// As [`Buffer::append`] for one who knows that there is room.
+    #[inline]
+    pub(crate) fn put_at_tail(&mut self, arrival: Arrival) -> Placed {
+        self.length_changes();
+        self.put_in(&arrival);
+        Placed(())
+    }
+
+    #[inline]
+    fn put_in(&mut self, arrival: &Arrival) -> SlotId {
+        let slot = match self.slots.push(arrival, self.now) {
+            Some(slot) => slot,
+            None => self.push_in_new_slot(arrival),
+        };
+        if let Some(index) = &mut self.index {
+            index.insert(&self.slots, slot, None);
+        }
+        slot
+    }
+
+    /// There are never more slots than packets were queued at once, so they bound the lengths to keep time for.
+    #[cold]
+    fn push_in_new_slot(&mut self, arrival: &Arrival) -> SlotId {
+        let slot = self.slots.push_in_new_slot(arrival, self.now);
+        self.time_at_length.push(0);
+        if let Some(index) = &mut self.index {
+            index.grow_slots(slot.index() + 1);
+        }
+        slot
+    }
+
+    /// As [`Buffer::push_out`], but the arrival takes the place of the other in the order. The scheme answers for
+    /// the order within the arrival's flow.
+    #[inline]
+    pub fn replace(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival) -> Placed {
+        let replaced = self.class(slot);
+        if let Some(index) = &mut self.index {
+            index.remove(&self.slots, slot);
+        }
+        self.count_out(slot, reason);
+        self.slots.replace(slot, &arrival, self.now);
+        if let Some(index) = &mut self.index {
+            index.insert(&self.slots, slot, Some(replaced));
+        }
+        Placed(())
+    }
+
+    /// Comes before every change of the length: closes the span in which it was what it is.
+    #[inline]
+    fn length_changes(&mut self) {
+        self.time_at_length[self.slots.len() as usize] += (self.now - self.length_since).as_ns();
+        self.length_since = self.now;
+    }
+
+    /// Keeps an arrival out.
+    #[inline]
+    pub fn refuse(&mut self, arrival: Arrival, reason: Refusal) -> Placed {
+        if arrival.class == Class::Ack
+            && let Some(index) = &mut self.index
+        {
+            index.refused(arrival.flow);
+        }
+        let fate = match reason {
+            Refusal::TailDrop => Fate::Refused,
+            Refusal::Aqm => Fate::AqmRefused,
+        };
+        self.books.row(arrival.flow.index(), arrival.class).add(fate, arrival.packet.ip_bytes());
+        if let Some(journal) = &self.journal {
+            journal.note(self.now, Happening::Refused(reason), arrival.packet, arrival.station);
+        }
+        Placed(())
+    }
+
+    /// Throws a queued packet out.
+    #[inline]
+    pub fn evict(&mut self, slot: SlotId, reason: Eviction) {
+        self.length_changes();
+        self.take_out(slot, reason);
+    }
+
+    #[inline]
+    fn take_out(&mut self, slot: SlotId, reason: Eviction) {
+        self.count_out(slot, reason);
+        if let Some(index) = &mut self.index {
+            index.remove(&self.slots, slot);
+        }
+        self.slots.remove(slot);
+    }
+
+    #[inline]
+    fn count_out(&mut self, slot: SlotId, reason: Eviction) {
+        let old = self.slots.get(slot);
+        let fate = match reason {
+            Eviction::Redundant => Fate::Filtered,
+            Eviction::Victim => Fate::Evicted,
+            Eviction::Aqm => Fate::AqmEvicted,
+        };
+        self.books.row(old.flow.index(), old.class).add(fate, old.packet.ip_bytes());
+        if let Some(journal) = &self.journal {
+            let happening = Happening::Evicted { reason, enqueued_at: old.enqueued_at };
+            journal.note(self.now, happening, &old.packet, old.station);
+        }
+    }
+
+    /// Hands a queued packet to the MAC.
+    #[inline]
+    pub fn release(&mut self, slot: SlotId) -> Departure {
+        self.length_changes();
+        if let Some(index) = &mut self.index {
+            index.remove(&self.slots, slot);
+        }
+        let old = self.slots.remove(slot);
+        self.books.row(old.flow.index(), old.class).add(Fate::Dequeued, old.packet.ip_bytes());
+        self.in_service += 1;
+        self.sojourn.record_time(self.now - old.enqueued_at);
+        Departure {
+            packet: old.packet,
+            flow: old.flow,
+            class: old.class,
+            station: old.station,
+            enqueued_at: old.enqueued_at,
+            _seal: Seal,
+        }
+    }
+
+    /// Hands the packet at the head to the MAC if the grant allows it; where the port serves several access categories, the
+    /// first of the grant's.
+    #[inline]
+    pub fn release_head(&mut self, grant: &Grant) -> Option<Departure> {
+        let head = match &self.index {
+            None => self.slots.head()?,
+            Some(index) => index.head(&self.slots, grant.ac)?,
+        };
+        self.fits(head, grant).then(|| self.release(head))
+    }
+}
