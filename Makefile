@@ -36,14 +36,18 @@ lint: $(VENV)/.built
 supply:
 	cargo deny check licenses bans sources
 
-# Which lines the engine's tests run, file by file: some minutes. Wants cargo-llvm-cov and the component llvm-tools.
-coverage:
+# Which lines of the engine and which lines and branches of the Python package the tests run (docs/coverage.md): a quarter of an hour on two cores.
+# Wants cargo-llvm-cov and the component llvm-tools. Under measurement `wifair --help` takes longer than it may.
+coverage: $(VENV)/.built
 	cargo llvm-cov --workspace --exclude wifair-py --tests
+	mkdir -p build/coverage
+	$(BIN)/pytest --numprocesses logical --dist loadfile --cov --deselect tests/test_cli.py::test_help_is_fast
 
-# Ten thousand random scenarios on engine and oracle, more than a million exchanges a point: half an hour.
+# Twenty thousand random scenarios on engine and oracle, more than a million exchanges of each a point, sixty thousand scenario
+# files: half an hour on two cores.
 validate: $(VENV)/.built
-	WIFAIR_VALIDATE=1 cargo test --release --workspace --exclude wifair-py
-	WIFAIR_VALIDATE=1 $(BIN)/pytest
+	WIFAIR_VALIDATE=1 cargo test --profile validate --workspace --exclude wifair-py
+	WIFAIR_VALIDATE=1 $(BIN)/pytest --numprocesses logical --dist loadfile
 
 # Each fuzz target until it has covered nothing new for ten minutes (docs/fuzzing.md): some hours. Needs a nightly compiler and cargo-fuzz.
 fuzz:

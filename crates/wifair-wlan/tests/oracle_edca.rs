@@ -3,16 +3,12 @@
 
 mod oracle;
 
-use oracle::air;
 use oracle::engine::{self, Engine};
 use oracle::record::Delivery;
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
 use oracle::statistics::{Measured, measure_classes};
 use oracle::timing::{Category, Edca, Rules};
-
-fn validating() -> bool {
-    std::env::var_os("WIFAIR_VALIDATE").is_some()
-}
+use oracle::{air, tell, validating};
 
 const fn category(cw_min: u32, cw_max: u32, aifsn: u32, txop_limit: u32) -> Category {
     Category { cw_min, cw_max, aifsn, txop_limit }
@@ -165,7 +161,7 @@ fn class_of(classes: &[(usize, bool, usize)], stream: &Stream) -> usize {
 fn assert_agree(name: &str, engine: &[Measured], oracle: &[Measured]) {
     let all: f64 = oracle.iter().map(|class| class.throughput.value).sum();
     for (class, (ours, theirs)) in engine.iter().zip(oracle).enumerate() {
-        eprintln!("{name}, class {class}: {ours}; the oracle {theirs}");
+        tell(&format!("{name}, class {class}: {ours}; the oracle {theirs}"));
         let tolerance = (0.005 * theirs.throughput.value).max(0.001 * all);
         assert!(
             ours.throughput.agrees(&theirs.throughput, tolerance),
@@ -255,7 +251,7 @@ fn engine_alone(
 }
 
 fn assert_near(name: &str, measured: f64, expected: f64, relative: f64) {
-    eprintln!("{name}: {measured:.3}, expected {expected}");
+    tell(&format!("{name}: {measured:.3}, expected {expected}"));
     assert!((measured / expected - 1.0).abs() < relative, "{name}: {measured}, expected {expected}");
 }
 

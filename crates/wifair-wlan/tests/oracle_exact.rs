@@ -3,7 +3,6 @@
 
 mod oracle;
 
-use oracle::air;
 use oracle::engine::Engine;
 use oracle::frame::Tally;
 use oracle::radio::Captures;
@@ -11,6 +10,7 @@ use oracle::random::{edca_scenarios, scenarios};
 use oracle::record::{Outcome, Record};
 use oracle::scenario::{Errors, Pattern, Scenario, Station, Stream};
 use oracle::timing::Rules;
+use oracle::{air, tell, validating};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::{Cell, RefCell};
@@ -112,7 +112,7 @@ fn explain<T: PartialEq + Debug>(report: &mut String, what: &str, oracle: &[T], 
 }
 
 fn cases(usual: u32, validation: u32) -> u32 {
-    if std::env::var_os("WIFAIR_VALIDATE").is_some() { validation } else { usual }
+    if validating() { validation } else { usual }
 }
 
 fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least: Seen) {
@@ -126,7 +126,11 @@ fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least:
             failed_at.set(failed_at.get().or(Some(seen.borrow().scenarios + 1)));
             proptest::test_runner::TestCaseError::fail(report)
         })?;
-        seen.borrow_mut().add(&scenario, &record);
+        let mut seen = seen.borrow_mut();
+        seen.add(&scenario, &record);
+        if seen.scenarios.is_multiple_of(500) {
+            tell(&format!("{} of {cases} random scenarios are equal", seen.scenarios));
+        }
         Ok(())
     });
     if let Err(failure) = outcome {
@@ -136,7 +140,7 @@ fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least:
         }
     }
     let seen = seen.into_inner();
-    println!("{seen:?}");
+    tell(&format!("{seen:?}"));
     assert!(seen.covers(&least), "the scenarios are too quiet to say anything: {seen:?}");
 }
 

@@ -8,11 +8,7 @@ mod oracle;
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
 use oracle::statistics::{Mean, Measured, measure};
 use oracle::timing::Rules;
-use oracle::{air, engine};
-
-fn validating() -> bool {
-    std::env::var_os("WIFAIR_VALIDATE").is_some()
-}
+use oracle::{air, engine, tell, validating};
 
 /// Frame exchanges that each model has in each cell, and some more.
 fn exchanges() -> u64 {
@@ -30,7 +26,7 @@ const ORACLE_SEED: u64 = 1_000_000;
 /// Two models of one cell. Throughput within 0.5 %, collision probability within 2 % or 0.002 absolute, or three
 /// standard errors of the difference where that is larger.
 fn assert_agree(name: &str, engine: &Measured, oracle: &Measured) {
-    eprintln!("{name}: {engine}; the oracle {oracle}");
+    tell(&format!("{name}: {engine}; the oracle {oracle}"));
     let (ours, theirs) = (&engine.throughput, &oracle.throughput);
     assert!(ours.agrees(theirs, 0.005 * theirs.value), "{name}: {ours:?} Mbps, the oracle has {theirs:?}");
     let (ours, theirs) = (&engine.collision, &oracle.collision);
@@ -128,7 +124,7 @@ fn engine_saturated(rules: Rules, stations: usize, ip_bytes: u32, rate: u32) -> 
 
 /// Within `relative` of what is published, or three standard errors where that is larger.
 fn assert_near(name: &str, measured: &Mean, published: f64, relative: f64) {
-    eprintln!("{name}: {measured}, published {published}");
+    tell(&format!("{name}: {measured}, published {published}"));
     let published = Mean { value: published, error: 0.0 };
     let agrees = measured.agrees(&published, relative * published.value);
     assert!(agrees, "{name}: {measured:?}, published {}", published.value);

@@ -333,7 +333,7 @@ fn assert_quiet_steps_do_nothing(scenario: &Scenario) {
 }
 
 fn random_scenarios_skip(scenarios: impl Strategy<Value = Scenario>) {
-    let cases = if std::env::var_os("WIFAIR_VALIDATE").is_some() { 2_000 } else { 60 };
+    let cases = if oracle::validating() { 2_000 } else { 60 };
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[8; 32]);
     let outcome = TestRunner::new_with_rng(config, rng).run(&scenarios, |scenario| {

@@ -39,3 +39,18 @@ pub mod record;
 pub mod scenario;
 pub mod statistics;
 pub mod timing;
+
+/// Whether the long form of a test is asked for.
+pub fn validating() -> bool {
+    std::env::var_os("WIFAIR_VALIDATE").is_some()
+}
+
+/// What has come out so far: who waits for the long form is told at once, else it is kept with the test's output.
+pub fn tell(line: &str) {
+    if validating() {
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), "{line}"); // unlike `eprintln` this is not captured
+    } else {
+        println!("{line}");
+    }
+}
