@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use wifair_sim::{
     EventRow, Fingerprint, Network, PcapSpec, Plan, RunRecord, Trace, TraceError, TraceSpec, fingerprint,
-    run_traced,
+    run_traced, run_watched,
 };
 
 /// A folder of this test's own, empty.
@@ -44,14 +44,31 @@ fn with_edca(mut plan: Value) -> Value {
     plan
 }
 
-/// Every scheme in the busy cell: under DCF, under EDCA, and with one port for all categories where that is possible.
+/// A rate changes, packets above a lowered limit go, connections are forgotten, and somebody samples what the scheme says of itself.
+fn with_changes(mut plan: Value) -> Value {
+    plan["events"] = json!([
+        {"at_s": 3.0, "station": {"label": "up-1", "rate_mbps": 5.5}},
+        {"at_s": 5.0, "ap": {"limit_packets": 4}},
+        {"at_s": 7.0, "ap": {"limit_packets": 30}},
+    ]);
+    plan["cell"]["ap"]["port"]["lowered_limit"] = json!("evict");
+    plan["cell"]["ap"]["flows"] = json!({"idle_timeout_s": 1.0});
+    plan["run"]["sample_interval_s"] = json!(1.0);
+    plan
+}
+
+/// Every scheme in the busy cell: under DCF, with changes while it runs, under EDCA, and with one port for all categories where
+/// that is possible.
 fn plans() -> impl Iterator<Item = (String, Plan)> {
     common::SCHEMES.into_iter().flat_map(|scheme| {
         let mut shared = with_edca(busy(scheme));
         shared["cell"]["mac"]["edca"]["share_port"] = json!("ap");
-        [busy(scheme), with_edca(busy(scheme)), shared].into_iter().enumerate().filter_map(
-            move |(i, plan)| Some((format!("{scheme} {i}"), Plan::from_json(&plan.to_string()).ok()?)),
-        )
+        [busy(scheme), with_changes(busy(scheme)), with_edca(busy(scheme)), shared]
+            .into_iter()
+            .enumerate()
+            .filter_map(move |(i, plan)| {
+                Some((format!("{scheme} {i}"), Plan::from_json(&plan.to_string()).ok()?))
+            })
     })
 }
 
@@ -75,7 +92,7 @@ fn traced(plan: &Plan, folder: PathBuf) -> (RunRecord, Vec<EventRow>) {
 #[test]
 fn the_course_is_the_same_with_traces() {
     let folder = folder("same-course");
-    assert!(plans().count() > 2 * common::SCHEMES.len());
+    assert!(plans().count() > 3 * common::SCHEMES.len());
     for (scheme, plan) in plans() {
         let trace = Trace::new(&spec(folder.clone()), &plan, 1, Box::new(|_| true)).unwrap();
         let mut network = Network::tapped(&plan, 1, (Fingerprint::new(), trace)).unwrap();
@@ -91,6 +108,10 @@ fn the_event_log_agrees_with_the_books() {
     for (scheme, plan) in plans() {
         let (record, rows) = traced(&plan, folder.clone());
         assert!(rows.is_sorted_by_key(|row| row.time_ns), "{scheme}");
+        if !record.series.is_empty() {
+            let untraced = run_watched(&plan, 1, &mut |_| true).unwrap().unwrap();
+            assert_eq!(record.series, untraced.series, "{scheme}");
+        }
         let mut counts: BTreeMap<(bool, &str, &str, &str), u64> = BTreeMap::new();
         for row in &rows {
             *counts.entry((&*row.node == "ap", row.event, row.detail, row.class)).or_default() += 1;
