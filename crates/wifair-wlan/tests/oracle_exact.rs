@@ -5,10 +5,10 @@ mod oracle;
 
 use oracle::engine::Engine;
 use oracle::frame::Tally;
-use oracle::radio::Captures;
+use oracle::radio::{Capture, Captures, Track};
 use oracle::random::{edca_scenarios, scenarios};
 use oracle::record::{Outcome, Record};
-use oracle::scenario::{Errors, Pattern, Scenario, Station, Stream};
+use oracle::scenario::{Change, Errors, Pattern, Scenario, Station, Stream, Trigger};
 use oracle::timing::Rules;
 use oracle::{air, tell, validating};
 use proptest::strategy::Strategy;
@@ -116,7 +116,7 @@ fn cases(usual: u32, validation: u32) -> u32 {
 }
 
 fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least: Seen) {
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 1_000, ..Config::default() };
     // The same scenarios in every run: a failure is a change of the engine, never of the weather.
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let (seen, failed_at) = (RefCell::new(Seen::default()), Cell::new(None::<u64>));
@@ -307,4 +307,37 @@ fn an_arrival_at_the_end_of_a_nav_finds_a_busy_medium() {
         limit_counts_in_service: false,
         offered_until: 10_000,
     });
+}
+
+/// A station that walks past the distance at which another is captured was looked at before; new error rates alone do not
+/// make the next attempt look anew.
+#[test]
+fn new_error_rates_are_no_move() {
+    let once = |station, first| {
+        let pattern = Pattern::Every { first, gap: 1_000_000, burst: 1 };
+        Stream { station, up: true, ip_bytes: 100, category: 0, pattern }
+    };
+    let at = |metres, speed| {
+        let track = Track { position_m: [metres, 0.0], velocity_m_per_s: [speed, 0.0] };
+        Station { track: Some(track), ..Station::clean(110) }
+    };
+    let capture = Capture { db: 10.0, ap_m: [0.0; 2], path_loss_exponent: 3.0, update_interval_ms: 10 };
+    let errors = Errors { data_down: 0.5, ..Errors::default() };
+    let change =
+        Change::Station { station: 1, rate: None, rate_down: None, errors: Some(errors), track: None };
+    let scenario = |changes| Scenario {
+        seed: 1,
+        rules: Rules { capture: Some(capture), short_limit: 1, ..Rules::dot11b(true) },
+        // 10 dB between them from 21.54 m on, that is after 3.6 ms.
+        stations: vec![at(10.0, 0.0), at(21.0, 150.0)],
+        streams: vec![once(0, 9_000), once(1, 9_000), once(1, 2_000)],
+        changes,
+        port_limit: 10,
+        limit_counts_in_service: false,
+        offered_until: 10_000,
+    };
+    for changes in [vec![], vec![(Trigger::At(5_000), change)]] {
+        let record = compare(&scenario(changes)).unwrap_or_else(|report| panic!("{report}"));
+        assert_eq!(record.deliveries.len(), 1, "nothing of the collision");
+    }
 }

@@ -71,7 +71,8 @@ impl Channel {
         self.given[station.index()] = rates.clone();
     }
 
-    /// The station is at `position_m`, or where it was, and goes on at `velocity_m_per_s`, or as it did.
+    /// The station is at `position_m`, or where it was, and goes on at `velocity_m_per_s`, or as it did. With neither it stays
+    /// on its track, and is not looked at anew.
     pub(crate) fn set_track(
         &mut self,
         station: StationId,
@@ -80,6 +81,9 @@ impl Channel {
         phy: &Phy,
         now: Time,
     ) {
+        if position_m.is_none() && velocity_m_per_s.is_none() {
+            return;
+        }
         let radio = &mut self.radios[station.index()];
         let before = radio.as_ref().map(|radio| radio.track);
         let from_m = position_m.or(before.map(|track| track.at(now)));
