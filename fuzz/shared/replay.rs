@@ -4,8 +4,8 @@ use std::path::Path;
 
 use wifair_core::Rng;
 
-/// Variants of each input under `WIFAIR_VALIDATE`.
-const VARIANTS: usize = 300;
+/// Variants of a target's inputs together under `WIFAIR_VALIDATE`.
+const VARIANTS: usize = 30_000;
 
 /// Runs `check` on every input that is kept for `target`, and on what is easily forgotten; with `WIFAIR_VALIDATE=1` on
 /// many inputs with some bytes changed as well.
@@ -15,7 +15,8 @@ pub fn replay(target: &str, check: impl Fn(&[u8])) {
     let mut files: Vec<_> = listed.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(!files.is_empty(), "{} is empty", corpus.display());
-    let variants = if std::env::var_os("WIFAIR_VALIDATE").is_some_and(|v| v == "1") { VARIANTS } else { 0 };
+    let validate = std::env::var_os("WIFAIR_VALIDATE").is_some_and(|v| v == "1");
+    let variants = if validate { VARIANTS.div_ceil(files.len()) } else { 0 };
     for file in files {
         let input = std::fs::read(&file).unwrap();
         let name = file.file_name().expect("a file").to_string_lossy();
