@@ -51,8 +51,9 @@ impl Thinning {
 /// The step of CAKE's filter (Linux, `sch_cake.c`, `cake_ack_filter`) for an ACK that is about to join `queue`. The queue
 /// from which an ACK went: another one if the connection's packets have changed theirs.
 ///
-/// CAKE walks the queue from its head. Here the one redundant ACK that a connection may have is noted, so that no walk is
-/// needed: at an arrival the connection's newest ACK may become the second, and then the first goes.
+/// CAKE walks the queue from its head. Here the oldest redundant ACK of a connection is noted, so that no walk is needed: at an
+/// arrival the connection's newest ACK may become another, and then the oldest goes. There is more than one beside it only if
+/// somebody else has taken an ACK out.
 #[inline]
 pub(crate) fn thin(
     arrival: &Arrival,
@@ -67,11 +68,13 @@ pub(crate) fn thin(
     let noted = buffer.noted_redundant(arrival.flow());
     let is_adjacent = noted.is_none() && buffer.last_of(queue) == Some(newest);
     let goes = noted.or((thinning == Thinning::Aggressive && is_adjacent).then_some(newest));
-    if goes != Some(newest) {
+    let left = goes.map(|goes| {
+        let left = buffer.queue_of(goes);
+        buffer.evict(goes, Eviction::Redundant);
+        left
+    });
+    if goes != Some(newest) && buffer.noted_redundant(arrival.flow()).is_none() {
         buffer.note_ack(newest);
     }
-    let goes = goes?;
-    let left = buffer.queue_of(goes);
-    buffer.evict(goes, Eviction::Redundant);
-    Some(left)
+    left
 }

@@ -11,6 +11,8 @@ pub(super) struct Acks {
     links: Vec<Link>,
     /// By flow.
     flows: Vec<Flow>,
+    /// Whether anybody notes ACKs.
+    notes: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +29,7 @@ struct Flow {
     newest: u32,
     /// Acknowledgement number of the last ACK let in, still queued or not.
     last_ack: Option<u32>,
-    /// An ACK that somebody wants to find again while it is queued.
+    /// Where ACKs are noted: the oldest redundant one, or one that is about to be it.
     noted: u32,
 }
 
@@ -44,7 +46,7 @@ impl Acks {
     const NO_ACKS: Flow = Flow { newest: NONE, last_ack: None, noted: NONE };
 
     pub fn new(filter: Filter) -> Acks {
-        Acks { filter, links: Vec::new(), flows: Vec::new() }
+        Acks { filter, links: Vec::new(), flows: Vec::new(), notes: false }
     }
 
     pub fn grow_slots(&mut self, slots: usize) {
@@ -78,10 +80,9 @@ impl Acks {
     #[inline]
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) -> Removal {
         let Link { older, newer, redundant, .. } = self.links[slot.index()];
-        let flow = &mut self.flows[slots.get(slot).flow.index()];
-        if flow.noted == slot.0 {
-            flow.noted = NONE;
-        }
+        let index = slots.get(slot).flow.index();
+        let flow = &mut self.flows[index];
+        let was_noted = flow.noted == slot.0;
         match SlotId::from_link(newer) {
             Some(newer) => self.links[newer.index()].older = older,
             None => flow.newest = older,
@@ -97,20 +98,41 @@ impl Acks {
                 removal.changed = Some((older, superseded));
             }
         }
+        if was_noted || self.notes && removal.changed.is_some() {
+            self.note_oldest(index);
+        }
         removal
+    }
+
+    /// Notes the oldest redundant ACK of a flow, if it has one.
+    fn note_oldest(&mut self, flow: usize) {
+        let mut noted = NONE;
+        let mut next = self.flows[flow].newest;
+        while let Some(ack) = SlotId::from_link(next) {
+            let Link { older, redundant, .. } = self.links[ack.index()];
+            if redundant {
+                noted = next;
+            }
+            next = older;
+        }
+        self.flows[flow].noted = noted;
     }
 
     /// The flags of a queued ACK have changed: which of it and the one before it have become redundant (true) or needed
     /// (false) by that.
     pub fn changed(&mut self, slots: &Slots, slot: SlotId) -> [Option<(SlotId, bool)>; 2] {
         let older = SlotId::from_link(self.links[slot.index()].older);
-        [older, Some(slot)].map(|ack| {
+        let changed = [older, Some(slot)].map(|ack| {
             let ack = ack?;
             let newer = SlotId::from_link(self.links[ack.index()].newer)?;
             let superseded = self.supersedes(slots, &slots.get(newer).packet, ack);
             let link = &mut self.links[ack.index()];
             (std::mem::replace(&mut link.redundant, superseded) != superseded).then_some((ack, superseded))
-        })
+        });
+        if self.notes && changed.iter().any(Option::is_some) {
+            self.note_oldest(slots.get(slot).flow.index());
+        }
+        changed
     }
 
     /// The newest ACK of `flow` if an arriving one supersedes it.
@@ -133,9 +155,10 @@ impl Acks {
         std::mem::take(&mut self.links[newest.index()].redundant).then_some(newest)
     }
 
-    /// Notes a queued ACK of `flow`, in place of any noted before.
+    /// Notes a queued ACK of `flow`, which is about to be its only redundant one.
     #[inline]
     pub fn note(&mut self, flow: FlowId, slot: SlotId) {
+        self.notes = true;
         self.flows[flow.index()].noted = slot.0;
     }
 
