@@ -159,7 +159,7 @@ impl Contention {
     /// Mean backoff of `entity` at CWmin.
     pub(crate) fn mean_first_backoff(&self, entity: u32) -> Time {
         let values = self.rules.slots(self.entities[entity as usize].cw_min);
-        Time::from_ns(self.rules.slot.as_ns() * u64::from(values - 1) / 2)
+        Time::from_ns(self.rules.slot.as_ns() * u64::from(values.saturating_sub(1)) / 2) // CW may be 0, and excluded
     }
 
     /// When the next transmission starts if nothing arrives before; never, while the medium is busy.
