@@ -104,16 +104,16 @@ def test_building_grows_with_the_plan_and_not_with_its_square(change: Callable[.
 def test_a_full_buffer_of_many_queues_costs_what_one_queue_costs() -> None:
     """Three thousand of 65,536 queues in use, an overflow at every other arrival: what is longest is not looked for among all.
 
-    Twice to five times the cost of one queue, by the machine's caches; a walk over all of them takes hundreds of times as long.
+    The tables of so many queues leave the caches, which alone is two to three times the cost of one queue, by machine.
     """
     flow = {"count": 3_000, "direction": "down", "station": "s", "start_spread_s": 1.0}
     flows = [{**flow, "application": {"name": "udp", "rate_mbps": 0.02}}]
     cost = {}
     for name, scheme in (("droptail", "droptail"), ("fq-codel", {"name": "fq-codel", "queues": 65_536})):
         ap = {"scheme": scheme, "limit_packets": 2_000}
-        tries = [found(20, flows=flows, ap=ap, stations=[{"name": "s"}], warmup_s=5) for _ in range(2)]
+        tries = [found(20, flows=flows, ap=ap, stations=[{"name": "s"}], warmup_s=5) for _ in range(4)]
         cost[name] = min(one["run_s"] / one["run_exchanges"] for one in tries)
-    assert cost["fq-codel"] < 20 * cost["droptail"], cost
+    assert cost["fq-codel"] < 6 * cost["droptail"], cost
 
 
 def test_too_many_are_refused() -> None:
