@@ -199,17 +199,18 @@ impl Cell {
             let data =
                 AirFrame { decoded: Decoded::ByNobody, ..self.data_frame(sender, link, airtime, ends) };
             let rts = with_rts.then(|| self.rts(data, airtime));
+            let first = rts.unwrap_or(data);
             frames.extend(self.announcement(data).filter(|_| !with_rts));
-            frames.push(rts.unwrap_or(data));
-            if self.is_in_vain(index) {
-                let captured = AirFrame { decoded: Decoded::ByAddressee, ..rts.unwrap_or(data) };
-                frames.pop();
-                let answer = match rts {
-                    Some(rts) => self.cts_to(rts),
-                    None => self.ack_to(data, self.single.end),
-                };
-                frames.extend([captured, AirFrame { decoded: Decoded::ByNobody, ..answer }]);
+            if !self.is_in_vain(index) {
+                frames.push(first);
+                continue;
             }
+            let answer = match rts {
+                Some(rts) => self.cts_to(rts),
+                None => self.ack_to(data, self.single.end),
+            };
+            frames.push(AirFrame { decoded: Decoded::ByAddressee, ..first });
+            frames.push(AirFrame { decoded: Decoded::ByNobody, ..answer });
         }
         frames.sort_by_key(|frame| frame.ends);
         frames.iter().for_each(each);
