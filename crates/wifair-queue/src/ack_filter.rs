@@ -51,7 +51,7 @@ impl Thinning {
 /// The step of CAKE's filter (Linux, `sch_cake.c`, `cake_ack_filter`) for an ACK that is about to join `queue`. The queue
 /// from which an ACK went: another one if the connection's packets have changed theirs.
 ///
-/// CAKE walks the queue from its head. Here the oldest redundant ACK of a connection is noted, so that no walk is needed: at an
+/// CAKE walks the queue from its head. The buffer knows the oldest redundant ACK of a connection, so no walk is needed: at an
 /// arrival the connection's newest ACK may become another, and then the oldest goes. There is more than one beside it only if
 /// somebody else has taken an ACK out.
 #[inline]
@@ -65,16 +65,10 @@ pub(crate) fn thin(
         return None;
     }
     let newest = buffer.superseded_by(arrival)?;
-    let noted = buffer.noted_redundant(arrival.flow());
-    let is_adjacent = noted.is_none() && buffer.last_of(queue) == Some(newest);
-    let goes = noted.or((thinning == Thinning::Aggressive && is_adjacent).then_some(newest));
-    let left = goes.map(|goes| {
-        let left = buffer.queue_of(goes);
-        buffer.evict(goes, Eviction::Redundant);
-        left
-    });
-    if goes != Some(newest) && buffer.noted_redundant(arrival.flow()).is_none() {
-        buffer.note_ack(newest);
-    }
-    left
+    let oldest = buffer.oldest_redundant(arrival.flow());
+    let is_adjacent = oldest.is_none() && buffer.last_of(queue) == Some(newest);
+    let goes = oldest.or((thinning == Thinning::Aggressive && is_adjacent).then_some(newest))?;
+    let left = buffer.queue_of(goes);
+    buffer.evict(goes, Eviction::Redundant);
+    Some(left)
 }

@@ -11,8 +11,6 @@ pub(super) struct Acks {
     links: Vec<Link>,
     /// By flow.
     flows: Vec<Flow>,
-    /// Whether anybody notes ACKs.
-    notes: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +27,21 @@ struct Flow {
     newest: u32,
     /// Acknowledgement number of the last ACK let in, still queued or not.
     last_ack: Option<u32>,
-    /// Where ACKs are noted: the oldest redundant one, or one that is about to be it.
-    noted: u32,
+    oldest_redundant: u32,
+}
+
+impl Flow {
+    /// An ACK goes, or is needed again: if it was the oldest redundant one, that is the next one now.
+    #[inline]
+    fn no_longer_redundant(&mut self, links: &[Link], ack: SlotId) {
+        if self.oldest_redundant == ack.0 {
+            let mut next = links[ack.index()].newer;
+            while SlotId::from_link(next).is_some_and(|ack| !links[ack.index()].redundant) {
+                next = links[next as usize].newer;
+            }
+            self.oldest_redundant = next;
+        }
+    }
 }
 
 /// What the removal of an ACK means for redundancy.
@@ -43,10 +54,10 @@ pub(super) struct Removal {
 
 impl Acks {
     const VACANT: Link = Link { older: NONE, newer: NONE, duplicate: false, redundant: false };
-    const NO_ACKS: Flow = Flow { newest: NONE, last_ack: None, noted: NONE };
+    const NO_ACKS: Flow = Flow { newest: NONE, last_ack: None, oldest_redundant: NONE };
 
     pub fn new(filter: Filter) -> Acks {
-        Acks { filter, links: Vec::new(), flows: Vec::new(), notes: false }
+        Acks { filter, links: Vec::new(), flows: Vec::new() }
     }
 
     pub fn grow_slots(&mut self, slots: usize) {
@@ -80,59 +91,47 @@ impl Acks {
     #[inline]
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) -> Removal {
         let Link { older, newer, redundant, .. } = self.links[slot.index()];
-        let index = slots.get(slot).flow.index();
-        let flow = &mut self.flows[index];
-        let was_noted = flow.noted == slot.0;
+        let flow = &mut self.flows[slots.get(slot).flow.index()];
         match SlotId::from_link(newer) {
             Some(newer) => self.links[newer.index()].older = older,
             None => flow.newest = older,
         }
+        flow.no_longer_redundant(&self.links, slot);
         let mut removal = Removal { was_redundant: redundant, changed: None };
         if let Some(older) = SlotId::from_link(older) {
-            let superseded = SlotId::from_link(newer)
-                .is_some_and(|newer| self.supersedes(slots, &slots.get(newer).packet, older));
-            let link = &mut self.links[older.index()];
-            link.newer = newer;
-            if link.redundant != superseded {
-                link.redundant = superseded;
-                removal.changed = Some((older, superseded));
-            }
-        }
-        if was_noted || self.notes && removal.changed.is_some() {
-            self.note_oldest(index);
+            self.links[older.index()].newer = newer;
+            removal.changed = self.look_again(slots, older);
         }
         removal
-    }
-
-    /// Notes the oldest redundant ACK of a flow, if it has one.
-    fn note_oldest(&mut self, flow: usize) {
-        let mut noted = NONE;
-        let mut next = self.flows[flow].newest;
-        while let Some(ack) = SlotId::from_link(next) {
-            let Link { older, redundant, .. } = self.links[ack.index()];
-            if redundant {
-                noted = next;
-            }
-            next = older;
-        }
-        self.flows[flow].noted = noted;
     }
 
     /// The flags of a queued ACK have changed: which of it and the one before it have become redundant (true) or needed
     /// (false) by that.
     pub fn changed(&mut self, slots: &Slots, slot: SlotId) -> [Option<(SlotId, bool)>; 2] {
         let older = SlotId::from_link(self.links[slot.index()].older);
-        let changed = [older, Some(slot)].map(|ack| {
-            let ack = ack?;
-            let newer = SlotId::from_link(self.links[ack.index()].newer)?;
-            let superseded = self.supersedes(slots, &slots.get(newer).packet, ack);
-            let link = &mut self.links[ack.index()];
-            (std::mem::replace(&mut link.redundant, superseded) != superseded).then_some((ack, superseded))
-        });
-        if self.notes && changed.iter().any(Option::is_some) {
-            self.note_oldest(slots.get(slot).flow.index());
+        [older, Some(slot)].map(|ack| self.look_again(slots, ack?))
+    }
+
+    /// Whether a queued ACK has become redundant (true) or needed (false) by what has happened to it or to the next one.
+    #[inline]
+    fn look_again(&mut self, slots: &Slots, ack: SlotId) -> Option<(SlotId, bool)> {
+        let newer = self.links[ack.index()].newer;
+        let redundant = SlotId::from_link(newer)
+            .is_some_and(|newer| self.supersedes(slots, &slots.get(newer).packet, ack));
+        if std::mem::replace(&mut self.links[ack.index()].redundant, redundant) == redundant {
+            return None;
         }
-        changed
+        let flow = &mut self.flows[slots.get(ack).flow.index()];
+        if !redundant {
+            flow.no_longer_redundant(&self.links, ack);
+        } else {
+            let before = |ack: SlotId| SlotId::from_link(self.links[ack.index()].older);
+            let mut earlier = std::iter::successors(before(ack), |&ack| before(ack));
+            if !earlier.any(|ack| self.links[ack.index()].redundant) {
+                flow.oldest_redundant = ack.0;
+            }
+        }
+        Some((ack, redundant))
     }
 
     /// The newest ACK of `flow` if an arriving one supersedes it.
@@ -151,22 +150,17 @@ impl Acks {
 
     /// An announced ACK does not come in; says which one is needed again.
     pub fn refused(&mut self, flow: FlowId) -> Option<SlotId> {
-        let newest = SlotId::from_link(self.flows[flow.index()].newest)?;
-        std::mem::take(&mut self.links[newest.index()].redundant).then_some(newest)
+        let flow = &mut self.flows[flow.index()];
+        let newest = SlotId::from_link(flow.newest)?;
+        let was_redundant = std::mem::take(&mut self.links[newest.index()].redundant);
+        flow.no_longer_redundant(&self.links, newest);
+        was_redundant.then_some(newest)
     }
 
-    /// Notes a queued ACK of `flow`, which is about to be its only redundant one.
+    /// The oldest queued ACK of `flow` that is redundant.
     #[inline]
-    pub fn note(&mut self, flow: FlowId, slot: SlotId) {
-        self.notes = true;
-        self.flows[flow.index()].noted = slot.0;
-    }
-
-    /// The noted ACK of `flow`, if it is still queued and redundant.
-    #[inline]
-    pub fn noted_redundant(&self, flow: FlowId) -> Option<SlotId> {
-        let noted = SlotId::from_link(self.flows[flow.index()].noted)?;
-        self.links[noted.index()].redundant.then_some(noted)
+    pub fn oldest_redundant(&self, flow: FlowId) -> Option<SlotId> {
+        SlotId::from_link(self.flows.get(flow.index())?.oldest_redundant)
     }
 
     #[inline]
@@ -175,6 +169,11 @@ impl Acks {
             return None;
         }
         self.links[older.index()].redundant = true;
+        // It was the newest, so it is the oldest redundant one only if it is the only one.
+        let flow = &mut self.flows[slots.get(older).flow.index()];
+        if flow.oldest_redundant == NONE {
+            flow.oldest_redundant = older.0;
+        }
         Some(older)
     }
 

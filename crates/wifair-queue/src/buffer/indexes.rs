@@ -357,16 +357,10 @@ impl Index {
         self.acks.as_ref().expect(ASKED).superseded_by(slots, flow, ack)
     }
 
-    /// See [`Acks::note`].
+    /// See [`Acks::oldest_redundant`].
     #[inline]
-    pub fn note_ack(&mut self, flow: FlowId, slot: SlotId) {
-        self.acks.as_mut().expect(ASKED).note(flow, slot);
-    }
-
-    /// See [`Acks::noted_redundant`].
-    #[inline]
-    pub fn noted_redundant(&self, flow: FlowId) -> Option<SlotId> {
-        self.acks.as_ref().expect(ASKED).noted_redundant(flow)
+    pub fn oldest_redundant(&self, flow: FlowId) -> Option<SlotId> {
+        self.acks.as_ref().expect(ASKED).oldest_redundant(flow)
     }
 
     #[inline]

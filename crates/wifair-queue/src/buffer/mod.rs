@@ -209,17 +209,10 @@ impl Buffer {
         self.index().superseded_by(&self.slots, arrival.flow, arrival.packet)
     }
 
-    /// Notes a queued ACK, one a flow, to be found by [`Buffer::noted_redundant`].
+    /// The oldest queued ACK of a flow that is redundant.
     #[inline]
-    pub fn note_ack(&mut self, slot: SlotId) {
-        let flow = self.flow(slot);
-        self.index.as_mut().expect(ASKED).note_ack(flow, slot);
-    }
-
-    /// The flow's noted ACK, if it is still queued and redundant.
-    #[inline]
-    pub fn noted_redundant(&self, flow: FlowId) -> Option<SlotId> {
-        self.index().noted_redundant(flow)
+    pub fn oldest_redundant(&self, flow: FlowId) -> Option<SlotId> {
+        self.index().oldest_redundant(flow)
     }
 
     /// Queued packets of a flow and class.

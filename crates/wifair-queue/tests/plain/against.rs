@@ -129,6 +129,7 @@ pub fn run(
     let written = serde_json::to_value(&port_spec.scheme).unwrap();
     let mut port = Port::new(&port_spec, 7, "ap");
     let mut plain = Plain::new(&written, limit as usize, buckets);
+    let filters = spec["ack_filter"].as_str().is_some_and(|filter| filter != "off");
     let flows = Flows::new(&FlowsSpec::default());
     let links = links();
     let view = View { flows: &flows, links: &links };
@@ -207,6 +208,13 @@ pub fn run(
         }
         prop_assert_eq!(queue(&port), plain.packets());
         prop_assert_eq!(tally(&port, at), plain.tally);
+        if filters {
+            for connection in 0..8 {
+                let oldest = port.buffer().oldest_redundant(FlowId(connection));
+                let oldest = oldest.map(|slot| *port.buffer().packet(slot));
+                prop_assert_eq!(oldest, plain.oldest_redundant(connection as usize));
+            }
+        }
         let bytes: u64 = queue(&port).iter().map(|packet| u64::from(packet.ip_bytes())).sum();
         prop_assert_eq!(port.buffer().bytes(), bytes);
     }

@@ -204,26 +204,28 @@ impl Plain {
         }
     }
 
-    /// The ACK filter: no selective acknowledgements here.
+    /// A connection's queued ACKs as they came.
+    fn acks_of(&self, connection: usize) -> Vec<Item> {
+        let mut acks: Vec<Item> = self.queues.iter().flat_map(|queue| &queue.items).copied().collect();
+        acks.retain(|item| item.connection == connection && item.packet.class() == Class::Ack);
+        acks.sort_by_key(|item| item.packet.window_bytes);
+        acks
+    }
+
+    /// Of a connection's queued ACKs the first that tells nothing which the next does not.
+    pub fn oldest_redundant(&self, connection: usize) -> Option<Packet> {
+        redundant(&self.acks_of(connection)).first().map(|item| item.packet)
+    }
+
+    /// The ACK filter.
     fn thin(&mut self, arriving: &Item, id: usize) {
         let filter = self.spec["ack_filter"].as_str().unwrap_or("off").to_owned();
         if filter == "off" || arriving.packet.class() != Class::Ack {
             return;
         }
-        let mut acks: Vec<Item> = self.queues.iter().flat_map(|queue| &queue.items).copied().collect();
-        acks.retain(|item| item.connection == arriving.connection && item.packet.class() == Class::Ack);
-        acks.sort_by_key(|item| item.packet.window_bytes);
+        let mut acks = self.acks_of(arriving.connection);
         acks.push(*arriving);
-        let echo = |item: &Item| item.packet.flags.contains(TcpFlags::ECE);
-        let redundant: Vec<Item> = acks
-            .windows(2)
-            .filter(|pair| {
-                pair[1].packet.ack > pair[0].packet.ack
-                    && !pair[0].duplicate
-                    && echo(&pair[0]) == echo(&pair[1])
-            })
-            .map(|pair| pair[0])
-            .collect();
+        let redundant = redundant(&acks);
         let newest = acks.len().checked_sub(2).map(|at| acks[at]);
         let Some(newest) = newest.filter(|newest| redundant.contains(newest)) else { return };
         let goes = match redundant.as_slice() {
@@ -412,4 +414,13 @@ impl Plain {
             self.active.push_back(station);
         }
     }
+}
+
+/// Those of a connection's ACKs that the next one makes redundant: no selective acknowledgements here.
+fn redundant(acks: &[Item]) -> Vec<Item> {
+    let echo = |item: &Item| item.packet.flags.contains(TcpFlags::ECE);
+    let is_redundant = |pair: &&[Item]| {
+        pair[1].packet.ack > pair[0].packet.ack && !pair[0].duplicate && echo(&pair[0]) == echo(&pair[1])
+    };
+    acks.windows(2).filter(is_redundant).map(|pair| pair[0]).collect()
 }
