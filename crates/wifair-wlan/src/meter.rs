@@ -194,4 +194,24 @@ mod tests {
         assert_eq!(times.believed.up, told.received);
         assert!(times.actual.up > told.received, "collisions are beyond the AP's sight");
     }
+
+    /// Of 0 to CW, or to CW - 1, of which there is none at a CWmin of 0.
+    #[test]
+    fn the_mean_first_backoff_is_that_of_the_values_drawn() {
+        use crate::{BackoffRange, CategorySpec, EdcaSpec};
+        let cases = [
+            (31, BackoffRange::Inclusive, 310),
+            (31, BackoffRange::Exclusive, 300),
+            (0, BackoffRange::Inclusive, 0),
+            (0, BackoffRange::Exclusive, 0),
+        ];
+        for (cw_min, range, mean_us) in cases {
+            let mut spec = CellSpec::new(vec![StationSpec::new("sta", 11.0)]);
+            let voice = CategorySpec { cw_min: Some(cw_min), ..CategorySpec::default() };
+            spec.mac.edca = Some(EdcaSpec { voice, ..EdcaSpec::default() });
+            spec.mac.backoff_range = range;
+            let cell = Cell::new(&spec, 1).unwrap();
+            assert_eq!(cell.contention.mean_first_backoff(AP), Time::from_us(mean_us));
+        }
+    }
 }
