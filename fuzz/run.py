@@ -78,11 +78,14 @@ def run(target: str, quiet_s: float, most_s: float) -> str:
 
 
 def keep(target: str, found: Path, kept: Path) -> None:
-    """Brings what was found into the corpus and leaves of it what covers something of its own."""
+    """Brings what was found into the corpus and leaves of it what covers something of its own, and what failed once."""
+    failed = {path: path.read_bytes() for path in kept.glob("crash-*")}
     for path in found.iterdir():
         shutil.copy(path, kept / path.name)
     # One input an edge is enough to keep; how often each is passed is not looked at.
     subprocess.run(cargo_fuzz("cmin", target, str(kept), "--", "-use_counters=0"), check=True)
+    for path, data in failed.items():
+        path.write_bytes(data)
 
 
 def main() -> None:
