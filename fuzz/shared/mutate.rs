@@ -1,5 +1,6 @@
 //! A mutation of a plan that leaves it a plan most of the time: a place of it is drawn anew from the schema of what may
-//! stand there, goes, comes, or comes twice. Now and then it is the bytes that change, or what stands there is nonsense.
+//! stand there, goes, comes, or comes twice. Now and then what stands there is nonsense, the text is damaged where it hurts a reader
+//! of JSON, or it is any bytes that change.
 
 use std::sync::OnceLock;
 
@@ -21,15 +22,63 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
     let mut rng = Rng::stream(u64::from(seed), "plan", "mutation");
     let noise: Vec<u8> = (0..2_000).map(|_| (rng.unit() * 256.0) as u8).collect();
     let mut u = Unstructured::new(&noise);
-    for _ in 0..1 + seed % 3 {
-        change(&schema, root, &mut tree, &mut u);
-    }
-    let text = tree.to_string();
+    let text = if seed % 16 < 4 {
+        damaged(&data[..size], &mut u)
+    } else {
+        for _ in 0..1 + seed % 3 {
+            change(&schema, root, &mut tree, &mut u);
+        }
+        tree.to_string().into_bytes()
+    };
     if text.len() > max_size {
         return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
     }
-    data[..text.len()].copy_from_slice(text.as_bytes());
+    data[..text.len()].copy_from_slice(&text);
     text.len()
+}
+
+/// What a reader of JSON has to look out for.
+const DAMAGE: [&str; 24] = [
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    ":",
+    ",",
+    "-",
+    ".5",
+    "0",
+    "00",
+    "e9",
+    "E400",
+    "1e-400",
+    "123456789012345678901",
+    "true",
+    "nul",
+    " ",
+    "\n",
+    "\\u0061",
+    "\\x",
+    "\u{1}",
+    "\u{e4}",
+    "{\"\":0}",
+];
+
+/// The text, cut off at some place, or with something there that does not belong there, or with something there twice.
+fn damaged(text: &[u8], u: &mut Unstructured) -> Vec<u8> {
+    let at = u.int_in_range(0..=text.len()).unwrap_or(0);
+    let (before, behind) = text.split_at(at);
+    let length = u.int_in_range(0..=40).unwrap_or(0).min(behind.len());
+    match u.int_in_range(0..=4).unwrap_or(0u8) {
+        0 => before.to_vec(),
+        1 => [before, &behind[length..]].concat(),
+        2 => [before, &behind[..length], behind].concat(),
+        kind => {
+            let replaced = usize::from(kind == 3).min(behind.len());
+            [before, one_of(u, &DAMAGE).as_bytes(), &behind[replaced..]].concat()
+        }
+    }
 }
 
 /// Goes down to some place and changes it.
@@ -49,8 +98,12 @@ fn change<'a>(schema: &Schema<'a>, node: &'a Value, tree: &mut Value, u: &mut Un
             _ => {}
         }
     }
-    if chance(u, 20) {
-        *tree = one_of(u, &[json!(null), json!([]), json!({}), json!("x"), json!(-1), json!(1e300)]).clone();
+    if chance(u, 30) {
+        *tree = match tree {
+            // serde takes a list of a table's values for the table.
+            Value::Object(table) if chance(u, 100) => table.values().cloned().collect(),
+            _ => one_of(u, &nonsense()).clone(),
+        };
         return;
     }
     match tree {
@@ -79,6 +132,26 @@ fn change<'a>(schema: &Schema<'a>, node: &'a Value, tree: &mut Value, u: &mut Un
         },
         _ => *tree = schema.value(node, u),
     }
+}
+
+/// A value of every kind.
+fn nonsense() -> [Value; 12] {
+    let nested = json!({"name": {"name": []}});
+    let [least, most] = [json!(i64::MIN), json!(u64::MAX)];
+    [
+        json!(null),
+        json!(true),
+        json!([]),
+        json!([[]]),
+        json!({}),
+        json!({"x": 1}),
+        json!("x"),
+        json!(-1),
+        json!(1e300),
+        nested,
+        least,
+        most,
+    ]
 }
 
 /// The alternative of `node` that `tree` is one of: by its tag, or the first that is no null.
