@@ -3,6 +3,7 @@
     python3 fuzz/run.py                      # all targets
     python3 fuzz/run.py plan queue           # some
     python3 fuzz/run.py --quiet-s 60 medium  # less patience
+    python3 fuzz/run.py plan --also DIR      # begins with these inputs, too (those of damage.py)
 
 At the end it prints a row a target: cases, edges and features covered, inputs kept, how long there was nothing new. A target
 that fails stops everything; the input lies in `fuzz/artifacts/<target>`.
@@ -39,14 +40,14 @@ def targets() -> list[str]:
     return sorted(path.stem for path in (FUZZ / "fuzz_targets").glob("*.rs"))
 
 
-def run(target: str, quiet_s: float, most_s: float) -> str:
+def run(target: str, also: list[str], quiet_s: float, most_s: float) -> str:
     """Fuzzes until nothing new has been covered for `quiet_s`, or for `most_s`; a row of the table."""
     found = (
         FUZZ / "target" / "found" / target
     )  # what is found goes there first, so that the kept corpus is small at any time
     found.mkdir(parents=True, exist_ok=True)
     kept = FUZZ / "corpus" / target
-    command = cargo_fuzz("run", target, str(found), str(kept), "--", *FUZZ_OPTIONS)
+    command = cargo_fuzz("run", target, str(found), str(kept), *also, "--", *FUZZ_OPTIONS)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stderr is not None
     begun = news = time.monotonic()
@@ -94,8 +95,11 @@ def main() -> None:
     parser.add_argument("targets", nargs="*", metavar="target", help=f"of {', '.join(targets())}; all by default")
     parser.add_argument("--quiet-s", type=float, default=600.0, help="stop after so long without new coverage")
     parser.add_argument("--most-s", type=float, default=float("inf"), help="stop after so long")
+    parser.add_argument(
+        "--also", action="append", default=[], metavar="DIR", help="inputs to begin with, beside the kept"
+    )
     given = parser.parse_args()
-    rows = [run(target, given.quiet_s, given.most_s) for target in given.targets or targets()]
+    rows = [run(target, given.also, given.quiet_s, given.most_s) for target in given.targets or targets()]
     print("| target | cases | edges | features | inputs kept | run for | nothing new for |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     print("\n".join(rows))
