@@ -241,9 +241,10 @@ impl Plan {
         json: &str,
         find: &mut dyn FnMut(&ExternalScheme) -> Option<Maker>,
     ) -> Result<Plan, SpecError> {
-        let deserializer = &mut serde_json::Deserializer::from_str(json);
-        let mut plan: Plan = serde_path_to_error::deserialize(deserializer)
+        let mut deserializer = serde_json::Deserializer::from_str(json);
+        let mut plan: Plan = serde_path_to_error::deserialize(&mut deserializer)
             .map_err(|error| misread(&error.path().to_string(), &error.inner().to_string()))?;
+        deserializer.end().map_err(|_| SpecError::new(".", "what stands behind the plan", "nothing"))?;
         for scheme in plan.cell.schemes_mut() {
             scheme.supply(find);
         }
@@ -420,6 +421,7 @@ mod tests {
         let slow = r#"{"cell": {"stations": [{"label": "a", "rate_mbps": 7}]}, "flows": []}"#;
         assert_eq!(error(slow).key, "cell.stations[0].rate_mbps");
         assert!(error(slow).allowed.contains("5.5"), "{}", error(slow));
+        assert_eq!(error(&format!("{SMALLEST} 1")).value, "what stands behind the plan");
     }
 
     #[test]

@@ -26,7 +26,10 @@ pub fn check(data: &[u8]) {
     let mut text = text.to_owned();
     for _ in 0..REPAIRS {
         let error = match Plan::from_json(&text) {
-            Ok(plan) => return accepted(plan),
+            Ok(plan) => {
+                assert!(serde_json::from_str::<Value>(&text).is_ok(), "what is accepted is JSON");
+                return accepted(plan);
+            }
             Err(error) => error,
         };
         assert!(!error.key.is_empty() && !error.allowed.is_empty(), "{error:?}");
