@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from conftest import ROOT, Cli
+from wifair.cli import execute
 
 FLOWS = '[[flows]]\ncount = 2\ndirection = "up"\n'
 
@@ -204,12 +205,26 @@ def interrupted(arguments: list[str], ready_cpu_s: float) -> tuple[int, str, str
     return process.returncode, stdout, stderr
 
 
+def test_ctrl_c_before_the_work_is_told(
+    short: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def pressed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("wifair.scenario.Scenario.from_toml", pressed)
+    assert execute(["run", str(short)]) == 130
+    assert capsys.readouterr().err == "wifair: interrupted.\n"
+
+
 def test_ctrl_c_keeps_what_was_computed(short: Path) -> None:
     # One thread: the short scheme's replications come first, the long flows never end.
     out = short.parent / "kept"
     endless = ["run", str(short), "--seeds", "100000", "--threads", "1", "--out", str(out)]
-    status, stdout, stderr = interrupted(endless, ready_cpu_s=4.0)
-    assert status == 130, stderr
+    for ready_cpu_s in (3.0, 6.0, 12.0, 24.0):
+        status, stdout, stderr = interrupted(endless, ready_cpu_s)
+        assert status == 130, stderr
+        if stderr != "wifair: interrupted.\n":  # else it was not at work yet: a busy machine needs longer to start it
+            break
     assert "Traceback" not in stderr
     assert "replications were finished; they are kept in" in stderr
     assert stdout == ""

@@ -25,6 +25,8 @@ def execute(arguments: list[str]) -> int:
     try:
         app(args=arguments, prog_name="wifair", standalone_mode=True, obj=arguments)  # what a report says made it
     except SystemExit as leaving:
+        if leaving.code == 130:  # a Ctrl-C outside the work, of which typer says nothing
+            return failed("interrupted.", 130)
         return leaving.code if isinstance(leaving.code, int) else 1
     except WifairError as error:
         return failed(str(error), error.exit_status)
