@@ -220,7 +220,7 @@ def test_ctrl_c_keeps_what_was_computed(short: Path) -> None:
     # One thread: the short scheme's replications come first, the long flows never end.
     out = short.parent / "kept"
     endless = ["run", str(short), "--seeds", "100000", "--threads", "1", "--out", str(out)]
-    for ready_cpu_s in (3.0, 6.0, 12.0, 24.0):
+    for ready_cpu_s in (4.0, 8.0, 16.0, 32.0):
         status, stdout, stderr = interrupted(endless, ready_cpu_s)
         assert status == 130, stderr
         if stderr != "wifair: interrupted.\n":  # else it was not at work yet: a busy machine needs longer to start it

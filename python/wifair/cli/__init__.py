@@ -20,9 +20,9 @@ def execute(arguments: list[str]) -> int:
 
         sys.stdout.write(f"wifair {version('wifair')}\n")
         return 0
-    from wifair.cli.app import app
-
     try:
+        from wifair.cli.app import app  # takes a moment, in which Ctrl-C may be pressed
+
         app(args=arguments, prog_name="wifair", standalone_mode=True, obj=arguments)  # what a report says made it
     except SystemExit as leaving:
         if leaving.code == 130:  # a Ctrl-C outside the work, of which typer says nothing
