@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import Cli
-from wifair.claims import Number, Relation
+from wifair.claims import Evidence, Number, Relation
 from wifair.papers import find, paper_ids
 from wifair.papers.adaptive_pushout import reproduce
 from wifair.papers.adaptive_pushout.claims import CLAIMS
@@ -123,6 +123,7 @@ def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
 
 def test_every_section_that_states_results_has_claims() -> None:
     assert {part for claim in CLAIMS for part in claim.section.split(", ")} == {
+        "abstract",
         "I",
         "II",
         "III-A",
@@ -146,6 +147,7 @@ def test_measured_quantities() -> None:
     assert m.acks_removed(mix, "x") == pytest.approx(0.35)
     assert m.lost(mix, "x", "ack") == pytest.approx(0.05)
     assert m.lost(mix, "x", "data") == pytest.approx(0.2)
+    assert m.lost_packets(mix, "x", "ack") == pytest.approx(5)
     assert m.redundant_found(mix, "x") == pytest.approx(0.75)
     assert m.acks_per_segment(mix, "x") == pytest.approx(0.6)
     assert np.isnan(jain_rows(np.zeros((1, 3)))).all()
@@ -166,6 +168,60 @@ def test_the_turning_point_is_where_downlinks_stop_winning(differences: list[flo
         (mix, "x"): fake(mix, [5.0] * mix.up, [5.0 + d] * mix.down) for mix, d in zip(mixes, differences, strict=True)
     }
     assert turning_point(fake_runs(found), mixes, "x") == pytest.approx([expected])
+
+
+def judged(claim_id: str, measured: Measured) -> Evidence:
+    """The evidence of a claim."""
+    (claim,) = (claim for claim in CLAIMS if claim.id == claim_id)
+    return claim.evidence(measured)
+
+
+def test_much_fairer_is_half_of_what_the_index_lacks() -> None:
+    def cell(scheme: str, mix: Mix) -> CellRuns:
+        # One flow of n apart: the more it has, the lower the index.
+        up = [4.0 if scheme == "ack-pushout" else 2.0 if scheme == "adaptive-pushout" else 9.0, *[1.0] * (mix.up - 1)]
+        return fake(mix, up, [1.0] * mix.down, runs=3)
+
+    m = fake_runs({(mix, scheme): cell(scheme, mix) for mix in ALL_MIXES for scheme in SCHEMES})
+    found = {point.label: np.asarray(point.values) for point in judged("V-much-better", m).points}
+    lacking = {s: np.mean([1.0 - m.index(mix, s) for mix in ALL_MIXES], axis=0) for s in SCHEMES}
+    assert found["over ack-pushout"] == pytest.approx(lacking["ack-pushout"] / 2 - lacking["adaptive-pushout"])
+    assert set(found) == {f"over {s}" for s in SCHEMES if s != "adaptive-pushout"}
+
+
+def test_general_comparisons_leave_out_the_mix_that_the_paper_excepts() -> None:
+    every = {
+        (mix, scheme): fake(mix, [2.0] * mix.up, [2.0] * mix.down, runs=3) for mix in ALL_MIXES for scheme in SCHEMES
+    }
+    for name in ("I-better-for-a-wide-range", "III-B-better-than-ack-pushout", "5a-achieves-best-fairness"):
+        assert not any("(2, 18)" in point.label for point in judged(name, fake_runs(every)).points)
+
+
+def test_timeouts_are_held_against_the_acks_that_are_lost() -> None:
+    # Each uplink flow of a made-up cell has two timeouts; 18 of them or more for 40 lost ACKs.
+    every = {
+        (mix, scheme): fake(mix, [2.0] * mix.up, [2.0] * mix.down, runs=3, ack_evicted_packets=40)
+        for mix in ALL_MIXES
+        for scheme in SCHEMES
+    }
+    points = judged("5a-ack-drops-time-out", fake_runs(every)).points
+    assert {point.label: np.asarray(point.values)[0] for point in points} == {
+        "ack-filtering at (2, 18)": pytest.approx(0.9 - 0.5),
+        "ack-filtering at (4, 16)": pytest.approx(0.8 - 0.5),
+        "ack-pushout at (2, 18)": pytest.approx(0.9 - 0.5),
+    }
+
+
+def test_flat_over_all_flows_looks_at_all_flows() -> None:
+    every = {
+        (mix, scheme): fake(mix, [4.0 * mix.down / 10] * mix.up, [4.0 * mix.up / 10] * mix.down, runs=3)
+        for mix in ALL_MIXES
+        for scheme in SCHEMES
+    }
+    values = {p.label: np.asarray(p.values)[0] for p in judged("5b-adaptive-flat-over-all", fake_runs(every)).points}
+    totals = {mix: 0.8 * mix.up * mix.down for mix in TABLE_II}
+    mean = np.mean(list(totals.values()))
+    assert values == {str(mix): pytest.approx(total / mean) for mix, total in totals.items()}
 
 
 def test_a_figure_alone_runs_its_own_mixes_and_claims(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -201,7 +257,13 @@ def test_both_forms_keep_the_papers_lengths_and_the_full_one_runs_the_alternativ
 
 
 def test_evidence_is_a_relation_or_a_number() -> None:
-    kinds = {"3b-adaptive-almost-the-same", "5b-adaptive-flat", "5a-af-turning-point", "5a-ack-pushout-turning-point"}
+    kinds = {
+        "3b-adaptive-almost-the-same",
+        "5b-adaptive-flat",
+        "5b-adaptive-flat-over-all",
+        "5a-af-turning-point",
+        "5a-ack-pushout-turning-point",
+    }
     every = {
         (mix, scheme): fake(mix, [2.0] * mix.up, [2.0] * mix.down, runs=3) for mix in ALL_MIXES for scheme in SCHEMES
     }

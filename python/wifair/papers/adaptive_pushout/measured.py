@@ -56,9 +56,13 @@ class Measured:
 
     def lost(self, mix: Mix, scheme: str, kind: str) -> Values:
         """Share of the packets of a class that were offered to the AP and lost there; redundant ACKs do not count."""
+        return ratio(self.lost_packets(mix, scheme, kind), self.cell(mix, scheme).queue("offered_packets", kind))
+
+    def lost_packets(self, mix: Mix, scheme: str, kind: str) -> Values:
+        """Packets of a class that were lost at the AP's buffer; redundant ACKs do not count."""
         cell = self.cell(mix, scheme)
-        gone = cell.queue("tail_drop_packets", kind) + cell.queue("evicted_packets", kind)
-        return ratio(gone, cell.queue("offered_packets", kind))
+        gone: Values = cell.queue("tail_drop_packets", kind) + cell.queue("evicted_packets", kind)
+        return gone
 
     def acks_removed(self, mix: Mix, scheme: str) -> Values:
         """Share of the ACKs offered to the AP that were removed there, for whatever reason."""

@@ -1,11 +1,15 @@
-"""Every sentence of the paper's Sections I to V that states a result, as a claim that is tested.
+"""Every sentence of the paper's abstract and Sections I to V that states a result, as a claim that is tested.
 
 How sentences are read, for all claims:
 
 - Throughput is payload delivered in order (goodput). "Better fairness" is a greater fairness index of the same run.
-- Where a figure plots a statement over a range, the statement is tested at every plotted point. The x values of Fig. 3
+- Where a figure plots a statement over a range, the statement is tested at every plotted point. Sentences that compare adaptive
+  pushout with ACK pushout, or with all schemes, leave out (n_down, n_up) = (2, 18), which IV-C excepts. The x values of Fig. 3
   are lost; 2 to 20 flows in all are taken.
 - "Almost the same" and "fairly constant" mean within 10 %; an index "near 1" means 0.95 or more.
+- "Much" and "largely" mean by a factor of two, whatever they qualify: `MUCH` in `evidence`. A throughput is largely lowered if
+  it is at most half of what it was, fairness is much better if what the index lacks to 1 is at most half. A factor needs no
+  unit, so that one margin serves both, and two is the least that ordinary use calls much.
 - Numbers are held to 10 %, indexes to 0.02, unless the claim argues another tolerance.
 - A mix of flows is named as in the paper: (n_down, n_up).
 - Comparisons are paired by seed. Where a sentence compares several schemes or points, Holm's correction applies.

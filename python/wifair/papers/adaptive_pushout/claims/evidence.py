@@ -14,6 +14,12 @@ from wifair.stats import Values
 
 Quantity = Callable[[Mix, str], Values]
 
+# "Much" and "largely", whatever they qualify: by this factor. Argued at the head of the package.
+MUCH = 2.0
+
+# The mix that IV-C excepts: "except when (n_down, n_up) = (2, 18)".
+FEWEST_DOWN = Mix(up=18, down=2)
+
 
 def steps(quantity: Quantity, mixes: Sequence[Mix], scheme: str, sign: int) -> list[Point]:
     """From each mix to the next: the rise (`sign` 1) or the fall (−1) of a quantity."""

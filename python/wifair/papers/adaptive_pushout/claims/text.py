@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from wifair.claims import Claim, Point, Relation
+from wifair.papers.adaptive_pushout.claims.evidence import FEWEST_DOWN, MUCH
 from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import (
     ACK_PUSHOUT,
@@ -24,6 +25,8 @@ from wifair.papers.adaptive_pushout.study import (
 from wifair.papers.evidence import above, mean_above
 from wifair.stats import Values
 
+NOT_EXCEPTED = tuple(mix for mix in ALL_MIXES if mix != FEWEST_DOWN)
+
 
 def _uplink_wins(m: Measured, mix: Mix) -> Values:
     """How often an uplink flow obtains more than a downlink flow, over all pairs of a run, beyond one half."""
@@ -34,14 +37,24 @@ def _uplink_wins(m: Measured, mix: Mix) -> Values:
 
 
 def _window_timeout_correlation(m: Measured) -> Values:
-    """Spearman correlation between an uplink flow's segments sent (its mean window) and its timeouts per segment."""
+    """Spearman correlation between an uplink flow's segments sent (its mean window) and its timeouts, for each run."""
     cell = m.cell(TWENTY, TAIL_DROP)
     sent, timeouts = (cell.flows(column, direction="up") for column in ("segments_sent", "timeouts"))
     found = []
     for run_sent, run_timeouts in zip(sent, timeouts, strict=True):
-        ranks = [rankdata(run_sent), rankdata(run_timeouts / np.maximum(run_sent, 1.0))]
+        ranks = [rankdata(run_sent), rankdata(run_timeouts)]
         found.append(np.corrcoef(ranks)[0, 1] if all(np.ptp(rank) > 0 for rank in ranks) else np.nan)
     return np.array(found)
+
+
+def _much_fairer(m: Measured, others: list[str]) -> list[Point]:
+    """Half of what the index lacks to 1 under another scheme, over what it lacks under adaptive pushout; means over all mixes."""
+
+    def lacking(scheme: str) -> Values:
+        mean: Values = np.mean([1.0 - m.index(x, scheme) for x in ALL_MIXES], axis=0)
+        return mean
+
+    return [Point(f"over {scheme}", lacking(scheme) / MUCH - lacking(ADAPTIVE)) for scheme in others]
 
 
 CLAIMS: tuple[Claim[Measured], ...] = (
@@ -72,8 +85,8 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         None,
         "Flows with small congestion window are likely to experience frequent timeouts and thereby decrease their "
         "congestion window even more.",
-        "Tail drop, 20 flows, uplinks of a run: the rank correlation of segments sent (the mean window over a common "
-        "RTT) and timeouts per segment is negative.",
+        "Tail drop, 20 flows, uplinks of a run: the rank correlation of segments sent (the mean window over a common RTT) and "
+        "timeouts, both counted over the same time, is negative.",
         "minus Spearman's rho",
         lambda m: Relation([Point(str(TWENTY), -_window_timeout_correlation(m))]),
     ),
@@ -103,11 +116,9 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         None,
         "Because of this asymmetry (we call it packet-drop asymmetry in this work), under the ACK pushout, uplink TCP "
         "flows still get larger throughput than downlink TCP flows.",
-        "ACK pushout, mean over all mixes: mean throughput of an uplink flow exceeds that of a downlink flow.",
+        "ACK pushout: mean throughput of an uplink flow exceeds that of a downlink flow, at every mix.",
         "Mbps per flow",
-        lambda m: Relation(
-            [Point("all mixes", np.mean([-m.down_minus_up(x, ACK_PUSHOUT) for x in ALL_MIXES], axis=0))]
-        ),
+        lambda m: Relation([Point(str(x), -m.down_minus_up(x, ACK_PUSHOUT)) for x in ALL_MIXES]),
     ),
     Claim(
         "I-better-for-a-wide-range",
@@ -115,9 +126,9 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         None,
         "We show that the adaptive pushout yields better fairness than the ACK pushout as well as other existing "
         "proposals for a wide range of traffic mix conditions.",
-        "Fairness index, adaptive pushout over each of the others (tail drop too), at every mix.",
+        "Fairness index, adaptive pushout over each of the others (tail drop too), at every mix but (2, 18).",
         "index",
-        lambda m: Relation(above(m.index, ALL_MIXES, ADAPTIVE, SCHEMES)),
+        lambda m: Relation(above(m.index, NOT_EXCEPTED, ADAPTIVE, SCHEMES)),
     ),
     Claim(
         "II-spm-af-improves-both",
@@ -139,10 +150,10 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "II",
         None,
         "It has one side effect; it slows down the growth of sender's congestion window.",
-        "A Reno sender's window grows with each ACK: under SPM-AF, symmetric, fewer ACKs reach the uplink senders than "
-        "the AP receives segments.",
-        "missing ACKs per segment",
-        lambda m: Relation([Point(str(x), 1.0 - m.acks_per_segment(x, SPM_AF)) for x in SYMMETRIC]),
+        "A Reno sender's window grows with each ACK: for each segment that the AP receives, fewer ACKs reach the uplink "
+        "senders under SPM-AF than under tail drop, symmetric, at every n.",
+        "ACKs per segment",
+        lambda m: Relation(above(m.acks_per_segment, SYMMETRIC, TAIL_DROP, [SPM_AF])),
     ),
     Claim(
         "II-ack-pushout-drops-fewer",
@@ -168,19 +179,19 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         None,
         "Since the adaptive pushout improves the packet drop asymmetry, which is a drawback of the ACK pushout, the "
         "adaptive yields better fairness than the ACK pushout.",
-        "Fairness index, mean over all mixes.",
+        "Fairness index, at every mix but (2, 18).",
         "index",
-        lambda m: Relation(mean_above(m.index, ALL_MIXES, ADAPTIVE, [ACK_PUSHOUT])),
+        lambda m: Relation(above(m.index, NOT_EXCEPTED, ADAPTIVE, [ACK_PUSHOUT])),
     ),
     Claim(
         "III-B-improves-asymmetry",
         "III-B",
         None,
         "The adaptive pushout improves the packet drop asymmetry.",
-        "20 flows: the distance between the loss ratios of data and ACKs (redundant ones aside), ACK pushout over "
-        "adaptive pushout.",
+        "The distance between the loss ratios of data and ACKs (redundant ones aside), ACK pushout over adaptive pushout, at "
+        "every mix.",
         "difference of loss ratios",
-        lambda m: Relation([Point(str(TWENTY), _loss_gap(m, TWENTY, ACK_PUSHOUT) - _loss_gap(m, TWENTY, ADAPTIVE))]),
+        lambda m: Relation(above(lambda x, scheme: _loss_gap(m, x, scheme), ALL_MIXES, ACK_PUSHOUT, [ADAPTIVE])),
     ),
     Claim(
         "III-B-better-than-spm-af",
@@ -200,6 +211,16 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "Share of the ACKs offered to the AP that are removed, redundant or not: SPM-AF over adaptive, at every mix.",
         "share of ACKs",
         lambda m: Relation(above(m.acks_removed, ALL_MIXES, SPM_AF, [ADAPTIVE])),
+    ),
+    Claim(
+        "III-B-drops-fewer-unrepeated",
+        "III-B",
+        None,
+        "We also note that the adaptive pushout drops fewer ACKs than the SPM-AF does.",
+        "Read of the ACKs that no queued ACK repeats, whose loss the sender can notice: their share of the ACKs offered to the "
+        "AP, SPM-AF over adaptive, at every mix.",
+        "share of ACKs",
+        lambda m: Relation(above(lambda x, scheme: m.lost(x, scheme, "ack"), ALL_MIXES, SPM_AF, [ADAPTIVE])),
     ),
     Claim(
         "III-B-curbs-side-effect",
@@ -222,13 +243,14 @@ CLAIMS: tuple[Claim[Measured], ...] = (
     ),
     Claim(
         "V-much-better",
-        "V",
+        "abstract, V",
         None,
         "The simulation experiments confirm that the adaptive pushout yields much better performance than the existing "
         "buffer management schemes (AF, APM-AF, ACK pushout) as well as the tail drop in terms of the fairness.",
-        'Fairness index, mean over all mixes, adaptive pushout over each of the others. "Much" has no number.',
+        "What the index lacks to 1, mean over all mixes: under adaptive pushout less than half of that under each of the "
+        "others.",
         "index",
-        lambda m: Relation(mean_above(m.index, ALL_MIXES, ADAPTIVE, [TAIL_DROP, *THE_FOUR[:-1]])),
+        lambda m: Relation(_much_fairer(m, [TAIL_DROP, *THE_FOUR[:-1]])),
     ),
 )
 
