@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from wifair.claims import Claim, Relation
 from wifair.papers import find, paper_ids
 from wifair.papers.alt import reproduce
-from wifair.papers.alt.claims import BOUND, CLAIMS
+from wifair.papers.alt.claims import BOUND, CLAIMS, STATIC
 from wifair.papers.alt.measured import DATA_PORT, Measured
 from wifair.papers.alt.study import (
     ALT,
@@ -22,6 +23,7 @@ from wifair.papers.alt.study import (
     FIGURES,
     FORMS,
     ONE,
+    PREMISE,
     STEP,
     Buffer,
     Mix,
@@ -83,6 +85,11 @@ def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
     assert set(FIGURES) == set(find("alt").FIGURES)
 
 
+def claim(name: str) -> Claim[Measured]:
+    """A claim by its id."""
+    return next(claim for claim in CLAIMS if claim.id == name)
+
+
 def fake(throughputs: list[float], delay_ms: float = 300.0, timeouts: int = 2) -> CellRuns:
     """A cell of one download and one upload; a throughput for each run."""
     flows = [
@@ -92,10 +99,9 @@ def fake(throughputs: list[float], delay_ms: float = 300.0, timeouts: int = 2) -
     ]
     runs = [{"seed": seed, "duration_s": 100.0} for seed in range(1, len(throughputs) + 1)]
     series = [
-        {"seed": seed, "metric": metric, "entity": DATA_PORT, "time_s": time_s, "value": value}
+        {"seed": seed, "metric": "limit_packets", "entity": DATA_PORT, "time_s": time_s, "value": value}
         for seed in range(1, len(throughputs) + 1)
-        for metric, early, late in (("limit_packets", 30.0, 60.0), ("buffer_idle_share", 0.9, 0.2))
-        for time_s, value in ((50.0, early), (100.0, early), (150.0, late), (200.0, late))
+        for time_s, value in ((50.0, 30.0), (100.0, 30.0), (150.0, 60.0), (200.0, 60.0))
     ]
     return CellRuns({"flows": pl.DataFrame(flows), "runs": pl.DataFrame(runs), "series": pl.DataFrame(series)})
 
@@ -123,7 +129,37 @@ def test_measured_quantities_against_400_packets_and_of_the_limit() -> None:
     assert m.delay_percentage(ONE) == pytest.approx([50.0, 50.0])
     assert m.timeouts(ONE, ALT) == pytest.approx([16.0, 16.0])  # 2 of each flow in 100 s, counted in 400 s
     assert m.limit(ONE) == pytest.approx([60.0, 60.0])  # of the measurement alone
-    assert m.busy_share(ONE) == pytest.approx([0.8, 0.8])
+
+
+def test_the_premise_is_measured_over_all_attempts_and_uploads() -> None:
+    flows = pl.DataFrame(
+        {"seed": [1, 1], "direction": ["up", "up"], "goodput_mbps": [3.0, 1.0], "timeouts": [0, 0]},
+    )
+    stations = pl.DataFrame({"seed": [1] * 4, "direction": ["up", "down"] * 2, "attempts": [50, 10, 30, 10]})
+    runs = pl.DataFrame({"seed": [1], "duration_s": [100.0]})
+    m = measured({(PREMISE, 400): CellRuns({"flows": flows, "stations": stations, "runs": runs})})
+    assert m.ap_share(PREMISE, 400) == pytest.approx([0.2])
+    assert m.upload_throughput(PREMISE, 400) == pytest.approx([4.0])
+    assert m.upload_fairness(PREMISE, 400) == pytest.approx([0.8])
+
+
+def test_without_a_category_acks_wait_with_the_data() -> None:
+    premise = scenario(PREMISE, 400, FORMS["full"]).plan()
+    assert premise["cell"]["mac"]["edca"]["tcp_acks"] == "best-effort"
+    assert {flow["direction"] for flow in premise["flows"]} == {"up"}
+
+
+def test_a_fixed_buffer_fails_by_its_worst_mix() -> None:
+    """90 % of the throughput is 0.9 points below the bound; 1.5 times ALT's delay is 40 points above 1.1 times."""
+    cells_of = {(mix, buffer): fake([10.0, 10.0], 300.0) for mix in STATIC for buffer in (*BUFFERS, ALT)}
+    cells_of[ONE, 30] = fake([9.0, 9.0], 300.0)
+    cells_of[BUSY, 70] = fake([10.0, 10.0], 450.0)
+    found = claim("VI-both").evidence(measured(cells_of))
+    assert isinstance(found, Relation)
+    margins = {point.label: point.values for point in found.points}
+    assert margins["30 packets"] == pytest.approx([0.909, 0.909], abs=1e-3)
+    assert margins["70 packets"] == pytest.approx([40.0, 40.0])
+    assert margins["100 packets"] == pytest.approx([BOUND - 100.0] * 2)
 
 
 def test_the_study_runs_and_draws(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from wifair.papers.alt.study import ALT, BUFFERS, COUNTED_S, PAYLOAD_BYTES, Q_MAX, Buffer, Mix, coordinates
 from wifair.papers.runs import CellRuns, Runs
-from wifair.stats import Values, ratio
+from wifair.stats import Values, jain_rows, ratio
 
 # The AP's port for data, as the series call it.
 DATA_PORT = "ap/best-effort"
@@ -79,6 +79,10 @@ class Measured:
         """The bandwidth-delay product of Fig. 2: maximum throughput times wired RTT."""
         return float(self.maximum(mix).mean()) * 1e6 * mix.rtt_ms * 1e-3 / (8 * PAYLOAD_BYTES)
 
+    def utilisation(self, mix: Mix, buffer: Buffer) -> Values:
+        """Throughput in percent of the greatest at any fixed buffer."""
+        return 100.0 * ratio(self.throughput(mix, buffer), self.maximum(mix))
+
     def throughput_percentage(self, mix: Mix, buffer: Buffer = ALT) -> Values:
         """Throughput in percent of that with a 400-packet buffer."""
         return 100.0 * ratio(self.throughput(mix, buffer), self.throughput(mix, Q_MAX))
@@ -97,18 +101,26 @@ class Measured:
 
     def limit(self, mix: Mix, buffer: Buffer = ALT) -> Values:
         """The mean limit in the measurement, in packets."""
-        return self._mean_in_measurement(mix, buffer, "limit_packets")
-
-    def busy_share(self, mix: Mix, buffer: Buffer = ALT) -> Values:
-        """Share of the measurement in which a packet was queued."""
-        return 1.0 - self._mean_in_measurement(mix, buffer, "buffer_idle_share")
-
-    def _mean_in_measurement(self, mix: Mix, buffer: Buffer, metric: str) -> Values:
         cell = self.cell(mix, buffer)
-        times = cell.times(metric, DATA_PORT)
+        times = cell.times("limit_packets", DATA_PORT)
         measured = times > times[-1] - cell.run("duration_s")[0]
-        mean: Values = cell.series(metric, DATA_PORT)[:, measured].mean(axis=1)
+        mean: Values = cell.series("limit_packets", DATA_PORT)[:, measured].mean(axis=1)
         return mean
+
+    def upload_throughput(self, mix: Mix, buffer: Buffer) -> Values:
+        """Goodput of all uploads, in Mbps."""
+        total: Values = self.cell(mix, buffer).flows("goodput_mbps", direction="up").sum(axis=1)
+        return total
+
+    def upload_fairness(self, mix: Mix, buffer: Buffer) -> Values:
+        """Jain's index of the uploads' goodput."""
+        return jain_rows(self.cell(mix, buffer).flows("goodput_mbps", direction="up"))
+
+    def ap_share(self, mix: Mix, buffer: Buffer) -> Values:
+        """The AP's share of all transmission attempts."""
+        cell = self.cell(mix, buffer)
+        down: Values = cell.stations("attempts", direction="down").sum(axis=1)
+        return ratio(down, cell.stations("attempts").sum(axis=1))
 
     def _curve(self, mix: Mix) -> Values:
         """Throughput by buffer: (buffers, seeds)."""

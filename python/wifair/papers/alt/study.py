@@ -3,7 +3,11 @@
 Baseline. The paper names no simulator, so the MAC and TCP are those of the standards with the values of Table I and
 Section III. What it does not say:
 
-- Whether every segment is acknowledged: it is, since the windows of Section V-A grow by one packet per RTT.
+- Whether every segment is acknowledged: it is. Section V-A says that standard TCP increases the window "by one packet per
+  RTT" and chooses a by that rate; with an ACK for every second segment the window of RFC 5681 grows by half a packet per RTT.
+  No other sentence of the paper bears on the question. That deployed receivers delay ACKs speaks for the other reading, which
+  is therefore run over the whole grid; and so is the third, delayed ACKs with growth by the bytes acknowledged (RFC 3465), which
+  keeps both.
 - The stations' buffers and the AP's for ACKs: 400 packets, the paper's own example of a large one.
 - TXOP limits: none, a frame at a time, since the paper gives CWmin, CWmax and AIFS alone.
 - ALT's initial limit: q_min. From below it gets where it stays within a minute (a = 10 packets/s of idle time); from 400 it
@@ -41,22 +45,28 @@ RTT_MS = 200
 class Mix(NamedTuple):
     """How many flows go each way, and the RTT of the wired part.
 
-    Uploads that come and go are there in the middle third of the run.
+    Uploads that come and go are there in the middle third of the run. Without a category of their own, TCP's ACKs wait and
+    contend with the data.
     """
 
     down: int
     up: int
     rtt_ms: int = RTT_MS
     come_and_go: bool = False
+    own_category: bool = True
 
     def __str__(self) -> str:
-        downloads = "1 download" if self.down == 1 else f"{self.down} downloads"
-        uploads = f" + {self.up} uploads" if self.up else ""
-        return downloads + uploads + ("" if self.rtt_ms == RTT_MS else f", {self.rtt_ms} ms")
+        downloads = ["1 download" if self.down == 1 else f"{self.down} downloads"] if self.down else []
+        uploads = [f"{self.up} uploads"] if self.up else []
+        return " + ".join(downloads + uploads) + ("" if self.rtt_ms == RTT_MS else f", {self.rtt_ms} ms")
 
 
 ONE, TEN, BUSY = Mix(1, 0), Mix(10, 0), Mix(1, 10)
 STEP = Mix(1, 10, come_and_go=True)
+# Section III: "n stations each carrying one TCP upload flow", by "the basic 802.11 DCF", with the smallest and the largest of
+# the buffers that Section IV compares.
+PREMISE = Mix(0, 10, own_category=False)
+ENDS = (Q_MIN, Q_MAX)
 FIG_2 = tuple(Mix(1, up) for up in UPLOADS)
 FIG_4 = (ONE, TEN)
 FIG_5 = (ONE, TEN, BUSY)
@@ -69,6 +79,10 @@ Place = tuple[Mix, Buffer]
 
 _FIXED_2: tuple[Place, ...] = tuple((mix, packets) for mix in FIG_2 for packets in BUFFERS)
 _FIXED_4: tuple[Place, ...] = tuple((mix, packets) for mix in FIG_4 for packets in BUFFERS)
+_PREMISE: tuple[Place, ...] = (
+    *((PREMISE, packets) for packets in ENDS),
+    (PREMISE._replace(own_category=True), Q_MAX),
+)
 
 
 def _against_400(mixes: Mapping[Any, tuple[Mix, ...]]) -> tuple[Place, ...]:
@@ -113,6 +127,13 @@ SECTION_III: Mapping[str, Any] = {
         "receiver_window_segments": 4096,
         "delayed_ack": {"segments": 1},
     },
+}
+
+# Without a category for ACKs; nothing uses the other one then.
+_MAC = SECTION_III["mac"]
+ONE_CATEGORY: Mapping[str, Any] = {
+    **SECTION_III,
+    "mac": {**_MAC, "edca": {**_MAC["edca"], "tcp_acks": "best-effort"}},
 }
 
 # Other readings of ALT for the mixes of Fig. 5 and 10 + 10 flows.
@@ -174,18 +195,19 @@ def scenario(mix: Mix, buffer: Buffer, form: Form) -> Scenario:
         data_port = {"limit_packets": Q_MIN, "limit_controller": {"name": buffer}}
     third_s = (form.warmup_s + form.duration_s) / 3
     there = {"start_s": third_s, "stop_s": 2 * third_s} if mix.come_and_go else {}
+    downloads = [{"count": mix.down, "direction": "down", "name": "down"}] if mix.down else []
     uploads = [{"count": mix.up, "direction": "up", "name": "up", **there}] if mix.up else []
     run: dict[str, Any] = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
     if controlled:
         run["sample_interval_s"] = SAMPLE_S
     return Scenario.from_settings(
         {
-            **SECTION_III,
+            **(SECTION_III if mix.own_category else ONE_CATEGORY),
             "title": f"{buffer}, {mix}",
             "ap": {"limit_packets": Q_MAX, "categories": {"best_effort": data_port}},
             "wire": {"rate_mbps": 100.0, "one_way_delay_ms": mix.rtt_ms / 2},
             "run": run,
-            "flows": [*uploads, {"count": mix.down, "direction": "down", "name": "down"}],
+            "flows": [*uploads, *downloads],
         }
     )
 
@@ -196,16 +218,19 @@ def coordinates(mix: Mix, buffer: Buffer) -> dict[str, int | str]:
         "down": mix.down,
         "up": "come and go" if mix.come_and_go else mix.up,
         "rtt_ms": mix.rtt_ms,
+        "acks": "own category" if mix.own_category else "data's category",
         "buffer": buffer,
     }
 
 
 def cells(form: Form, figure: str | None) -> list[Cell]:
     """The baseline's grid, or what one figure needs of it."""
-    places = FIGURES[figure] if figure else [place for some in FIGURES.values() for place in some]
+    places = FIGURES[figure] if figure else [*_PREMISE, *(place for some in FIGURES.values() for place in some)]
     return [
         Cell(
-            f"{buffer}/{mix.down}+{mix.up}/{mix.rtt_ms}ms" + ("/step" if mix.come_and_go else ""),
+            f"{buffer}/{mix.down}+{mix.up}/{mix.rtt_ms}ms"
+            + ("/step" if mix.come_and_go else "")
+            + ("" if mix.own_category else "/one-category"),
             scenario(mix, buffer, form),
             coordinates(mix, buffer),
         )
