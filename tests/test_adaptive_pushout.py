@@ -29,11 +29,12 @@ from wifair.papers.adaptive_pushout.study import (
     cells,
     scenario,
 )
-from wifair.papers.reproduction import Alternative, Form, variant_cells
+from wifair.papers.readings import Alternative
+from wifair.papers.reproduction import Form, variant_cells
 from wifair.papers.runs import CellRuns, Runs
 from wifair.stats import jain_rows
 
-TINY = Form(seeds=2, alternative_seeds=2, warmup_s=0.5, duration_s=2.0)
+TINY = Form(seeds=2, first_look=2, warmup_s=0.5, duration_s=2.0)
 
 
 def fake(mix: Mix, up: list[float], down: list[float], runs: int = 1, **queue: float) -> CellRuns:
@@ -252,8 +253,8 @@ def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp
 def test_both_forms_keep_the_papers_lengths_and_the_full_one_runs_the_alternatives() -> None:
     assert {(form.warmup_s, form.duration_s) for form in FORMS.values()} == {(150.0, 600.0)}
     assert FORMS["full"].seeds >= 10
-    assert FORMS["full"].alternative_seeds > 0
-    assert FORMS["quick"].alternative_seeds == 0
+    assert FORMS["full"].first_look > 0
+    assert FORMS["quick"].first_look == 0
 
 
 def test_evidence_is_a_relation_or_a_number() -> None:

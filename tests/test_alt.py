@@ -31,10 +31,11 @@ from wifair.papers.alt.study import (
     coordinates,
     scenario,
 )
-from wifair.papers.reproduction import Alternative, Form, variant_cells
+from wifair.papers.readings import Alternative
+from wifair.papers.reproduction import Form, variant_cells
 from wifair.papers.runs import CellRuns, Runs
 
-SMALL = Form(seeds=2, alternative_seeds=1, warmup_s=2.0, duration_s=8.0)
+SMALL = Form(seeds=2, first_look=1, warmup_s=2.0, duration_s=8.0)
 
 
 def test_the_scenario_is_that_of_section_iii() -> None:

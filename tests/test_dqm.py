@@ -26,11 +26,12 @@ from wifair.papers.dqm.study import (
     cells,
     scenario,
 )
-from wifair.papers.reproduction import Alternative, Form, variant_cells
+from wifair.papers.readings import Alternative
+from wifair.papers.reproduction import Form, variant_cells
 from wifair.papers.runs import CellRuns, Runs
 
 # Long enough for a change at 100 s, short enough for a test.
-SMALL = Form(seeds=2, alternative_seeds=1, warmup_s=0.0, duration_s=200.0)
+SMALL = Form(seeds=2, first_look=1, warmup_s=0.0, duration_s=200.0)
 
 
 def test_the_grid_is_the_papers() -> None:
@@ -38,8 +39,8 @@ def test_the_grid_is_the_papers() -> None:
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 2] == [(1, n) for n in range(1, 20, 2)]
     assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 2 * 4 * 3
     assert FORMS["full"].seeds >= 10
-    assert FORMS["full"].alternative_seeds > 0
-    assert FORMS["quick"].alternative_seeds == 0
+    assert FORMS["full"].first_look > 0
+    assert FORMS["quick"].first_look == 0
 
 
 def test_the_scenario_is_that_of_section_iv() -> None:

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 from wifair.claims import Relation, Verdict, judge
 from wifair.papers import find, paper_ids
-from wifair.papers.reproduction import Alternative, variant_cells
+from wifair.papers.readings import Alternative
+from wifair.papers.reproduction import variant_cells
 from wifair.papers.runs import CellRuns, Runs
 from wifair.papers.spm_af_las import STUDY
 from wifair.papers.spm_af_las.claims import CLAIMS
@@ -31,7 +32,7 @@ from wifair.papers.spm_af_las.study import (
 from wifair.study import Cell
 
 HOSTS = (2, 10, 20, 40)
-TINY = Size(seeds=2, alternative_seeds=0, warmup_s=0.0, duration_s=5.0, hosts=HOSTS, files=1)
+TINY = Size(seeds=2, first_look=0, warmup_s=0.0, duration_s=5.0, hosts=HOSTS, files=1)
 
 
 def grid(figure: str | None = None) -> list[Cell]:
@@ -47,7 +48,7 @@ def test_the_grid_is_the_papers() -> None:
     assert tuple(range(10, 151, 10)) == BUFFERS
     full = FORMS["full"]
     assert full.seeds >= 10
-    assert full.alternative_seeds > 0
+    assert full.first_look > 0
     assert (full.files, full.duration_s) == (100, 300.0)
     assert {2, 10, 40} <= set(full.hosts)
     assert {10, 20, 40} <= set(FORMS["quick"].hosts)

@@ -72,9 +72,11 @@ def paper(
     seeds: int | None = None,
     threads: int | None = None,
     store: Store | str | Path | None = None,
+    reading: str | None = None,
 ) -> Reproduction:
-    """A paper's study, run (or one figure's part of it): verdicts, figures, results."""
-    return find(paper_id).reproduce(form, figure, seeds, threads, None, opened(store), f"{paper_id}, {form}")
+    """A paper's study, run (or one figure's part of it, or one reading beside the baseline): verdicts, figures, results."""
+    title = f"{paper_id}, {form}"
+    return find(paper_id).reproduce(form, figure, seeds, threads, None, opened(store), title, reading)
 
 
 def comparison(scenario: Scenario, schemes: Sequence[SchemeLike], seeds: int | Iterable[int], title: str = "") -> Study:

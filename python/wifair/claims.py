@@ -23,6 +23,9 @@ relation does not hold. `measured` is the smallest margin, with its unadjusted 9
 There is no trend of a number: points that err on both sides have a mean that says nothing.
 
 `measured` is the value farthest from the target.
+
+A verdict is *settled* if each of its conditions is shown at the level at which it was judged; "undetermined" never is, and
+neither is "not reproduced" where the mean over the points is left open, because a trend may still be found.
 """
 
 from __future__ import annotations
@@ -34,12 +37,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from wifair.stats import Interval, holm, p_value, t_interval
+from wifair.stats import LEVEL, Interval, holm, p_value, t_interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-ALPHA = 0.05
 Data = TypeVar("Data")
 
 
@@ -63,14 +65,18 @@ class Point:
 
 @dataclass(frozen=True)
 class Relation:
-    """Margins, positive where the statement holds."""
+    """Margins, positive where the statement holds.
+
+    `over` says what each margin is the mean of, where points are not those that the paper plots: "the mean of ten mixes".
+    """
 
     points: Sequence[Point]
+    over: str = ""
 
 
 @dataclass(frozen=True)
 class Number:
-    """Values to be held against `target` ± `tolerance`, absolute. `fitted`: the scenario was fitted to this number."""
+    """Values to be held against `target` ± `tolerance`, absolute. `fitted`: the fit of the scenario used this very number."""
 
     points: Sequence[Point]
     target: float
@@ -82,11 +88,30 @@ Evidence = Relation | Number
 
 
 @dataclass(frozen=True)
+class Formerly:
+    """The rule by which a claim was judged before its present one, and the verdict that it gave."""
+
+    verdict: str
+    reading: str
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A claim that is judged no longer: its statement, its rule and verdict, and why no rule can test the statement."""
+
+    id: str
+    statement: str
+    reading: str
+    verdict: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Claim(Generic[Data]):
     """A sentence (or table cell) of a paper that states a result, and how it is tested.
 
     `statement` is the paper's own line; `reading` says what is compared, where and by which tolerance; `published` is
-    the number that the text prints, if it prints one.
+    the number that the text prints, if it prints one. `formerly` is the rule that `reading` replaced, if it did.
     """
 
     id: str
@@ -97,11 +122,23 @@ class Claim(Generic[Data]):
     unit: str
     evidence: Callable[[Data], Evidence]
     published: float | None = None
+    formerly: Formerly | None = None
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Evidence with its verdict at some level: the point that decides, its interval, the reason, whether it is settled."""
+
+    verdict: Verdict
+    point: Point | None
+    measured: Interval | None
+    why: str
+    settled: bool
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A claim with its verdict, as it goes out."""
+    """A claim with its verdict, as it goes out. `over` labels a relation of means (see `Relation`)."""
 
     id: str
     section: str
@@ -115,6 +152,8 @@ class Judgement:
     ci_high: float | None
     verdict: Verdict
     why: str
+    over: str = ""
+    formerly: Formerly | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The judgement as JSON takes it."""
@@ -127,13 +166,10 @@ class Judgement:
 
 
 def judge(claim: Claim[Data], data: Data) -> Judgement:
-    """The verdict on a claim."""
+    """The verdict on a claim, at 95 %."""
     evidence = claim.evidence(data)
-    if isinstance(evidence, Relation):
-        verdict, deciding, why = judge_relation(evidence)
-    else:
-        verdict, deciding, why = judge_number(evidence)
-    measured = deciding.estimate if deciding is not None and np.isfinite(deciding.estimate) else None
+    found = weigh(evidence)
+    interval = found.measured
     return Judgement(
         id=claim.id,
         section=claim.section,
@@ -142,65 +178,69 @@ def judge(claim: Claim[Data], data: Data) -> Judgement:
         reading=claim.reading,
         unit=claim.unit,
         published=claim.published,
-        measured=measured,
-        ci_low=deciding.low if deciding else None,
-        ci_high=deciding.high if deciding else None,
-        verdict=verdict,
-        why=why,
+        measured=interval.estimate if interval and np.isfinite(interval.estimate) else None,
+        ci_low=interval.low if interval else None,
+        ci_high=interval.high if interval else None,
+        verdict=found.verdict,
+        why=found.why,
+        over=evidence.over if isinstance(evidence, Relation) else "",
+        formerly=claim.formerly,
     )
 
 
-def judge_relation(evidence: Relation) -> tuple[Verdict, Interval | None, str]:
-    """Verdict, the smallest margin, and the reason."""
-    measured = [(point, t_interval(point.values)) for point in evidence.points]
+def weigh(evidence: Evidence, level: float = LEVEL) -> Weighed:
+    """The verdict on evidence, with intervals and tests at `level`."""
+    return weigh_relation(evidence, level) if isinstance(evidence, Relation) else weigh_number(evidence, level)
+
+
+def weigh_relation(evidence: Relation, level: float = LEVEL) -> Weighed:
+    """The verdict on margins; the smallest decides."""
+    measured = [(point, t_interval(point.values, level)) for point in evidence.points]
     identical = [point.label for point, found in measured if found.identical and found.estimate == 0.0]
-    told = [(point, found) for point, found in measured if point.label not in identical]
+    varied = [(point, found) for point, found in measured if point.label not in identical]
     aside = f"; identical, so deciding nothing: {_some(identical)}" if identical else ""
-    if not told:
-        zero = measured[0][1] if measured else None
-        return Verdict.NOT_REPRODUCED, zero, "both sides are identical in every replication"
-    adjusted = holm([p_value(point.values) for point, _ in told])
-    clear = [p < ALPHA for p in adjusted]
-    against = [point.label for (point, found), sure in zip(told, clear, strict=True) if sure and found.estimate < 0]
-    open_points = [point.label for (point, _), sure in zip(told, clear, strict=True) if not sure]
-    least_point, least = min(told, key=lambda item: _or_lowest(item[1].estimate))
-    at = f"smallest margin at {least_point.label}"
+    if not varied:
+        point, zero = measured[0] if measured else (None, None)
+        return Weighed(Verdict.NOT_REPRODUCED, point, zero, "both sides are identical in every replication", True)
+    adjusted = holm([p_value(point.values) for point, _ in varied])
+    clear = [p < 1.0 - level for p in adjusted]
+    against = [point.label for (point, found), sure in zip(varied, clear, strict=True) if sure and found.estimate < 0]
+    open_points = [point.label for (point, _), sure in zip(varied, clear, strict=True) if not sure]
+    least_point, least = min(varied, key=lambda item: _or_lowest(item[1].estimate))
     if against:
-        if mean_is_positive([point for point, _ in told]):
-            why = f"holds on the mean of {len(told)} points, clearly reversed at {_some(against)}{aside}"
-            return Verdict.TREND_ONLY, least, why
-        return Verdict.NOT_REPRODUCED, least, f"clearly reversed at {_some(against)} (of {len(told)}){aside}"
+        mean = t_interval(_mean_over([point for point, _ in varied]), level)
+        if mean.low is not None and mean.low > 0:
+            why = f"holds on the mean of {len(varied)} points, clearly reversed at {_some(against)}{aside}"
+            return Weighed(Verdict.TREND_ONLY, least_point, least, why, True)
+        why = f"clearly reversed at {_some(against)} (of {len(varied)}){aside}"
+        below = mean.high is not None and mean.high < 0
+        return Weighed(Verdict.NOT_REPRODUCED, least_point, least, why, below)
     if open_points:
-        why = f"not clear of equality at {_some(open_points)} (of {len(told)}){aside}"
-        return Verdict.UNDETERMINED, least, why
-    worst = max(adjusted)
-    correction = f" after Holm over {len(told)}" if len(told) > 1 else ""
-    return Verdict.REPRODUCED, least, f"{at}, p = {worst:.2g}{correction}{aside}"
+        why = f"not clear of equality at {_some(open_points)} (of {len(varied)}){aside}"
+        return Weighed(Verdict.UNDETERMINED, least_point, least, why, False)
+    correction = f" after Holm over {len(varied)}" if len(varied) > 1 else ""
+    why = f"smallest margin at {least_point.label}, p = {max(adjusted):.2g}{correction}{aside}"
+    return Weighed(Verdict.REPRODUCED, least_point, least, why, True)
 
 
-def mean_is_positive(points: Sequence[Point]) -> bool:
-    """Whether the mean over the points is clearly positive: the trend."""
-    found = t_interval(_mean_over(points))
-    return found.low is not None and found.low > 0
-
-
-def judge_number(evidence: Number) -> tuple[Verdict, Interval | None, str]:
-    """Verdict, the value farthest from the target, and the reason."""
+def weigh_number(evidence: Number, level: float = LEVEL) -> Weighed:
+    """The verdict on values; the one farthest from the target decides."""
     low, high = evidence.target - evidence.tolerance, evidence.target + evidence.tolerance
     band = f"{low:.4g} to {high:.4g}"
-    measured = [(point, t_interval(point.values)) for point in evidence.points]
+    measured = [(point, t_interval(point.values, level)) for point in evidence.points]
     if not measured:
-        return Verdict.UNDETERMINED, None, "nothing was measured"
-    far_point, far = max(measured, key=lambda item: _or_highest(abs(item[1].estimate - evidence.target)))
-    at = f"farthest at {far_point.label}" if len(measured) > 1 else far_point.label
+        return Weighed(Verdict.UNDETERMINED, None, None, "nothing was measured", False)
+    point, far = max(measured, key=lambda item: _or_highest(abs(item[1].estimate - evidence.target)))
+    at = f"farthest at {point.label}" if len(measured) > 1 else point.label
     if evidence.fitted:
-        return Verdict.CALIBRATED, far, f"the scenario was fitted to this number; {at}"
-    outside = [point.label for point, found in measured if _apart(found, low, high)]
+        return Weighed(Verdict.CALIBRATED, point, far, f"the scenario was fitted to this number; {at}", True)
+    outside = [one.label for one, found in measured if _apart(found, low, high)]
     if all(_within(found, low, high) for _, found in measured):
-        return Verdict.REPRODUCED, far, f"within {band}; {at}"
+        return Weighed(Verdict.REPRODUCED, point, far, f"within {band}; {at}", True)
     if outside:
-        return Verdict.NOT_REPRODUCED, far, f"outside {band}: {_some(outside)} (of {len(measured)})"
-    return Verdict.UNDETERMINED, far, f"the interval straddles {band}; {at}"
+        why = f"outside {band}: {_some(outside)} (of {len(measured)})"
+        return Weighed(Verdict.NOT_REPRODUCED, point, far, why, True)
+    return Weighed(Verdict.UNDETERMINED, point, far, f"the interval straddles {band}; {at}", False)
 
 
 def _mean_over(points: Sequence[Point]) -> np.ndarray[Any, np.dtype[np.float64]]:

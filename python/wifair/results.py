@@ -375,9 +375,9 @@ class Results:
 
 
 def merged(parts: Sequence[Results]) -> Results:
-    """Several studies' results as one; their scenarios have different names."""
+    """Several studies' results as one; scenarios of one name are the same one with other seeds."""
     return Results(
-        tuple(cell for part in parts for cell in part.cells),
+        tuple({cell.name: cell for part in parts for cell in part.cells}.values()),
         tuple(dict.fromkeys(seed for part in parts for seed in part.seeds)),
         together(part.frames for part in parts),
         sum(part.missing for part in parts),

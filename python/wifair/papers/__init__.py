@@ -1,7 +1,7 @@
 """The papers, one package each. A paper's id is its package's name with hyphens.
 
-A paper's package offers `TITLE`, `FIGURES` (their ids) and `reproduce(form, figure, seeds, threads, progress, store,
-title)`, which returns a `Reproduction`.
+A paper's package offers `TITLE`, `PROPOSES` (in a few words), `FIGURES` (their ids) and `reproduce`, which returns a
+`Reproduction`.
 """
 
 from __future__ import annotations
@@ -18,25 +18,88 @@ from wifair.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from wifair.claims import Judgement
+    from wifair.claims import Dropped, Judgement
     from wifair.results import Results
+    from wifair.stats import Interval
     from wifair.store import Store
     from wifair.study import Progress
 
 
 @dataclass(frozen=True)
-class Sensitivity:
-    """One other reading of what the paper leaves open, and the verdicts that it changes.
+class Outcome:
+    """A claim in the baseline and under another reading.
 
-    `changed` maps a claim's id to its verdicts in the baseline and under this reading, both with the same `runs`
-    replications.
+    `measured` is what decides under the reading, over `runs` replications, and `before` the same in the baseline; `change` is
+    their difference, paired by seed. Each is `None` where it does not exist.
+    """
+
+    baseline: str
+    here: str
+    runs: int
+    before: Interval | None
+    measured: Interval | None
+    change: Interval | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the verdict is another one."""
+        return self.here != self.baseline
+
+    @property
+    def determined(self) -> bool:
+        """Whether there is a verdict under both."""
+        return "undetermined" not in (self.here, self.baseline)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Another reading, and the claims that look at something that it changes.
+
+    `outcomes` has these claims by their ids; every other claim is as in the baseline. `kind` heads the table in which the
+    reading is listed.
     """
 
     id: str
+    kind: str
     question: str
     choice: str
-    changed: Mapping[str, tuple[str, str]]
-    runs: int
+    outcomes: Mapping[str, Outcome]
+
+    @property
+    def changed(self) -> dict[str, Outcome]:
+        """The claims whose verdict is another one."""
+        return {name: outcome for name, outcome in self.outcomes.items() if outcome.changed}
+
+    @property
+    def open(self) -> list[str]:
+        """The claims that are undetermined under both, so that the reading may matter to them."""
+        return [name for name, outcome in self.outcomes.items() if not (outcome.changed or outcome.determined)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reading as JSON takes it."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "question": self.question,
+            "choice": self.choice,
+            "replications": max((outcome.runs for outcome in self.outcomes.values()), default=0),
+            "changed_verdicts": {
+                name: {
+                    "baseline": outcome.baseline,
+                    "here": outcome.here,
+                    "replications": outcome.runs,
+                    "baseline_measured": _interval(outcome.before),
+                    "measured": _interval(outcome.measured),
+                    "change": _interval(outcome.change),
+                }
+                for name, outcome in self.changed.items()
+            },
+            "undetermined_in_both": self.open,
+        }
+
+
+def _interval(found: Interval | None) -> dict[str, float | None] | None:
+    return None if found is None else {"mean": found.estimate, "ci_low": found.low, "ci_high": found.high}
 
 
 @dataclass(frozen=True)
@@ -50,6 +113,7 @@ class Reproduction:
     judgements: list[Judgement]
     sensitivities: list[Sensitivity]
     figures: Callable[[], Iterator[tuple[str, Figure]]]
+    dropped: Sequence[Dropped] = ()
     texts: Callable[[], Mapping[str, str]] = dict
     figure_formats: Sequence[str] = ("png",)
     conditions: Mapping[str, Any] = field(default_factory=dict)
@@ -78,6 +142,7 @@ class Paper(Protocol):
     """What a paper's package offers."""
 
     TITLE: str
+    PROPOSES: str
     FIGURES: tuple[str, ...]
 
     def reproduce(
@@ -89,9 +154,11 @@ class Paper(Protocol):
         progress: Progress | None,
         store: Store | None = None,
         title: str = "",
+        reading: str | None = None,
     ) -> Reproduction:
         """Runs the paper's study in its `quick` or `full` form; one figure's part of it if `figure` is given.
 
+        With `reading`, an id or several joined by `+`, that reading alone stands beside the baseline, in every replication.
         A store remembers the study's parts by `title` and variant.
         """
         ...

@@ -1,6 +1,6 @@
 """What the papers' studies have in common: a grid run as baseline and under other readings, claims judged on it.
 
-A paper says what its cells, claims and figures are; `PaperStudy.reproduce` does the rest.
+A paper says what its cells, claims, readings and figures are; `PaperStudy.reproduce` does the rest.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from wifair.claims import Claim, judge
+from wifair.claims import Claim, Dropped, judge
 from wifair.errors import InputError
-from wifair.papers import Reproduction, Sensitivity
-from wifair.papers.runs import VARIANT, Runs
-from wifair.results import merged
-from wifair.study import Cell, Study, run_studies
+from wifair.papers import Reproduction
+from wifair.papers.readings import Reading, named
+from wifair.papers.runs import VARIANT, Runs, place_of
+from wifair.papers.sensitivity import FIRST_LEVEL, Trial
+from wifair.results import Results, merged
+from wifair.study import Cell, Progress, Study, StudyInterrupted, run_studies
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from wifair.store import Store
-    from wifair.study import Progress
 
 BASELINE = "baseline"
 Data = TypeVar("Data")
@@ -29,48 +30,17 @@ Data = TypeVar("Data")
 
 @dataclass(frozen=True)
 class Form:
-    """How much is run: replications of the baseline and of each other reading (0: these are not run).
+    """How much is run: replications of the baseline, and of each other reading at its first look.
 
-    The figures come in each of `figure_formats`.
+    A claim that the first look leaves open goes on to all `seeds` (`wifair.papers.sensitivity`). `first_look` 0: no other
+    reading is run. The figures come in each of `figure_formats`.
     """
 
     seeds: int
-    alternative_seeds: int
+    first_look: int
     warmup_s: float
     duration_s: float
     figure_formats: tuple[str, ...] = ("png",)
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """Another reading of what a paper leaves open: settings by path, for the cells that it concerns.
-
-    `only` names these by their coordinates, as `{"scheme": ("red", "pi")}`; all cells where it is empty.
-    """
-
-    id: str
-    question: str
-    choice: str
-    settings: Mapping[str, Any]
-    only: Mapping[str, Sequence[object]] = field(default_factory=dict)
-
-    def concerns(self, cell: Cell) -> bool:
-        """Whether this reading changes the cell."""
-        return all(cell.keys.get(name) in values for name, values in self.only.items())
-
-    def applied(self, cell: Cell) -> Cell:
-        """The cell under this reading."""
-        return Cell(cell.name, cell.scenario.override(self.settings), cell.keys)
-
-
-@dataclass(frozen=True)
-class Look(Generic[Data]):
-    """Another reading that needs no other simulation: the same runs, looked at differently."""
-
-    id: str
-    question: str
-    choice: str
-    looked_at: Callable[[Data], Data]
 
 
 @dataclass(frozen=True)
@@ -78,8 +48,9 @@ class PaperStudy(Generic[Data]):
     """A paper's study.
 
     `cells(form, figure)` is the baseline's grid, or what one figure needs of it; a cell's keys are its coordinates.
-    `measured` gives the claims and figures what they look at. The module of the figures, imported when they are drawn, has
-    `FIGURES`, which draws each by its name, and `TEXTS` if some of them come as Markdown, too.
+    `measured` gives the claims and figures what they look at. `dropped` are claims that are judged no longer. The module of the
+    figures, imported when they are drawn, has `FIGURES`, which draws each by its name, and `TEXTS` if some of them come as
+    Markdown, too.
     """
 
     claims: Sequence[Claim[Data]]
@@ -88,8 +59,8 @@ class PaperStudy(Generic[Data]):
     cells: Callable[[Form, str | None], list[Cell]]
     measured: Callable[[Runs], Data]
     figures_module: str
-    alternatives: Sequence[Alternative] = ()
-    looks: Sequence[Look[Data]] = ()
+    readings: Sequence[Reading[Data]] = ()
+    dropped: Sequence[Dropped] = ()
     conditions: Mapping[str, Any] = field(default_factory=dict)
 
     def reproduce(
@@ -101,10 +72,12 @@ class PaperStudy(Generic[Data]):
         progress: Progress | None,
         store: Store | None = None,
         title: str = "",
+        reading: str | None = None,
     ) -> Reproduction:
         """Runs the study, judges the claims, and weighs the other readings.
 
-        With a figure, only its cells are run, and only its claims judged, in the baseline alone.
+        With a figure, only its cells are run, and only its claims judged, in the baseline alone. With a reading, that one
+        alone is weighed, in every replication at once.
         """
         if figure is not None and figure not in self.figures:
             allowed = ", ".join(self.figures)
@@ -112,34 +85,75 @@ class PaperStudy(Generic[Data]):
         size = self.forms[form]
         count = seeds or size.seeds
         grid = self.cells(size, figure)
-        alternatives = self.alternatives if figure is None and size.alternative_seeds else ()
-        other_count = min(count, size.alternative_seeds)
-        studies = [Study(variant_cells(grid), count, title and f"{title}: {BASELINE}")]
-        studies += [
-            Study(variant_cells(grid, alternative), other_count, title and f"{title}: {alternative.id}")
-            for alternative in alternatives
-        ]
-        results = run_studies(studies, threads, progress, store)
-        runs = [Runs.of(part) for part in results]
-        baseline = self.measured(runs[0])
-        others = dict(zip((a.id for a in alternatives), runs[1:], strict=True))
+        claims = [claim for claim in self.claims if figure in (None, claim.figure)]
+        readings: Sequence[Reading[Data]] = ()
+        first = count
+        if reading is not None:
+            readings = (named(reading, self.readings),)
+        elif figure is None and size.first_look:
+            readings, first = self.readings, min(count, size.first_look)
+        results, trials, baseline = self._weigh(
+            _Batch(threads, store, title, progress), grid, readings, count, first, claims
+        )
+        data = self.measured(baseline)
         drawn = [figure] if figure else list(self.figures)
+        looks = f"{first}, then {count} where {FIRST_LEVEL:.1%} leaves a verdict open" if first < count else f"{count}"
         return Reproduction(
             results=merged(results),
-            judgements=[judge(claim, baseline) for claim in self.claims if figure in (None, claim.figure)],
-            sensitivities=self.sensitivities(runs[0], others, other_count),
-            figures=lambda: self.drawn(baseline, drawn),
-            texts=lambda: self.texts(baseline, drawn),
+            judgements=[judge(claim, data) for claim in claims],
+            sensitivities=[trial.sensitivity() for trial in trials],
+            dropped=self.dropped if figure is None else (),
+            figures=lambda: self.drawn(data, drawn),
+            texts=lambda: self.texts(data, drawn),
             figure_formats=size.figure_formats,
             conditions={
                 "form": form,
                 "replications": count,
-                "replications_of_alternatives": other_count if alternatives else 0,
+                "replications_of_readings": looks if readings else 0,
                 "warmup_s": size.warmup_s,
                 "duration_s": size.duration_s,
                 **self.conditions,
             },
         )
+
+    def _weigh(
+        self,
+        batch: _Batch,
+        grid: Sequence[Cell],
+        readings: Sequence[Reading[Data]],
+        count: int,
+        first: int,
+        claims: Sequence[Claim[Data]],
+    ) -> tuple[list[Results], list[Trial[Data]], Runs]:
+        """Runs the baseline with `count` replications and the readings with `first`, and those on whom a verdict hangs with all."""
+        variants = {other.id: variant_cells(grid, other) for other in readings}
+        rest = sum(len(cells) for cells in variants.values()) * (count - first)
+        batch.expect(len(grid) * count + sum(len(cells) for cells in variants.values()) * first, rest)
+        results = batch.run(
+            [
+                (BASELINE, variant_cells(grid), range(1, count + 1)),
+                *((name, cells, range(1, first + 1)) for name, cells in variants.items()),
+            ]
+        )
+        baseline, *others = (Runs.of(part) for part in results)
+        trials = [
+            Trial(other, claims, self.measured, baseline, runs) for other, runs in zip(readings, others, strict=True)
+        ]
+        while wanting := [trial for trial in trials if trial.wanted]:
+            more = batch.run(
+                [
+                    (
+                        f"{trial.reading.id}, to the end",
+                        [cell for cell in variants[trial.reading.id] if place_of(cell) in trial.wanted],
+                        range(first + 1, count + 1),
+                    )
+                    for trial in wanting
+                ]
+            )
+            for trial, part in zip(wanting, more, strict=True):
+                trial.take(Runs.of(part))
+            results += more
+        return results, trials, baseline
 
     def drawn(self, data: Data, names: Sequence[str]) -> Iterator[tuple[str, Figure]]:
         """The figures of those names, one by one."""
@@ -151,29 +165,45 @@ class PaperStudy(Generic[Data]):
         texts = getattr(import_module(self.figures_module), "TEXTS", {})
         return {name: texts[name](data) for name in names if name in texts}
 
-    def sensitivities(self, baseline: Runs, others: Mapping[str, Runs], count: int) -> list[Sensitivity]:
-        """The verdicts under each other reading that differ from the baseline's with the same `count` seeds."""
-        if not others:
-            return []
-        reference = baseline.first(count)
-        expected = self.measured(reference)
-        verdicts = {claim.id: judge(claim, expected).verdict for claim in self.claims}
 
-        def changed(reading: Data) -> dict[str, tuple[str, str]]:
-            found = {claim.id: judge(claim, reading).verdict for claim in self.claims}
-            return {name: (verdicts[name].value, new.value) for name, new in found.items() if new != verdicts[name]}
-
-        told = [
-            Sensitivity(a.id, a.question, a.choice, changed(self.measured(others[a.id].over(reference))), count)
-            for a in self.alternatives
-            if a.id in others
-        ]
-        told += [Sensitivity(x.id, x.question, x.choice, changed(x.looked_at(expected)), count) for x in self.looks]
-        return told
-
-
-def variant_cells(grid: Sequence[Cell], alternative: Alternative | None = None) -> list[Cell]:
-    """The grid as baseline, or those cells that another reading changes, each with its variant in name and keys."""
-    variant = alternative.id if alternative else BASELINE
-    cells = [alternative.applied(cell) for cell in grid if alternative.concerns(cell)] if alternative else grid
+def variant_cells(grid: Sequence[Cell], reading: Reading[Any] | None = None) -> list[Cell]:
+    """The grid as baseline, or those cells that a reading changes, each with its variant in name and keys."""
+    variant = reading.id if reading else BASELINE
+    cells = [reading.applied(cell) for cell in grid if reading.concerns(cell)] if reading else grid
     return [Cell(f"{variant}/{cell.name}", cell.scenario, {VARIANT: variant, **cell.keys}) for cell in cells]
+
+
+class _Batch:
+    """Runs the studies of one reproduction in several goes: one progress, and one store, for all."""
+
+    def __init__(self, threads: int | None, store: Store | None, title: str, progress: Progress | None) -> None:
+        self._threads = threads
+        self._store = store
+        self._title = title
+        self._progress = progress
+        self._finished: list[Results] = []
+        # Shares of the progress: what the first go takes of all that may be run.
+        self._first_share = 1.0
+        self._done = 0.0
+
+    def expect(self, first: int, rest: int) -> None:
+        """The first go has so many replications, and those after it at most so many."""
+        self._first_share = first / (first + rest)
+
+    def run(self, parts: Sequence[tuple[str, Sequence[Cell], range]]) -> list[Results]:
+        """Runs studies, each a name, its cells and seeds, as one batch."""
+        studies = [Study(cells, seeds, self._title and f"{self._title}: {name}") for name, cells, seeds in parts]
+        began = self._done
+        until = 1.0 if began else self._first_share
+
+        def told(share: float) -> None:
+            if self._progress:
+                self._progress(began + share * (until - began))
+
+        try:
+            results = run_studies(studies, self._threads, told, self._store)
+        except StudyInterrupted as interruption:
+            raise StudyInterrupted([*self._finished, *interruption.results]) from None
+        self._finished += results
+        self._done = until
+        return results

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
@@ -10,7 +10,8 @@ import polars as pl
 from wifair.stats import Values
 
 if TYPE_CHECKING:
-    from wifair.results import Results
+    from wifair.results import ResultCell, Results
+    from wifair.study import Cell
 
 Frames: TypeAlias = Mapping[str, pl.DataFrame]
 
@@ -47,6 +48,10 @@ class CellRuns:
         """The first `count` replications."""
         wanted = self.seeds[:count]
         return CellRuns({name: frame.filter(pl.col("seed").is_in(wanted)) for name, frame in self._frames.items()})
+
+    def extended(self, more: CellRuns) -> CellRuns:
+        """These replications and further ones."""
+        return CellRuns({name: pl.concat([frame, more._frames[name]]) for name, frame in self._frames.items()})
 
     def flows(self, column: str, **only: str) -> Values:
         """A column of the flow table: (seeds, flows), in the order of the plan.
@@ -96,11 +101,30 @@ class CellRuns:
         return self._arrays[key]
 
 
-class Runs:
-    """The cells of one reading of a paper, found by their coordinates in the grid."""
+# A cell's coordinates.
+Place: TypeAlias = frozenset[tuple[str, object]]
 
-    def __init__(self, cells: Mapping[frozenset[tuple[str, object]], CellRuns]) -> None:
+
+class Missing(KeyError):
+    """A cell was asked for that has too few replications; `place` says which."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.place = place
+
+
+class Runs:
+    """The cells of one reading of a paper, found by their coordinates in the grid.
+
+    `asked` collects the coordinates of the cells that `cell` was asked for. Asking for one of `withheld` raises `Missing`.
+    """
+
+    def __init__(
+        self, cells: Mapping[Place, CellRuns], asked: set[Place] | None = None, withheld: Collection[Place] = ()
+    ) -> None:
         self._cells = dict(cells)
+        self._asked = asked
+        self._withheld = withheld
 
     @classmethod
     def of(cls, results: Results) -> Runs:
@@ -109,19 +133,30 @@ class Runs:
         for name, frame in results.frames.items():
             for key, part in frame.partition_by("scenario", as_dict=True).items():
                 parts.setdefault(str(key[0]), {})[name] = part
-        return cls(
-            {
-                _place({name: value for name, value in cell.keys.items() if name != VARIANT}): CellRuns(
-                    parts[cell.name]
-                )
-                for cell in results.cells
-                if cell.name in parts
-            }
-        )
+        return cls({place_of(cell): CellRuns(parts[cell.name]) for cell in results.cells if cell.name in parts})
 
     def cell(self, **keys: object) -> CellRuns:
         """The runs of the cell with just these coordinates."""
-        return self._cells[_place(keys)]
+        place = _place(keys)
+        if place in self._withheld:
+            raise Missing(place)
+        if self._asked is not None:
+            self._asked.add(place)
+        return self._cells[place]
+
+    def watched(self, asked: set[Place], withheld: Collection[Place] = ()) -> Runs:
+        """These runs; the cells that are asked for are added to `asked`, those of `withheld` raise `Missing`."""
+        return Runs(self._cells, asked, withheld)
+
+    @property
+    def every_place(self) -> frozenset[Place]:
+        """The coordinates of every cell."""
+        return frozenset(self._cells)
+
+    @property
+    def replications(self) -> int:
+        """The least number of replications of a cell; 0 where there is no cell."""
+        return min((len(cell.seeds) for cell in self._cells.values()), default=0)
 
     def places(self, key: str, **keys: object) -> list[Any]:
         """The values that a coordinate takes among the cells with these other ones, in order."""
@@ -136,6 +171,16 @@ class Runs:
         """These runs, and those of `other` where there are none here; both need the same seeds."""
         return Runs({**other._cells, **self._cells})
 
+    def extended(self, more: Runs) -> Runs:
+        """These runs with further replications of the cells of `more`."""
+        longer = {place: self._cells[place].extended(cell) for place, cell in more._cells.items()}
+        return Runs({**self._cells, **longer})
 
-def _place(keys: Mapping[str, object]) -> frozenset[tuple[str, object]]:
+
+def place_of(cell: Cell | ResultCell) -> Place:
+    """A cell's coordinates, without its variant."""
+    return _place({name: value for name, value in cell.keys.items() if name != VARIANT})
+
+
+def _place(keys: Mapping[str, object]) -> Place:
     return frozenset(keys.items())

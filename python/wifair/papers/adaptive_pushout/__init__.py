@@ -9,9 +9,11 @@ from __future__ import annotations
 from wifair.papers.adaptive_pushout.claims import CLAIMS
 from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import ALTERNATIVES, FORMS, MIXES_OF_FIGURE, SCHEMES, cells
-from wifair.papers.reproduction import Look, PaperStudy
+from wifair.papers.readings import View
+from wifair.papers.reproduction import PaperStudy
 
 TITLE = "Adaptive Pushout: A Buffer Management Scheme to Improve TCP Fairness in Wireless LANs"
+PROPOSES = "ACK pushout that watches the balance of directions"
 FIGURES = tuple(MIXES_OF_FIGURE)
 
 
@@ -22,9 +24,9 @@ STUDY = PaperStudy(
     cells=cells,
     measured=Measured,
     figures_module=f"{__name__}.figures",
-    alternatives=ALTERNATIVES,
-    looks=(
-        Look(
+    readings=(
+        *ALTERNATIVES,
+        View(
             "ip-bytes",
             "What does throughput count?",
             "IP bytes that arrive",

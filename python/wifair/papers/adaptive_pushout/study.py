@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from wifair.papers.reproduction import Alternative, Form
+from wifair.papers.readings import Alternative
+from wifair.papers.reproduction import Form
 from wifair.scenario import Scenario
 from wifair.study import Cell
 
@@ -60,7 +61,7 @@ ALL_MIXES = tuple(dict.fromkeys((*SYMMETRIC, *TABLE_II)))
 WARMUP_S, DURATION_S = 150.0, 600.0
 
 FORMS = {
-    "full": Form(10, 3, WARMUP_S, DURATION_S, figure_formats=("png", "pdf")),
+    "full": Form(10, 5, WARMUP_S, DURATION_S, figure_formats=("png", "pdf")),
     "quick": Form(3, 0, WARMUP_S, DURATION_S),
 }
 

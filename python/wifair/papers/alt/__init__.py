@@ -8,9 +8,11 @@ from __future__ import annotations
 from wifair.papers.alt.claims import CLAIMS
 from wifair.papers.alt.measured import Measured
 from wifair.papers.alt.study import ALTERNATIVES, FIGURES, FORMS, cells
-from wifair.papers.reproduction import Look, PaperStudy
+from wifair.papers.readings import View
+from wifair.papers.reproduction import PaperStudy
 
 TITLE = "Adaptive Buffer Sizing for TCP Flows in 802.11e WLANs"
+PROPOSES = "buffers that find their own length"
 
 
 STUDY = PaperStudy(
@@ -20,11 +22,11 @@ STUDY = PaperStudy(
     cells=cells,
     measured=Measured,
     figures_module=f"{__name__}.figures",
-    alternatives=ALTERNATIVES,
-    looks=(
-        Look("threshold-90", "What is the maximum throughput?", "90 % of it, not 95 %", lambda m: m.with_full(0.90)),
-        Look("threshold-99", "What is the maximum throughput?", "99 % of it, not 95 %", lambda m: m.with_full(0.99)),
-        Look(
+    readings=(
+        *ALTERNATIVES,
+        View("threshold-90", "What is the maximum throughput?", "90 % of it, not 95 %", lambda m: m.with_full(0.90)),
+        View("threshold-99", "What is the maximum throughput?", "99 % of it, not 95 %", lambda m: m.with_full(0.99)),
+        View(
             "mean-rtt",
             'What are "latency" and the delay of Figs. 6 and 7?',
             "the mean of the smoothed RTT, not its maximum",

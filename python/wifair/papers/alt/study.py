@@ -20,7 +20,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from wifair.papers.reproduction import Alternative, Form
+from wifair.papers.readings import Alternative
+from wifair.papers.reproduction import Form
 from wifair.scenario import Scenario
 from wifair.study import Cell
 
@@ -103,7 +104,7 @@ FIGURES: Mapping[str, tuple[Place, ...]] = {
 }
 
 FORMS = {
-    "full": Form(10, 2, 300.0, 500.0, figure_formats=("png", "pdf")),
+    "full": Form(10, 5, 300.0, 500.0, figure_formats=("png", "pdf")),
     "quick": Form(2, 0, 100.0, 150.0),
 }
 

@@ -9,9 +9,11 @@ from wifair.papers.arf_aware_tcp.claims import CLAIMS
 from wifair.papers.arf_aware_tcp.grid import cells
 from wifair.papers.arf_aware_tcp.measured import Measured
 from wifair.papers.arf_aware_tcp.study import ALTERNATIVES, CASES_OF_FIGURE, FORMS
-from wifair.papers.reproduction import Look, PaperStudy
+from wifair.papers.readings import View
+from wifair.papers.reproduction import PaperStudy
 
 TITLE = "Resolving Performance Anomaly using ARF-aware TCP"
+PROPOSES = "senders that know their link's rate"
 FIGURES = tuple(CASES_OF_FIGURE)
 
 
@@ -22,9 +24,9 @@ STUDY = PaperStudy(
     cells=cells,
     measured=Measured,
     figures_module=f"{__name__}.figures",
-    alternatives=ALTERNATIVES,
-    looks=(
-        Look(
+    readings=(
+        *ALTERNATIVES,
+        View(
             "ip-bytes",
             "What does throughput count?",
             "IP bytes that arrive",

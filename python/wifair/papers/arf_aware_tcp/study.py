@@ -19,7 +19,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wifair.papers.arf_aware_tcp.published import ARF_AWARE, NEWRENO
-from wifair.papers.reproduction import Alternative, Form
+from wifair.papers.readings import Alternative
+from wifair.papers.reproduction import Form
 from wifair.scenario import Scenario
 
 CONTROLS = (ARF_AWARE, NEWRENO)
@@ -72,7 +73,7 @@ CASES_OF_FIGURE: Mapping[str, tuple[Case, ...]] = {
 }
 
 FORMS = {
-    "full": Form(20, 5, 0.0, 100.0, figure_formats=("png", "pdf")),
+    "full": Form(20, 6, 0.0, 100.0, figure_formats=("png", "pdf")),
     "quick": Form(3, 0, 0.0, 100.0),
 }
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from wifair.papers.reproduction import Alternative, Form
+from wifair.papers.readings import Alternative
+from wifair.papers.reproduction import Form
 from wifair.scenario import Scenario
 from wifair.study import Cell
 
@@ -85,7 +86,7 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
 }
 
 FORMS = {
-    "full": Form(10, 3, 0.0, RUN_S, figure_formats=("png", "pdf")),
+    "full": Form(10, 5, 0.0, RUN_S, figure_formats=("png", "pdf")),
     "quick": Form(3, 0, 0.0, RUN_S),
 }
 

@@ -5,12 +5,14 @@ Q. Wu, M. Gong, C. Williamson: TCP Fairness Issues in IEEE 802.11 Wireless LANs,
 
 from __future__ import annotations
 
-from wifair.papers.reproduction import Look, PaperStudy
+from wifair.papers.readings import View
+from wifair.papers.reproduction import PaperStudy
 from wifair.papers.spm_af_las.claims import CLAIMS
 from wifair.papers.spm_af_las.measured import Measured
 from wifair.papers.spm_af_las.study import ALTERNATIVES, CELLS_OF_FIGURE, FORMS, UP_DOWN_SCHEMES, cells
 
 TITLE = "TCP Fairness Issues in IEEE 802.11 Wireless LANs"
+PROPOSES = "marks for small windows, least attained service"
 FIGURES = tuple(CELLS_OF_FIGURE)
 
 
@@ -21,9 +23,9 @@ STUDY = PaperStudy(
     cells=cells,
     measured=Measured,
     figures_module=f"{__name__}.figures",
-    alternatives=ALTERNATIVES,
-    looks=(
-        Look(
+    readings=(
+        *ALTERNATIVES,
+        View(
             "gain-of-means",
             "What is the average gain?",
             "the gain of the mean index",

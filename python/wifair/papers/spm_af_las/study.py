@@ -25,7 +25,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wifair.papers.reproduction import Alternative, Form
+from wifair.papers.readings import Alternative
+from wifair.papers.reproduction import Form
 from wifair.scenario import Scenario
 from wifair.study import Cell
 
@@ -64,14 +65,14 @@ FORMS: Mapping[str, Size] = {
     # "Each experiment runs for 300 seconds"; "each of these hosts downloads 100 such large files".
     "full": Size(
         seeds=10,
-        alternative_seeds=3,
+        first_look=5,
         warmup_s=0.0,
         duration_s=300.0,
         figure_formats=("png", "pdf"),
         hosts=(2, 6, 10, 20, 40),
         files=100,
     ),
-    "quick": Size(seeds=3, alternative_seeds=0, warmup_s=0.0, duration_s=300.0, hosts=(2, 10, 20, 40), files=20),
+    "quick": Size(seeds=3, first_look=0, warmup_s=0.0, duration_s=300.0, hosts=(2, 10, 20, 40), files=20),
 }
 
 NS_2: Mapping[str, Any] = {
