@@ -130,7 +130,16 @@ def _still_in_list(lines: list[str]) -> bool:
 
 def _configuration(docs: Path) -> dict[str, Any]:
     papers = paper_ids()
-    named = {*START, *GUIDES, *INSIDE, *papers, "scenario", "commands", "papers"}
+    named = {
+        *START,
+        *GUIDES,
+        *INSIDE,
+        *papers,
+        *(f"{paper}-verdicts" for paper in papers),
+        "scenario",
+        "commands",
+        "papers",
+    }
     others = sorted(path.stem for path in docs.glob("*.md") if path.stem not in named)
 
     def listed(*names: str) -> list[str]:
@@ -175,7 +184,7 @@ def _configuration(docs: Path) -> dict[str, Any]:
             {"Guides": listed(*GUIDES, *others)},
             {"Reference": ["scenario.md", "commands.md"]},
             {"Components": [kind(name) for name in KINDS]},
-            {"Papers": listed("papers", *papers)},
+            {"Papers": listed("papers", *papers, *(f"{paper}-verdicts" for paper in papers))},
             {"Inside": listed(*INSIDE)},
         ],
     }

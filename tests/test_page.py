@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from wifair.errors import InputError
-from wifair.papers.page import VERDICTS, verdicts
+from wifair.papers import paper_ids
+from wifair.papers.page import COLUMNS, PAPERS, SUMMARY, VERDICTS, verdicts, write
 
 CLAIM: dict[str, Any] = {
     "id": "a",
@@ -21,8 +23,14 @@ CLAIM: dict[str, Any] = {
     "ci_high": 2.25,
     "verdict": "reproduced",
     "why": "within 1.8 to 2.2",
+    "reading": "by 10 %",
+    "over": "",
+    "formerly": None,
 }
 DOCUMENT: dict[str, Any] = {
+    "paper": "alt",
+    "proposes": "buffers",
+    "dropped": [],
     "claims": [
         CLAIM,
         {**CLAIM, "id": "b", "figure": None, "published": None, "measured": None, "verdict": "undetermined"},
@@ -30,12 +38,21 @@ DOCUMENT: dict[str, Any] = {
     "conditions": {"replications": 10, "schemes": ["droptail", "red"]},
     "alternatives": [
         {
+            "id": "other",
+            "kind": "What the paper leaves open",
+            "replications": 10,
             "question": "Which?",
             "choice": "the other",
             "changed_verdicts": {
-                "a": {"baseline": "reproduced", "here": "not reproduced"},
-                "b": {"baseline": "undetermined", "here": "reproduced"},
+                "a": {
+                    "baseline": "reproduced",
+                    "here": "not reproduced",
+                    "baseline_measured": {"mean": 2.125},
+                    "measured": {"mean": 3.0},
+                },
+                "b": {"baseline": "undetermined", "here": "reproduced", "baseline_measured": None, "measured": None},
             },
+            "undetermined_in_both": ["c"],
         }
     ],
 }
@@ -47,7 +64,50 @@ def test_every_claim_is_a_row() -> None:
     assert "replications 10; schemes droptail, red." in text
     assert "| IV | 3a | `a`: A \\| B. | 2 | 2.12 [2, 2.25] Mbps | **reproduced**: within 1.8 to 2.2 |" in text
     assert "| IV |  | `b`: A \\| B. | – | – | **undetermined**: within 1.8 to 2.2 |" in text
-    assert "| Which? | the other | `a`: reproduced → not reproduced |" in text
+    changes = "`a`: reproduced → not reproduced (2.12, 3); `b`: undetermined → reproduced; undetermined in both: `c`"
+    assert f"| `other` | Which? | the other | 10 | {changes} |" in text
+    assert "rewritten" not in text
+    assert "no longer" not in text
+
+
+def test_none_is_said_only_where_every_claim_has_a_verdict() -> None:
+    other = {**DOCUMENT["alternatives"][0], "changed_verdicts": {}}
+    assert "| 10 | undetermined in both: `c` |" in verdicts({**DOCUMENT, "alternatives": [other]})
+    assert "| 10 | none |" in verdicts({**DOCUMENT, "alternatives": [{**other, "undetermined_in_both": []}]})
+
+
+def test_the_rule_before_stands_beside_the_present_one() -> None:
+    claim = {**CLAIM, "formerly": {"reading": "by 20 %", "verdict": "trend only"}, "over": "the mean of two"}
+    dropped = {"id": "z", "statement": "Z.", "reading": "any", "verdict": "reproduced", "why": "it cannot fail"}
+    text = verdicts({**DOCUMENT, "claims": [claim], "dropped": [dropped]})
+    assert "| `a` | by 20 % | trend only | by 10 % | reproduced |" in text
+    assert "| `z`: Z. | any | reproduced | it cannot fail |" in text
+    assert "**reproduced** (on the mean of two): within" in text
+
+
+def test_a_page_gets_what_it_has_marks_for(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    other, mine = "| [x](docs/x.md) | marks | 3 | 3 |  |  |  |  |", "| [alt](docs/alt.md) | old | 1 | 1 |  |  |  |  |"
+    page.write_text(f"{SUMMARY.begin}\n{SUMMARY.end}\n{PAPERS.begin}\n\n| a |\n| - |\n{mine}\n{other}\n{PAPERS.end}\n")
+    write(page, DOCUMENT)
+    text = page.read_text()
+    assert "2 claims: 1 reproduced, 1 undetermined.\n\n[Every claim" in text
+    assert f"| [alt](docs/alt.md) | buffers | 2 | 1 |  |  | 1 |  |\n{other}" in text
+    page.write_text("mine")
+    with pytest.raises(InputError, match="no place for a paper's verdicts"):
+        write(page, DOCUMENT)
+
+
+@pytest.mark.parametrize("paper", paper_ids())
+def test_the_readme_has_the_counts_of_the_papers_pages(paper: str) -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    row = next(x for x in (docs.parent / "README.md").read_text().splitlines() if x.startswith(f"| [{paper}](docs/"))
+    told = re.search(r"^(\d+) claims: (.*)\.$", (docs / f"{paper}.md").read_text(), re.MULTILINE)
+    assert told is not None
+    counts = {verdict: count for count, verdict in re.findall(r"(\d+) ([a-z ]+)", told[2])}
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[2:] == [told[1], *(counts.get(verdict, "") for verdict in COLUMNS)]
+    assert told[0] in (docs / f"{paper}-verdicts.md").read_text()
 
 
 def test_only_what_lies_between_the_marks_is_replaced(tmp_path: Path) -> None:

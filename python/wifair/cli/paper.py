@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wifair.cli.options import Json, Out, Store, Threads
+from wifair.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,9 +31,20 @@ Replications = Annotated[
     int | None, typer.Option(min=2, help="Replications; the form's own number by default.", show_default=False)
 ]
 
+Reading = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID[+ID]",
+        help="This reading alone beside the baseline: what it changes in each claim. Several joined by + are taken together.",
+        show_default=False,
+    ),
+]
+
 Page = Annotated[
-    Path | None,
-    typer.Option(help="A Markdown page: the verdicts are written between its two marks.", show_default=False),
+    list[Path] | None,
+    typer.Option(
+        help="A Markdown page: verdicts are written between the marks that it has; may be repeated.", show_default=False
+    ),
 ]
 
 
@@ -44,12 +57,13 @@ def paper(
     out: Out = None,
     store: Store = None,
     page: Page = None,
+    reading: Reading = None,
     json: Json = False,
 ) -> None:
     """Run a paper's study and say which of its published results come out."""
     from wifair.cli.output import kept, print_json, progress, say, say_of, stdout
     from wifair.papers import find
-    from wifair.papers.page import VERDICTS, verdicts
+    from wifair.papers.page import verdicts, write
     from wifair.results import versions
     from wifair.store import opened
 
@@ -57,19 +71,25 @@ def paper(
     folder = out or Path("results") / paper_id
     began = monotonic()
     form = "full" if full else "quick"
-    title = f"{paper_id}, {form}" + (f", figure {figure}" if figure else "")
+    if page and (figure or reading):
+        raise InputError(
+            "page: a page has every claim and reading; allowed here: neither --figure nor --reading beside it."
+        )
+    title = ", ".join([paper_id, form, *([f"figure {figure}"] if figure else [])])
     kept_in = opened(store)
     with kept(folder, json, kept_in), progress(f"{paper_id}: simulating") as report:
-        found = study.reproduce(form, figure, seeds, threads, report, kept_in, title)
+        found = study.reproduce(form, figure, seeds, threads, report, kept_in, title, reading)
     say_of(kept_in)
     found.results.save(folder)
     figures = found.draw(folder)
     document = {
         "paper": paper_id,
         "title": study.TITLE,
+        "proposes": study.PROPOSES,
         "conditions": dict(found.conditions),
         "claims": [judgement.to_dict() for judgement in found.judgements],
-        "alternatives": [alternative(other) for other in found.sensitivities],
+        "dropped": [asdict(claim) for claim in found.dropped],
+        "alternatives": [other.to_dict() for other in found.sensitivities],
         "figures": {name: [str(path) for path in paths] for name, paths in figures.items()},
         "results": str(folder),
         "versions": versions(),
@@ -77,33 +97,24 @@ def paper(
     }
     with (folder / "claims.json").open("w", encoding="utf-8") as file:
         print_json(document, file)
-    told = verdicts(document)
-    (folder / "verdicts.md").write_text(f"# {study.TITLE}\n\n{told}", encoding="utf-8")
-    if page is not None:
-        VERDICTS.write(page, told)
+    (folder / "verdicts.md").write_text(f"# {study.TITLE}\n\n{verdicts(document)}", encoding="utf-8")
+    for one in page or ():
+        write(one, document)
     if json:
         print_json(document)
         return
     console = stdout()
     console.print(f"{study.TITLE}\n", markup=False)
-    print_claims(found.judgements)
-    if found.sensitivities:
+    if reading:
+        print_reading(found.sensitivities[0])
+    else:
+        print_claims(found.judgements)
+    if found.sensitivities and not reading:
         print_sensitivities(found.sensitivities)
-    elif figure is None:
+    elif not reading and figure is None:
         console.print("Which verdicts depend on what the paper leaves open: --full runs the other readings.\n")
     print_conditions(found, figures, folder)
     say(f"{document['wall_s']} s")
-
-
-def alternative(other: Sensitivity) -> dict[str, Any]:
-    """Another reading as JSON takes it."""
-    return {
-        "id": other.id,
-        "question": other.question,
-        "choice": other.choice,
-        "replications": other.runs,
-        "changed_verdicts": {name: {"baseline": old, "here": new} for name, (old, new) in other.changed.items()},
-    }
 
 
 def print_claims(judgements: list[Judgement]) -> None:
@@ -140,25 +151,41 @@ def measured_text(found: Judgement) -> str:
 
 
 def print_sensitivities(sensitivities: list[Sensitivity]) -> None:
-    """One line another reading, with the verdicts that it changes from one side to another.
+    """A table of each kind of reading, one line each, with the verdicts that it changes."""
+    from rich.table import Table
 
-    Those that only become (or stop being) undetermined are counted: with few replications they say little.
-    """
+    from wifair.cli.output import stdout
+    from wifair.papers.page import changes
+
+    console = stdout()
+    for kind in dict.fromkeys(other.kind for other in sensitivities):
+        table = Table(title=kind, title_justify="left", show_lines=True)
+        for heading in ("--reading", "question", "here", "verdicts that change (same seeds)"):
+            table.add_column(heading)
+        for other in sensitivities:
+            if other.kind == kind:
+                told = "\n".join(changes(other.to_dict())).replace("`", "")
+                table.add_row(other.id, other.question, other.choice, told)
+        console.print(table)
+        console.print()
+
+
+def print_reading(other: Sensitivity) -> None:
+    """One line a claim that looks at something that the reading changes: the value that decides, in the baseline and here."""
     from rich.table import Table
 
     from wifair.cli.output import stdout
 
-    table = Table(title="Verdicts that depend on what the paper leaves open", title_justify="left", show_lines=True)
-    for heading in ("open question", "other choice", "verdicts that change (same seeds)"):
-        table.add_column(heading)
-    for other in sensitivities:
-        decided = {name: pair for name, pair in other.changed.items() if "undetermined" not in pair}
-        told = [f"{name}: {old} → {new}" for name, (old, new) in decided.items()] or ["none"]
-        if len(decided) < len(other.changed):
-            told.append(f"({len(other.changed) - len(decided)} more to or from undetermined)")
-        table.add_row(other.question, other.choice, "\n".join(told))
     console = stdout()
-    console.print(table)
+    console.print(f"{other.question} {other.choice}", markup=False)
+    table = Table(title="Claims that look at what it changes", title_justify="left")
+    for heading in ("claim", "baseline", "here", "change", "verdict"):
+        table.add_column(heading)
+    for name, outcome in other.outcomes.items():
+        values = ("–" if found is None else f"{found}" for found in (outcome.before, outcome.measured, outcome.change))
+        verdict = f"{outcome.baseline} → {outcome.here}" if outcome.changed else outcome.here
+        table.add_row(name, *(value.replace("[", r"\[") for value in values), verdict)
+    console.print(table if other.outcomes else "It changes nothing that a claim looks at.")
     console.print()
 
 

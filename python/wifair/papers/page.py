@@ -1,46 +1,155 @@
-"""A paper's verdicts as Markdown: every claim in a table, and what depends on what the paper leaves open.
+"""A paper's verdicts as Markdown, for pages whose rest is written by hand.
 
-A page of the documentation holds them between two marks; what stands around them is written by hand.
+A page gets what it has marks for: a summary for the paper's page, every claim and reading for its appendix, the paper's row in
+a table of all papers.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from wifair.errors import InputError
 from wifair.markdown import Marks, table
 
-VERDICTS = Marks("verdicts", "wifair paper --page")
+COMMAND = "wifair paper --page"
+SUMMARY = Marks("summary", COMMAND)
+VERDICTS = Marks("verdicts", COMMAND)
+PAPERS = Marks("papers", COMMAND)
+
+# In the order of the columns of the table of all papers, with their headings there.
+COLUMNS = {
+    "reproduced": "reproduced",
+    "trend only": "trend only",
+    "not reproduced": "not",
+    "undetermined": "open",
+    "calibrated": "fitted",
+}
+
+
+def write(page: Path, document: Mapping[str, Any]) -> None:
+    """Writes what the page has marks for, from what `wifair paper` gives out as JSON."""
+    found = {marks: old for marks in (SUMMARY, VERDICTS, PAPERS) if (old := marks.between(page)) is not None}
+    if not found:
+        wanted = ", ".join(repr(marks.begin) for marks in (SUMMARY, VERDICTS, PAPERS))
+        raise InputError(f"{page}: has no place for a paper's verdicts; write one of {wanted} and its end there.")
+    for marks, old in found.items():
+        if marks is PAPERS:
+            text = papers(old, document)
+        else:
+            text = summary(document) if marks is SUMMARY else verdicts(document)
+        marks.write(page, text)
+
+
+def counted(document: Mapping[str, Any]) -> str:
+    """How many claims there are, and how many have each verdict."""
+    counts = Counter(claim["verdict"] for claim in document["claims"])
+    return f"{len(document['claims'])} claims: {', '.join(f'{n} {verdict}' for verdict, n in counts.most_common())}."
+
+
+def summary(document: Mapping[str, Any]) -> str:
+    """The counts, and where every claim is listed."""
+    paper = document["paper"]
+    return (
+        f"{counted(document)}\n\n[Every claim with its rule, measured value and verdict, and what each reading "
+        f"changes]({paper}-verdicts.md).\n"
+    )
+
+
+def papers(old: str, document: Mapping[str, Any]) -> str:
+    """The table of all papers with this paper's row replaced; papers in the order in which they are listed, new ones last."""
+    paper = document["paper"]
+    counts = Counter(claim["verdict"] for claim in document["claims"])
+    row = [
+        f"[{paper}](docs/{paper}.md)",
+        document["proposes"],
+        f"{len(document['claims'])}",
+        *(f"{counts[verdict] or ''}" for verdict in COLUMNS),
+    ]
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in old.splitlines()[2:]]
+    places = [i for i, other in enumerate(rows) if other[0] == row[0]]
+    if places:
+        rows[places[0]] = row
+    else:
+        rows.append(row)
+    return table(("paper", "what it proposes", "claims", *COLUMNS.values()), rows) + "\n"
 
 
 def verdicts(document: Mapping[str, Any]) -> str:
-    """The verdicts of one run of `wifair paper`, from what it gives out as JSON."""
-    counts = Counter(claim["verdict"] for claim in document["claims"])
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    """Every claim, the rules that were rewritten, the claims that were dropped, and every other reading."""
     conditions = "; ".join(
         f"{name.replace('_', ' ')} {_plain(value)}" for name, value in document["conditions"].items()
     )
     parts = [
-        f"{len(document['claims'])} claims: {told}.",
+        counted(document),
         f"Conditions: {conditions}.",
-        "`measured` is the value that decides: of a relation the smallest margin, of a number the one farthest from it, "
-        "with its 95 % interval.",
+        "`measured` is the value that decides, with its 95 % interval: of a relation the smallest margin, of a number the "
+        "value farthest from it.",
         table(
             ("section", "figure", "claim", "published", "measured", "verdict"),
             (_claim_row(claim) for claim in document["claims"]),
         ),
     ]
-    if document["alternatives"]:
+    rewritten = [claim for claim in document["claims"] if claim["formerly"]]
+    if rewritten:
         parts += [
-            "What the paper leaves open, read otherwise: verdicts that change, same seeds, those to or from *undetermined* "
-            "left out.",
+            "## Rules that were rewritten",
+            "The verdict before is of the rule before, on the runs of its time.",
             table(
-                ("open question", "other choice", "verdicts that change"),
-                (_alternative_row(other) for other in document["alternatives"]),
+                ("claim", "rule before", "verdict before", "rule", "verdict"),
+                (
+                    (
+                        f"`{claim['id']}`",
+                        claim["formerly"]["reading"],
+                        claim["formerly"]["verdict"],
+                        claim["reading"],
+                        claim["verdict"],
+                    )
+                    for claim in rewritten
+                ),
+            ),
+        ]
+    if document["dropped"]:
+        parts += [
+            "## Claims that are no longer judged",
+            table(
+                ("claim", "rule before", "verdict before", "why it was dropped"),
+                (
+                    (f"`{claim['id']}`: {claim['statement']}", claim["reading"], claim["verdict"], claim["why"])
+                    for claim in document["dropped"]
+                ),
+            ),
+        ]
+    for kind in dict.fromkeys(other["kind"] for other in document["alternatives"]):
+        parts += [
+            f"## {kind}",
+            "Verdicts that change, with the same seeds; in brackets the value that decides, in the baseline and here. "
+            '"None": every claim has a verdict in both, and the same one.',
+            table(
+                ("`--reading`", "question", "here", "replications", "verdicts that change"),
+                (_reading_row(other) for other in document["alternatives"] if other["kind"] == kind),
             ),
         ]
     return "\n\n".join(parts) + "\n"
+
+
+def changes(other: Mapping[str, Any]) -> list[str]:
+    """What a reading changes, one entry for each claim; the claims that it leaves without a verdict last."""
+    found = [
+        f"`{name}`: {pair['baseline']} → {pair['here']}{_values(pair)}"
+        for name, pair in other["changed_verdicts"].items()
+    ]
+    still = other["undetermined_in_both"]
+    if still:
+        found.append(f"undetermined in both: {', '.join(f'`{name}`' for name in still)}")
+    return found or ["none"]
+
+
+def _values(pair: Mapping[str, Any]) -> str:
+    before, here = pair["baseline_measured"], pair["measured"]
+    return f" ({before['mean']:.3g}, {here['mean']:.3g})" if before and here else ""
 
 
 def _claim_row(claim: Mapping[str, Any]) -> Sequence[str]:
@@ -51,18 +160,15 @@ def _claim_row(claim: Mapping[str, Any]) -> Sequence[str]:
             measured += f" [{claim['ci_low']:.3g}, {claim['ci_high']:.3g}]"
         measured += f" {claim['unit']}"
     published = "–" if claim["published"] is None else f"{claim['published']:g}"
-    verdict = f"**{claim['verdict']}**: {claim['why']}"
+    over = f" (on {claim['over']})" if claim["over"] else ""
+    verdict = f"**{claim['verdict']}**{over}: {claim['why']}"
     statement = f"`{claim['id']}`: {claim['statement']}"
     return claim["section"], claim["figure"] or "", statement, published, measured, verdict
 
 
-def _alternative_row(other: Mapping[str, Any]) -> Sequence[str]:
-    changes = [
-        f"`{name}`: {pair['baseline']} → {pair['here']}"
-        for name, pair in other["changed_verdicts"].items()
-        if "undetermined" not in pair.values()
-    ]
-    return other["question"], other["choice"], "; ".join(changes) or "none"
+def _reading_row(other: Mapping[str, Any]) -> Sequence[str]:
+    count = f"{other['replications']}" if other["replications"] else "–"
+    return f"`{other['id']}`", other["question"], other["choice"], count, "; ".join(changes(other))
 
 
 def _plain(value: object) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+from wifair.papers.page import changes
 from wifair.report import figures
 from wifair.report.parts import Chart, Facts, Part, Picture, Report, Section, Table, Text, Verdicts
 from wifair.report.provenance import again, made_by
@@ -29,8 +30,8 @@ def of_paper(paper_id: str, paper: Paper, found: Reproduction, arguments: Sequen
         Section("Every claim", [verdicts]),
         *(Section(f"Figure {name}", _figure(name, made, found)) for name, made in found.figures()),
     ]
-    if found.sensitivities:
-        sections.append(Section("What the paper leaves open", [left_open(found.sensitivities)]))
+    for kind in dict.fromkeys(other.kind for other in found.sensitivities):
+        sections.append(Section(kind, [readings([other for other in found.sensitivities if other.kind == kind])]))
     lead = f"{len(told)} claims of the paper `{paper_id}`, held against {found.results.runs.height:,} simulated runs."
     sections.append(again(arguments, found.results))
     return Report(paper.TITLE, lead, sections, made_by(found.results), "reproduction of a paper", verdicts.counts)
@@ -66,11 +67,11 @@ def _figure(name: str, made: Figure, found: Reproduction) -> list[Part]:
     return parts
 
 
-def left_open(sensitivities: Sequence[Sensitivity]) -> Table:
-    """Other readings, and the verdicts that they change from one side to another."""
-    rows = []
-    for other in sensitivities:
-        decided = {name: pair for name, pair in other.changed.items() if "undetermined" not in pair}
-        told = "; ".join(f"`{name}`: {old} → {new}" for name, (old, new) in decided.items()) or "none"
-        rows.append([other.question, other.choice, len(decided), told])
-    return Table.of(("open question", "other choice", "changes", "verdicts that change (same seeds)"), rows, wide=True)
+def readings(sensitivities: Sequence[Sensitivity]) -> Table:
+    """Other readings, and the verdicts that they change."""
+    rows = [
+        [other.id, other.question, other.choice, len(other.changed), "; ".join(changes(other.to_dict()))]
+        for other in sensitivities
+    ]
+    headings = ("reading", "question", "here", "changes", "verdicts that change (same seeds)")
+    return Table.of(headings, rows, wide=True)
