@@ -16,16 +16,20 @@ from wifair.papers.reproduction import variant_cells
 from wifair.papers.runs import CellRuns, Runs
 from wifair.papers.spm_af_las import STUDY
 from wifair.papers.spm_af_las.claims import CLAIMS
+from wifair.papers.spm_af_las.claims.files import contended
+from wifair.papers.spm_af_las.claims.up_down import rising_steps, unfairness_without_loss
 from wifair.papers.spm_af_las.measured import Measured, correlation, told
+from wifair.papers.spm_af_las.readings import ALTERNATIVES
 from wifair.papers.spm_af_las.study import (
-    ALTERNATIVES,
     BUFFERS,
     CELLS_OF_FIGURE,
     FORMS,
     LAS,
+    LOSS_FREE_WINDOW,
     SPM_AF,
     T_LAS,
     TAIL_DROP,
+    WINDOW,
     Size,
     cells,
 )
@@ -50,10 +54,11 @@ def test_the_grid_is_the_papers() -> None:
     assert full.seeds >= 10
     assert full.first_look > 0
     assert (full.files, full.duration_s) == (100, 300.0)
+    assert len(full.hosts) == 10
     assert {2, 10, 40} <= set(full.hosts)
     assert {10, 20, 40} <= set(FORMS["quick"].hosts)
     names = [cell.name for cell in grid()]
-    assert len(set(names)) == len(names) == 4 * 15 + 3 + 5 * len(HOSTS) + 4 + 4
+    assert len(set(names)) == len(names) == 4 * 15 + 10 + 3 + 3 + 2 + 5 * len(HOSTS) + 4 + 8
 
 
 def test_scenarios_are_those_of_sections_5_and_7() -> None:
@@ -101,9 +106,12 @@ def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
         assert claim.unit
         assert claim.figure in (None, *figures)
     assert {claim.figure for claim in CLAIMS} == {None, *figures}
-    assert {claim.section for claim in CLAIMS} == {"4.1", "4.2", "5.1", "5.2", "6.2", "7.1", "7.2", "8"}
+    assert {claim.section for claim in CLAIMS} == {"3.1", "4", "4.1", "4.2", "5.1", "5.2", "6.2", "7.1", "7.2", "8"}
     # All numbers that the text prints of results, as the text prints them.
     assert {claim.id: claim.published for claim in CLAIMS if claim.published is not None} == {
+        "3.1-twice": 2.0,
+        "4-single-flow": 5.1,
+        "6-at-most-150": 150.0,
         "2-far": 1.44,
         "2-near": 3.64,
         "3-up": 2.41,
@@ -123,7 +131,7 @@ def place(**keys: object) -> frozenset[tuple[str, object]]:
     return frozenset(keys.items())
 
 
-def file_runs(cov: dict[str, float], unfinished: int = 0, lost: float = 0.0) -> CellRuns:
+def file_runs(cov: dict[str, float], unfinished: int = 0, lost: float = 0.0, goodput_mbps: float = 1.0) -> CellRuns:
     """Two like runs of one host with small and one with large files."""
     seeds = (1, 2)
     groups = [
@@ -134,13 +142,20 @@ def file_runs(cov: dict[str, float], unfinished: int = 0, lost: float = 0.0) -> 
             "cov": value,
             "unfinished": unfinished if group == "large" else 1,
             "p99_s": 1.0,
-            "mean_s": 1.0,
+            "mean_s": 8.0,
         }
         for seed in seeds
         for group, value in cov.items()
     ]
     flows = [
-        {"seed": seed, "flow": i, "group": group, "ap_offered_packets": 100.0, "ap_lost_packets": lost if i else 10.0}
+        {
+            "seed": seed,
+            "flow": i,
+            "group": group,
+            "goodput_mbps": goodput_mbps,
+            "ap_offered_packets": 100.0,
+            "ap_lost_packets": lost if i else 10.0,
+        }
         for seed in seeds
         for i, group in enumerate(cov)
     ]
@@ -157,29 +172,38 @@ def test_measured_quantities_of_files() -> None:
     m = Measured(
         Runs(
             {
-                place(part="files", scheme=TAIL_DROP, mix="mixed", hosts=2): file_runs({"large": 0.2, "small": 0.8}),
-                place(part="files", scheme=SPM_AF, mix="mixed", hosts=2): file_runs(
+                place(part="files", scheme=TAIL_DROP, mix="mixed", hosts=10): file_runs({"large": 0.2, "small": 0.8}),
+                place(part="files", scheme=SPM_AF, mix="mixed", hosts=10): file_runs(
                     {"large": 0.1, "small": 0.2}, lost=4
                 ),
-                place(part="files", scheme=T_LAS, mix="mixed", hosts=2): file_runs({"large": 9.0, "small": 0.1}, 1),
+                place(part="files", scheme=T_LAS, mix="mixed", hosts=10): file_runs(
+                    {"large": 9.0, "small": 0.1}, unfinished=1, goodput_mbps=0.146
+                ),
             }
         )
     )
-    assert m.hosts == [2]
+    assert m.hosts == [10]
     assert m.buffers == []
-    assert m.small_to_large(2, TAIL_DROP) == pytest.approx([4.0, 4.0])
-    assert m.reduction(2, SPM_AF) == pytest.approx([75.0, 75.0])
-    assert m.lost(2, SPM_AF, "small") == pytest.approx([0.04, 0.04])
-    assert m.lost(2, SPM_AF) == pytest.approx([0.07, 0.07])
-    assert m.unfinished(2, T_LAS) == pytest.approx([1.0, 1.0])
+    assert m.small_to_large(10, TAIL_DROP) == pytest.approx([4.0, 4.0])
+    assert m.reduction(10, SPM_AF) == pytest.approx([75.0, 75.0])
+    assert m.lost(10, SPM_AF, "small") == pytest.approx([0.04, 0.04])
+    assert m.lost(10, SPM_AF) == pytest.approx([0.07, 0.07])
+    assert m.unfinished(10, T_LAS) == pytest.approx([1.0, 1.0])
     # A run that was cut says nothing of large files, and much of small ones.
-    assert np.isnan(m.cov(2, T_LAS, "large")).all()
-    assert m.cov(2, T_LAS, "small") == pytest.approx([0.1, 0.1])
+    assert np.isnan(m.cov(10, T_LAS, "large")).all()
+    assert m.cov(10, T_LAS, "small") == pytest.approx([0.1, 0.1])
+    # Its pace counts: 11.68 Mbit at 0.146 Mbps are 80 s, where tail drop takes 8.
+    assert m.seconds_per_large_file(10, TAIL_DROP) == pytest.approx([8.0, 8.0])
+    assert m.large_slowdown(10, T_LAS) == pytest.approx([10.0, 10.0])
     by_id = {claim.id: claim for claim in CLAIMS}
-    assert judge(by_id["11-runs-end"], m).verdict == Verdict.NOT_REPRODUCED
-    evidence = by_id["11-t-las-fair-to-both"].evidence(m)
+    evidence = by_id["11-runs-end"].evidence(m)
     assert isinstance(evidence, Relation)
-    assert [point.label for point in evidence.points] == ["t-las, small, 2 hosts"]
+    assert np.concatenate([point.values for point in evidence.points]) == pytest.approx([0.9, 0.9, 0.0, 0.0])
+    comparable = by_id["11-t-las-fair-to-both"].evidence(m)
+    assert comparable.points == []
+    assert judge(by_id["11-t-las-fair-to-both"], m).verdict == Verdict.UNDETERMINED
+    # With 2 hosts nothing can be lost.
+    assert contended(m) == [10]
     assert told([]) == []
 
 
@@ -193,6 +217,34 @@ def test_the_gain_is_over_tail_drop_and_has_two_notions() -> None:
     assert m.gain(10, LAS) == pytest.approx([100.0, 100.0])
     assert m.average_gain(LAS, (10, 20)) == pytest.approx([50.0, 50.0])
     assert m.with_gain_of_means().average_gain(LAS, (10, 20)) == pytest.approx([100 / 3] * 2)
+
+
+def test_a_rise_counts_where_there_is_room_for_one() -> None:
+    def of(*shares: float) -> CellRuns:
+        flows = pl.DataFrame([{"seed": s, "goodput_mbps": x} for s in (1, 2) for x in shares])
+        return CellRuns({"runs": pl.DataFrame({"seed": [1, 2]}), "flows": flows})
+
+    # Tail drop rises at each of 14 steps; LAS stands at 1, wavering; SPM-AF falls at each.
+    runs = {}
+    for b in BUFFERS:
+        runs[TAIL_DROP, b] = of(1.0, b / 400)
+        runs[LAS, b] = of(1.0, 1.0 - b % 20 / 1000)
+        runs[SPM_AF, b] = of(1.0, 0.5 - b / 400)
+    m = Measured(Runs({place(part="up-down", scheme=s, buffer=b): run for (s, b), run in runs.items()}))
+    assert rising_steps(m, [TAIL_DROP, LAS]) == pytest.approx([1.0, 1.0])
+    assert rising_steps(m, [TAIL_DROP, LAS, SPM_AF]) == pytest.approx([0.5, 0.5])
+
+
+def test_what_is_left_without_losses_is_relative() -> None:
+    def of(up: float, down: float) -> CellRuns:
+        flows = pl.DataFrame(
+            [{"seed": s, "goodput_mbps": x, "direction": d} for s in (1, 2) for d, x in (("up", up), ("down", down))]
+        )
+        return CellRuns({"runs": pl.DataFrame({"seed": [1, 2]}), "flows": flows})
+
+    runs = {LOSS_FREE_WINDOW: of(0.5, 0.45), WINDOW: of(1.0, 0.2)}
+    m = Measured(Runs({place(part="loss-free", window=window): run for window, run in runs.items()}))
+    assert unfairness_without_loss(m) == pytest.approx([0.125, 0.125])
 
 
 def test_correlation_is_by_replication() -> None:

@@ -9,7 +9,8 @@ from wifair.papers.readings import View
 from wifair.papers.reproduction import PaperStudy
 from wifair.papers.spm_af_las.claims import CLAIMS
 from wifair.papers.spm_af_las.measured import Measured
-from wifair.papers.spm_af_las.study import ALTERNATIVES, CELLS_OF_FIGURE, FORMS, UP_DOWN_SCHEMES, cells
+from wifair.papers.spm_af_las.readings import ALTERNATIVES
+from wifair.papers.spm_af_las.study import CELLS_OF_FIGURE, FORMS, UP_DOWN_SCHEMES, cells
 
 TITLE = "TCP Fairness Issues in IEEE 802.11 Wireless LANs"
 PROPOSES = "marks for small windows, least attained service"

@@ -8,7 +8,7 @@ import numpy as np
 
 from wifair.claims import Point
 from wifair.papers.runs import CellRuns, Runs
-from wifair.papers.spm_af_las.study import MSS_BYTES, TAIL_DROP, WEB_PACKETS
+from wifair.papers.spm_af_las.study import LARGE_PACKETS, MSS_BYTES, TAIL_DROP, WEB_PACKETS
 from wifair.stats import Values, jain_rows, ratio
 
 
@@ -82,6 +82,23 @@ class Measured:
         timeouts = cell.flows("timeouts", direction="down").sum(axis=1)
         return 1000.0 * ratio(timeouts, cell.flows("segments_sent", direction="down").sum(axis=1))
 
+    def loss_free(self, window: int) -> CellRuns:
+        """Tail drop at `LOSS_FREE_BUFFER` with a window of so many packets."""
+        return self._runs.cell(part="loss-free", window=window)
+
+    def most_queued(self) -> Values:
+        """The most packets seen in a buffer that has room for more than all windows."""
+        found: Values = self._runs.cell(part="queued").series("queue_packets").max(axis=1)
+        return found
+
+    # Section 3.1: two downlink flows and an uplink flow.
+
+    def shares(self, transport: str, direction: str) -> Values:
+        """Mean throughput of the flows of a direction."""
+        cell = self._runs.cell(part="shares", transport=transport)
+        found: Values = cell.flows("goodput_mbps", direction=direction).mean(axis=1)
+        return found
+
     # Section 6.2: a new long flow among old ones.
 
     def newcomer(self, scheme: str, group: str | None = None) -> Values:
@@ -122,6 +139,16 @@ class Measured:
         only = {"group": group} if group else {}
         lost = cell.flows("ap_lost_packets", **only).sum(axis=1)
         return ratio(lost, cell.flows("ap_offered_packets", **only).sum(axis=1))
+
+    def seconds_per_large_file(self, hosts: int, scheme: str) -> Values:
+        """Mean time of a large file: of all of them, or, in a run that was cut, at the pace that it had until then."""
+        cell = self.files(hosts, scheme)
+        seconds = LARGE_PACKETS * MSS_BYTES * 8e-6 / cell.flows("goodput_mbps", group="large").mean(axis=1)
+        return np.where(cell.transfers("unfinished", "large") > 0, seconds, cell.transfers("mean_s", "large"))
+
+    def large_slowdown(self, hosts: int, scheme: str) -> Values:
+        """That time over tail drop's."""
+        return self.seconds_per_large_file(hosts, scheme) / self.seconds_per_large_file(hosts, TAIL_DROP)
 
     def unfinished(self, hosts: int, scheme: str) -> Values:
         """Share of the hosts with large files that had not loaded all of them when the run was cut."""

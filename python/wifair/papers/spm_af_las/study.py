@@ -1,4 +1,4 @@
-"""The simulations of Sections 5 and 7 and the measured scenarios of Section 4: grid, forms, and other readings.
+"""The simulations of Sections 3, 5 and 7 and the measured scenarios of Section 4: grid and forms.
 
 Simulations. The paper says ns-2, so the baseline is the `ns-2` dialect: NewReno, packets of 1500 bytes, an ACK for every
 second segment, 20 packets of window ("by default in ns-2"), 11 Mbps. A transfer is a new one-way connection of ns-2
@@ -21,11 +21,10 @@ fitted to its own throughput alone (`FAR_FRAME_ERROR_RATE`); the near host's is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wifair.papers.readings import Alternative
 from wifair.papers.reproduction import Form
 from wifair.scenario import Scenario
 from wifair.study import Cell
@@ -34,9 +33,19 @@ TAIL_DROP = "droptail"
 SPM_AF = "spm-af"
 LAS = "las"
 T_LAS = "t-las"
+# SPM-AF whose senders mark nothing: its ACK filter alone, all data of low priority.
+UNMARKED = "spm-af-unmarked"
 
 # "The buffer size is varied from 10 packets to 150 packets", Section 5.1: in steps of 10.
 BUFFERS = tuple(range(10, 151, 10))
+# Statements on tail drop's unfairness end where the paper says that it ends (150 packets); from 110 on it fades.
+UNFAIR_BUFFERS = tuple(b for b in BUFFERS if b <= 100)
+# "20 packets by default in ns-2".
+WINDOW = 20
+# Five windows of 6 packets and five of 3 ACKs fit into 50 packets: a buffer of Fig. 6 with its losses turned off.
+LOSS_FREE_BUFFER, LOSS_FREE_WINDOW = 50, 6
+# Ten numbers of hosts; the paper says "from 2 to 40" and names 10 and 40. Half of them load large files, so they are even.
+HOSTS = (2, 6, 10, 14, 20, 24, 28, 32, 36, 40)
 SMALL_PACKETS, LARGE_PACKETS = 10, 1000
 WEB_PACKETS = tuple(range(5, 26))
 MSS_BYTES = 1460
@@ -69,7 +78,7 @@ FORMS: Mapping[str, Size] = {
         warmup_s=0.0,
         duration_s=300.0,
         figure_formats=("png", "pdf"),
-        hosts=(2, 6, 10, 20, 40),
+        hosts=HOSTS,
         files=100,
     ),
     "quick": Size(seeds=3, first_look=0, warmup_s=0.0, duration_s=300.0, hosts=(2, 10, 20, 40), files=20),
@@ -84,7 +93,7 @@ NS_2: Mapping[str, Any] = {
         "congestion_control": {"name": "newreno"},
         "mss_bytes": MSS_BYTES,  # "fixed-size 1500-byte packets"
         "header_bytes": 40,
-        "receiver_window_segments": 20,
+        "receiver_window_segments": WINDOW,
         "delayed_ack": {"segments": 2},  # "one ACK for every two TCP data segments received"
     },
 }
@@ -94,20 +103,23 @@ SPM_SENDER: Mapping[str, Any] = {
     "priority_marking": {"below_segments": 4},
     "byte_counting": {"limit_segments": 20, "limit_after_timeout_segments": 20},
 }
-SCHEME: Mapping[str, Any] = {SPM_AF: {"name": SPM_AF, "variant": "sender-marking"}}
+MARKED: Mapping[str, Any] = {"name": SPM_AF, "variant": "sender-marking"}
+SCHEME: Mapping[str, Any] = {SPM_AF: MARKED, UNMARKED: MARKED}
+SENDER: Mapping[str, Any] = {SPM_AF: SPM_SENDER, UNMARKED: {"byte_counting": SPM_SENDER["byte_counting"]}}
 START: Mapping[str, Any] = {"start_spread_s": 1.0}
 
 
 def simulated(
     scheme: str, buffer: int, title: str, run: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]
 ) -> Scenario:
-    """One simulation of Sections 5 and 7."""
-    tcp = {**NS_2["tcp"], **(SPM_SENDER if scheme == SPM_AF else {})}
+    """One simulation of Sections 3, 5 and 7."""
+    carried_by_tcp = any(flow.get("application") is not SATURATING for flow in flows)
+    tcp = {"tcp": {**NS_2["tcp"], **SENDER.get(scheme, {})}} if carried_by_tcp else {}
     return Scenario.from_settings(
         {
-            **NS_2,
+            **{key: value for key, value in NS_2.items() if key != "tcp"},
+            **tcp,
             "title": title,
-            "tcp": tcp,
             "ap": {"limit_packets": buffer, "scheme": SCHEME.get(scheme, scheme)},
             "run": {"record_transfers": False, **run},
             "flows": [{**START, **flow} for flow in flows],
@@ -115,18 +127,54 @@ def simulated(
     )
 
 
+# Datagrams of 1500 bytes that always wait.
+SATURATING: Mapping[str, Any] = {"name": "udp", "rate_mbps": 12.0, "payload_bytes": 1472}
+UP_DOWN: Sequence[Mapping[str, Any]] = ({"direction": "up", "count": 5}, {"direction": "down", "count": 5})
+
+
 def up_down(form: Form) -> list[Cell]:
-    """Figs. 6, 9 and 10: five uplink and five downlink flows, every buffer, every scheme."""
+    """Figs. 6, 9 and 10: five uplink and five downlink flows, every buffer, every scheme; SPM-AF without marks, too."""
     run = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
-    flows = [{"direction": "up", "count": 5}, {"direction": "down", "count": 5}]
+    buffers_of = {**dict.fromkeys(UP_DOWN_SCHEMES, BUFFERS), UNMARKED: UNFAIR_BUFFERS}
     return [
         Cell(
             f"up-down/{scheme}/{buffer}",
-            simulated(scheme, buffer, f"{scheme}, {buffer} packets", run, flows),
+            simulated(scheme, buffer, f"{scheme}, {buffer} packets", run, UP_DOWN),
             {"part": "up-down", "scheme": scheme, "buffer": buffer},
         )
-        for scheme in UP_DOWN_SCHEMES
-        for buffer in BUFFERS
+        for scheme, buffers in buffers_of.items()
+        for buffer in buffers
+    ]
+
+
+def causes(form: Form) -> list[Cell]:
+    """Section 5.1's argument: how much waits where there is room for all, and what is left of the unfairness without losses."""
+    run = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
+    roomy = simulated(TAIL_DROP, 300, "room for 300 packets", {**run, "sample_interval_s": 0.01}, UP_DOWN)
+    windows = {
+        window: simulated(TAIL_DROP, LOSS_FREE_BUFFER, f"windows of {window} packets", run, UP_DOWN).override(
+            {"tcp.receiver_window_segments": window}
+        )
+        for window in (LOSS_FREE_WINDOW, WINDOW)
+    }
+    return [
+        Cell("queued", roomy, {"part": "queued"}),
+        *(Cell(f"loss-free/{window}", s, {"part": "loss-free", "window": window}) for window, s in windows.items()),
+    ]
+
+
+def shares(form: Form) -> list[Cell]:
+    """Section 3.1's argument: two downlink flows and an uplink flow, of datagrams that always wait and of TCP."""
+    run = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
+    flows: list[Mapping[str, Any]] = [{"direction": "down", "count": 2}, {"direction": "up"}]
+    datagrams: list[Mapping[str, Any]] = [{**flow, "application": SATURATING} for flow in flows]
+    return [
+        Cell(
+            f"shares/{transport}",
+            simulated(TAIL_DROP, 50, f"2 down, 1 up, {transport}", run, of),
+            {"part": "shares", "transport": transport},
+        )
+        for transport, of in (("datagrams", datagrams), ("tcp", flows))
     ]
 
 
@@ -221,6 +269,7 @@ FAR = {"rate_mbps": 11.0, "frame_error_rate": {"data_down": FAR_FRAME_ERROR_RATE
 FLOW_1: Mapping[str, Any] = {"name": "flow-1", "direction": "down"}
 FLOW_2: Mapping[str, Any] = {"name": "flow-2", "direction": "down", "start_s": 8.0}
 MEASURED: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "1 down": [{**START, "direction": "down"}],
     "near and far": [FLOW_1, {**FLOW_2, "station": FAR}],
     "both near": [FLOW_1, FLOW_2],
     "1 up, 1 down": [{**START, "direction": "up"}, {**START, "direction": "down"}],
@@ -228,29 +277,20 @@ MEASURED: Mapping[str, Sequence[Mapping[str, Any]]] = {
 }
 
 
-# Another reading of the far host's channel: its frames are lost in bursts, all of them for a while and none otherwise.
-# The interval is fitted to the same throughput of 1.44 Mbps.
-BURST_S, BURST_INTERVAL_S = 0.05, 2.3
-BURSTS = [
-    {
-        "at_s": round(i * BURST_INTERVAL_S + at, 3),
-        "station": {"name": "flow-2", "frame_error_rate": {"data_down": rate}},
-    }
-    for i in range(int((MEASURED_FROM_S + MEASURED_S) / BURST_INTERVAL_S))
-    for at, rate in ((0.0, 1.0), (BURST_S, 0.0))
-]
+# The server of the WAN is at another university, 500 km away; the paper gives no round trip.
+WAN_DELAY_MS = 10.0
 
 
 def measured() -> list[Cell]:
-    """Figs. 2, 3 and 4: the experiments of Section 4 as scenarios."""
-    return [
-        Cell(
-            f"measured/{case}",
-            Scenario.from_settings({**LINUX_2_4, "title": case, "flows": list(flows)}),
-            {"part": "measured", "case": case},
-        )
-        for case, flows in MEASURED.items()
-    ]
+    """Figs. 2, 3 and 4: the experiments of Section 4 as scenarios; those that were made over the WAN, too, as both."""
+    lan = {
+        case: Scenario.from_settings({**LINUX_2_4, "title": case, "flows": list(of)}) for case, of in MEASURED.items()
+    }
+    wan = {
+        f"{case}, WAN": lan[case].override({"wire.one_way_delay_ms": WAN_DELAY_MS})
+        for case in ("1 down", "1 up, 1 down", "2 up, 2 down")
+    }
+    return [Cell(f"measured/{case}", s, {"part": "measured", "case": case}) for case, s in {**lan, **wan}.items()]
 
 
 # What each figure needs of the grid, by coordinates.
@@ -258,7 +298,7 @@ CELLS_OF_FIGURE: Mapping[str, Mapping[str, Sequence[object]]] = {
     "2": {"part": ("measured",), "case": ("near and far", "both near")},
     "3": {"part": ("measured",), "case": ("1 up, 1 down",)},
     "4": {"part": ("measured",), "case": ("2 up, 2 down",)},
-    "6": {"part": ("up-down",), "scheme": (TAIL_DROP,)},
+    "6": {"part": ("up-down", "queued", "loss-free"), "scheme": (TAIL_DROP, None)},
     "7": {"part": ("files",), "scheme": (TAIL_DROP,)},
     "8": {"part": ("files",), "scheme": (TAIL_DROP,), "mix": ("mixed",)},
     "9a": {"part": ("up-down",)},
@@ -270,113 +310,10 @@ CELLS_OF_FIGURE: Mapping[str, Mapping[str, Sequence[object]]] = {
 }
 
 
-PARTS: Mapping[str, Callable[[Size], list[Cell]]] = {
-    "up-down": up_down,
-    "newcomer": lambda _: newcomer(),
-    "files": files,
-    "web": lambda _: web(),
-    "measured": lambda _: measured(),
-}
-
-
 def cells(form: Form, figure: str | None) -> list[Cell]:
     """The whole grid, or what one figure needs of it."""
     assert isinstance(form, Size)
     wanted = CELLS_OF_FIGURE[figure] if figure else {}
-    grid = [cell for part in wanted.get("part", PARTS) for cell in PARTS[str(part)](form)]
+    parts = (shares(form), up_down(form), causes(form), newcomer(), files(form), web(), measured())
+    grid = [cell for part in parts for cell in part]
     return [cell for cell in grid if all(cell.keys.get(name) in values for name, values in wanted.items())]
-
-
-SIMULATED: Mapping[str, Sequence[object]] = {"part": ("up-down", "newcomer", "files", "web")}
-SHORT_AND_LONG: Mapping[str, Sequence[object]] = {"part": ("files", "web")}
-
-ALTERNATIVES: tuple[Alternative, ...] = (
-    Alternative(
-        "standard", "Whose MAC and TCP?", "802.11 and the RFCs instead of ns-2's", {"dialect": "standard"}, SIMULATED
-    ),
-    Alternative(
-        "rts", "Are MAC parameters at ns-2's default?", "RTS on every frame", {"mac.rts_threshold_bytes": 0}, SIMULATED
-    ),
-    Alternative("wire-50ms", "How long is the wire?", "50 ms each way", {"wire.one_way_delay_ms": 50.0}, SIMULATED),
-    Alternative(
-        "buffer-20",
-        "How large is the buffer in Sections 5.2 and 7.2?",
-        "20 packets",
-        {"ap.limit_packets": 20},
-        SHORT_AND_LONG,
-    ),
-    Alternative(
-        "buffer-100",
-        "How large is the buffer in Sections 5.2 and 7.2?",
-        "100 packets",
-        {"ap.limit_packets": 100},
-        SHORT_AND_LONG,
-    ),
-    Alternative(
-        "handshake", "Is a transfer's connection opened?", "SYN and FIN", {"tcp.handshake": "real"}, SHORT_AND_LONG
-    ),
-    Alternative(
-        "think-1s",
-        "Is there time to think between Web documents?",
-        "1 s on average",
-        {"flows[0].application.think_mean_s": 1.0},
-        {"part": ("web",)},
-    ),
-    Alternative(
-        "las-served",
-        "What does LAS key a packet by?",
-        "packets of its flow that were served",
-        {"ap.scheme.key": "served"},
-        {"scheme": (LAS, T_LAS)},
-    ),
-    Alternative(
-        "las-arrived",
-        "What does LAS key a packet by?",
-        "packets of its flow that arrived",
-        {"ap.scheme.key": "arrived"},
-        {"scheme": (LAS, T_LAS)},
-    ),
-    Alternative(
-        "las-own-acks",
-        "What service does an ACK stand for under LAS?",
-        "itself: one packet",
-        {"ap.scheme.key": "served", "ap.scheme.acks": "own"},
-        {"part": ("up-down",), "scheme": (LAS, T_LAS)},
-    ),
-    Alternative(
-        "spm-oldest",
-        "Which packet makes room under SPM-AF?",
-        "the oldest",
-        {"ap.scheme.displaced": "oldest"},
-        {"scheme": (SPM_AF,)},
-    ),
-    Alternative(
-        "spm-newest",
-        "Which packet makes room under SPM-AF?",
-        "the newest",
-        {"ap.scheme.displaced": "newest"},
-        {"scheme": (SPM_AF,)},
-    ),
-    Alternative(
-        "spm-limit-2",
-        "May an ACK of SPM-AF's senders open the window by more than RFC 3465 allows?",
-        "L = 2, and 1 after a timeout",
-        {"tcp.byte_counting.limit_segments": 2, "tcp.byte_counting.limit_after_timeout_segments": 1},
-        {"scheme": (SPM_AF,)},
-    ),
-    Alternative(
-        "far-in-bursts",
-        "How are the far host's frames lost?",
-        "all of them for 50 ms, every 2.3 s",
-        {"flows": [FLOW_1, FLOW_2], "events": BURSTS},
-        {"part": ("measured",), "case": ("near and far",)},
-    ),
-    Alternative("sack", "Does the measured TCP use SACK?", "it does", {"tcp.sack": {}}, {"part": ("measured",)}),
-    Alternative(
-        "short-preamble",
-        "Which preamble had the measured network?",
-        "the short one",
-        {"phy.preamble": "short"},
-        {"part": ("measured",)},
-    ),
-)

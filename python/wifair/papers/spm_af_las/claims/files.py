@@ -1,6 +1,7 @@
 """Claims of Sections 5.2, 7.2 and 8, Figs. 7, 8 and 11 to 13: small files against large ones, and the Web.
 
-What is said of large files holds where they were finished: `11-runs-end` says where they were not.
+What is said of the COV of large files holds where they were finished; `11-runs-end` says how far the others were. A ratio or
+a reduction of COVs is left out with 2 hosts (`contended`).
 """
 
 from __future__ import annotations
@@ -10,11 +11,21 @@ from itertools import pairwise
 import numpy as np
 
 from wifair.claims import Claim, Number, Point, Relation
+from wifair.papers.spm_af_las.claims.margins import MUCH
 from wifair.papers.spm_af_las.measured import Measured, told
-from wifair.papers.spm_af_las.study import FILE_SCHEMES, SPM_AF, T_LAS, TAIL_DROP
+from wifair.papers.spm_af_las.study import SPM_AF, T_LAS, TAIL_DROP
 from wifair.stats import Values
 
 CURES = (SPM_AF, T_LAS)
+
+
+def contended(m: Measured) -> list[int]:
+    """The numbers of hosts at which the AP's buffer can overflow at all.
+
+    With 2 hosts it cannot: a window of 20 packets and a file of 10 fit into 50 packets. What varies then are backoffs, and a
+    ratio of two such COVs says nothing of queue management.
+    """
+    return [hosts for hosts in m.hosts if hosts > 2]
 
 
 def _affected(m: Measured, hosts: int) -> Values:
@@ -23,9 +34,10 @@ def _affected(m: Measured, hosts: int) -> Values:
 
 
 def _lower(m: Measured, group: str, scheme: str) -> list[Point]:
-    """COV, tail drop − a scheme, with every number of hosts."""
+    """COV, tail drop − a scheme, with every number of hosts at which there is contention."""
     return [
-        Point(f"{scheme}, {group}, {n} hosts", m.cov(n, TAIL_DROP, group) - m.cov(n, scheme, group)) for n in m.hosts
+        Point(f"{scheme}, {group}, {n} hosts", m.cov(n, TAIL_DROP, group) - m.cov(n, scheme, group))
+        for n in contended(m)
     ]
 
 
@@ -39,9 +51,17 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "5.2",
         "7",
         "Compared to the baseline case, the COV values increase significantly.",
-        "COV of the small files, beside large ones over among themselves, with every number of hosts.",
+        "COV of the small files, beside large ones − 1.3 times that among themselves, with every number of hosts.",
         "COV",
-        lambda m: Relation([Point(f"{n} hosts", _affected(m, n)) for n in m.hosts]),
+        lambda m: Relation(
+            [
+                Point(
+                    f"{n} hosts",
+                    m.cov(n, TAIL_DROP, "small") - MUCH * m.cov(n, TAIL_DROP, "small", "small only"),
+                )
+                for n in m.hosts
+            ]
+        ),
     ),
     Claim(
         "7a-more-with-more-hosts",
@@ -77,9 +97,9 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "5.2",
         "7",
         "Note that the COV values of the small file transfers 2 to 10 times larger than those of the large file transfers.",
-        "COV of the small files over that of the large ones, mixed, within 2 to 10 with every number of hosts.",
+        "COV of the small files over that of the large ones, mixed, within 2 to 10 with every number of hosts but 2.",
         "ratio",
-        lambda m: Number([Point(f"{n} hosts", m.small_to_large(n, TAIL_DROP)) for n in m.hosts], 6.0, 4.0),
+        lambda m: Number([Point(f"{n} hosts", m.small_to_large(n, TAIL_DROP)) for n in contended(m)], 6.0, 4.0),
     ),
     Claim(
         "8-short-flows-lose-more",
@@ -97,7 +117,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "7.2",
         "11",
         "Figure 11 (a) shows that the proposed SPM-AF scheme reduces the COV for small file transfers.",
-        "COV of the small files, tail drop − SPM-AF, with every number of hosts.",
+        "COV of the small files, tail drop − SPM-AF, with every number of hosts but 2.",
         "COV",
         lambda m: Relation(_lower(m, "small", SPM_AF)),
     ),
@@ -127,7 +147,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "11",
         "SPM-AF also improves the performance of large file transfers as shown in Figure 11 (b), though the performance "
         "advantage is relatively small.",
-        "COV of the large files, tail drop − SPM-AF, with every number of hosts.",
+        "COV of the large files, tail drop − SPM-AF, with every number of hosts but 2.",
         "COV",
         lambda m: Relation(told(_lower(m, "large", SPM_AF))),
     ),
@@ -136,17 +156,19 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "7.2",
         "11",
         "More importantly, as expected, SPM-AF makes the COV values comparable for small and large transfers.",
-        "COV of the small files over that of the large ones, within a factor of 2 either way, with every number of hosts. "
-        "The text prints no number.",
+        "COV of the small files over that of the large ones, within a factor of 2 either way, with every number of hosts but "
+        "2. The text prints no number.",
         "log2 of the ratio",
-        lambda m: Number([Point(f"{n} hosts", np.log2(m.small_to_large(n, SPM_AF))) for n in m.hosts], 0.0, 1.0),
+        lambda m: Number(
+            told(Point(f"{n} hosts", np.log2(m.small_to_large(n, SPM_AF))) for n in contended(m)), 0.0, 1.0
+        ),
     ),
     Claim(
         "11-spm-af-outliers",
         "7.2",
         "11",
         "The outlier transfer times are reduced or eliminated with the loss priority mechanism employed by SPM-AF.",
-        "99 % quantile of the small files' times, tail drop − SPM-AF, with every number of hosts.",
+        "99 % quantile of the small files' times, tail drop − SPM-AF, with every number of hosts but 2.",
         "s",
         lambda m: Relation(
             [
@@ -154,7 +176,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
                     f"{n} hosts",
                     m.files(n, TAIL_DROP).transfers("p99_s", "small") - m.files(n, SPM_AF).transfers("p99_s", "small"),
                 )
-                for n in m.hosts
+                for n in contended(m)
             ]
         ),
     ),
@@ -164,7 +186,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "11",
         "All small file transfers experience comparable transfer time, achieving smaller COV values compared with the "
         "conventional NewReno-DropTail scheme.",
-        "COV of the small files, tail drop − T-LAS, with every number of hosts.",
+        "COV of the small files, tail drop − T-LAS, with every number of hosts but 2.",
         "COV",
         lambda m: Relation(_lower(m, "small", T_LAS)),
     ),
@@ -173,13 +195,16 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "5.2",
         "11",
         "The small file transfers are repeated over and over until all large file transfers are finished.",
-        "Share of the hosts with large files that have not loaded all of them when the run is cut (8 s for each of their "
-        "files), below 0.01 under each scheme with every number of hosts.",
-        "share of hosts",
-        lambda m: Number(
-            [Point(f"{scheme}, {n} hosts", m.unfinished(n, scheme)) for scheme in FILE_SCHEMES for n in m.hosts],
-            0.0,
-            0.01,
+        "Pace of the large files − a tenth of their pace under tail drop, SPM-AF and T-LAS, with every number of hosts: ten "
+        "times slower is taken for a run that does not end. Runs are cut at 8 s for each large file "
+        "(tail drop takes 3 to 4); the pace of a run that was cut is that until the cut.",
+        "share of the pace beyond a tenth",
+        lambda m: Relation(
+            [
+                Point(f"{scheme}, {n} hosts", 1.0 / m.large_slowdown(n, scheme) - 0.1)
+                for scheme in CURES
+                for n in m.hosts
+            ]
         ),
     ),
     Claim(
@@ -187,9 +212,12 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "7.2",
         "11",
         "As shown in Figure 11, T-LAS achieves fairness for both small file transfers and large file transfers.",
-        "COV of the small and of the large files, tail drop − T-LAS, with every number of hosts.",
-        "COV",
-        lambda m: Relation(told(_lower(m, "small", T_LAS) + _lower(m, "large", T_LAS))),
+        "COV of the small files over that of the large ones, within a factor of 2 either way, with every number of hosts but 2 "
+        'at which the large ones were finished: "comparable COV values" are what Section 5.2 means by equal treatment.',
+        "log2 of the ratio",
+        lambda m: Number(
+            told(Point(f"{n} hosts", np.log2(m.small_to_large(n, T_LAS))) for n in contended(m)), 0.0, 1.0
+        ),
     ),
     Claim(
         "12-losses-transformed",
@@ -197,13 +225,14 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "12",
         "Figure 12 clearly indicates that SPM-AF and T-LAS queue management dramatically transform the relative packet loss "
         "rates for the short-lived flows and long-lived flows.",
-        "Loss ratio at the AP, long − short, with every number of hosts, both schemes: the order of Fig. 8 is turned round.",
+        "Loss ratio at the AP, long − 1.3 times short, with every number of hosts but 2, both schemes: the order of Fig. 8 is "
+        "turned round.",
         "loss ratio",
         lambda m: Relation(
             [
-                Point(f"{scheme}, {n} hosts", m.lost(n, scheme, "large") - m.lost(n, scheme, "small"))
+                Point(f"{scheme}, {n} hosts", m.lost(n, scheme, "large") - MUCH * m.lost(n, scheme, "small"))
                 for scheme in CURES
-                for n in m.hosts
+                for n in contended(m)
             ]
         ),
     ),
@@ -241,10 +270,10 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "8",
         "11",
         "SPM-AF and LAS reduce the variability of transfer times for small files by 50% or more.",
-        "Reduction of the COV of the small files − 50 %, SPM-AF and T-LAS, with every number of hosts.",
+        "Reduction of the COV of the small files − 50 %, SPM-AF and T-LAS, with every number of hosts but 2.",
         "percentage points beyond 50",
         lambda m: Relation(
-            [Point(f"{scheme}, {n} hosts", m.reduction(n, scheme) - 50.0) for scheme in CURES for n in m.hosts]
+            [Point(f"{scheme}, {n} hosts", m.reduction(n, scheme) - 50.0) for scheme in CURES for n in contended(m)]
         ),
     ),
     Claim(
@@ -252,19 +281,11 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "8",
         "11",
         "While maintaining the throughput of large file transfers.",
-        "Mean time of a large file, SPM-AF and T-LAS over tail drop, within 0.9 to 1.1 with every number of hosts.",
+        "Mean time of a large file, SPM-AF and T-LAS over tail drop, within 0.9 to 1.1 with every number of hosts; in runs that "
+        "were cut, at the pace until then.",
         "ratio",
         lambda m: Number(
-            told(
-                Point(
-                    f"{scheme}, {n} hosts",
-                    m.transfers("mean_s", n, scheme, "large") / m.transfers("mean_s", n, TAIL_DROP, "large"),
-                )
-                for scheme in CURES
-                for n in m.hosts
-            ),
-            1.0,
-            0.1,
+            [Point(f"{scheme}, {n} hosts", m.large_slowdown(n, scheme)) for scheme in CURES for n in m.hosts], 1.0, 0.1
         ),
     ),
 )
