@@ -17,6 +17,7 @@ from wifair.papers.runs import CellRuns, Runs
 from wifair.papers.spm_af_las import STUDY
 from wifair.papers.spm_af_las.claims import CLAIMS
 from wifair.papers.spm_af_las.claims.files import contended
+from wifair.papers.spm_af_las.claims.former import FORMERLY
 from wifair.papers.spm_af_las.claims.up_down import rising_steps, unfairness_without_loss
 from wifair.papers.spm_af_las.measured import Measured, correlation, told
 from wifair.papers.spm_af_las.readings import ALTERNATIVES
@@ -107,6 +108,9 @@ def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
         assert claim.figure in (None, *figures)
     assert {claim.figure for claim in CLAIMS} == {None, *figures}
     assert {claim.section for claim in CLAIMS} == {"3.1", "4", "4.1", "4.2", "5.1", "5.2", "6.2", "7.1", "7.2", "8"}
+    # Every rule that was rewritten is a claim's, and no longer what it was.
+    by_id = {claim.id: claim for claim in CLAIMS}
+    assert all(FORMERLY[name].reading != by_id[name].reading for name in FORMERLY)
     # All numbers that the text prints of results, as the text prints them.
     assert {claim.id: claim.published for claim in CLAIMS if claim.published is not None} == {
         "3.1-twice": 2.0,

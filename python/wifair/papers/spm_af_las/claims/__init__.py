@@ -1,9 +1,12 @@
 """Every sentence of the paper that states a result, with the paper's own line and the test that it is put to."""
 
+from dataclasses import replace
+
 from wifair.papers.spm_af_las.claims.experiments import CLAIMS as EXPERIMENTS
 from wifair.papers.spm_af_las.claims.files import CLAIMS as FILES
+from wifair.papers.spm_af_las.claims.former import FORMERLY
 from wifair.papers.spm_af_las.claims.up_down import CLAIMS as UP_DOWN
 
-CLAIMS = (*EXPERIMENTS, *UP_DOWN, *FILES)
+CLAIMS = tuple(replace(claim, formerly=FORMERLY.get(claim.id)) for claim in (*EXPERIMENTS, *UP_DOWN, *FILES))
 
 __all__ = ["CLAIMS"]

@@ -213,7 +213,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         f"rises, above one half. Cases are the steps of tail drop, SPM-AF and LAS that start below {FULL}: an index at 1 cannot "
         "rise.",
         "share of steps beyond one half",
-        lambda m: Relation([Point("cases", rising_steps(m, COMPARED) - 0.5)]),
+        lambda m: Relation([Point("cases", rising_steps(m, COMPARED) - 0.5)], over="all steps with room to rise"),
     ),
     Claim(
         "9b-both-improve",
@@ -232,7 +232,9 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "Especially when the buffer size is small.",
         "Average gain over tail drop up to 70 packets − that from 80 packets on, SPM-AF and LAS.",
         "percentage points",
-        lambda m: Relation([Point(scheme, more_with_small_buffers(m, scheme)) for scheme in THE_TWO]),
+        lambda m: Relation(
+            [Point(scheme, more_with_small_buffers(m, scheme)) for scheme in THE_TWO], over="the mean of the buffers"
+        ),
     ),
     Claim(
         "9b-spm-af-gain",
