@@ -62,7 +62,7 @@ def _two_curves(
         series = {"uplink": [up(mix, scheme) for mix in mixes], "downlink": [down(mix, scheme) for mix in mixes]}
         plots.lines(axes, x, series, x_label=x_label, y_label=y_label)
         axes.set_title(TITLES[scheme], fontsize="medium")
-    _same_height(panels)
+    _share_height(panels, len(SCHEMES))
     return made
 
 
@@ -76,14 +76,20 @@ def _flow_figure(m: Measured, mixes: tuple[Mix, ...]) -> Figure:
         plots.flow_shares(axes, flows, mix.up, title=title, x_label="Flow", y_label=THROUGHPUT)
         if len(mixes) > 1:
             axes.title.set_fontsize("x-small")
-    _same_height(panels)
+    _share_height(panels, len(SCHEMES))
     return made
 
 
-def _same_height(panels: list[Axes]) -> None:
+def _share_height(panels: list[Axes], columns: int) -> None:
+    """One scale for all panels: its name stands at the left of each row, and the legend in the first panel."""
     top = max(axes.get_ylim()[1] for axes in panels)
-    for axes in panels:
+    for i, axes in enumerate(panels):
         axes.set_ylim(0, top)
+        if i % columns:
+            axes.set_ylabel("")
+        legend = axes.get_legend()
+        if i and legend:
+            legend.remove()
 
 
 def _fig_3a(m: Measured) -> Figure:
