@@ -6,9 +6,9 @@ Fairness in Wireless LANs, VTC Spring 2012.
 
 from __future__ import annotations
 
-from wifair.papers.adaptive_pushout.claims import CLAIMS
+from wifair.papers.adaptive_pushout.claims import CLAIMS, DROPPED
 from wifair.papers.adaptive_pushout.measured import Measured
-from wifair.papers.adaptive_pushout.study import ALTERNATIVES, FORMS, MIXES_OF_FIGURE, SCHEMES, cells
+from wifair.papers.adaptive_pushout.study import FORMS, MIXES_OF_FIGURE, READINGS, SCHEMES, cells
 from wifair.papers.readings import View
 from wifair.papers.reproduction import PaperStudy
 
@@ -19,13 +19,14 @@ FIGURES = tuple(MIXES_OF_FIGURE)
 
 STUDY = PaperStudy(
     claims=CLAIMS,
+    dropped=DROPPED,
     figures=FIGURES,
     forms=FORMS,
     cells=cells,
     measured=Measured,
     figures_module=f"{__name__}.figures",
     readings=(
-        *ALTERNATIVES,
+        *READINGS,
         View(
             "ip-bytes",
             "What does throughput count?",

@@ -3,7 +3,7 @@
 Baseline. The paper says ns-2 (version 2.34), so the baseline is the `ns-2` dialect with the values of Table I and
 Section IV-A set explicitly (Table I has an LLC header, which ns-2 has not; Table I wins). RTS is off in the baseline:
 the paper lists no RTS threshold and no RTS or CTS duration in Table I, where it lists every other frame; ns-2's own
-default, RTS on every frame, is run as an alternative. Flows start at time 0; the paper gives no start times.
+default, RTS on every frame, is run as a reading. Flows start at time 0; the paper gives no start times.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from wifair.papers.readings import Alternative
+from wifair.papers.readings import Alternative, Joint, Kind
 from wifair.papers.reproduction import Form
 from wifair.scenario import Scenario
 from wifair.study import Cell
@@ -91,25 +91,41 @@ SECTION_IV_A: Mapping[str, Any] = {
 }
 
 
-# Not among them: the stations' buffers, of which the paper says nothing. With a window of 42 packets no station ever
+# What goes first among redundant ACKs; the one choice on which the order of the schemes depends.
+NEWEST = Alternative(
+    "redundant-newest",
+    "Which redundant ACK goes?",
+    "the newest",
+    {"ap.scheme.redundant": "newest"},
+    {"scheme": (ACK_PUSHOUT, ADAPTIVE)},
+)
+# The paper prints this one (III-A: data goes if nb_up / n_up <= nb_down / n_down), so it is no reading.
+TIE_RANDOM = Alternative(
+    "tie-random",
+    "What goes if both directions have the same share?",
+    "data or an ACK, by a fair coin, where the paper has data",
+    {"ap.scheme.tie": "random"},
+    {"scheme": (ADAPTIVE,)},
+    Kind.EXPLORATION,
+)
+
+# Not among them: the dialect, since the paper names its simulator, nor whether the buffer's 100 packets include the frame in
+# service, since ns-2 has a rule for it. The stations' buffers have no effect: with a window of 42 packets no station ever
 # queues more, and any limit from 42 on gives the same runs.
-ALTERNATIVES: tuple[Alternative, ...] = (
-    Alternative("standard", "Whose MAC and TCP?", "802.11 and the RFCs instead of ns-2's", {"dialect": "standard"}),
-    Alternative("rts", "Are MAC parameters at ns-2's default?", "RTS on every frame", {"mac.rts_threshold_bytes": 0}),
-    Alternative("no-llc", "Table I's LLC header or ns-2's frames?", "no LLC header", {"phy.llc_bytes": 0}),
+READINGS: tuple[Alternative | Joint[Any], ...] = (
     Alternative(
-        "limit-waiting",
-        "Does the buffer of 100 packets hold the frame in service?",
-        "it does not: 100 wait",
-        {"ap.limit_counts_in_service": False},
+        "ns-2-frames",
+        "Are the parameters that Table I leaves out, and its LLC header, ns-2's?",
+        "RTS on every frame and no LLC header, as ns-2 ships",
+        {"mac.rts_threshold_bytes": 0, "phy.llc_bytes": 0},
     ),
     Alternative(
-        "redundant-newest",
-        "Which redundant ACK goes?",
-        "the newest",
-        {"ap.scheme.redundant": "newest"},
-        {"scheme": (ACK_PUSHOUT, ADAPTIVE)},
+        "rto-1s",
+        "What is TCP's minimum RTO?",
+        "1 s, as in RFC 6298 and in ns-2 before 2006, not ns-2.34's 0.2 s",
+        {"tcp.rto.min_ms": 1_000},
     ),
+    NEWEST,
     Alternative(
         "redundant-random",
         "Which redundant ACK goes?",
@@ -145,6 +161,8 @@ ALTERNATIVES: tuple[Alternative, ...] = (
         {"ap.scheme.displaced": "oldest"},
         {"scheme": (SPM_AF,)},
     ),
+    TIE_RANDOM,
+    Joint("redundant-newest+tie-random", (NEWEST, TIE_RANDOM)),
 )
 
 

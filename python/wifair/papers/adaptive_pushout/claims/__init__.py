@@ -20,9 +20,10 @@ of keeping flow states (III-A).
 """
 
 from wifair.papers.adaptive_pushout.claims.asymmetric import CLAIMS as ASYMMETRIC
+from wifair.papers.adaptive_pushout.claims.asymmetric import DROPPED
 from wifair.papers.adaptive_pushout.claims.symmetric import CLAIMS as SYMMETRIC
 from wifair.papers.adaptive_pushout.claims.text import CLAIMS as TEXT
 
 CLAIMS = (*TEXT, *SYMMETRIC, *ASYMMETRIC)
 
-__all__ = ["CLAIMS"]
+__all__ = ["CLAIMS", "DROPPED"]
