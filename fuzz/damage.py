@@ -1,6 +1,6 @@
 """Writes plans damaged at every place that occurs in some plans, in every way that a reader of JSON may meet.
 
-    python3 fuzz/damage.py DIR fuzz/corpus/plan fuzz/target/found/plan
+    python3 fuzz/damage.py DIR $(python3 fuzz/corpora.py plan) fuzz/target/found/plan
     python3 fuzz/run.py plan --also DIR
 
 Chance finds a place's hundred ways to be wrong one after the other, over hours; this writes them down in minutes. A place is a path of

@@ -21,7 +21,8 @@ import sys
 import time
 from pathlib import Path
 
-FUZZ = Path(__file__).parent
+from corpora import FUZZ, pack, targets, unpacked
+
 # There is no unsafe code in what is fuzzed, so no sanitizer has anything to watch. A case of more than ten seconds hangs, one of
 # more than two gigabytes has no bound.
 FUZZ_OPTIONS = ["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-max_len=8192", "-len_control=20"]
@@ -35,18 +36,12 @@ def cargo_fuzz(command: str, *arguments: str) -> list[str]:
     return ["cargo", "+nightly", "fuzz", command, "--fuzz-dir", str(FUZZ), *built, *arguments]
 
 
-def targets() -> list[str]:
-    """All that there are."""
-    return sorted(path.stem for path in (FUZZ / "fuzz_targets").glob("*.rs"))
-
-
 def run(target: str, also: list[str], quiet_s: float, most_s: float) -> str:
     """Fuzzes until nothing new has been covered for `quiet_s`, or for `most_s`; a row of the table."""
-    found = (
-        FUZZ / "target" / "found" / target
-    )  # what is found goes there first, so that the kept corpus is small at any time
+    # What is found is collected there first, so that the kept corpus is small at any time.
+    found = FUZZ / "target" / "found" / target
     found.mkdir(parents=True, exist_ok=True)
-    kept = FUZZ / "corpus" / target
+    kept = unpacked(target)
     command = cargo_fuzz("run", target, str(found), str(kept), *also, "--", *FUZZ_OPTIONS)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stderr is not None
@@ -87,6 +82,7 @@ def keep(target: str, found: Path, kept: Path) -> None:
     subprocess.run(cargo_fuzz("cmin", target, str(kept), "--", "-use_counters=0"), check=True)
     for path, data in failed.items():
         path.write_bytes(data)
+    pack(target, kept)
 
 
 def main() -> None:

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from corpora import pack, targets, unpacked
 from wifair import Scenario
 from wifair.components import components
 from wifair.papers import find, paper_ids
 from wifair.scenario import _PlanBuilder
 
 ROOT = Path(__file__).parent.parent
-CORPUS = ROOT / "fuzz" / "corpus"
 # Different flows, and events, that are kept of a plan.
 FLOWS, EVENTS = 3, 6
 # Of the cells of a paper's study, each so manieth.
@@ -76,22 +76,23 @@ def plan(scenario: Scenario) -> dict[str, Any]:
     return built
 
 
-def write(target: str, content: bytes) -> None:
+def write(folder: Path, content: bytes) -> None:
     """Adds an input, under a name that is its content's."""
-    folder = CORPUS / target
-    folder.mkdir(parents=True, exist_ok=True)
     (folder / hashlib.sha1(content, usedforsecurity=False).hexdigest()).write_bytes(content)
 
 
 def main() -> None:
-    """Writes them."""
+    """Adds them to the kept inputs."""
+    folders = {target: unpacked(target) for target in targets()}
     for source in (scenarios, of_papers, of_components):
         for scenario in source():
-            write("plan", json.dumps(plan(scenario), separators=(",", ":")).encode())
+            write(folders["plan"], json.dumps(plan(scenario), separators=(",", ":")).encode())
     noise = random.Random(9)
     for target, count in NOISE.items():
         for _ in range(count):
-            write(target, noise.randbytes(noise.randrange(100, 2_000)))
+            write(folders[target], noise.randbytes(noise.randrange(100, 2_000)))
+    for target, folder in folders.items():
+        pack(target, folder)
 
 
 if __name__ == "__main__":

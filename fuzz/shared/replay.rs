@@ -1,5 +1,6 @@
 //! The corpus of a fuzz target as a test: what was found stays found, without a fuzzer.
 
+use std::io::Read;
 use std::path::Path;
 
 use wifair_core::Rng;
@@ -10,16 +11,11 @@ const VARIANTS: usize = 30_000;
 /// Runs `check` on every input that is kept for `target`, and on what is easily forgotten; with `WIFAIR_VALIDATE=1` on
 /// many inputs with some bytes changed as well.
 pub fn replay(target: &str, check: impl Fn(&[u8])) {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let listed = std::fs::read_dir(&corpus).unwrap_or_else(|error| panic!("{}: {error}", corpus.display()));
-    let mut files: Vec<_> = listed.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(!files.is_empty(), "{} is empty", corpus.display());
+    let inputs = kept(target);
+    assert!(!inputs.is_empty(), "the corpus of {target} is empty");
     let validate = std::env::var_os("WIFAIR_VALIDATE").is_some_and(|v| v == "1");
-    let variants = if validate { VARIANTS.div_ceil(files.len()) } else { 0 };
-    for file in files {
-        let input = std::fs::read(&file).unwrap();
-        let name = file.file_name().expect("a file").to_string_lossy();
+    let variants = if validate { VARIANTS.div_ceil(inputs.len()) } else { 0 };
+    for (name, input) in inputs {
         told(&name, &input, &check);
         let mut rng = Rng::stream(1, &name, "variants");
         for variant in 0..variants {
@@ -29,6 +25,22 @@ pub fn replay(target: &str, check: impl Fn(&[u8])) {
     for input in [&[][..], &[0; 64], &[255; 64]] {
         told("constant", input, &check);
     }
+}
+
+/// The names and contents of the inputs in a target's archive, in its order: by name.
+fn kept(target: &str) -> Vec<(String, Vec<u8>)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fuzz/corpus/{target}.tar"));
+    let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut archive = tar::Archive::new(file);
+    let entries = archive.entries().unwrap();
+    entries
+        .map(|entry| {
+            let mut entry = entry.unwrap();
+            let mut content = Vec::new();
+            entry.read_to_end(&mut content).unwrap();
+            (entry.path().unwrap().to_string_lossy().into_owned(), content)
+        })
+        .collect()
 }
 
 /// Says which input it was when a check panics, and keeps the bytes.
