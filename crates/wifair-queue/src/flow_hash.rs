@@ -61,11 +61,11 @@ mod tests {
             let mut shared = 0u64;
             for seed in 0..seeds {
                 let hash = FlowHash::new(&mut Rng::stream(seed, "ap", "scheme"));
-                let mut cells = vec![0u64; m as usize];
+                let mut buckets = vec![0u64; m as usize];
                 for i in 0..n {
-                    cells[hash.bucket(&tuple(shape, i), m) as usize] += 1;
+                    buckets[hash.bucket(&tuple(shape, i), m) as usize] += 1;
                 }
-                shared += cells.iter().map(|k| k * k.saturating_sub(1) / 2).sum::<u64>();
+                shared += buckets.iter().map(|k| k * k.saturating_sub(1) / 2).sum::<u64>();
             }
             let expected = f64::from(n * (n - 1)) / f64::from(2 * m) * seeds as f64;
             let ratio = shared as f64 / expected;

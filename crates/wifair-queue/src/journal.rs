@@ -14,7 +14,7 @@ use crate::{
 
 /// What has happened to a packet at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum PortEvent {
     /// It was let in.
     Enqueued,
     /// It was kept out.
@@ -58,7 +58,7 @@ pub struct Entry {
     /// The port, by the number that its owner gave it.
     pub port: u32,
     /// What happened.
-    pub happening: Happening,
+    pub event: PortEvent,
     /// The packet, as it is now: with the mark, if it got one.
     pub packet: Packet,
     /// The station to which it goes, or that it comes from.
@@ -98,9 +98,9 @@ impl Journal {
     }
 
     /// One line more; `queued_packets` is filled in when the decision is taken.
-    pub(crate) fn note(&self, at: Time, happening: Happening, packet: &Packet, station: StationId) {
+    pub(crate) fn note(&self, at: Time, event: PortEvent, packet: &Packet, station: StationId) {
         let port = self.port;
-        self.entries().push(Entry { at, port, happening, packet: *packet, station, queued_packets: 0 });
+        self.entries().push(Entry { at, port, event, packet: *packet, station, queued_packets: 0 });
     }
 
     /// A decision is about to be taken: where its lines begin.
@@ -118,7 +118,7 @@ impl Journal {
     /// As [`Journal::settle`], for an arrival that was noted as let in: if it was not, its refusal takes that line's place.
     fn settle_arrival(&self, from: usize, buffer: &Buffer) {
         let mut entries = self.entries();
-        let refusal = entries[from..].iter().position(|e| matches!(e.happening, Happening::Refused(_)));
+        let refusal = entries[from..].iter().position(|e| matches!(e.event, PortEvent::Refused(_)));
         if let Some(refusal) = refusal {
             entries[from] = entries.remove(from + refusal);
         }
@@ -159,7 +159,7 @@ impl Scheme for Journaled {
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
         let from = self.journal.begin();
-        self.journal.note(cx.now, Happening::Enqueued, arrival.packet(), arrival.station());
+        self.journal.note(cx.now, PortEvent::Enqueued, arrival.packet(), arrival.station());
         let placed = self.scheme.enqueue(arrival, buffer, cx);
         self.journal.settle_arrival(from, buffer);
         placed
@@ -169,8 +169,8 @@ impl Scheme for Journaled {
         let from = self.journal.begin();
         let departure = self.scheme.dequeue(grant, buffer, cx);
         if let Some(departure) = &departure {
-            let happening = Happening::Dequeued { enqueued_at: departure.enqueued_at };
-            self.journal.note(cx.now, happening, &departure.packet, departure.station);
+            let event = PortEvent::Dequeued { enqueued_at: departure.enqueued_at };
+            self.journal.note(cx.now, event, &departure.packet, departure.station);
         }
         self.journal.settle(from, buffer);
         departure
@@ -184,8 +184,8 @@ impl Scheme for Journaled {
         let from = self.journal.begin();
         let &Exchange { outcome, rate, attempts, airtime, service, .. } = exchange;
         for packet in exchange.packets {
-            let happening = Happening::Finished { outcome, rate, attempts, airtime, service };
-            self.journal.note(cx.now, happening, packet, exchange.station);
+            let event = PortEvent::Finished { outcome, rate, attempts, airtime, service };
+            self.journal.note(cx.now, event, packet, exchange.station);
         }
         if self.hooks.exchange {
             self.scheme.on_exchange(exchange, buffer, cx);

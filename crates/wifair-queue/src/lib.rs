@@ -41,7 +41,7 @@ pub use buffer::{
 pub use congestion::Signal;
 pub use external::{ExternalScheme, Maker};
 pub use flows::{Active, Direction, Flows, FlowsSpec};
-pub use journal::{Entry, Happening, Journal};
+pub use journal::{Entry, Journal, PortEvent};
 pub use limit::{LimitController, Occupancy, Wants};
 pub use limits::{LimitSpec, limit_controllers};
 pub use port::{LoweredLimit, Port, PortSpec};

@@ -24,9 +24,9 @@ fn reference_loop(table: &mut [u32]) -> u64 {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        let cell = &mut table[(state >> 50) as usize];
-        *cell = cell.wrapping_add(state as u32);
-        sum += u64::from(*cell);
+        let bss = &mut table[(state >> 50) as usize];
+        *bss = bss.wrapping_add(state as u32);
+        sum += u64::from(*bss);
     }
     sum
 }

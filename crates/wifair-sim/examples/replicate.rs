@@ -1,4 +1,4 @@
-//! Runs one replication of the symmetric cell and prints how many frame exchanges it had: what `make bench` counts
+//! Runs one replication of the symmetric BSS and prints how many frame exchanges it had: what `make bench` counts
 //! instructions of. Arguments: scheme, flows each way, simulated seconds; with `short` every flow is a row of transfers of
 //! ten segments, each over its own connection, instead of a transfer without end; with `edca` the flows share out the four
 //! access categories among them.

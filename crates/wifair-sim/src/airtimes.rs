@@ -1,19 +1,19 @@
 use serde_json::{Value, json};
 use wifair_core::{SpecError, StationId, Time};
 use wifair_queue::Direction;
-use wifair_wlan::Cell;
+use wifair_wlan::Bss;
 
 use crate::plan::Plan;
 
 /// By station, in the order of the plan: its label and what a frame with `ip_bytes` takes on an otherwise silent medium from it and
-/// to it, in microseconds, at the rates with which the plan begins. See [`Cell::time_alone`].
+/// to it, in microseconds, at the rates with which the plan begins. See [`Bss::time_alone`].
 pub fn airtimes(plan: &Plan, ip_bytes: u32) -> Result<Value, SpecError> {
-    let cell = Cell::new(&plan.cell, 0)?;
+    let bss = Bss::new(&plan.bss, 0)?;
     let us = |time: Time| time.as_ns() as f64 * 1e-3;
     let row = |(index, label): (u16, &String)| {
-        let time = |direction| us(cell.time_alone(StationId(index), direction, ip_bytes));
+        let time = |direction| us(bss.time_alone(StationId(index), direction, ip_bytes));
         json!({"station": label, "up_us": time(Direction::Up), "down_us": time(Direction::Down)})
     };
-    let labels = plan.cell.stations.iter().map(|station| &station.label);
+    let labels = plan.bss.stations.iter().map(|station| &station.label);
     Ok((0..).zip(labels).map(row).collect())
 }

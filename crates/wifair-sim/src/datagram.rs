@@ -1,11 +1,11 @@
 //! Datagrams in the results: delay, jitter, loss, and how a voice sounds.
 
+use crate::datagram_session::{BACK, FORWARD};
 use crate::e_model;
 use crate::plan::{FlowDirection, Plan};
 use crate::record::{ns_to_ms, quantile_ms, ratio};
 use crate::snapshot::{Snapshot, StreamSnapshot};
 use crate::table::row;
-use crate::talk::{BACK, FORWARD};
 
 row! {
     /// The datagrams of a flow in one direction. Of an echo the replies are the row against the flow's direction.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, StationId, Time};
-use wifair_wlan::{Cell, StationChange};
+use wifair_wlan::{Bss, StationChange};
 
 use crate::agenda::{Agenda, Event};
 use crate::plan::check_range;
@@ -45,7 +45,7 @@ impl EventSpec {
         path: &str,
         horizon_s: f64,
         stations: &BTreeMap<&str, StationId>,
-        cell: &Cell,
+        bss: &Bss,
     ) -> Result<(), SpecError> {
         check_range(&format!("{path}.at_s"), self.at_s, 0.0, horizon_s, "s, the end of the run")?;
         if self.station.is_none() && self.ap.is_none() {
@@ -55,12 +55,12 @@ impl EventSpec {
             let path = format!("{path}.station");
             let Some(&station) = stations.get(change.label.as_str()) else {
                 let key = format!("{path}.label");
-                return Err(SpecError::new(key, &change.label, "the label of a station of the cell"));
+                return Err(SpecError::new(key, &change.label, "the label of a station of the BSS"));
             };
-            cell.check_change(station, change, &path)?;
+            bss.check_change(station, change, &path)?;
         }
         match self.ap {
-            Some(_) if cell.ap_limit_is_controlled() => {
+            Some(_) if bss.ap_limit_is_controlled() => {
                 let allowed = "no such change where ap.limit_controller moves the limit";
                 Err(SpecError::new(format!("{path}.ap.limit_packets"), "this key", allowed))
             }

@@ -1,4 +1,4 @@
-//! A flow: what it carries, and over which connections. One over TCP has a course: one transfer of its application after the
+//! A flow: what it carries, and over which connections. One over TCP has a sequence of transfers: one transfer of its application after the
 //! other, each over connections of its own.
 //!
 //! All that is looked at only when a transfer begins or ends; what every packet needs is in
@@ -10,8 +10,8 @@ use wifair_core::{Rng, Time};
 
 use crate::application::{Application, Transfer};
 use crate::connection::Connection;
+use crate::datagram_session::DatagramSession;
 use crate::plan::Plan;
-use crate::talk::Talk;
 use crate::transfer::{TransferEnd, TransferRecord};
 
 /// Where a flow stands.
@@ -94,9 +94,9 @@ pub(crate) struct Flow {
 /// What a flow carries.
 pub(crate) enum Carries {
     /// Transfers over TCP.
-    Transfers(Course),
+    Transfers(TransferSequence),
     /// Datagrams.
-    Datagrams(Box<Talk>),
+    Datagrams(Box<DatagramSession>),
 }
 
 impl Flow {
@@ -117,24 +117,24 @@ impl Flow {
     }
 
     /// What it does with transfers, if it has any.
-    pub fn course(&mut self) -> Option<&mut Course> {
+    pub fn sequence(&mut self) -> Option<&mut TransferSequence> {
         match &mut self.carries {
-            Carries::Transfers(course) => Some(course),
+            Carries::Transfers(sequence) => Some(sequence),
             Carries::Datagrams(_) => None,
         }
     }
 
     /// Its datagrams, if it has any.
-    pub fn talk(&self) -> Option<&Talk> {
+    pub fn session(&self) -> Option<&DatagramSession> {
         match &self.carries {
             Carries::Transfers(_) => None,
-            Carries::Datagrams(talk) => Some(talk),
+            Carries::Datagrams(session) => Some(session),
         }
     }
 }
 
 /// From one transfer to the next.
-pub(crate) struct Course {
+pub(crate) struct TransferSequence {
     application: Box<dyn Application>,
     rng: Rng,
     phase: Phase,
@@ -147,12 +147,21 @@ pub(crate) struct Course {
     user_timeout: Time,
 }
 
-impl Course {
-    /// The course of an application before its start. `rng` is the flow's own stream.
-    pub fn new(application: Box<dyn Application>, rng: Rng, user_timeout: Time) -> Course {
+impl TransferSequence {
+    /// The transfers of an application before its start. `rng` is the flow's own stream.
+    pub fn new(application: Box<dyn Application>, rng: Rng, user_timeout: Time) -> TransferSequence {
         let phase = Phase::Waiting(Transfer { at: Time::MAX, bytes: Some(0) });
         let connections = application.connections();
-        Course { application, rng, phase, begun: 0, stopped: false, connections, width: 1, user_timeout }
+        TransferSequence {
+            application,
+            rng,
+            phase,
+            begun: 0,
+            stopped: false,
+            connections,
+            width: 1,
+            user_timeout,
+        }
     }
 
     /// Asks the application what comes next and says when: [`Time::MAX`] for never, which ends the flow.

@@ -1,6 +1,6 @@
-mod course;
 mod datagrams;
 mod link_rate;
+mod transfer_sequence;
 
 use link_rate::Listeners;
 use std::sync::Arc;
@@ -8,36 +8,36 @@ use std::sync::Arc;
 use wifair_core::{Rate, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, Port};
 use wifair_tcp::{Receiver, Sender};
-use wifair_wlan::{Cell, Delivery, Node, Output};
+use wifair_wlan::{Bss, Delivery, Node, Output};
 
 use crate::address;
 use crate::agenda::{Agenda, Event};
 use crate::application::{Carried, Transport};
 use crate::connection::{Connection, EndPoint, NO_PORT};
-use crate::flow::{Carries, Course, Flow, Groups};
+use crate::datagram_session::DatagramSession;
+use crate::flow::{Carries, Flow, Groups, TransferSequence};
 use crate::min_tree::MinTree;
 use crate::plan::{FlowDirection, Plan};
 use crate::snapshot::Tally;
-use crate::talk::Talk;
 use crate::tap::Tap;
 use crate::transfer::TransferRecord;
 use crate::wire::{Arrival, Way, Wire, WireBuilder};
 
-/// The whole network of one replication: the cell, the wire, the hosts; and the event loop.
+/// The whole network of one replication: the BSS, the wire, the hosts; and the event loop.
 ///
 /// Events of one instant are handled in this order, whatever order they were caused in: the agenda of the scenario
-/// (in its own order), arrivals from the wire (by line), timers of TCP (by connection, sender first), then the cell
+/// (in its own order), arrivals from the wire (by line), timers of TCP (by connection, sender first), then the BSS
 /// (`docs/medium.md`, section 6).
 pub struct Network<T: Tap = ()> {
     now: Time,
-    cell: Cell,
+    bss: Bss,
     wire: Wire,
     /// When each end wants to be woken, at index 2 · slot + end. May be early: an end that is woken early is asked
     /// again, so that a timer that only moves away costs nothing.
     timers: MinTree,
     agenda: Agenda,
     /// When the next of these three is due; kept up to date as things are added.
-    outside: Time,
+    next_external: Time,
     /// By slot. A flow has as many slots, one after the other, as it has connections side by side; one without TCP has one, whose
     /// ends are idle.
     connections: Vec<Connection>,
@@ -65,8 +65,8 @@ impl Network {
 impl<T: Tap> Network<T> {
     /// As [`Network::new`], with somebody who looks on.
     pub fn tapped(plan: &Plan, seed: u64, mut tap: T) -> Result<Network<T>, SpecError> {
-        let mut cell = Cell::new(&plan.cell, seed)?;
-        tap.begin(&mut cell);
+        let mut bss = Bss::new(&plan.bss, seed)?;
+        tap.begin(&mut bss);
         let default_delay_ms = plan.wire.one_way_delay_ms;
         let mut wire = WireBuilder::new(Rate::from_mbps(plan.wire.rate_mbps), plan.wire.loss_rate);
         let station_ids = plan.station_ids();
@@ -97,12 +97,12 @@ impl<T: Tap> Network<T> {
                 Carried::Transfers(application) => {
                     let count = application.connections();
                     let timeout = Time::from_secs_f64(spec.user_timeout_s);
-                    let course = Course::new(application, rng, timeout);
-                    (Carries::Transfers(course), address::EPHEMERAL_BASE, usize::from(count))
+                    let sequence = TransferSequence::new(application, rng, timeout);
+                    (Carries::Transfers(sequence), address::EPHEMERAL_BASE, usize::from(count))
                 }
                 Carried::Datagrams(datagrams) => {
-                    let talk = Talk::new(datagrams, tuple, rng);
-                    (Carries::Datagrams(Box::new(talk)), NO_PORT, 1)
+                    let session = DatagramSession::new(datagrams, tuple, rng);
+                    (Carries::Datagrams(Box::new(session)), NO_PORT, 1)
                 }
             };
             flows.push(Flow::new(carries, group_of[index], first..first + count));
@@ -131,19 +131,19 @@ impl<T: Tap> Network<T> {
         }
         let mut network = Network {
             now: Time::ZERO,
-            cell,
+            bss,
             wire: wire.build(Rng::stream(seed, "wire", "loss")),
             timers: MinTree::new(2 * connections.len()),
-            outside: agenda.next(),
+            next_external: agenda.next(),
             agenda,
             forgotten: vec![Tally::default(); flows.len()],
-            listeners: Listeners::new(&connections, plan.cell.stations.len()),
+            listeners: Listeners::new(&connections, plan.bss.stations.len()),
             connections,
             flows,
             flow_of,
             groups,
             finished: vec![],
-            stations: plan.cell.stations.len() as u16,
+            stations: plan.bss.stations.len() as u16,
             tap,
         };
         for slot in 0..network.connections.len() {
@@ -173,8 +173,8 @@ impl<T: Tap> Network<T> {
     }
 
     /// The BSS.
-    pub fn cell(&self) -> &Cell {
-        &self.cell
+    pub fn bss(&self) -> &Bss {
+        &self.bss
     }
 
     /// The wired side.
@@ -200,14 +200,14 @@ impl<T: Tap> Network<T> {
 
     /// The ports of each station.
     pub(crate) fn station_ports(&self) -> impl Iterator<Item = impl Iterator<Item = &Port>> {
-        (0..self.stations).map(|id| self.cell.station_ports(StationId(id)).map(|(_, port)| port))
+        (0..self.stations).map(|id| self.bss.station_ports(StationId(id)).map(|(_, port)| port))
     }
 
     /// What became of each flow's packets at the AP's ports: of all that its monitor ever saw of the flow.
     pub(crate) fn tallies(&self, now: Time) -> Vec<Tally> {
         let mut tallies = self.forgotten.clone();
-        for flow in self.cell.ap_ports().flat_map(|(_, port)| port.snapshot(now).flows) {
-            let tuple = self.cell.flows().tuple(flow.flow);
+        for flow in self.bss.ap_ports().flat_map(|(_, port)| port.snapshot(now).flows) {
+            let tuple = self.bss.flows().tuple(flow.flow);
             tallies[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&flow.classes);
         }
         tallies
@@ -215,7 +215,7 @@ impl<T: Tap> Network<T> {
 
     /// Takes over the books of the flows that the AP's monitor has forgotten.
     fn collect_forgotten(&mut self) {
-        while let Some((_, tuple, classes)) = self.cell.pop_forgotten() {
+        while let Some((_, tuple, classes)) = self.bss.pop_forgotten() {
             self.forgotten[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&classes);
         }
     }
@@ -224,14 +224,14 @@ impl<T: Tap> Network<T> {
     /// to the next call, so that a run in pieces is the same as a run in one.
     pub fn run_until(&mut self, end: Time) {
         loop {
-            // The cell goes on by itself until something comes from outside. What it delivers may bring that nearer.
-            while self.advance_cell(self.outside.min(end)) {}
-            if self.outside >= end {
+            // The BSS goes on by itself until something comes from outside. What it delivers may bring that nearer.
+            while self.advance_bss(self.next_external.min(end)) {}
+            if self.next_external >= end {
                 self.now = end;
                 self.collect_forgotten();
                 return;
             }
-            self.move_to(self.outside);
+            self.move_to(self.next_external);
             if self.agenda.next() == self.now {
                 self.carry_out();
             } else if self.wire.next_arrival() == self.now {
@@ -239,16 +239,16 @@ impl<T: Tap> Network<T> {
             } else {
                 self.wake();
             }
-            self.outside = self.agenda.next().min(self.wire.next_arrival()).min(self.timers.earliest());
+            self.next_external = self.agenda.next().min(self.wire.next_arrival()).min(self.timers.earliest());
         }
     }
 
-    /// Lets the cell go on by itself before `limit` until something comes out of it; whether it has.
+    /// Lets the BSS go on by itself before `limit` until something comes out of it; whether it has.
     #[inline]
-    fn advance_cell(&mut self, limit: Time) -> bool {
+    fn advance_bss(&mut self, limit: Time) -> bool {
         let Some((now, output)) = (match T::WATCHES_AIR {
-            false => self.cell.advance_before(limit),
-            true => self.cell.advance_watched(limit, |cell| self.tap.exchange(cell)),
+            false => self.bss.advance_before(limit),
+            true => self.bss.advance_watched(limit, |bss| self.tap.exchange(bss)),
         }) else {
             return false;
         };
@@ -265,7 +265,7 @@ impl<T: Tap> Network<T> {
             Node::Ap => {
                 let slot = address::slot_to_server(&packet.tuple);
                 let arrival = self.wire.send(self.connections[slot].lines, Way::ToServer, slot, packet, now);
-                self.outside = self.outside.min(arrival);
+                self.next_external = self.next_external.min(arrival);
             }
             Node::Station(_) => {
                 let slot = address::slot_to_station(&packet.tuple);
@@ -304,8 +304,8 @@ impl<T: Tap> Network<T> {
         match self.agenda.take() {
             Event::Start { flow } => self.start(flow),
             Event::Stop { flow } => self.stop(flow),
-            Event::Station { station, change } => self.cell.change_station(station, &change, self.now),
-            Event::ApLimit { packets } => self.cell.set_ap_limit(packets, self.now),
+            Event::Station { station, change } => self.bss.change_station(station, &change, self.now),
+            Event::ApLimit { packets } => self.bss.set_ap_limit(packets, self.now),
         }
     }
 
@@ -314,7 +314,7 @@ impl<T: Tap> Network<T> {
         let connection = &mut self.connections[slot];
         self.tap.crossed_wire(self.now, packet, way);
         if way == Way::ToAp {
-            self.cell.send_down(connection.station, packet, self.now);
+            self.bss.send_down(connection.station, packet, self.now);
             return self.wire.pass(line);
         }
         let port = packet.tuple.source_port;
@@ -385,17 +385,17 @@ impl<T: Tap> Network<T> {
         while let Some(packet) = E::of(connection).poll_transmit(self.now) {
             self.tap.sent(self.now, &packet, at_station.then_some(connection.station));
             if at_station {
-                self.cell.send_up(connection.station, &packet, self.now);
+                self.bss.send_up(connection.station, &packet, self.now);
             } else {
                 let arrival = self.wire.send(connection.lines, Way::ToAp, slot, &packet, self.now);
-                self.outside = self.outside.min(arrival);
+                self.next_external = self.next_external.min(arrival);
             }
         }
         let deadline = E::of(connection).deadline();
         let timer = 2 * slot + E::INDEX;
         if deadline < self.timers.at(timer) {
             self.timers.set(timer, deadline);
-            self.outside = self.outside.min(deadline);
+            self.next_external = self.next_external.min(deadline);
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, StationId};
 use wifair_queue::{ExternalScheme, Maker};
 use wifair_tcp::TcpSpec;
-use wifair_wlan::{Cell, CellSpec};
+use wifair_wlan::{Bss, BssSpec};
 
 use crate::application::{ApplicationSpec, Carried, Transport};
 use crate::event::{EventSpec, MAX_EVENTS};
@@ -29,7 +29,8 @@ pub struct Plan {
     #[serde(default)]
     pub run: RunSpec,
     /// The BSS: PHY, MAC, access point, stations.
-    pub cell: CellSpec,
+    #[serde(rename = "cell")]
+    pub bss: BssSpec,
     /// The wired side.
     #[serde(default)]
     pub wire: WireSpec,
@@ -245,7 +246,7 @@ impl Plan {
         let mut plan: Plan = serde_path_to_error::deserialize(&mut deserializer)
             .map_err(|error| misread(&error.path().to_string(), &error.inner().to_string()))?;
         deserializer.end().map_err(|_| SpecError::new(".", "what stands behind the plan", "nothing"))?;
-        for scheme in plan.cell.schemes_mut() {
+        for scheme in plan.bss.schemes_mut() {
             scheme.supply(find);
         }
         plan.validate()?;
@@ -276,15 +277,15 @@ impl Plan {
         check_range("wire.rate_mbps", self.wire.rate_mbps, 0.001, 1e6, "Mbps")?;
         check_range("wire.one_way_delay_ms", self.wire.one_way_delay_ms, 0.0, 1e5, "ms")?;
         check_range("wire.loss_rate", self.wire.loss_rate, 0.0, 1.0, "")?;
-        let cell = Cell::new(&self.cell, 0)
+        let bss = Bss::new(&self.bss, 0)
             .map_err(|error| SpecError { key: format!("cell.{}", error.key), ..error })?;
         self.validate_flows()?;
-        self.validate_events(&cell)
+        self.validate_events(&bss)
     }
 
     /// The stations by label.
     pub(crate) fn station_ids(&self) -> BTreeMap<&str, StationId> {
-        let labels = self.cell.stations.iter().map(|station| station.label.as_str());
+        let labels = self.bss.stations.iter().map(|station| station.label.as_str());
         labels.enumerate().map(|(index, label)| (label, StationId(index as u16))).collect()
     }
 
@@ -299,14 +300,14 @@ impl Plan {
         (indexes, group_of)
     }
 
-    fn validate_events(&self, cell: &Cell) -> Result<(), SpecError> {
+    fn validate_events(&self, bss: &Bss) -> Result<(), SpecError> {
         if self.events.len() > MAX_EVENTS {
             let value = format!("{} events", self.events.len());
             return Err(SpecError::new("events", value, format!("0 to {MAX_EVENTS} events")));
         }
         let stations = self.station_ids();
         for (i, event) in self.events.iter().enumerate() {
-            event.validate(&format!("events[{i}]"), self.horizon_s(), &stations, cell)?;
+            event.validate(&format!("events[{i}]"), self.horizon_s(), &stations, bss)?;
         }
         Ok(())
     }
@@ -319,7 +320,7 @@ impl Plan {
                 format!("1 to {MAX_FLOWS} flows"),
             ));
         }
-        let stations: BTreeSet<&str> = self.cell.stations.iter().map(|s| s.label.as_str()).collect();
+        let stations: BTreeSet<&str> = self.bss.stations.iter().map(|s| s.label.as_str()).collect();
         let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
         // By group, whether it comes to an end by itself.
         let mut ends: BTreeMap<&str, bool> = BTreeMap::new();
@@ -339,7 +340,7 @@ impl Plan {
                 return Err(SpecError::new(
                     key("station"),
                     &flow.station,
-                    "the label of a station of the cell",
+                    "the label of a station of the BSS",
                 ));
             }
             check_range(&key("start_s"), flow.start_s, 0.0, 1e6, "s")?;

@@ -7,13 +7,13 @@ use wifair_queue::{Ledger, PortSnapshot};
 use wifair_wlan::{ChannelTimes, Usage};
 
 use crate::datagram::{DatagramRow, datagram_rows};
+use crate::datagram_session::FORWARD;
 use crate::plan::Plan;
 use crate::run::Probes;
 use crate::series::SeriesRow;
 use crate::snapshot::{Ledgers, Snapshot};
 use crate::states::StateRow;
 use crate::table::{Column, Row};
-use crate::talk::FORWARD;
 use crate::transfer::{TransferGroupRow, TransferRow};
 
 pub use rows::{FlowRow, QueueRow, RunRow, StationRow};
@@ -45,13 +45,13 @@ impl RunRecord {
     /// What happened between two snapshots of the network of `plan`.
     pub(crate) fn new(plan: &Plan, before: &Snapshot, after: &Snapshot, probes: Probes) -> RunRecord {
         let Probes { sampler, transfers, states } = probes;
-        let cell = after.cell.since(&before.cell);
-        let duration_s = cell.elapsed.as_secs_f64();
+        let bss = after.bss.since(&before.bss);
+        let duration_s = bss.elapsed.as_secs_f64();
         let stations = plan
-            .cell
+            .bss
             .stations
             .iter()
-            .zip(&cell.stations)
+            .zip(&bss.stations)
             .zip(after.by_station.iter().zip(&before.by_station))
             .flat_map(|((spec, usage), (now, then))| {
                 let buffer = now.since(then);
@@ -64,23 +64,23 @@ impl RunRecord {
             })
             .collect();
         let share = |of: fn(&wifair_wlan::StationUsage) -> &Usage| {
-            cell.stations.iter().map(|station| of(station).airtime.as_secs_f64()).sum::<f64>() / duration_s
+            bss.stations.iter().map(|station| of(station).airtime.as_secs_f64()).sum::<f64>() / duration_s
         };
         let channel_time_s =
-            |of: fn(&ChannelTimes) -> Time| cell.channel_time.as_ref().map(|c| of(c).as_secs_f64());
+            |of: fn(&ChannelTimes) -> Time| bss.channel_time.as_ref().map(|c| of(c).as_secs_f64());
         let pairs = after.ap.iter().zip(&before.ap);
         let ap: Vec<_> = pairs.map(|((category, now), (_, then))| (*category, now.since(then))).collect();
         let mut queues = ap_rows(&ap);
         queues.extend(ledger_rows("stations", &after.stations.since(&before.stations)));
         let run = RunRow {
             duration_s,
-            exchanges: cell.exchanges,
-            collisions: cell.collisions,
-            collision_ratio: ratio(cell.collisions, cell.exchanges),
+            exchanges: bss.exchanges,
+            collisions: bss.collisions,
+            collision_ratio: ratio(bss.collisions, bss.exchanges),
             airtime_up_share: share(|station| &station.up),
             airtime_down_share: share(|station| &station.down),
-            collision_share: cell.collision_airtime.as_secs_f64() / duration_s,
-            idle_share: cell.idle.as_secs_f64() / duration_s,
+            collision_share: bss.collision_airtime.as_secs_f64() / duration_s,
+            idle_share: bss.idle.as_secs_f64() / duration_s,
             channel_time_up_s: channel_time_s(|times| times.actual.up),
             channel_time_down_s: channel_time_s(|times| times.actual.down),
             channel_time_up_believed_s: channel_time_s(|times| times.believed.up),
@@ -259,14 +259,14 @@ fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
 
 /// What only a run can show to be without effect.
 fn warnings(plan: &Plan, ap: &[(Option<Ac>, PortSnapshot)]) -> String {
-    let scheme = plan.cell.ap.port.scheme.name();
+    let scheme = plan.bss.ap.port.scheme.name();
     let touched = |c: &Ledger| [c.lost_in_buffer(), c.filtered, c.ce_marked, c.ece_marked].map(|n| n.packets);
     let touched: u64 = ap.iter().flat_map(|(_, port)| port.classes.iter().flat_map(touched)).sum();
     let mut warnings = vec![];
     if ap.iter().all(|(_, port)| port.length.quantile(1.0).unwrap_or(0.0) == 0.0) {
         warnings.push(format!("the AP's buffer never queued a packet: {scheme} had nothing to decide"));
-    } else if touched == 0 && plan.cell.ap.port.scheme.build().shortcuts().release_head {
-        let limit = plan.cell.ap.port.limit_packets;
+    } else if touched == 0 && plan.bss.ap.port.scheme.build().shortcuts().release_head {
+        let limit = plan.bss.ap.port.limit_packets;
         warnings.push(format!(
             "the AP's limit of {limit} packets was never reached: any scheme would do the same"
         ));

@@ -1,12 +1,12 @@
 use wifair_core::Time;
 use wifair_queue::Port;
-use wifair_wlan::{CellSnapshot, StationUsage};
+use wifair_wlan::{BssSnapshot, StationUsage};
 
 use crate::connection::Connection;
+use crate::datagram_session::{BACK, DatagramSession, FORWARD};
 use crate::network::Network;
 use crate::plan::Plan;
 use crate::table::row;
-use crate::talk::{BACK, FORWARD, Talk};
 use crate::tap::Tap;
 
 row! {
@@ -45,7 +45,7 @@ pub(crate) struct Sampler {
     /// For how long each of the AP's buffers had stood empty.
     empty_before: Vec<Time>,
     stations: Vec<String>,
-    cell_before: Option<CellSnapshot>,
+    cell_before: Option<BssSnapshot>,
     rows: Vec<SeriesRow>,
 }
 
@@ -63,7 +63,7 @@ impl Sampler {
             delay_before: vec![[(0, 0); 2]; plan.flows.len()],
             sojourn_before: vec![],
             empty_before: vec![],
-            stations: plan.cell.stations.iter().map(|station| station.label.clone()).collect(),
+            stations: plan.bss.stations.iter().map(|station| station.label.clone()).collect(),
             cell_before: None,
             rows: vec![],
         }
@@ -81,25 +81,26 @@ impl Sampler {
         for (index, flow) in network.flows().iter().enumerate() {
             let connections = network.connections_of(flow);
             let of_connections = connections.iter().map(|c| c.receiver.stats().payload_bytes_delivered);
-            let of_datagrams = flow.talk().map_or(0, |talk| talk.stats()[FORWARD].received_payload_bytes);
+            let of_datagrams =
+                flow.session().map_or(0, |session| session.stats()[FORWARD].received_payload_bytes);
             let delivered = of_connections.sum::<u64>() + of_datagrams;
             let bytes = delivered - self.delivered_before[index];
             self.delivered_before[index] = delivered;
             self.push(time_s, "goodput_mbps", self.labels[index].clone(), bytes as f64 * 8e-6 / interval_s);
-            if flow.talk().is_none() {
+            if flow.session().is_none() {
                 let cwnd_bytes: f64 = connections.iter().map(|c| f64::from(c.sender.cwnd_bytes())).sum();
                 let label = self.labels[index].clone();
                 self.push(time_s, "cwnd_segments", label, cwnd_bytes / self.mss_bytes[index]);
             }
         }
         for (index, flow) in network.flows().iter().enumerate() {
-            match flow.talk() {
+            match flow.session() {
                 None => self.sample_rtt(index, network.connections_of(flow)),
-                Some(talk) => self.sample_datagrams(index, talk),
+                Some(session) => self.sample_datagrams(index, session),
             }
         }
         self.sample_stations(network, time_s);
-        for (index, (category, port)) in network.cell().ap_ports().enumerate() {
+        for (index, (category, port)) in network.bss().ap_ports().enumerate() {
             let entity = category.map_or("ap".into(), |category| format!("ap/{}", category.name()));
             self.sample_port(index, &entity, port, network.now());
         }
@@ -120,10 +121,10 @@ impl Sampler {
         }
     }
 
-    fn sample_datagrams(&mut self, index: usize, talk: &Talk) {
+    fn sample_datagrams(&mut self, index: usize, session: &DatagramSession) {
         let time_s = self.next.as_secs_f64();
-        let [forward, back] = talk.stats().map(|stats| (stats.delay.count(), stats.delay.sum()));
-        let rtt = &talk.stats()[FORWARD].rtt;
+        let [forward, back] = session.stats().map(|stats| (stats.delay.count(), stats.delay.sum()));
+        let rtt = &session.stats()[FORWARD].rtt;
         let rtt = (rtt.count(), rtt.sum());
         let before = &mut self.delay_before[index];
         let found = [
@@ -165,7 +166,7 @@ impl Sampler {
     }
 
     fn sample_stations<T: Tap>(&mut self, network: &Network<T>, time_s: f64) {
-        let after = network.cell().snapshot(network.now());
+        let after = network.bss().snapshot(network.now());
         let interval = match &self.cell_before {
             Some(before) => after.since(before),
             None => after.clone(),

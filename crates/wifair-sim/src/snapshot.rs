@@ -3,18 +3,18 @@ use std::ops::AddAssign;
 use wifair_core::Ac;
 use wifair_queue::{Ledger, PortSnapshot};
 use wifair_tcp::{ReceiverStats, SenderStats};
-use wifair_wlan::CellSnapshot;
+use wifair_wlan::BssSnapshot;
 
 use crate::connection::Connection;
+use crate::datagram_session::{BACK, FORWARD, StreamStats};
 use crate::e_model::Codec;
 use crate::flow::Flow;
 use crate::network::Network;
-use crate::talk::{BACK, FORWARD, StreamStats};
 use crate::tap::Tap;
 
 /// All counters of a network at one instant.
 pub(crate) struct Snapshot {
-    pub(crate) cell: CellSnapshot,
+    pub(crate) bss: BssSnapshot,
     /// Under EDCA one a category in use, the highest first.
     pub(crate) ap: Vec<(Option<Ac>, PortSnapshot)>,
     pub(crate) stations: Ledgers,
@@ -33,7 +33,7 @@ impl Snapshot {
     /// Copies every counter of `network`.
     pub(crate) fn take<T: Tap>(network: &Network<T>) -> Snapshot {
         let now = network.now();
-        let cell = network.cell();
+        let bss = network.bss();
         let mut stations = Ledgers::default();
         let mut by_station = vec![];
         for ports in network.station_ports() {
@@ -43,8 +43,8 @@ impl Snapshot {
             by_station.push(own.total());
         }
         Snapshot {
-            cell: cell.snapshot(now),
-            ap: cell.ap_ports().map(|(category, port)| (category, port.snapshot(now))).collect(),
+            bss: bss.snapshot(now),
+            ap: bss.ap_ports().map(|(category, port)| (category, port.snapshot(now))).collect(),
             stations,
             by_station,
             senders: by_flow(network, |c| c.sender.stats()),
@@ -83,12 +83,12 @@ pub(crate) struct StreamSnapshot {
 
 fn streams<T: Tap>(network: &Network<T>) -> Vec<Option<[StreamSnapshot; 2]>> {
     let snapshot = |(flow, under_way): (&Flow, [u64; 2])| {
-        let talk = flow.talk()?;
+        let session = flow.session()?;
         Some([FORWARD, BACK].map(|way| StreamSnapshot {
-            stats: talk.stats()[way].clone(),
+            stats: session.stats()[way].clone(),
             under_way: under_way[way],
-            exists: way == FORWARD || talk.talks_back(),
-            codec: talk.codec().copied(),
+            exists: way == FORWARD || session.talks_back(),
+            codec: session.codec().copied(),
         }))
     };
     network.flows().iter().zip(network.datagrams_under_way()).map(snapshot).collect()

@@ -1,5 +1,5 @@
 use wifair_core::{Packet, StationId, Time};
-use wifair_wlan::{Cell, Node};
+use wifair_wlan::{Bss, Node};
 
 use crate::wire::Way;
 
@@ -7,11 +7,11 @@ use crate::wire::Way;
 ///
 /// A [`Network`](crate::Network) is generic over its tap, so what is not watched costs nothing.
 pub trait Tap {
-    /// Whether [`Tap::exchange`] is to be called: the cell is then watched event by event.
+    /// Whether [`Tap::exchange`] is to be called: the BSS is then watched event by event.
     const WATCHES_AIR: bool = false;
 
     /// Before anything happens.
-    fn begin(&mut self, _cell: &mut Cell) {}
+    fn begin(&mut self, _cell: &mut Bss) {}
 
     /// A host, that of a station or (`None`) a server, has sent a packet.
     fn sent(&mut self, _now: Time, _packet: &Packet, _station: Option<StationId>) {}
@@ -22,8 +22,8 @@ pub trait Tap {
     /// A packet has crossed the wire. At the AP it goes to the port at once.
     fn crossed_wire(&mut self, _now: Time, _packet: &Packet, _way: Way) {}
 
-    /// An exchange has begun: [`Cell::attempts`] and [`Cell::frames`] tell what it is.
-    fn exchange(&mut self, _cell: &Cell) {}
+    /// An exchange has begun: [`Bss::attempts`] and [`Bss::frames`] tell what it is.
+    fn exchange(&mut self, _cell: &Bss) {}
 
     /// Asked every simulated second or so; false ends the run.
     fn wants_more(&mut self) -> bool {
@@ -38,9 +38,9 @@ impl Tap for () {}
 impl<A: Tap, B: Tap> Tap for (A, B) {
     const WATCHES_AIR: bool = A::WATCHES_AIR || B::WATCHES_AIR;
 
-    fn begin(&mut self, cell: &mut Cell) {
-        self.0.begin(cell);
-        self.1.begin(cell);
+    fn begin(&mut self, bss: &mut Bss) {
+        self.0.begin(bss);
+        self.1.begin(bss);
     }
 
     fn sent(&mut self, now: Time, packet: &Packet, station: Option<StationId>) {
@@ -58,9 +58,9 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
         self.1.crossed_wire(now, packet, way);
     }
 
-    fn exchange(&mut self, cell: &Cell) {
-        self.0.exchange(cell);
-        self.1.exchange(cell);
+    fn exchange(&mut self, bss: &Bss) {
+        self.0.exchange(bss);
+        self.1.exchange(bss);
     }
 
     fn wants_more(&mut self) -> bool {

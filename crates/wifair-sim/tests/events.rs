@@ -14,7 +14,7 @@ fn record(plan: &Value) -> RunRecord {
 }
 
 /// Uplink flows, one a station, for `duration_s`, with these events.
-fn cell(n_up: usize, duration_s: f64, events: Value) -> Value {
+fn bss(n_up: usize, duration_s: f64, events: Value) -> Value {
     let mut plan = common::symmetric(n_up, 0, "droptail", 0.0, duration_s);
     plan["events"] = events;
     plan
@@ -26,7 +26,7 @@ fn set_rate(at_s: f64, label: &str, mbps: f64) -> Value {
 
 #[test]
 fn a_rate_holds_from_its_event_on() {
-    let mut plan = cell(1, 20.0, json!([set_rate(5.0, "up-1", 1.0)]));
+    let mut plan = bss(1, 20.0, json!([set_rate(5.0, "up-1", 1.0)]));
     plan["run"]["sample_interval_s"] = json!(1.0);
     let record = record(&plan);
     let of = |metric: &str, from: f64, to: f64| {
@@ -52,7 +52,7 @@ fn up_and_down_change_together_unless_down_is_named() {
     let mut both = set_rate(10.0, "up-1", 2.0);
     both["station"]["rate_down_mbps"] = json!(5.5);
     let down = json!({"at_s": 5.0, "station": {"label": "up-1", "rate_down_mbps": 1.0}});
-    let record = record(&cell(1, 20.0, json!([both, down])));
+    let record = record(&bss(1, 20.0, json!([both, down])));
     let mean = |direction: &str| {
         record.stations.iter().find(|row| row.direction == direction).unwrap().link_rate_mbps
     };
@@ -64,7 +64,7 @@ fn up_and_down_change_together_unless_down_is_named() {
 fn the_last_of_one_instant_counts() {
     let events = json!([set_rate(1.0, "up-1", 1.0), set_rate(1.0, "up-1", 5.5)]);
     let once = json!([set_rate(1.0, "up-1", 5.5)]);
-    let course = |events: Value| fingerprint(&common::plan(&cell(2, 5.0, events)), 3).unwrap();
+    let course = |events: Value| fingerprint(&common::plan(&bss(2, 5.0, events)), 3).unwrap();
     assert_eq!(course(events), course(once));
 }
 
@@ -73,7 +73,7 @@ fn a_thousand_changes_a_second() {
     let rates = [11.0, 1.0, 5.5, 2.0];
     let events: Vec<Value> =
         (0..5_000).map(|i| set_rate(f64::from(i) * 1e-3, "up-1", rates[i as usize % 4])).collect();
-    let plan = cell(2, 5.0, events.into());
+    let plan = bss(2, 5.0, events.into());
     let first = record(&plan);
     assert_eq!(first, record(&plan));
     let row = &first.stations[0];
@@ -85,19 +85,19 @@ fn a_thousand_changes_a_second() {
 #[test]
 fn an_error_rate_begins_and_ends() {
     let lossy = |at_s: f64, rate: f64| json!({"at_s": at_s, "station": {"label": "up-1", "frame_error_rate": {"data_up": rate}}});
-    let retries = |events: Value| record(&cell(1, 10.0, events)).stations[0].retries;
+    let retries = |events: Value| record(&bss(1, 10.0, events)).stations[0].retries;
     // Collisions of data with the AP's ACKs are retried in any case.
     let never = retries(json!([]));
     let some = retries(json!([lossy(4.0, 0.3), lossy(5.0, 0.0)]));
     let always = retries(json!([lossy(0.0, 0.3)]));
     assert!(never + 50 < some && some + 500 < always, "{never}, {some}, {always}");
-    // Before the event, the course is that of a cell without errors.
-    let mut network = Network::new(&common::plan(&cell(2, 10.0, json!([lossy(4.0, 0.3)]))), 1).unwrap();
-    let mut clean = Network::new(&common::plan(&cell(2, 10.0, json!([]))), 1).unwrap();
+    // Before the event, the course is that of a BSS without errors.
+    let mut network = Network::new(&common::plan(&bss(2, 10.0, json!([lossy(4.0, 0.3)]))), 1).unwrap();
+    let mut clean = Network::new(&common::plan(&bss(2, 10.0, json!([]))), 1).unwrap();
     for network in [&mut network, &mut clean] {
         network.run_until(Time::from_s(4));
     }
-    assert_eq!(network.cell().snapshot(Time::from_s(4)), clean.cell().snapshot(Time::from_s(4)));
+    assert_eq!(network.bss().snapshot(Time::from_s(4)), clean.bss().snapshot(Time::from_s(4)));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_lowered_limit_throws_nothing_out_and_a_raised_one_gives_room() {
         let (mut longest, mut drained) = ([0; 3], false);
         while network.now() < Time::from_s(40) {
             network.run_until(network.now() + tick);
-            let length = network.cell().ap_port().len();
+            let length = network.bss().ap_port().len();
             let now_s = network.now().as_secs_f64();
             if (10.001..20.0).contains(&now_s) {
                 drained |= length <= 10;
@@ -127,7 +127,7 @@ fn a_lowered_limit_throws_nothing_out_and_a_raised_one_gives_room() {
             before = length;
         }
         assert_eq!(longest, [100, 10, 60], "{scheme}");
-        let ledger = network.cell().ap_port().snapshot(network.now()).classes;
+        let ledger = network.bss().ap_port().snapshot(network.now()).classes;
         for class in ledger {
             let gone = class.dequeued.packets + class.evicted.packets + class.filtered.packets;
             assert!(gone <= class.accepted.packets, "{scheme}: {class:?}");
@@ -138,7 +138,7 @@ fn a_lowered_limit_throws_nothing_out_and_a_raised_one_gives_room() {
 #[test]
 fn what_cannot_be_is_refused_by_its_key() {
     let error = |event: Value| {
-        let error = Plan::from_json(&cell(1, 10.0, json!([event])).to_string()).expect_err("it cannot be");
+        let error = Plan::from_json(&bss(1, 10.0, json!([event])).to_string()).expect_err("it cannot be");
         (error.key.clone(), error.to_string())
     };
     let (key, text) = error(set_rate(1.0, "up-1", 7.0));

@@ -1,4 +1,4 @@
-//! Today's access point in a whole cell: the shares that its schemes promise.
+//! Today's access point in a whole BSS: the shares that its schemes promise.
 
 mod common;
 
@@ -12,8 +12,8 @@ fn record(plan: &Value, seed: u64) -> RunRecord {
     run(&common::plan(plan), seed, &progress).unwrap().unwrap()
 }
 
-/// The symmetric cell with the scheme's own limit and hosts of today: CUBIC, SACK, wide windows.
-fn cell(n_up: usize, n_down: usize, scheme: &str, duration_s: f64) -> Value {
+/// The symmetric BSS with the scheme's own limit and hosts of today: CUBIC, SACK, wide windows.
+fn bss(n_up: usize, n_down: usize, scheme: &str, duration_s: f64) -> Value {
     let mut plan = common::symmetric(n_up, n_down, scheme, 10.0, duration_s);
     plan["cell"]["ap"]["port"].as_object_mut().unwrap().remove("limit_packets");
     for flow in plan["flows"].as_array_mut().unwrap() {
@@ -30,7 +30,7 @@ fn cell(n_up: usize, n_down: usize, scheme: &str, duration_s: f64) -> Value {
 fn equal_downlink_flows_get_equal_shares() {
     for scheme in ["fq-codel", "mac80211"] {
         for ecn in [false, true] {
-            let mut plan = cell(0, 10, scheme, 40.0);
+            let mut plan = bss(0, 10, scheme, 40.0);
             for flow in plan["flows"].as_array_mut().unwrap() {
                 flow["tcp"]["ecn"] = json!(ecn);
             }
@@ -50,7 +50,7 @@ fn equal_downlink_flows_get_equal_shares() {
 
 /// By how much the station farthest from the mean airtime is off, for downloads by stations of these rates.
 fn off(scheme: &Value, phy: &str, rates: &[f64], ecn: bool) -> f64 {
-    let mut plan = cell(0, rates.len(), "droptail", 60.0);
+    let mut plan = bss(0, rates.len(), "droptail", 60.0);
     plan["cell"]["phy"]["name"] = json!(phy);
     plan["cell"]["ap"]["port"]["scheme"] = scheme.clone();
     for (station, mbps) in rates.iter().enumerate() {

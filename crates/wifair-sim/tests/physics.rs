@@ -1,4 +1,4 @@
-//! Bounds that no simulation of this cell may break, whatever the scheme.
+//! Bounds that no simulation of this BSS may break, whatever the scheme.
 
 mod common;
 
@@ -38,7 +38,7 @@ fn check(record: &RunRecord) {
     }
     // 11 Mbps at best, less preambles and headers: 8 Mbps is out of reach for 1500-byte packets.
     let sum: f64 = record.flows.iter().map(|flow| flow.throughput_ip_mbps).sum();
-    assert!(sum < 8.0, "{sum} Mbps through an 11 Mbps cell");
+    assert!(sum < 8.0, "{sum} Mbps through an 11 Mbps BSS");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn with_changes(mut plan: Value) -> Value {
     plan
 }
 
-/// Every scheme in the busy cell: under DCF, with changes while it runs, under EDCA, and with one port for all categories where
+/// Every scheme in the busy BSS: under DCF, with changes while it runs, under EDCA, and with one port for all categories where
 /// that is possible.
 fn plans() -> impl Iterator<Item = (String, Plan)> {
     common::SCHEMES.into_iter().flat_map(|scheme| {

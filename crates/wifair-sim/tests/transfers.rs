@@ -13,7 +13,7 @@ fn record(plan: &Value, seed: u64) -> RunRecord {
     run(&common::plan(plan), seed, &progress).unwrap().unwrap()
 }
 
-/// A cell of `n` flows in one direction that transfer, each with its own station, and nothing else.
+/// A BSS of `n` flows in one direction that transfer, each with its own station, and nothing else.
 fn transferring(n: usize, direction: &str, application: &Value, duration_s: f64) -> Value {
     let (up, down) = if direction == "up" { (n, 0) } else { (0, n) };
     let mut plan = common::symmetric(up, down, "droptail", 0.0, duration_s);
@@ -175,7 +175,7 @@ fn a_group_that_is_waited_for_must_come_to_an_end() {
     assert_eq!(refused(&|plan| plan["flows"][0]["application"]["count"] = json!(3)), None);
 }
 
-/// Cells in which much goes wrong: lossy wire, frame errors, small buffers, every kind of flow.
+/// BSSs in which much goes wrong: lossy wire, frame errors, small buffers, every kind of flow.
 fn any_cell() -> impl Strategy<Value = (Value, u64)> {
     let scheme = prop::sample::select(vec![
         "droptail",
@@ -246,14 +246,14 @@ proptest! {
 fn the_network_keeps_nothing_of_finished_connections() {
     let plan = transferring(6, "down", &json!({"name": "transfers", "transfer_bytes": 1460}), 400.0);
     let mut plan = common::plan(&plan);
-    plan.cell.ap.flows.idle_timeout_s = 5.0;
+    plan.bss.ap.flows.idle_timeout_s = 5.0;
     let mut network = Network::new(&plan, 1).unwrap();
     let mut known_flows = vec![];
     let mut finished = 0;
     for second in 1..=100 {
         network.run_until(wifair_core::Time::from_s(second));
         finished += network.finished_transfers().count();
-        known_flows.push(network.cell().ap_port().snapshot(network.now()).flows.len());
+        known_flows.push(network.bss().ap_port().snapshot(network.now()).flows.len());
     }
     assert!(finished > 5_000, "{finished} transfers");
     let (early, late) = (known_flows[20..40].iter().max(), known_flows[80..].iter().max());

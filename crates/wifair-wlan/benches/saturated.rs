@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group};
 use wifair_core::{FiveTuple, Packet, SackBlocks, StationId, TCP, TcpFlags, Time};
-use wifair_wlan::{Cell, CellSpec, Node, Output, StationSpec};
+use wifair_wlan::{Bss, BssSpec, Node, Output, StationSpec};
 
 const EXCHANGES: u64 = 10_000;
 
@@ -28,31 +28,31 @@ fn packet(station: u16) -> Packet {
     }
 }
 
-/// A cell in which every station has something to send.
+/// A BSS in which every station has something to send.
 struct Saturated {
-    cell: Cell,
+    bss: Bss,
     now: Time,
 }
 
 impl Saturated {
     fn new(stations: u16) -> Saturated {
         let specs = (0..stations).map(|i| StationSpec::new(format!("sta-{i}"), 11.0)).collect();
-        let mut spec = CellSpec::new(specs);
+        let mut spec = BssSpec::new(specs);
         spec.mac.retry_limit_short = 1_000_000; // no frame is lost, so a delivery refills exactly
-        let mut cell = Cell::new(&spec, 1).unwrap();
+        let mut bss = Bss::new(&spec, 1).unwrap();
         // The stations join one after the other, as if they had been there for long: no collision of them all.
         let mut now = Time::ZERO;
         for station in 0..stations {
             now = Time::from_us(100 * u64::from(station));
-            while cell.next_event() < now {
-                let event = cell.next_event();
-                cell.advance(event);
+            while bss.next_event() < now {
+                let event = bss.next_event();
+                bss.advance(event);
             }
             for _ in 0..2 {
-                cell.send_up(StationId(station), &packet(station), now);
+                bss.send_up(StationId(station), &packet(station), now);
             }
         }
-        let mut saturated = Saturated { cell, now };
+        let mut saturated = Saturated { bss, now };
         saturated.run(EXCHANGES);
         saturated
     }
@@ -60,11 +60,11 @@ impl Saturated {
     /// Three events are an exchange.
     fn run(&mut self, exchanges: u64) {
         for _ in 0..3 * exchanges {
-            self.now = self.cell.next_event();
-            if let Some(Output::Delivery(delivery)) = self.cell.advance(self.now) {
+            self.now = self.bss.next_event();
+            if let Some(Output::Delivery(delivery)) = self.bss.advance(self.now) {
                 debug_assert_eq!(delivery.to, Node::Ap);
                 let station = delivery.packet.tuple.source as u16 - 1;
-                self.cell.send_up(StationId(station), &packet(station), self.now);
+                self.bss.send_up(StationId(station), &packet(station), self.now);
             }
         }
     }
@@ -86,9 +86,9 @@ fn saturated(c: &mut Criterion) {
 fn count(arguments: &str) {
     let (stations, exchanges) = arguments.split_once(',').expect("WIFAIR_COUNT=stations,exchanges");
     let mut saturated = Saturated::new(stations.parse().expect("stations"));
-    let before = saturated.cell.snapshot(saturated.now);
+    let before = saturated.bss.snapshot(saturated.now);
     saturated.run(exchanges.parse().expect("exchanges"));
-    let run = saturated.cell.snapshot(saturated.now).since(&before);
+    let run = saturated.bss.snapshot(saturated.now).since(&before);
     println!("{} exchanges, {} of them collisions", run.exchanges, run.collisions);
 }
 

@@ -1,4 +1,4 @@
-//! What a listener hears of the cell: the MAC frames of the exchange that has just begun, and the journal of all ports.
+//! What a listener hears of the BSS: the MAC frames of the exchange that has just begun, and the journal of all ports.
 //!
 //! All of an exchange is known when it starts (`docs/medium.md`, section 3), so its frames can be told at once, with the
 //! times at which they will be on the air.
@@ -6,9 +6,9 @@
 use wifair_core::{Ac, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Journal};
 
-use crate::cell::{AP, Cell, Node, Output};
+use crate::bss::{AP, Bss, Node, Output};
 use crate::edca::RANKS;
-use crate::exchange::{Collider, Fate, Phase, Single};
+use crate::exchange::{Collider, Fate, OngoingExchange, Phase};
 use crate::link::LinkId;
 
 /// Which frame of an exchange.
@@ -105,12 +105,12 @@ pub struct Attempt<'a> {
     pub rate: Rate,
 }
 
-impl Cell {
-    /// As [`Cell::advance_before`]; `began` looks at the cell whenever an exchange has begun.
+impl Bss {
+    /// As [`Bss::advance_before`]; `began` looks at the BSS whenever an exchange has begun.
     pub fn advance_watched(
         &mut self,
         limit: Time,
-        mut began: impl FnMut(&Cell),
+        mut began: impl FnMut(&Bss),
     ) -> Option<(Time, Output<'_>)> {
         let told = loop {
             let now = self.next_event();
@@ -217,7 +217,7 @@ impl Cell {
     }
 
     fn frames_of_single<'a>(&'a self, each: &mut impl FnMut(AirFrame<'a>)) {
-        let Single { sender, link, fate, end } = self.single;
+        let OngoingExchange { sender, link, fate, end } = self.single;
         let airtime = self.data_airtime(sender, link);
         let data = self.data_frame(sender, link, airtime, self.due);
         if self.with_rts(sender) {

@@ -1,28 +1,28 @@
-//! How a cell is made from what a scenario says of it.
+//! How a BSS is made from what a scenario says of it.
 
 use std::collections::VecDeque;
 
 use wifair_core::{Ac, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, Flows, Link, Port, PortSpec};
 
-use crate::cell::{Cell, Sender, Sides, Surroundings};
+use crate::bss::{Bss, Sender, Sides, Surroundings};
 use crate::channel::Channel;
 use crate::contention::{Access, Contention, Rules};
 use crate::edca::{CATEGORY_BITS, Countdown, Edca, RANKS};
-use crate::exchange::{Frame, Phase, Single};
+use crate::exchange::{Frame, OngoingExchange, Phase};
 use crate::link::LinkRow;
 use crate::mac::Mac;
 use crate::meter::Meter;
 use crate::phy::{Phy, RateIndex};
-use crate::spec::{AP_LABEL, CellSpec, StationChange, StationSpec};
+use crate::spec::{AP_LABEL, BssSpec, StationChange, StationSpec};
 
-impl Cell {
-    /// The cell that `spec` describes, idle at time zero. Streams: (`seed`, node's label, `"backoff"`, `"channel"` and
+impl Bss {
+    /// The BSS that `spec` describes, idle at time zero. Streams: (`seed`, node's label, `"backoff"`, `"channel"` and
     /// `"scheme"`); under EDCA `"backoff-voice"` and `"scheme-voice"` and so on.
     ///
     /// # Errors
     /// The first value of `spec` that is not allowed.
-    pub fn new(spec: &CellSpec, seed: u64) -> Result<Cell, SpecError> {
+    pub fn new(spec: &BssSpec, seed: u64) -> Result<Bss, SpecError> {
         let phy = Phy::new(&spec.phy, "phy")?;
         spec.validate(&phy)?;
         let mac = Mac::new(&spec.mac, &phy, "mac")?;
@@ -81,7 +81,7 @@ impl Cell {
                 .map(|row| Link { rate: row.on_air.rate })
                 .collect(),
         };
-        let mut cell = Cell {
+        let mut bss = Bss {
             contention: Contention::new(rules, edca.is_some(), entities),
             senders: senders.collect(),
             category_bits,
@@ -96,7 +96,7 @@ impl Cell {
             labels: labels().map(String::from).collect(),
             phase: Phase::Idle,
             phase_began: Time::ZERO,
-            single: Single::none(),
+            single: OngoingExchange::none(),
             due: Time::MAX,
             colliders: Vec::new(),
             captured: None,
@@ -117,14 +117,14 @@ impl Cell {
         };
         if Channel::is_needed(spec) {
             for (index, station) in spec.stations.iter().enumerate() {
-                cell.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
+                bss.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
             }
         }
-        cell.meter = Meter::wanted_by(cell.ap_ports().map(|(_, port)| port), &cell.phy);
-        for port in 0..cell.senders.len() as u32 {
-            cell.ask_tick(port, cell.senders[port as usize].port.next_tick());
+        bss.meter = Meter::wanted_by(bss.ap_ports().map(|(_, port)| port), &bss.phy);
+        for port in 0..bss.senders.len() as u32 {
+            bss.ask_tick(port, bss.senders[port as usize].port.next_tick());
         }
-        Ok(cell)
+        Ok(bss)
     }
 }
 

@@ -3,11 +3,11 @@
 use wifair_core::Time;
 use wifair_queue::Outcome;
 
-use crate::cell::{Cell, Told};
+use crate::bss::{Bss, Told};
 use crate::channel::Attempt;
-use crate::exchange::{Captured, Collider, Fate, Phase, Single};
+use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
 
-impl Cell {
+impl Bss {
     /// Of the colliders, which have just begun, one is perhaps captured by its addressee: it leaves their number, unless it
     /// will be answered in vain.
     #[cold]
@@ -37,7 +37,7 @@ impl Cell {
         if in_vain {
             // The answer: a CTS, or a MAC ACK.
             let end = ends + if with_rts { self.phy.sifs + self.phy.cts } else { self.mac.acknowledgement };
-            self.single = Single { sender, link, fate, end };
+            self.single = OngoingExchange { sender, link, fate, end };
             self.captured = Some(Captured { ends, others_end, in_vain, busy_until: end.max(others_end) });
             self.colliders[..=index].rotate_right(1);
             (self.phase, self.due) = match with_rts {
@@ -51,7 +51,7 @@ impl Cell {
         let end = data_end + if fate == Fate::DataLost { Time::ZERO } else { self.mac.acknowledgement };
         frame.attempt(rate, end - now);
         row.usage.attempts += 1;
-        self.single = Single { sender, link, fate, end };
+        self.single = OngoingExchange { sender, link, fate, end };
         self.captured = Some(Captured { ends, others_end, in_vain, busy_until: end });
         self.colliders.remove(index);
         (self.phase, self.due) = match fate {
@@ -87,7 +87,7 @@ impl Cell {
 
     /// The exchange of a captured frame ends, and with it the collision: section 11, case 2.
     pub(crate) fn end_captured(&mut self, captured: Captured, now: Time) {
-        let Single { sender, link, fate, .. } = self.single;
+        let OngoingExchange { sender, link, fate, .. } = self.single;
         self.links[link.index()].usage.airtime += now - self.phase_began;
         let not_before = self.eifs_of_collider(captured.ends, captured.others_end);
         let (from, nav) = match fate {

@@ -1,16 +1,16 @@
-//! What changes while a cell runs: by the scenario, or by rate adaptation.
+//! What changes while a BSS runs: by the scenario, or by rate adaptation.
 
 use wifair_core::{SpecError, StationId, Time};
 use wifair_queue::Direction;
 
-use crate::cell::{AP, Cell, LinkRateChange, node_of};
+use crate::bss::{AP, Bss, LinkRateChange, node_of};
 use crate::channel::Channel;
 use crate::link::LinkId;
 use crate::phy::RateIndex;
 use crate::spec::StationChange;
 
-impl Cell {
-    /// Checks a change of the station as the cell stands; `path` is where it stands in the plan.
+impl Bss {
+    /// Checks a change of the station as the BSS stands; `path` is where it stands in the plan.
     ///
     /// # Errors
     /// The first value that is not allowed, or that nothing changes.
@@ -38,7 +38,7 @@ impl Cell {
     /// Changes a station's links from `now` on. A frame on the air keeps its rate and its fate; the next attempt, of
     /// the same frame too, follows the new values. A rate adaptation begins anew at the rate given.
     ///
-    /// `change` has passed [`Cell::check_change`]; `now` is not after [`Cell::next_event`].
+    /// `change` has passed [`Bss::check_change`]; `now` is not after [`Bss::next_event`].
     pub fn change_station(&mut self, station: StationId, change: &StationChange, now: Time) {
         self.come_from_outside(now);
         let rate = |mbps| self.phy.rate_index(mbps, "rate_mbps").expect("the change has been checked");
@@ -53,7 +53,7 @@ impl Cell {
         self.set_channel(station, change, now);
     }
 
-    /// Moves the limit of the AP's buffer at `now`, which is not after [`Cell::next_event`]; under EDCA that of each
+    /// Moves the limit of the AP's buffer at `now`, which is not after [`Bss::next_event`]; under EDCA that of each
     /// category's that has no limit of its own.
     pub fn set_ap_limit(&mut self, packets: u32, now: Time) {
         self.come_from_outside(now);
@@ -64,7 +64,7 @@ impl Cell {
         }
     }
 
-    /// Whether a limit controller moves what [`Cell::set_ap_limit`] would.
+    /// Whether a limit controller moves what [`Bss::set_ap_limit`] would.
     pub fn ap_limit_is_controlled(&self) -> bool {
         let ports = self.senders.iter().map(|sender| &sender.port).zip(&self.own_limits);
         ports.into_iter().any(|(port, own)| !own && port.has_limit_controller())
@@ -98,7 +98,7 @@ impl Cell {
         }
     }
 
-    /// The part of a change that is the channel's. A cell gets its channel when first something can fail.
+    /// The part of a change that is the channel's. A BSS gets its channel when first something can fail.
     pub(crate) fn set_channel(&mut self, station: StationId, change: &StationChange, now: Time) {
         let StationChange { frame_error_rate, position_m, velocity_m_per_s, .. } = change;
         if frame_error_rate.is_none() && position_m.is_none() && velocity_m_per_s.is_none() {

@@ -2,21 +2,21 @@
 //!
 //! Most entities count on one common *grid*: slots from one origin, on a virtual clock that stands still while the
 //! medium is busy, so that an entity's expiry is written once, when it draws. Entities whose slots start elsewhere
-//! (after a collision, an error, an access off the grid) are *strays* until the next transmission starts, when they
+//! (after a collision, an error, an access off the grid) are *entities off the grid* until the next transmission starts, when they
 //! join the grid with the slots that they have left. A post-backoff is an expiry that nobody waits for.
 //!
 //! An entity is a dense index: under DCF a node, under EDCA a category of a node (section 10). DCF has one grid, so its
 //! usual path knows where it is; EDCA has one more for each distinct AIFS, and leaves DCF's empty.
 
 mod grid;
-mod strays;
+mod off_grid;
 
 use wifair_core::{Rng, Time};
 
 use crate::mac::{ArrivalWithinIfs, BackoffRange};
 use crate::wheel::NONE;
 use grid::{Grid, pick};
-use strays::{Kind, Stray};
+use off_grid::{Kind, Stray};
 
 /// What the rules of contention need to know.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ pub(crate) struct Access {
 enum Place {
     /// On the grid; `counter` is the virtual slot at which it expires.
     Grid,
-    /// On slots of its own, from a stray's origin; `counter` is what is left.
+    /// On slots of its own, from an entity off the grid's origin; `counter` is what is left.
     Aside,
     /// It transmits, or has transmitted in the exchange that goes on; `counter` is what is left, once drawn.
     OnAir,
@@ -91,7 +91,7 @@ pub(crate) struct Contention {
     nav: Option<Time>,
     busy: bool,
     start: Time,
-    /// Whether a stray was deaf when the transmission that goes on started.
+    /// Whether an entity off the grid was deaf when the transmission that goes on started.
     deaf: bool,
     transmitters: Vec<u32>,
 }

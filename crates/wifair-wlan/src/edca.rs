@@ -326,14 +326,14 @@ impl Edca {
         self.txop_limits[side][rank]
     }
 
-    /// Where the sender's packets come from: see [`Cell::port_of`](crate::Cell).
+    /// Where the sender's packets come from: see [`Bss::port_of`](crate::Bss).
     pub(crate) fn port_of(&self, sender: u32) -> u32 {
         if self.shares_port(sender >> CATEGORY_BITS) { sender & !3 } else { sender }
     }
 
     /// Whether the categories of a node share a port.
     pub(crate) fn shares_port(&self, node: u32) -> bool {
-        self.share_port.at(node == crate::cell::AP)
+        self.share_port.at(node == crate::bss::AP)
     }
 
     /// The rank of a packet.
@@ -350,7 +350,7 @@ impl Edca {
 
 /// Side (AP first) and rank of a sender.
 fn place(sender: u32) -> (usize, usize) {
-    (usize::from(sender >> CATEGORY_BITS != crate::cell::AP), sender as usize & 3)
+    (usize::from(sender >> CATEGORY_BITS != crate::bss::AP), sender as usize & 3)
 }
 
 #[cfg(test)]

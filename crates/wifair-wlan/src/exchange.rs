@@ -18,7 +18,7 @@ pub(crate) struct Frame {
     pub taken_at: Time,
     /// What its attempts have occupied.
     pub airtime: Time,
-    /// What they took beside: the timeouts after those that failed and, where the cell has a meter, the spaces and
+    /// What they took beside: the timeouts after those that failed and, where the BSS has a meter, the spaces and
     /// backoffs before them.
     pub overhead: Time,
     pub psdu_bytes: u32,
@@ -112,7 +112,7 @@ pub(crate) enum Fate {
 
 /// The exchange of one data frame. All of it is known when it starts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Single {
+pub(crate) struct OngoingExchange {
     pub sender: u32,
     pub link: LinkId,
     pub fate: Fate,
@@ -120,18 +120,18 @@ pub(crate) struct Single {
     pub end: Time,
 }
 
-impl Single {
+impl OngoingExchange {
     /// Of no meaning: what stands before the first exchange.
-    pub(crate) fn none() -> Single {
+    pub(crate) fn none() -> OngoingExchange {
         let link = LinkId::of(true, StationId(0));
-        Single { sender: crate::cell::AP, link, fate: Fate::Decoded, end: Time::ZERO }
+        OngoingExchange { sender: crate::bss::AP, link, fate: Fate::Decoded, end: Time::ZERO }
     }
 
     /// The node that the frame goes to.
     pub(crate) fn receiver(&self) -> u32 {
         match self.link.direction() {
-            Direction::Up => crate::cell::AP,
-            Direction::Down => crate::cell::node_of(self.link.station()),
+            Direction::Up => crate::bss::AP,
+            Direction::Down => crate::bss::node_of(self.link.station()),
         }
     }
 }

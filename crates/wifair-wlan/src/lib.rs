@@ -1,16 +1,17 @@
 //! 802.11: PHY timing, contention, frame exchanges, rate adaptation, channel errors, and the ports of an access point
 //! and its stations. What it models, exactly, is `docs/medium.md`.
 //!
-//! Read first: [`CellSpec`] (what a scenario says), [`Cell`] (the polled state machine: packets in, packets out),
-//! then `contention` (who transmits when). [`Phy`] is the table of timings; [`CellSnapshot`] the counters.
+//! Read first: [`BssSpec`] (what a scenario says), [`Bss`] (the polled state machine: packets in, packets out),
+//! then `contention` (who transmits when). [`Phy`] is the table of timings; [`BssSnapshot`] the counters.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+mod accessors;
 mod air;
+mod bss;
 mod build;
 mod capture;
-mod cell;
 mod change;
 mod channel;
 mod check;
@@ -18,7 +19,6 @@ mod contention;
 mod edca;
 mod exchange;
 mod link;
-mod look;
 mod mac;
 mod medium;
 mod meter;
@@ -30,13 +30,13 @@ mod spec;
 mod wheel;
 
 pub use air::{AirFrame, Attempt, AttemptOutcome, Attempted, Decoded, FrameKind};
-pub use cell::{Cell, Delivery, LinkRateChange, Node, Output};
+pub use bss::{Bss, Delivery, LinkRateChange, Node, Output};
 pub use channel::{ChannelSpec, FadingSpec};
 pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, SharePort};
 pub use mac::{ArrivalWithinIfs, BackoffRange, MacSpec};
 pub use phy::{ErpProtection, Phy, PhyName, PhySpec, Preamble, RateIndex};
 pub use rate::{Aarf, AarfSpec, Arf, ArfSpec, Fixed, FixedSpec, RATE_ADAPTATIONS, RateAdaptation, RateSpec};
-pub use records::{CellSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
+pub use records::{BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
 pub use spec::{
-    ApSpec, CategoryPortSpec, CellSpec, FrameErrorRate, MAX_STATIONS, RateErrors, StationChange, StationSpec,
+    ApSpec, BssSpec, CategoryPortSpec, FrameErrorRate, MAX_STATIONS, RateErrors, StationChange, StationSpec,
 };

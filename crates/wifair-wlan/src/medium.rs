@@ -4,15 +4,15 @@
 use wifair_core::Time;
 use wifair_queue::{Direction, Outcome};
 
-use crate::cell::{AP, Cell, Loss, Told};
+use crate::bss::{AP, Bss, Loss, Told};
 use crate::channel::{Attempt, Channel};
 use crate::edca::CATEGORY_BITS;
-use crate::exchange::{Captured, Collider, Fate, Phase, Single};
+use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
 use crate::link::LinkId;
 use crate::phy::Phy;
 use crate::service::is_held;
 
-impl Cell {
+impl Bss {
     /// Somebody, or several, start to transmit.
     #[inline(always)]
     pub(crate) fn start(&mut self, now: Time) {
@@ -137,7 +137,7 @@ impl Cell {
         };
         frame.attempt(row.on_air.rate, end - now);
         row.usage.attempts += 1;
-        self.single = Single { sender, link, fate, end };
+        self.single = OngoingExchange { sender, link, fate, end };
         self.phase = phase;
         self.due = data_end;
     }
@@ -180,7 +180,7 @@ impl Cell {
     /// The data frame ends: the receiver has it, and passes on the first copy.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, now: Time) -> Option<Told> {
-        let Single { sender, link, end, .. } = self.single;
+        let OngoingExchange { sender, link, end, .. } = self.single;
         self.phase = Phase::Ending;
         self.due = end;
         let usage = &mut self.links[link.index()].usage;
@@ -207,7 +207,7 @@ impl Cell {
     /// The last frame of an exchange ends.
     #[inline(always)]
     pub(crate) fn end_single(&mut self, now: Time) {
-        let Single { sender, link, fate, .. } = self.single;
+        let OngoingExchange { sender, link, fate, .. } = self.single;
         let row = &mut self.links[link.index()];
         row.usage.airtime += now - self.phase_began;
         self.phase = Phase::Idle;
@@ -234,7 +234,7 @@ impl Cell {
     /// bystanders' does, and until when their NAV is set.
     pub(crate) fn fail_single(&mut self, not_before: Time, now: Time) -> (Time, Option<Time>) {
         let single = self.single;
-        let Single { sender, link, .. } = single;
+        let OngoingExchange { sender, link, .. } = single;
         let (known, resumes) = match single.fate {
             Fate::DataLost => (now + self.mac.ack_timeout, now + self.mac.ack_timeout),
             _ => (now, now + self.mac.eifs_lead),

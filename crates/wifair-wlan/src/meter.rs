@@ -1,12 +1,12 @@
 //! Channel times of the flows of each direction: what an AP can know of them, and the engine's truth.
 //!
-//! Only a cell whose AP's scheme asks for exchanges or receptions has a meter; the others pay a test.
+//! Only a BSS whose AP's scheme asks for exchanges or receptions has a meter; the others pay a test.
 
 use wifair_core::{Class, FlowId, Time};
 use wifair_queue::{Direction, Port, Reception};
 
-use crate::cell::{Cell, Sender};
-use crate::exchange::Single;
+use crate::bss::{Bss, Sender};
+use crate::exchange::OngoingExchange;
 use crate::phy::Phy;
 use crate::records::{ChannelTime, ChannelTimes};
 
@@ -33,7 +33,7 @@ fn add(channel_time: &mut ChannelTime, class: Class, direction: Direction, time:
     }
 }
 
-impl Cell {
+impl Bss {
     /// A wait for access begins for the frame in service of `sender`: a DIFS or AIFS and what is left of its backoff.
     #[inline]
     pub(crate) fn meter_wait(&mut self, sender: u32, now: Time) {
@@ -64,7 +64,7 @@ impl Cell {
     #[cold]
     #[inline(never)]
     pub(crate) fn meter_reception(&mut self, flow: FlowId, now: Time) {
-        let Single { sender, link, end, .. } = self.single;
+        let OngoingExchange { sender, link, end, .. } = self.single;
         let ac = self.grant(sender).ac;
         let Some(meter) = &mut self.meter else { return };
         let (ap, stations) = self.senders.split_at_mut(1 << self.category_bits);
@@ -95,8 +95,8 @@ mod tests {
     use wifair_queue::{Arrival, Buffer, Cx, Exchange, Hooks, Placed, PortSpec, Scheme};
 
     use super::*;
-    use crate::cell::{AP, Node, Output};
-    use crate::spec::{CellSpec, StationSpec};
+    use crate::bss::{AP, Node, Output};
+    use crate::spec::{BssSpec, StationSpec};
 
     /// Sums of what an AP's scheme is told.
     #[derive(Default)]
@@ -151,45 +151,45 @@ mod tests {
     #[test]
     fn own_frames_are_accounted_for_to_the_nanosecond() {
         let station = StationId(0);
-        let mut cell = Cell::new(&CellSpec::new(vec![StationSpec::new("sta", 11.0)]), 1).unwrap();
+        let mut bss = Bss::new(&BssSpec::new(vec![StationSpec::new("sta", 11.0)]), 1).unwrap();
         let told = Arc::new(Mutex::new(Told::default()));
-        let ap = &mut cell.senders[AP as usize].port;
+        let ap = &mut bss.senders[AP as usize].port;
         *ap = Port::with_scheme(&PortSpec::default(), Box::new(Probe(told.clone())), 1, "ap");
-        cell.meter = Meter::wanted_by(std::iter::once(&*ap), &cell.phy);
+        bss.meter = Meter::wanted_by(std::iter::once(&*ap), &bss.phy);
         for _ in 0..3 {
-            cell.send_down(station, &data(true), Time::ZERO);
-            cell.send_up(station, &data(false), Time::ZERO);
+            bss.send_down(station, &data(true), Time::ZERO);
+            bss.send_up(station, &data(false), Time::ZERO);
         }
         let (mut now, mut successes, mut frozen) = (Time::ZERO, 0, Time::ZERO);
-        let one = cell.phy.on_air(cell.phy.rate_index(11.0, "").unwrap()).duration(cell.phy.psdu_bytes(1000))
-            + cell.mac.acknowledgement;
-        while successes < 2_000 || cell.ap_port().len() != 2 {
-            now = cell.next_event();
-            let Some(Output::Delivery(delivery)) = cell.advance(now) else { continue };
+        let one = bss.phy.on_air(bss.phy.rate_index(11.0, "").unwrap()).duration(bss.phy.psdu_bytes(1000))
+            + bss.mac.acknowledgement;
+        while successes < 2_000 || bss.ap_port().len() != 2 {
+            now = bss.next_event();
+            let Some(Output::Delivery(delivery)) = bss.advance(now) else { continue };
             if delivery.to == Node::Ap {
-                frozen += one + cell.phy.difs;
-                cell.send_up(station, &data(false), now);
+                frozen += one + bss.phy.difs;
+                bss.send_up(station, &data(false), now);
             } else {
                 successes += 1;
-                cell.send_down(station, &data(true), now);
+                bss.send_down(station, &data(true), now);
             }
         }
         // To the end of the AP's last frame: it has just been delivered.
         while told.lock().unwrap().service < now {
-            now = cell.next_event();
-            cell.advance(now);
+            now = bss.next_event();
+            bss.advance(now);
         }
         let told = told.lock().unwrap();
-        let times = cell.snapshot(now).channel_time.unwrap();
-        assert!(cell.snapshot(now).collisions > 100);
+        let times = bss.snapshot(now).channel_time.unwrap();
+        assert!(bss.snapshot(now).collisions > 100);
         assert_eq!(told.service, now, "the AP always had a frame in service");
         // The first frames were sent at once, without a DIFS before them.
-        assert_eq!(told.own + frozen, now + cell.phy.difs);
+        assert_eq!(told.own + frozen, now + bss.phy.difs);
         assert_eq!((times.believed.down, times.actual.down), (told.own, told.own));
 
         // What is received counts as one attempt after a DIFS and 15.5 slots. Most frames take less in truth, since
         // the two backoffs run at the same time; who collides takes much more.
-        let each = one + cell.phy.difs + Time::from_us(310);
+        let each = one + bss.phy.difs + Time::from_us(310);
         assert_eq!(told.received, each * u64::from(told.receptions));
         assert_eq!(times.believed.up, told.received);
         assert!(times.actual.up > told.received, "collisions are beyond the AP's sight");
@@ -206,12 +206,12 @@ mod tests {
             (0, BackoffRange::Exclusive, 0),
         ];
         for (cw_min, range, mean_us) in cases {
-            let mut spec = CellSpec::new(vec![StationSpec::new("sta", 11.0)]);
+            let mut spec = BssSpec::new(vec![StationSpec::new("sta", 11.0)]);
             let voice = CategorySpec { cw_min: Some(cw_min), ..CategorySpec::default() };
             spec.mac.edca = Some(EdcaSpec { voice, ..EdcaSpec::default() });
             spec.mac.backoff_range = range;
-            let cell = Cell::new(&spec, 1).unwrap();
-            assert_eq!(cell.contention.mean_first_backoff(AP), Time::from_us(mean_us));
+            let bss = Bss::new(&spec, 1).unwrap();
+            assert_eq!(bss.contention.mean_first_backoff(AP), Time::from_us(mean_us));
         }
     }
 }

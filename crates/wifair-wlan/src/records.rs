@@ -83,7 +83,7 @@ impl ChannelTime {
     }
 }
 
-/// What the frames of the cell took, and what the AP must think that they took.
+/// What the frames of the BSS took, and what the AP must think that they took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelTimes {
     /// The engine's figures: exact for every frame.
@@ -101,12 +101,12 @@ impl ChannelTimes {
     }
 }
 
-/// The counters of a cell at an instant, since its beginning or, after [`CellSnapshot::since`], since another.
+/// The counters of a BSS at an instant, since its beginning or, after [`BssSnapshot::since`], since another.
 ///
 /// Exact at every instant: of an exchange that goes on, what has passed by then is counted.
 /// `elapsed` = airtime of all stations + `collision_airtime` + `idle`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CellSnapshot {
+pub struct BssSnapshot {
     /// The instant.
     pub at: Time,
     /// How long was counted.
@@ -125,11 +125,11 @@ pub struct CellSnapshot {
     pub idle: Time,
 }
 
-impl CellSnapshot {
-    /// The measurement between `earlier`, a snapshot of the same cell, and this one.
-    pub fn since(&self, earlier: &CellSnapshot) -> CellSnapshot {
+impl BssSnapshot {
+    /// The measurement between `earlier`, a snapshot of the same BSS, and this one.
+    pub fn since(&self, earlier: &BssSnapshot) -> BssSnapshot {
         let pairs = self.stations.iter().zip(&earlier.stations);
-        CellSnapshot {
+        BssSnapshot {
             at: self.at,
             elapsed: self.elapsed - earlier.elapsed,
             stations: pairs

@@ -4,12 +4,12 @@
 use wifair_core::{Ac, FlowId, Packet, StationId, Time};
 use wifair_queue::{Direction, Exchange, Grant, Outcome, Port};
 
-use crate::cell::{AP, Cell, Sender};
+use crate::bss::{AP, Bss, Sender};
 use crate::edca::{BEST_EFFORT, CATEGORY_BITS, RANKS};
 use crate::exchange::Frame;
 use crate::link::LinkId;
 
-impl Cell {
+impl Bss {
     /// The sender that serves best effort at a node.
     pub(crate) fn usual_sender(&self, node: u32) -> u32 {
         if self.edca.is_some() { node << CATEGORY_BITS | BEST_EFFORT } else { node }

@@ -20,7 +20,7 @@ pub(crate) const AP_LABEL: &str = "ap";
 /// One BSS: a PHY, a MAC, an access point and its stations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CellSpec {
+pub struct BssSpec {
     /// PHY of all nodes.
     #[serde(default)]
     pub phy: PhySpec,
@@ -341,10 +341,10 @@ impl FrameErrorRate {
     }
 }
 
-impl CellSpec {
-    /// A cell with all defaults for these stations.
-    pub fn new(stations: Vec<StationSpec>) -> CellSpec {
-        CellSpec {
+impl BssSpec {
+    /// A BSS with all defaults for these stations.
+    pub fn new(stations: Vec<StationSpec>) -> BssSpec {
+        BssSpec {
             phy: PhySpec::default(),
             mac: MacSpec::default(),
             channel: ChannelSpec::default(),
@@ -384,7 +384,7 @@ impl CellSpec {
         node.checked_sub(1).map_or(&self.ap.port, |station| &self.stations[station].port)
     }
 
-    /// Checks all but PHY, MAC and rates, which [`Cell::new`](crate::Cell::new) checks.
+    /// Checks all but PHY, MAC and rates, which [`Bss::new`](crate::Bss::new) checks.
     pub(crate) fn validate(&self, phy: &Phy) -> Result<(), SpecError> {
         self.channel.validate("channel")?;
         for (axis, value) in self.ap.position_m.into_iter().enumerate() {

@@ -4,7 +4,7 @@
 mod support;
 
 use support::{cell_b, saturate};
-use wifair_wlan::{CellSpec, Phy};
+use wifair_wlan::{BssSpec, Phy};
 
 const IP_BYTES: u32 = 1_500;
 
@@ -13,7 +13,7 @@ const IP_BYTES: u32 = 1_500;
 /// t_cont = slot · (1 + P_c) / 2N · CWmin / 2; a collision, P_c of them a frame, lasts about as long as its slower frame.
 ///
 /// Section III has one slow station; its t_jam, the mean over the pairs that may collide, is taken here over all pairs.
-fn closed_form(spec: &CellSpec) -> f64 {
+fn closed_form(spec: &BssSpec) -> f64 {
     let phy = Phy::new(&spec.phy, "phy").unwrap();
     let n = spec.stations.len() as f64;
     let cw_min = f64::from(phy.cw_min);
@@ -38,14 +38,14 @@ fn closed_form(spec: &CellSpec) -> f64 {
 }
 
 /// Throughput in Mbps by station.
-fn measured(spec: &CellSpec, exchanges: u64) -> Vec<f64> {
+fn measured(spec: &BssSpec, exchanges: u64) -> Vec<f64> {
     let saturated = saturate(spec, 1, exchanges, IP_BYTES);
     let seconds = saturated.measured.elapsed.as_secs_f64();
     let mbps = |delivered: u64| (delivered * u64::from(IP_BYTES) * 8) as f64 / seconds * 1e-6;
     saturated.measured.stations.iter().map(|station| mbps(station.up.delivered)).collect()
 }
 
-fn cell(rates_mbps: &[f64]) -> CellSpec {
+fn bss(rates_mbps: &[f64]) -> BssSpec {
     let mut spec = cell_b(rates_mbps.len());
     for (station, rate) in spec.stations.iter_mut().zip(rates_mbps) {
         station.rate_mbps = *rate;
@@ -72,7 +72,7 @@ fn equal_throughput_whatever_the_rate() {
         &[11.0, 11.0, 11.0, 11.0, 11.0, 11.0, 11.0, 11.0, 11.0, 1.0],
     ];
     for rates in mixes {
-        let spec = cell(rates);
+        let spec = bss(rates);
         let found = measured(&spec, 20_000 * rates.len() as u64);
         let mean = found.iter().sum::<f64>() / found.len() as f64;
         // Not quite equal: of two that collide, the one with the longer frame learns of it an ACK timeout later than the
@@ -90,10 +90,10 @@ fn equal_throughput_whatever_the_rate() {
 /// One slow station costs nine fast ones most of what they would have: the paper's point.
 #[test]
 fn one_slow_station_drags_everyone_down() {
-    let all_fast = measured(&cell(&[11.0; 10]), 50_000).iter().sum::<f64>();
+    let all_fast = measured(&bss(&[11.0; 10]), 50_000).iter().sum::<f64>();
     let mut rates = [11.0; 10];
     rates[0] = 1.0;
-    let one_slow = measured(&cell(&rates), 50_000).iter().sum::<f64>();
+    let one_slow = measured(&bss(&rates), 50_000).iter().sum::<f64>();
     assert!(one_slow < 0.6 * all_fast, "{one_slow} of {all_fast} Mbps");
     assert!(all_fast > 5.0, "{all_fast} Mbps");
 }

@@ -235,6 +235,6 @@ fn what_arrives_at_the_instant_of_a_start_collides() {
         run.up(1, 1, at);
         run.run();
         assert_eq!((run.times("start up 0")[1], run.times("start up 1")[0]), (at, at));
-        assert!(run.cell.snapshot(Time::from_s(1)).collisions >= 1);
+        assert!(run.bss.snapshot(Time::from_s(1)).collisions >= 1);
     }
 }

@@ -8,7 +8,7 @@ use support::{Logged, cell_b, external, us};
 use wifair_core::{Rate, StationId};
 use wifair_queue::{Arrival, Buffer, Cx, Direction, Hooks, Placed, Scheme, SchemeSpec};
 use wifair_wlan::{
-    Cell, Classify, EdcaSpec, FrameErrorRate, LinkRateChange, Output, RateErrors, StationChange,
+    Bss, Classify, EdcaSpec, FrameErrorRate, LinkRateChange, Output, RateErrors, StationChange,
 };
 
 fn change(rate_mbps: f64) -> StationChange {
@@ -25,20 +25,20 @@ fn a_frame_on_the_air_keeps_its_rate_and_the_next_has_the_new_one() {
     let mut air = Logged::new(&cell_b(1), 1);
     air.up(0, 2, us(0));
     air.step(); // the start, at once
-    air.cell.change_station(StationId(0), &change(1.0), us(700));
+    air.bss.change_station(StationId(0), &change(1.0), us(700));
     let up = LinkRateChange { station: StationId(0), direction: Direction::Up, rate: Rate::from_mbps(1.0) };
-    assert_eq!(air.cell.advance(us(700)), Some(Output::LinkRate(up)));
+    assert_eq!(air.bss.advance(us(700)), Some(Output::LinkRate(up)));
     assert_eq!(
-        air.cell.advance(us(700)),
+        air.bss.advance(us(700)),
         Some(Output::LinkRate(LinkRateChange { direction: Direction::Down, ..up }))
     );
-    assert_eq!(air.cell.next_event(), us(FAST_US), "the data frame ends when it would have");
+    assert_eq!(air.bss.next_event(), us(FAST_US), "the data frame ends when it would have");
     air.step();
-    assert_eq!(air.cell.next_event(), us(FAST_US + ACK_US));
+    assert_eq!(air.bss.next_event(), us(FAST_US + ACK_US));
     air.step();
-    let second = air.cell.next_event();
+    let second = air.bss.next_event();
     air.step();
-    assert_eq!(air.cell.next_event(), second + us(SLOW_US));
+    assert_eq!(air.bss.next_event(), second + us(SLOW_US));
 }
 
 #[test]
@@ -49,31 +49,31 @@ fn a_retransmission_has_the_new_rate_and_the_new_error_rate() {
     air.up(0, 1, us(0));
     air.step();
     let clean = StationChange { frame_error_rate: Some(FrameErrorRate::default()), ..change(1.0) };
-    air.cell.change_station(StationId(0), &clean, us(1));
+    air.bss.change_station(StationId(0), &clean, us(1));
     for _ in 0..2 {
-        assert!(matches!(air.cell.advance(us(1)), Some(Output::LinkRate(_))));
+        assert!(matches!(air.bss.advance(us(1)), Some(Output::LinkRate(_))));
     }
     air.step(); // the first attempt fails: its fate was drawn when it began
-    let again = air.cell.next_event();
+    let again = air.bss.next_event();
     air.step();
-    assert_eq!(air.cell.next_event(), again + us(SLOW_US));
-    while air.cell.next_event() < wifair_core::Time::MAX {
+    assert_eq!(air.bss.next_event(), again + us(SLOW_US));
+    while air.bss.next_event() < wifair_core::Time::MAX {
         air.step();
     }
-    let usage = air.cell.snapshot(air.cell.next_event()).stations[0].up;
+    let usage = air.bss.snapshot(air.bss.next_event()).stations[0].up;
     assert_eq!((usage.attempts, usage.retries, usage.delivered), (2, 1, 1));
 }
 
 #[test]
 fn the_same_rate_again_is_no_news() {
-    let mut cell = Cell::new(&cell_b(2), 1).unwrap();
-    cell.change_station(StationId(0), &change(11.0), us(5));
-    assert_eq!(cell.next_event(), wifair_core::Time::MAX);
-    cell.change_station(StationId(0), &change(5.5), us(6));
-    cell.change_station(StationId(0), &change(2.0), us(6));
+    let mut bss = Bss::new(&cell_b(2), 1).unwrap();
+    bss.change_station(StationId(0), &change(11.0), us(5));
+    assert_eq!(bss.next_event(), wifair_core::Time::MAX);
+    bss.change_station(StationId(0), &change(5.5), us(6));
+    bss.change_station(StationId(0), &change(2.0), us(6));
     let mut told = vec![];
-    while cell.next_event() == us(6) {
-        if let Some(Output::LinkRate(news)) = cell.advance(us(6)) {
+    while bss.next_event() == us(6) {
+        if let Some(Output::LinkRate(news)) = bss.advance(us(6)) {
             told.push((news.direction, news.rate.as_mbps()));
         }
     }
@@ -116,12 +116,12 @@ fn a_scheme_hears_of_the_rates_of_its_own_links() {
     let mut spec = cell_b(2);
     spec.ap.port.scheme = listening("ap", &told);
     spec.stations[1].port.scheme = listening("sta-1", &told);
-    let mut cell = Cell::new(&spec, 1).unwrap();
-    cell.change_station(StationId(0), &change(5.5), us(5));
+    let mut bss = Bss::new(&spec, 1).unwrap();
+    bss.change_station(StationId(0), &change(5.5), us(5));
     assert_eq!(told.lock().unwrap().split_off(0), [("ap", 0, 5_500)], "the AP alone listens");
-    cell.change_station(StationId(1), &change(5.5), us(5));
+    bss.change_station(StationId(1), &change(5.5), us(5));
     assert_eq!(told.lock().unwrap().split_off(0), [("sta-1", 1, 5_500), ("ap", 1, 5_500)]);
-    cell.change_station(StationId(1), &change(5.5), us(5));
+    bss.change_station(StationId(1), &change(5.5), us(5));
     assert!(told.lock().unwrap().is_empty(), "the same rate again is no news");
 }
 
@@ -134,18 +134,17 @@ fn under_edca_the_schemes_of_all_the_nodes_categories_hear() {
     for (station, name) in spec.stations.iter_mut().zip(["sta-0", "sta-1"]) {
         station.port.scheme = listening(name, &told);
     }
-    let mut cell = Cell::new(&spec, 1).unwrap();
-    cell.change_station(StationId(1), &change(5.5), us(5));
+    let mut bss = Bss::new(&spec, 1).unwrap();
+    bss.change_station(StationId(1), &change(5.5), us(5));
     let heard = [[("sta-1", 1, 5_500); 4], [("ap", 1, 5_500); 4]];
     assert_eq!(*told.lock().unwrap(), heard.concat());
 }
 
 #[test]
 fn a_change_that_cannot_be_is_refused_by_its_key() {
-    let cell = Cell::new(&cell_b(1), 1).unwrap();
+    let bss = Bss::new(&cell_b(1), 1).unwrap();
     let none = StationChange::new("sta-0");
-    let key =
-        |change: &StationChange| cell.check_change(StationId(0), change, "station").err().map(|e| e.key);
+    let key = |change: &StationChange| bss.check_change(StationId(0), change, "station").err().map(|e| e.key);
     let refused = |change| key(&change).expect("it is refused");
     assert_eq!(refused(none.clone()), "station", "nothing changes");
     let errors = |rates| StationChange { frame_error_rate: Some(rates), ..none.clone() };

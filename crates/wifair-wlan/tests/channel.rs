@@ -5,25 +5,25 @@ mod support;
 use support::{cell_b, packet};
 use wifair_core::{StationId, Time};
 use wifair_wlan::{
-    AarfSpec, Cell, CellSnapshot, CellSpec, FadingSpec, FrameErrorRate, Output, RateErrors, RateSpec,
+    AarfSpec, Bss, BssSnapshot, BssSpec, FadingSpec, FrameErrorRate, Output, RateErrors, RateSpec,
     StationChange,
 };
 
 /// Runs a saturated uplink of every station; tells of each change of a link rate with its time.
-fn saturate(cell: &mut Cell, stations: u16, until: Time) -> (CellSnapshot, Vec<(Time, f64)>) {
+fn saturate(bss: &mut Bss, stations: u16, until: Time) -> (BssSnapshot, Vec<(Time, f64)>) {
     let mut told = vec![];
     let mut now = Time::ZERO;
     loop {
         for station in 0..stations {
-            while cell.station_port(StationId(station)).len() < 2 {
-                cell.send_up(StationId(station), &packet(station, 0, 1_500), now);
+            while bss.station_port(StationId(station)).len() < 2 {
+                bss.send_up(StationId(station), &packet(station, 0, 1_500), now);
             }
         }
-        now = cell.next_event();
+        now = bss.next_event();
         if now >= until {
-            return (cell.snapshot(until), told);
+            return (bss.snapshot(until), told);
         }
-        if let Some(Output::LinkRate(change)) = cell.advance(now)
+        if let Some(Output::LinkRate(change)) = bss.advance(now)
             && change.direction == wifair_queue::Direction::Up
         {
             told.push((now, change.rate.as_mbps()));
@@ -38,8 +38,8 @@ fn failures_at(distance_m: f64, mbps: f64) -> f64 {
     spec.stations[0].position_m = Some([0.0, distance_m]);
     spec.ap.position_m = [0.0, 0.0];
     spec.mac.retry_limit_short = 1_000;
-    let mut cell = Cell::new(&spec, 1).unwrap();
-    let used = saturate(&mut cell, 1, Time::from_s(20)).0.stations[0].up;
+    let mut bss = Bss::new(&spec, 1).unwrap();
+    let used = saturate(&mut bss, 1, Time::from_s(20)).0.stations[0].up;
     used.retries as f64 / used.attempts as f64
 }
 
@@ -61,7 +61,7 @@ fn a_table_by_rate_stands_for_the_channel() {
     spec.stations[0].frame_error_rate =
         FrameErrorRate { by_rate: vec![entry(11.0, 1.0), entry(5.5, 1.0)], ..FrameErrorRate::default() };
     let end = Time::from_s(60);
-    let (snapshot, told) = saturate(&mut Cell::new(&spec, 1).unwrap(), 1, end);
+    let (snapshot, told) = saturate(&mut Bss::new(&spec, 1).unwrap(), 1, end);
     assert_eq!(told.iter().take(2).map(|(_, mbps)| *mbps).collect::<Vec<_>>(), [5.5, 2.0]);
     assert!(told.iter().all(|(_, mbps)| [2.0, 5.5].contains(mbps)), "probes of 5.5 and back");
     // What fails is what was probed: once in 50 frames in the end.
@@ -76,16 +76,16 @@ fn rates_follow_a_station_that_walks_away_and_back() {
     spec.mac.rate_adaptation = RateSpec::Aarf(AarfSpec::default());
     spec.stations[0].position_m = Some([20.0, 0.0]);
     spec.stations[0].velocity_m_per_s = Some([1.5, 0.0]);
-    let mut cell = Cell::new(&spec, 1).unwrap();
+    let mut bss = Bss::new(&spec, 1).unwrap();
     let turn = Time::from_s(120); // at 200 m
-    let (_, away) = saturate(&mut cell, 1, turn);
+    let (_, away) = saturate(&mut bss, 1, turn);
     let first = |mbps: f64| away.iter().find(|(_, other)| *other == mbps).map(|(at, _)| at.as_secs_f64());
     let fell = [5.5, 2.0, 1.0].map(|mbps| first(mbps).expect("it falls that far"));
     assert!(fell.is_sorted() && fell[0] > 40.0 && fell[2] < 119.0, "{fell:?}");
     let back = StationChange { velocity_m_per_s: Some([-1.5, 0.0]), ..StationChange::new("sta-0") };
-    cell.check_change(StationId(0), &back, "station").unwrap();
-    cell.change_station(StationId(0), &back, turn);
-    let (_, home) = saturate(&mut cell, 1, turn * 2);
+    bss.check_change(StationId(0), &back, "station").unwrap();
+    bss.change_station(StationId(0), &back, turn);
+    let (_, home) = saturate(&mut bss, 1, turn * 2);
     assert_eq!(home.last().map(|(_, mbps)| *mbps), Some(11.0));
 }
 
@@ -96,8 +96,8 @@ fn fading_neither_depends_on_traffic_nor_on_others() {
         spec.channel.fading = Some(FadingSpec { sigma_db: 6.0, coherence_time_s: 2.0 });
         spec.mac.rate_adaptation = RateSpec::Aarf(AarfSpec::default());
         spec.stations[0].position_m = Some([100.0, 0.0]);
-        let mut cell = Cell::new(&spec, 5).unwrap();
-        let (snapshot, told) = saturate(&mut cell, busy, Time::from_s(100));
+        let mut bss = Bss::new(&spec, 5).unwrap();
+        let (snapshot, told) = saturate(&mut bss, busy, Time::from_s(100));
         (snapshot.stations[0].up, told.len())
     };
     let (alone, changes) = fading(1, 1);
@@ -107,7 +107,7 @@ fn fading_neither_depends_on_traffic_nor_on_others() {
         let mut spec = cell_b(1);
         spec.stations[0].position_m = Some([100.0, 0.0]);
         spec.mac.rate_adaptation = RateSpec::Aarf(AarfSpec::default());
-        saturate(&mut Cell::new(&spec, 5).unwrap(), 1, Time::from_s(100)).0.stations[0].up
+        saturate(&mut Bss::new(&spec, 5).unwrap(), 1, Time::from_s(100)).0.stations[0].up
     };
     assert_ne!(alone, steady);
 }
@@ -117,7 +117,7 @@ fn a_position_near_the_ap_changes_no_course() {
     let course = |position_m| {
         let mut spec = cell_b(3);
         spec.stations[1].position_m = position_m;
-        saturate(&mut Cell::new(&spec, 2).unwrap(), 3, Time::from_s(5)).0
+        saturate(&mut Bss::new(&spec, 2).unwrap(), 3, Time::from_s(5)).0
     };
     assert_eq!(course(None), course(Some([3.0, 4.0])));
 }
@@ -130,7 +130,7 @@ fn errors_of_both_kinds_are_independent() {
     spec.stations[0].position_m = Some([112.0, 0.0]);
     spec.stations[0].frame_error_rate = FrameErrorRate { data_up: 0.3, ..FrameErrorRate::default() };
     spec.mac.retry_limit_short = 1_000;
-    let used = saturate(&mut Cell::new(&spec, 1).unwrap(), 1, Time::from_s(60)).0.stations[0].up;
+    let used = saturate(&mut Bss::new(&spec, 1).unwrap(), 1, Time::from_s(60)).0.stations[0].up;
     let both = used.retries as f64 / used.attempts as f64;
     assert!((0.02..0.9).contains(&by_distance), "{by_distance}");
     assert!((both - (0.3 + 0.7 * by_distance)).abs() < 0.02, "{both} with {by_distance}");
@@ -138,10 +138,10 @@ fn errors_of_both_kinds_are_independent() {
 
 #[test]
 fn what_cannot_be_is_refused_by_its_key() {
-    let error = |edit: &dyn Fn(&mut CellSpec)| {
+    let error = |edit: &dyn Fn(&mut BssSpec)| {
         let mut spec = cell_b(1);
         edit(&mut spec);
-        Cell::new(&spec, 1).err().unwrap().key
+        Bss::new(&spec, 1).err().unwrap().key
     };
     let table = |entries: &[(f64, f64)]| FrameErrorRate {
         by_rate: entries.iter().map(|&(rate_mbps, data)| RateErrors { rate_mbps, data }).collect(),
@@ -164,11 +164,11 @@ fn what_cannot_be_is_refused_by_its_key() {
     assert_eq!(error(&|s| s.channel.fading = Some(fading.clone())), "channel.fading.sigma_db");
     let mut spec = support::cell_g(1);
     spec.stations[0].position_m = Some([1.0, 1.0]);
-    assert_eq!(Cell::new(&spec, 1).err().unwrap().key, "stations[0].position_m");
-    let cell = Cell::new(&cell_b(1), 1).unwrap();
+    assert_eq!(Bss::new(&spec, 1).err().unwrap().key, "stations[0].position_m");
+    let bss = Bss::new(&cell_b(1), 1).unwrap();
     let moves = StationChange { velocity_m_per_s: Some([1.0, 0.0]), ..StationChange::new("sta-0") };
     assert_eq!(
-        cell.check_change(StationId(0), &moves, "station").unwrap_err().key,
+        bss.check_change(StationId(0), &moves, "station").unwrap_err().key,
         "station.velocity_m_per_s"
     );
 }

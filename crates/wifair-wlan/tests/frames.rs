@@ -7,7 +7,7 @@ use support::{cell_b, cell_g, packet, packet_down, us};
 use wifair_core::{StationId, Time};
 use wifair_wlan::Decoded::{ByAll, ByBystanders, ByNobody};
 use wifair_wlan::FrameKind::{Ack, Cts, Data, Rts};
-use wifair_wlan::{Cell, CellSpec, Decoded, ErpProtection, FrameKind, Node};
+use wifair_wlan::{Bss, BssSpec, Decoded, ErpProtection, FrameKind, Node};
 
 const STA: Node = Node::Station(StationId(0));
 const OTHER: Node = Node::Station(StationId(1));
@@ -16,21 +16,21 @@ const OTHER: Node = Node::Station(StationId(1));
 type Frame = (FrameKind, Node, Node, [u64; 4], f64, Decoded);
 
 /// The frames of the first exchange, of packets that come at 100 µs: from which stations, or one to station 0.
-fn first_exchange(spec: &CellSpec, from: &[u16]) -> Vec<Frame> {
-    let mut cell = Cell::new(spec, 1).unwrap();
+fn first_exchange(spec: &BssSpec, from: &[u16]) -> Vec<Frame> {
+    let mut bss = Bss::new(spec, 1).unwrap();
     for &station in from {
-        cell.send_up(StationId(station), &packet(station, 0, 1_500), us(100));
+        bss.send_up(StationId(station), &packet(station, 0, 1_500), us(100));
     }
     if from.is_empty() {
-        cell.send_down(StationId(0), &packet_down(0, 0, 1_500), us(100));
+        bss.send_down(StationId(0), &packet_down(0, 0, 1_500), us(100));
     }
     let mut frames = Vec::new();
     let whole_us = |time: Time| {
         assert_eq!(time.as_ns() % 1_000, 0);
         time.as_ns() / 1_000
     };
-    cell.advance_watched(us(101), |cell| {
-        cell.frames(|frame| {
+    bss.advance_watched(us(101), |bss| {
+        bss.frames(|frame| {
             let times = [frame.begins, frame.psdu_begins, frame.ends, frame.duration].map(whole_us);
             frames.push((frame.kind, frame.from, frame.to, times, frame.rate.as_mbps(), frame.decoded));
         });

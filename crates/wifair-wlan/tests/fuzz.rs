@@ -1,7 +1,7 @@
-//! What fuzzing has kept (`docs/fuzzing.md`): every cell of the corpus keeps its books.
+//! What fuzzing has kept (`docs/fuzzing.md`): every BSS of the corpus keeps its books.
 
-#[path = "fuzz/cell.rs"]
-mod cell;
+#[path = "fuzz/bss.rs"]
+mod bss;
 #[path = "../../../fuzz/shared/given.rs"]
 mod given;
 #[path = "../../../fuzz/shared/replay.rs"]
@@ -10,5 +10,5 @@ mod support;
 
 #[test]
 fn cells() {
-    replay::replay("medium", cell::check);
+    replay::replay("medium", bss::check);
 }

@@ -111,7 +111,7 @@ impl Scheme for Bookkeeper {
     }
 }
 
-/// A cell whose AP keeps its exchanges.
+/// A BSS whose AP keeps its exchanges.
 fn kept(stations: usize, seed: u64) -> (Logged, Exchanges) {
     let exchanges = Exchanges::default();
     let mut spec = cell_b(stations);
@@ -179,7 +179,7 @@ fn a_backoff_drawn_late_is_charged() {
         met[usize::from(draws)] += 1;
         let slots = if draws { backoff(seed, "ap", 31) } else { 0 };
         assert_eq!((airtime, overhead), (EXCHANGE, DIFS + SLOT * slots), "seed {seed}");
-        let times = run.cell.snapshot(Time::from_s(1)).channel_time.unwrap();
+        let times = run.bss.snapshot(Time::from_s(1)).channel_time.unwrap();
         assert_eq!((times.actual.down, times.believed.down), (airtime + overhead, airtime + overhead));
     }
     assert!(met[0] > 20 && met[1] > 20, "{met:?}");

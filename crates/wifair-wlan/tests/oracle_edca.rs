@@ -1,5 +1,5 @@
 //! EDCA: by hand, against figures worked out elsewhere, and throughput and collision probability of each class in
-//! saturated cells of mixed classes against the oracle.
+//! saturated BSSs of mixed classes against the oracle.
 
 mod oracle;
 
@@ -156,7 +156,7 @@ fn class_of(classes: &[(usize, bool, usize)], stream: &Stream) -> usize {
     classes.iter().position(of).expect("a class of ours")
 }
 
-/// Half a percent of throughput and 2 % of p, or 0.1 % of the cell's throughput and 0.002 absolute for a class that is
+/// Half a percent of throughput and 2 % of p, or 0.1 % of the BSS's throughput and 0.002 absolute for a class that is
 /// nearly starved, or three standard errors of the difference where that is larger.
 fn assert_agree(name: &str, engine: &[Measured], oracle: &[Measured]) {
     let all: f64 = oracle.iter().map(|class| class.throughput.value).sum();

@@ -10,7 +10,7 @@ use oracle::statistics::{Mean, Measured, measure};
 use oracle::timing::Rules;
 use oracle::{air, engine, tell, validating};
 
-/// Frame exchanges that each model has in each cell, and some more.
+/// Frame exchanges that each model has in each BSS, and some more.
 fn exchanges() -> u64 {
     if validating() { 1_000_000 } else { 36_000 }
 }
@@ -44,7 +44,7 @@ fn measure_both(name: &str, typical_exchange_us: u64, scenario: impl Fn(u64, u64
     assert_agree(name, &fast, &slow);
 }
 
-/// An exchange of a saturated cell with its backoff; with one station a little more.
+/// An exchange of a saturated BSS with its backoff; with one station a little more.
 fn saturated_exchange(rules: &Rules, bytes: &[u32], rate: u32) -> u64 {
     let mean_data = bytes.iter().map(|&b| rules.data(b, rate)).sum::<u32>() / bytes.len() as u32;
     u64::from(mean_data + rules.ack() + rules.difs() + 8 * rules.slot)

@@ -29,7 +29,7 @@ fn once(station: usize, up: bool, ip_bytes: u32, at: u64) -> Stream {
     }
 }
 
-fn cell(rules: Rules, stations: usize, streams: Vec<Stream>) -> Scenario {
+fn bss(rules: Rules, stations: usize, streams: Vec<Stream>) -> Scenario {
     Scenario {
         seed: 1,
         rules,
@@ -68,7 +68,7 @@ fn durations_of_the_standard() {
 #[test]
 fn an_idle_medium_is_taken_at_once_and_a_busy_one_after_difs() {
     // The second packet comes during the first frame. The first exchange ends at 1000 + 291 + 10 + 304.
-    let scenario = cell(without_chance(), 2, vec![once(0, true, SHORT, 1000), once(1, true, SHORT, 1003)]);
+    let scenario = bss(without_chance(), 2, vec![once(0, true, SHORT, 1000), once(1, true, SHORT, 1003)]);
     assert_eq!(accesses(&scenario), [(1000, 1), (1655, 2)]);
     let record = air::run(&scenario).whole;
     let at = |at, id| Delivery { at, id, to: 0 };
@@ -79,7 +79,7 @@ fn an_idle_medium_is_taken_at_once_and_a_busy_one_after_difs() {
 #[test]
 fn without_immediate_access_the_grid_starts_with_the_arrival() {
     let rules = Rules { immediate_access: false, ..without_chance() };
-    let scenario = cell(rules, 2, vec![once(0, true, SHORT, 1007)]);
+    let scenario = bss(rules, 2, vec![once(0, true, SHORT, 1007)]);
     assert_eq!(accesses(&scenario), [(1057, 1)]);
 }
 
@@ -88,15 +88,15 @@ fn colliders_of_unequal_frames_come_back_on_grids_of_their_own() {
     // Ends at 1291 and 2310. The short one's timeout is over before the long one's end: it may start at 2360. The
     // long one's timeout, 2532, falls into that exchange, which ends at 2965 and puts everybody on one grid.
     let streams = vec![once(0, true, SHORT, 1000), once(1, true, LONG, 1000)];
-    let scenario = cell(without_chance(), 3, streams.clone());
+    let scenario = bss(without_chance(), 3, streams.clone());
     assert_eq!(accesses(&scenario), [(1000, 1), (1000, 2), (2360, 1), (3015, 2)]);
 
     // A bystander waits EIFS, so it meets the long one; or only DIFS, so it meets the short one.
     let with_bystander = [streams, vec![once(2, true, SHORT, 1100)]].concat();
-    let scenario = cell(without_chance(), 3, with_bystander.clone());
+    let scenario = bss(without_chance(), 3, with_bystander.clone());
     assert_eq!(accesses(&scenario)[2..5], [(2360, 1), (3015, 2), (3015, 3)]);
     let rules = Rules { eifs: false, ..without_chance() };
-    assert_eq!(accesses(&cell(rules, 3, with_bystander))[2..4], [(2360, 1), (2360, 3)]);
+    assert_eq!(accesses(&bss(rules, 3, with_bystander))[2..4], [(2360, 1), (2360, 3)]);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn an_undecodable_data_frame_holds_each_listener_for_a_time_of_its_own() {
     // ends at 1854, and both start at 1854 + 364 = 2218.
     let rules = Rules { short_limit: 2, ..without_chance() };
     let streams = vec![once(0, true, SHORT, 1000), once(1, true, SHORT, 1300), once(1, false, SHORT, 1301)];
-    let mut scenario = cell(rules, 2, streams);
+    let mut scenario = bss(rules, 2, streams);
     scenario.stations[0].errors.data_up = 1.0;
     assert_eq!(accesses(&scenario)[..4], [(1000, 1), (1563, 1), (2218, 0), (2218, 2)]);
     let record = air::run(&scenario).whole;
@@ -117,7 +117,7 @@ fn an_undecodable_data_frame_holds_each_listener_for_a_time_of_its_own() {
 fn an_undecodable_mac_ack_makes_a_duplicate_that_nobody_delivers_twice() {
     // The MAC ACK ends at 1605 and is noise to station 1, which waits EIFS: 1969. Two attempts, one delivery.
     let rules = Rules { short_limit: 2, ..without_chance() };
-    let mut scenario = cell(rules, 1, vec![once(0, true, SHORT, 1000)]);
+    let mut scenario = bss(rules, 1, vec![once(0, true, SHORT, 1000)]);
     scenario.stations[0].errors.ack_down = 1.0;
     assert_eq!(accesses(&scenario), [(1000, 1), (1969, 1)]);
     let record = air::run(&scenario).whole;
@@ -128,10 +128,10 @@ fn an_undecodable_mac_ack_makes_a_duplicate_that_nobody_delivers_twice() {
 fn an_rts_that_collides_costs_no_more_than_itself() {
     // Both RTS end at 1352; CTSTimeout and DIFS later, at 1624, both start again, and again; after two, both give up.
     let rules = Rules { rts_threshold_bytes: 500, short_limit: 2, ..without_chance() };
-    let scenario = cell(rules, 2, vec![once(0, true, LONG, 1000), once(1, true, LONG, 1000)]);
+    let scenario = bss(rules, 2, vec![once(0, true, LONG, 1000), once(1, true, LONG, 1000)]);
     assert_eq!(accesses(&scenario), [(1000, 1), (1000, 2), (1624, 1), (1624, 2)]);
     // Alone: RTS 352, CTS 304, data 1310, MAC ACK 304 and three SIFS.
-    let scenario = cell(rules, 1, vec![once(0, true, LONG, 1000)]);
+    let scenario = bss(rules, 1, vec![once(0, true, LONG, 1000)]);
     let record = air::run(&scenario).whole;
     assert_eq!(record.deliveries, [Delivery { at: 1000 + 352 + 10 + 304 + 10 + 1310, id: 0, to: 0 }]);
     assert_eq!(record.airtime.up, [352 + 304 + 1310 + 304 + 30]);
@@ -143,17 +143,17 @@ fn colliders_may_wait_eifs_for_what_ends_when_their_own_does_or_later() {
     // sender heard nothing end: 2310 + 222 + 50 = 2582, and its MAC ACK ends at 2582 + 1310 + 314.
     let rules = Rules { colliders_wait_eifs: true, ..without_chance() };
     let streams = vec![once(0, true, SHORT, 1000), once(1, true, LONG, 1000)];
-    assert_eq!(accesses(&cell(rules, 2, streams)), [(1000, 1), (1000, 2), (2582, 2), (4256, 1)]);
+    assert_eq!(accesses(&bss(rules, 2, streams)), [(1000, 1), (1000, 2), (2582, 2), (4256, 1)]);
     // Alike they wait alike, 1291 + 364, twice.
     let rules = Rules { short_limit: 2, ..rules };
     let streams = vec![once(0, true, SHORT, 1000), once(1, true, SHORT, 1000)];
-    assert_eq!(accesses(&cell(rules, 2, streams)), [(1000, 1), (1000, 2), (1655, 1), (1655, 2)]);
+    assert_eq!(accesses(&bss(rules, 2, streams)), [(1000, 1), (1000, 2), (1655, 1), (1655, 2)]);
 }
 
 /// Stations at these distances from the AP, on one side of it, where 10 dB are a little more than twice the distance.
 fn placed(rules: Rules, metres: &[f64], streams: Vec<Stream>) -> Scenario {
     let capture = Capture { db: 10.0, ap_m: [0.0; 2], path_loss_exponent: 3.0, update_interval_ms: 10 };
-    let mut scenario = cell(Rules { capture: Some(capture), ..rules }, metres.len(), streams);
+    let mut scenario = bss(Rules { capture: Some(capture), ..rules }, metres.len(), streams);
     for (station, &distance) in scenario.stations.iter_mut().zip(metres) {
         station.track = Some(Track { position_m: [distance, 0.0], velocity_m_per_s: [0.0; 2] });
     }

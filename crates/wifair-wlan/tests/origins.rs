@@ -8,7 +8,7 @@ mod support;
 
 use support::{Logged, cell_b, packet, us};
 use wifair_core::{Rng, StationId, Time};
-use wifair_wlan::CellSpec;
+use wifair_wlan::BssSpec;
 
 const SEEDS: u64 = 300;
 const SLOT: Time = Time::from_us(20);
@@ -87,10 +87,10 @@ fn a_decoded_exchange_puts_all_on_one_grid() {
 }
 
 /// Stations 0 (1500 bytes) and 1 (500 bytes) collide at 100 µs, station 2 gets a packet meanwhile.
-fn collide(spec: &CellSpec, seed: u64) -> Logged {
+fn collide(spec: &BssSpec, seed: u64) -> Logged {
     let mut run = Logged::new(spec, seed);
     run.up(0, 1, us(100));
-    run.cell.send_up(StationId(1), &packet(1, 0, 500), us(100));
+    run.bss.send_up(StationId(1), &packet(1, 0, 500), us(100));
     run.run_before(us(500));
     run.up(2, 1, us(500));
     run.run();
@@ -101,7 +101,7 @@ fn collide(spec: &CellSpec, seed: u64) -> Logged {
 
 #[test]
 fn a_collision_leaves_a_grid_for_each() {
-    type Change = fn(&mut CellSpec);
+    type Change = fn(&mut BssSpec);
     let cases: [(&str, Change, [u64; 3]); 6] = [
         // The senders' timeouts come at 1410 + 222 and at 682 + 222, before the end of the longer frame.
         ("standard", |_| {}, [1_632 + 50, 1_410 + 50, 1_410 + 364]),
@@ -123,7 +123,7 @@ fn a_collision_leaves_a_grid_for_each() {
                 run = collide(&spec, seed);
             } else {
                 run.up(0, 1, us(100));
-                run.cell.send_up(StationId(1), &packet(1, 0, 500), us(100));
+                run.bss.send_up(StationId(1), &packet(1, 0, 500), us(100));
                 run.run_before(us(300));
                 run.up(2, 1, us(300));
                 run.run();
@@ -193,7 +193,7 @@ fn an_undecodable_mac_ack_holds_up_its_addressee_alone() {
         let end = 1_410 + 10 + 248;
         assert_eq!(run.times("delivered to ap").iter().filter(|&&t| t == us(1_410)).count(), 1);
         assert_eq!(run.times("retry up 0")[0], us(end));
-        let collided = run.cell.snapshot(Time::from_s(1)).collisions as usize;
+        let collided = run.bss.snapshot(Time::from_s(1)).collisions as usize;
         assert!(run.times("duplicate up 0").len() + collided >= 6, "seven attempts, one delivered");
         assert_eq!(run.times("lost up 0").len(), 1);
         let node = |name, label, origin, cw| Counting {
@@ -273,9 +273,9 @@ fn a_sender_that_waits_longer_than_a_busy_period_is_deaf_meanwhile() {
     }
 }
 
-/// A cell that captures: station 0 is near the AP, station 1 far away, station 2 nearer to station 1 than the AP. Nothing is
+/// A BSS that captures: station 0 is near the AP, station 1 far away, station 2 nearer to station 1 than the AP. Nothing is
 /// lost to noise.
-fn capturing() -> CellSpec {
+fn capturing() -> BssSpec {
     let mut spec = cell_b(3);
     spec.mac.capture_db = Some(10.0);
     spec.channel.tx_power_dbm = 100.0;
@@ -286,10 +286,10 @@ fn capturing() -> CellSpec {
 }
 
 /// Stations 0 and 1 send at 100 µs, frames of so many bytes, station 0 another `then`; station 2 gets a packet meanwhile.
-fn collide_near_and_far(spec: &CellSpec, seed: u64, bytes: [u32; 2], then: u32) -> Logged {
+fn collide_near_and_far(spec: &BssSpec, seed: u64, bytes: [u32; 2], then: u32) -> Logged {
     let mut run = Logged::new(spec, seed);
     for (station, bytes) in [(0, bytes[0]), (1, bytes[1])] {
-        run.cell.send_up(StationId(station), &packet(station, 0, bytes), us(100));
+        run.bss.send_up(StationId(station), &packet(station, 0, bytes), us(100));
     }
     run.up(0, then, us(100));
     run.run_before(us(500));
@@ -302,7 +302,7 @@ fn collide_near_and_far(spec: &CellSpec, seed: u64, bytes: [u32; 2], then: u32) 
 /// The near station's frame gets through, the far one's does not.
 #[test]
 fn a_captured_frame_is_acknowledged_while_the_others_are_silent() {
-    type Change = fn(&mut CellSpec);
+    type Change = fn(&mut BssSpec);
     let cases: [(&str, Change, u32, [u64; 3]); 4] = [
         // Everybody hears the MAC ACK, which ends at 1410 + 10 + 304.
         ("alike", |_| {}, 1_500, [1_774, 1_774, 1_774]),
@@ -395,7 +395,7 @@ fn the_addressee_captures_what_is_strong_enough_there() {
         let found: Vec<_> = run.log.iter().filter(|(_, what)| what.starts_with("delivered")).collect();
         let expected = delivered.map(|what| (us(1_410), what.to_owned()));
         assert_eq!(found, expected.iter().collect::<Vec<_>>(), "{positions:?}");
-        assert_eq!(run.cell.snapshot(us(1_500)).collisions, 1);
+        assert_eq!(run.bss.snapshot(us(1_500)).collisions, 1);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What holds in every cell, whatever arrives: accounting, airtime, order, determinism.
+//! What holds in every BSS, whatever arrives: accounting, airtime, order, determinism.
 
 mod support;
 
@@ -9,7 +9,7 @@ use support::{Logged, effort, packet, packet_down, us};
 use wifair_core::{StationId, Time};
 use wifair_queue::Ledger;
 use wifair_wlan::{
-    ArrivalWithinIfs, BackoffRange, Cell, CellSnapshot, CellSpec, FrameErrorRate, Node, Output, PhyName,
+    ArrivalWithinIfs, BackoffRange, Bss, BssSnapshot, BssSpec, FrameErrorRate, Node, Output, PhyName,
     StationSpec,
 };
 
@@ -41,7 +41,7 @@ fn station() -> impl Strategy<Value = (usize, [f64; 4])> {
     (0..4usize, [rate.clone(), rate.clone(), rate.clone(), rate])
 }
 
-fn scenario() -> impl Strategy<Value = (CellSpec, u64, Vec<Arrival>)> {
+fn scenario() -> impl Strategy<Value = (BssSpec, u64, Vec<Arrival>)> {
     let mac = (
         prop_oneof![Just(None), Just(Some(200u32))],
         any::<(bool, bool, bool, bool)>(),
@@ -61,7 +61,7 @@ fn scenario() -> impl Strategy<Value = (CellSpec, u64, Vec<Arrival>)> {
                     station.port.limit_packets = buffer;
                     station
                 });
-                let mut spec = CellSpec::new(stations.collect());
+                let mut spec = BssSpec::new(stations.collect());
                 if ofdm {
                     spec.phy.name = PhyName::G;
                 }
@@ -86,7 +86,7 @@ fn scenario() -> impl Strategy<Value = (CellSpec, u64, Vec<Arrival>)> {
         })
 }
 
-/// An event of the cell, and when the next thing happens, in the cell or outside.
+/// An event of the BSS, and when the next thing happens, in the BSS or outside.
 struct Event {
     now: Time,
     next: Time,
@@ -94,33 +94,33 @@ struct Event {
 }
 
 /// Feeds the arrivals, calls `each` after every event, until nothing is left to happen.
-fn run(spec: &CellSpec, seed: u64, arrivals: &[Arrival], mut each: impl FnMut(&Cell, Event)) -> Cell {
-    let mut cell = Cell::new(spec, seed).unwrap();
+fn run(spec: &BssSpec, seed: u64, arrivals: &[Arrival], mut each: impl FnMut(&Bss, Event)) -> Bss {
+    let mut bss = Bss::new(spec, seed).unwrap();
     let mut outside = arrivals.iter().enumerate().peekable();
     loop {
-        let due = outside.next_if(|(_, arrival)| arrival.at <= cell.next_event());
+        let due = outside.next_if(|(_, arrival)| arrival.at <= bss.next_event());
         match due {
             Some((seq, a)) if a.up => {
-                cell.send_up(StationId(a.station), &packet(a.station, seq as u32, a.ip_bytes), a.at);
+                bss.send_up(StationId(a.station), &packet(a.station, seq as u32, a.ip_bytes), a.at);
             }
             Some((seq, a)) => {
-                cell.send_down(StationId(a.station), &packet_down(a.station, seq as u32, a.ip_bytes), a.at);
+                bss.send_down(StationId(a.station), &packet_down(a.station, seq as u32, a.ip_bytes), a.at);
             }
-            None if cell.next_event() == Time::MAX => return cell,
+            None if bss.next_event() == Time::MAX => return bss,
             None => {
-                let now = cell.next_event();
-                let delivery = match cell.advance(now) {
+                let now = bss.next_event();
+                let delivery = match bss.advance(now) {
                     Some(Output::Delivery(d)) => Some((d.to, d.packet.seq)),
                     _ => None,
                 };
-                let next = outside.peek().map_or(Time::MAX, |(_, arrival)| arrival.at).min(cell.next_event());
-                each(&cell, Event { now, next, delivery });
+                let next = outside.peek().map_or(Time::MAX, |(_, arrival)| arrival.at).min(bss.next_event());
+                each(&bss, Event { now, next, delivery });
             }
         }
     }
 }
 
-fn occupied(snapshot: &CellSnapshot) -> Time {
+fn occupied(snapshot: &BssSnapshot) -> Time {
     snapshot.stations.iter().fold(snapshot.collision_airtime, |sum, s| sum + s.up.airtime + s.down.airtime)
 }
 
@@ -133,12 +133,12 @@ proptest! {
 
     #[test]
     fn time_is_occupied_once_or_idle((spec, seed, arrivals) in scenario()) {
-        let mut before: Option<CellSnapshot> = None;
-        run(&spec, seed, &arrivals, |cell, Event { now, next, .. }| {
+        let mut before: Option<BssSnapshot> = None;
+        run(&spec, seed, &arrivals, |bss, Event { now, next, .. }| {
             // At the event, and half-way to the next one.
             let half = Time::from_ns(if next == Time::MAX { 0 } else { (next - now).as_ns() / 2 });
             for at in [now, now + half] {
-                let snapshot = cell.snapshot(at);
+                let snapshot = bss.snapshot(at);
                 assert_eq!(snapshot.elapsed, snapshot.idle + occupied(&snapshot));
                 if let Some(before) = &before {
                     let passed = snapshot.since(before);
@@ -158,7 +158,7 @@ proptest! {
     fn every_packet_is_delivered_lost_or_refused_once((spec, seed, arrivals) in scenario()) {
         let mut deliveries: BTreeMap<u32, Node> = BTreeMap::new();
         let mut last: BTreeMap<(u16, bool), u32> = BTreeMap::new();
-        let cell = run(&spec, seed, &arrivals, |_, event| {
+        let bss = run(&spec, seed, &arrivals, |_, event| {
             let Some((to, seq)) = event.delivery else { return };
             let arrival = arrivals[seq as usize];
             let expected = if arrival.up { Node::Ap } else { Node::Station(StationId(arrival.station)) };
@@ -168,10 +168,10 @@ proptest! {
             let before = last.insert((arrival.station, arrival.up), seq);
             assert!(before.is_none_or(|before| before < seq), "overtaken");
         });
-        let snapshot = cell.snapshot(Time::from_s(1_000_000));
+        let snapshot = bss.snapshot(Time::from_s(1_000_000));
         let mut ap = [0; 2];
         for (index, usage) in snapshot.stations.iter().enumerate() {
-            let port = cell.station_port(StationId(index as u16)).snapshot(snapshot.at);
+            let port = bss.station_port(StationId(index as u16)).snapshot(snapshot.at);
             let up = &usage.up;
             prop_assert_eq!(total(&port.classes, |l| l.offered.packets), arrivals.iter().filter(|a| a.up && usize::from(a.station) == index).count() as u64);
             prop_assert_eq!(total(&port.classes, |l| l.dequeued.packets), up.delivered + up.lost_at_retry_limit - up.lost_after_delivery);
@@ -185,7 +185,7 @@ proptest! {
                 prop_assert_eq!(usage.attempts, succeeded + usage.retries + usage.lost_at_retry_limit);
             }
         }
-        let port = cell.ap_port().snapshot(snapshot.at);
+        let port = bss.ap_port().snapshot(snapshot.at);
         prop_assert_eq!(total(&port.classes, |l| l.delivered.packets), ap[0]);
         prop_assert_eq!(total(&port.classes, |l| l.lost_at_retry_limit.packets), ap[1]);
         prop_assert_eq!(total(&port.classes, |l| l.queued.packets + l.in_service.packets), 0);
@@ -197,7 +197,7 @@ proptest! {
     fn the_same_seed_gives_the_same_run((spec, seed, arrivals) in scenario()) {
         let trace = || {
             let mut trace = Vec::new();
-            run(&spec, seed, &arrivals, |cell, event| trace.push((event.now, event.delivery, cell.snapshot(event.now))));
+            run(&spec, seed, &arrivals, |bss, event| trace.push((event.now, event.delivery, bss.snapshot(event.now))));
             trace
         };
         prop_assert_eq!(trace(), trace());
@@ -207,7 +207,7 @@ proptest! {
 #[test]
 fn an_idle_station_changes_nothing_for_the_others() {
     // A station in front and one behind: other ids, the same labels and streams.
-    let trajectory = |spec: &CellSpec, first: u16| {
+    let trajectory = |spec: &BssSpec, first: u16| {
         let mut run = Logged::new(spec, 9);
         for station in 0..3 {
             run.up(first + station, 20, us(100));
@@ -225,10 +225,10 @@ fn an_idle_station_changes_nothing_for_the_others() {
 
 #[test]
 fn bad_cells_are_refused_by_key() {
-    let error = |change: fn(&mut CellSpec)| {
+    let error = |change: fn(&mut BssSpec)| {
         let mut spec = support::cell_b(2);
         change(&mut spec);
-        Cell::new(&spec, 1).map(|_| ()).unwrap_err().key
+        Bss::new(&spec, 1).map(|_| ()).unwrap_err().key
     };
     assert_eq!(error(|s| s.stations.clear()), "stations");
     assert_eq!(error(|s| s.stations = support::stations(20_001, 11.0)), "stations");
@@ -258,11 +258,11 @@ fn a_plan_reads_as_documented() {
                 "rate_adaptation": {"name": "fixed"}},
         "stations": [{"label": "near", "rate_mbps": 11, "frame_error_rate": {"data_up": 0.1}}]
     }"#;
-    let spec: CellSpec = serde_json::from_str(plan).unwrap();
-    assert!(Cell::new(&spec, 1).is_ok());
-    let again: CellSpec = serde_json::from_str(&serde_json::to_string(&spec).unwrap()).unwrap();
+    let spec: BssSpec = serde_json::from_str(plan).unwrap();
+    assert!(Bss::new(&spec, 1).is_ok());
+    let again: BssSpec = serde_json::from_str(&serde_json::to_string(&spec).unwrap()).unwrap();
     assert_eq!(spec, again);
     for wrong in ["{\"stations\": [], \"colour\": 1}", r#"{"phy": {"slot": 9}, "stations": []}"#] {
-        assert!(serde_json::from_str::<CellSpec>(wrong).is_err());
+        assert!(serde_json::from_str::<BssSpec>(wrong).is_err());
     }
 }

@@ -1,12 +1,12 @@
 //! ARF and AARF against their published state machines, as scripts: successes and failures in, rates out; and, in a
-//! cell, one state for each peer.
+//! BSS, one state for each peer.
 
 mod support;
 
 use support::{cell_b, packet, packet_down};
 use wifair_core::{StationId, Time};
 use wifair_wlan::{
-    Aarf, AarfSpec, Arf, ArfSpec, Cell, CellSpec, FrameErrorRate, Output, RateAdaptation, RateIndex, RateSpec,
+    Aarf, AarfSpec, Arf, ArfSpec, Bss, BssSpec, FrameErrorRate, Output, RateAdaptation, RateIndex, RateSpec,
 };
 
 /// Plays a script on an adaptation of four rates that begins at `first`: `10+ 2-` is ten successes, two failures; `=3`
@@ -95,31 +95,31 @@ fn thresholds_are_parameters() {
     play(Aarf::new(&spec, RateIndex(0), 4), 0, "10+ =1 1- =0 30+ =1 1- =0 90+ =1");
 }
 
-/// Runs the cell with every station and the AP towards it always having something to send.
-fn saturate(spec: &CellSpec, until: Time) -> Cell {
-    let mut cell = Cell::new(spec, 1).unwrap();
+/// Runs the BSS with every station and the AP towards it always having something to send.
+fn saturate(spec: &BssSpec, until: Time) -> Bss {
+    let mut bss = Bss::new(spec, 1).unwrap();
     let stations = spec.stations.len() as u16;
     for station in 0..stations {
         for seq in 0..2 {
-            cell.send_up(StationId(station), &packet(station, seq, 1_500), Time::ZERO);
-            cell.send_down(StationId(station), &packet_down(station, seq, 1_500), Time::ZERO);
+            bss.send_up(StationId(station), &packet(station, seq, 1_500), Time::ZERO);
+            bss.send_down(StationId(station), &packet_down(station, seq, 1_500), Time::ZERO);
         }
     }
-    while cell.next_event() < until {
-        let now = cell.next_event();
-        cell.advance(now);
+    while bss.next_event() < until {
+        let now = bss.next_event();
+        bss.advance(now);
         for station in 0..stations {
-            while cell.station_port(StationId(station)).len() < 2 {
-                cell.send_up(StationId(station), &packet(station, 0, 1_500), now);
+            while bss.station_port(StationId(station)).len() < 2 {
+                bss.send_up(StationId(station), &packet(station, 0, 1_500), now);
             }
         }
         // The AP serves its stations in turn.
-        while cell.ap_port().len() < 2 * usize::from(stations) {
-            let station = (cell.snapshot(now).exchanges % u64::from(stations)) as u16;
-            cell.send_down(StationId(station), &packet_down(station, 0, 1_500), now);
+        while bss.ap_port().len() < 2 * usize::from(stations) {
+            let station = (bss.snapshot(now).exchanges % u64::from(stations)) as u16;
+            bss.send_down(StationId(station), &packet_down(station, 0, 1_500), now);
         }
     }
-    cell
+    bss
 }
 
 #[test]
@@ -156,18 +156,18 @@ fn up_and_down_have_a_state_each() {
     let mut spec = cell_b(1);
     spec.mac.rate_adaptation = RateSpec::Aarf(AarfSpec::default());
     spec.stations[0].frame_error_rate = FrameErrorRate { data_up: 1.0, ..FrameErrorRate::default() };
-    let mut cell = Cell::new(&spec, 1).unwrap();
+    let mut bss = Bss::new(&spec, 1).unwrap();
     for seq in 0..4 {
-        cell.send_up(StationId(0), &packet(0, seq, 1_500), Time::ZERO);
-        cell.send_down(StationId(0), &packet_down(0, seq, 1_500), Time::from_ns(0));
+        bss.send_up(StationId(0), &packet(0, seq, 1_500), Time::ZERO);
+        bss.send_down(StationId(0), &packet_down(0, seq, 1_500), Time::from_ns(0));
     }
     let mut told = vec![];
-    while cell.next_event() < Time::MAX {
-        if let Some(Output::LinkRate(change)) = cell.advance(cell.next_event()) {
+    while bss.next_event() < Time::MAX {
+        if let Some(Output::LinkRate(change)) = bss.advance(bss.next_event()) {
             told.push((change.direction, change.rate.as_mbps()));
         }
     }
-    let end = cell.snapshot(Time::from_s(1)).stations[0];
+    let end = bss.snapshot(Time::from_s(1)).stations[0];
     assert_eq!((end.up.lost_at_retry_limit, end.down.delivered), (4, 4));
     use wifair_queue::Direction::{Down, Up};
     let up: Vec<f64> = told.iter().filter(|(way, _)| *way == Up).map(|(_, mbps)| *mbps).collect();
@@ -180,7 +180,7 @@ fn what_cannot_be_is_refused_by_its_key() {
     let error = |json: serde_json::Value| {
         let mut spec = cell_b(1);
         spec.mac.rate_adaptation = serde_json::from_value(json).unwrap();
-        Cell::new(&spec, 1).err().unwrap().key
+        Bss::new(&spec, 1).err().unwrap().key
     };
     let of = |key: &str| format!("mac.rate_adaptation.{key}");
     assert_eq!(error(serde_json::json!({"name": "arf", "success_threshold": 0})), of("success_threshold"));

@@ -3,10 +3,10 @@
 mod support;
 
 use support::{cell_b, effort, saturate, table_one};
-use wifair_wlan::CellSpec;
+use wifair_wlan::BssSpec;
 
-fn table_one_cell(n: usize) -> CellSpec {
-    CellSpec { phy: table_one(), ..cell_b(n) }
+fn table_one_cell(n: usize) -> BssSpec {
+    BssSpec { phy: table_one(), ..cell_b(n) }
 }
 
 fn close(what: &str, got: f64, expected: f64, share: f64) {

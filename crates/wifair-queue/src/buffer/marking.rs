@@ -1,7 +1,7 @@
 use wifair_core::{Class, Ecn, TcpFlags};
 
 use super::{Buffer, Fate, SlotId};
-use crate::journal::Happening;
+use crate::journal::PortEvent;
 
 impl Buffer {
     /// Marks a queued packet: sets CE on one whose transport is ECN-capable (RFC 3168, section 5). False, and nothing
@@ -15,7 +15,7 @@ impl Buffer {
                 queued.packet = queued.packet.with_ecn(Ecn::Ce);
                 let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
                 self.books.row(flow.index(), class).add(Fate::CeMarked, bytes);
-                self.note_mark(slot, Happening::CeMarked);
+                self.note_mark(slot, PortEvent::CeMarked);
             }
         }
         true
@@ -35,7 +35,7 @@ impl Buffer {
             queued.packet.flags |= TcpFlags::ECE;
             let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
             self.books.row(flow.index(), class).add(Fate::EceMarked, bytes);
-            self.note_mark(slot, Happening::EceMarked);
+            self.note_mark(slot, PortEvent::EceMarked);
             if let Some(index) = &mut self.index {
                 index.ack_changed(&self.slots, slot);
             }
@@ -43,10 +43,10 @@ impl Buffer {
         true
     }
 
-    fn note_mark(&self, slot: SlotId, happening: Happening) {
+    fn note_mark(&self, slot: SlotId, event: PortEvent) {
         if let Some(journal) = &self.journal {
             let queued = self.slots.get(slot);
-            journal.note(self.now, happening, &queued.packet, queued.station);
+            journal.note(self.now, event, &queued.packet, queued.station);
         }
     }
 }

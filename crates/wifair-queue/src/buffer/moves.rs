@@ -5,7 +5,7 @@ use wifair_core::Class;
 use super::passage::Seal;
 use super::{ASKED, Arrival, Buffer, Departure, Eviction, Fate, Placed, Refusal, SlotId};
 use crate::Grant;
-use crate::journal::Happening;
+use crate::journal::PortEvent;
 
 impl Buffer {
     /// Lets an arrival in, at the tail. Panics if the buffer is full.
@@ -117,7 +117,7 @@ impl Buffer {
         };
         self.books.row(arrival.flow.index(), arrival.class).add(fate, arrival.packet.ip_bytes());
         if let Some(journal) = &self.journal {
-            journal.note(self.now, Happening::Refused(reason), arrival.packet, arrival.station);
+            journal.note(self.now, PortEvent::Refused(reason), arrival.packet, arrival.station);
         }
         Placed(())
     }
@@ -148,8 +148,8 @@ impl Buffer {
         };
         self.books.row(old.flow.index(), old.class).add(fate, old.packet.ip_bytes());
         if let Some(journal) = &self.journal {
-            let happening = Happening::Evicted { reason, enqueued_at: old.enqueued_at };
-            journal.note(self.now, happening, &old.packet, old.station);
+            let event = PortEvent::Evicted { reason, enqueued_at: old.enqueued_at };
+            journal.note(self.now, event, &old.packet, old.station);
         }
     }
 

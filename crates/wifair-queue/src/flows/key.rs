@@ -38,7 +38,7 @@ impl Key {
 
     /// The upper half of a sum of products with odd constants: evenly spread over networks in which addresses and
     /// ports count upwards. Unlike [`FiveTuple::connection_hash`] it is not symmetric, so that networks in which
-    /// station i talks to server i do not all fall into one cell.
+    /// station i talks to server i do not all fall into one bucket.
     #[inline]
     pub fn hash(self) -> u32 {
         let product = self
@@ -86,7 +86,7 @@ mod tests {
                 );
                 home[(key.hash() >> 20) as usize] += 1;
             }
-            // n flows on m cells at random have n + n²/m as sum of squares: 1.5 n.
+            // n flows on m buckets at random have n + n²/m as sum of squares: 1.5 n.
             let squares: u32 = home.iter().map(|n| n * n).sum();
             assert!(squares < 2048 * 7 / 4, "shape {shape}: {squares}");
         }

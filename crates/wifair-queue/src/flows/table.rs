@@ -2,27 +2,27 @@ const EMPTY: u32 = u32::MAX;
 
 /// Where a flow's entry lies: an open-addressing hash table from keys to dense ids.
 ///
-/// Linear probing in a table that is at most a quarter full, so that most flows lie in the first cell of their hash; a
+/// Linear probing in a table that is at most a quarter full, so that most flows lie in the first bucket of their hash; a
 /// removal moves later entries of the run back, so there are no tombstones and look-ups do not decay with the number
 /// of flows that have come and gone. The keys themselves live with the caller, which is asked for them by id.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    cells: Vec<Cell>,
+    buckets: Vec<Bucket>,
     len: usize,
     shift: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct Bucket {
     id: u32,
     hash: u32,
 }
 
 impl Table {
-    const VACANT: Cell = Cell { id: EMPTY, hash: 0 };
+    const VACANT: Bucket = Bucket { id: EMPTY, hash: 0 };
 
     pub fn new() -> Table {
-        Table { cells: vec![Self::VACANT; 16], len: 0, shift: 32 - 4 }
+        Table { buckets: vec![Self::VACANT; 16], len: 0, shift: 32 - 4 }
     }
 
     #[inline]
@@ -33,21 +33,21 @@ impl Table {
     /// The id to try first under `hash`; no flow's if there is none.
     #[inline]
     pub fn first(&self, hash: u32) -> u32 {
-        self.cells[self.home(hash)].id
+        self.buckets[self.home(hash)].id
     }
 
     /// The id under `hash` for which `is_it` holds.
     #[inline]
     pub fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
-        let mask = self.cells.len() - 1;
+        let mask = self.buckets.len() - 1;
         let mut at = self.home(hash);
         loop {
-            let cell = self.cells[at & mask];
-            if cell.id == EMPTY {
+            let bucket = self.buckets[at & mask];
+            if bucket.id == EMPTY {
                 return None;
             }
-            if cell.hash == hash && is_it(cell.id) {
-                return Some(cell.id);
+            if bucket.hash == hash && is_it(bucket.id) {
+                return Some(bucket.id);
             }
             at += 1;
         }
@@ -55,55 +55,55 @@ impl Table {
 
     /// Adds an id that is not there yet.
     pub fn insert(&mut self, hash: u32, id: u32) {
-        if (self.len + 1) * 4 > self.cells.len() {
+        if (self.len + 1) * 4 > self.buckets.len() {
             self.grow();
         }
-        self.put(Cell { id, hash });
+        self.put(Bucket { id, hash });
         self.len += 1;
     }
 
-    fn put(&mut self, cell: Cell) {
-        let mask = self.cells.len() - 1;
-        let mut at = self.home(cell.hash);
-        while self.cells[at].id != EMPTY {
+    fn put(&mut self, bucket: Bucket) {
+        let mask = self.buckets.len() - 1;
+        let mut at = self.home(bucket.hash);
+        while self.buckets[at].id != EMPTY {
             at = (at + 1) & mask;
         }
-        self.cells[at] = cell;
+        self.buckets[at] = bucket;
     }
 
     fn grow(&mut self) {
-        let doubled = self.cells.len() * 2;
+        let doubled = self.buckets.len() * 2;
         self.shift -= 1;
-        for cell in std::mem::replace(&mut self.cells, vec![Self::VACANT; doubled]) {
-            if cell.id != EMPTY {
-                self.put(cell);
+        for bucket in std::mem::replace(&mut self.buckets, vec![Self::VACANT; doubled]) {
+            if bucket.id != EMPTY {
+                self.put(bucket);
             }
         }
     }
 
     /// Takes an id out and closes the gap (Knuth, The Art of Computer Programming 3, 6.4, algorithm R).
     pub fn remove(&mut self, hash: u32, id: u32) {
-        let mask = self.cells.len() - 1;
+        let mask = self.buckets.len() - 1;
         let mut gap = self.home(hash);
-        while self.cells[gap].id != id {
-            assert!(self.cells[gap].id != EMPTY, "the id is in the table");
+        while self.buckets[gap].id != id {
+            assert!(self.buckets[gap].id != EMPTY, "the id is in the table");
             gap = (gap + 1) & mask;
         }
         let mut at = gap;
         loop {
             at = (at + 1) & mask;
-            let cell = self.cells[at];
-            if cell.id == EMPTY {
+            let bucket = self.buckets[at];
+            if bucket.id == EMPTY {
                 break;
             }
-            // A cell may move back into the gap unless its home lies behind the gap.
-            let displacement = at.wrapping_sub(self.home(cell.hash)) & mask;
+            // A bucket may move back into the gap unless its home lies behind the gap.
+            let displacement = at.wrapping_sub(self.home(bucket.hash)) & mask;
             if displacement >= (at.wrapping_sub(gap) & mask) {
-                self.cells[gap] = cell;
+                self.buckets[gap] = bucket;
                 gap = at;
             }
         }
-        self.cells[gap] = Self::VACANT;
+        self.buckets[gap] = Self::VACANT;
         self.len -= 1;
     }
 }
@@ -117,7 +117,12 @@ mod tests {
         let mut table = Table::new();
         for id in 0..100u32 {
             table.insert(id.wrapping_mul(0x9E37_79B1), id);
-            assert!(table.len * 4 <= table.cells.len(), "{} flows in {} cells", table.len, table.cells.len());
+            assert!(
+                table.len * 4 <= table.buckets.len(),
+                "{} flows in {} buckets",
+                table.len,
+                table.buckets.len()
+            );
         }
     }
 }

@@ -41,7 +41,7 @@ pub struct Params {
     pub packet_ms: f64,
     /// Bytes of voice in each packet; G.711 has 8 a millisecond.
     pub voice_bytes: u32,
-    /// Differentiated services code point (RFC 2474): 46 is Expedited Forwarding, for telephony by RFC 4594. A cell goes by it
+    /// Differentiated services code point (RFC 2474): 46 is Expedited Forwarding, for telephony by RFC 4594. A BSS goes by it
     /// only with `mac.edca.classify` set so.
     pub dscp: u8,
     /// Equipment impairment factor Ie of the codec (ITU-T G.113, Appendix I): 0 for G.711.

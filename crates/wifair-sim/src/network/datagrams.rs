@@ -5,16 +5,16 @@ use wifair_core::{Packet, TCP, Time};
 
 use super::Network;
 use crate::address;
+use crate::datagram_session::{BACK, DatagramSession, FORWARD};
 use crate::flow::Carries;
 use crate::plan::FlowDirection;
-use crate::talk::{BACK, FORWARD, Talk};
 use crate::tap::Tap;
 use crate::wire::{Arrival, Way};
 
 impl<T: Tap> Network<T> {
-    fn talk(&mut self, flow: usize) -> &mut Talk {
+    fn session(&mut self, flow: usize) -> &mut DatagramSession {
         match &mut self.flows[flow].carries {
-            Carries::Datagrams(talk) => talk,
+            Carries::Datagrams(session) => session,
             Carries::Transfers(_) => unreachable!("only a flow without TCP has datagrams"),
         }
     }
@@ -22,23 +22,23 @@ impl<T: Tap> Network<T> {
     /// The flow starts.
     pub(super) fn start_datagrams(&mut self, flow: usize) {
         let now = self.now;
-        self.talk(flow).start(now);
+        self.session(flow).start(now);
         self.send_datagrams(flow);
     }
 
     /// Sends what is due, and notes when the next is.
     pub(super) fn send_datagrams(&mut self, flow: usize) {
         let now = self.now;
-        while let Some((way, packet)) = self.talk(flow).poll_transmit(now) {
+        while let Some((way, packet)) = self.session(flow).poll_transmit(now) {
             self.send_datagram(flow, way, &packet);
         }
-        let next = self.talk(flow).next();
+        let next = self.session(flow).next();
         self.wake_at(flow, next);
     }
 
     /// Nothing more is sent.
     pub(super) fn stop_datagrams(&mut self, flow: usize) {
-        if self.talk(flow).stop() {
+        if self.session(flow).stop() {
             self.wake_at(flow, Time::MAX);
             self.flow_ended(flow);
         }
@@ -51,10 +51,10 @@ impl<T: Tap> Network<T> {
         let at_station = (connection.direction == FlowDirection::Up) == (way == FORWARD);
         self.tap.sent(self.now, packet, at_station.then_some(connection.station));
         if at_station {
-            self.cell.send_up(connection.station, packet, self.now);
+            self.bss.send_up(connection.station, packet, self.now);
         } else {
             let arrival = self.wire.send(connection.lines, Way::ToAp, slot, packet, self.now);
-            self.outside = self.outside.min(arrival);
+            self.next_external = self.next_external.min(arrival);
         }
     }
 
@@ -66,9 +66,9 @@ impl<T: Tap> Network<T> {
             return;
         }
         let (now, flow) = (self.now, self.flow_of[slot] as usize);
-        let talk = self.talk(flow);
-        let way = talk.way(packet);
-        if let Some(answer) = talk.arrive(packet, now) {
+        let session = self.session(flow);
+        let way = session.way(packet);
+        if let Some(answer) = session.arrive(packet, now) {
             self.send_datagram(flow, FORWARD + BACK - way, &answer);
         }
     }
@@ -85,19 +85,19 @@ impl<T: Tap> Network<T> {
     /// By flow and way (in its direction, against it): datagrams that wait, are in the air, or are on the wire.
     pub(crate) fn datagrams_under_way(&self) -> Vec<[u64; 2]> {
         let mut counts = vec![[0; 2]; self.flows.len()];
-        if self.flows.iter().all(|flow| flow.talk().is_none()) {
+        if self.flows.iter().all(|flow| flow.session().is_none()) {
             return counts;
         }
         let mut count = |slot: usize, packet: &Packet| {
             let flow = self.flow_of[slot] as usize;
-            if let Some(talk) = self.flows[flow].talk() {
-                counts[flow][talk.way(packet)] += 1;
+            if let Some(session) = self.flows[flow].session() {
+                counts[flow][session.way(packet)] += 1;
             }
         };
         for (slot, packet) in self.wire.packets() {
             count(slot, packet);
         }
-        for (to_station, packet) in self.cell.packets_under_way() {
+        for (to_station, packet) in self.bss.packets_under_way() {
             let slot = match to_station {
                 true => address::slot_to_station(&packet.tuple),
                 false => address::slot_to_server(&packet.tuple),

@@ -48,7 +48,7 @@ impl<T: Tap> Network<T> {
     pub(super) fn tell_link_rate(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
         if let Some(direction) = connection.hears {
-            let rate = self.cell.link_rate(connection.station, direction);
+            let rate = self.bss.link_rate(connection.station, direction);
             connection.sender.on_link_rate(self.now, rate);
             self.pump::<Sender>(slot);
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wifair_core::{Ac, Packet, StationId, TCP, Time};
-use wifair_queue::{Entry, Eviction, Happening, Journal, Outcome, Refusal};
-use wifair_wlan::{Attempt, AttemptOutcome, Cell, Node};
+use wifair_queue::{Entry, Eviction, Journal, Outcome, PortEvent, Refusal};
+use wifair_wlan::{Attempt, AttemptOutcome, Bss, Node};
 
 use crate::address;
 use crate::plan::Plan;
@@ -77,7 +77,7 @@ impl EventLog {
         EventLog {
             journal: Journal::new(),
             ports: vec![],
-            stations: plan.cell.stations.iter().map(|station| station.label.as_str().into()).collect(),
+            stations: plan.bss.stations.iter().map(|station| station.label.as_str().into()).collect(),
             flows: plan.flows_by_slot().map(|flow| flow.label.as_str().into()).collect(),
             rows: vec![],
             sink,
@@ -85,10 +85,10 @@ impl EventLog {
         }
     }
 
-    pub fn begin(&mut self, cell: &mut Cell) {
-        cell.keep_journal(&self.journal);
+    pub fn begin(&mut self, bss: &mut Bss) {
+        bss.keep_journal(&self.journal);
         let ap: Arc<str> = "ap".into();
-        let ports = cell.ports().map(|(node, ac)| {
+        let ports = bss.ports().map(|(node, ac)| {
             let label = match node {
                 Node::Ap => &ap,
                 Node::Station(station) => &self.stations[station.index()],
@@ -111,9 +111,9 @@ impl EventLog {
     }
 
     /// An exchange has begun.
-    pub fn exchange(&mut self, cell: &Cell) {
+    pub fn exchange(&mut self, bss: &Bss) {
         self.catch_up();
-        for attempt in cell.attempts() {
+        for attempt in bss.attempts() {
             let row = self.on_air(&attempt);
             self.rows.push(row);
         }
@@ -155,16 +155,16 @@ impl EventLog {
         let queued_packets = Some(entry.queued_packets.into());
         let row = EventRow { queued_packets, ..self.row(entry.at, entry.port, &entry.packet, entry.station) };
         let sojourn_ns = |enqueued_at| Some((entry.at - enqueued_at).as_ns());
-        match entry.happening {
-            Happening::Enqueued => EventRow { event: "enqueue", ..row },
-            Happening::Refused(reason) => {
+        match entry.event {
+            PortEvent::Enqueued => EventRow { event: "enqueue", ..row },
+            PortEvent::Refused(reason) => {
                 let detail = match reason {
                     Refusal::TailDrop => "tail-drop",
                     Refusal::Aqm => "aqm",
                 };
                 EventRow { event: "refuse", detail, ..row }
             }
-            Happening::Evicted { reason, enqueued_at } => {
+            PortEvent::Evicted { reason, enqueued_at } => {
                 let detail = match reason {
                     Eviction::Redundant => "redundant",
                     Eviction::Victim => "victim",
@@ -172,12 +172,12 @@ impl EventLog {
                 };
                 EventRow { event: "evict", detail, sojourn_ns: sojourn_ns(enqueued_at), ..row }
             }
-            Happening::CeMarked => EventRow { event: "mark", detail: "ce", ..row },
-            Happening::EceMarked => EventRow { event: "mark", detail: "ece", ..row },
-            Happening::Dequeued { enqueued_at } => {
+            PortEvent::CeMarked => EventRow { event: "mark", detail: "ce", ..row },
+            PortEvent::EceMarked => EventRow { event: "mark", detail: "ece", ..row },
+            PortEvent::Dequeued { enqueued_at } => {
                 EventRow { event: "dequeue", sojourn_ns: sojourn_ns(enqueued_at), ..row }
             }
-            Happening::Finished { outcome, rate, attempts, airtime, service } => EventRow {
+            PortEvent::Finished { outcome, rate, attempts, airtime, service } => EventRow {
                 event: "finish",
                 detail: match outcome {
                     Outcome::Delivered => "delivered",

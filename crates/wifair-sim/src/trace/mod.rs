@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use wifair_core::{Packet, SpecError, StationId, Time};
-use wifair_wlan::{AirFrame, Attempt, Cell, Decoded, FrameKind, Node};
+use wifair_wlan::{AirFrame, Attempt, Bss, Decoded, FrameKind, Node};
 
 use crate::address::link_address;
 use crate::plan::Plan;
@@ -122,9 +122,9 @@ impl Trace {
 impl Tap for Trace {
     const WATCHES_AIR: bool = true;
 
-    fn begin(&mut self, cell: &mut Cell) {
+    fn begin(&mut self, bss: &mut Bss) {
         if let Some(events) = &mut self.events {
-            events.begin(cell);
+            events.begin(bss);
         }
     }
 
@@ -149,11 +149,11 @@ impl Tap for Trace {
         });
     }
 
-    fn exchange(&mut self, cell: &Cell) {
+    fn exchange(&mut self, bss: &Bss) {
         if let Some(events) = &mut self.events {
-            events.exchange(cell);
+            events.exchange(bss);
         }
-        self.note(|captures| captures.on_air(cell));
+        self.note(|captures| captures.on_air(bss));
     }
 
     fn wants_more(&mut self) -> bool {
@@ -186,7 +186,7 @@ impl Captures {
         let mut hosts = vec![];
         for label in &spec.stations {
             let Some(&station) = ids.get(label.as_str()) else {
-                let labels: Vec<&str> = plan.cell.stations.iter().map(|s| s.label.as_str()).collect();
+                let labels: Vec<&str> = plan.bss.stations.iter().map(|s| s.label.as_str()).collect();
                 return Err(SpecError::new("trace.pcap.stations", label, labels.join(", ")).into());
             };
             let name = file_name(label, station);
@@ -199,7 +199,7 @@ impl Captures {
             servers: spec.servers.then(|| file("servers", Link::Ethernet)).transpose()?,
             hosts,
             full_frames: spec.full_frames,
-            radio: Radio::new(&plan.cell.phy),
+            radio: Radio::new(&plan.bss.phy),
             headers: Headers::new(plan),
             sequences: Sequences::default(),
             bytes: Vec::with_capacity(2_048),
@@ -214,14 +214,14 @@ impl Captures {
     }
 
     /// What each radio hears of the exchange that has begun, stamped with the end of each frame.
-    fn on_air(&mut self, cell: &Cell) -> Result<(), TraceError> {
+    fn on_air(&mut self, bss: &Bss) -> Result<(), TraceError> {
         let Captures { air, sequences, radio, headers, bytes, full_frames, .. } = self;
-        cell.attempts().for_each(|attempt| sequences.begin(&attempt.what));
+        bss.attempts().for_each(|attempt| sequences.begin(&attempt.what));
         let mut written = Ok(());
-        cell.frames(|frame| {
+        bss.frames(|frame| {
             let stamp = sequences.stamp(frame);
             for (node, capture) in air.iter_mut() {
-                let Some(whole) = hears(*node, frame, cell) else { continue };
+                let Some(whole) = hears(*node, frame, bss) else { continue };
                 let length = radio.write(frame, stamp, Heard { whole, full: *full_frames }, headers, bytes);
                 if written.is_ok() {
                     written = capture.add(frame.ends, bytes, length);
@@ -251,7 +251,7 @@ impl Captures {
 
 /// Whether the radio of `node` hears a frame, and if so, whether it can decode it: not what is damaged by a collision or by
 /// noise; and nothing at all while it transmits itself.
-fn hears(node: Node, frame: &AirFrame, cell: &Cell) -> Option<bool> {
+fn hears(node: Node, frame: &AirFrame, bss: &Bss) -> Option<bool> {
     if frame.from == node {
         return Some(true);
     }
@@ -264,9 +264,9 @@ fn hears(node: Node, frame: &AirFrame, cell: &Cell) -> Option<bool> {
             let is_answered = matches!(frame.kind, FrameKind::Ack | FrameKind::Cts) && frame.to == node;
             let transmits = |attempt: Attempt| {
                 let while_heard = frame.begins < attempt.begins + attempt.airtime;
-                while_heard && cell.node_of_port(attempt.what.sender) == node
+                while_heard && bss.node_of_port(attempt.what.sender) == node
             };
-            (is_answered || !cell.attempts().any(transmits)).then_some(false)
+            (is_answered || !bss.attempts().any(transmits)).then_some(false)
         }
     }
 }

@@ -22,7 +22,7 @@ pub const SCHEMES: [&str; 14] = [
     "mac80211",
 ];
 
-/// The symmetric cell of `adaptive-pushout` (Section IV-A): `n_up` uplink and `n_down` downlink bulk flows of TCP Reno,
+/// The symmetric BSS of `adaptive-pushout` (Section IV-A): `n_up` uplink and `n_down` downlink bulk flows of TCP Reno,
 /// each with a station of its own, 802.11b at 11 Mbps, 100 packets of buffer at the AP.
 pub fn symmetric(n_up: usize, n_down: usize, scheme: &str, warmup_s: f64, duration_s: f64) -> Value {
     let labels: Vec<(String, &str)> = (1..=n_up)

@@ -46,7 +46,7 @@ fn accepted(plan: Plan) {
     let canonical = plan.to_canonical_json();
     let again = Plan::from_json(&canonical).expect("the canonical form is accepted");
     assert_eq!(again.to_canonical_json(), canonical);
-    let entries = plan.cell.stations.len().max(plan.flows.len()).max(plan.events.len() / 4);
+    let entries = plan.bss.stations.len().max(plan.flows.len()).max(plan.events.len() / 4);
     if entries <= MOST_ENTRIES && plan.flows.iter().map(segments).sum::<u64>() <= MOST_SEGMENTS {
         run(&shortened(again));
     }
@@ -130,20 +130,20 @@ fn run(plan: &Plan) {
 
 fn balance(network: &Network<(Crossings, Fingerprint)>) {
     let (crossings, _) = network.tap();
-    let cell = network.cell();
-    let snapshot = cell.snapshot(network.now());
+    let bss = network.bss();
+    let snapshot = bss.snapshot(network.now());
     let mut occupied = snapshot.collision_airtime;
     let (mut delivered, mut offered_up) = (0, 0);
     for (index, usage) in snapshot.stations.iter().enumerate() {
         occupied += usage.up.airtime + usage.down.airtime;
         delivered += usage.up.delivered + usage.down.delivered;
-        let ports = cell.station_ports(StationId(index as u16));
+        let ports = bss.station_ports(StationId(index as u16));
         offered_up += ports.map(|(_, port)| offered(port, network.now())).sum::<u64>();
     }
     assert_eq!(snapshot.elapsed, snapshot.idle + occupied);
     assert_eq!(delivered, crossings.over_air);
     assert_eq!(offered_up, crossings.sent_by_stations);
-    let offered_down: u64 = cell.ap_ports().map(|(_, port)| offered(port, network.now())).sum();
+    let offered_down: u64 = bss.ap_ports().map(|(_, port)| offered(port, network.now())).sum();
     assert_eq!(offered_down, crossings.to_ap_port);
 }
 

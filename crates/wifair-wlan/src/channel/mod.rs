@@ -9,14 +9,14 @@ pub use radio::{ChannelSpec, FadingSpec};
 use wifair_core::{Rate, Rng, StationId, Time};
 use wifair_queue::Direction;
 
-use crate::cell::{AP, node_of};
+use crate::bss::{AP, node_of};
 use crate::exchange::{Collider, Fate};
 use crate::link::LinkId;
 use crate::phy::{ACK_BYTES, Phy};
-use crate::spec::{CellSpec, FrameErrorRate};
+use crate::spec::{BssSpec, FrameErrorRate};
 use radio::{Radio, Track};
 
-/// Channel errors of a cell that has any.
+/// Channel errors of a BSS that has any.
 pub(crate) struct Channel {
     spec: ChannelSpec,
     ap_m: [f64; 2],
@@ -54,8 +54,8 @@ impl Channel {
         }
     }
 
-    /// Whether a cell needs a channel from its beginning.
-    pub(crate) fn is_needed(spec: &CellSpec) -> bool {
+    /// Whether a BSS needs a channel from its beginning.
+    pub(crate) fn is_needed(spec: &BssSpec) -> bool {
         spec.stations
             .iter()
             .any(|station| !station.frame_error_rate.is_zero() || station.position_m.is_some())

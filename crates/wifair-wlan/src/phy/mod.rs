@@ -1,7 +1,7 @@
 //! PHY timing as data: one row a PHY, every value of a row overridable by a key of [`PhySpec`].
 //!
 //! Sources: 802.11-2020, clauses 15 (DSSS), 16 (HR-DSSS), 17 (OFDM) and 18 (ERP); durations as in
-//! `docs/medium.md`, section 2. All frames of a cell use one preamble.
+//! `docs/medium.md`, section 2. All frames of a BSS use one preamble.
 
 mod spec;
 mod table;
@@ -23,7 +23,7 @@ const RTS_BYTES: u32 = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RateIndex(pub u8);
 
-/// The timing of a cell, ready for use.
+/// The timing of a BSS, ready for use.
 #[derive(Clone, Debug)]
 pub struct Phy {
     /// Slot time.

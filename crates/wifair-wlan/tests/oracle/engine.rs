@@ -9,8 +9,8 @@ use super::timing::{self, Phy, Rules, Tenths};
 use wifair_core::{FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::{Direction, PortSpec};
 use wifair_wlan::{
-    AarfSpec, ApSpec, ArfSpec, ArrivalWithinIfs, AttemptOutcome, BackoffRange, Categories, CategorySpec,
-    Cell, CellSpec, ChannelSpec, Classify, Countdown, EdcaSpec, ErpProtection, FrameErrorRate, FrameKind,
+    AarfSpec, ApSpec, ArfSpec, ArrivalWithinIfs, AttemptOutcome, BackoffRange, Bss, BssSpec, Categories,
+    CategorySpec, ChannelSpec, Classify, Countdown, EdcaSpec, ErpProtection, FrameErrorRate, FrameKind,
     LinkRateChange, MacSpec, Node, Output, PhyName, PhySpec, Preamble, RateErrors, RateSpec, SharePort,
     StationChange, StationSpec, Usage,
 };
@@ -22,7 +22,7 @@ const CODE_POINTS: [u8; 4] = [48, 32, 0, 8];
 const UDP: u32 = 17;
 
 pub struct Engine {
-    cell: Cell,
+    bss: Bss,
     traffic: Traffic,
     log: Log,
 }
@@ -48,11 +48,11 @@ pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
 
 impl Engine {
     pub fn new(scenario: &Scenario) -> Engine {
-        let cell = Cell::new(&spec(scenario), scenario.seed).expect("the scenario is valid");
+        let bss = Bss::new(&spec(scenario), scenario.seed).expect("the scenario is valid");
         for (_, change) in &scenario.changes {
             if let Change::Station { station, .. } = change {
                 let station = StationId((station % scenario.stations.len()) as u16);
-                cell.check_change(station, &station_change(change), "").expect("the change is valid");
+                bss.check_change(station, &station_change(change), "").expect("the change is valid");
             }
         }
         let log = Log {
@@ -62,19 +62,19 @@ impl Engine {
             frames: Vec::new(),
             rates: Vec::new(),
         };
-        Engine { cell, traffic: Traffic::new(scenario), log }
+        Engine { bss, traffic: Traffic::new(scenario), log }
     }
 
     /// Nothing will happen any more.
     pub fn is_at_rest(&self) -> bool {
-        self.traffic.next_time().is_none() && self.cell.next_event() == Time::MAX
+        self.traffic.next_time().is_none() && self.bss.next_event() == Time::MAX
     }
 
     /// Handles all that happens before `until`.
     pub fn run_until(&mut self, until: u64) {
         let until = self.log.step * until;
         loop {
-            let event = self.cell.next_event();
+            let event = self.bss.next_event();
             let outside = self.traffic.next_time().map_or(Time::MAX, |at| self.log.step * at);
             let now = event.min(outside);
             if now >= until {
@@ -88,7 +88,7 @@ impl Engine {
                 continue;
             }
             let log = &mut self.log;
-            let told = self.cell.advance_watched(outside.min(until), |cell| log.exchange(cell));
+            let told = self.bss.advance_watched(outside.min(until), |bss| log.exchange(bss));
             match told {
                 Some((now, Output::Delivery(wifair_wlan::Delivery { packet, to }))) => {
                     let packet = *packet;
@@ -103,18 +103,18 @@ impl Engine {
     fn hand_down(&mut self, offer: Offer, now: Time) {
         let packet = to_wire(&offer);
         match offer.node {
-            0 => self.cell.send_down(StationId((offer.packet.to - 1) as u16), &packet, now),
-            node => self.cell.send_up(StationId((node - 1) as u16), &packet, now),
+            0 => self.bss.send_down(StationId((offer.packet.to - 1) as u16), &packet, now),
+            node => self.bss.send_up(StationId((node - 1) as u16), &packet, now),
         }
     }
 
     fn change(&mut self, change: &Change, now: Time) {
         match change {
-            Change::ApLimit(packets) => self.cell.set_ap_limit(*packets as u32, now),
+            Change::ApLimit(packets) => self.bss.set_ap_limit(*packets as u32, now),
             Change::Station { station, .. } => {
-                let stations = self.cell.snapshot(now).stations.len();
+                let stations = self.bss.snapshot(now).stations.len();
                 let station = StationId((station % stations) as u16);
-                self.cell.change_station(station, &station_change(change), now);
+                self.bss.change_station(station, &station_change(change), now);
             }
         }
     }
@@ -134,7 +134,7 @@ impl Engine {
     /// All that happened before `now`.
     pub fn record(&self, now: u64) -> Record {
         let Log { step, deliveries, attempts, frames, rates } = &self.log;
-        let snapshot = self.cell.snapshot(*step * now);
+        let snapshot = self.bss.snapshot(*step * now);
         let steps = |time| self.log.steps(time);
         let airtime = Airtime {
             up: snapshot.stations.iter().map(|s| steps(s.up.airtime)).collect(),
@@ -175,9 +175,9 @@ impl Log {
     }
 
     /// The exchange that has just begun.
-    fn exchange(&mut self, cell: &Cell) {
-        for attempt in cell.attempts() {
-            let from = node_id(cell.node_of_port(attempt.what.sender));
+    fn exchange(&mut self, bss: &Bss) {
+        for attempt in bss.attempts() {
+            let from = node_id(bss.node_of_port(attempt.what.sender));
             let at = self.steps(attempt.begins);
             self.attempts.push(Attempt {
                 at,
@@ -196,7 +196,7 @@ impl Log {
                 ended: Some(at + self.steps(attempt.airtime)),
             });
         }
-        cell.frames(|frame| {
+        bss.frames(|frame| {
             self.frames.push(Aired {
                 at: self.steps(frame.begins),
                 ends: self.steps(frame.ends),
@@ -284,7 +284,7 @@ fn mbps(rate: Tenths) -> f64 {
     f64::from(rate) / 10.0
 }
 
-fn spec(scenario: &Scenario) -> CellSpec {
+fn spec(scenario: &Scenario) -> BssSpec {
     let port = PortSpec {
         limit_packets: scenario.port_limit as u32,
         limit_counts_in_service: scenario.limit_counts_in_service,
@@ -307,12 +307,12 @@ fn spec(scenario: &Scenario) -> CellSpec {
         };
         (capture.ap_m, channel)
     });
-    CellSpec {
+    BssSpec {
         phy: phy(&scenario.rules),
         mac: mac(&scenario.rules),
         ap: ApSpec { port: port.clone(), position_m: ap_m, ..ApSpec::default() },
         channel,
-        ..CellSpec::new(scenario.stations.iter().enumerate().map(station).collect())
+        ..BssSpec::new(scenario.stations.iter().enumerate().map(station).collect())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is compared: a cell, its traffic, a seed. Read alike by the slow model and by the engine's driver.
+//! What is compared: a BSS, its traffic, a seed. Read alike by the slow model and by the engine's driver.
 
 use super::frame::{NodeId, Packet};
 use super::radio::Track;

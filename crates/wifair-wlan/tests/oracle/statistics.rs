@@ -1,4 +1,4 @@
-//! Throughput and collision probability of a cell over replications, with their standard errors.
+//! Throughput and collision probability of a BSS over replications, with their standard errors.
 
 use super::record::Record;
 use super::scenario::{Scenario, Stream};
@@ -46,7 +46,7 @@ impl Mean {
     }
 }
 
-/// What a saturated or a lightly loaded cell is judged by.
+/// What a saturated or a lightly loaded BSS is judged by.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     /// Mbps of IP bytes.
@@ -94,7 +94,7 @@ pub fn measure(model: Model, scenario: impl Fn(u64, u64) -> Scenario, seed: u64,
     Measured { throughput: Mean::of(&throughput), collision: Mean::of_ratio(&collision), exchanges }
 }
 
-/// As [`measure`], for each class of a cell by itself. A class is a set of streams that `class_of` gives the same number,
+/// As [`measure`], for each class of a BSS by itself. A class is a set of streams that `class_of` gives the same number,
 /// below `classes`; no two streams have a station and a direction in common.
 pub fn measure_classes(
     model: Model,

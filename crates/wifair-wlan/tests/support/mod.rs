@@ -1,10 +1,10 @@
-//! What the tests of this crate share: packets, cells, a saturated driver and a log of what the medium did.
+//! What the tests of this crate share: packets, BSSs, a saturated driver and a log of what the medium did.
 
 #![allow(dead_code)] // Each test file uses its part.
 
 use wifair_core::{FiveTuple, Packet, SackBlocks, StationId, TCP, TcpFlags, Time};
 use wifair_queue::{Maker, Scheme, SchemeSpec};
-use wifair_wlan::{Cell, CellSnapshot, CellSpec, Node, Output, PhyName, PhySpec, StationSpec};
+use wifair_wlan::{Bss, BssSnapshot, BssSpec, Node, Output, PhyName, PhySpec, StationSpec};
 
 /// How many times larger than usual the long tests are: 10 under `WIFAIR_VALIDATE`.
 pub fn effort() -> u64 {
@@ -54,13 +54,13 @@ pub fn stations(n: usize, mbps: f64) -> Vec<StationSpec> {
 }
 
 /// `n` stations of 802.11b at 11 Mbps.
-pub fn cell_b(n: usize) -> CellSpec {
-    CellSpec::new(stations(n, 11.0))
+pub fn cell_b(n: usize) -> BssSpec {
+    BssSpec::new(stations(n, 11.0))
 }
 
 /// `n` stations of 802.11g at 54 Mbps.
-pub fn cell_g(n: usize) -> CellSpec {
-    let mut spec = CellSpec::new(stations(n, 54.0));
+pub fn cell_g(n: usize) -> BssSpec {
+    let mut spec = BssSpec::new(stations(n, 54.0));
     spec.phy.name = PhyName::G;
     spec
 }
@@ -77,7 +77,7 @@ pub fn external<S: Scheme + 'static>(make: impl Fn() -> S + Clone + Send + Sync 
 
 /// What a saturated uplink did.
 pub struct Saturated {
-    pub measured: CellSnapshot,
+    pub measured: BssSnapshot,
     pub ip_bytes: u64,
 }
 
@@ -97,26 +97,26 @@ impl Saturated {
 }
 
 /// Runs all stations with something to send, always, until `exchanges` have begun after a warm-up of a tenth.
-pub fn saturate(spec: &CellSpec, seed: u64, exchanges: u64, ip_bytes: u32) -> Saturated {
-    let mut cell = Cell::new(spec, seed).unwrap();
+pub fn saturate(spec: &BssSpec, seed: u64, exchanges: u64, ip_bytes: u32) -> Saturated {
+    let mut bss = Bss::new(spec, seed).unwrap();
     let n = spec.stations.len() as u16;
-    let fill = |cell: &mut Cell, now: Time| {
+    let fill = |bss: &mut Bss, now: Time| {
         for station in (0..n).map(StationId) {
-            while cell.station_port(station).len() < 60 {
-                cell.send_up(station, &packet(station.0, 0, ip_bytes), now);
+            while bss.station_port(station).len() < 60 {
+                bss.send_up(station, &packet(station.0, 0, ip_bytes), now);
             }
         }
     };
     let mut begin = None;
     let mut now = Time::ZERO;
-    fill(&mut cell, now);
+    fill(&mut bss, now);
     loop {
         // 50 exchanges lose or deliver at most 50 frames of a station.
         for _ in 0..100 {
-            now = cell.next_event();
-            cell.advance(now);
+            now = bss.next_event();
+            bss.advance(now);
         }
-        let snapshot = cell.snapshot(now);
+        let snapshot = bss.snapshot(now);
         match &begin {
             None if snapshot.exchanges >= exchanges / 10 => begin = Some(snapshot),
             Some(begin) if snapshot.exchanges - begin.exchanges >= exchanges => {
@@ -124,45 +124,45 @@ pub fn saturate(spec: &CellSpec, seed: u64, exchanges: u64, ip_bytes: u32) -> Sa
             }
             _ => {}
         }
-        fill(&mut cell, now);
+        fill(&mut bss, now);
     }
 }
 
 /// What the medium did and when, in microseconds where whole: for tests that read like a script.
 pub struct Logged {
-    pub cell: Cell,
-    before: CellSnapshot,
+    pub bss: Bss,
+    before: BssSnapshot,
     pub log: Vec<(Time, String)>,
 }
 
 impl Logged {
-    pub fn new(spec: &CellSpec, seed: u64) -> Logged {
-        let cell = Cell::new(spec, seed).unwrap();
-        let before = cell.snapshot(Time::ZERO);
-        Logged { cell, before, log: Vec::new() }
+    pub fn new(spec: &BssSpec, seed: u64) -> Logged {
+        let bss = Bss::new(spec, seed).unwrap();
+        let before = bss.snapshot(Time::ZERO);
+        Logged { bss, before, log: Vec::new() }
     }
 
     /// Hands packets of 1500 bytes to a port.
     pub fn up(&mut self, station: u16, packets: u32, now: Time) {
         for seq in 0..packets {
-            self.cell.send_up(StationId(station), &packet(station, seq, 1_500), now);
+            self.bss.send_up(StationId(station), &packet(station, seq, 1_500), now);
         }
     }
 
     pub fn down(&mut self, station: u16, packets: u32, now: Time) {
         for seq in 0..packets {
-            self.cell.send_down(StationId(station), &packet_down(station, seq, 1_500), now);
+            self.bss.send_down(StationId(station), &packet_down(station, seq, 1_500), now);
         }
     }
 
     /// One event.
     pub fn step(&mut self) {
-        let now = self.cell.next_event();
-        let delivered = match self.cell.advance(now) {
+        let now = self.bss.next_event();
+        let delivered = match self.bss.advance(now) {
             Some(Output::Delivery(delivery)) => Some(delivery.to),
             _ => None,
         };
-        let after = self.cell.snapshot(now);
+        let after = self.bss.snapshot(now);
         for (index, (new, old)) in after.stations.iter().zip(&self.before.stations).enumerate() {
             for (way, new, old) in [("down", &new.down, &old.down), ("up", &new.up, &old.up)] {
                 let mut note = |word: &str, count: u64| {
@@ -188,7 +188,7 @@ impl Logged {
 
     /// All events before `end`.
     pub fn run_before(&mut self, end: Time) {
-        while self.cell.next_event() < end {
+        while self.bss.next_event() < end {
             self.step();
         }
     }

@@ -1,4 +1,4 @@
-//! Any small cell with whatever parameters it accepts, under arbitrary offers and changes: time is occupied once or idle, a
+//! Any small BSS with whatever parameters it accepts, under arbitrary offers and changes: time is occupied once or idle, a
 //! packet is delivered once and to whom it was for, and the books say what happened.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 use wifair_core::{StationId, TcpFlags, Time};
 use wifair_queue::{Ledger, Port};
-use wifair_wlan::{Cell, CellSnapshot, CellSpec, Node, Output, StationChange};
+use wifair_wlan::{Bss, BssSnapshot, BssSpec, Node, Output, StationChange};
 
 use crate::given::{self, Schema, chance, one_of, repaired};
 use crate::support::{packet, packet_down};
@@ -18,12 +18,12 @@ const MOST_OFFERS: u32 = 200;
 /// A case that goes on for longer is long enough: ticks of schemes and unlimited retries have no end.
 const MOST_EVENTS: usize = 6_000;
 
-/// A cell, then what is offered to it and when.
+/// A BSS, then what is offered to it and when.
 pub fn check(data: &[u8]) {
     let mut u = Unstructured::new(data);
     static SCHEMA: OnceLock<[Value; 2]> = OnceLock::new();
     let [cells, changes] = SCHEMA.get_or_init(|| {
-        [schemars::schema_for!(CellSpec), schemars::schema_for!(StationChange)]
+        [schemars::schema_for!(BssSpec), schemars::schema_for!(StationChange)]
             .map(|schema| serde_json::to_value(schema).unwrap())
     });
     let mut given = Schema::new(cells).document(&mut u);
@@ -36,14 +36,14 @@ pub fn check(data: &[u8]) {
     let drawn: Vec<Value> = (0..count).map(|_| Schema::new(cells).value(node, &mut u)).collect();
     given["stations"] = drawn.into_iter().enumerate().map(station).collect();
     let read = |given: &Value| {
-        let spec: CellSpec = given::parsed(given)?;
+        let spec: BssSpec = given::parsed(given)?;
         let queues = if spec.mac.edca.is_some() { 4 } else { 1 };
-        Cell::new(&spec, 1).map(|cell| (spec.stations.len() as u16, queues, cell))
+        Bss::new(&spec, 1).map(|bss| (spec.stations.len() as u16, queues, bss))
     };
-    let Some((stations, queues, cell)) = repaired(given, read) else { return };
+    let Some((stations, queues, bss)) = repaired(given, read) else { return };
     let mut watched = Watched {
-        before: cell.snapshot(Time::ZERO),
-        cell,
+        before: bss.snapshot(Time::ZERO),
+        bss,
         stations,
         queues,
         now: Time::ZERO,
@@ -57,7 +57,7 @@ pub fn check(data: &[u8]) {
 }
 
 struct Watched {
-    cell: Cell,
+    bss: Bss,
     stations: u16,
     /// Of a node, each with a frame in service.
     queues: u64,
@@ -66,7 +66,7 @@ struct Watched {
     /// By number: whose packet, and whether it goes up.
     offered: Vec<(u16, bool)>,
     delivered: BTreeSet<u32>,
-    before: CellSnapshot,
+    before: BssSnapshot,
 }
 
 impl Watched {
@@ -91,8 +91,8 @@ impl Watched {
             let station = StationId(u.int_in_range(0..=self.stations - 1)?);
             match u.int_in_range(0..=15u8)? {
                 0 => self.change(station, u, changes),
-                1 if !self.cell.ap_limit_is_controlled() => {
-                    self.cell.set_ap_limit(u.int_in_range(1..=200)?, at);
+                1 if !self.bss.ap_limit_is_controlled() => {
+                    self.bss.set_ap_limit(u.int_in_range(1..=200)?, at);
                 }
                 kind => self.offer(number, station, kind % 2 == 0, u)?,
             }
@@ -113,9 +113,9 @@ impl Watched {
         }
         self.offered.push((station.0, up));
         if up {
-            self.cell.send_up(station, &packet, self.now);
+            self.bss.send_up(station, &packet, self.now);
         } else {
-            self.cell.send_down(station, &packet, self.now);
+            self.bss.send_down(station, &packet, self.now);
         }
         Ok(())
     }
@@ -125,20 +125,20 @@ impl Watched {
         given["label"] = json!("sta-0");
         let read = |given: &Value| {
             let change: StationChange = given::parsed(given)?;
-            self.cell.check_change(station, &change, "").map(|()| change)
+            self.bss.check_change(station, &change, "").map(|()| change)
         };
         if let Some(change) = repaired(given, read) {
-            self.cell.change_station(station, &change, self.now);
+            self.bss.change_station(station, &change, self.now);
         }
     }
 
     fn run_before(&mut self, end: Time) {
-        while self.cell.next_event() < end && self.events < MOST_EVENTS {
+        while self.bss.next_event() < end && self.events < MOST_EVENTS {
             self.events += 1;
-            let now = self.cell.next_event();
+            let now = self.bss.next_event();
             assert!(now >= self.now, "time runs backwards");
             self.now = now;
-            if let Some(Output::Delivery(delivery)) = self.cell.advance(now) {
+            if let Some(Output::Delivery(delivery)) = self.bss.advance(now) {
                 let (to, number) = (delivery.to, delivery.packet.seq);
                 let (station, up) = self.offered[number as usize];
                 let expected = if up { Node::Ap } else { Node::Station(StationId(station)) };
@@ -151,7 +151,7 @@ impl Watched {
 
     /// Time is occupied once or idle.
     fn look(&mut self, now: Time) {
-        let snapshot = self.cell.snapshot(now);
+        let snapshot = self.bss.snapshot(now);
         let passed = snapshot.since(&self.before);
         for snapshot in [&snapshot, &passed] {
             let airtimes = snapshot.stations.iter().map(|s| s.up.airtime + s.down.airtime);
@@ -164,12 +164,12 @@ impl Watched {
 
     fn balance(&self) {
         let at = self.now.max(self.before.at);
-        let snapshot = self.cell.snapshot(at);
+        let snapshot = self.bss.snapshot(at);
         let mut delivered = 0;
         let mut offered_up = 0;
         for (index, usage) in snapshot.stations.iter().enumerate() {
             delivered += usage.up.delivered + usage.down.delivered;
-            for (_, port) in self.cell.station_ports(StationId(index as u16)) {
+            for (_, port) in self.bss.station_ports(StationId(index as u16)) {
                 offered_up += total(port, at, |ledger| ledger.offered.packets);
             }
             for usage in [&usage.up, &usage.down] {
@@ -184,7 +184,7 @@ impl Watched {
         assert_eq!(delivered, self.delivered.len() as u64);
         assert_eq!(offered_up, self.offered.iter().filter(|(_, up)| *up).count() as u64);
         let offered_down =
-            self.cell.ap_ports().map(|(_, port)| total(port, at, |ledger| ledger.offered.packets));
+            self.bss.ap_ports().map(|(_, port)| total(port, at, |ledger| ledger.offered.packets));
         assert_eq!(offered_up + offered_down.sum::<u64>(), self.offered.len() as u64);
     }
 }

@@ -1,17 +1,17 @@
-//! What can be seen of a cell from outside: counters, ports, rates, flows.
+//! What can be seen of a BSS from outside: counters, ports, rates, flows.
 
 use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, Ledger, Port};
 
-use crate::cell::{AP, Cell, Sender, node_of};
+use crate::bss::{AP, Bss, Sender, node_of};
 use crate::edca::RANKS;
 use crate::exchange::Phase;
 use crate::link::{LinkId, LinkRow};
-use crate::records::{CellSnapshot, StationUsage, Usage};
+use crate::records::{BssSnapshot, StationUsage, Usage};
 
-impl Cell {
-    /// All counters of the medium up to `now`, which is not after [`Cell::next_event`].
-    pub fn snapshot(&self, now: Time) -> CellSnapshot {
+impl Bss {
+    /// All counters of the medium up to `now`, which is not after [`Bss::next_event`].
+    pub fn snapshot(&self, now: Time) -> BssSnapshot {
         if now < self.now || now > self.next_event() {
             self.out_of_turn(now);
         }
@@ -29,7 +29,7 @@ impl Cell {
             }
         }
         let occupied = stations.iter().fold(collision_airtime, |sum, s| sum + s.up.airtime + s.down.airtime);
-        CellSnapshot {
+        BssSnapshot {
             at: now,
             elapsed: now,
             stations,
@@ -57,7 +57,7 @@ impl Cell {
         self.ports_of(AP)
     }
 
-    /// A station's ports, as [`Cell::ap_ports`].
+    /// A station's ports, as [`Bss::ap_ports`].
     pub fn station_ports(&self, station: StationId) -> impl Iterator<Item = (Option<Ac>, &Port)> {
         self.ports_of(node_of(station))
     }

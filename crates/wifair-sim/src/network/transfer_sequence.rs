@@ -5,7 +5,7 @@ use wifair_tcp::Sender;
 
 use super::Network;
 use crate::connection::{Connection, EndPoint};
-use crate::flow::{Carries, Course, Flow};
+use crate::flow::{Carries, Flow, TransferSequence};
 use crate::tap::Tap;
 use crate::transfer::{TransferEnd, TransferRecord};
 
@@ -44,21 +44,21 @@ impl<T: Tap> Network<T> {
         let timer = 2 * slot + Sender::INDEX;
         if at < self.timers.at(timer) {
             self.timers.set(timer, at);
-            self.outside = self.outside.min(at);
+            self.next_external = self.next_external.min(at);
         }
     }
 
-    /// The course of a flow over TCP, and its connections.
-    fn course(&mut self, flow: usize) -> (&mut Course, &mut [Connection]) {
+    /// The sequence of transfers of a flow over TCP, and its connections.
+    fn sequence(&mut self, flow: usize) -> (&mut TransferSequence, &mut [Connection]) {
         let slots = self.flows[flow].slots();
-        let course = self.flows[flow].course().expect("only a flow over TCP has transfers");
-        (course, &mut self.connections[slots])
+        let sequence = self.flows[flow].sequence().expect("only a flow over TCP has transfers");
+        (sequence, &mut self.connections[slots])
     }
 
     /// The flow starts, or its transfer is over: the next one begins, now or later, or the flow has ended.
     fn go_on(&mut self, flow: usize) {
         let now = self.now;
-        let at = self.course(flow).0.next(now);
+        let at = self.sequence(flow).0.next(now);
         if at == Time::MAX {
             self.flow_ended(flow);
         } else if at <= now {
@@ -72,8 +72,8 @@ impl<T: Tap> Network<T> {
     fn open(&mut self, flow: usize) {
         let first = self.flows[flow].slots().start;
         self.connections[first].wakes_at = Time::MAX;
-        let course = self.course(flow).0;
-        let (generation, width) = (course.generation(), course.width());
+        let sequence = self.sequence(flow).0;
+        let (generation, width) = (sequence.generation(), sequence.width());
         let slots = first..first + width;
         if generation > 0 {
             for slot in slots.clone() {
@@ -82,8 +82,8 @@ impl<T: Tap> Network<T> {
             }
         }
         let now = self.now;
-        let (course, connections) = self.course(flow);
-        course.begin(&mut connections[..width], now);
+        let (sequence, connections) = self.sequence(flow);
+        sequence.begin(&mut connections[..width], now);
         for slot in slots {
             self.pump::<Sender>(slot);
         }
@@ -98,12 +98,12 @@ impl<T: Tap> Network<T> {
             return; // nothing new
         }
         let (now, flow) = (self.now, self.flow_of[slot] as usize);
-        let (course, connections) = self.course(flow);
+        let (sequence, connections) = self.sequence(flow);
         // One connection is the rule: it has just been looked at.
-        let open = &connections[..course.width()];
+        let open = &connections[..sequence.width()];
         let alone = open.len() == 1;
         if alone || open.iter().all(|connection| connection.is_closing) {
-            course.complete(now);
+            sequence.complete(now);
             if is_over && (alone || open.iter().all(Connection::is_over)) {
                 self.end_transfer(flow, TransferEnd::Complete);
             }
@@ -114,10 +114,10 @@ impl<T: Tap> Network<T> {
     #[cold]
     pub(super) fn give_up(&mut self, slot: usize) -> bool {
         let (now, flow) = (self.now, self.flow_of[slot] as usize);
-        let Some(_) = self.flows[flow].course() else { return false };
-        let (course, connections) = self.course(flow);
-        let width = course.width();
-        let gives_up = course.gives_up(&connections[..width], now);
+        let Some(_) = self.flows[flow].sequence() else { return false };
+        let (sequence, connections) = self.sequence(flow);
+        let width = sequence.width();
+        let gives_up = sequence.gives_up(&connections[..width], now);
         if gives_up {
             self.end_transfer(flow, TransferEnd::TimedOut);
         }
@@ -126,10 +126,10 @@ impl<T: Tap> Network<T> {
 
     fn end_transfer(&mut self, flow: usize, end: TransferEnd) {
         let first = self.flows[flow].slots().start;
-        let (course, connections) = self.course(flow);
-        let (generation, width) = (course.generation(), course.width());
+        let (sequence, connections) = self.sequence(flow);
+        let (generation, width) = (sequence.generation(), sequence.width());
         let open = &mut connections[..width];
-        let record = course.record(flow, open, end);
+        let record = sequence.record(flow, open, end);
         for (slot, connection) in (first..).zip(open) {
             connection.is_closing = false;
             connection.goal_bytes = u64::MAX;
@@ -143,11 +143,11 @@ impl<T: Tap> Network<T> {
 
     fn stop_transfers(&mut self, flow: usize) {
         let slot = self.flows[flow].slots().start;
-        let (course, connections) = self.course(flow);
-        let waited = !course.has_ended();
-        course.stop(connections);
+        let (sequence, connections) = self.sequence(flow);
+        let waited = !sequence.has_ended();
+        sequence.stop(connections);
         connections[0].wakes_at = Time::MAX;
-        if waited && course.has_ended() {
+        if waited && sequence.has_ended() {
             self.flow_ended(flow);
         }
         self.pump::<Sender>(slot);
@@ -171,9 +171,9 @@ impl<T: Tap> Network<T> {
     /// The records of the transfers under way, as they stand.
     pub fn transfers_under_way(&self) -> Vec<TransferRecord> {
         let under_way = |(index, flow): (usize, &Flow)| match &flow.carries {
-            Carries::Transfers(course) => {
-                let open = &self.connections_of(flow)[..course.width()];
-                course.record(index, open, TransferEnd::Horizon)
+            Carries::Transfers(sequence) => {
+                let open = &self.connections_of(flow)[..sequence.width()];
+                sequence.record(index, open, TransferEnd::Horizon)
             }
             Carries::Datagrams(_) => None,
         };

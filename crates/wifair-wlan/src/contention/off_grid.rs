@@ -6,7 +6,7 @@ use wifair_core::Time;
 use super::{Contention, Grid, Place, Rules, pick};
 use crate::wheel::NONE;
 
-/// The origin of a stray that is deaf at the start of a transmission: it is known at the end.
+/// The origin of an entity off the grid that is deaf at the start of a transmission: it is known at the end.
 const UNKNOWN: Time = Time::MAX;
 
 /// An entity off the grid.
@@ -31,7 +31,7 @@ pub(super) enum Kind {
 }
 
 impl Contention {
-    /// The strays at the start of a transmission: some transmit, the deaf stay, the others join the grid.
+    /// The entities off the grid at the start of a transmission: some transmit, the deaf stay, the others join the grid.
     #[inline]
     pub(super) fn gather(&mut self, now: Time) {
         let mut deaf = 0;
@@ -52,7 +52,7 @@ impl Contention {
         self.deaf = deaf > 0;
     }
 
-    /// The strays at the end of an exchange. Those that were deaf at its start learn where they count from.
+    /// The entities off the grid at the end of an exchange. Those that were deaf at its start learn where they count from.
     #[cold]
     pub(super) fn release(&mut self, now: Time) {
         self.deaf = false;
@@ -71,8 +71,8 @@ impl Contention {
         self.strays = strays;
     }
 
-    /// A stray becomes one of the grid: at the start `now` of a transmission or, if it was deaf then, at its end.
-    #[inline(always)] // its second caller, a deaf stray at the end of an exchange, is rare
+    /// An entity off the grid becomes one of the grid: at the start `now` of a transmission or, if it was deaf then, at its end.
+    #[inline(always)] // its second caller, a deaf entity off the grid at the end of an exchange, is rare
     fn join(&mut self, stray: Stray, now: Time) {
         let Rules { slot, at_boundaries, .. } = self.rules;
         let e = &mut self.entities[stray.entity as usize];
@@ -153,7 +153,7 @@ impl Contention {
         }
     }
 
-    /// When the first of the strays transmits that have a frame.
+    /// When the first of the entities off the grid transmits that have a frame.
     #[inline(never)]
     pub(super) fn first_stray(&self) -> Time {
         let ready = self.strays.iter().filter(|stray| self.entities[stray.entity as usize].ready);
@@ -168,7 +168,7 @@ impl Contention {
         self.strays.iter_mut().find(|stray| stray.entity == entity).expect("an entity aside has its stray")
     }
 
-    /// When a stray transmits if the medium stays idle.
+    /// When an entity off the grid transmits if the medium stays idle.
     #[inline]
     pub(super) fn start_of(&self, stray: &Stray) -> Time {
         stray.origin + self.rules.slot * self.entities[stray.entity as usize].counter

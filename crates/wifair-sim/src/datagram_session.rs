@@ -78,7 +78,7 @@ impl Stream {
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Talk {
+pub(crate) struct DatagramSession {
     /// As packets in the direction of the flow carry it.
     tuple: FiveTuple,
     rng: Rng,
@@ -95,10 +95,10 @@ pub(crate) const FORWARD: usize = 0;
 /// The one against it.
 pub(crate) const BACK: usize = 1;
 
-impl Talk {
+impl DatagramSession {
     /// The datagrams of a flow before its start; they travel along `tuple`.
-    pub fn new(datagrams: Datagrams, tuple: FiveTuple, rng: Rng) -> Talk {
-        Talk {
+    pub fn new(datagrams: Datagrams, tuple: FiveTuple, rng: Rng) -> DatagramSession {
+        DatagramSession {
             tuple,
             rng,
             streams: [Some(datagrams.forward), datagrams.back].map(Stream::new),

@@ -1,11 +1,11 @@
-//! What a cell tells its owner: times, differences of counters, packets, flows.
+//! What a BSS tells its owner: times, differences of counters, packets, flows.
 
 mod support;
 
 use support::{cell_b, packet, packet_down, us};
 use wifair_core::{StationId, Time};
 use wifair_queue::Direction;
-use wifair_wlan::{Cell, CellSnapshot, ChannelTime, ChannelTimes, EdcaSpec, Output, StationUsage, Usage};
+use wifair_wlan::{Bss, BssSnapshot, ChannelTime, ChannelTimes, EdcaSpec, Output, StationUsage, Usage};
 
 const STATION: StationId = StationId(0);
 
@@ -15,7 +15,7 @@ fn the_time_of_a_frame_alone_is_its_sum() {
     let mut spec = cell_b(1);
     spec.stations[0].rate_down_mbps = Some(1.0);
     let alone =
-        |spec: &_, direction, ip_bytes| Cell::new(spec, 1).unwrap().time_alone(STATION, direction, ip_bytes);
+        |spec: &_, direction, ip_bytes| Bss::new(spec, 1).unwrap().time_alone(STATION, direction, ip_bytes);
     assert_eq!(alone(&spec, Direction::Up, 1_500), us(50 + 310 + 1_310 + 314));
     assert_eq!(alone(&spec, Direction::Up, 40), us(50 + 310 + 192 + 56 + 314));
     assert_eq!(alone(&spec, Direction::Down, 1_500), us(50 + 310 + 192 + 8 * 1_536 + 314));
@@ -32,40 +32,40 @@ fn the_time_of_a_frame_alone_is_its_sum() {
 #[test]
 fn advancing_before_a_limit_is_the_same_as_step_by_step() {
     let filled = || {
-        let mut cell = Cell::new(&cell_b(3), 4).unwrap();
+        let mut bss = Bss::new(&cell_b(3), 4).unwrap();
         for station in 0..3 {
             for seq in 0..20 {
-                cell.send_up(StationId(station), &packet(station, seq, 1_500), us(100));
-                cell.send_down(StationId(station), &packet_down(station, seq, 700), us(100));
+                bss.send_up(StationId(station), &packet(station, seq, 1_500), us(100));
+                bss.send_down(StationId(station), &packet_down(station, seq, 700), us(100));
             }
         }
-        cell
+        bss
     };
     let seen = |at: Time, output: Output| match output {
         Output::Delivery(delivery) => (at, delivery.to, delivery.packet.seq),
         Output::LinkRate(_) => unreachable!("no rate changes"),
     };
-    let (mut cell, mut events, mut steps) = (filled(), Vec::new(), Vec::new());
-    while cell.next_event() < Time::MAX {
-        let now = cell.next_event();
+    let (mut bss, mut events, mut steps) = (filled(), Vec::new(), Vec::new());
+    while bss.next_event() < Time::MAX {
+        let now = bss.next_event();
         events.push(now);
-        steps.extend(cell.advance(now).map(|output| seen(now, output)));
+        steps.extend(bss.advance(now).map(|output| seen(now, output)));
     }
     assert_eq!(steps.len(), 120);
 
     // To each event in turn, which is not done yet, and to a moment between it and the next.
-    let (mut cell, mut got) = (filled(), Vec::new());
+    let (mut bss, mut got) = (filled(), Vec::new());
     for pair in events.windows(2) {
         for limit in [pair[0], pair[0] + (pair[1] - pair[0]).min(us(1))] {
-            while let Some((at, output)) = cell.advance_before(limit) {
+            while let Some((at, output)) = bss.advance_before(limit) {
                 assert!(at < limit);
                 got.push(seen(at, output));
             }
-            assert!(cell.next_event() >= limit);
+            assert!(bss.next_event() >= limit);
             assert_eq!(got.len(), steps.iter().filter(|(at, ..)| *at < limit).count());
         }
     }
-    while let Some((at, output)) = cell.advance_before(Time::MAX) {
+    while let Some((at, output)) = bss.advance_before(Time::MAX) {
         got.push(seen(at, output));
     }
     assert_eq!(got, steps);
@@ -73,24 +73,24 @@ fn advancing_before_a_limit_is_the_same_as_step_by_step() {
 
 #[test]
 fn a_delivered_packet_is_under_way_no_more() {
-    let mut cell = Cell::new(&cell_b(2), 1).unwrap();
-    let under_way = |cell: &Cell| {
-        let mut all: Vec<_> = cell.packets_under_way().map(|(down, packet)| (down, packet.seq)).collect();
+    let mut bss = Bss::new(&cell_b(2), 1).unwrap();
+    let under_way = |bss: &Bss| {
+        let mut all: Vec<_> = bss.packets_under_way().map(|(down, packet)| (down, packet.seq)).collect();
         all.sort();
         all
     };
     for seq in [1, 2] {
-        cell.send_up(StationId(1), &packet(1, seq, 1_500), us(100));
+        bss.send_up(StationId(1), &packet(1, seq, 1_500), us(100));
     }
-    cell.advance(us(100)); // the first is on the air
-    cell.send_down(STATION, &packet_down(0, 3, 1_500), us(200));
-    assert_eq!(under_way(&cell), [(false, 1), (false, 2), (true, 3)]);
-    assert!(matches!(cell.advance(us(1_410)), Some(Output::Delivery(_))));
-    assert_eq!(under_way(&cell), [(false, 2), (true, 3)], "its MAC ACK is yet to come");
-    while cell.next_event() < Time::MAX {
-        cell.advance(cell.next_event());
+    bss.advance(us(100)); // the first is on the air
+    bss.send_down(STATION, &packet_down(0, 3, 1_500), us(200));
+    assert_eq!(under_way(&bss), [(false, 1), (false, 2), (true, 3)]);
+    assert!(matches!(bss.advance(us(1_410)), Some(Output::Delivery(_))));
+    assert_eq!(under_way(&bss), [(false, 2), (true, 3)], "its MAC ACK is yet to come");
+    while bss.next_event() < Time::MAX {
+        bss.advance(bss.next_event());
     }
-    assert_eq!(under_way(&cell), []);
+    assert_eq!(under_way(&bss), []);
 }
 
 /// Counters that all differ, and grow with `scale`.
@@ -110,9 +110,9 @@ fn usage(scale: u64, first: u64) -> Usage {
     }
 }
 
-fn snapshot(scale: u64) -> CellSnapshot {
+fn snapshot(scale: u64) -> BssSnapshot {
     let time = |n: u64| Time::from_ns(scale * n);
-    CellSnapshot {
+    BssSnapshot {
         at: time(1),
         elapsed: time(2),
         stations: [20, 40].map(|n| StationUsage { up: usage(scale, n), down: usage(scale, n + 10) }).into(),
@@ -129,7 +129,7 @@ fn snapshot(scale: u64) -> CellSnapshot {
 
 #[test]
 fn a_measurement_is_the_difference_of_every_counter() {
-    let expected = CellSnapshot { at: Time::from_ns(12), ..snapshot(7) };
+    let expected = BssSnapshot { at: Time::from_ns(12), ..snapshot(7) };
     assert_eq!(snapshot(12).since(&snapshot(5)), expected);
 }
 
@@ -139,20 +139,20 @@ fn a_flow_whose_packets_wait_is_not_forgotten() {
     let mut spec = cell_b(4);
     spec.ap.flows.idle_timeout_s = 0.05;
     spec.stations[0].rate_down_mbps = Some(1.0);
-    let mut cell = Cell::new(&spec, 1).unwrap();
+    let mut bss = Bss::new(&spec, 1).unwrap();
     // Ten frames of more than 12 ms each, and one that waits behind them.
     for seq in 0..10 {
-        cell.send_down(STATION, &packet_down(0, seq, 1_500), us(0));
+        bss.send_down(STATION, &packet_down(0, seq, 1_500), us(0));
     }
-    cell.send_down(StationId(1), &packet_down(1, 0, 1_500), us(0));
-    let observe = |cell: &mut Cell, station, at| {
-        while cell.advance_before(at).is_some() {}
-        cell.send_down(StationId(station), &packet_down(station, 0, 1_500), at);
+    bss.send_down(StationId(1), &packet_down(1, 0, 1_500), us(0));
+    let observe = |bss: &mut Bss, station, at| {
+        while bss.advance_before(at).is_some() {}
+        bss.send_down(StationId(station), &packet_down(station, 0, 1_500), at);
     };
-    observe(&mut cell, 2, us(70_000));
-    assert_eq!(cell.pop_forgotten(), None);
-    observe(&mut cell, 3, us(1_000_000));
-    let mut forgotten: Vec<_> = std::iter::from_fn(|| cell.pop_forgotten())
+    observe(&mut bss, 2, us(70_000));
+    assert_eq!(bss.pop_forgotten(), None);
+    observe(&mut bss, 3, us(1_000_000));
+    let mut forgotten: Vec<_> = std::iter::from_fn(|| bss.pop_forgotten())
         .map(|(_, tuple, ledgers)| (tuple.source, ledgers.iter().map(|l| l.delivered.packets).sum::<u64>()))
         .collect();
     forgotten.sort();

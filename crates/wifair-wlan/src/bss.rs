@@ -1,7 +1,7 @@
-//! A cell: the access point, its stations and the medium between them, as a polled state machine.
+//! A basic service set (BSS): the access point, its stations and the medium between them, as a polled state machine.
 //!
-//! The owner hands packets in ([`Cell::send_up`], [`Cell::send_down`]) and calls [`Cell::advance`] whenever
-//! [`Cell::next_event`] has come and everything else of that instant is done; it gets packets out as [`Delivery`].
+//! The owner hands packets in ([`Bss::send_up`], [`Bss::send_down`]) and calls [`Bss::advance`] whenever
+//! [`Bss::next_event`] has come and everything else of that instant is done; it gets packets out as [`Delivery`].
 //! What happens when is in `docs/medium.md`. An exchange has at most three events: start, end of the data frame
 //! (delivery), end.
 
@@ -13,7 +13,7 @@ use wifair_queue::{Direction, Flows, Link, Port, View};
 use crate::channel::{Channel, ChannelSpec};
 use crate::contention::Contention;
 use crate::edca::Edca;
-use crate::exchange::{Captured, Collider, Frame, Phase, Single};
+use crate::exchange::{Captured, Collider, Frame, OngoingExchange, Phase};
 use crate::link::LinkRow;
 use crate::mac::Mac;
 use crate::meter::Meter;
@@ -58,7 +58,7 @@ pub struct LinkRateChange {
     pub rate: Rate,
 }
 
-/// What a cell gives out.
+/// What a BSS gives out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output<'a> {
     /// A packet has crossed the medium.
@@ -75,13 +75,13 @@ pub(crate) enum Told {
     LinkRate(LinkRateChange),
 }
 
-/// A MAC, or an access category of one, and what stands behind it: see [`Cell::port_of`] for whose port it is.
+/// A MAC, or an access category of one, and what stands behind it: see [`Bss::port_of`] for whose port it is.
 pub(crate) struct Sender {
     pub port: Port,
     pub frame: Frame,
 }
 
-/// What the schemes of one side of the cell may look at.
+/// What the schemes of one side of the BSS may look at.
 pub(crate) struct Surroundings {
     pub flows: Flows,
     /// By station.
@@ -111,7 +111,7 @@ pub(crate) struct Loss {
 }
 
 /// See the module's head.
-pub struct Cell {
+pub struct Bss {
     pub(crate) phy: Phy,
     pub(crate) mac: Mac,
     pub(crate) contention: Contention,
@@ -140,7 +140,7 @@ pub struct Cell {
     /// When the medium has its next event: the end of the phase or, while idle, the next start.
     pub(crate) due: Time,
     /// The exchange that goes on, unless it is a collision.
-    pub(crate) single: Single,
+    pub(crate) single: OngoingExchange,
     pub(crate) colliders: Vec<Collider>,
     /// What survives the collision that goes on.
     pub(crate) captured: Option<Captured>,
@@ -151,7 +151,7 @@ pub struct Cell {
     pub(crate) next_tick: Time,
     /// Changes of link rates that the owner has yet to hear of, the oldest first.
     pub(crate) rate_changes: VecDeque<LinkRateChange>,
-    /// The earlier of `next_loss` and `next_tick`, or now while `rate_changes` wait; most cells never have any.
+    /// The earlier of `next_loss` and `next_tick`, or now while `rate_changes` wait; most BSSs never have any.
     pub(crate) rare: Time,
     pub(crate) now: Time,
 
@@ -162,7 +162,7 @@ pub struct Cell {
     pub(crate) collision_airtime: Time,
 }
 
-impl Cell {
+impl Bss {
     /// The station's host hands a packet to the station's port.
     #[inline(always)] // into the one place from which all that the stations' hosts send comes
     pub fn send_up(&mut self, station: StationId, packet: &Packet, now: Time) {
@@ -178,7 +178,7 @@ impl Cell {
         self.offer(sender, true, packet, flow, station, now);
     }
 
-    /// When [`Cell::advance`] is due; [`Time::MAX`] if nothing will happen by itself.
+    /// When [`Bss::advance`] is due; [`Time::MAX`] if nothing will happen by itself.
     #[inline]
     pub fn next_event(&self) -> Time {
         self.due.min(self.rare)
@@ -215,7 +215,7 @@ impl Cell {
     pub(crate) fn output(&self, told: Told) -> Output<'_> {
         match told {
             Told::Delivery => {
-                let Single { sender, link, .. } = self.single;
+                let OngoingExchange { sender, link, .. } = self.single;
                 let to = match link.direction() {
                     Direction::Up => Node::Ap,
                     Direction::Down => Node::Station(link.station()),
@@ -229,11 +229,11 @@ impl Cell {
         }
     }
 
-    /// One event. It is inlined where the cell goes on by itself, and with it what the usual exchange needs: start,
+    /// One event. It is inlined where the BSS goes on by itself, and with it what the usual exchange needs: start,
     /// delivery and end then share their registers.
     #[inline(always)]
     pub(crate) fn step(&mut self, now: Time) -> Option<Told> {
-        assert!(now >= self.now, "time runs backwards in a cell");
+        assert!(now >= self.now, "time runs backwards in a BSS");
         self.now = now;
         if now >= self.rare {
             return self.advance_rarely(now);
@@ -267,14 +267,14 @@ impl Cell {
     #[cold]
     #[inline(never)]
     fn not_due(&self, now: Time) -> ! {
-        panic!("{now} is not the cell's next event ({})", self.next_event());
+        panic!("{now} is not the BSS's next event ({})", self.next_event());
     }
 
     #[cold]
     #[inline(never)]
     pub(crate) fn out_of_turn(&self, now: Time) -> ! {
         panic!(
-            "{now} does not lie between the cell's last event ({}) and its next ({})",
+            "{now} does not lie between the BSS's last event ({}) and its next ({})",
             self.now,
             self.next_event()
         );
