@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,9 +14,9 @@ from wifair.papers import find, paper_ids
 from wifair.papers.alt import reproduce
 from wifair.papers.alt.claims import BOUND, CLAIMS, STATIC
 from wifair.papers.alt.measured import DATA_PORT, Measured
+from wifair.papers.alt.readings import READINGS
 from wifair.papers.alt.study import (
     ALT,
-    ALTERNATIVES,
     BUFFERS,
     BUSY,
     EBDP,
@@ -31,7 +32,7 @@ from wifair.papers.alt.study import (
     coordinates,
     scenario,
 )
-from wifair.papers.readings import Alternative
+from wifair.papers.readings import Reading, View, named
 from wifair.papers.reproduction import Form, variant_cells
 from wifair.papers.runs import CellRuns, Runs
 
@@ -56,7 +57,7 @@ def test_the_scenario_is_that_of_section_iii() -> None:
     controller = cell["ap"]["categories"]["best_effort"]["limit_controller"]
     assert (controller["increase_packets_per_s"], controller["decrease_packets_per_s"]) == (10.0, 1.0)
     assert (controller["interval_s"], controller["min_packets"], controller["max_packets"]) == (1.0, 30, 400)
-    step = scenario(STEP, EBDP, Form(1, 0, 100.0, 200.0)).plan()
+    step = scenario(STEP, EBDP, Form(1, 0, 60.0, 80.0)).plan()
     assert {(flow["start_s"], flow["stop_s"]) for flow in step["flows"] if flow["direction"] == "up"} == {(100, 200)}
     fixed = scenario(Mix(1, 0, 50), 70, FORMS["full"]).plan()
     assert fixed["cell"]["ap"]["categories"]["best_effort"]["limit_packets"] == 70
@@ -64,14 +65,38 @@ def test_the_scenario_is_that_of_section_iii() -> None:
     assert FORMS["full"].seeds >= 10
 
 
-@pytest.mark.parametrize("alternative", ALTERNATIVES, ids=[a.id for a in ALTERNATIVES])
-def test_every_alternative_is_another_simulation(alternative: Alternative) -> None:
+@pytest.mark.parametrize("reading", READINGS, ids=[reading.id for reading in READINGS])
+def test_every_reading_is_another_simulation_or_view(reading: Reading[Measured]) -> None:
     grid = cells(SMALL, None)
     baseline = {(*cell.keys.values(),): cell.scenario.plan_json for cell in grid}
-    others = variant_cells(grid, alternative)
-    assert others
+    others = variant_cells(grid, reading)
+    assert bool(others) != isinstance(reading, View)
     for cell in others:
         assert cell.scenario.plan_json != baseline[(*list(cell.keys.values())[1:],)]
+
+
+def applied(name: str, mix: Mix, buffer: Buffer) -> dict[str, Any]:
+    """The plan of a cell under a reading."""
+    cell = next(cell for cell in cells(SMALL, None) if cell.keys == coordinates(mix, buffer))
+    reading = named(name, READINGS)
+    assert reading.concerns(cell)
+    return reading.applied(cell).scenario.plan()
+
+
+def test_joint_readings_delay_acks_and_change_the_other_thing() -> None:
+    tcp = applied("delayed-ack+min-rto", Mix(1, 2), 30)["flows"][-1]["tcp"]
+    assert (tcp["delayed_ack"]["segments"], tcp["rto"]["min_ms"]) == (2, 200)
+    tcp = applied("delayed-ack+byte-counting", BUSY, ALT)["flows"][-1]["tcp"]
+    assert (tcp["delayed_ack"]["segments"], tcp["byte_counting"] is None) == (2, False)
+    assert scenario(BUSY, ALT, SMALL).plan()["flows"][-1]["tcp"]["byte_counting"] is None
+
+
+def test_steady_service_leaves_one_download_alone() -> None:
+    plan = applied("steady-service", BUSY, ALT)
+    assert [flow["direction"] for flow in plan["flows"]] == ["down"]
+    assert {station["rate_mbps"] for station in plan["cell"]["stations"]} == {2.0}
+    controller = plan["cell"]["ap"]["categories"]["best_effort"]["limit_controller"]
+    assert controller["name"] == "alt"
 
 
 def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
@@ -80,7 +105,7 @@ def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
         assert claim.statement.endswith(".")
         assert claim.reading
         assert claim.figure in (None, *FIGURES)
-    assert {claim.figure for claim in CLAIMS} == {None, *FIGURES} - {"ebdp", "step"}
+    assert {claim.figure for claim in CLAIMS} == {None, *FIGURES} - {"step"}
     assert pytest.approx(90.909, abs=1e-3) == BOUND
     assert "alt" in paper_ids()
     assert set(FIGURES) == set(find("alt").FIGURES)

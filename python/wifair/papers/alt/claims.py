@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from wifair.claims import Claim, Number, Point, Relation
+from wifair.claims import Claim, Formerly, Number, Point, Relation
 from wifair.papers.alt.measured import Measured
 from wifair.papers.alt.study import (
     ALT,
@@ -216,6 +216,10 @@ FIXED: tuple[Claim[Measured], ...] = (
         "share of the maximum",
         lambda m: _only_about(0.6, m.relative_throughput(BUSY, 31.0)),
         0.6,
+        formerly=Formerly(
+            "not reproduced",
+            "10 uploads, 31 packets (between 30 and 50): 60 % of the greatest throughput ± 10 % of that.",
+        ),
     ),
     Claim(
         "2-at-least-50-packets",
@@ -227,6 +231,9 @@ FIXED: tuple[Claim[Measured], ...] = (
         "packets",
         lambda m: Relation([Point("threshold over 50 packets", m.threshold(BUSY) - 50.0)]),
         50.0,
+        formerly=Formerly(
+            "reproduced", "10 uploads: the smallest buffer with 95 % of the greatest throughput is 50 packets ± 25 %."
+        ),
     ),
     Claim(
         "2-more-than-the-bdp",
@@ -248,6 +255,7 @@ FIXED: tuple[Claim[Measured], ...] = (
         "share of the maximum",
         lambda m: _only_about(0.75, m.relative_throughput(ONE, 30.0)),
         0.75,
+        formerly=Formerly("reproduced", "1 download, 30 packets: 75 % of the greatest throughput ± 10 % of that."),
     ),
     Claim(
         "2-latency-at-30-packets",
@@ -258,6 +266,9 @@ FIXED: tuple[Claim[Measured], ...] = (
         "ms",
         lambda m: Number([Point(str(mix), m.delay(mix, 30)) for mix in FIG_2], 255.0, 75.0),
         250.0,
+        formerly=Formerly(
+            "not reproduced", "30 packets, every number of uploads: the maximum smoothed RTT is 200 ms to 300 ms."
+        ),
     ),
     Claim(
         "2-maximum-at-300-packets",
@@ -279,6 +290,7 @@ FIXED: tuple[Claim[Measured], ...] = (
         "ms",
         lambda m: _near(m.delay(ONE, 300), 300.0, READ_OFF),
         300.0,
+        formerly=Formerly("not reproduced", "1 download, 300 packets: the maximum smoothed RTT is 300 ms ± 10 %."),
     ),
     Claim(
         "2-latency-with-10-uploads",
@@ -297,7 +309,10 @@ FIXED: tuple[Claim[Measured], ...] = (
         "It can be seen that the number of RTOs decreases as the buffer size is increased.",
         "RTOs of all flows: buffers of up to 30 packets over those of 100 and more, at every number of uploads.",
         "RTOs in 400 s",
-        lambda m: _over_all(FIG_2, lambda mix: _mean_timeouts(m, mix, SMALL) - _mean_timeouts(m, mix, LARGE)),
+        lambda m: Relation(
+            [Point(str(mix), _mean_timeouts(m, mix, SMALL) - _mean_timeouts(m, mix, LARGE)) for mix in FIG_2],
+            over="the means of the buffers of each group",
+        ),
     ),
     Claim(
         "4-threshold-with-10-downloads",
@@ -383,6 +398,10 @@ def _lowers_delay(figure: str, mixes: Iterable[Mix]) -> Claim[Measured]:
         "The maximum smoothed RTT in percent of that with 400 packets is at most 90 %, at every point of the figure.",
         "percent",
         lambda m: _over_all(mixes, lambda mix: 100.0 * (1.0 - SIGNIFICANT) - m.delay_percentage(mix)),
+        formerly=Formerly(
+            "reproduced",
+            "100 % over the maximum smoothed RTT in percent of that with 400 packets, at every point of the figure.",
+        ),
     )
 
 
@@ -403,6 +422,9 @@ def _multiplexes(figure: str, pairs: Iterable[tuple[Mix, Mix]]) -> Claim[Measure
                 for one, ten in pairs
             ]
         ),
+        formerly=Formerly(
+            "reproduced", "The maximum smoothed RTT in percent of that with 400 packets, 1 download over 10."
+        ),
     )
 
 
@@ -415,6 +437,10 @@ ADAPTIVE: tuple[Claim[Measured], ...] = (
         "Throughput of ALT in percent of the greatest of any fixed buffer over 91 %, the bound, at every mix of Figs. 2 and 4.",
         "percent",
         lambda m: _over_all(STATIC, lambda mix: m.utilisation(mix, ALT) - BOUND),
+        formerly=Formerly(
+            "reproduced",
+            "Share of the measurement in which a packet was queued, over the bound less 0.01, for the mixes of Fig. 5.",
+        ),
     ),
     _reaches("5-one-download", ONE, 330.0),
     _reaches("5-ten-downloads", TEN, 100.0),
@@ -436,6 +462,10 @@ ADAPTIVE: tuple[Claim[Measured], ...] = (
         "1.1 times ALT's maximum smoothed RTT: the greater excess of the two at the worst mix.",
         "percent",
         lambda m: Relation([Point(f"{packets} packets", _worst_excess(m, packets)) for packets in BUFFERS]),
+        formerly=Formerly(
+            "reproduced",
+            "Throughput of ALT over that with 30 packets for 1 download, and delay with 400 packets over that of ALT with 10 uploads.",
+        ),
     ),
 )
 

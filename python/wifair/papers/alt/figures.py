@@ -1,4 +1,4 @@
-"""Figures 2 to 7 in the paper's arrangement; the companion scheme eBDP beside ALT in two more."""
+"""Figures 2 to 7 in the paper's arrangement; the companion scheme eBDP beside ALT in one more."""
 
 from __future__ import annotations
 
@@ -133,11 +133,6 @@ def _fig_7(m: Measured) -> Figure:
     return _percentages(m, RTTS_MS, "Wired RTT [ms]", lines)
 
 
-def _fig_ebdp(m: Measured) -> Figure:
-    """Not in the paper: the scheme of the authors' earlier letter on the same axes as Fig. 6."""
-    return _percentages(m, UPLOADS, "Uploads beside 1 download", [("ALT", FIG_6[1], ALT), ("eBDP", FIG_6[1], EBDP)])
-
-
 def _downloads(down: int) -> str:
     return "1 download" if down == 1 else f"{down} downloads"
 
@@ -149,6 +144,5 @@ FIGURES: Mapping[str, Callable[[Measured], Figure]] = {
     "5": _fig_5,
     "6": _fig_6,
     "7": _fig_7,
-    "ebdp": _fig_ebdp,
     "step": _fig_step,
 }

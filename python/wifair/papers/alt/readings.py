@@ -1,0 +1,152 @@
+"""What the paper leaves open, causes switched off, and explorations of ALT's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from wifair.papers.alt.measured import Measured
+from wifair.papers.alt.study import ALT, BUFFERS, ONE_CATEGORY, RTT_MS, UPLOADS
+from wifair.papers.readings import Alternative, Joint, Kind, Reading, View
+
+_DATA_PORT = "ap.categories.best_effort"
+_CONTROLLER = f"{_DATA_PORT}.limit_controller"
+
+# Cells by their coordinates.
+_GRID: Mapping[str, tuple[object, ...]] = {
+    "up": UPLOADS,
+    "rtt_ms": (RTT_MS,),
+    "acks": ("own category",),
+    "buffer": (*BUFFERS, ALT),
+}
+_ONE_DOWNLOAD = {**_GRID, "down": (1,)}
+_BUSY = {**_ONE_DOWNLOAD, "up": (10,)}
+_ALT_ALONE = {**_GRID, "up": (0, 10), "buffer": (ALT,)}
+
+_DELAYED_ACK = Alternative(
+    "delayed-ack",
+    "Is every segment acknowledged?",
+    "every second one",
+    {"tcp.delayed_ack.segments": 2},
+    {**_GRID, "down": (1, 10)},
+)
+_MIN_RTO = Alternative(
+    "min-rto",
+    "What is the least retransmission timeout?",
+    "200 ms, as Linux has it, not 1 s (1 download)",
+    {"tcp.rto.min_ms": 200},
+    _ONE_DOWNLOAD,
+)
+_BYTE_COUNTING = Alternative(
+    "byte-counting",
+    "By what does the window grow?",
+    "by the bytes acknowledged, one packet per RTT (RFC 3465; 1 download, 0 and 10 uploads)",
+    {"tcp.byte_counting": {}},
+    {**_ONE_DOWNLOAD, "up": (0, 10)},
+)
+
+
+def _delayed_ack_and(other: Alternative) -> Joint[Measured]:
+    return Joint(f"{_DELAYED_ACK.id}+{other.id}", (replace(_DELAYED_ACK, only=other.only), other))
+
+
+def _tuned(id: str, choice: str, settings: Mapping[str, float]) -> Alternative:
+    """ALT with other parameters, for 1 download with 0 and 10 uploads."""
+    return Alternative(
+        id,
+        "What do a, b and t do?",
+        f"{choice} (1 download, 0 and 10 uploads)",
+        {f"{_CONTROLLER}.{name}": value for name, value in settings.items()},
+        {**_ALT_ALONE, "down": (1,)},
+        Kind.EXPLORATION,
+    )
+
+
+_LEFT_OPEN: tuple[Reading[Measured], ...] = (
+    _DELAYED_ACK,
+    _MIN_RTO,
+    _delayed_ack_and(_MIN_RTO),
+    _delayed_ack_and(_BYTE_COUNTING),
+    Alternative(
+        "from-above",
+        "What is ALT's initial limit?",
+        "q_max, not q_min",
+        {f"{_DATA_PORT}.limit_packets": 400},
+        _ALT_ALONE,
+    ),
+    Alternative(
+        "nothing-to-send",
+        "When is a buffer idle?",
+        "when no packet is queued and none is in service",
+        {f"{_CONTROLLER}.idle": "nothing-to-send"},
+        _ALT_ALONE,
+    ),
+    Alternative(
+        "evict",
+        "What becomes of packets above a lowered limit?",
+        "they are dropped at once",
+        {f"{_DATA_PORT}.lowered_limit": "evict"},
+        _ALT_ALONE,
+    ),
+    Alternative(
+        "no-extension",
+        "Does 802.11g's signal extension end each frame?",
+        "it does not (1 download alone)",
+        {"phy.signal_extension_us": 0.0},
+        {**_ONE_DOWNLOAD, "up": (0,)},
+    ),
+    View("threshold-90", "What is the maximum throughput?", "90 % of it, not 95 %", lambda m: m.with_full(0.90)),
+    View("threshold-99", "What is the maximum throughput?", "99 % of it, not 95 %", lambda m: m.with_full(0.99)),
+    View(
+        "mean-rtt",
+        'What are "latency" and the delay of Figs. 6 and 7?',
+        "the mean of the smoothed RTT, not its maximum",
+        lambda m: m.with_delay("srtt_mean_ms"),
+    ),
+)
+
+# One station alone has the rate that a download has beside ten uploads, without their contention.
+_STEADY: Mapping[str, Any] = {
+    "phy": {"name": "802.11b"},
+    "station.rate_mbps": 2.0,
+    "flows": [{"count": 1, "direction": "down", "name": "down"}],
+}
+
+_ABLATIONS: tuple[Reading[Measured], ...] = (
+    Alternative(
+        "one-category",
+        "Do ACKs have a category of their own?",
+        "no, they wait and contend with the data (1 download, 10 uploads)",
+        {"mac.edca.tcp_acks": ONE_CATEGORY["mac"]["edca"]["tcp_acks"]},
+        _BUSY,
+        Kind.ABLATION,
+    ),
+    Alternative(
+        "steady-service",
+        "Does the service rate fluctuate?",
+        "hardly: 1 download with no uploads beside it, at 2 Mbps by 802.11b (in place of 10 uploads)",
+        _STEADY,
+        _BUSY,
+        Kind.ABLATION,
+    ),
+)
+
+_EXPLORATIONS: tuple[Reading[Measured], ...] = (
+    _tuned("b-half", "b = 0.5 packets/s, b/a = 1/20", {"decrease_packets_per_s": 0.5}),
+    _tuned("b-double", "b = 2 packets/s, b/a = 1/5", {"decrease_packets_per_s": 2.0}),
+    _tuned(
+        "a-below-growth",
+        "a = 2.5 and b = 0.25 packets/s: a below the 5 packets/s by which V-A says that the window grows",
+        {"increase_packets_per_s": 2.5, "decrease_packets_per_s": 0.25},
+    ),
+    _tuned(
+        "a-and-b-fourfold",
+        "a = 40 and b = 4 packets/s",
+        {"increase_packets_per_s": 40.0, "decrease_packets_per_s": 4.0},
+    ),
+    _tuned("t-short", "t = 0.1 s", {"interval_s": 0.1}),
+    _tuned("t-long", "t = 10 s", {"interval_s": 10.0}),
+)
+
+READINGS = (*_LEFT_OPEN, *_ABLATIONS, *_EXPLORATIONS)
