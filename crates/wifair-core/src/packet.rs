@@ -133,7 +133,8 @@ pub enum Ecn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Class {
-    /// A TCP segment with payload. In the AP's buffer it belongs to a downlink flow.
+    /// A TCP segment with payload, or without any flag: so ns-2's sender opens a connection, with a segment like others. In the
+    /// AP's buffer it belongs to a downlink flow.
     Data,
     /// A pure TCP ACK: no payload, none of SYN, FIN, RST. In the AP's buffer it belongs to an uplink flow.
     Ack,
@@ -271,6 +272,8 @@ impl Packet {
             Class::Data
         } else if self.flags.contains(TcpFlags::ACK) && !self.flags.intersects(CONTROL) {
             Class::Ack
+        } else if self.flags.bits() == 0 {
+            Class::Data
         } else {
             Class::Other
         }
@@ -318,6 +321,8 @@ mod tests {
     #[test]
     fn classes() {
         assert_eq!(packet(1460, TcpFlags::ACK).class(), Class::Data);
+        assert_eq!(packet(0, TcpFlags::NONE).class(), Class::Data);
+        assert_eq!(packet(0, TcpFlags::SYN).class(), Class::Other);
         assert_eq!(packet(0, TcpFlags::ACK).class(), Class::Ack);
         assert_eq!(packet(0, TcpFlags::ACK | TcpFlags::ECE).class(), Class::Ack);
         assert_eq!(packet(0, TcpFlags::ACK | TcpFlags::SYN).class(), Class::Other);

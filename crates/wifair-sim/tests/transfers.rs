@@ -32,7 +32,7 @@ fn of_flow(record: &RunRecord, flow: u32) -> Vec<&TransferRow> {
 fn a_number_of_transfers_each_over_its_own_connection() {
     let application = json!({"name": "transfers", "transfer_bytes": 14_600, "count": 25});
     for direction in ["up", "down"] {
-        for handshake in ["real", "none"] {
+        for handshake in ["real", "none", "ns-2"] {
             let mut plan = transferring(2, direction, &application, 60.0);
             for flow in plan["flows"].as_array_mut().unwrap() {
                 flow["tcp"]["handshake"] = json!(handshake);
@@ -186,20 +186,22 @@ fn any_cell() -> impl Strategy<Value = (Value, u64)> {
         "las",
         "t-las",
     ]);
-    let flow = (any::<bool>(), 1u64..40_000, 1u64..6, 0.0..0.4f64, any::<bool>(), 1u32..3);
+    let handshake = prop::sample::select(vec!["real", "none", "ns-2"]);
+    let flow = (any::<bool>(), 1u64..40_000, 1u64..6, 0.0..0.4f64, handshake, 1u32..3);
     (scheme, prop::collection::vec(flow, 1..6), 2u32..30, 0.0..0.08f64, any::<u64>()).prop_map(
         |(scheme, flows, limit, loss_rate, seed)| {
             let mut plan = common::symmetric(flows.len(), 0, scheme, 0.0, 20.0);
             plan["cell"]["ap"]["port"]["limit_packets"] = json!(limit);
             plan["wire"] = json!({"loss_rate": loss_rate});
-            for (i, (up, bytes, count, error, real, segments)) in flows.into_iter().enumerate() {
+            for (i, (up, bytes, count, error, handshake, segments)) in flows.into_iter().enumerate() {
                 let error = if i == 0 { error } else { error / 8.0 };
                 plan["cell"]["stations"][i]["frame_error_rate"] =
                     json!({"data_up": error, "data_down": error});
                 let flow = &mut plan["flows"][i];
                 flow["direction"] = json!(if up { "up" } else { "down" });
-                flow["tcp"]["handshake"] = json!(if real { "real" } else { "none" });
+                flow["tcp"]["handshake"] = json!(handshake);
                 flow["tcp"]["delayed_ack"]["segments"] = json!(segments);
+                flow["tcp"]["delayed_ack"]["syn"] = json!(handshake == "ns-2" && segments == 2);
                 flow["user_timeout_s"] = json!(5.0);
                 flow["application"] = json!({"name": "transfers", "transfer_bytes": bytes, "count": count});
             }
@@ -239,6 +241,29 @@ proptest! {
             prop_assert!((record.flows[flow].goodput_mbps - goodput_mbps).abs() < 1e-9);
         }
         prop_assert_eq!(&record, &self::record(&plan, seed));
+    }
+}
+
+/// As ns-2's packet types have it: what opens the connection is a data packet of 40 bytes, the answer an ACK; there is no FIN.
+#[test]
+fn a_connection_of_ns_2_is_data_and_acks() {
+    let application = json!({"name": "transfers", "transfer_bytes": 14_600, "count": 1});
+    for (direction, class, offered) in [("down", "data", (11, 10 * 1500 + 40)), ("up", "ack", (11, 11 * 40))]
+    {
+        let mut plan = transferring(1, direction, &application, 5.0);
+        plan["wire"] = json!({"one_way_delay_ms": 100.0});
+        let tcp = json!({"handshake": "ns-2", "initial_window_segments": 2, "delayed_ack": {"segments": 1}});
+        plan["flows"][0]["tcp"] = tcp;
+        let record = record(&plan, 1);
+        let took_s = record.transfers[0].transfer_s.unwrap();
+        assert!(
+            (0.7..0.75).contains(&took_s),
+            "{took_s} s: a round trip for the answer, as with a handshake"
+        );
+        for row in record.queues.iter().filter(|row| row.node == "ap") {
+            let expected = if row.class == class || row.class == "all" { offered } else { (0, 0) };
+            assert_eq!((row.offered_packets, row.offered_bytes), expected, "{direction} {}", row.class);
+        }
     }
 }
 

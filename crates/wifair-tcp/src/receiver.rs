@@ -67,7 +67,11 @@ impl Receiver {
     /// The receiver of what travels along `tuple`, from sender to receiver. `spec` is taken as valid
     /// ([`TcpSpec::validate`]).
     pub fn new(spec: &Arc<TcpSpec>, tuple: FiveTuple) -> Receiver {
-        let one_way = spec.handshake == Handshake::None;
+        let agreed = spec.handshake != Handshake::Real;
+        let (nxt, state) = match spec.handshake {
+            Handshake::None => (spec.initial_sequence.wrapping_add(1), ReceiverState::Established),
+            Handshake::Real | Handshake::Ns2 => (0, ReceiverState::Listen),
+        };
         Receiver {
             template: Packet {
                 tuple: tuple.reversed(),
@@ -80,16 +84,16 @@ impl Receiver {
                 ds_field: spec.dscp << 2,
                 sack: SackBlocks::NONE,
             },
-            nxt: if one_way { spec.initial_sequence.wrapping_add(1) } else { 0 },
+            nxt,
             window_bytes: spec.receiver_window_bytes(),
             held: Reassembly::default(),
             unacked_segments: 0,
             ack_now: false,
             control_now: false,
             sent_again: false,
-            state: if one_way { ReceiverState::Established } else { ReceiverState::Listen },
-            ecn: EcnReceiver::new(one_way && spec.ecn),
-            selective: one_way && spec.sack.is_some(),
+            state,
+            ecn: EcnReceiver::new(agreed && spec.ecn),
+            selective: agreed && spec.sack.is_some(),
             duplicate: None,
             fin_at: None,
             ack_deadline: Time::MAX,
@@ -124,6 +128,9 @@ impl Receiver {
     /// All that is not plain data of an established connection.
     #[cold]
     fn on_control(&mut self, packet: &Packet, now: Time) {
+        if self.state == ReceiverState::Listen && self.spec.handshake == Handshake::Ns2 {
+            return self.on_empty(packet, now);
+        }
         if packet.flags.contains(TcpFlags::SYN) {
             if matches!(self.state, ReceiverState::Listen | ReceiverState::SynReceived) {
                 self.ecn.on = self.spec.ecn && packet.flags.contains(SETUP_SYN);
@@ -184,7 +191,7 @@ impl Receiver {
     fn on_data(&mut self, packet: &Packet, now: Time) {
         let payload = packet.payload_bytes;
         if payload == 0 {
-            return; // the last ACK of the handshake, or an ACK of a FIN
+            return self.on_empty(packet, now);
         }
         let (start, end) = (packet.seq, packet.seq.wrapping_add(payload));
         if self.ecn.on {
@@ -200,6 +207,27 @@ impl Receiver {
             }
         } else {
             self.on_disorder(start, end);
+        }
+    }
+
+    /// A packet without payload: the last ACK of the handshake, an ACK of a FIN, or what opens a connection in ns-2, perhaps
+    /// once more.
+    #[cold]
+    fn on_empty(&mut self, packet: &Packet, now: Time) {
+        let iss = self.spec.initial_sequence;
+        let opens = packet.payload_bytes == 0 && packet.flags == TcpFlags::NONE && packet.seq == iss;
+        if self.spec.handshake != Handshake::Ns2 || !opens {
+            return;
+        }
+        let first = iss.wrapping_add(1);
+        if self.state == ReceiverState::Listen {
+            self.nxt = first;
+            self.state = ReceiverState::Established;
+        }
+        if self.spec.delayed_ack.syn && self.nxt == first && self.ack_deadline == Time::MAX {
+            self.ack_deadline = now + self.spec.ack_delay();
+        } else {
+            self.ack_now = true;
         }
     }
 

@@ -8,7 +8,7 @@ use crate::marking::PriorityMarkingSpec;
 /// Parameters of one TCP connection, both ends. Defaults follow the RFCs; where an RFC leaves a choice, the field says.
 ///
 /// ns-2's sender, for comparison: initial window 2, initial RTO 3,000 ms, minimum 200 ms, maximum 60,000 ms,
-/// delayed ACK after 100 ms, limited transmit on, no handshake.
+/// delayed ACK after 100 ms, limited transmit on, its own handshake.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TcpSpec {
@@ -94,6 +94,9 @@ pub struct DelayedAckSpec {
     /// Acknowledge at the latest after this many milliseconds. At most 500 (RFC 1122, 4.2.3.2); ns-2 has 100, hosts 40
     /// to 200.
     pub timeout_ms: u32,
+    /// Delay the answer to the segment that opens a connection (`handshake = "ns-2"`) like the ACK of any other segment, as
+    /// ns-2's delayed-ACK sinks did before February 2010. Off: it is answered at once.
+    pub syn: bool,
 }
 
 /// Retransmission timeout (RFC 6298).
@@ -121,6 +124,12 @@ pub enum Handshake {
     /// SYN, SYN-ACK, ACK and a FIN each way (RFC 9293, 3.5 and 3.6).
     #[default]
     Real,
+    /// ns-2's one-way TCP (`syn_`, on by default): a segment without payload and without flags opens the connection, an ACK
+    /// answers it, the initial window follows; a closed connection ends when its last byte is acknowledged. ns-2 treats that
+    /// segment like any other, and so does this: it is timed, an access point counts it as data, and after its loss the slow
+    /// start threshold is two segments, the window one, and the timeout stays doubled until the next sample.
+    #[serde(rename = "ns-2")]
+    Ns2,
     /// The papers' one-way TCP: both ends start established, nothing but data and ACKs travels, and a closed connection
     /// ends when its last byte is acknowledged.
     None,
@@ -165,7 +174,7 @@ impl Default for SackSpec {
 
 impl Default for DelayedAckSpec {
     fn default() -> DelayedAckSpec {
-        DelayedAckSpec { segments: 2, timeout_ms: 100 }
+        DelayedAckSpec { segments: 2, timeout_ms: 100, syn: false }
     }
 }
 
@@ -198,7 +207,7 @@ impl TcpSpec {
             Err(SpecError::new(format!("{path}.{key}"), value, allowed))
         };
         self.congestion_control.validate(&format!("{path}.congestion_control"))?;
-        let DelayedAckSpec { segments, timeout_ms } = self.delayed_ack;
+        let DelayedAckSpec { segments, timeout_ms, syn } = self.delayed_ack;
         let RtoSpec { initial_ms, min_ms, max_ms, granularity_ms, tick_ms } = self.rto;
         let window_limit = MAX_WINDOW_BYTES / u32::from(self.mss_bytes.max(1));
         if self.dscp > 63 {
@@ -264,6 +273,20 @@ impl TcpSpec {
         }
         if !(1..=500).contains(&timeout_ms) {
             return error("delayed_ack.timeout_ms", &timeout_ms, "1 to 500 ms (RFC 1122, 4.2.3.2)");
+        }
+        if syn && self.handshake != Handshake::Ns2 {
+            return error(
+                "delayed_ack.syn",
+                &syn,
+                r#"false unless handshake is "ns-2": a SYN is never delayed"#,
+            );
+        }
+        if syn && segments == 1 {
+            return error(
+                "delayed_ack.syn",
+                &syn,
+                "false with delayed_ack.segments = 1, which delays nothing",
+            );
         }
         if !(1..=3_600_000).contains(&max_ms) {
             return error("rto.max_ms", &max_ms, "1 to 3,600,000 ms");

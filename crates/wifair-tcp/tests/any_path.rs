@@ -40,6 +40,7 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
         Just(r#"{"name":"arf-aware","window":{"name":"own","growth":"capped"},"polling":{"period_ms":70}}"#),
     ];
     let ssthresh = prop::option::of(1u32..30);
+    let handshake = prop_oneof![Just(Handshake::Real), Just(Handshake::None), Just(Handshake::Ns2)];
     (
         control,
         1u16..2000,
@@ -48,7 +49,7 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
         ssthresh,
         1u8..4,
         any::<bool>(),
-        any::<bool>(),
+        handshake,
         any::<u32>(),
         (prop::option::of((1u32..60, 1u32..60)), any::<bool>(), prop::option::of((1u8..=3, any::<bool>()))),
     )
@@ -61,7 +62,7 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                 ssthresh,
                 segments,
                 limited,
-                real,
+                handshake,
                 isn,
                 (counting, ecn, sack),
             )| {
@@ -77,11 +78,12 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                     limited_transmit: limited,
                     ecn,
                     sack: sack.map(|(blocks, duplicates)| SackSpec { blocks, duplicates }),
-                    handshake: if real { Handshake::Real } else { Handshake::None },
+                    handshake,
                     initial_sequence: isn,
                     ..TcpSpec::default()
                 };
                 spec.delayed_ack.segments = segments;
+                spec.delayed_ack.syn = handshake == Handshake::Ns2 && segments == 3;
                 spec.rto.min_ms = 200;
                 spec
             },
@@ -224,7 +226,7 @@ fn transfer(spec: &TcpSpec, bytes: u64, fates: [Vec<Fate>; 2]) -> AnyPath {
     assert_eq!(connection.receiver.stats().payload_bytes_delivered, bytes);
     assert_eq!(connection.sender.stats().payload_bytes_acked, bytes);
     assert!(connection.sender.is_closed(), "sender in {:?}", connection.sender.state());
-    assert!(connection.receiver.is_closed() || spec.handshake == Handshake::None);
+    assert!(connection.receiver.is_closed() || spec.handshake != Handshake::Real);
     assert_eq!(connection.receiver.held_intervals(), 0);
     let marked = connection.receiver.stats().ce_segments_received > 0;
     assert!(marked || connection.sender.stats().ecn_reductions == 0, "reduced without a mark");

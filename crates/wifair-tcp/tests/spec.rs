@@ -25,10 +25,10 @@ fn a_spec_survives_the_round_trip() {
         "initial_window_segments": 2,
         "delayed_ack": { "segments": 1 },
         "rto": { "initial_ms": 3000, "min_ms": 200 },
-        "handshake": "none",
+        "handshake": "ns-2",
     });
     let spec = parse(text).unwrap();
-    assert_eq!(spec.handshake, Handshake::None);
+    assert_eq!(spec.handshake, Handshake::Ns2);
     assert_eq!((spec.rto.initial_ms, spec.rto.min_ms, spec.rto.max_ms), (3000, 200, 60_000));
     assert_eq!((spec.delayed_ack.segments, spec.delayed_ack.timeout_ms), (1, 100));
     assert_eq!(parse(serde_json::to_value(&spec).unwrap()).unwrap(), spec);
@@ -139,6 +139,12 @@ fn impossible_values_name_their_key() {
         (json!({ "delayed_ack": { "segments": 65 } }), "tcp.delayed_ack.segments"),
         (json!({ "delayed_ack": { "timeout_ms": 0 } }), "tcp.delayed_ack.timeout_ms"),
         (json!({ "delayed_ack": { "timeout_ms": 501 } }), "tcp.delayed_ack.timeout_ms"),
+        (json!({ "delayed_ack": { "syn": true } }), "tcp.delayed_ack.syn"),
+        (json!({ "delayed_ack": { "syn": true }, "handshake": "none" }), "tcp.delayed_ack.syn"),
+        (
+            json!({ "delayed_ack": { "syn": true, "segments": 1 }, "handshake": "ns-2" }),
+            "tcp.delayed_ack.syn",
+        ),
         (json!({ "rto": { "max_ms": 0 } }), "tcp.rto.max_ms"),
         (json!({ "rto": { "max_ms": 999 } }), "tcp.rto.initial_ms"),
         (json!({ "rto": { "min_ms": 0 } }), "tcp.rto.min_ms"),
@@ -153,6 +159,7 @@ fn impossible_values_name_their_key() {
         json!({ "receiver_window_segments": 44, "window_scale": 0 }),
         json!({ "receiver_window_segments": 11_491, "sack": { "blocks": 1 } }),
         json!({ "delayed_ack": { "segments": 64, "timeout_ms": 500 } }),
+        json!({ "delayed_ack": { "syn": true }, "handshake": "ns-2" }),
         json!({ "rto": { "initial_ms": 1, "min_ms": 1, "max_ms": 1, "granularity_ms": 1 } }),
     ] {
         parse(value).unwrap().validate("tcp").unwrap();

@@ -32,7 +32,7 @@ pub enum SenderState {
     /// TIME-WAIT: done; a repeated FIN of the receiver is still answered. Its end is the caller's: the sender may be
     /// dropped once the receiver is closed too.
     TimeWait,
-    /// Done, without handshake.
+    /// Done, where no FIN is sent.
     Closed,
 }
 
@@ -182,29 +182,35 @@ impl Sender {
         *self = Sender { stats, ..Sender::new(&self.spec, tuple) };
     }
 
-    /// Opens the connection: sends a SYN, or is established at once without handshake. Once only; later calls do nothing.
+    /// Opens the connection: sends a SYN or what ns-2 has for one, or is established at once without handshake. Once only;
+    /// later calls do nothing.
     pub fn open(&mut self, now: Time) {
         if self.state != SenderState::Idle {
             return;
         }
         match self.spec.handshake {
-            Handshake::Real => {
+            Handshake::Real | Handshake::Ns2 => {
                 self.state = SenderState::SynSent;
                 self.pending = Pending::Syn;
             }
             Handshake::None => {
                 // As after a handshake of long ago: data begins after the SYN that was never sent.
-                let first = self.spec.initial_sequence.wrapping_add(1);
-                (self.una, self.nxt, self.max, self.rcv_nxt) = (first, first, first, first);
-                self.peer_window = self.template.window_bytes;
-                self.ecn.on = self.spec.ecn;
-                if self.spec.sack.is_some() {
-                    self.use_sack();
-                }
-                self.state = SenderState::Established;
+                self.establish_as_configured(self.template.window_bytes);
             }
         }
         self.last_sent_at = now;
+    }
+
+    /// The connection is open. Nothing was negotiated: the receiver has the same parameters, so its sequence numbers are known.
+    fn establish_as_configured(&mut self, peer_window: u32) {
+        let first = self.spec.initial_sequence.wrapping_add(1);
+        (self.una, self.nxt, self.max, self.rcv_nxt) = (first, first, first, first);
+        self.peer_window = peer_window;
+        self.ecn.on = self.spec.ecn;
+        if self.spec.sack.is_some() {
+            self.use_sack();
+        }
+        self.state = SenderState::Established;
     }
 
     fn use_sack(&mut self) {
@@ -230,7 +236,7 @@ impl Sender {
         if self.unsent == u64::MAX {
             self.unsent = 0;
         }
-        self.finish_without_handshake();
+        self.finish_without_fin();
     }
 
     /// The rate of the sender's own link, its first hop, is `rate` from `now` on: what a driver can tell its host.
@@ -242,10 +248,10 @@ impl Sender {
         self.poll_at = self.control.on_link_rate(&mut self.window, in_recovery, now, rate);
     }
 
-    /// Without handshake a closed connection ends with its last acknowledgement.
-    fn finish_without_handshake(&mut self) {
+    /// Where no FIN is sent, a closed connection ends with its last acknowledgement.
+    fn finish_without_fin(&mut self) {
         let established = self.state == SenderState::Established;
-        if self.closing && self.spec.handshake == Handshake::None && established && self.is_all_acknowledged()
+        if self.closing && self.spec.handshake != Handshake::Real && established && self.is_all_acknowledged()
         {
             self.state = SenderState::Closed;
         }
@@ -267,7 +273,7 @@ impl Sender {
         self.state == SenderState::Established
     }
 
-    /// True once both directions are closed (TIME-WAIT), or, without handshake, once everything is acknowledged.
+    /// True once both directions are closed (TIME-WAIT), or, where no FIN is sent, once everything is acknowledged.
     pub fn is_closed(&self) -> bool {
         matches!(self.state, SenderState::TimeWait | SenderState::Closed)
     }

@@ -4,7 +4,7 @@ use wifair_core::{Packet, TcpFlags, Time};
 
 use super::{Pending, Sender, SenderState};
 use crate::congestion::{CongestionControl, Window};
-use crate::spec::MAX_WINDOW_BYTES;
+use crate::spec::{Handshake, MAX_WINDOW_BYTES};
 use crate::{ecn, seq};
 
 impl Sender {
@@ -15,8 +15,11 @@ impl Sender {
         }
         if packet.flags.intersects(TcpFlags::SYN | TcpFlags::FIN) {
             self.on_control(packet, now);
-        } else if packet.flags.contains(TcpFlags::ACK) && self.state != SenderState::SynSent {
-            self.on_ack(packet, now);
+        } else if packet.flags.contains(TcpFlags::ACK) {
+            match self.state {
+                SenderState::SynSent => self.on_opening_ack(packet, now),
+                _ => self.on_ack(packet, now),
+            }
         }
     }
 
@@ -135,7 +138,7 @@ impl Sender {
             if fin_acked {
                 self.state = if self.peer_closed { SenderState::TimeWait } else { SenderState::FinWait2 };
             }
-            self.finish_without_handshake();
+            self.finish_without_fin();
         } else if progress.restart_timer {
             self.timer = now + self.rto.timeout(); // RFC 6298, 5.3
         }
@@ -185,7 +188,7 @@ impl Sender {
 
     fn on_syn_ack(&mut self, packet: &Packet, now: Time) {
         let first = self.spec.initial_sequence.wrapping_add(1);
-        if packet.ack != first || self.max != first {
+        if self.spec.handshake != Handshake::Real || packet.ack != first || self.max != first {
             return; // acknowledges something else, or a SYN that has not gone out
         }
         self.una = first;
@@ -197,14 +200,32 @@ impl Sender {
         }
         self.state = SenderState::Established;
         self.pending = Pending::Ack;
+        self.syn_acknowledged(now);
+        if std::mem::replace(&mut self.timed_out, false) {
+            self.window.cwnd = self.window.mss; // RFC 5681, 3.1: a SYN was lost
+            self.rto.restart_after_lost_syn(&self.spec.rto);
+        }
+    }
+
+    /// The answer to the segment that opens a connection in ns-2. What its loss did to window and timeout stays.
+    #[cold]
+    fn on_opening_ack(&mut self, packet: &Packet, now: Time) {
+        let first = self.spec.initial_sequence.wrapping_add(1);
+        if self.spec.handshake != Handshake::Ns2 || packet.ack != first || self.max != first {
+            return;
+        }
+        self.establish_as_configured(packet.window_bytes);
+        self.syn_acknowledged(now);
+        self.pending = Pending::Nothing; // a late answer makes the repetition needless
+        self.timed_out = false;
+        self.finish_without_fin();
+    }
+
+    /// The timer stops; the round trip counts, if it is known which SYN was answered.
+    fn syn_acknowledged(&mut self, now: Time) {
         self.timer = Time::MAX;
         if self.timing {
             self.take_sample(now);
-        }
-        if self.timed_out {
-            self.timed_out = false;
-            self.window.cwnd = self.window.mss; // RFC 5681, 3.1: a SYN was lost
-            self.rto.restart_after_lost_syn(&self.spec.rto);
         }
     }
 
@@ -231,9 +252,11 @@ impl Sender {
         self.rto.back_off(&self.spec.rto);
         self.timer = now + self.rto.timeout(); // RFC 6298, 5.6
         if self.state == SenderState::SynSent {
-            self.timed_out = true;
             self.pending = Pending::Syn;
-            return;
+            if self.spec.handshake == Handshake::Real {
+                self.timed_out = true;
+                return;
+            }
         }
         // RFC 5681, 3.1: the threshold stays if the timer expires again for the same segment.
         if !self.timed_out {

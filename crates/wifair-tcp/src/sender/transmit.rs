@@ -326,11 +326,15 @@ impl Sender {
             self.time_segment(now);
         }
         self.note_sent(now);
+        let ds_field = self.ds_field(Kind::Control);
+        if self.spec.handshake == Handshake::Ns2 {
+            return self.packet(iss, 0, TcpFlags::NONE, ds_field);
+        }
         let setup = if self.spec.ecn { SETUP_SYN } else { TcpFlags::NONE };
         Packet {
             window_bytes: self.spec.syn_window_bytes(),
             sack: if self.spec.sack.is_some() { SackBlocks::SYN_PERMITTED } else { SackBlocks::NONE },
-            ..self.packet(iss, 0, TcpFlags::SYN | setup, self.ds_field(Kind::Control))
+            ..self.packet(iss, 0, TcpFlags::SYN | setup, ds_field)
         }
     }
 

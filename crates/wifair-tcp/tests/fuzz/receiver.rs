@@ -19,7 +19,7 @@ pub fn check(data: &[u8]) {
         window: spec.receiver_window_bytes(),
         spec: &spec,
         receiver,
-        first: (spec.handshake == Handshake::None).then_some(first),
+        first: (spec.handshake != Handshake::Real).then_some(first),
         arrived: Arrived::default(),
         ends: vec![],
         segments: 0,
@@ -46,8 +46,8 @@ impl Account<'_> {
     fn play(&mut self, u: &mut Unstructured) -> Result<()> {
         let mss = u32::from(self.spec.mss_bytes);
         let own_first = self.spec.initial_sequence.wrapping_add(1);
-        let usual =
-            [TcpFlags::ACK, TcpFlags::ACK, TcpFlags::ACK, TcpFlags::SYN, TcpFlags::FIN | TcpFlags::ACK];
+        let opening = if self.spec.handshake == Handshake::Ns2 { TcpFlags::NONE } else { TcpFlags::ACK };
+        let usual = [TcpFlags::ACK, TcpFlags::ACK, opening, TcpFlags::SYN, TcpFlags::FIN | TcpFlags::ACK];
         let mut now = Time::ZERO;
         for _ in 0..MOST_STEPS {
             if u.is_empty() {

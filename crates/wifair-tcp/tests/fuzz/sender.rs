@@ -155,6 +155,6 @@ impl Account<'_> {
         let outstanding = waits && sender.flight_bytes() > 0;
         assert!(!outstanding || sender.deadline() != Time::MAX, "outstanding data without a timer");
         let closed = sender.state() == SenderState::Closed;
-        assert!(!closed || spec.handshake == Handshake::None && sender.is_all_acknowledged());
+        assert!(!closed || spec.handshake != Handshake::Real && sender.is_all_acknowledged());
     }
 }

@@ -211,6 +211,7 @@ fn parse_packets(words: &[&str]) -> Result<Vec<Wire>> {
     };
     const ACK: TcpFlags = TcpFlags::ACK;
     Ok(match words {
+        ["opening", seq] => vec![wire(TcpFlags::NONE, Some(parse_number(seq)?), 0, None)],
         ["syn", seq] => vec![wire(TcpFlags::SYN, Some(parse_number(seq)?), 0, None)],
         ["syn-ack", seq, "ack", ack] => {
             vec![wire(TcpFlags::SYN | ACK, Some(parse_number(seq)?), 0, Some(parse_number(ack)?))]
