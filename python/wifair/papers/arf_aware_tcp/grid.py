@@ -6,11 +6,13 @@ from wifair.papers.arf_aware_tcp.calibration import calibration_cells
 from wifair.papers.arf_aware_tcp.published import ARF_AWARE
 from wifair.papers.arf_aware_tcp.study import (
     CALIBRATED,
+    CANDIDATES,
     CASES,
     CASES_OF_FIGURE,
     CONTROLS,
     FAIR,
     SAMPLE_S,
+    SETTINGS,
     scenario,
 )
 from wifair.papers.reproduction import Form
@@ -18,7 +20,10 @@ from wifair.study import Cell
 
 
 def cells(form: Form, figure: str | None) -> list[Cell]:
-    """All of it, or what one figure needs. Every form runs the paper's lengths."""
+    """All of it, or what one figure needs: of the calibration the two candidates, or the whole search with its figure.
+
+    Every form runs the paper's lengths.
+    """
     cases = CASES if figure is None else CASES_OF_FIGURE[figure]
     grid = [
         Cell(
@@ -30,4 +35,5 @@ def cells(form: Form, figure: str | None) -> list[Cell]:
         for control in CONTROLS
         if not (case is FAIR and control == ARF_AWARE)  # no rate changes: the same as NewReno
     ]
-    return grid + (calibration_cells() if figure in (None, "calibration") else [])
+    settings = {"calibration": SETTINGS, None: CANDIDATES}.get(figure, ())
+    return grid + calibration_cells(settings)

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wifair.markdown import table
-from wifair.papers.arf_aware_tcp.calibration import LENGTHS_S, TABLES, Fit, fit, fits
+from wifair.papers.arf_aware_tcp.calibration import (
+    INDEX_TOLERANCE,
+    TABLES,
+    THROUGHPUT_TOLERANCE,
+    Fit,
+    SettingFit,
+    fits,
+    undecided,
+)
 from wifair.papers.arf_aware_tcp.measured import Measured
 from wifair.papers.arf_aware_tcp.published import COLUMNS, NEWRENO_COLUMNS, Column
-from wifair.papers.arf_aware_tcp.study import CALIBRATED, CASES, RATES_OF_FOUR
+from wifair.papers.arf_aware_tcp.study import CASES
 from wifair.stats import Values, t_interval
 
 CASE_OF = {case.id: case for case in CASES}
@@ -41,63 +49,50 @@ def _row(name: str, printed: float, values: Values, form: str) -> Sequence[str]:
 
 
 def calibration(m: Measured) -> str:
-    """Residuals of the best setting, of all settings, and of each run length."""
+    """What the criterion says, the settings that it does not tell apart table by table, and every setting's misfit."""
     found = fits(m.runs)
-    best = found[0]
-    chosen = "the calibrated one" if best.setting == CALIBRATED else f"not the calibrated one, {CALIBRATED.id}"
-    return (
-        "\n\n".join(
+    open_ones = undecided(found)
+    parts = [_decision(found, open_ones)]
+    for each in open_ones:
+        rows = [_fit_row(number, fit) for number, fit in each.tables.items()]
+        parts += [
+            f"{each.setting.id}: misfit {each.misfit:.2f}.",
+            table(("table", "sessions", "run length", "printed [kbps], index", "measured", "deviations"), rows),
+        ]
+    parts += [
+        "Misfit by table, every setting.",
+        table(
+            ("setting", *(f"Table {each.number}" for each in TABLES), "all"),
             (
-                f"The best setting: {best.setting.id} ({chosen}).",
-                table(
-                    ("table", "run length", "printed [kbps]", "measured [kbps]", "differences"),
-                    [
-                        *(_fit_row(f"{number}", number, found_fit) for number, found_fit in best.tables.items()),
-                        _fit_row("5, four sessions", 5, best.four),
-                    ],
-                ),
-                "Greatest difference from a printed NewReno throughput, by setting.",
-                table(
-                    ("setting", *(f"Table {number}" for number in TABLES), "all", "Table 5, four sessions"),
-                    (
-                        (
-                            each.setting.id,
-                            *(f"{100 * each.tables[number].greatest:.1f} %" for number in TABLES),
-                            f"{100 * each.greatest:.1f} %",
-                            f"{100 * each.four.greatest:.1f} %",
-                        )
-                        for each in found
-                    ),
-                ),
-                "The same for the calibrated setting, by run length.",
-                table(
-                    ("run length", *(f"Table {number}" for number in TABLES), "Table 5, four sessions"), _length_rows(m)
-                ),
-            )
-        )
-        + "\n"
-    )
-
-
-def _fit_row(name: str, number: int, found: Fit) -> Sequence[str]:
-    return (
-        name,
-        f"{found.length_s:g} s",
-        ", ".join(f"{kbps:g}" for kbps in NEWRENO_COLUMNS[number].sessions_kbps),
-        ", ".join(f"{kbps:.0f}" for kbps in found.measured_kbps),
-        ", ".join(f"{100 * difference:+.1f} %" for difference in found.residuals),
-    )
-
-
-def _length_rows(m: Measured) -> list[Sequence[str]]:
-    return [
-        (
-            f"{length:g} s",
-            *(
-                f"{100 * fit(m.runs, CALIBRATED, case, number, length).greatest:.1f} %"
-                for number, (case, _) in TABLES.items()
+                (fit.setting.id, *(f"{part.misfit:.2f}" for part in fit.tables.values()), f"{fit.misfit:.2f}")
+                for fit in found
             ),
-            f"{100 * fit(m.runs, CALIBRATED, RATES_OF_FOUR, 5, length).greatest:.1f} %",
-        )
-        for length in LENGTHS_S
+        ),
     ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _decision(found: Sequence[SettingFit], open_ones: Sequence[SettingFit]) -> str:
+    best, nearest = found[0], open_ones[0]
+    told = (
+        f"Of {len(found)} settings, {sum(fit.misfit <= 1 for fit in found)} keep every printed NewReno number within its "
+        f"tolerance. The smallest misfit: {best.setting.id}, {best.misfit:.2f}."
+    )
+    if len(open_ones) == 1:
+        return f"{told} The data decide for it."
+    return f"{told} {len(open_ones)} settings are not told apart; the nearest to the text is {nearest.setting.id}."
+
+
+def _fit_row(number: int, found: Fit) -> Sequence[str]:
+    column = NEWRENO_COLUMNS[number]
+    printed = [*(f"{kbps:g}" for kbps in column.sessions_kbps), f"{column.fairness:.3f}"]
+    measured = [*(f"{kbps:.0f}" for kbps in found.measured_kbps), f"{found.fairness:.3f}"]
+    deviations = [f"{100 * THROUGHPUT_TOLERANCE * each:+.1f} %" for each in found.deviations[:-1]]
+    return (
+        str(number),
+        str(len(found.case.rates_mbps)),
+        f"{found.length_s:g} s",
+        ", ".join(printed),
+        ", ".join(measured),
+        ", ".join([*deviations, f"{INDEX_TOLERANCE * found.deviations[-1]:+.3f}"]),
+    )

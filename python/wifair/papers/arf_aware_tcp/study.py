@@ -16,6 +16,7 @@ another reading.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from wifair.papers.arf_aware_tcp.published import ARF_AWARE, NEWRENO
@@ -79,31 +80,35 @@ FORMS = {
 
 
 class Setting(NamedTuple):
-    """What the paper leaves open and calibration decides."""
+    """What the paper leaves open and calibration decides. The defaults of RTS, size, preamble, buffer and window are ns-2's."""
 
     direction: str = "down"
     rts: bool = True
     packet_bytes: int = 1000
     preamble: str = "long"
     ack_every: int = 1
+    buffer_packets: int = 50
+    window_packets: int = 20
 
     @property
     def id(self) -> str:
-        """Its name in the grid, as `down, RTS, 1000 bytes, long preamble, ACK every 1`."""
+        """Its name in the grid, as `down, RTS, 1000 bytes, long preamble, ACK every 1, buffer 50, window 20`."""
         rts = "RTS" if self.rts else "no RTS"
         return (
-            f"{self.direction}, {rts}, {self.packet_bytes} bytes, {self.preamble} preamble, ACK every {self.ack_every}"
+            f"{self.direction}, {rts}, {self.packet_bytes} bytes, {self.preamble} preamble, ACK every {self.ack_every}, "
+            f"buffer {self.buffer_packets}, window {self.window_packets}"
         )
 
 
-CALIBRATED = Setting()
+DOWNLINK = Setting()
+UPLINK = Setting("up", packet_bytes=512, preamble="short", ack_every=2)
+CANDIDATES = (DOWNLINK, UPLINK)
+CALIBRATED = DOWNLINK
 SETTINGS = tuple(
-    Setting(direction, rts, packet_bytes, preamble, ack_every)
-    for direction in ("down", "up")
-    for rts in (True, False)
-    for packet_bytes in (512, 1000, 1460)
-    for preamble in ("long", "short")
-    for ack_every in (1, 2)
+    Setting(*choice)
+    for choice in product(
+        ("down", "up"), (True, False), (512, 1000, 1460), ("long", "short"), (1, 2), (50, 75, 100), (10, 20, 40)
+    )
 )
 
 
@@ -116,15 +121,15 @@ def scenario(case: Case, control: str, setting: Setting, duration_s: float, samp
             "run": {"warmup_s": 0.0, "duration_s": duration_s, "sample_interval_s": sample_s},
             "phy": {"name": "802.11b", "preamble": setting.preamble},
             "mac": {"rts_threshold_bytes": 0} if setting.rts else {},
-            "ap": {"limit_packets": 50},
-            "station": {"rate_mbps": 11.0, "port": {"limit_packets": 50}},
+            "ap": {"limit_packets": setting.buffer_packets},
+            "station": {"rate_mbps": 11.0, "port": {"limit_packets": setting.buffer_packets}},
             "wire": {"rate_mbps": 100.0, "one_way_delay_ms": 5.0},
             "tcp": {
                 "congestion_control": {"name": control},
                 "mss_bytes": setting.packet_bytes,
                 "header_bytes": 40,
-                "receiver_window_segments": 20,
-                "initial_ssthresh_segments": 20,
+                "receiver_window_segments": setting.window_packets,
+                "initial_ssthresh_segments": setting.window_packets,
                 "delayed_ack": {"segments": setting.ack_every},
             },
             "flows": [
