@@ -12,6 +12,8 @@ from wifair.stats import Values, jain_rows, ratio
 # What happens in the first seconds after a start or a change of rate is looked at apart.
 SETTLED_S = 5.0
 BEFORE = (SETTLED_S, CHANGE_S)
+FIRST = (CHANGE_S, CHANGE_S + SETTLED_S)
+LAST = (80.0, 100.0)
 KBPS = 1e3
 
 
@@ -45,6 +47,19 @@ class Measured:
         """The paper's index, equations 1 to 3: Jain's on R_i / T_i; of the first `sessions` if a number is given."""
         shares = self.sessions(case, control) / self.link_rates(case, control)
         return jain_rows(shares[:, :sessions])
+
+    def index_in(self, case: Case, control: str, span: tuple[float, float], sessions: int | None = None) -> Values:
+        """The same index of a span of time, in which no link's scripted rate changes."""
+        names = self.names(case, control)[:sessions]
+        link_rates = [rate if case.slowed_in(span) else 11.0 for rate in case.rates_mbps]
+        shares = [self.rate(case, control, name, span) / link_rates[case.sessions.index(name)] for name in names]
+        return jain_rows(np.stack(shares, axis=1))
+
+    def index_range(self, case: Case, control: str) -> Values:
+        """How far the index goes in a case with a return of the rate: greatest − least, before, during and after."""
+        found = [self.index_in(case, control, span) for span in (BEFORE, after(case), recovered(case))]
+        reach: Values = np.ptp(np.stack(found), axis=0)
+        return reach
 
     def aggregate(self, case: Case, control: str, sessions: int | None = None) -> Values:
         """Sum of the sessions' throughputs in kbps."""

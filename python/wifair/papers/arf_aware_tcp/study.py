@@ -32,12 +32,17 @@ SAMPLE_S = 1.0
 
 
 class Case(NamedTuple):
-    """A simulation of Section 4: sessions by their rate from 20 s on, when they get it back, and for how long it runs."""
+    """A simulation: sessions by their rate from 20 s on, when they get it back, and for how long it runs.
+
+    `arf`: no script changes rates, but a slowed station's frames fail at every higher rate, and ARF moves the rates of all links.
+    """
 
     id: str
     rates_mbps: tuple[float, ...]
     duration_s: float = 100.0
     back_at_s: float | None = None
+    arf: bool = False
+    wire_mbps: float = 100.0
 
     @property
     def sessions(self) -> tuple[str, ...]:
@@ -49,6 +54,10 @@ class Case(NamedTuple):
         """Sessions whose rate changes."""
         return tuple(name for name, rate in zip(self.sessions, self.rates_mbps, strict=True) if rate < 11.0)
 
+    def slowed_in(self, span: tuple[float, float]) -> bool:
+        """Whether these are low in a span of time, in which no rate changes."""
+        return span[0] >= CHANGE_S and (self.back_at_s is None or span[1] <= self.back_at_s)
+
 
 ANOMALY = Case("anomaly", (1.0, 11.0))
 FAIR = Case("fair-share", (11.0, 11.0))
@@ -59,7 +68,10 @@ MULTI = Case("multi-session", (1.0, 11.0, 11.0, 11.0, 11.0))
 RATES = Case("multi-rate", (1.0, 2.0, 5.5, 11.0, 11.0))
 RATES_OF_FOUR = Case("multi-rate-of-four", (1.0, 2.0, 5.5, 11.0))
 RECOVERY = Case("recovery", (1.0, 11.0), back_at_s=RECOVERY_S)
-CASES = (ANOMALY, FAIR, LOW, MULTI, RATES, RECOVERY)
+# Not simulated in the paper: what its text says of rates that ARF moves, and of a bottleneck on the wire.
+MOVED_BY_ARF = Case("moved-by-arf", (1.0, 11.0), arf=True)
+WIRED = Case("wired-bottleneck", (1.0, 11.0), wire_mbps=0.8)
+CASES = (ANOMALY, FAIR, LOW, MULTI, RATES, RECOVERY, MOVED_BY_ARF, WIRED)
 
 CASES_OF_FIGURE: Mapping[str, tuple[Case, ...]] = {
     "2": (ANOMALY,),
@@ -120,10 +132,13 @@ def scenario(case: Case, control: str, setting: Setting, duration_s: float, samp
             "dialect": "ns-2",
             "run": {"warmup_s": 0.0, "duration_s": duration_s, "sample_interval_s": sample_s},
             "phy": {"name": "802.11b", "preamble": setting.preamble},
-            "mac": {"rts_threshold_bytes": 0} if setting.rts else {},
+            "mac": {
+                **({"rts_threshold_bytes": 0} if setting.rts else {}),
+                **({"rate_adaptation": {"name": "arf"}} if case.arf else {}),
+            },
             "ap": {"limit_packets": setting.buffer_packets},
             "station": {"rate_mbps": 11.0, "port": {"limit_packets": setting.buffer_packets}},
-            "wire": {"rate_mbps": 100.0, "one_way_delay_ms": 5.0},
+            "wire": {"rate_mbps": case.wire_mbps, "one_way_delay_ms": 5.0},
             "tcp": {
                 "congestion_control": {"name": control},
                 "mss_bytes": setting.packet_bytes,
@@ -147,7 +162,13 @@ def scenario(case: Case, control: str, setting: Setting, duration_s: float, samp
 
 
 def events(case: Case) -> list[dict[str, Any]]:
-    """The changes of rates."""
+    """The changes of rates, or of the errors at each rate."""
+    if case.arf:
+        return [
+            {"at_s": CHANGE_S, "station": {"name": name, "frame_error_rate": {"by_rate": _only(rate)}}}
+            for name, rate in zip(case.sessions, case.rates_mbps, strict=True)
+            if name in case.slowed
+        ]
     slowed = [
         {"at_s": CHANGE_S, "station": {"name": name, "rate_mbps": rate}}
         for name, rate in zip(case.sessions, case.rates_mbps, strict=True)
@@ -156,6 +177,11 @@ def events(case: Case) -> list[dict[str, Any]]:
     if case.back_at_s is None:
         return slowed
     return slowed + [{"at_s": case.back_at_s, "station": {"name": name, "rate_mbps": 11.0}} for name in case.slowed]
+
+
+def _only(mbps: float) -> list[dict[str, float]]:
+    """Errors of a link over which data frames arrive at `mbps` or less."""
+    return [{"rate_mbps": rate, "data": 1.0} for rate in (2.0, 5.5, 11.0) if rate > mbps]
 
 
 _AWARE: Mapping[str, Sequence[object]] = {"control": (ARF_AWARE,)}

@@ -23,8 +23,8 @@ def _number(
     target: float,
     tolerance: float,
     of: Callable[[Measured], Values],
+    fitted: bool = False,
 ) -> Claim[Measured]:
-    fitted = column.control == NEWRENO
     return Claim(
         f"{column.id}-{name}",
         f"4, Table {column.table}",
@@ -48,6 +48,7 @@ def _session(column: Column, i: int) -> Claim[Measured]:
         kbps,
         0.1 * kbps,
         lambda m: m.sessions(case, column.control)[:, i],
+        fitted=column.control == NEWRENO,
     )
 
 

@@ -1,0 +1,48 @@
+"""Margins that several claims share, and what the paper's own tables say of its figures.
+
+The figures' curves are not part of the text, so "keeps" and "drops very seriously" are held to what Tables 1, 2 and 5 imply
+for the same runs.
+"""
+
+from __future__ import annotations
+
+from wifair.claims import Point
+from wifair.papers.arf_aware_tcp.measured import Measured, after
+from wifair.papers.arf_aware_tcp.published import COLUMNS, NEWRENO
+from wifair.papers.arf_aware_tcp.study import CHANGE_S, FAIR, START_S, Case
+from wifair.stats import ratio
+
+ONE, TWO = "session-1", "session-2"
+PRINTED = 4  # sessions in Table 5
+
+# "Much", "very" and "suffers": a tenth at least, of an index (0 to 1) or of the quantity with which something is compared. The
+# smallest differences that the paper itself calls "much higher" are Table 5's: 0.115 of the index, 15.8 % of the sum.
+MUCH = 0.1
+# What is "fair" and "high fairness": section 5 asks for "higher than 0.9".
+FAIRNESS = 0.9
+# A gain is the ratio of two sums that are held to 10 % each, so it is held to 0.1.
+GAIN_TOLERANCE = 0.1
+
+
+def implied_kept(case: Case, control: str, sessions: tuple[int, ...]) -> float:
+    """The share of their rate that sessions keep after the change, from the printed throughput over the whole run.
+
+    Their rate before is their share of Table 2's sum. A session that the table does not print has the throughput of the last
+    one that it does, whose rate it shares.
+    """
+    printed = {(column.case, column.control): column for column in COLUMNS}
+    fair = printed[FAIR.id, NEWRENO].aggregate_kbps * FAIR.duration_s / (FAIR.duration_s - START_S)
+    before = fair * len(sessions) / len(case.rates_mbps)
+    column = printed[case.id, control].sessions_kbps
+    whole = sum(column[min(i, len(column) - 1)] for i in sessions) * case.duration_s
+    rest = whole - before * (CHANGE_S - START_S)
+    return rest / (case.duration_s - CHANGE_S) / before
+
+
+def anomaly(m: Measured, case: Case) -> list[Point]:
+    """NewReno: Session 2 loses much of its rate, and both have the same rate after the change."""
+    both = ratio(m.rate(case, NEWRENO, ONE, after(case)), m.rate(case, NEWRENO, TWO, after(case)))
+    return [
+        Point("Session 2's loss", 1.0 - m.kept(case, NEWRENO, TWO, after(case)) - MUCH),
+        Point("equal rates", 0.1 - abs(both - 1.0)),
+    ]
