@@ -9,7 +9,7 @@ import numpy as np
 
 from wifair import plots
 from wifair.papers.arf_aware_tcp import report
-from wifair.papers.arf_aware_tcp.calibration import INDIFFERENCE, fits
+from wifair.papers.arf_aware_tcp.calibration import fits, undecided
 from wifair.papers.arf_aware_tcp.measured import Measured
 from wifair.papers.arf_aware_tcp.published import ARF_AWARE, COLUMNS, NEWRENO
 from wifair.papers.arf_aware_tcp.study import ANOMALY, CHANGE_S, RATES, RECOVERY, Case
@@ -123,18 +123,18 @@ def _tables(m: Measured) -> Figure:
 
 
 def _calibration(m: Measured) -> Figure:
-    """A row a setting, the best on top; a dot a table."""
+    """A row a setting, the likeliest on top; a dot a table. Above the line they are not told apart."""
     found = fits(m.runs)[:SHOWN]
     made, (axes,) = plots.figure(width=8.5, height=1.5 + 0.19 * len(found))
     rows = np.arange(len(found))
     for i, number in enumerate(found[0].tables):
         style = {**plots.STYLES[i], "linestyle": "none"}
-        axes.plot([fit.tables[number].misfit for fit in found], rows, label=f"Table {number}", markersize=5, **style)
-    axes.axvline(found[0].misfit + INDIFFERENCE, color="#777777", linewidth=0.8, linestyle=":")
+        axes.plot([fit.tables[number].rms for fit in found], rows, label=f"Table {number}", markersize=5, **style)
+    axes.axhline(len(undecided(found)) - 0.5, color="#777777", linewidth=0.8, linestyle=":")
     axes.set_yticks(rows, [fit.setting.id for fit in found], fontsize="x-small")
     axes.set_ylim(len(found) - 0.5, -0.5)
     axes.set_xlim(left=0)
-    axes.set_xlabel("Greatest deviation from a printed NewReno number [tolerances: 10 % or 0.02]")
+    axes.set_xlabel("Deviation from the printed NewReno column, root mean square [standard deviations]")
     axes.grid(alpha=0.25)
     axes.legend(fontsize="small", loc="upper right")
     return made

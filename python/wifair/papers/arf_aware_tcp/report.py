@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from wifair.markdown import table
 from wifair.papers.arf_aware_tcp.calibration import (
-    INDEX_TOLERANCE,
     TABLES,
-    THROUGHPUT_TOLERANCE,
     Fit,
     SettingFit,
     fits,
@@ -16,7 +16,7 @@ from wifair.papers.arf_aware_tcp.calibration import (
 )
 from wifair.papers.arf_aware_tcp.measured import Measured
 from wifair.papers.arf_aware_tcp.published import COLUMNS, NEWRENO_COLUMNS, Column
-from wifair.papers.arf_aware_tcp.study import CASES
+from wifair.papers.arf_aware_tcp.study import CANDIDATES, CASES
 from wifair.stats import Values, t_interval
 
 CASE_OF = {case.id: case for case in CASES}
@@ -49,22 +49,22 @@ def _row(name: str, printed: float, values: Values, form: str) -> Sequence[str]:
 
 
 def calibration(m: Measured) -> str:
-    """What the criterion says, the settings that it does not tell apart table by table, and every setting's misfit."""
+    """What the criterion says, the settings that it does not tell apart table by table, and every setting's deviations."""
     found = fits(m.runs)
     open_ones = undecided(found)
     parts = [_decision(found, open_ones)]
-    for each in open_ones:
+    for each in [*open_ones, *(fit for fit in found if fit.setting in CANDIDATES and fit not in open_ones)]:
         rows = [_fit_row(number, fit) for number, fit in each.tables.items()]
         parts += [
-            f"{each.setting.id}: misfit {each.misfit:.2f}.",
-            table(("table", "sessions", "run length", "printed [kbps], index", "measured", "deviations"), rows),
+            f"{each.setting.id}: likelihood {_share(found, each)} of the greatest.",
+            table(("table", "sessions", "run length", "printed [kbps], index", "measured", "differences"), rows),
         ]
     parts += [
-        "Misfit by table, every setting.",
+        "Every setting: root mean square of the deviations by table, in standard deviations, and the likelihood.",
         table(
-            ("setting", *(f"Table {each.number}" for each in TABLES), "all"),
+            ("setting", *(f"Table {each.number}" for each in TABLES), "likelihood"),
             (
-                (fit.setting.id, *(f"{part.misfit:.2f}" for part in fit.tables.values()), f"{fit.misfit:.2f}")
+                (fit.setting.id, *(f"{part.rms:.2f}" for part in fit.tables.values()), _share(found, fit))
                 for fit in found
             ),
         ),
@@ -73,26 +73,29 @@ def calibration(m: Measured) -> str:
 
 
 def _decision(found: Sequence[SettingFit], open_ones: Sequence[SettingFit]) -> str:
-    best, nearest = found[0], open_ones[0]
-    told = (
-        f"Of {len(found)} settings, {sum(fit.misfit <= 1 for fit in found)} keep every printed NewReno number within its "
-        f"tolerance. The smallest misfit: {best.setting.id}, {best.misfit:.2f}."
-    )
+    told = f"Of {len(found)} settings the likeliest is {found[0].setting.id}."
     if len(open_ones) == 1:
         return f"{told} The data decide for it."
-    return f"{told} {len(open_ones)} settings are not told apart; the nearest to the text is {nearest.setting.id}."
+    return f"{told} {len(open_ones)} are not told apart; the nearest of them to the text is {open_ones[0].setting.id}."
+
+
+def _share(found: Sequence[SettingFit], fit: SettingFit) -> str:
+    return f"{np.exp((found[0].deviance - fit.deviance) / 2.0):.2g}"
 
 
 def _fit_row(number: int, found: Fit) -> Sequence[str]:
     column = NEWRENO_COLUMNS[number]
     printed = [*(f"{kbps:g}" for kbps in column.sessions_kbps), f"{column.fairness:.3f}"]
     measured = [*(f"{kbps:.0f}" for kbps in found.measured_kbps), f"{found.fairness:.3f}"]
-    deviations = [f"{100 * THROUGHPUT_TOLERANCE * each:+.1f} %" for each in found.deviations[:-1]]
+    differences = [
+        f"{100 * (mean / kbps - 1.0):+.1f} %"
+        for mean, kbps in zip(found.measured_kbps, column.sessions_kbps, strict=True)
+    ]
     return (
         str(number),
         str(len(found.case.rates_mbps)),
         f"{found.length_s:g} s",
         ", ".join(printed),
         ", ".join(measured),
-        ", ".join([*deviations, f"{INDEX_TOLERANCE * found.deviations[-1]:+.3f}"]),
+        ", ".join([*differences, f"{found.fairness - column.fairness:+.3f}"]),
     )
