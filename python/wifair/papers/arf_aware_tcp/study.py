@@ -31,6 +31,11 @@ RECOVERY_S = 70.0
 SAMPLE_S = 1.0
 
 
+# "TCP uses arf_cwnd when in the arf mode, and also saves cwnd. [...] the saved cwnd value is used again": arf_cwnd is computed when
+# the rate changes and bounds the window until the next change; cwnd does not move meanwhile.
+CAPPED = {"name": "own", "growth": "capped"}
+
+
 class Case(NamedTuple):
     """A simulation: sessions by their rate from 20 s on, when they get it back, and for how long it runs.
 
@@ -140,7 +145,7 @@ def scenario(case: Case, control: str, setting: Setting, duration_s: float, samp
             "station": {"rate_mbps": 11.0, "port": {"limit_packets": setting.buffer_packets}},
             "wire": {"rate_mbps": case.wire_mbps, "one_way_delay_ms": 5.0},
             "tcp": {
-                "congestion_control": {"name": control},
+                "congestion_control": {"name": control, **({"window": CAPPED} if control == ARF_AWARE else {})},
                 "mss_bytes": setting.packet_bytes,
                 "header_bytes": 40,
                 "receiver_window_segments": setting.window_packets,
@@ -205,10 +210,10 @@ ALTERNATIVES: tuple[Alternative, ...] = (
         _AWARE,
     ),
     Alternative(
-        "arf-window-capped",
+        "arf-window-scaled",
         "What does AIMD move below the highest rate?",
-        "arf_cwnd itself, never above floor(cwnd / k)",
-        {_WINDOW: {"name": "own", "growth": "capped"}},
+        "cwnd, which goes on growing; arf_cwnd = floor(cwnd / k) follows it",
+        {_WINDOW: {"name": "scaled"}},
         _AWARE,
     ),
     Alternative(
@@ -228,7 +233,7 @@ ALTERNATIVES: tuple[Alternative, ...] = (
     Alternative(
         "arf-saved-halved",
         "What does a loss at the low rate do to the saved window?",
-        "halves it (arf_cwnd capped)",
+        "halves it",
         {_WINDOW: {"name": "own", "growth": "capped", "saved_after_loss": "halved"}},
         _AWARE,
     ),
