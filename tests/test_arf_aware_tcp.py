@@ -10,11 +10,12 @@ from wifair.papers import find, paper_ids
 from wifair.papers.arf_aware_tcp import STUDY, reproduce
 from wifair.papers.arf_aware_tcp.calibration import Fit, SettingFit, calibration_cells, fits, undecided
 from wifair.papers.arf_aware_tcp.claims import CLAIMS
+from wifair.papers.arf_aware_tcp.claims.margins import implied_kept
 from wifair.papers.arf_aware_tcp.grid import cells
 from wifair.papers.arf_aware_tcp.measured import Measured
 from wifair.papers.arf_aware_tcp.published import ARF_AWARE, COLUMNS, NEWRENO, NEWRENO_COLUMNS, Column
+from wifair.papers.arf_aware_tcp.readings import READINGS
 from wifair.papers.arf_aware_tcp.study import (
-    ALTERNATIVES,
     ANOMALY,
     CALIBRATED,
     CASES,
@@ -23,16 +24,21 @@ from wifair.papers.arf_aware_tcp.study import (
     DOWNLINK,
     FAIR,
     FORMS,
+    MOVED_BY_ARF,
     RATES,
+    RECOVERY,
     SETTINGS,
     UPLINK,
+    WIRED,
+    Case,
     Setting,
     scenario,
 )
+from wifair.papers.readings import named
 from wifair.papers.reproduction import Form, variant_cells
 from wifair.papers.runs import Runs
-from wifair.stats import jain
-from wifair.study import Study
+from wifair.stats import jain, jain_rows
+from wifair.study import Cell, Study
 
 TINY = Form(2, 2, 0.0, 100.0)
 
@@ -102,12 +108,80 @@ def test_without_a_change_of_rate_arf_aware_is_newreno() -> None:
 def test_every_other_reading_changes_the_cells_that_it_concerns_and_no_calibration() -> None:
     grid = cells(FORMS["full"], None)
     assert len({cell.name for cell in grid}) == len(grid)
-    for alternative in ALTERNATIVES:
-        concerned = [cell for cell in grid if alternative.concerns(cell)]
-        assert concerned, alternative.id
+    for reading in READINGS:
+        concerned = [cell for cell in grid if reading.concerns(cell)]
         assert all("setting" not in cell.keys for cell in concerned)
-        changed = [alternative.applied(cell).scenario.plan_json != cell.scenario.plan_json for cell in concerned]
-        assert any(changed), alternative.id
+        changed = [reading.applied(cell).scenario.plan_json != cell.scenario.plan_json for cell in concerned]
+        assert any(changed) or reading.id == "ip-bytes", reading.id
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_the_other_setting_as_a_reading_is_the_scenario_in_it(case: Case) -> None:
+    reading = named("uplink-setting", READINGS)
+    for control in CONTROLS:
+        here = Cell("here", scenario(case, control, DOWNLINK, 100.0, 1.0), {"control": control})
+        assert reading.concerns(here)
+        assert reading.applied(here).scenario.plan_json == scenario(case, control, UPLINK, 100.0, 1.0).plan_json
+
+
+def test_joint_readings_are_their_parts_together() -> None:
+    joint = named("uplink-setting+wire-50ms", READINGS)
+    here = Cell("here", scenario(ANOMALY, ARF_AWARE, DOWNLINK, 100.0, 1.0), {"control": ARF_AWARE})
+    expected = scenario(ANOMALY, ARF_AWARE, UPLINK, 100.0, 1.0).override({"wire.one_way_delay_ms": 50.0})
+    assert joint.applied(here).scenario.plan_json == expected.plan_json
+    scaled = named("uplink-setting+arf-window-scaled", READINGS).applied(here).scenario.plan()
+    assert {flow["tcp"]["congestion_control"]["window"]["name"] for flow in scaled["flows"]} == {"scaled"}
+
+
+def test_arf_itself_moves_the_rate_and_its_sender_follows() -> None:
+    cells = [
+        Cell(
+            control,
+            scenario(MOVED_BY_ARF, control, CALIBRATED, 100.0, 1.0),
+            {"case": MOVED_BY_ARF.id, "control": control},
+        )
+        for control in CONTROLS
+    ]
+    assert all(event["station"].get("rate_mbps") is None for cell in cells for event in cell.scenario.plan()["events"])
+    m = Measured(Runs.of(Study(cells, 2).run()))
+    rates = m.cell(MOVED_BY_ARF, ARF_AWARE).series("link_rate_down_mbps", "session-1")
+    assert np.all(rates[:, :20] == 11.0)
+    assert set(np.unique(rates[:, 21:])) <= {1.0, 2.0}
+    assert np.all(m.cell(MOVED_BY_ARF, ARF_AWARE).series("link_rate_down_mbps", "session-2") == 11.0)
+    kept = {control: m.kept(MOVED_BY_ARF, control, "session-1", (25.0, 100.0)) for control in CONTROLS}
+    assert np.all(kept[ARF_AWARE] < kept[NEWRENO])
+
+
+def test_the_wire_is_the_bottleneck_at_either_rate() -> None:
+    cell = Cell(NEWRENO, scenario(WIRED, NEWRENO, CALIBRATED, 100.0, 1.0), {"case": WIRED.id, "control": NEWRENO})
+    m = Measured(Runs.of(Study([cell], 2).run()))
+    full = 0.8e6 / (8 * 1040)  # packets/s with headers
+    for span in ((5.0, 20.0), (25.0, 100.0)):
+        assert m.total_rate(WIRED, NEWRENO, span) == pytest.approx(np.full(2, full), rel=0.02)
+
+
+def test_the_index_of_a_span_takes_the_rates_of_that_span() -> None:
+    cells = [
+        Cell(NEWRENO, scenario(RECOVERY, NEWRENO, CALIBRATED, 100.0, 1.0), {"case": RECOVERY.id, "control": NEWRENO})
+    ]
+    m = Measured(Runs.of(Study(cells, 2).run()))
+    anomaly = (25.0, 70.0)
+    rates = np.stack([m.rate(RECOVERY, NEWRENO, name, anomaly) for name in RECOVERY.sessions], axis=1)
+    assert m.index_in(RECOVERY, NEWRENO, anomaly) == pytest.approx(jain_rows(rates / np.array([1.0, 11.0])))
+    recovered = m.index_in(RECOVERY, NEWRENO, (75.0, 100.0))
+    assert np.all(recovered > 0.99)
+    assert m.index_range(RECOVERY, NEWRENO) == pytest.approx(1.0 - m.index_in(RECOVERY, NEWRENO, anomaly), abs=0.01)
+
+
+def test_what_the_tables_imply_of_the_figures() -> None:
+    # Table 1: 99.8 Mbit in 100 s, of which 19 s at half of 2.101 Mbps x 100 / 99.
+    before = 2101 / 2 * 100 / 99
+    assert implied_kept(ANOMALY, ARF_AWARE, (1,)) == pytest.approx((99_800 - 19 * before) / 80 / before)
+    # Table 5 prints four of five sessions: the fifth has the fourth's rate.
+    before = 2101 * 100 / 99
+    assert implied_kept(RATES, NEWRENO, tuple(range(5))) == pytest.approx(
+        (100 * (1068 + 260) - 19 * before) / 80 / before
+    )
 
 
 def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -117,7 +191,7 @@ def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp
     assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
     fitted = {judgement.id for judgement in found.judgements if judgement.verdict.value == "calibrated"}
     assert fitted == {claim.id for claim in CLAIMS if f"-{NEWRENO}" in claim.id and "-session-" in claim.id}
-    assert {other.id for other in found.sensitivities} == {*(a.id for a in ALTERNATIVES), "ip-bytes"}
+    assert {other.id for other in found.sensitivities} == {reading.id for reading in READINGS}
     drawn = found.draw(tmp_path)
     assert set(drawn) == set(find("arf-aware-tcp").FIGURES)
     assert all(path.stat().st_size > 1_000 for paths in drawn.values() for path in paths)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from wifair.papers.arf_aware_tcp.claims import CLAIMS
 from wifair.papers.arf_aware_tcp.grid import cells
 from wifair.papers.arf_aware_tcp.measured import Measured
-from wifair.papers.arf_aware_tcp.study import ALTERNATIVES, CASES_OF_FIGURE, FORMS
-from wifair.papers.readings import View
+from wifair.papers.arf_aware_tcp.readings import READINGS
+from wifair.papers.arf_aware_tcp.study import CASES_OF_FIGURE, FORMS
 from wifair.papers.reproduction import PaperStudy
 
 TITLE = "Resolving Performance Anomaly using ARF-aware TCP"
@@ -24,15 +24,7 @@ STUDY = PaperStudy(
     cells=cells,
     measured=Measured,
     figures_module=f"{__name__}.figures",
-    readings=(
-        *ALTERNATIVES,
-        View(
-            "ip-bytes",
-            "What does throughput count?",
-            "IP bytes that arrive",
-            lambda m: m.counting("throughput_ip_mbps"),
-        ),
-    ),
-    conditions={"dialect": "ns-2", "calibrated_on": "the NewReno columns"},
+    readings=READINGS,
+    conditions={"dialect": "ns-2", "calibrated_on": "the NewReno throughputs"},
 )
 reproduce = STUDY.reproduce

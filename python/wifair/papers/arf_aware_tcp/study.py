@@ -15,12 +15,11 @@ another reading.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
 from wifair.papers.arf_aware_tcp.published import ARF_AWARE, NEWRENO
-from wifair.papers.readings import Alternative
 from wifair.papers.reproduction import Form
 from wifair.scenario import Scenario
 
@@ -187,97 +186,3 @@ def events(case: Case) -> list[dict[str, Any]]:
 def _only(mbps: float) -> list[dict[str, float]]:
     """Errors of a link over which data frames arrive at `mbps` or less."""
     return [{"rate_mbps": rate, "data": 1.0} for rate in (2.0, 5.5, 11.0) if rate > mbps]
-
-
-_AWARE: Mapping[str, Sequence[object]] = {"control": (ARF_AWARE,)}
-_BOTH: Mapping[str, Sequence[object]] = {"control": CONTROLS}
-_MANY: Mapping[str, Sequence[object]] = {"case": (RATES.id,), "control": CONTROLS}
-_WINDOW = "tcp.congestion_control.window"
-
-ALTERNATIVES: tuple[Alternative, ...] = (
-    Alternative(
-        "uplink",
-        "Which way do the files go?",
-        "up: each station sends and hears of its own rate",
-        {"flows[0].direction": "up", "flows[0].server_hears_link_rate": False},
-        _BOTH,
-    ),
-    Alternative(
-        "server-not-told",
-        "Does a server hear of the AP's link rate?",
-        "it does not, as in any real network",
-        {"flows[0].server_hears_link_rate": False},
-        _AWARE,
-    ),
-    Alternative(
-        "arf-window-scaled",
-        "What does AIMD move below the highest rate?",
-        "cwnd, which goes on growing; arf_cwnd = floor(cwnd / k) follows it",
-        {_WINDOW: {"name": "scaled"}},
-        _AWARE,
-    ),
-    Alternative(
-        "arf-window-aimd",
-        "What does AIMD move below the highest rate?",
-        "arf_cwnd itself, without bound",
-        {_WINDOW: {"name": "own"}},
-        _AWARE,
-    ),
-    Alternative(
-        "arf-window-avoidance",
-        "What does AIMD move below the highest rate?",
-        "arf_cwnd itself, in congestion avoidance from the start",
-        {_WINDOW: {"name": "own", "ssthresh": "lowered"}},
-        _AWARE,
-    ),
-    Alternative(
-        "arf-saved-halved",
-        "What does a loss at the low rate do to the saved window?",
-        "halves it",
-        {_WINDOW: {"name": "own", "growth": "capped", "saved_after_loss": "halved"}},
-        _AWARE,
-    ),
-    Alternative(
-        "restore-slow-start",
-        "How does the saved window come back?",
-        "by slow start up to it",
-        {"tcp.congestion_control.restore": "slow-start"},
-        _AWARE,
-    ),
-    Alternative(
-        "polling-1s",
-        "How does the sender hear of the rate?",
-        "it asks each second (SNMP)",
-        {"tcp.congestion_control.polling": {"period_ms": 1_000, "phase_ms": 500}},
-        _AWARE,
-    ),
-    Alternative(
-        "polling-10s",
-        "How does the sender hear of the rate?",
-        "it asks every ten seconds",
-        {"tcp.congestion_control.polling": {"period_ms": 10_000, "phase_ms": 5_000}},
-        _AWARE,
-    ),
-    Alternative(
-        "cwnd-bounded",
-        "Does cwnd grow beyond the window, as ns-2's does?",
-        "it stops at the window of 20 packets",
-        {"tcp.cwnd_beyond_receiver_window": False},
-        _AWARE,
-    ),
-    Alternative(
-        "delayed-ack",
-        "Delayed ACKs, as the text says?",
-        "yes: an ACK for two segments, or after 100 ms",
-        {"tcp.delayed_ack": {"segments": 2, "timeout_ms": 100}},
-        _BOTH,
-    ),
-    Alternative("table-5-80s", "How long is Table 5's run?", "80 s", {"run.duration_s": 80.0}, _MANY),
-    Alternative("four-sessions", "Four or five sessions in Table 5?", "four", {"flows[0].count": 4}, _MANY),
-    Alternative("buffer-100", "How many packets does the AP hold?", "100", {"ap.limit_packets": 100}, _BOTH),
-    Alternative("wire-1ms", "How far away are the servers?", "1 ms", {"wire.one_way_delay_ms": 1.0}, _BOTH),
-    Alternative("wire-20ms", "How far away are the servers?", "20 ms", {"wire.one_way_delay_ms": 20.0}, _BOTH),
-    Alternative(
-        "standard", "Whose MAC and TCP?", "802.11 and the RFCs instead of ns-2's", {"dialect": "standard"}, _BOTH
-    ),
-)

@@ -16,9 +16,10 @@ Not claims: what describes the algorithm (section 3), other people's proposals (
 to deploy.
 """
 
+from wifair.papers.arf_aware_tcp.claims.figures import CLAIMS as FIGURES
 from wifair.papers.arf_aware_tcp.claims.tables import CLAIMS as TABLES
 from wifair.papers.arf_aware_tcp.claims.text import CLAIMS as TEXT
 
-CLAIMS = (*TABLES, *TEXT)
+CLAIMS = (*TABLES, *TEXT, *FIGURES)
 
 __all__ = ["CLAIMS"]

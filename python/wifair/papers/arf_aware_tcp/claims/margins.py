@@ -10,7 +10,7 @@ from wifair.claims import Point
 from wifair.papers.arf_aware_tcp.measured import Measured, after
 from wifair.papers.arf_aware_tcp.published import COLUMNS, NEWRENO
 from wifair.papers.arf_aware_tcp.study import CHANGE_S, FAIR, START_S, Case
-from wifair.stats import ratio
+from wifair.stats import Values, ratio
 
 ONE, TWO = "session-1", "session-2"
 PRINTED = 4  # sessions in Table 5
@@ -39,10 +39,14 @@ def implied_kept(case: Case, control: str, sessions: tuple[int, ...]) -> float:
     return rest / (case.duration_s - CHANGE_S) / before
 
 
+def apart(m: Measured, case: Case, control: str, span: tuple[float, float]) -> Values:
+    """Ratio of Session 1's rate to Session 2's."""
+    return ratio(m.rate(case, control, ONE, span), m.rate(case, control, TWO, span))
+
+
 def anomaly(m: Measured, case: Case) -> list[Point]:
     """NewReno: Session 2 loses much of its rate, and both have the same rate after the change."""
-    both = ratio(m.rate(case, NEWRENO, ONE, after(case)), m.rate(case, NEWRENO, TWO, after(case)))
     return [
         Point("Session 2's loss", 1.0 - m.kept(case, NEWRENO, TWO, after(case)) - MUCH),
-        Point("equal rates", 0.1 - abs(both - 1.0)),
+        Point("equal rates", 0.1 - abs(apart(m, case, NEWRENO, after(case)) - 1.0)),
     ]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wifair.claims import Claim, Number, Point
+from wifair.claims import Claim, Formerly, Number, Point
 from wifair.papers.arf_aware_tcp.measured import Measured
 from wifair.papers.arf_aware_tcp.published import COLUMNS, NEWRENO, Column
 from wifair.papers.arf_aware_tcp.study import CASES, Case
 from wifair.stats import Values
 
 CASE_OF: dict[str, Case] = {case.id: case for case in CASES}
+FORMERLY = Formerly("calibrated", "The whole column counted as fitted.")
 NAMES = {"newreno": "TCP newReno", "arf-aware": "ARF-aware TCP"}
 
 
@@ -34,6 +35,7 @@ def _number(
         unit,
         lambda m: Number([Point(column.case, of(m))], target, tolerance, fitted),
         target,
+        None if fitted or column.control != NEWRENO else FORMERLY,
     )
 
 
