@@ -121,11 +121,11 @@ def calibration_cells(settings: Sequence[Setting]) -> list[Cell]:
     ]
 
 
-def fits(runs: Runs) -> list[SettingFit]:
-    """Every setting that was run, the likeliest first."""
+def fits(runs: Runs, error: float = 1.0) -> list[SettingFit]:
+    """Every setting that was run, the likeliest first; `error` multiplies what engine and ns-2 may differ by."""
     there = set(runs.places("setting"))
     found = [
-        SettingFit(setting, {table.number: best_fit(runs, setting, table) for table in TABLES})
+        SettingFit(setting, {table.number: best_fit(runs, setting, table, error) for table in TABLES})
         for setting in SETTINGS
         if setting.id in there
     ]
@@ -147,13 +147,15 @@ def far_from_text(setting: Setting) -> tuple[int, int]:
     return len(sentences) - sum(sentences), others
 
 
-def best_fit(runs: Runs, setting: Setting, table: Table) -> Fit:
+def best_fit(runs: Runs, setting: Setting, table: Table, error: float = 1.0) -> Fit:
     """A table at the likeliest case and length."""
-    tried = [fit(runs, setting, table.number, case, length) for case in table.cases for length in table.lengths_s]
+    tried = [
+        fit(runs, setting, table.number, case, length, error) for case in table.cases for length in table.lengths_s
+    ]
     return min(tried, key=lambda found: found.deviance)
 
 
-def fit(runs: Runs, setting: Setting, number: int, case: Case, length_s: float) -> Fit:
+def fit(runs: Runs, setting: Setting, number: int, case: Case, length_s: float, error: float = 1.0) -> Fit:
     """A table's column as runs of that case and length give it."""
     cell = runs.cell(setting=setting.id, case=case.id)
     column = NEWRENO_COLUMNS[number]
@@ -168,8 +170,8 @@ def fit(runs: Runs, setting: Setting, number: int, case: Case, length_s: float) 
     means = alike[: printed.size]
     link_rates = (CHANGE_S * 11.0 + (length_s - CHANGE_S) * rates) / length_s
     indexes = jain_rows((kbps / link_rates)[:, : printed.size])
-    of_throughput = np.hypot(scatter * means / printed, THROUGHPUT_ERROR)
-    of_index = np.hypot(indexes.std(ddof=1), INDEX_ERROR)
+    of_throughput = np.hypot(scatter * means / printed, error * THROUGHPUT_ERROR)
+    of_index = np.hypot(indexes.std(ddof=1), error * INDEX_ERROR)
     spread = np.append(of_throughput, of_index)
     deviations = np.append(means / printed - 1.0, indexes.mean() - column.fairness) / spread
     deviance = float(np.square(deviations).sum() + 2.0 * np.log(spread).sum())

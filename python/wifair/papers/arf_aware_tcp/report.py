@@ -53,6 +53,10 @@ def calibration(m: Measured) -> str:
     found = fits(m.runs)
     open_ones = undecided(found)
     parts = [_decision(found, open_ones)]
+    for error in (2.0, 4.0):
+        doubted = fits(m.runs, error)
+        names = "; ".join(fit.setting.id for fit in undecided(doubted))
+        parts.append(f"If engine and ns-2 may differ by {error:g} times as much, not told apart are: {names}.")
     for each in [*open_ones, *(fit for fit in found if fit.setting in CANDIDATES and fit not in open_ones)]:
         rows = [_fit_row(number, fit) for number, fit in each.tables.items()]
         parts += [
