@@ -133,7 +133,7 @@ READINGS: tuple[Reading[Measured], ...] = (
         _AWARE,
     ),
     BOUNDED,
-    Alternative("table-5-80s", "How long is Table 5's run?", "80 s", {"run.duration_s": 80.0}, _MANY),
+    Alternative("table-5-100s", "How long is Table 5's run?", "100 s", {"run.duration_s": 100.0}, _MANY),
     Alternative("four-sessions", "Four or five sessions in Table 5?", "four", {"flows[0].count": 4}, _MANY),
     Alternative("wire-1ms", _DISTANCE, "1 ms", {"wire.one_way_delay_ms": 1.0}, _BOTH),
     WIRE_20MS,

@@ -1,16 +1,15 @@
-"""The simulations of Section 4: cases, the calibrated setting, forms, and other readings.
+"""The simulations of Section 4: cases, the calibrated setting, forms.
 
 The paper gives TCP NewReno, "delayed ACK option", 802.11b's rates, starts at 1 s and the rate changes; no packet size, RTS
-threshold, preamble, direction, buffer, wired delay or run length. `calibration.py` runs the combinations of these; the
-setting here is the one whose NewReno columns come nearest to the printed ones. ARF-aware TCP is then run in it
-unchanged.
+threshold, preamble, direction, buffer, window, wired delay or run length. `calibration.py` runs the combinations of these
+but the delay; `DOWNLINK` is the setting that its criterion gives. ARF-aware TCP is then run in it unchanged. `UPLINK` is nearer
+to the text and comes near in Tables 1 to 3; it is another reading (`readings.py`).
 
-What is not calibrated is ns-2's own: `dialect = "ns-2"`, window_ 20, ifqLen 50, start of slow start's threshold at the
-window. ns-2's cwnd_ grows beyond window_, which matters to what ARF-aware TCP divides.
+What is not calibrated is ns-2's own: `dialect = "ns-2"`, and slow start's threshold at the window. ns-2's cwnd_ grows beyond
+window_, which matters to what ARF-aware TCP divides.
 
 The transfers are downlinks in the calibrated setting, yet the paper's sender hears of the rate from its own driver. So
-the server is told of the AP's link rate at once, which no real server is: `server_hears_link_rate`. Uplink transfers are
-another reading.
+the server is told of the AP's link rate at once, which no real server is: `server_hears_link_rate`.
 """
 
 from __future__ import annotations
@@ -65,12 +64,13 @@ class Case(NamedTuple):
 
 ANOMALY = Case("anomaly", (1.0, 11.0))
 FAIR = Case("fair-share", (11.0, 11.0))
-# Table 3 fits no run of 100 s; see `calibration.py`.
+# Table 3 fits no run of 100 s; 200 s are the likeliest (`calibration.py`).
 LOW = Case("low-rate", (1.0, 1.0), duration_s=200.0)
 MULTI = Case("multi-session", (1.0, 11.0, 11.0, 11.0, 11.0))
 # "All the five nodes changes to different operation rates": Table 5 lists four; the fifth has 11 Mbps, "so forth".
-RATES = Case("multi-rate", (1.0, 2.0, 5.5, 11.0, 11.0))
-RATES_OF_FOUR = Case("multi-rate-of-four", (1.0, 2.0, 5.5, 11.0))
+# Its likeliest length is 80 s; 100 s are hardly less likely.
+RATES = Case("multi-rate", (1.0, 2.0, 5.5, 11.0, 11.0), duration_s=80.0)
+RATES_OF_FOUR = Case("multi-rate-of-four", (1.0, 2.0, 5.5, 11.0), duration_s=80.0)
 RECOVERY = Case("recovery", (1.0, 11.0), back_at_s=RECOVERY_S)
 # Not simulated in the paper: what its text says of rates that ARF moves, and of a bottleneck on the wire.
 MOVED_BY_ARF = Case("moved-by-arf", (1.0, 11.0), arf=True)
