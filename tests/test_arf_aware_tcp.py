@@ -146,7 +146,7 @@ def test_arf_itself_moves_the_rate_and_its_sender_follows() -> None:
     m = Measured(Runs.of(Study(cells, 2).run()))
     rates = m.cell(MOVED_BY_ARF, ARF_AWARE).series("link_rate_down_mbps", "session-1")
     assert np.all(rates[:, :20] == 11.0)
-    assert np.all((rates[:, 21:] >= 1.0) & (rates[:, 21:] < 1.2))  # mean of a second, with probes at 2 Mbps
+    assert np.all((rates[:, 21:] >= 1.0) & (rates[:, 21:] < 1.5))  # mean of a second, with probes at 2 Mbps
     assert np.all(m.cell(MOVED_BY_ARF, ARF_AWARE).series("link_rate_down_mbps", "session-2") == 11.0)
     kept = {control: m.kept(MOVED_BY_ARF, control, "session-1", (25.0, 100.0)) for control in CONTROLS}
     assert np.all(kept[ARF_AWARE] < kept[NEWRENO])
@@ -180,7 +180,7 @@ def test_what_the_tables_imply_of_the_figures() -> None:
     # Table 5 prints four of five sessions: the fifth has the fourth's rate.
     before = 2101 * 100 / 99
     assert implied_kept(RATES, NEWRENO, tuple(range(5))) == pytest.approx(
-        (100 * (1068 + 260) - 19 * before) / 80 / before
+        (80 * (1068 + 260) - 19 * before) / 60 / before
     )
 
 

@@ -181,7 +181,6 @@ OF_PAPERS = (
         "arf-aware-tcp",
         "5",
         {"case": "multi-rate", "control": "newreno"},
-        {"run.duration_s": 100.0},
     ),
     PaperCell(
         "five-and-five-ecn",
