@@ -133,19 +133,25 @@ READINGS: tuple[Alternative | Joint[Any], ...] = (
         {"ap.scheme.redundant": "random"},
         {"scheme": (ACK_PUSHOUT, ADAPTIVE)},
     ),
-    Alternative(
-        "arrival-counted",
-        "Does the arrival count in nb_up, nb_down?",
-        "it does",
-        {"ap.scheme.count_arrival": True},
-        {"scheme": (ADAPTIVE,)},
-    ),
-    Alternative(
-        "idle-1s",
-        "When does a flow stop being active?",
-        "after 1 s of silence",
-        {"ap.flows.idle_timeout_s": 1.0},
-        {"scheme": (ADAPTIVE,)},
+    # Together: both are about how flows are counted.
+    Joint(
+        "arrival-counted+idle-1s",
+        (
+            Alternative(
+                "arrival-counted",
+                "Does the arrival count in nb_up, nb_down?",
+                "it does",
+                {"ap.scheme.count_arrival": True},
+                {"scheme": (ADAPTIVE,)},
+            ),
+            Alternative(
+                "idle-1s",
+                "When does a flow stop being active?",
+                "after 1 s of silence",
+                {"ap.flows.idle_timeout_s": 1.0},
+                {"scheme": (ADAPTIVE,)},
+            ),
+        ),
     ),
     Alternative(
         "af-keeps-place",
