@@ -160,3 +160,12 @@ def test_the_paired_change_has_the_interval_of_the_differences() -> None:
     assert found.change.low is not None
     assert found.change.estimate == pytest.approx(0.5)
     assert np.isclose(found.change.low, 0.5)
+
+
+def test_a_part_of_a_joint_reading_has_a_name_of_its_own() -> None:
+    fast = Alternative("fast", "How fast?", "fast.", {})
+    loud = Alternative("loud", "How loud?", "loud.", {})
+    listed = [Joint("fast+loud", (fast, loud)), READING]
+    assert named("loud", listed) is loud
+    assert named("fast+loud", listed) is listed[0]
+    assert named("loud+other", listed).choice == "loud.; and the other."

@@ -150,8 +150,10 @@ class Joint(Generic[Data]):
 
 
 def named(text: str, readings: Sequence[Reading[Data]]) -> Reading[Data]:
-    """The reading of that id, or several joined by `+`."""
+    """The reading of that id, a part of a joint one, or several of these joined by `+`."""
     known = {reading.id: reading for reading in readings}
+    parts = [part for reading in readings if isinstance(reading, Joint) for part in reading.parts]
+    known = {part.id: part for part in parts} | known
     if text in known:
         return known[text]
     ids = text.split("+")

@@ -112,12 +112,16 @@ TIE_RANDOM = Alternative(
 # Not among them: the dialect, since the paper names its simulator, nor whether the buffer's 100 packets include the frame in
 # service, since ns-2 has a rule for it. The stations' buffers have no effect: with a window of 42 packets no station ever
 # queues more, and any limit from 42 on gives the same runs.
+# Each part of a joint reading can be asked for by its own name.
 READINGS: tuple[Alternative | Joint[Any], ...] = (
-    Alternative(
-        "ns-2-frames",
-        "Are the parameters that Table I leaves out, and its LLC header, ns-2's?",
-        "RTS on every frame and no LLC header, as ns-2 ships",
-        {"mac.rts_threshold_bytes": 0, "phy.llc_bytes": 0},
+    Joint(
+        "rts+no-llc",
+        (
+            Alternative(
+                "rts", "Are the parameters not in Table I ns-2's?", "RTS on every frame", {"mac.rts_threshold_bytes": 0}
+            ),
+            Alternative("no-llc", "Has Table I's LLC header been simulated?", "no, as in ns-2", {"phy.llc_bytes": 0}),
+        ),
     ),
     Alternative(
         "rto-1s",
@@ -133,7 +137,6 @@ READINGS: tuple[Alternative | Joint[Any], ...] = (
         {"ap.scheme.redundant": "random"},
         {"scheme": (ACK_PUSHOUT, ADAPTIVE)},
     ),
-    # Together: both are about how flows are counted.
     Joint(
         "arrival-counted+idle-1s",
         (
@@ -167,7 +170,6 @@ READINGS: tuple[Alternative | Joint[Any], ...] = (
         {"ap.scheme.displaced": "oldest"},
         {"scheme": (SPM_AF,)},
     ),
-    TIE_RANDOM,
     Joint("redundant-newest+tie-random", (NEWEST, TIE_RANDOM)),
 )
 
