@@ -34,9 +34,9 @@ _DELAYED_ACK = Alternative(
 _MIN_RTO = Alternative(
     "min-rto",
     "What is the least retransmission timeout?",
-    "200 ms, as Linux has it, not 1 s (1 download)",
+    "200 ms, as Linux has it, not 1 s (1 download, 0 to 5 uploads)",
     {"tcp.rto.min_ms": 200},
-    _ONE_DOWNLOAD,
+    {**_ONE_DOWNLOAD, "up": (0, 2, 5)},
 )
 _BYTE_COUNTING = Alternative(
     "byte-counting",
@@ -71,9 +71,9 @@ _LEFT_OPEN: tuple[Reading[Measured], ...] = (
     Alternative(
         "from-above",
         "What is ALT's initial limit?",
-        "q_max, not q_min",
+        "q_max, not q_min (1 download, 0 and 10 uploads)",
         {f"{_DATA_PORT}.limit_packets": 400},
-        _ALT_ALONE,
+        {**_ALT_ALONE, "down": (1,)},
     ),
     Alternative(
         "nothing-to-send",
@@ -85,16 +85,9 @@ _LEFT_OPEN: tuple[Reading[Measured], ...] = (
     Alternative(
         "evict",
         "What becomes of packets above a lowered limit?",
-        "they are dropped at once",
+        "they are dropped at once (1 download, 0 and 10 uploads)",
         {f"{_DATA_PORT}.lowered_limit": "evict"},
-        _ALT_ALONE,
-    ),
-    Alternative(
-        "no-extension",
-        "Does 802.11g's signal extension end each frame?",
-        "it does not (1 download alone)",
-        {"phy.signal_extension_us": 0.0},
-        {**_ONE_DOWNLOAD, "up": (0,)},
+        {**_ALT_ALONE, "down": (1,)},
     ),
     View("threshold-90", "What is the maximum throughput?", "90 % of it, not 95 %", lambda m: m.with_full(0.90)),
     View("threshold-99", "What is the maximum throughput?", "99 % of it, not 95 %", lambda m: m.with_full(0.99)),
@@ -139,11 +132,6 @@ _EXPLORATIONS: tuple[Reading[Measured], ...] = (
         "a-below-growth",
         "a = 2.5 and b = 0.25 packets/s: a below the 5 packets/s by which V-A says that the window grows",
         {"increase_packets_per_s": 2.5, "decrease_packets_per_s": 0.25},
-    ),
-    _tuned(
-        "a-and-b-fourfold",
-        "a = 40 and b = 4 packets/s",
-        {"increase_packets_per_s": 40.0, "decrease_packets_per_s": 4.0},
     ),
     _tuned("t-short", "t = 0.1 s", {"interval_s": 0.1}),
     _tuned("t-long", "t = 10 s", {"interval_s": 10.0}),
