@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from wifair.papers.alt.measured import Measured
-from wifair.papers.alt.study import ALT, BUFFERS, ONE_CATEGORY, RTT_MS, UPLOADS
+from wifair.papers.alt.study import ALT, BUFFERS, ONE_CATEGORY, Q_MAX, RTT_MS, UPLOADS
 from wifair.papers.readings import Alternative, Joint, Kind, Reading, View
 
 _DATA_PORT = "ap.categories.best_effort"
@@ -66,13 +66,16 @@ def _tuned(id: str, choice: str, settings: Mapping[str, float]) -> Alternative:
 _LEFT_OPEN: tuple[Reading[Measured], ...] = (
     _DELAYED_ACK,
     _MIN_RTO,
-    _delayed_ack_and(_MIN_RTO),
+    _delayed_ack_and(
+        replace(_MIN_RTO, choice="200 ms (both for 1 download, 0 and 2 uploads)", only={**_ONE_DOWNLOAD, "up": (0, 2)})
+    ),
     _delayed_ack_and(_BYTE_COUNTING),
     Alternative(
         "from-above",
         "What is ALT's initial limit?",
         "q_max, not q_min (1 download, 0 and 10 uploads)",
-        {f"{_DATA_PORT}.limit_packets": 400},
+        # From there the limit may fall for 370 s.
+        {f"{_DATA_PORT}.limit_packets": Q_MAX, "run.warmup_s": Q_MAX},
         {**_ALT_ALONE, "down": (1,)},
     ),
     Alternative(
