@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from wifair.claims import Claim, Point, Relation
 from wifair.errors import InputError
-from wifair.papers.readings import Alternative, Joint, Kind, View, named
+from wifair.papers.readings import Alternative, Joint, Kind, Reading, View, named
 from wifair.papers.runs import CellRuns, Place, Runs, place_of
 from wifair.papers.sensitivity import Trial
 from wifair.scenario import Scenario
@@ -165,7 +165,7 @@ def test_the_paired_change_has_the_interval_of_the_differences() -> None:
 def test_a_part_of_a_joint_reading_has_a_name_of_its_own() -> None:
     fast = Alternative("fast", "How fast?", "fast.", {})
     loud = Alternative("loud", "How loud?", "loud.", {})
-    listed = [Joint("fast+loud", (fast, loud)), READING]
+    listed: list[Reading[Seen]] = [Joint("fast+loud", (fast, loud)), READING]
     assert named("loud", listed) is loud
     assert named("fast+loud", listed) is listed[0]
     assert named("loud+other", listed).choice == "loud.; and the other."
