@@ -1,8 +1,9 @@
-# One 802.11b cell in ns-2: bulk TCP Reno flows (or saturated UDP) through an access point to a wired server.
+# One 802.11b cell in ns-2: bulk TCP flows, file transfers or saturated UDP through an access point to a wired server.
 #
 # Usage: ns ns2_cell.tcl [key value]...      (keys and defaults: see `option` below)
 # Prints one JSON document over the measured time: throughput of each flow, the counters of the AP's queue; with `count 1`
-# also the data frames and MAC ACKs sent in the cell, which awk counts in the MAC's trace (three times the work).
+# also the data frames and MAC ACKs sent in the cell, which awk counts in the MAC's trace (three times the work). With `short` or
+# `long`, instead: the seconds of every transfer that ended in the measured time, from its first packet to its last ACK at the sender.
 #
 # Decisions that are not obvious:
 # - No ARP and no routing protocol: a link layer object without ARP table sends to its fixed macDA_. A station has one
@@ -10,6 +11,9 @@
 # - ns-2 has no association and no AP: the MAC is its plain DCF, which is what an AP without beacons is.
 # - Stations stand on a circle of 5 m round the AP, so no station captures the AP's receiver from another; or, with
 #   `spiral 1`, station i is 2 * 1.4^i m away.
+# - With `short` and `long` every flow transfers files of that many packets, one after the other: the first half of the stations
+#   short ones. Each transfer has agents of its own, as its window and timer must start afresh and no straggler may meet the next.
+#   A sender without data would time out for ever (`slow_start_restart_`), so it is reset when its last ACK has come.
 # - `ip_bytes` is the size of an IP packet of UDP, `odd_ip_bytes` that of every second station.
 
 array set option {
@@ -17,6 +21,8 @@ array set option {
     rts 0            delayed_ack 0    window 42         ap_queue 100      station_queue 100
     payload 1460     udp 0            offered_mbps 12 scheduler Splay    count 0
     retry_limit 7    capture_db 10    spiral 0          ip_bytes 1500     odd_ip_bytes 0
+    agent Reno       short 0          long 0            syn 1             rtxcur_init 3
+    late_syn 0       minrto 0.2       tick 0.01
 }
 foreach {key value} $argv {
     if {![info exists option($key)]} {
@@ -40,6 +46,11 @@ Phy/WirelessPhy set CPThresh_ [expr {pow(10, $option(capture_db) / 10.0)}]
 
 Agent/TCP set packetSize_ $option(payload)
 Agent/TCP set window_ $option(window)
+Agent/TCP set syn_ $option(syn)
+Agent/TCP set rtxcur_init_ $option(rtxcur_init)
+Agent/TCP set minrto_ $option(minrto)
+Agent/TCP set tcpTick_ $option(tick)
+Agent/TCPSink set SYN_immediate_ack_ [expr {!$option(late_syn)}]
 
 # Every copy of a frame, one a listener, carries all headers that ns-2 knows, about 4 kB, unless they are struck off first.
 remove-all-packet-headers
@@ -122,6 +133,28 @@ proc ip_bytes {i} {
     return [expr {$option(odd_ip_bytes) && $i % 2 ? $option(odd_ip_bytes) : $option(ip_bytes)}]
 }
 
+# A transfer of station i begins.
+proc transfer {i from to} {
+    global ns option stations
+    set kind [expr {$i < $stations / 2 ? "short" : "long"}]
+    set tcp [new Agent/TCP/$option(agent)]
+    set sink [new Agent/[expr {$option(delayed_ack) ? "TCPSink/DelAck" : "TCPSink"}]]
+    $ns attach-agent $from $tcp
+    $ns attach-agent $to $sink
+    $ns connect $tcp $sink
+    $tcp proc done {} "[list $ns] after 0 {transferred $i $from $to $tcp $kind [$ns now]}"
+    $tcp send [expr {$option($kind) * $option(payload)}]
+}
+
+# The last ACK has come; the next transfer begins.
+proc transferred {i from to tcp kind started} {
+    global ns times
+    lappend times($kind) [$ns now] [expr {[$ns now] - $started}]
+    $tcp proc done {} {} ;# a straggling ACK would end it again
+    $tcp reset
+    transfer $i $from $to
+}
+
 # Flow i belongs to station i; the first `up` stations send, the others receive.
 for {set i 0} {$i < $stations} {incr i} {
     if {$i < $option(up)} {
@@ -130,6 +163,10 @@ for {set i 0} {$i < $stations} {incr i} {
     } else {
         set from $server
         set to $station($i)
+    }
+    if {$option(short) || $option(long)} {
+        $ns at [$random uniform 0 1] [list transfer $i $from $to]
+        continue
     }
     if {$option(udp)} {
         # More than the channel carries, so every queue stays full; and a sender's timer is not in step with the medium.
@@ -141,7 +178,7 @@ for {set i 0} {$i < $stations} {incr i} {
         $source($i) set random_ 1
         set receiver($i) [new Agent/LossMonitor]
     } else {
-        set sender($i) [new Agent/TCP/Reno]
+        set sender($i) [new Agent/TCP/$option(agent)]
         set source($i) [new Application/FTP]
         set receiver($i) [expr {$option(delayed_ack) ? [new Agent/TCPSink/DelAck] : [new Agent/TCPSink]}]
     }
@@ -165,6 +202,19 @@ proc begin {} {
     set dropped_before [$monitor set pdrops_]
 }
 
+proc report_transfers {} {
+    global option times
+    foreach kind {short long} {
+        set measured {}
+        foreach {end_s seconds} $times($kind) {
+            if {$end_s >= $option(warmup_s)} { lappend measured [format %.6f $seconds] }
+        }
+        lappend lists "\"${kind}_s\": \[[join $measured {, }]\]"
+    }
+    puts "{[join $lists {, }]}"
+    exit 0
+}
+
 proc report {} {
     global option trace stations before monitor offered_before dropped_before
     set flows {}
@@ -186,6 +236,11 @@ proc report {} {
     exit 0
 }
 
-$ns at $option(warmup_s) begin
-$ns at $end report
+array set times {short {} long {}}
+if {$option(short) || $option(long)} {
+    $ns at $end report_transfers
+} else {
+    $ns at $option(warmup_s) begin
+    $ns at $end report
+}
 $ns run

@@ -37,6 +37,10 @@ NS_2: dict[str, Any] = {
         "limited_transmit": True,
         # cwnd_ grows without regard to window_, which bounds what is sent.
         "cwnd_beyond_receiver_window": True,
+        # Every timeout halves what the window is then, so a second in a row leaves two segments of threshold.
+        "repeated_timeout_lowers_ssthresh": True,
+        # NewReno's recovery ends with the threshold as window (`exit_recovery_fix_` is off). Another control replaces this.
+        "congestion_control": {"name": "newreno", "exit_window": "ssthresh"},
         # `syn_` is on: a segment of 40 bytes opens the connection. Sinks answer it at once since February 2010; before, the delayed
         # ones made it wait as any segment (`delayed_ack.syn`).
         "handshake": "ns-2",

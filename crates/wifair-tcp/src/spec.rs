@@ -32,6 +32,9 @@ pub struct TcpSpec {
     /// Let the congestion window grow beyond the receiver's, where it has no effect, as ns-2 does: false. It matters to
     /// what reads the congestion window, as `arf-aware` does.
     pub cwnd_beyond_receiver_window: bool,
+    /// Let a retransmission timeout that follows another, with nothing acknowledged in between, lower the slow start threshold
+    /// again, as ns-2 does: it is two segments then. Off, the first timeout alone lowers it (RFC 5681, 3.1).
+    pub repeated_timeout_lowers_ssthresh: bool,
     /// Let the window grow by the bytes that an ACK acknowledges (RFC 3465). Unset: by at most one segment an ACK,
     /// whatever it acknowledges (RFC 5681, 3.1, equation 2, in congestion avoidance too).
     pub byte_counting: Option<ByteCountingSpec>,
@@ -146,6 +149,7 @@ impl Default for TcpSpec {
             initial_window_segments: None,
             initial_ssthresh_segments: None,
             cwnd_beyond_receiver_window: false,
+            repeated_timeout_lowers_ssthresh: false,
             byte_counting: None,
             priority_marking: None,
             dscp: 0,

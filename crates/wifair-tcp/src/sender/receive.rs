@@ -259,7 +259,7 @@ impl Sender {
             }
         }
         // RFC 5681, 3.1: the threshold stays if the timer expires again for the same segment.
-        if !self.timed_out {
+        if !self.timed_out || self.spec.repeated_timeout_lowers_ssthresh {
             let before = self.window.ssthresh;
             let flight = self.flight_bytes();
             // An echo may have lowered the threshold for this window already (RFC 3168, 6.1.2).
