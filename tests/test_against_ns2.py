@@ -1,4 +1,5 @@
-"""The dialect `ns-2` held against ns-2.35 itself: saturated cells, and the symmetric cell of `adaptive-pushout`.
+"""The dialect `ns-2` held against ns-2.35 itself: saturated cells, the symmetric cell of `adaptive-pushout`, transfers and bulk flows
+of `spm-af-las`.
 
 `data/ns2-saturated.csv`: its head says what was run. `data/ns2-adaptive-pushout.csv`: payload throughput in kbps over 600 s after 150 s,
 three seeds a row; the schemes were added to ns-2 from the paper's text by another hand, with a random redundant ACK evicted.
@@ -10,6 +11,7 @@ import csv
 import math
 import os
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -22,6 +24,8 @@ from wifair.stats import jain
 
 DATA = Path(__file__).parent / "data" / "ns2-adaptive-pushout.csv"
 SATURATED = Path(__file__).parent / "data" / "ns2-saturated.csv"
+TRANSFERS = Path(__file__).parent / "data" / "ns2-transfers.csv"
+WINDOW_20 = Path(__file__).parent / "data" / "ns2-window-20.csv"
 VALIDATE = "WIFAIR_VALIDATE" in os.environ
 SEEDS = 10 if VALIDATE else 4
 FLOWS_EACH_WAY = (2, 5, 10) if VALIDATE else (2, 5)
@@ -130,3 +134,87 @@ def test_saturated_cells_are_those_of_ns2(cell: str) -> None:
         compare(f"sum of {kind}", mine, other, 0.01 * other.mean())
     for station in range(1, 11):
         compare(f"station {station}", ours[:, station], theirs[:, station], 0.02 * theirs[:, station].mean())
+
+
+# `spm-af-las`, Sections 5.1 and 5.2: NewReno, delayed ACKs, 20 packets of window, tail drop.
+SPM: dict[str, Any] = {
+    "dialect": "ns-2",
+    "wire": {"rate_mbps": 100.0, "one_way_delay_ms": 5.0},
+    "station": {"port": {"limit_packets": 100}},
+    "tcp": {"congestion_control": {"name": "newreno"}, "receiver_window_segments": 20, "delayed_ack": {"segments": 2}},
+}
+
+
+def hold(what: str, ours: Sequence[float], theirs: Sequence[float], allowed: float) -> None:
+    """Fails where the means lie farther apart than `allowed` and three standard errors of their difference."""
+    error = math.sqrt(stdev(ours) ** 2 / len(ours) + stdev(theirs) ** 2 / len(theirs))
+    assert abs(mean(ours) - mean(theirs)) <= allowed + 3 * error, (what, mean(ours), mean(theirs), error)
+
+
+def transfers(hosts: int) -> pl.DataFrame:
+    """A row a replication: of either kind of file, how many transfers ended, the mean of their seconds, and its variation.
+
+    A transfer ends here as in the file of ns-2, with the last ACK at the sender, when the next begins.
+    """
+
+    def files(name: str, packets: int) -> dict[str, Any]:
+        application = {"name": "transfers", "transfer_bytes": packets * 1460}
+        return {
+            "name": name,
+            "direction": "down",
+            "count": hosts // 2,
+            "start_spread_s": 1.0,
+            "application": application,
+        }
+
+    scenario = Scenario(
+        **SPM,
+        ap={"limit_packets": 50},
+        run={"warmup_s": 0.0, "duration_s": 150.0},
+        flows=[files("short", 10), files("long", 1000)],
+    )
+    next_start = pl.col("start_s").shift(-1).over("seed", "flow")
+    table = scenario.run(seeds=SEEDS).transfers.sort("seed", "flow", "index")
+    seconds = table.with_columns(seconds=next_start - pl.col("start_s")).drop_nulls("seconds")
+    measured = seconds.group_by("seed", "group").agg(
+        transfers=pl.len(), mean_s=pl.col("seconds").mean(), cov=pl.col("seconds").std() / pl.col("seconds").mean()
+    )
+    both = [
+        measured.filter(pl.col("group") == kind)
+        .drop("group")
+        .rename({column: f"{kind}_{column}" for column in ("transfers", "mean_s", "cov")})
+        for kind in ("short", "long")
+    ]
+    return both[0].join(both[1], on="seed").sort("seed")
+
+
+@pytest.mark.parametrize("hosts", [10, 20])
+def test_transfers_are_those_of_ns2(hosts: int) -> None:
+    """Files of 10 packets beside files of 1,000: mean seconds within 2 %, their variation within 0.03, and three standard errors."""
+    theirs = pl.read_csv(TRANSFERS, comment_prefix="#").filter(pl.col("hosts") == hosts)
+    ours = transfers(hosts)
+    for kind in ("short", "long"):
+        for column in ("mean_s", "cov"):
+            found, reference = (table[f"{kind}_{column}"].to_list() for table in (ours, theirs))
+            hold(f"{kind}_{column}", found, reference, 0.02 * mean(reference) if column == "mean_s" else 0.03)
+
+
+@pytest.mark.parametrize("buffer", [10, 30, 50, 70, 90, 110, 150] if VALIDATE else [10, 50, 110])
+def test_windows_of_20_packets_share_as_in_ns2(buffer: int) -> None:
+    """Five uplink and five downlink flows: either sum within 1.2 % of all throughput, Jain's index within 0.01, and three errors."""
+    theirs = pl.read_csv(WINDOW_20, comment_prefix="#").filter(pl.col("buffer") == buffer)
+    scenario = Scenario(
+        **SPM,
+        ap={"limit_packets": buffer},
+        run={"warmup_s": 20.0, "duration_s": 280.0},
+        flows=[{"direction": way, "count": 5, "start_spread_s": 1.0} for way in ("up", "down")],
+    )
+    flows = scenario.run(seeds=SEEDS).flows
+    found: dict[str, list[float]] = {"up_kbps": [], "down_kbps": [], "jain": []}
+    for _, of_seed in flows.group_by("seed", maintain_order=True):
+        for way in ("up", "down"):
+            found[f"{way}_kbps"].append(1e3 * sum(of_seed.filter(pl.col("direction") == way)["goodput_mbps"]))
+        found["jain"].append(jain(of_seed["goodput_mbps"].to_list()))
+    total = mean(theirs["up_kbps"]) + mean(theirs["down_kbps"])
+    for column, allowed in (("up_kbps", 0.012 * total), ("down_kbps", 0.012 * total), ("jain", 0.01)):
+        hold(column, found[column], theirs[column].to_list(), allowed)

@@ -1,6 +1,6 @@
 """Runs the cells of ns-2 that the tests hold the dialect against, and writes what came of them.
 
-    python benches/peers/reference.py FOLDER [SEEDS]        (FOLDER: tests/data; SEEDS: 10)
+    python benches/peers/reference.py FOLDER [SEEDS]        (FOLDER: tests/data; SEEDS: 6)
 
 `ns2-transfers.csv`: downloads of 10 packets beside downloads of 1,000, half of the hosts each: how many transfers ended, the mean of
 their seconds from the first packet to the last ACK, and its coefficient of variation. `ns2-window-20.csv`: five uplink and five
@@ -77,4 +77,4 @@ def main(folder: Path, seeds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10)
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 6)
