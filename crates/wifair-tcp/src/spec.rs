@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{SackBlocks, SpecError, Time};
 
-use crate::congestion::CongestionControlSpec;
+use crate::congestion::{CongestionControlSpec, Counting};
 use crate::marking::PriorityMarkingSpec;
 
 /// Parameters of one TCP connection, both ends. Defaults follow the RFCs; where an RFC leaves a choice, the field says.
@@ -64,7 +64,7 @@ pub struct TcpSpec {
 /// Growth by bytes acknowledged (RFC 3465, "appropriate byte counting"). Congestion avoidance counts all of them.
 ///
 /// `spm-af-las` counts "how many segments are acknowledged" without a limit: then both limits are the receiver's window,
-/// or more.
+/// or more, and `segment_by_segment` is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByteCountingSpec {
@@ -74,6 +74,10 @@ pub struct ByteCountingSpec {
     /// The same in a slow start that follows a timeout. RFC 3465, 2.3: 1, as an ACK may then cover what the receiver had
     /// before.
     pub limit_after_timeout_segments: u32,
+    /// Count an ACK for several segments as so many ACKs for one: slow start ends at the threshold and the rest counts in
+    /// congestion avoidance, where the window may then grow by several segments at once. Off, the letter of RFC 3465: slow
+    /// start adds all of it, beyond the threshold too, and congestion avoidance a segment at most.
+    pub segment_by_segment: bool,
 }
 
 /// What a receiver tells selectively.
@@ -166,7 +170,7 @@ impl Default for TcpSpec {
 
 impl Default for ByteCountingSpec {
     fn default() -> ByteCountingSpec {
-        ByteCountingSpec { limit_segments: 2, limit_after_timeout_segments: 1 }
+        ByteCountingSpec { limit_segments: 2, limit_after_timeout_segments: 1, segment_by_segment: false }
     }
 }
 
@@ -188,13 +192,12 @@ impl Default for RtoSpec {
     }
 }
 
-/// The most bytes that an ACK counts for when the window grows.
+/// The most bytes that an ACK counts for in slow start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedBytes {
     pub(crate) slow_start: u32,
     /// In a slow start that follows a timeout.
     pub(crate) after_timeout: u32,
-    pub(crate) avoidance: u32,
 }
 
 /// The largest value of the window field.
@@ -342,16 +345,24 @@ impl TcpSpec {
         self.initial_ssthresh_segments.map_or(u32::MAX, |segments| segments * u32::from(self.mss_bytes))
     }
 
-    /// How many bytes an ACK counts for, at most.
+    /// How many bytes an ACK counts for in slow start, at most.
     pub(crate) fn counted_bytes(&self) -> CountedBytes {
         let mss = u32::from(self.mss_bytes);
         match self.byte_counting {
-            None => CountedBytes { slow_start: mss, after_timeout: mss, avoidance: mss },
+            None => CountedBytes { slow_start: mss, after_timeout: mss },
             Some(counting) => CountedBytes {
                 slow_start: counting.limit_segments * mss,
                 after_timeout: counting.limit_after_timeout_segments * mss,
-                avoidance: u32::MAX,
             },
+        }
+    }
+
+    /// What an ACK for several segments counts for.
+    pub(crate) fn counting(&self) -> Counting {
+        match self.byte_counting {
+            None => Counting::Ack,
+            Some(counting) if counting.segment_by_segment => Counting::Segments,
+            Some(_) => Counting::Bytes,
         }
     }
 

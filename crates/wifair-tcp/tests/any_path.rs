@@ -51,7 +51,11 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
         any::<bool>(),
         handshake,
         any::<u32>(),
-        (prop::option::of((1u32..60, 1u32..60)), any::<bool>(), prop::option::of((1u8..=3, any::<bool>()))),
+        (
+            prop::option::of((1u32..60, 1u32..60, any::<bool>())),
+            any::<bool>(),
+            prop::option::of((1u8..=3, any::<bool>())),
+        ),
     )
         .prop_map(
             |(
@@ -72,9 +76,15 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                     receiver_window_segments: window,
                     initial_window_segments: initial,
                     initial_ssthresh_segments: ssthresh,
-                    byte_counting: counting.map(|(limit_segments, limit_after_timeout_segments)| {
-                        ByteCountingSpec { limit_segments, limit_after_timeout_segments }
-                    }),
+                    byte_counting: counting.map(
+                        |(limit_segments, limit_after_timeout_segments, segment_by_segment)| {
+                            ByteCountingSpec {
+                                limit_segments,
+                                limit_after_timeout_segments,
+                                segment_by_segment,
+                            }
+                        },
+                    ),
                     limited_transmit: limited,
                     ecn,
                     sack: sack.map(|(blocks, duplicates)| SackSpec { blocks, duplicates }),

@@ -170,8 +170,8 @@ impl CongestionControl for Cubic {
 
     #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time) {
-        if window.cwnd < window.ssthresh {
-            reno::grow(window, acked_bytes);
+        let acked_bytes = reno::slow_start(window, acked_bytes);
+        if acked_bytes == 0 {
             return;
         }
         let state = &mut *self.0;
@@ -180,7 +180,7 @@ impl CongestionControl for Cubic {
             state.begin_stage(f64::from(window.cwnd) / mss, now);
         }
         let cwnd = (f64::from(window.cwnd) + state.stage.part) / mss;
-        let acked = f64::from(acked_bytes.min(window.avoidance_limit)) / mss;
+        let acked = f64::from(acked_bytes.min(window.avoidance_limit())) / mss;
         let bytes = state.next_window(cwnd, acked, now) * mss;
         window.cwnd = bytes as u32;
         state.stage.cwnd_bytes = window.cwnd;

@@ -35,13 +35,30 @@ pub struct Window {
     pub credit: u32,
     /// The most bytes that an ACK counts for in slow start: SMSS, or RFC 3465's limit in bytes.
     pub slow_start_limit: u32,
-    /// The most bytes that an ACK counts for in congestion avoidance: SMSS, or no limit (RFC 3465).
-    pub avoidance_limit: u32,
+    /// What an ACK for several segments counts for; in slow start no more than that.
+    pub counting: Counting,
     /// Only cwnd divided by this may be outstanding; 1 unless a control says otherwise.
     pub divisor: u32,
 }
 
+/// What an ACK for several segments counts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// One segment (RFC 5681, 3.1).
+    Ack,
+    /// All its bytes (RFC 3465, 2.1).
+    Bytes,
+    /// All its segments, as if each had an ACK of its own.
+    Segments,
+}
+
 impl Window {
+    /// The most bytes that an ACK counts for in congestion avoidance.
+    #[inline]
+    pub(crate) fn avoidance_limit(&self) -> u32 {
+        if self.counting == Counting::Ack { self.mss } else { u32::MAX }
+    }
+
     /// How many bytes may be outstanding.
     #[inline]
     pub fn allowance(&self) -> u32 {

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, Time};
 
-use super::{CongestionControl, ControlSpec, Window};
+use super::{CongestionControl, ControlSpec, Counting, Window};
 use crate::recovery::RecoveryRule;
 
 pub(super) const INFO: Info = Info {
@@ -76,16 +76,37 @@ impl CongestionControl for Reno {
 /// Slow start and congestion avoidance (RFC 5681, 3.1).
 #[inline]
 pub(super) fn grow(window: &mut Window, acked_bytes: u32) {
-    // Never more than what is acknowledged: a receiver that splits ACKs gains nothing (equation 2).
-    if window.cwnd < window.ssthresh {
-        window.cwnd += acked_bytes.min(window.slow_start_limit);
+    let rest = slow_start(window, acked_bytes);
+    if rest == 0 {
         return;
     }
-    window.credit += acked_bytes.min(window.avoidance_limit);
+    window.credit += rest.min(window.avoidance_limit());
     if window.credit >= window.cwnd {
         window.credit -= window.cwnd;
         window.cwnd += window.mss;
+        while window.counting == Counting::Segments && window.credit >= window.cwnd {
+            window.credit -= window.cwnd;
+            window.cwnd += window.mss;
+        }
     }
+}
+
+/// Slow start (RFC 5681, 3.1). What is left counts in congestion avoidance.
+#[inline]
+pub(super) fn slow_start(window: &mut Window, acked_bytes: u32) -> u32 {
+    if window.cwnd >= window.ssthresh {
+        return acked_bytes;
+    }
+    // Never more than what is acknowledged: a receiver that splits ACKs gains nothing (equation 2).
+    let counted = acked_bytes.min(window.slow_start_limit);
+    if window.counting != Counting::Segments {
+        window.cwnd += counted;
+        return 0;
+    }
+    let segments_to_threshold = (window.ssthresh - window.cwnd).div_ceil(window.mss);
+    let added = counted.min(segments_to_threshold.saturating_mul(window.mss));
+    window.cwnd += added;
+    counted - added
 }
 
 /// The threshold after a loss (RFC 5681, 3.1, equation 4).

@@ -148,7 +148,7 @@ impl Sender {
                 mss: u32::from(spec.mss_bytes),
                 credit: 0,
                 slow_start_limit: counted.slow_start,
-                avoidance_limit: counted.avoidance,
+                counting: spec.counting(),
                 divisor: 1,
             },
             recovery: Recovery::new(control.recovery(), iss),
