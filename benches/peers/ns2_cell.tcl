@@ -14,6 +14,8 @@
 # - With `short` and `long` every flow transfers files of that many packets, one after the other: the first half of the stations
 #   short ones. Each transfer has agents of its own, as its window and timer must start afresh and no straggler may meet the next.
 #   A sender without data would time out for ever (`slow_start_restart_`), so it is reset when its last ACK has come.
+# - `load` is a shared library of further agents and queues (ns2_spm_af.cc), `ap_ifq` the AP's queue;
+#   `by_ack` is explained there.
 # - `ip_bytes` is the size of an IP packet of UDP, `odd_ip_bytes` that of every second station.
 
 array set option {
@@ -23,6 +25,7 @@ array set option {
     retry_limit 7    capture_db 10    spiral 0          ip_bytes 1500     odd_ip_bytes 0
     agent Reno       short 0          long 0            syn 1             rtxcur_init 3
     late_syn 0       minrto 0.2       tick 0.01
+    load {}          by_ack 0         ap_ifq Queue/DropTail
 }
 foreach {key value} $argv {
     if {![info exists option($key)]} {
@@ -44,6 +47,10 @@ Mac/802_11 set ShortRetryLimit_ $option(retry_limit)
 # How much stronger a frame must be to survive a collision, where it is heard: two neighbours are closer than the AP.
 Phy/WirelessPhy set CPThresh_ [expr {pow(10, $option(capture_db) / 10.0)}]
 
+if {$option(load) ne ""} {
+    load $option(load)
+    Agent/TCP/Newreno/Spm set by_ack_ $option(by_ack)
+}
 Agent/TCP set packetSize_ $option(payload)
 Agent/TCP set window_ $option(window)
 Agent/TCP set syn_ $option(syn)
@@ -94,7 +101,9 @@ proc radio_link {node peer entry} {
     return $link
 }
 
+$ns node-config -ifqType $option(ap_ifq)
 set ap [$ns node]
+$ns node-config -ifqType Queue/DropTail
 place $ap 200 200
 for {set i 0} {$i < $stations} {incr i} {
     set station($i) [$ns node]
