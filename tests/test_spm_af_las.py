@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from wifair.claims import Relation, Verdict, judge
 from wifair.papers import find, paper_ids
-from wifair.papers.readings import Alternative
+from wifair.papers.readings import Reading, View
 from wifair.papers.reproduction import variant_cells
 from wifair.papers.runs import CellRuns, Runs
 from wifair.papers.spm_af_las import STUDY
@@ -20,7 +20,7 @@ from wifair.papers.spm_af_las.claims.files import contended
 from wifair.papers.spm_af_las.claims.former import FORMERLY
 from wifair.papers.spm_af_las.claims.up_down import rising_steps, unfairness_without_loss
 from wifair.papers.spm_af_las.measured import Measured, correlation, told
-from wifair.papers.spm_af_las.readings import ALTERNATIVES
+from wifair.papers.spm_af_las.readings import READINGS
 from wifair.papers.spm_af_las.study import (
     BUFFERS,
     CELLS_OF_FIGURE,
@@ -54,7 +54,7 @@ def test_the_grid_is_the_papers() -> None:
     full = FORMS["full"]
     assert full.seeds >= 10
     assert full.first_look > 0
-    assert (full.files, full.duration_s) == (100, 300.0)
+    assert (full.files, full.duration_s) == (10, 300.0)
     assert len(full.hosts) == 10
     assert {2, 10, 40} <= set(full.hosts)
     assert {10, 20, 40} <= set(FORMS["quick"].hosts)
@@ -88,14 +88,33 @@ def test_scenarios_are_those_of_sections_5_and_7() -> None:
     assert len(plan_of(part="web", background="none")["flows"]) == 20
 
 
-@pytest.mark.parametrize("alternative", ALTERNATIVES, ids=[a.id for a in ALTERNATIVES])
-def test_every_alternative_is_another_simulation(alternative: Alternative) -> None:
+@pytest.mark.parametrize("reading", READINGS, ids=[reading.id for reading in READINGS])
+def test_every_reading_is_another_simulation_or_another_look(reading: Reading[Measured]) -> None:
     fewest = dataclasses.replace(TINY, hosts=(10,))
     baseline = {cell.name: cell.scenario.plan() for cell in cells(fewest, None)}
-    found = variant_cells(cells(fewest, None), alternative)
-    assert found
+    found = variant_cells(cells(fewest, None), reading)
+    assert bool(found) != isinstance(reading, View)
     for cell in found:
         assert cell.scenario.plan() != baseline[cell.name.partition("/")[2]]
+
+
+def test_joint_readings_are_all_of_their_parts() -> None:
+    fewest = dataclasses.replace(TINY, hosts=(10,))
+    by_id = {reading.id: reading for reading in READINGS}
+    assert len(by_id) == len(READINGS)
+    old = {
+        str(cell.keys["part"]): cell.scenario.plan() for cell in variant_cells(cells(fewest, None), by_id["old-ns-2"])
+    }
+    tcp = old["files"]["flows"][0]["tcp"]
+    assert tcp["delayed_ack"]["syn"] is True
+    assert (tcp["rto"]["initial_ms"], tcp["rto"]["min_ms"], tcp["rto"]["tick_ms"]) == (6_000, 1_000, 100)
+    assert "measured" not in old
+    thoughtful = variant_cells(cells(fewest, None), by_id["old-ns-2+think-1s"])
+    assert {cell.keys["part"] for cell in thoughtful} == {"web"}
+    for cell in thoughtful:
+        flow = cell.scenario.plan()["flows"][0]
+        assert flow["application"]["think_mean_s"] == 1.0
+        assert flow["tcp"]["rto"]["initial_ms"] == 6_000
 
 
 def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:

@@ -5,11 +5,10 @@ Q. Wu, M. Gong, C. Williamson: TCP Fairness Issues in IEEE 802.11 Wireless LANs,
 
 from __future__ import annotations
 
-from wifair.papers.readings import View
 from wifair.papers.reproduction import PaperStudy
 from wifair.papers.spm_af_las.claims import CLAIMS
 from wifair.papers.spm_af_las.measured import Measured
-from wifair.papers.spm_af_las.readings import ALTERNATIVES
+from wifair.papers.spm_af_las.readings import READINGS
 from wifair.papers.spm_af_las.study import CELLS_OF_FIGURE, FORMS, UP_DOWN_SCHEMES, cells
 
 TITLE = "TCP Fairness Issues in IEEE 802.11 Wireless LANs"
@@ -24,15 +23,7 @@ STUDY = PaperStudy(
     cells=cells,
     measured=Measured,
     figures_module=f"{__name__}.figures",
-    readings=(
-        *ALTERNATIVES,
-        View(
-            "gain-of-means",
-            "What is the average gain?",
-            "the gain of the mean index",
-            lambda m: m.with_gain_of_means(),
-        ),
-    ),
+    readings=READINGS,
     conditions={"dialect": "ns-2 (Section 4: standard)", "schemes": list(UP_DOWN_SCHEMES)},
 )
 reproduce = STUDY.reproduce

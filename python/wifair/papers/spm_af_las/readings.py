@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from wifair.papers.readings import Alternative
-from wifair.papers.spm_af_las.study import FLOW_1, FLOW_2, LAS, MEASURED_FROM_S, MEASURED_S, SPM_AF, T_LAS
+from wifair.papers.readings import Alternative, Joint, Kind, Reading, View
+from wifair.papers.spm_af_las.measured import Measured
+from wifair.papers.spm_af_las.study import (
+    CAP_S_PER_FILE,
+    FLOW_1,
+    FLOW_2,
+    LAS,
+    MEASURED_FROM_S,
+    MEASURED_S,
+    SPM_AF,
+    T_LAS,
+    UNMARKED,
+)
 
 # Another reading of the far host's channel: its frames are lost in bursts, all of them for a while and none otherwise.
 # The interval is fitted to the same throughput of 1.44 Mbps.
@@ -19,13 +31,68 @@ BURSTS = [
     for at, rate in ((0.0, 1.0), (BURST_S, 0.0))
 ]
 
-SIMULATED: Mapping[str, Sequence[object]] = {"part": ("up-down", "newcomer", "files", "web")}
-SHORT_AND_LONG: Mapping[str, Sequence[object]] = {"part": ("files", "web")}
+PART = "part"
+SIMULATED: Mapping[str, Sequence[object]] = {PART: ("shares", "up-down", "causes", "newcomer", "files", "web")}
+OVER_TCP: Mapping[str, Sequence[object]] = {**SIMULATED, "transport": (None, "tcp")}
+SHORT_AND_LONG: Mapping[str, Sequence[object]] = {PART: ("files", "web")}
+WEB: Mapping[str, Sequence[object]] = {PART: ("web",)}
+MEASURED: Mapping[str, Sequence[object]] = {PART: ("measured",)}
+SPM: Mapping[str, Sequence[object]] = {"scheme": (SPM_AF,)}
+SPM_ALL: Mapping[str, Sequence[object]] = {"scheme": (SPM_AF, UNMARKED)}
 
-ALTERNATIVES: tuple[Alternative, ...] = (
+SYN_LATE = Alternative(
+    "syn-late",
+    "When does ns-2's sink answer the SYN?",
+    "after the delayed-ACK timer of 100 ms, as before February 2010",
+    {"tcp.delayed_ack.syn": True},
+    SHORT_AND_LONG,
+)
+RTO_6S = Alternative(
+    "rto-6s",
+    "What is ns-2's initial RTO?",
+    "6 s, as before January 2006",
+    {"tcp.rto.initial_ms": 6_000},
+    SHORT_AND_LONG,
+)
+TIMERS_1S = Alternative(
+    "timers-1s",
+    "Which generation of ns-2's timers?",
+    "the first: at least 1 s, in ticks of 100 ms",
+    {"tcp.rto.min_ms": 1_000, "tcp.rto.tick_ms": 100},
+    OVER_TCP,
+)
+THINK_1S = Alternative(
+    "think-1s",
+    "Is there time to think between Web documents?",
+    "1 s on average",
+    {"flows[0].application.think_mean_s": 1.0},
+    WEB,
+)
+OLD = (SYN_LATE, RTO_6S, TIMERS_1S)
+
+
+def of_the_web(part: Alternative) -> Alternative:
+    """The same for the Web case alone."""
+    return replace(part, only=WEB)
+
+
+TCP: tuple[Reading[Measured], ...] = (
     Alternative(
         "standard", "Whose MAC and TCP?", "802.11 and the RFCs instead of ns-2's", {"dialect": "standard"}, SIMULATED
     ),
+    SYN_LATE,
+    RTO_6S,
+    TIMERS_1S,
+    Joint("syn-late+rto-6s", (SYN_LATE, RTO_6S)),
+    Joint("old-ns-2", OLD),
+    Alternative(
+        "real-handshake", "Is a transfer's connection opened?", "SYN and FIN", {"tcp.handshake": "real"}, SHORT_AND_LONG
+    ),
+    Alternative(
+        "no-syn", "The SYN", "none: data goes out at once", {"tcp.handshake": "none"}, SHORT_AND_LONG, Kind.ABLATION
+    ),
+)
+NETWORK: tuple[Reading[Measured], ...] = (
     Alternative(
         "rts", "Are MAC parameters at ns-2's default?", "RTS on every frame", {"mac.rts_threshold_bytes": 0}, SIMULATED
     ),
@@ -44,16 +111,17 @@ ALTERNATIVES: tuple[Alternative, ...] = (
         {"ap.limit_packets": 100},
         SHORT_AND_LONG,
     ),
+    THINK_1S,
+    Joint("old-ns-2+think-1s", (*map(of_the_web, OLD), THINK_1S)),
     Alternative(
-        "handshake", "Is a transfer's connection opened?", "SYN and FIN", {"tcp.handshake": "real"}, SHORT_AND_LONG
+        "hundred-files",
+        "How many large files does each host load?",
+        "100, as the paper says, where it prints numbers: with 10 and 40 hosts",
+        {"flows[0].application.count": 100, "run.duration_s": CAP_S_PER_FILE * 100 * 20},
+        {PART: ("files",), "mix": ("mixed",), "hosts": (10, 40)},
     ),
-    Alternative(
-        "think-1s",
-        "Is there time to think between Web documents?",
-        "1 s on average",
-        {"flows[0].application.think_mean_s": 1.0},
-        {"part": ("web",)},
-    ),
+)
+LEAST_SERVICE: tuple[Reading[Measured], ...] = (
     Alternative(
         "las-served",
         "What does LAS key a packet by?",
@@ -73,42 +141,89 @@ ALTERNATIVES: tuple[Alternative, ...] = (
         "What service does an ACK stand for under LAS?",
         "itself: one packet",
         {"ap.scheme.key": "served", "ap.scheme.acks": "own"},
-        {"part": ("up-down",), "scheme": (LAS, T_LAS)},
+        {PART: ("up-down",), "scheme": (LAS, T_LAS)},
     ),
+)
+MARKED: tuple[Reading[Measured], ...] = (
     Alternative(
         "spm-oldest",
         "Which packet makes room under SPM-AF?",
         "the oldest",
         {"ap.scheme.displaced": "oldest"},
-        {"scheme": (SPM_AF,)},
+        SPM_ALL,
     ),
     Alternative(
         "spm-newest",
         "Which packet makes room under SPM-AF?",
         "the newest",
         {"ap.scheme.displaced": "newest"},
-        {"scheme": (SPM_AF,)},
+        SPM_ALL,
+    ),
+    Alternative(
+        "spm-retransmissions",
+        "Which retransmissions do SPM-AF's senders mark?",
+        "all of them",
+        {"tcp.priority_marking.retransmissions": "always"},
+        SPM,
+    ),
+    Alternative(
+        "spm-beyond-ssthresh",
+        "How does an ACK for many segments open the window?",
+        "in slow start by all of them, beyond the threshold too",
+        {"tcp.byte_counting.segment_by_segment": False},
+        SPM_ALL,
     ),
     Alternative(
         "spm-limit-2",
-        "May an ACK of SPM-AF's senders open the window by more than RFC 3465 allows?",
-        "L = 2, and 1 after a timeout",
-        {"tcp.byte_counting.limit_segments": 2, "tcp.byte_counting.limit_after_timeout_segments": 1},
-        {"scheme": (SPM_AF,)},
+        "How does an ACK for many segments open the window?",
+        "by RFC 3465: at most 2 in slow start, 1 after a timeout",
+        {
+            "tcp.byte_counting.limit_segments": 2,
+            "tcp.byte_counting.limit_after_timeout_segments": 1,
+            "tcp.byte_counting.segment_by_segment": False,
+        },
+        SPM_ALL,
     ),
+    Alternative(
+        "spm-by-acks",
+        "Growth by segments acknowledged",
+        "growth by ACKs, as without SPM-AF",
+        {"tcp.byte_counting": None},
+        SPM_ALL,
+        Kind.ABLATION,
+    ),
+    Alternative(
+        "spm-unmarked", "The marks", "none: the ACK filter alone", {"tcp.priority_marking": None}, SPM, Kind.ABLATION
+    ),
+)
+EXPERIMENTS: tuple[Reading[Measured], ...] = (
     Alternative(
         "far-in-bursts",
         "How are the far host's frames lost?",
         "all of them for 50 ms, every 2.3 s",
         {"flows": [FLOW_1, FLOW_2], "events": BURSTS},
-        {"part": ("measured",), "case": ("near and far",)},
+        {PART: ("measured",), "case": ("near and far",)},
     ),
-    Alternative("sack", "Does the measured TCP use SACK?", "it does", {"tcp.sack": {}}, {"part": ("measured",)}),
+    Alternative(
+        "window-11",
+        "How large is the measured TCP's window?",
+        "11 segments, what Linux 2.4's default send buffer of 16 kB holds",
+        {"tcp.receiver_window_segments": 11},
+        MEASURED,
+    ),
+    Alternative("sack", "Does the measured TCP use SACK?", "it does", {"tcp.sack": {}}, MEASURED),
     Alternative(
         "short-preamble",
         "Which preamble had the measured network?",
         "the short one",
         {"phy.preamble": "short"},
-        {"part": ("measured",)},
+        MEASURED,
     ),
 )
+GAIN_OF_MEANS: View[Measured] = View(
+    "gain-of-means",
+    "What is the average gain?",
+    "the gain of the mean index",
+    lambda m: m.with_gain_of_means(),
+)
+READINGS: tuple[Reading[Measured], ...] = (*TCP, *NETWORK, *LEAST_SERVICE, *MARKED, *EXPERIMENTS, GAIN_OF_MEANS)

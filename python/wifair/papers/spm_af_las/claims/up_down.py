@@ -138,7 +138,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "5.1",
         "6",
         "The total number of packets present simultaneously at the AP's downstream queue is at most 150.",
-        "The most packets in a buffer that has room for 300, looked at every 10 ms: 151 at most, of which one is in the MAC.",
+        "The most packets in a buffer that has room for 300, looked at every 50 ms: 151 at most, of which one is in the MAC.",
         "packets",
         lambda m: Relation([Point("most", 151.5 - m.most_queued())]),
         150.0,
