@@ -42,7 +42,8 @@ fn spec() -> impl Strategy<Value = serde_json::Value> {
     let one_of = |values: [&'static str; 2]| prop::sample::select(values.to_vec());
     (
         one_of(["service", "channel-time"]),
-        one_of(["clock", "used"]),
+        prop::sample::select(vec!["carry", "carry-used", "clock", "used", "none"]),
+        any::<bool>(),
         one_of(["unbounded", "zero"]),
         one_of(["ack", "less-time"]),
         one_of(["leave", "drop"]),
@@ -50,12 +51,21 @@ fn spec() -> impl Strategy<Value = serde_json::Value> {
         0.01f64..1.0,
     )
         .prop_map(
-            |(packet_time, window, no_active_flows, equal_rates, unmarkable, empty_pick, weight)| {
+            |(
+                packet_time,
+                window,
+                opportunistic,
+                no_active_flows,
+                equal_rates,
+                unmarkable,
+                empty_pick,
+                weight,
+            )| {
                 // A controller that reaches every probability within a test's few ticks.
                 serde_json::json!({
                     "name": "dqm", "a": 0.05, "b": 0.04, "delay_ref_ms": 6.0, "packet_time_weight": weight,
                     "packet_time": packet_time, "window": window, "no_active_flows": no_active_flows,
-                    "equal_rates": equal_rates, "unmarkable": unmarkable, "empty_pick": empty_pick,
+                    "equal_rates": equal_rates, "opportunistic": opportunistic, "unmarkable": unmarkable, "empty_pick": empty_pick,
                 })
             },
         )
@@ -72,7 +82,8 @@ struct Naive {
     mean_t_pkt: Option<f64>,
     /// In whole microseconds, so that sums are exact and equal shares are equal.
     t: [f64; 2],
-    window: (f64, f64),
+    /// Since when, how long (both in ms), and N_up and N_dn when it began.
+    window: (f64, f64, [f64; 2]),
     n: [f64; 2],
     rng: Rng,
 }
@@ -88,12 +99,31 @@ impl Naive {
 
     fn now(&mut self, ms: f64, n: [f64; 2]) {
         self.n = n;
-        let passed =
-            if self.is("window", "clock") { ms - self.window.0 } else { (self.t[0] + self.t[1]) * 1e-3 };
-        if passed >= self.window.1 - 1e-9 {
-            self.t = [0.0; 2];
-            self.window = (ms, 5.0 * (n[0] + n[1]).max(1.0));
+        let (mut since, length, of) = self.window;
+        let by_use = self.is("window", "used") || self.is("window", "carry-used");
+        let passed = if by_use { (self.t[0] + self.t[1]) * 1e-3 } else { ms - since };
+        if self.is("window", "none") || passed < length - 1e-9 {
+            return;
         }
+        let mut subtract = || {
+            for (t, n) in self.t.iter_mut().zip(of) {
+                *t = (*t - 5_000.0 * n).max(0.0);
+            }
+        };
+        match self.spec["window"].as_str() {
+            Some("carry") => {
+                while ms - since >= length - 1e-9 {
+                    since += length;
+                    subtract();
+                }
+            }
+            Some("carry-used") => subtract(),
+            _ => {
+                self.t = [0.0; 2];
+                since = ms;
+            }
+        }
+        self.window = (since, 5.0 * (n[0] + n[1]).max(1.0), n);
     }
 
     fn per_flow(&self) -> [f64; 2] {
@@ -137,7 +167,10 @@ impl Naive {
     fn dequeue(&mut self, links: &[Link]) -> Option<Packet> {
         let [up, down] = self.per_flow();
         let fair = |side: usize| self.t[side] < 5_000.0 * self.n[side];
-        let rate = |packet: &Packet| links[station(packet).index()].rate;
+        let rate = |packet: &Packet| match self.spec["opportunistic"].as_bool() {
+            Some(true) => Some(links[station(packet).index()].rate),
+            _ => None,
+        };
         let acks = match (self.acks.first(), self.data.first()) {
             (None, _) => false,
             (_, None) => true,
@@ -198,7 +231,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
         q_old: 0.0,
         mean_t_pkt: None,
         t: [0.0; 2],
-        window: (0.0, 0.0),
+        window: (0.0, 5.0, [0.0; 2]),
         n: [0.0; 2],
         rng: Rng::stream(7, "ap", "scheme"),
     };

@@ -18,11 +18,19 @@
 //! - `packet_time_weight`: of the newest sample in the moving average of T_pkt. 0.01 averages over some hundred packets,
 //!   a fraction of a second under load: enough to even out ACKs, data and backoffs, and still fast beside the
 //!   controller, which takes seconds.
-//! - `window`: when T_up and T_dn start anew. `clock`: when T_w has passed, since T_w is the length of a window of
-//!   observation. `used`: when both together have reached T_w. The windows' length is set when they begin, from the
-//!   numbers of active flows, one flow at least.
+//! - `window`: what becomes of T_up and T_dn at the end of an observation window. `carry`: each direction's share, N T_fair,
+//!   is subtracted, and what it used beyond that is carried over. The text wants no direction to use more than its share
+//!   "in each observation window", and the frame that crosses a window's end, or a station's own frame, which the AP
+//!   cannot hold back, breaks that bound unless the next window pays for it. An unused share is not carried over. `clock`:
+//!   both start at 0, so that nothing is paid back. `used`: as `clock`, but a window ends when both together have reached
+//!   T_w. `carry-used`: as `carry`, with the windows of `used`; then the shares that are subtracted are as much as was used,
+//!   where channel times may add up to more than the clock, since backoffs overlap. `none`: windows do not end, as in
+//!   Algorithm 1, which has no reset; uplinks that begin late then have the channel until they have caught up. A window's length and shares are
+//!   set when it begins, from the numbers of active flows; it is at least one T_fair long.
 //! - `no_active_flows`: how T / N compares where N is 0. `unbounded`, the quotient's limit: who has no flow has no share, so
 //!   any time used is too much; no time used is none. `zero`: the direction has had nothing.
+//! - `opportunistic`: whether bit rates decide while both directions are below their shares, as printed. Without, every
+//!   two heads count as equally fast, which shows what the rule is worth.
 //! - `equal_rates`: which queue is served when both are below their shares and both heads go at the same bit rate. `ack`
 //!   as printed; `less-time`, the one whose flows have had less of the channel each (then ACKs on a tie).
 //! - `unmarkable`: what becomes of a packet that is to be marked but cannot be (SYN, a transport without ECN, a
@@ -38,6 +46,7 @@
 //!
 //! Random draws: one for each arrival that finds room.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use schemars::JsonSchema;
@@ -75,10 +84,13 @@ pub struct Spec {
     pub packet_time: PacketTime,
     /// Weight of the newest sample in the moving average of T_pkt.
     pub packet_time_weight: f64,
-    /// When the channel times start anew.
+    /// What becomes of the channel times at the end of an observation window.
     pub window: Window,
     /// The channel time for each flow of a direction without active flows.
     pub no_active_flows: NoActiveFlows,
+    /// Whether the head at the higher bit rate is served when both directions are below their shares; otherwise
+    /// `equal_rates` decides whatever their bit rates are.
+    pub opportunistic: bool,
     /// What is served when both directions are below their shares and their heads go at the same bit rate.
     pub equal_rates: EqualRates,
     /// What becomes of a packet that is to be marked but cannot be.
@@ -98,15 +110,22 @@ pub enum PacketTime {
     ChannelTime,
 }
 
-/// When the channel times start anew.
+/// What becomes of the channel times at the end of an observation window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Window {
-    /// When as much time has passed as the fair shares of all flows together.
+    /// Each direction's fair share is subtracted and the rest carried over. A window ends when as much time has passed as
+    /// the fair shares of all flows together.
     #[default]
+    Carry,
+    /// As `carry`, but a window ends when as much channel time has been used as the fair shares of all flows together.
+    CarryUsed,
+    /// Both start at 0. A window ends as under `carry`.
     Clock,
-    /// When as much channel time has been used.
+    /// Both start at 0. A window ends as under `carry-used`.
     Used,
+    /// Windows do not end.
+    None,
 }
 
 /// The channel time for each flow of a direction without active flows.
@@ -165,6 +184,7 @@ impl Default for Spec {
             packet_time_weight: 0.01,
             window: Window::default(),
             no_active_flows: NoActiveFlows::default(),
+            opportunistic: true,
             equal_rates: EqualRates::default(),
             unmarkable: Unmarkable::default(),
             empty_pick: EmptyPick::default(),
@@ -180,7 +200,8 @@ impl Spec {
             queues: Default::default(),
             used: [Time::ZERO; 2],
             window_since: Time::ZERO,
-            window_length: Time::ZERO,
+            window_length: Time::from_secs_f64(self.fair_share_ms * 1e-3),
+            shares: [Time::ZERO; 2],
             packet_time_s: None,
             flows: [0; 2],
             spec: self.clone(),
@@ -232,6 +253,8 @@ pub(super) struct Dqm {
     used: [Time; 2],
     window_since: Time,
     window_length: Time,
+    /// N_up T_fair and N_dn T_fair of the current window.
+    shares: [Time; 2],
     /// Moving average of T_pkt.
     packet_time_s: Option<f64>,
     /// N_up and N_dn at the last tick, for the record.
@@ -243,18 +266,38 @@ impl Dqm {
         [flows.up(), flows.down()]
     }
 
-    /// Begins a new window if the last one is over.
+    /// Ends the current window if it is over, and begins the next.
     fn turn_window(&mut self, cx: &Cx) {
+        let passed = cx.now - self.window_since;
         let over = match self.spec.window {
-            Window::Clock => cx.now - self.window_since >= self.window_length,
-            Window::Used => self.used[0] + self.used[1] >= self.window_length,
+            Window::Carry | Window::Clock => passed >= self.window_length,
+            Window::Used | Window::CarryUsed => self.used[0] + self.used[1] >= self.window_length,
+            Window::None => false,
         };
-        if over {
-            let flows: u32 = Self::active(cx.flows).iter().sum();
-            self.used = [Time::ZERO; 2];
-            self.window_since = cx.now;
-            self.window_length = self.fair_share * u64::from(flows.max(1));
+        if !over {
+            return;
         }
+        match self.spec.window {
+            Window::Carry => {
+                // Windows follow each other without a gap; those in which nothing happened are settled with the same shares.
+                let windows = passed / self.window_length;
+                self.settle(windows);
+                self.window_since += self.window_length * windows;
+            }
+            Window::CarryUsed => self.settle(1),
+            Window::Clock | Window::Used | Window::None => {
+                self.used = [Time::ZERO; 2];
+                self.window_since = cx.now;
+            }
+        }
+        let flows = Self::active(cx.flows);
+        self.shares = flows.map(|flows| self.fair_share * u64::from(flows));
+        self.window_length = (self.shares[0] + self.shares[1]).max(self.fair_share);
+    }
+
+    /// Subtracts the shares of so many windows.
+    fn settle(&mut self, windows: u64) {
+        self.used = [0, 1].map(|side| self.used[side].saturating_sub(self.shares[side] * windows));
     }
 
     fn charge(&mut self, side: Side, time: Time, cx: &Cx) {
@@ -273,7 +316,7 @@ impl Dqm {
     }
 
     /// How T_up / N_up compares with T_dn / N_dn, without division.
-    fn compare(&self, flows: [u32; 2]) -> std::cmp::Ordering {
+    fn compare(&self, flows: [u32; 2]) -> Ordering {
         let [up, down] = [Side::Up, Side::Down].map(|side| self.per_flow(side, flows).map(u128::from));
         (up[0] * down[1]).cmp(&(down[0] * up[1]))
     }
@@ -290,9 +333,9 @@ impl Dqm {
                     head.map(|&head| cx.links[buffer.station(head).index()].rate)
                 };
                 match rate(Side::Down).cmp(&rate(Side::Up)) {
-                    std::cmp::Ordering::Greater => Side::Down,
-                    std::cmp::Ordering::Less => Side::Up,
-                    std::cmp::Ordering::Equal => match self.spec.equal_rates {
+                    Ordering::Greater if self.spec.opportunistic => Side::Down,
+                    Ordering::Less if self.spec.opportunistic => Side::Up,
+                    _ => match self.spec.equal_rates {
                         EqualRates::Ack => Side::Up,
                         EqualRates::LessTime => less_time(),
                     },
