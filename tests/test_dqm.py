@@ -13,6 +13,7 @@ from wifair.papers.dqm.claims import CLAIMS
 from wifair.papers.dqm.measured import AFTER, BEFORE, Measured
 from wifair.papers.dqm.study import (
     ALTERNATIVES,
+    BASE,
     DQM,
     FIGURES,
     FORMS,
@@ -22,6 +23,8 @@ from wifair.papers.dqm.study import (
     RATE_CHANGE,
     SCHEMES,
     UNIFORM,
+    UPLINKS_FIRST,
+    VARIOUS_RATES,
     Mix,
     cells,
     scenario,
@@ -37,7 +40,8 @@ SMALL = Form(seeds=2, first_look=1, warmup_s=0.0, duration_s=200.0)
 def test_the_grid_is_the_papers() -> None:
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 1] == [(n, n) for n in range(1, 11)]
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 2] == [(1, n) for n in range(1, 20, 2)]
-    assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 2 * 4 * 3
+    # Figs. 2 and 3; 4(a) with the blind scheme, 4(b), various rates; downlinks that begin late.
+    assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 4 * (4 + 3 + 2) + 1
     assert FORMS["full"].seeds >= 10
     assert FORMS["full"].first_look > 0
     assert FORMS["quick"].first_look == 0
@@ -61,6 +65,18 @@ def test_the_scenario_is_that_of_section_iv() -> None:
     ]
     late = scenario(LATE_UPLINKS, Mix(1, 4), DQM, FORMS["full"]).plan()
     assert [flow["start_s"] for flow in late["flows"]] == [100.0, 100.0, 0.0, 0.0]
+    early = scenario(UPLINKS_FIRST, Mix(1, 4), BASE, FORMS["full"]).plan()
+    assert [flow["start_s"] for flow in early["flows"]] == [0.0, 0.0, 5.0, 5.0]
+
+
+@pytest.mark.parametrize("mix", [mix for mix in MIXES if mix.case == 1], ids=str)
+def test_various_rates_slow_as_many_stations_as_the_rate_change(mix: Mix) -> None:
+    plan = scenario(VARIOUS_RATES, mix, DQM, FORMS["full"]).plan()
+    slow = [event["station"]["label"] for event in plan["events"]]
+    assert len(slow) == mix.up
+    assert {event["station"]["rate_mbps"] for event in plan["events"]} == {2.0}
+    assert [flow["direction"] for flow in plan["flows"]].count("up") == mix.up
+    assert sum(label.startswith("up") for label in slow) in (mix.n // 4, (mix.n + 2) // 4)
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES, ids=[a.id for a in ALTERNATIVES])
@@ -109,12 +125,18 @@ def measured(found: dict[tuple[str, Mix], CellRuns]) -> Measured:
 
 
 def test_measured_quantities_of_uniform_rates() -> None:
-    even, odd = Mix(1, 4), Mix(2, 4)
-    m = measured({(UNIFORM, even): fake([3.0, 1.0], [4.0, 0.0]), (UNIFORM, odd): fake([2.0], [0.0, 0.0, 0.0])})
+    even, odd, late = Mix(1, 4), Mix(2, 4), Mix(1, 20)
+    m = measured(
+        {
+            (UNIFORM, even): fake([3.0, 1.0], [4.0, 0.0]),
+            (UNIFORM, odd): fake([2.0], [0.0, 0.0, 0.0]),
+            (UPLINKS_FIRST, late): fake([0.0] * 10, [0.0] * 7 + [0.1] * 3),
+        }
+    )
+    assert m.never_started(DQM) == pytest.approx(7.0)
     assert m.gamma(even, DQM) == pytest.approx(1.0)
     assert m.index(even, DQM) == pytest.approx(64 / (4 * 26))
     assert m.total(even, DQM) == pytest.approx(8.0)
-    assert m.starved(even, DQM) == pytest.approx(1.0)
     assert m.gamma(odd, DQM) == pytest.approx(2.0 / (1000 * 8e-6 / 200 / 3))
 
 
@@ -122,6 +144,10 @@ def test_lines_are_straight_and_smooth() -> None:
     lines = {(UNIFORM, mix): fake([2.0 * mix.down] * mix.up, [1.0] * mix.down) for mix in MIXES}
     m = measured(lines)
     assert m.gamma_line_fit(2, DQM) == pytest.approx(1.0)
+    assert m.gamma_steps(2, DQM) == pytest.approx(np.log(19) / 9)
+    assert m.gamma_steps(1, DQM) == pytest.approx(np.log(10) / 9)
+    falling = {(UNIFORM, mix): fake([20.0 - mix.down] * mix.up, [1.0] * mix.down) for mix in MIXES}
+    assert measured(falling).gamma_line_fit(2, DQM) == pytest.approx(-1.0)
     bent = measured(lines | {(UNIFORM, Mix(2, 10)): fake([90.0], [1.0] * 9)})
     assert bent.gamma_line_fit(2, DQM) < 0.6
     assert bent.roughness("gamma", 2, DQM) > 2 * m.roughness("gamma", 2, DQM)

@@ -14,13 +14,13 @@ from wifair.papers.dqm.study import (
     DELAY_REF_MS,
     DQM,
     FLOWS,
-    IN_TIME,
     LATE_UPLINKS,
     PI,
     PI_ECHO,
     RATE_CHANGE,
     RED,
     SCHEMES,
+    SHOWN_IN_TIME,
     Mix,
 )
 
@@ -94,8 +94,8 @@ def _course(axes: Axes, m: Measured, part: str, series: Mapping[str, Values], y_
 
 
 def _fig_4(m: Measured, part: str) -> Figure:
-    made, panels = plots.figure(len(IN_TIME), width=4.2, height=3.2)
-    for axes, scheme in zip(panels, IN_TIME, strict=True):
+    made, panels = plots.figure(len(SHOWN_IN_TIME), width=4.2, height=3.2)
+    for axes, scheme in zip(panels, SHOWN_IN_TIME, strict=True):
         series = {f"{way}link": m.throughput_series(part, scheme, way) for way in ("up", "down")}
         _course(axes, m, part, series, f"Per flow [{THROUGHPUT}]")
         axes.set_title(f"{TITLES[scheme]}, {m.flows // 2} + {m.flows // 2} flows", fontsize="medium")

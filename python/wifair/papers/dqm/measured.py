@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wifair.papers.dqm.study import FLOWS, FLOWS_IN_TIME, RUN_S, UNIFORM, Mix
+from wifair.papers.dqm.study import FLOWS, FLOWS_IN_TIME, RUN_S, UNIFORM, UPLINKS_FIRST, Mix
 from wifair.papers.runs import CellRuns, Runs
 from wifair.stats import Values, jain_rows, ratio
 
@@ -55,11 +55,10 @@ class Measured:
         """FI over all flows."""
         return jain_rows(self.cell(mix, scheme).flows("goodput_mbps"))
 
-    def starved(self, mix: Mix, scheme: str) -> Values:
-        """Downlink flows that got not one packet."""
-        count: Values = (
-            (self.cell(mix, scheme).flows("goodput_mbps", direction="down") == 0.0).sum(axis=1).astype(float)
-        )
+    def never_started(self, scheme: str) -> Values:
+        """Downlink flows that got not one packet, of those that begin after the uplinks."""
+        late = self._runs.cell(part=UPLINKS_FIRST, case=1, n=FLOWS[-1], scheme=scheme)
+        count: Values = (late.flows("goodput_mbps", direction="down") == 0.0).sum(axis=1).astype(float)
         return count
 
     def lost(self, mix: Mix, scheme: str) -> Values:
@@ -71,18 +70,29 @@ class Measured:
         return _mean(self.cell(mix, scheme).flows(column))
 
     def gamma_line_fit(self, case: int, scheme: str) -> Values:
-        """r² of the straight line through γ against N_dn."""
+        """r² of the straight line through γ against N_dn, with the sign of its slope."""
         mixes = [Mix(case, n) for n in FLOWS]
         gammas = np.stack([self.gamma(mix, scheme) for mix in mixes])
         x = np.array([float(mix.down) for mix in mixes])
-        return np.array([np.corrcoef(x, run)[0, 1] ** 2 for run in gammas.T])
+        r = np.array([np.corrcoef(x, run)[0, 1] for run in gammas.T])
+        signed: Values = r * np.abs(r)
+        return signed
+
+    def gamma_steps(self, case: int, scheme: str) -> Values:
+        """Mean absolute change of the logarithm of γ from one N to the next: 0 if γ does not depend on N."""
+        steps: Values = np.abs(np.diff(self._log_gamma(case, scheme), axis=0)).mean(axis=0)
+        return steps
 
     def roughness(self, quantity: str, case: int, scheme: str) -> Values:
         """Mean absolute second difference along N of `index` or of the logarithm of `gamma`: 0 on a straight line."""
-        mixes = [Mix(case, n) for n in FLOWS]
-        values = [self.index(mix, scheme) if quantity == "index" else np.log(self.gamma(mix, scheme)) for mix in mixes]
+        indices = [self.index(Mix(case, n), scheme) for n in FLOWS]
+        values = np.stack(indices) if quantity == "index" else self._log_gamma(case, scheme)
         rough: Values = np.abs(np.diff(values, n=2, axis=0)).mean(axis=0)
         return rough
+
+    def _log_gamma(self, case: int, scheme: str) -> Values:
+        logarithms: Values = np.log(np.stack([self.gamma(Mix(case, n), scheme) for n in FLOWS]))
+        return logarithms
 
     def believed(self, mix: Mix, scheme: str, direction: str) -> Values:
         """What the AP takes for a direction's channel time, over the engine's truth."""

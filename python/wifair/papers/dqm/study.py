@@ -3,16 +3,26 @@
 Baseline. The paper says ns-2 (version 2.29.3), so the baseline is the `ns-2` dialect with what Sections III-A and IV and
 Table II say. They do not say how long a run is; "uplink flows start in the middle (at t0 = 100 second)" makes it 200 s,
 and nothing is said of a warm-up, so averages are over all of it. Nor do they say how many flows Figs. 4 and 5 have: Case
-1 with N = 10, the middle of Figs. 2 and 3; 2, 4 and 20 are looked at beside it. RTS is off, since the parameters are "the
+1 with N = 10, the middle of Figs. 2 and 3; views of 2, 4 and 20 stand beside it. RTS is off, since the parameters are "the
 default settings of the IEEE 802.11b PHY/MAC"; ns-2's own default, RTS on every frame, is run as an alternative. The
 packet of 1000 bytes is taken as a whole, headers included.
+
+The observation window. Nothing says what becomes of T_up and T_dn when a window ends. The baseline carries over what a
+direction used beyond its share, for three reasons. The text gives the windows a purpose: "in each observation window,
+neither uplink flows nor downlink flows can consume more bandwidth than their fair share". A direction is served as long as
+it is below its share, so it ends most windows above it, by up to an exchange, and the AP cannot hold back a station's own
+frame at all; counters that start at 0 forget this, window after window, and cannot meet the purpose. Algorithm 1 has no
+reset, so starting at 0 is an addition to it, as carrying over is. Counters that never end contradict "current
+observation window", and Fig. 4(b): uplinks that begin at 100 s would have the channel alone until they had caught up with
+100 s of the downlinks. Unused shares are not carried over: the text bounds what is used and promises nothing later. Both
+other treatments are readings.
 
 The uplink stations' bit rate falls by script, as Section IV-B tells it; AARF that finds it is an alternative.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wifair.papers.readings import Alternative
@@ -25,21 +35,26 @@ RED = "red"
 PI = "pi"
 PI_ECHO = "pi-echo"
 DQM = "dqm"
+BLIND = "dqm-blind"  # DQM that serves without looking at bit rates
 # Beside the paper's two: RED and PI as RFC 3168 has them, and PI with DQM's way of marking but one queue, which tells what
 # the two queues and the channel times add.
-SCHEMES: Mapping[str, Mapping[str, Any]] = {
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
     BASE: {"name": "droptail"},
     RED: {"name": "red"},
     PI: {"name": "pi"},
     PI_ECHO: {"name": "pi", "signal": "mark-and-echo"},
     DQM: {"name": "dqm"},
+    BLIND: {"name": "dqm", "opportunistic": False},
 }
+SCHEMES = (BASE, RED, PI, PI_ECHO, DQM)
 # Of the evolution in time the paper shows DQM; BASE and DQM's marking without its channel times stand beside it.
-IN_TIME = (BASE, PI_ECHO, DQM)
+SHOWN_IN_TIME = (BASE, PI_ECHO, DQM)
 
 UNIFORM = "uniform"
 RATE_CHANGE = "rate-change"
 LATE_UPLINKS = "late-uplinks"
+VARIOUS_RATES = "various-rates"  # as many slow stations as after RATE_CHANGE, spread over both directions
+UPLINKS_FIRST = "uplinks-first"  # the buffer is full of ACKs when the downlinks begin
 
 FLOWS = tuple(range(2, 21, 2))
 CASES = (1, 2)
@@ -73,6 +88,18 @@ class Mix(NamedTuple):
 
 
 MIXES = tuple(Mix(case, n) for case in CASES for n in FLOWS)
+
+_MIDDLE = (Mix(1, FLOWS_IN_TIME),)
+_OTHERS = tuple(Mix(1, n) for n in OTHER_FLOWS_IN_TIME)
+# Each part's mixes, and the schemes that run them.
+GRID: Mapping[str, Sequence[tuple[Sequence[Mix], Sequence[str]]]] = {
+    UNIFORM: ((MIXES, SCHEMES),),
+    RATE_CHANGE: ((_MIDDLE + _OTHERS, (*SHOWN_IN_TIME, BLIND)),),
+    LATE_UPLINKS: ((_MIDDLE + _OTHERS, SHOWN_IN_TIME),),
+    VARIOUS_RATES: ((_MIDDLE + _OTHERS, (BASE, DQM)),),
+    UPLINKS_FIRST: (((Mix(1, FLOWS[-1]),), (BASE,)),),
+}
+IN_TIME = (RATE_CHANGE, LATE_UPLINKS, VARIOUS_RATES)
 
 # Which parts of the grid a figure needs. The last one is not the paper's: how well DQM knows what it steers by.
 FIGURES: Mapping[str, tuple[str, ...]] = {
@@ -221,34 +248,49 @@ ALTERNATIVES: tuple[Alternative, ...] = (
 def scenario(part: str, mix: Mix, scheme: str, form: Form) -> Scenario:
     """One simulation of Section IV."""
     uplinks: dict[str, Any] = {"count": mix.up, "direction": "up", "name": "up"}
+    downlinks: dict[str, Any] = {"count": mix.down, "direction": "down", "name": "down"}
     run: dict[str, Any] = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
     settings: dict[str, Any] = {
         **SECTION_IV,
         "title": f"{scheme}, {part}, {mix}",
-        "ap": {**SECTION_IV["ap"], "scheme": SCHEMES[scheme]},
+        "ap": {**SECTION_IV["ap"], "scheme": SETTINGS[scheme]},
         "run": run,
-        "flows": [uplinks, {"count": mix.down, "direction": "down", "name": "down"}],
+        "flows": [uplinks, downlinks],
     }
-    if part != UNIFORM:
+    if part in IN_TIME:
         run["sample_interval_s"] = 1.0
     if part == RATE_CHANGE:
-        settings["events"] = [{"at_s": CHANGE_S, "station": {"name": "up", "rate_mbps": 2.0}}]
+        settings["events"] = [_slows_down("up")]
     if part == LATE_UPLINKS:
         uplinks["start_s"] = CHANGE_S
+    if part == VARIOUS_RATES:
+        slow = {"up": (mix.up + 1) // 2, "down": mix.down // 2}
+        settings["flows"] = [
+            {"count": count, "direction": way, "name": name}
+            for way, of_way in (("up", mix.up), ("down", mix.down))
+            for name, count in ((way, of_way - slow[way]), (f"{way}-slow", slow[way]))
+            if count
+        ]
+        settings["events"] = [_slows_down(f"{way}-slow") for way, count in slow.items() if count]
+    if part == UPLINKS_FIRST:
+        downlinks["start_s"] = 5.0
     return Scenario.from_settings(settings)
+
+
+def _slows_down(stations: str) -> Mapping[str, Any]:
+    return {"at_s": CHANGE_S, "station": {"name": stations, "rate_mbps": 2.0}}
 
 
 def cells(form: Form, figure: str | None) -> list[Cell]:
     """The grid, or the part of it that one figure needs."""
-    parts = FIGURES[figure] if figure else (UNIFORM, RATE_CHANGE, LATE_UPLINKS)
-    in_time = tuple(Mix(1, n) for n in (FLOWS_IN_TIME, *OTHER_FLOWS_IN_TIME))
     return [
         Cell(
             f"{part}/{scheme}/{mix.up}+{mix.down}-case-{mix.case}",
             scenario(part, mix, scheme, form),
             {"part": part, "scheme": scheme, "case": mix.case, "n": mix.n},
         )
-        for part in parts
-        for mix in (MIXES if part == UNIFORM else in_time)
-        for scheme in (SCHEMES if part == UNIFORM else IN_TIME)
+        for part in (FIGURES[figure] if figure else GRID)
+        for mixes, schemes in GRID[part]
+        for mix in mixes
+        for scheme in schemes
     ]
