@@ -11,8 +11,8 @@ from wifair.papers import find, paper_ids
 from wifair.papers.dqm import reproduce
 from wifair.papers.dqm.claims import CLAIMS
 from wifair.papers.dqm.measured import AFTER, BEFORE, Measured
+from wifair.papers.dqm.readings import READINGS
 from wifair.papers.dqm.study import (
-    ALTERNATIVES,
     BASE,
     DQM,
     FIGURES,
@@ -29,7 +29,7 @@ from wifair.papers.dqm.study import (
     cells,
     scenario,
 )
-from wifair.papers.readings import Alternative
+from wifair.papers.readings import Reading
 from wifair.papers.reproduction import Form, variant_cells
 from wifair.papers.runs import CellRuns, Runs
 
@@ -79,14 +79,22 @@ def test_various_rates_slow_as_many_stations_as_the_rate_change(mix: Mix) -> Non
     assert sum(label.startswith("up") for label in slow) in (mix.n // 4, (mix.n + 2) // 4)
 
 
-@pytest.mark.parametrize("alternative", ALTERNATIVES, ids=[a.id for a in ALTERNATIVES])
-def test_every_alternative_is_another_simulation(alternative: Alternative) -> None:
+@pytest.mark.parametrize("reading", READINGS, ids=[reading.id for reading in READINGS])
+def test_every_reading_is_another_simulation_or_another_view(reading: Reading[Measured]) -> None:
     grid = cells(SMALL, None)
     baseline = {(*cell.keys.values(),): cell.scenario.plan_json for cell in grid}
-    others = variant_cells(grid, alternative)
-    assert others
+    others = variant_cells(grid, reading)
+    if not others:
+        assert reading.viewed(Measured(Runs({}))).flows in OTHER_FLOWS_IN_TIME
     for cell in others:
         assert cell.scenario.plan_json != baseline[(*list(cell.keys.values())[1:],)]
+
+
+def test_joint_readings_are_both_of_their_parts() -> None:
+    joint = next(reading for reading in READINGS if reading.id == "window-clock+equal-rates")
+    (cell, *_) = variant_cells([cell for cell in cells(SMALL, None) if cell.keys["scheme"] == DQM], joint)
+    scheme = cell.scenario.plan()["cell"]["ap"]["port"]["scheme"]
+    assert (scheme["window"], scheme["equal_rates"], scheme["opportunistic"]) == ("clock", "less-time", True)
 
 
 def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
