@@ -19,7 +19,9 @@ from wifair.papers.dqm.study import (
     FORMS,
     LATE_UPLINKS,
     MIXES,
+    OTHER_BASE,
     OTHER_FLOWS_IN_TIME,
+    OTHER_INDEX,
     RATE_CHANGE,
     SCHEMES,
     UNIFORM,
@@ -41,7 +43,7 @@ def test_the_grid_is_the_papers() -> None:
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 1] == [(n, n) for n in range(1, 11)]
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 2] == [(1, n) for n in range(1, 20, 2)]
     # Figs. 2 and 3; 4(a) with the blind scheme, 4(b), various rates; downlinks that begin late.
-    assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 4 * (4 + 3 + 2) + 1
+    assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 3 * (4 + 3 + 2) + 1 + 2 * len(OTHER_BASE)
     assert FORMS["full"].seeds >= 10
     assert FORMS["full"].first_look > 0
     assert FORMS["quick"].first_look == 0
@@ -85,7 +87,8 @@ def test_every_reading_is_another_simulation_or_another_view(reading: Reading[Me
     baseline = {(*cell.keys.values(),): cell.scenario.plan_json for cell in grid}
     others = variant_cells(grid, reading)
     if not others:
-        assert reading.viewed(Measured(Runs({}))).flows in OTHER_FLOWS_IN_TIME
+        view = reading.viewed(Measured(Runs({})))
+        assert view.flows in OTHER_FLOWS_IN_TIME or view.base in OTHER_BASE
     for cell in others:
         assert cell.scenario.plan_json != baseline[(*list(cell.keys.values())[1:],)]
 
@@ -146,6 +149,16 @@ def test_measured_quantities_of_uniform_rates() -> None:
     assert m.index(even, DQM) == pytest.approx(64 / (4 * 26))
     assert m.total(even, DQM) == pytest.approx(8.0)
     assert m.gamma(odd, DQM) == pytest.approx(2.0 / (1000 * 8e-6 / 200 / 3))
+
+
+def test_the_index_of_base_is_of_the_view() -> None:
+    one, other = fake([1.0], [1.0]), fake([1.0], [0.0])
+    places = [(UNIFORM, BASE, one), (OTHER_INDEX, "buffer-50", other)]
+    m = Measured(Runs({frozenset({"part": p, "scheme": s, "case": 2, "n": 20}.items()): cell for p, s, cell in places}))
+    assert m.base_index(2) == pytest.approx(1.0)
+    assert m.with_base("buffer-50").base_index(2) == pytest.approx(0.5)
+    plan = scenario(OTHER_INDEX, Mix(2, 20), "buffer-50", FORMS["full"]).plan()
+    assert plan["cell"]["ap"]["port"]["limit_packets"] == 50
 
 
 def test_lines_are_straight_and_smooth() -> None:

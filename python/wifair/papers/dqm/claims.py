@@ -221,7 +221,7 @@ UNIFORM_RATE: tuple[Claim[Measured], ...] = (
         "But both achieve very low values around 0.203.",
         "BASE, N = 20, both cases: FI is 0.203 ± 0.02.",
         "index",
-        lambda m: Number([Point(str(x), m.index(x, BASE)) for x in MOST], 0.203, 0.02),
+        lambda m: Number([Point(str(x), m.base_index(x.case)) for x in MOST], 0.203, 0.02),
         0.203,
     ),
     Claim(

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from wifair.papers.dqm.study import FLOWS, FLOWS_IN_TIME, RUN_S, UNIFORM, UPLINKS_FIRST, Mix
+from wifair.papers.dqm.study import (
+    BASE,
+    FLOWS,
+    FLOWS_IN_TIME,
+    OTHER_INDEX,
+    RUN_S,
+    UNIFORM,
+    UPLINKS_FIRST,
+    Mix,
+)
 from wifair.papers.runs import CellRuns, Runs
 from wifair.stats import Values, jain_rows, ratio
 
@@ -19,13 +28,18 @@ AFTER: Window = (0.75, 1.0)
 class Measured:
     """One reading's runs. Throughput is goodput in Mbps; quantities in time are of runs with `flows` flows."""
 
-    def __init__(self, runs: Runs, flows: int = FLOWS_IN_TIME) -> None:
+    def __init__(self, runs: Runs, flows: int = FLOWS_IN_TIME, base: str = BASE) -> None:
         self._runs = runs
         self.flows = flows
+        self.base = base
 
     def with_flows(self, flows: int) -> Measured:
         """The same runs, those that change in time with another number of flows."""
-        return Measured(self._runs, flows)
+        return Measured(self._runs, flows, self.base)
+
+    def with_base(self, base: str) -> Measured:
+        """The same runs, `base_index` of BASE with another buffer or window."""
+        return Measured(self._runs, self.flows, base)
 
     # Averages of a run with uniform bit rates, Figs. 2 and 3.
 
@@ -54,6 +68,11 @@ class Measured:
     def index(self, mix: Mix, scheme: str) -> Values:
         """FI over all flows."""
         return jain_rows(self.cell(mix, scheme).flows("goodput_mbps"))
+
+    def base_index(self, case: int) -> Values:
+        """FI of BASE with most flows."""
+        part = UNIFORM if self.base == BASE else OTHER_INDEX
+        return jain_rows(self._runs.cell(part=part, case=case, n=FLOWS[-1], scheme=self.base).flows("goodput_mbps"))
 
     def never_started(self, scheme: str) -> Values:
         """Downlink flows that got not one packet, of those that begin after the uplinks."""

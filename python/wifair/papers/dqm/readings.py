@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from wifair.papers.dqm.measured import Measured
 from wifair.papers.dqm.study import (
@@ -12,6 +13,7 @@ from wifair.papers.dqm.study import (
     DQM,
     FLOWS_IN_TIME,
     LATE_UPLINKS,
+    OTHER_BASE,
     PI_ECHO,
     RATE_CHANGE,
     UNIFORM,
@@ -30,7 +32,13 @@ _FLOWS = "How many flows do Figs. 4 and 5 have?"
 _CLOCK = Alternative(
     "window-clock", _WINDOW, "both start at 0: overshoot is forgotten", {"ap.scheme.window": "clock"}, _OF_DQM
 )
-_NONE = Alternative("window-none", _WINDOW, "windows do not end", {"ap.scheme.window": "none"}, _OF_DQM)
+_CARRY_USED = Alternative(
+    "window-carry-used",
+    _WINDOW,
+    "overshoot is carried over, but a window ends when both together have used T_w",
+    {"ap.scheme.window": "carry-used"},
+    _OF_DQM,
+)
 _EQUAL_RATES = Alternative(
     "equal-rates",
     "Which queue is served when both are below their shares and their bit rates are equal?",
@@ -48,10 +56,11 @@ READINGS: tuple[Reading[Measured], ...] = (
         {"ap.scheme.window": "used"},
         _OF_DQM,
     ),
-    _NONE,
+    _CARRY_USED,
+    Alternative("window-none", _WINDOW, "windows do not end", {"ap.scheme.window": "none"}, _OF_DQM),
     _EQUAL_RATES,
     Joint("window-clock+equal-rates", (_CLOCK, _EQUAL_RATES)),
-    Joint("window-none+equal-rates", (_NONE, _EQUAL_RATES)),
+    Joint("window-carry-used+equal-rates", (_CARRY_USED, _EQUAL_RATES)),
     Alternative(
         "standard", "Whose MAC and TCP?", "802.11 and the RFCs instead of ns-2's", {"dialect": "standard"}, _ALL_JUDGED
     ),
@@ -163,5 +172,15 @@ READINGS: tuple[Reading[Measured], ...] = (
         {"ap.scheme.a": 1.822e-4, "ap.scheme.b": 1.816e-4},
         _OF_DQM,
         Kind.EXPLORATION,
+    ),
+    *(
+        View(
+            name,
+            "With which buffer or window is BASE's index 0.203, if not with those of Table II?",
+            f"{name.replace('-', ' of ')} {'packets' if 'buffer' in name else 'segments'}",
+            partial(Measured.with_base, base=name),
+            Kind.EXPLORATION,
+        )
+        for name in OTHER_BASE
     ),
 )

@@ -53,6 +53,7 @@ UNIFORM = "uniform"
 RATE_CHANGE = "rate-change"
 LATE_UPLINKS = "late-uplinks"
 VARIOUS_RATES = "various-rates"  # as many slow stations as after RATE_CHANGE, spread over both directions
+OTHER_INDEX = "other-index"
 UPLINKS_FIRST = "uplinks-first"  # the buffer is full of ACKs when the downlinks begin
 
 FLOWS = tuple(range(2, 21, 2))
@@ -90,6 +91,12 @@ MIXES = tuple(Mix(case, n) for case in CASES for n in FLOWS)
 
 _MIDDLE = (Mix(1, FLOWS_IN_TIME),)
 _OTHERS = tuple(Mix(1, n) for n in OTHER_FLOWS_IN_TIME)
+# BASE with other buffers and windows than Table II prints, with most flows: where its index is 0.203, if anywhere.
+OTHER_BASE: Mapping[str, Mapping[str, Any]] = {
+    **{f"buffer-{packets}": {"ap.limit_packets": packets} for packets in (25, 50, 75, 150)},
+    **{f"window-{segments}": {"tcp.receiver_window_segments": segments} for segments in (21, 64, 130)},
+}
+
 # Each part's mixes, and the schemes that run them.
 GRID: Mapping[str, Sequence[tuple[Sequence[Mix], Sequence[str]]]] = {
     UNIFORM: ((MIXES, SCHEMES),),
@@ -97,6 +104,7 @@ GRID: Mapping[str, Sequence[tuple[Sequence[Mix], Sequence[str]]]] = {
     LATE_UPLINKS: ((_MIDDLE + _OTHERS, SHOWN_IN_TIME),),
     VARIOUS_RATES: ((_MIDDLE + _OTHERS, (BASE, DQM)),),
     UPLINKS_FIRST: (((Mix(1, FLOWS[-1]),), (BASE,)),),
+    OTHER_INDEX: ((tuple(Mix(case, FLOWS[-1]) for case in CASES), tuple(OTHER_BASE)),),
 }
 IN_TIME = (RATE_CHANGE, LATE_UPLINKS, VARIOUS_RATES)
 
@@ -141,7 +149,7 @@ def scenario(part: str, mix: Mix, scheme: str, form: Form) -> Scenario:
     settings: dict[str, Any] = {
         **SECTION_IV,
         "title": f"{scheme}, {part}, {mix}",
-        "ap": {**SECTION_IV["ap"], "scheme": SETTINGS[scheme]},
+        "ap": {**SECTION_IV["ap"], "scheme": SETTINGS[BASE if part == OTHER_INDEX else scheme]},
         "run": run,
         "flows": [uplinks, downlinks],
     }
@@ -162,7 +170,8 @@ def scenario(part: str, mix: Mix, scheme: str, form: Form) -> Scenario:
         settings["events"] = [_slows_down(f"{way}-slow") for way, count in slow.items() if count]
     if part == UPLINKS_FIRST:
         downlinks["start_s"] = 5.0
-    return Scenario.from_settings(settings)
+    made = Scenario.from_settings(settings)
+    return made.override(OTHER_BASE[scheme]) if part == OTHER_INDEX else made
 
 
 def _slows_down(stations: str) -> Mapping[str, Any]:
