@@ -17,6 +17,7 @@ from wifair.papers.dqm.study import (
     DQM,
     FIGURES,
     FORMS,
+    HARD_TO_KNOW,
     LATE_UPLINKS,
     MIXES,
     OTHER_BASE,
@@ -43,7 +44,7 @@ def test_the_grid_is_the_papers() -> None:
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 1] == [(n, n) for n in range(1, 11)]
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 2] == [(1, n) for n in range(1, 20, 2)]
     # Figs. 2 and 3; 4(a) with the blind scheme, 4(b), various rates; downlinks that begin late.
-    assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 3 * (4 + 3 + 2) + 1 + 2 * len(OTHER_BASE)
+    assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 3 * (4 + 3 + 2) + 1 + 2 * len(OTHER_BASE) + len(HARD_TO_KNOW)
     assert FORMS["full"].seeds >= 10
     assert FORMS["full"].first_look > 0
     assert FORMS["quick"].first_look == 0

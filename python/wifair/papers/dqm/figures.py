@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from wifair import plots
+from wifair.markdown import table
 from wifair.papers.dqm.measured import Measured
 from wifair.papers.dqm.study import (
     BASE,
@@ -14,6 +15,7 @@ from wifair.papers.dqm.study import (
     DELAY_REF_MS,
     DQM,
     FLOWS,
+    HARD_TO_KNOW,
     LATE_UPLINKS,
     PI,
     PI_ECHO,
@@ -23,6 +25,7 @@ from wifair.papers.dqm.study import (
     SHOWN_IN_TIME,
     Mix,
 )
+from wifair.stats import t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,12 +121,27 @@ def _fig_channel_time(m: Measured) -> Figure:
     made, panels = plots.figure(2, width=4.4, height=3.2)
     for axes, case in zip(panels, CASES, strict=True):
         mixes = [Mix(case, n) for n in FLOWS]
-        series = {f"{way}link flows": [m.believed(mix, DQM, way) for mix in mixes] for way in ("up", "down")}
+        series = {f"{way}link flows": [m.believed(mix, way) for mix in mixes] for way in ("up", "down")}
         plots.lines(axes, X, series, x_label=X_LABEL, y_label="Channel time, the AP's over the true")
         axes.set_ylim(0.85, 1.05)
         axes.axhspan(0.95, 1.05, color="#dddddd", zorder=0)
         axes.set_title(f"DQM, Case {case}", fontsize="medium")
     return made
+
+
+def _channel_time(m: Measured) -> str:
+    """The ends of the figure, and conditions in which more frames fail, as a table."""
+    most = Mix(1, FLOWS[-1])
+    rows = {f"Case {mix.case}, N = {mix.n}": (mix, DQM) for mix in (Mix(1, FLOWS[0]), most, Mix(2, FLOWS[-1]))}
+    rows |= {f"Case 1, N = {most.n}, {name}": (most, name) for name in HARD_TO_KNOW}
+    cells = []
+    for label, (mix, under) in rows.items():
+        up, down = (m.believed(mix, way, under) for way in ("up", "down"))
+        cells.append((label, *(t_interval(values).short() for values in (up, down, up / down))))
+    return table(("", "uplink flows", "downlink flows", "up over down"), cells) + "\n"
+
+
+TEXTS: Mapping[str, Callable[[Measured], str]] = {"channel-time": _channel_time}
 
 
 def _same_height(panels: Sequence[Axes]) -> None:

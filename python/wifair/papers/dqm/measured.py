@@ -6,8 +6,10 @@ import numpy as np
 
 from wifair.papers.dqm.study import (
     BASE,
+    DQM,
     FLOWS,
     FLOWS_IN_TIME,
+    KNOWLEDGE,
     OTHER_INDEX,
     RUN_S,
     UNIFORM,
@@ -113,9 +115,10 @@ class Measured:
         logarithms: Values = np.log(np.stack([self.gamma(Mix(case, n), scheme) for n in FLOWS]))
         return logarithms
 
-    def believed(self, mix: Mix, scheme: str, direction: str) -> Values:
-        """What the AP takes for a direction's channel time, over the engine's truth."""
-        cell = self.cell(mix, scheme)
+    def believed(self, mix: Mix, direction: str, under: str = DQM) -> Values:
+        """What DQM takes for a direction's channel time, over the engine's truth; `under` may name a harder condition."""
+        part = UNIFORM if under == DQM else KNOWLEDGE
+        cell = self._runs.cell(part=part, case=mix.case, n=mix.n, scheme=under)
         return ratio(cell.run(f"channel_time_{direction}_believed_s"), cell.run(f"channel_time_{direction}_s"))
 
     # Evolution in time, Figs. 4 and 5.

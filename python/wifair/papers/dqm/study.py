@@ -54,6 +54,7 @@ RATE_CHANGE = "rate-change"
 LATE_UPLINKS = "late-uplinks"
 VARIOUS_RATES = "various-rates"  # as many slow stations as after RATE_CHANGE, spread over both directions
 OTHER_INDEX = "other-index"
+KNOWLEDGE = "knowledge"
 UPLINKS_FIRST = "uplinks-first"  # the buffer is full of ACKs when the downlinks begin
 
 FLOWS = tuple(range(2, 21, 2))
@@ -96,6 +97,18 @@ OTHER_BASE: Mapping[str, Mapping[str, Any]] = {
     **{f"buffer-{packets}": {"ap.limit_packets": packets} for packets in (25, 50, 75, 150)},
     **{f"window-{segments}": {"tcp.receiver_window_segments": segments} for segments in (21, 64, 130)},
 }
+# DQM where its estimate of channel times is put to the test.
+HARD_TO_KNOW: Mapping[str, Mapping[str, Any]] = {
+    "RTS on every frame": {"mac.rts_threshold_bytes": 0},
+    "without ECN, so that the uplinks collide more": {"tcp.ecn": False},
+    "frame error rate 0.1 both ways": {"station.frame_error_rate": {"data_up": 0.1, "data_down": 0.1}},
+    "frame error rate 0.3 from the stations": {"station.frame_error_rate": {"data_up": 0.3}},
+}
+# Parts whose cells are not named by a scheme: the scheme, and what each name changes.
+VARIED: Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]] = {
+    OTHER_INDEX: (BASE, OTHER_BASE),
+    KNOWLEDGE: (DQM, HARD_TO_KNOW),
+}
 
 # Each part's mixes, and the schemes that run them.
 GRID: Mapping[str, Sequence[tuple[Sequence[Mix], Sequence[str]]]] = {
@@ -105,6 +118,7 @@ GRID: Mapping[str, Sequence[tuple[Sequence[Mix], Sequence[str]]]] = {
     VARIOUS_RATES: ((_MIDDLE + _OTHERS, (BASE, DQM)),),
     UPLINKS_FIRST: (((Mix(1, FLOWS[-1]),), (BASE,)),),
     OTHER_INDEX: ((tuple(Mix(case, FLOWS[-1]) for case in CASES), tuple(OTHER_BASE)),),
+    KNOWLEDGE: (((Mix(1, FLOWS[-1]),), tuple(HARD_TO_KNOW)),),
 }
 IN_TIME = (RATE_CHANGE, LATE_UPLINKS, VARIOUS_RATES)
 
@@ -116,7 +130,7 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
     "4b": (LATE_UPLINKS,),
     "5a": (RATE_CHANGE,),
     "5b": (LATE_UPLINKS,),
-    "channel-time": (UNIFORM,),
+    "channel-time": (UNIFORM, KNOWLEDGE),
 }
 
 FORMS = {
@@ -145,11 +159,12 @@ def scenario(part: str, mix: Mix, scheme: str, form: Form) -> Scenario:
     """One simulation of Section IV."""
     uplinks: dict[str, Any] = {"count": mix.up, "direction": "up", "name": "up"}
     downlinks: dict[str, Any] = {"count": mix.down, "direction": "down", "name": "down"}
+    name, changes = (VARIED[part][0], VARIED[part][1][scheme]) if part in VARIED else (scheme, {})
     run: dict[str, Any] = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
     settings: dict[str, Any] = {
         **SECTION_IV,
         "title": f"{scheme}, {part}, {mix}",
-        "ap": {**SECTION_IV["ap"], "scheme": SETTINGS[BASE if part == OTHER_INDEX else scheme]},
+        "ap": {**SECTION_IV["ap"], "scheme": SETTINGS[name]},
         "run": run,
         "flows": [uplinks, downlinks],
     }
@@ -170,8 +185,7 @@ def scenario(part: str, mix: Mix, scheme: str, form: Form) -> Scenario:
         settings["events"] = [_slows_down(f"{way}-slow") for way, count in slow.items() if count]
     if part == UPLINKS_FIRST:
         downlinks["start_s"] = 5.0
-    made = Scenario.from_settings(settings)
-    return made.override(OTHER_BASE[scheme]) if part == OTHER_INDEX else made
+    return Scenario.from_settings(settings).override(changes)
 
 
 def _slows_down(stations: str) -> Mapping[str, Any]:
