@@ -126,3 +126,11 @@ def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
     assert page.read_text() == "mine"
     with pytest.raises(InputError, match="cannot be read"):
         VERDICTS.write(tmp_path / "none.md", "new")
+
+
+def test_a_reading_under_which_nothing_was_measured_has_no_value() -> None:
+    other = DOCUMENT["alternatives"][0]
+    changed = {"a": {**other["changed_verdicts"]["a"], "measured": {"mean": float("nan")}}}
+    text = verdicts({**DOCUMENT, "alternatives": [{**other, "changed_verdicts": changed}]})
+    assert "nan" not in text
+    assert "`a`: reproduced" in text

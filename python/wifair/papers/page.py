@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -148,8 +149,10 @@ def changes(other: Mapping[str, Any]) -> list[str]:
 
 
 def _values(pair: Mapping[str, Any]) -> str:
-    before, here = pair["baseline_measured"], pair["measured"]
-    return f" ({before['mean']:.3g}, {here['mean']:.3g})" if before and here else ""
+    means = [found and found["mean"] for found in (pair["baseline_measured"], pair["measured"])]
+    # There is no mean where nothing was measured: no RTT of a flow that delivers nothing.
+    known = all(mean is not None and isfinite(mean) for mean in means)
+    return f" ({', '.join(f'{mean:.3g}' for mean in means)})" if known else ""
 
 
 def _claim_row(claim: Mapping[str, Any]) -> Sequence[str]:
