@@ -13,6 +13,7 @@ from wifair.papers.dqm.claims import CLAIMS
 from wifair.papers.dqm.measured import AFTER, BEFORE, Measured
 from wifair.papers.dqm.readings import READINGS
 from wifair.papers.dqm.study import (
+    AFTER_CHANGE,
     BASE,
     DQM,
     FIGURES,
@@ -44,7 +45,9 @@ def test_the_grid_is_the_papers() -> None:
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 1] == [(n, n) for n in range(1, 11)]
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 2] == [(1, n) for n in range(1, 20, 2)]
     # Figs. 2 and 3; 4(a) with the blind scheme, 4(b), various rates; downlinks that begin late.
-    assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 3 * (4 + 3 + 2) + 1 + 2 * len(OTHER_BASE) + len(HARD_TO_KNOW)
+    assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 2 * (4 + 1 + 3 + 2) + 1 + 2 * len(OTHER_BASE) + len(
+        HARD_TO_KNOW
+    )
     assert FORMS["full"].seeds >= 10
     assert FORMS["full"].first_look > 0
     assert FORMS["quick"].first_look == 0
@@ -186,19 +189,18 @@ def test_measured_quantities_in_time() -> None:
             ("goodput_mbps", "up-2", 3.0),
             ("goodput_mbps", "down-1", 2.0),
             ("goodput_mbps", "down-2", 2.0),
-            ("airtime_share", "up-1", 0.1),
-            ("airtime_share", "up-2", 0.3),
         )
     ]
     cell = CellRuns(
         {**{n: fake([1.0] * 2, [1.0] * 2).table(n) for n in ("flows", "runs")}, "series": pl.DataFrame(rows)}
     )
-    m = measured({(RATE_CHANGE, mix): cell})
+    sums = pl.DataFrame([{"seed": 1, "channel_time_up_s": 24.0, "channel_time_down_s": 20.0}])
+    m = measured({(RATE_CHANGE, mix): cell, (AFTER_CHANGE, mix): CellRuns({"runs": sums})})
+    assert m.channel_time_ratio() == pytest.approx(1.2)
     assert m.mean(RATE_CHANGE, DQM, "queue_packets", BEFORE) == pytest.approx(7.0)
     assert m.mean(RATE_CHANGE, DQM, "queue_packets", AFTER) == pytest.approx(70.0)
     assert m.throughput(RATE_CHANGE, DQM, "up", BEFORE) == pytest.approx(2.0)
     assert m.total_in(RATE_CHANGE, DQM, AFTER) == pytest.approx(80.0)
-    assert m.airtime(RATE_CHANGE, DQM, "up", BEFORE) == pytest.approx(0.2)
     assert m.index_among(RATE_CHANGE, DQM, "up", BEFORE) == pytest.approx(16 / (2 * 10))
     assert m.index_among(RATE_CHANGE, DQM, "down", AFTER) == pytest.approx(1.0)
 

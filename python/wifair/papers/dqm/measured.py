@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wifair.papers.dqm.study import (
+    AFTER_CHANGE,
     BASE,
     DQM,
     FLOWS,
@@ -153,9 +154,10 @@ class Measured:
         total: Values = (both[0] + both[1]) * (self.flows // 2)
         return total
 
-    def airtime(self, part: str, scheme: str, direction: str, window: Window) -> Values:
-        """Mean share of the air of a station of a direction, both ways of its frames, over a window."""
-        return self._over(part, scheme, self._mean_of_flows(part, scheme, "airtime_share", direction), window)
+    def channel_time_ratio(self) -> Values:
+        """True channel access time of the uplink flows over that of the downlink flows, after the rate change."""
+        cell = self._runs.cell(part=AFTER_CHANGE, case=1, n=self.flows, scheme=DQM)
+        return ratio(cell.run("channel_time_up_s"), cell.run("channel_time_down_s"))
 
     def index_among(self, part: str, scheme: str, direction: str, window: Window) -> Values:
         """FI over a window among the flows of a direction."""

@@ -7,6 +7,7 @@ from functools import partial
 
 from wifair.papers.dqm.measured import Measured
 from wifair.papers.dqm.study import (
+    AFTER_CHANGE,
     BASE,
     BLIND,
     CHANGE_S,
@@ -21,13 +22,13 @@ from wifair.papers.dqm.study import (
 from wifair.papers.readings import Alternative, Joint, Kind, Reading, View
 
 _OF_DQM: Mapping[str, tuple[str, ...]] = {"scheme": (DQM, BLIND)}
+_DQM_ALONE: Mapping[str, tuple[str, ...]] = {"part": (UNIFORM,), "scheme": (DQM,)}
 _ALL_JUDGED: Mapping[str, tuple[str, ...]] = {"scheme": (BASE, PI_ECHO, DQM, BLIND)}
 _BOTH: Mapping[str, tuple[str, ...]] = {"scheme": (BASE, DQM, BLIND)}
 
 # Long enough for the controller to settle with ten flows.
 LATER_S = 1_000.0
 _WINDOW = "What becomes of T_up and T_dn at a window's end?"
-_FLOWS = "How many flows do Figs. 4 and 5 have?"
 
 _CLOCK = Alternative(
     "window-clock", _WINDOW, "both start at 0: overshoot is forgotten", {"ap.scheme.window": "clock"}, _OF_DQM
@@ -49,13 +50,6 @@ _EQUAL_RATES = Alternative(
 
 READINGS: tuple[Reading[Measured], ...] = (
     _CLOCK,
-    Alternative(
-        "window-used",
-        _WINDOW,
-        "both start at 0, and a window ends when both together have used T_w",
-        {"ap.scheme.window": "used"},
-        _OF_DQM,
-    ),
     _CARRY_USED,
     Alternative("window-none", _WINDOW, "windows do not end", {"ap.scheme.window": "none"}, _OF_DQM),
     _EQUAL_RATES,
@@ -71,8 +65,6 @@ READINGS: tuple[Reading[Measured], ...] = (
         {"mac.rts_threshold_bytes": 0},
         _ALL_JUDGED,
     ),
-    Alternative("payload", "What has 1000 bytes?", "the payload", {"tcp.mss_bytes": 1000}, _ALL_JUDGED),
-    Alternative("reno", "Which TCP?", "Reno", {"tcp.congestion_control": {"name": "reno"}}, _ALL_JUDGED),
     Alternative(
         "channel-time",
         "Does the backoff in T_pkt include the time for which it stands frozen?",
@@ -85,21 +77,21 @@ READINGS: tuple[Reading[Measured], ...] = (
         "Which weight has the newest T_pkt?",
         "0.1 in place of 0.01",
         {"ap.scheme.packet_time_weight": 0.1},
-        _OF_DQM,
+        _DQM_ALONE,
     ),
     Alternative(
         "empty-pick",
         "What is marked when the queue to mark from is empty?",
         "nothing, not the printed arrival",
         {"ap.scheme.empty_pick": "nothing"},
-        _OF_DQM,
+        _DQM_ALONE,
     ),
     Alternative(
         "unmarkable",
         "What becomes of a head that cannot be marked?",
         "it is dropped",
         {"ap.scheme.unmarkable": "drop"},
-        _OF_DQM,
+        _DQM_ALONE,
     ),
     # Elsewhere both directions have flows from the first second on.
     Alternative(
@@ -127,10 +119,9 @@ READINGS: tuple[Reading[Measured], ...] = (
                 }
             ],
         },
-        {"part": (RATE_CHANGE,)},
+        {"part": (RATE_CHANGE, AFTER_CHANGE)},
     ),
-    View("flows-2", _FLOWS, "1 + 1", lambda m: m.with_flows(2)),
-    View("flows-20", _FLOWS, "10 + 10", lambda m: m.with_flows(20)),
+    View("flows-2", "How many flows do Figs. 4 and 5 have?", "1 + 1", lambda m: m.with_flows(2)),
     Alternative(
         "later-change",
         "When does the rate change in Figs. 4(a) and 5(a), if the controller is to have settled?",
@@ -154,7 +145,7 @@ READINGS: tuple[Reading[Measured], ...] = (
         "Does the controller's marking matter?",
         "switched off: nothing is marked, the two queues stay",
         {"ap.scheme.a": 0.0, "ap.scheme.b": 0.0},
-        _OF_DQM,
+        _DQM_ALONE,
         Kind.ABLATION,
     ),
     Alternative(

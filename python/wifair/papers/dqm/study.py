@@ -3,7 +3,7 @@
 Baseline. The paper says ns-2 (version 2.29.3), so the baseline is the `ns-2` dialect with what Sections III-A and IV and
 Table II say. They do not say how long a run is; "uplink flows start in the middle (at t0 = 100 second)" makes it 200 s,
 and nothing is said of a warm-up, so averages are over all of it. Nor do they say how many flows Figs. 4 and 5 have: Case
-1 with N = 10, the middle of Figs. 2 and 3; views of 2 and 20 stand beside it. RTS is off, since the parameters are "the
+1 with N = 10, the middle of Figs. 2 and 3; a view of 2 stands beside it. RTS is off, since the parameters are "the
 default settings of the IEEE 802.11b PHY/MAC"; ns-2's own default, RTS on every frame, is run as an alternative. The
 packet of 1000 bytes is taken as a whole, headers included.
 
@@ -51,6 +51,7 @@ SHOWN_IN_TIME = (BASE, PI_ECHO, DQM)
 
 UNIFORM = "uniform"
 RATE_CHANGE = "rate-change"
+AFTER_CHANGE = "after-change"  # the last 50 s of RATE_CHANGE alone, for what is only summed over a run
 LATE_UPLINKS = "late-uplinks"
 VARIOUS_RATES = "various-rates"  # as many slow stations as after RATE_CHANGE, spread over both directions
 OTHER_INDEX = "other-index"
@@ -61,7 +62,7 @@ FLOWS = tuple(range(2, 21, 2))
 CASES = (1, 2)
 # Total number of flows in Figs. 4 and 5: the baseline's, and those that are looked at beside it.
 FLOWS_IN_TIME = 10
-OTHER_FLOWS_IN_TIME = (2, 20)
+OTHER_FLOWS_IN_TIME = (2,)
 
 CHANGE_S = 100.0  # "at the time of t0 (100 second here)"
 RUN_S = 200.0
@@ -114,6 +115,7 @@ VARIED: Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]] = {
 GRID: Mapping[str, Sequence[tuple[Sequence[Mix], Sequence[str]]]] = {
     UNIFORM: ((MIXES, SCHEMES),),
     RATE_CHANGE: ((_MIDDLE + _OTHERS, (*SHOWN_IN_TIME, BLIND)),),
+    AFTER_CHANGE: ((_MIDDLE + _OTHERS, (DQM,)),),
     LATE_UPLINKS: ((_MIDDLE + _OTHERS, SHOWN_IN_TIME),),
     VARIOUS_RATES: ((_MIDDLE + _OTHERS, (BASE, DQM)),),
     UPLINKS_FIRST: (((Mix(1, FLOWS[-1]),), (BASE,)),),
@@ -126,7 +128,7 @@ IN_TIME = (RATE_CHANGE, LATE_UPLINKS, VARIOUS_RATES)
 FIGURES: Mapping[str, tuple[str, ...]] = {
     "2": (UNIFORM,),
     "3": (UNIFORM,),
-    "4a": (RATE_CHANGE,),
+    "4a": (RATE_CHANGE, AFTER_CHANGE),
     "4b": (LATE_UPLINKS,),
     "5a": (RATE_CHANGE,),
     "5b": (LATE_UPLINKS,),
@@ -170,8 +172,10 @@ def scenario(part: str, mix: Mix, scheme: str, form: Form) -> Scenario:
     }
     if part in IN_TIME:
         run["sample_interval_s"] = 1.0
-    if part == RATE_CHANGE:
+    if part in (RATE_CHANGE, AFTER_CHANGE):
         settings["events"] = [_slows_down("up")]
+    if part == AFTER_CHANGE:
+        run |= {"warmup_s": 0.75 * form.duration_s, "duration_s": 0.25 * form.duration_s}
     if part == LATE_UPLINKS:
         uplinks["start_s"] = CHANGE_S
     if part == VARIOUS_RATES:
