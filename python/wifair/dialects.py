@@ -45,7 +45,13 @@ NS_2: dict[str, Any] = {
         # ones made it wait as any segment (`delayed_ack.syn`).
         "handshake": "ns-2",
         "delayed_ack": {"timeout_ms": 100},
-        "rto": {"initial_ms": 3_000, "min_ms": 200, "max_ms": 60_000, "tick_ms": 10},
+        "rto": {
+            "initial_ms": 3_000,
+            "min_ms": 200,
+            "max_ms": 60_000,
+            "tick_ms": 10,
+            "restarts_on_fast_retransmit": True,
+        },
     },
 }
 

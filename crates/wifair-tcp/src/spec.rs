@@ -122,6 +122,9 @@ pub struct RtoSpec {
     /// Clock tick in milliseconds of an estimator that counts in ticks, as 4.3BSD and ns-2 (10 ms) do; none for exact
     /// arithmetic. Takes the place of `granularity_ms`: it leaves a margin of three ticks above SRTT at least.
     pub tick_ms: Option<u32>,
+    /// Restart the timer with a fast retransmit, as ns-2 does, so that the repair has a whole timeout to be acknowledged. Off: the
+    /// timer runs on (RFC 6298, 5 restarts it only for an ACK of new data).
+    pub restarts_on_fast_retransmit: bool,
 }
 
 /// How a connection opens and closes.
@@ -188,7 +191,14 @@ impl Default for DelayedAckSpec {
 
 impl Default for RtoSpec {
     fn default() -> RtoSpec {
-        RtoSpec { initial_ms: 1_000, min_ms: 1_000, max_ms: 60_000, granularity_ms: 1, tick_ms: None }
+        RtoSpec {
+            initial_ms: 1_000,
+            min_ms: 1_000,
+            max_ms: 60_000,
+            granularity_ms: 1,
+            tick_ms: None,
+            restarts_on_fast_retransmit: false,
+        }
     }
 }
 
@@ -215,7 +225,7 @@ impl TcpSpec {
         };
         self.congestion_control.validate(&format!("{path}.congestion_control"))?;
         let DelayedAckSpec { segments, timeout_ms, syn } = self.delayed_ack;
-        let RtoSpec { initial_ms, min_ms, max_ms, granularity_ms, tick_ms } = self.rto;
+        let RtoSpec { initial_ms, min_ms, max_ms, granularity_ms, tick_ms, .. } = self.rto;
         let window_limit = MAX_WINDOW_BYTES / u32::from(self.mss_bytes.max(1));
         if self.dscp > 63 {
             return error("dscp", &self.dscp, "0 to 63");

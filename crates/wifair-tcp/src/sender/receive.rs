@@ -43,7 +43,7 @@ impl Sender {
             let (flight, known) = (self.flight_bytes(), self.ecn.reduced);
             let (window, control) = (&mut self.window, &mut self.control);
             if self.recovery.on_duplicate(self.una, self.max, flight, known, window, control) {
-                self.start_fast_retransmit();
+                self.start_fast_retransmit(now);
             }
         }
         self.peer_window = packet.window_bytes;
@@ -74,16 +74,19 @@ impl Sender {
             let (window, control) = (&mut self.window, &mut self.control);
             if self.recovery.on_selective_news(self.una, self.max, flight, first_lost, known, window, control)
             {
-                self.start_fast_retransmit();
+                self.start_fast_retransmit(now);
             }
         }
     }
 
     /// The first unacknowledged segment is lost.
-    fn start_fast_retransmit(&mut self) {
+    fn start_fast_retransmit(&mut self, now: Time) {
         self.window.slow_start_limit = self.spec.counted_bytes().slow_start;
         self.ecn.note_reduction(self.max);
         self.repair = true;
+        if self.spec.rto.restarts_on_fast_retransmit {
+            self.timer = now + self.rto.timeout();
+        }
         self.stats.fast_retransmits += 1;
     }
 
