@@ -134,7 +134,7 @@ def _calibration(m: Measured) -> Figure:
     axes.set_yticks(rows, [fit.setting.id for fit in found], fontsize="x-small")
     axes.set_ylim(len(found) - 0.5, -0.5)
     axes.set_xlim(left=0)
-    axes.set_xlabel("Deviation from the printed NewReno column, root mean square [standard deviations]")
+    axes.set_xlabel("RMS deviation from the printed column [standard deviations]")
     axes.grid(alpha=0.25)
     axes.legend(fontsize="small", loc="upper right")
     return made

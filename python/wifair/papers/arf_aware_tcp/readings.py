@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from wifair.papers.arf_aware_tcp.measured import Measured
-from wifair.papers.arf_aware_tcp.published import ARF_AWARE
+from wifair.papers.arf_aware_tcp.published import ARF_AWARE, NEWRENO
 from wifair.papers.arf_aware_tcp.study import CAPPED, CONTROLS, RATES, UPLINK, Setting
 from wifair.papers.readings import Alternative, Joint, Kind, Reading, View
 
@@ -68,6 +68,23 @@ DELAYED = Alternative(
     "yes: an ACK for two segments, or after 100 ms",
     {"tcp.delayed_ack": {"segments": 2, "timeout_ms": 100}},
     _BOTH,
+)
+STANDARD = Alternative(
+    "standard-cell", "Whose MAC and TCP?", "802.11 and the RFCs instead of ns-2's", {"dialect": "standard"}, _BOTH
+)
+PLAIN_NEWRENO = Alternative(
+    "standard-newreno",
+    "Whose NewReno?",
+    "RFC 6582's",
+    {"tcp.congestion_control": {"name": NEWRENO}},
+    {"control": (NEWRENO,)},
+)
+PLAIN_OVER = Alternative(
+    "standard-over",
+    "Whose NewReno does ARF-aware TCP divide?",
+    "RFC 6582's",
+    {f"{_CONTROL}.over": {"name": NEWRENO}},
+    _AWARE,
 )
 READINGS: tuple[Reading[Measured], ...] = (
     UPLINK_SETTING,
@@ -138,9 +155,7 @@ READINGS: tuple[Reading[Measured], ...] = (
     Alternative("wire-1ms", _DISTANCE, "1 ms", {"wire.one_way_delay_ms": 1.0}, _BOTH),
     WIRE_20MS,
     WIRE_50MS,
-    Alternative(
-        "standard", "Whose MAC and TCP?", "802.11 and the RFCs instead of ns-2's", {"dialect": "standard"}, _BOTH
-    ),
+    Joint("standard", (STANDARD, PLAIN_NEWRENO, PLAIN_OVER)),
     View(
         "ip-bytes",
         "What does throughput count?",

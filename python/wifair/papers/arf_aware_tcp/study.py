@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
+from wifair.dialects import DIALECTS
 from wifair.papers.arf_aware_tcp.published import ARF_AWARE, NEWRENO
 from wifair.papers.reproduction import Form
 from wifair.scenario import Scenario
@@ -32,6 +33,9 @@ SAMPLE_S = 1.0
 # "TCP uses arf_cwnd when in the arf mode, and also saves cwnd. [...] the saved cwnd value is used again": arf_cwnd is computed when
 # the rate changes and bounds the window until the next change; cwnd does not move meanwhile.
 CAPPED = {"name": "own", "growth": "capped"}
+# What ARF-aware TCP divides is the window of the NewReno that it is compared with, ns-2's.
+NS_2_NEWRENO = DIALECTS["ns-2"]["tcp"]["congestion_control"]
+OVER_NEWRENO = {"name": ARF_AWARE, "over": NS_2_NEWRENO, "window": CAPPED}
 
 
 class Case(NamedTuple):
@@ -144,7 +148,7 @@ def scenario(case: Case, control: str, setting: Setting, duration_s: float, samp
             "station": {"rate_mbps": 11.0, "port": {"limit_packets": setting.buffer_packets}},
             "wire": {"rate_mbps": case.wire_mbps, "one_way_delay_ms": 5.0},
             "tcp": {
-                "congestion_control": {"name": control, **({"window": CAPPED} if control == ARF_AWARE else {})},
+                "congestion_control": {ARF_AWARE: OVER_NEWRENO, NEWRENO: NS_2_NEWRENO}[control],
                 "mss_bytes": setting.packet_bytes,
                 "header_bytes": 40,
                 "receiver_window_segments": setting.window_packets,
