@@ -71,8 +71,8 @@ class Size(Form):
 
 
 FORMS: Mapping[str, Size] = {
-    # "Each experiment runs for 300 seconds"; "each of these hosts downloads 100 such large files": a tenth of that gives the
-    # same COVs (`--reading hundred-files`) and leaves time for ten numbers of hosts and for the other readings.
+    # "Each experiment runs for 300 seconds"; "each of these hosts downloads 100 such large files": a tenth of them leaves time
+    # for ten numbers of hosts and for the other readings, of which `hundred-files` is one.
     "full": Size(
         seeds=10,
         first_look=5,
