@@ -50,6 +50,13 @@ _EQUAL_RATES = Alternative(
 
 READINGS: tuple[Reading[Measured], ...] = (
     _CLOCK,
+    Alternative(
+        "window-used",
+        _WINDOW,
+        "both start at 0, and a window ends when both together have used T_w",
+        {"ap.scheme.window": "used"},
+        _OF_DQM,
+    ),
     _CARRY_USED,
     Alternative("window-none", _WINDOW, "windows do not end", {"ap.scheme.window": "none"}, _OF_DQM),
     _EQUAL_RATES,
