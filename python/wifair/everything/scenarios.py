@@ -76,7 +76,7 @@ class PaperCell:
         """The cell under tail drop, without what only figures need."""
         study = import_module(f"wifair.papers.{self.paper.replace('-', '_')}").STUDY
         grid = study.cells(study.forms[form], self.figure)
-        [cell] = [cell for cell in grid if cell.keys == self.keys]
+        [cell] = [cell for cell in grid if self.keys.items() <= cell.keys.items()]
         quiet = {"run.sample_interval_s": None, "run.record_transfers": False, "title": self.title}
         found: Scenario = cell.scenario.override({**quiet, **(self.quick if form == QUICK else {})})
         return found
