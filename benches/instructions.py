@@ -12,10 +12,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = ROOT / "target" / "release" / "examples" / "replicate"
 HORIZONS_S = (20, 60)
-SCHEMES = (
-    *("droptail", "ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout", "las", "t-las"),
-    *("codel", "fq-codel", "pie", "mac80211"),
-)
 
 
 def count(scheme: str, flows: int, seconds: int, carried: str) -> tuple[int, int]:
@@ -44,7 +40,8 @@ def main() -> None:
     build = ["cargo", "build", "--release", "-p", "wifair-sim", "--example", "replicate"]
     subprocess.run(build, cwd=ROOT, check=True)
     print(f"{'scheme':<18} {'flows':>7} {'carried':>8} {'instructions/exchange':>22}")
-    cases = [(scheme, 10, "bulk") for scheme in SCHEMES]
+    schemes = subprocess.run([BINARY, "schemes"], capture_output=True, text=True, check=True).stdout.split()
+    cases = [(scheme, 10, "bulk") for scheme in schemes]
     cases += [("droptail", 100, "bulk"), ("droptail", 500, "bulk"), ("droptail", 20, "bulk"), ("droptail", 20, "short")]
     cases += [("droptail", 10, "edca")]
     for scheme, flows, carried in cases:

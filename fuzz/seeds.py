@@ -54,8 +54,8 @@ def of_components() -> Iterator[Scenario]:
         yield Scenario(flows=both, mac={"rate_adaptation": adaptation["name"]})
     for application in components("applications"):
         yield Scenario(flows=[{**flow, "application": application["name"]} for flow in both])
-    for phy in ("802.11a", "802.11b", "802.11g"):
-        yield Scenario(flows=both, phy={"name": phy}, mac={"edca": {}})
+    for phy in components("phys"):
+        yield Scenario(flows=both, phy={"name": phy["name"]}, mac={"edca": {}})
 
 
 def plan(scenario: Scenario) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wifair import Scenario, ScenarioError, gallery
 from wifair.check import Finding, Plan, check
+from wifair.components import components
 from wifair.explain import PHASES, explain, watched
 
 BRIEF = {"run.warmup_s": 1, "run.duration_s": 3}
@@ -137,8 +138,8 @@ def test_findings_and_their_absence(flows: list[dict[str, Any]], settings: dict[
     up=st.integers(0, 3),
     down=st.integers(0, 3),
     limit=st.integers(1, 2000),
-    scheme=st.sampled_from(["droptail", "adaptive-pushout", "red", "fq-codel", "mac80211"]),
-    application=st.sampled_from(["bulk", "web", "voip", "udp", "ping", "game", "transfers"]),
+    scheme=st.sampled_from([scheme["name"] for scheme in components("schemes")]),
+    application=st.sampled_from([application["name"] for application in components("applications")]),
 )
 @settings(max_examples=40, deadline=None)
 def test_any_scenario_can_be_checked(up: int, down: int, limit: int, scheme: str, application: str) -> None:

@@ -12,6 +12,7 @@ from conftest import Cli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wifair import InputError, Scenario, ScenarioError
+from wifair.components import components
 from wifair.profiles import TODAY
 
 SHORT = {"warmup_s": 1, "duration_s": 5}
@@ -153,7 +154,7 @@ def test_delays_are_compared_and_printed(here: Cli, tmp_path: Path) -> None:
 
 
 @given(
-    applications=st.lists(st.sampled_from(["bulk", "web", "udp", "voip", "ping", "game"]), min_size=1, max_size=5),
+    applications=st.lists(st.sampled_from([application["name"] for application in components("applications")]), min_size=1, max_size=5),
     directions=st.lists(st.sampled_from(["up", "down"]), min_size=5, max_size=5),
 )
 @settings(max_examples=15, deadline=None)
@@ -161,7 +162,8 @@ def test_any_mixture_runs(applications: list[str], directions: list[str]) -> Non
     flows = [{"direction": way, "application": name} for name, way in zip(applications, directions, strict=False)]
     results = Scenario(run={"warmup_s": 0.2, "duration_s": 1}, flows=flows).run(seeds=1)
     assert results.flows["application"].to_list() == applications
-    both_ways = {"voip", "game", "ping"}
-    expected = sum(2 if name in both_ways else name == "udp" for name in applications)
+    datagrams = results.flows.filter(pl.col("transport") != "tcp")["label"].to_list()
     found = results.frames.get("datagrams")
-    assert (found.height if found is not None else 0) == expected
+    assert sorted(set(found["label"] if found is not None else [])) == sorted(datagrams)
+    for name in {"voip", "game", "ping"} & set(applications):  # these send both ways
+        assert found is not None and found.filter(application=name).height == 2 * applications.count(name)

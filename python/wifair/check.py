@@ -11,13 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from wifair.components import transport
+from wifair.components import components, transport
 
 if TYPE_CHECKING:
     from wifair.scenario import Scenario
-
-# Schemes whose doing lies in the ACKs of uplink flows.
-OF_ACKS = ("ack-filtering", "spm-af", "ack-pushout", "adaptive-pushout", "dqm")
 
 # A quantile of which fewer values lie beyond says little.
 VALUES_BEYOND = 10
@@ -230,7 +227,8 @@ def flows_outside_the_measurement(plan: Plan) -> Iterator[Finding]:
 
 def acks_without_uploads(plan: Plan) -> Iterator[Finding]:
     """In the AP's buffer only uplink flows have ACKs."""
-    if plan.scheme in OF_ACKS and not plan.uploads:
+    of_acks = [scheme["name"] for scheme in components("schemes") if "ack" in scheme["decides_on"]]
+    if plan.scheme in of_acks and not plan.uploads:
         yield Finding(
             "ap.scheme",
             f"{plan.scheme} works on the ACKs of uplink flows, and no flow of TCP goes up",

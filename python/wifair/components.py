@@ -59,6 +59,12 @@ def transport(application: str) -> str:
     return found
 
 
+def highest_rate_mbps(phy: str | None) -> float | None:
+    """The highest rate of a PHY, of the plan's own where none is named; nothing where there is no such PHY."""
+    phy = phy or plan_node("cell", "phy")["properties"]["name"]["default"]
+    return max((rate for listed in components("phys") if listed["name"] == phy for rate in listed["rates_mbps"]), default=None)
+
+
 def plan_node(*keys: str) -> Node:
     """The schema of the plan's key at the given path; `"[]"` steps into the entries of a list."""
     node = resolved(engine_schema()["plan"])

@@ -21,6 +21,7 @@ from wifair.components import (
     checked,
     checked_table,
     engine_schema,
+    highest_rate_mbps,
     join,
     nearest,
     plan_node,
@@ -49,10 +50,6 @@ SECTIONS = {
     "channel": ("cell", "channel"),
     "wire": ("wire",),
 }
-
-
-# A station that names no rate has its PHY's highest (802.11-2020, clauses 16, 17, 18).
-HIGHEST_RATE_MBPS = {"802.11b": 11.0, "802.11g": 54.0, "802.11a": 54.0}
 
 
 class _Group(BaseModel):
@@ -389,7 +386,7 @@ class _PlanBuilder:
                 raise unknown_key(origin, key, value, offered)
         common = checked_table(self.scenario.station, table_node, "station")
         own = checked_table(own, table_node, origin)
-        rate = HIGHEST_RATE_MBPS.get(self.scenario.phy.get("name", "802.11b"))
+        rate = highest_rate_mbps(self.scenario.phy.get("name"))  # of a station that names none
         defaults = layered({"rate_mbps": rate} if rate else {}, self.dialect.get("station", {}))
         return layered(layered(defaults, common), own)
 

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-mod describe;
+mod component;
 mod error;
 mod histogram;
 mod ids;
@@ -16,7 +16,7 @@ mod rng;
 mod sack;
 mod time;
 
-pub use describe::Info;
+pub use component::{ComponentInfo, Info};
 pub use error::SpecError;
 pub use histogram::LogHistogram;
 pub use ids::{Ac, FlowId, StationId};

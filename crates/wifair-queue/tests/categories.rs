@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use wifair_core::{Ac, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{
     Arrival, Buffer, Cx, Departure, Eviction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Placed, Port,
-    PortSpec, Scheme, SchemeSpec, View, schemes,
+    PortSpec, Scheme, SchemeSpec, View,
 };
 
 const CATEGORIES: [Ac; 4] = [Ac::Voice, Ac::Video, Ac::BestEffort, Ac::Background];
@@ -25,7 +25,7 @@ fn queued(port: &Port) -> Vec<(Ac, Packet)> {
 }
 
 fn sharing() -> Vec<&'static str> {
-    let all = schemes().into_iter().map(|scheme| scheme.info.name);
+    let all = SchemeSpec::components().into_iter().map(|scheme| scheme.info.name);
     all.filter(|name| spec(name, 1).scheme.build().serves_categories()).collect()
 }
 

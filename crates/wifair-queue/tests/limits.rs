@@ -278,7 +278,7 @@ proptest! {
     /// scheme lets more in than the limit allows; the books balance.
     #[test]
     fn a_controller_goes_with_every_scheme(
-        scheme in prop::sample::select(schemes().iter().map(|s| s.info.name).collect::<Vec<_>>()),
+        scheme in prop::sample::select(SchemeSpec::components().iter().map(|s| s.info.name).collect::<Vec<_>>()),
         controller in prop::sample::select(CONTROLLERS),
         evict in any::<bool>(),
         counts_in_service in any::<bool>(),

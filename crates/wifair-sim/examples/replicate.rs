@@ -1,7 +1,7 @@
 //! Runs one replication of the symmetric BSS and prints how many frame exchanges it had: what `make bench` counts
 //! instructions of. Arguments: scheme, flows each way, simulated seconds; with `short` every flow is a row of transfers of
 //! ten segments, each over its own connection, instead of a transfer without end; with `edca` the flows share out the four
-//! access categories among them.
+//! access categories among them. With `schemes` alone it prints every scheme's name.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -14,12 +14,17 @@ use wifair_sim::{Progress, run};
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (scheme, flows, seconds, carried) = match arguments.as_slice() {
+        [schemes] if schemes == "schemes" => {
+            return common::schemes().iter().for_each(|name| println!("{name}"));
+        }
         [scheme, flows, seconds] => (scheme, flows, seconds, ""),
         [scheme, flows, seconds, carried] if ["short", "edca"].contains(&carried.as_str()) => {
             (scheme, flows, seconds, carried.as_str())
         }
         _ => {
-            eprintln!("usage: replicate SCHEME FLOWS_EACH_WAY SIMULATED_SECONDS [short | edca]");
+            eprintln!(
+                "usage: replicate SCHEME FLOWS_EACH_WAY SIMULATED_SECONDS [short | edca], or replicate schemes"
+            );
             std::process::exit(2);
         }
     };

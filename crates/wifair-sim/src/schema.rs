@@ -1,19 +1,37 @@
 use serde_json::{Value, json};
+use wifair_core::{Class, ComponentInfo};
+use wifair_queue::{LimitSpec, SchemeSpec};
+use wifair_tcp::CongestionControlSpec;
+use wifair_wlan::{PhyName, RateSpec};
 
+use crate::application::ApplicationSpec;
 use crate::event::MAX_EVENTS;
 use crate::plan::{MAX_FLOWS, Plan, SCHEMA_VERSION};
 
-/// What the front end needs to know: the plan's JSON schema, every registered component with its source and idea, and
-/// the limits.
+/// What the front end needs to know: the plan's JSON schema, every registered component with its source, idea and
+/// parameters, and the limits.
 pub fn schema() -> Value {
+    let class = |class: &Class| json!(class.name());
+    let decisions =
+        SchemeSpec::all().into_iter().map(|spec| spec.build().decides_on().iter().map(class).collect());
+    let transports = ApplicationSpec::all().into_iter().map(|spec| spec.transport().name().into());
+    let phys = PhyName::ALL.map(|phy| json!({"name": phy, "rates_mbps": phy.rates_mbps()}));
     json!({
         "schema_version": SCHEMA_VERSION,
         "plan": schemars::schema_for!(Plan),
-        "schemes": wifair_queue::schemes(),
-        "limit_controllers": wifair_queue::limit_controllers(),
-        "congestion_controls": wifair_tcp::congestion::REGISTRY,
-        "rate_adaptations": wifair_wlan::RATE_ADAPTATIONS,
-        "applications": crate::application::applications(),
+        "schemes": with(SchemeSpec::components(), "decides_on", decisions),
+        "limit_controllers": LimitSpec::components(),
+        "congestion_controls": CongestionControlSpec::components(),
+        "rate_adaptations": RateSpec::components(),
+        "applications": with(ApplicationSpec::components(), "transport", transports),
+        "phys": phys,
         "limits": {"stations": wifair_wlan::MAX_STATIONS, "flows": MAX_FLOWS, "events": MAX_EVENTS},
     })
+}
+
+/// Each component with one of `values` at `key`.
+fn with(components: Vec<ComponentInfo>, key: &str, values: impl Iterator<Item = Value>) -> Vec<Value> {
+    let mut listed: Vec<Value> = components.iter().map(|component| json!(component)).collect();
+    listed.iter_mut().zip(values).for_each(|(component, value)| component[key] = value);
+    listed
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use wifair_sim::application::{ApplicationSpec, Transport};
 use wifair_sim::{DatagramRow, Plan, Progress, RunRecord, fingerprint, run};
 
 fn record(plan: &Value, seed: u64) -> RunRecord {
@@ -27,9 +28,10 @@ fn with(n_up: usize, n_down: usize, applications: &[(&str, Value)], warmup_s: f6
 }
 
 fn all_kinds() -> Vec<(&'static str, Value)> {
-    ["udp", "voip", "ping", "game"]
-        .into_iter()
-        .flat_map(|name| [("up", json!({"name": name})), ("down", json!({"name": name}))])
+    ApplicationSpec::all()
+        .iter()
+        .filter(|spec| spec.transport() != Transport::Tcp)
+        .flat_map(|spec| [("up", json!({"name": spec.name()})), ("down", json!({"name": spec.name()}))])
         .collect()
 }
 
@@ -198,10 +200,10 @@ proptest! {
     #[test]
     fn datagrams_are_conserved(
         (n_up, n_down, seed) in (0usize..3, 0usize..3, 1u64..1000),
-        chosen in prop::collection::vec((0usize..8, 0.2f64..6.0), 1..5),
+        chosen in prop::collection::vec((0usize..all_kinds().len(), 0.2f64..6.0), 1..5),
         (wire_loss, frame_errors, limit) in (0.0f64..0.05, 0.0f64..0.2, 3u32..60),
         warmup_s in 0.0f64..2.0,
-        scheme in 0usize..common::SCHEMES.len(),
+        scheme in prop::sample::select(common::schemes()),
     ) {
         let kinds = all_kinds();
         let guests: Vec<(&str, Value)> = chosen
@@ -217,7 +219,7 @@ proptest! {
         let mut plan = with(n_up, n_down, &guests, warmup_s, 3.0);
         plan["wire"] = json!({"loss_rate": wire_loss});
         plan["cell"]["ap"]["port"] =
-            json!({"limit_packets": limit, "scheme": {"name": common::SCHEMES[scheme]}});
+            json!({"limit_packets": limit, "scheme": {"name": scheme}});
         for station in plan["cell"]["stations"].as_array_mut().unwrap() {
             station["frame_error_rate"] = json!({"data_up": frame_errors, "ack_up": frame_errors / 2.0});
             station["port"] = json!({"limit_packets": limit});

@@ -13,7 +13,7 @@ use wifair_sim::{Batch, Progress, fingerprint, run};
 
 #[test]
 fn two_runs_of_one_seed_are_one_run_and_two_seeds_are_two() {
-    for scheme in common::SCHEMES {
+    for scheme in common::schemes() {
         let plan = common::plan(&common::symmetric(4, 4, scheme, 0.0, 10.0));
         let first = fingerprint(&plan, 1).unwrap();
         assert_eq!(first, fingerprint(&plan, 1).unwrap(), "{scheme}");

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wifair_sim::{Progress, RunRecord, run};
+use wifair_wlan::RateSpec;
 
 fn record(plan: &Value, seed: u64) -> RunRecord {
     let progress = Progress { cancelled: &AtomicBool::new(false), simulated_ms: &AtomicU64::new(0) };
@@ -55,7 +56,7 @@ fn one_flow_alone_gets_what_the_timing_allows() {
 
 #[test]
 fn the_cell_is_full_under_every_scheme() {
-    for scheme in common::SCHEMES {
+    for scheme in common::schemes() {
         let record = record(&common::symmetric(5, 5, scheme, 20.0, 60.0), 1);
         check(&record);
         let sum: f64 = record.flows.iter().map(|flow| flow.goodput_mbps).sum();
@@ -65,7 +66,7 @@ fn the_cell_is_full_under_every_scheme() {
 }
 
 fn any_plan() -> impl Strategy<Value = (Value, u64)> {
-    let scheme = prop::sample::select(common::SCHEMES.to_vec());
+    let scheme = prop::sample::select(common::schemes());
     let station = (prop::sample::select(vec![1.0, 2.0, 5.5, 11.0]), 0.0..0.3f64, 1u32..60);
     let flow = (any::<bool>(), 1u32..3, 1u32..64, 0.0..20.0f64, 0.0..1.0f64, any::<bool>());
     (
@@ -133,10 +134,10 @@ fn any_changing_plan() -> impl Strategy<Value = (Value, u64)> {
         prop::option::of((0.0..250.0f64, -50.0..50.0f64)),
         prop::option::of(1u32..120),
     );
-    let adaptation = prop::sample::select(vec!["fixed", "arf", "aarf"]);
+    let adaptation = prop::sample::select(RateSpec::all());
     (any_plan(), adaptation, prop::collection::vec(event, 1..40), any::<bool>()).prop_map(
         |((mut plan, seed), adaptation, events, fading)| {
-            plan["cell"]["mac"]["rate_adaptation"] = json!({"name": adaptation});
+            plan["cell"]["mac"]["rate_adaptation"] = json!(adaptation);
             if fading {
                 plan["cell"]["channel"] = json!({"fading": {"sigma_db": 8.0, "coherence_time_s": 0.3}});
             }

@@ -60,7 +60,7 @@ fn with_changes(mut plan: Value) -> Value {
 /// Every scheme in the busy BSS: under DCF, with changes while it runs, under EDCA, and with one port for all categories where
 /// that is possible.
 fn plans() -> impl Iterator<Item = (String, Plan)> {
-    common::SCHEMES.into_iter().flat_map(|scheme| {
+    common::schemes().into_iter().flat_map(|scheme| {
         let mut shared = with_edca(busy(scheme));
         shared["cell"]["mac"]["edca"]["share_port"] = json!("ap");
         [busy(scheme), with_changes(busy(scheme)), with_edca(busy(scheme)), shared]
@@ -92,7 +92,7 @@ fn traced(plan: &Plan, folder: PathBuf) -> (RunRecord, Vec<EventRow>) {
 #[test]
 fn the_course_is_the_same_with_traces() {
     let folder = folder("same-course");
-    assert!(plans().count() > 3 * common::SCHEMES.len());
+    assert!(plans().count() > 3 * common::schemes().len());
     for (scheme, plan) in plans() {
         let trace = Trace::new(&spec(folder.clone()), &plan, 1, Box::new(|_| true)).unwrap();
         let mut network = Network::tapped(&plan, 1, (Fingerprint::new(), trace)).unwrap();

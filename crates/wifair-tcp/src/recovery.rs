@@ -12,7 +12,7 @@ const DUPLICATE_THRESHOLD: u16 = 3;
 pub enum RecoveryRule {
     /// RFC 5681, 3.2.
     Reno {
-        /// See [`crate::congestion::RenoSpec`].
+        /// See [`crate::congestion::reno::Spec`].
         guard_after_timeout: bool,
     },
     /// RFC 6582.

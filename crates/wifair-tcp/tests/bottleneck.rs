@@ -5,7 +5,7 @@ mod network;
 
 use network::{Arrivals, End, Network, Path};
 use wifair_core::{Ecn, Packet, Rate, Rng, Time};
-use wifair_tcp::{SackSpec, SenderStats, TcpSpec};
+use wifair_tcp::{CongestionControlSpec, SackSpec, SenderStats, TcpSpec};
 
 const RTT: Time = Time::from_ms(60);
 /// A packet of 1500 bytes takes 1.2 ms; the bandwidth-delay product is 50 packets.
@@ -82,9 +82,11 @@ fn goodputs(control: &str, flows: usize, seed: u64) -> Vec<f64> {
 #[test]
 fn flows_share_a_bottleneck() {
     let capacity = RATE.as_mbps() * 1e6 / 8.0 * 1460.0 / 1500.0;
-    for control in ["reno", "newreno", "newreno+sack", "cubic", "cubic+sack"] {
+    let controls = CongestionControlSpec::all();
+    for control in controls.iter().flat_map(|spec| [spec.name().to_owned(), format!("{}+sack", spec.name())])
+    {
         for flows in [1, 2, 5, 10] {
-            let rates = goodputs(control, flows, 1);
+            let rates = goodputs(&control, flows, 1);
             let sum: f64 = rates.iter().sum();
             let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
             let jain = sum * sum / (flows as f64 * squares);

@@ -35,7 +35,7 @@ pub use channel::{ChannelSpec, FadingSpec};
 pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, SharePort};
 pub use mac::{ArrivalWithinIfs, BackoffRange, MacSpec};
 pub use phy::{ErpProtection, Phy, PhyName, PhySpec, Preamble, RateIndex};
-pub use rate::{Aarf, AarfSpec, Arf, ArfSpec, Fixed, FixedSpec, RATE_ADAPTATIONS, RateAdaptation, RateSpec};
+pub use rate::{RateAdaptation, RateSpec, aarf, arf, fixed};
 pub use records::{BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
 pub use spec::{
     ApSpec, BssSpec, CategoryPortSpec, FrameErrorRate, MAX_STATIONS, RateErrors, StationChange, StationSpec,

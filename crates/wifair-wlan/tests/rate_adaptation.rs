@@ -5,9 +5,7 @@ mod support;
 
 use support::{cell_b, packet, packet_down};
 use wifair_core::{StationId, Time};
-use wifair_wlan::{
-    Aarf, AarfSpec, Arf, ArfSpec, Bss, BssSpec, FrameErrorRate, Output, RateAdaptation, RateIndex, RateSpec,
-};
+use wifair_wlan::{Bss, BssSpec, FrameErrorRate, Output, RateAdaptation, RateIndex, RateSpec, aarf, arf};
 
 /// Plays a script on an adaptation of four rates that begins at `first`: `10+ 2-` is ten successes, two failures; `=3`
 /// asserts that the next attempt has rate 3, and that it had it since the last assertion but for the last attempt.
@@ -28,19 +26,19 @@ fn play(mut adaptation: impl RateAdaptation, first: u8, script: &str) {
     }
 }
 
-fn arf(first: u8, script: &str) {
-    play(Arf::new(&ArfSpec::default(), RateIndex(first), 4), first, script);
+fn play_arf(first: u8, script: &str) {
+    play(arf::Spec::default().build(RateIndex(first), 4), first, script);
 }
 
-fn aarf(first: u8, script: &str) {
-    play(Aarf::new(&AarfSpec::default(), RateIndex(first), 4), first, script);
+fn play_aarf(first: u8, script: &str) {
+    play(aarf::Spec::default().build(RateIndex(first), 4), first, script);
 }
 
 #[test]
 fn both_go_up_after_ten_successes_in_a_row() {
     for script in ["9+ =0 1+ =1", "4+ 1- 9+ =0 1+ =1", "10+ =1 10+ =2 10+ =3 1000+ =3"] {
-        arf(0, script);
-        aarf(0, script);
+        play_arf(0, script);
+        play_aarf(0, script);
     }
 }
 
@@ -48,51 +46,51 @@ fn both_go_up_after_ten_successes_in_a_row() {
 fn both_go_up_when_the_timer_has_run_out() {
     // Every other frame fails: never two in a row, never ten successes; the 15th attempt is a success and goes up.
     let script = "1+ 1- 1+ 1- 1+ 1- 1+ 1- 1+ 1- 1+ 1- 1+ 1- =0 1+ =1";
-    arf(0, script);
-    aarf(0, script);
+    play_arf(0, script);
+    play_aarf(0, script);
     // The timer never raises the rate on a failure.
     let script = "1- 1+ 1- 1+ 1- 1+ 1- 1+ 1- 1+ 1- 1+ 1- 1+ 1- =0 1+ =1";
-    arf(0, script);
-    aarf(0, script);
+    play_arf(0, script);
+    play_aarf(0, script);
 }
 
 #[test]
 fn both_go_down_after_two_failures_in_a_row() {
     for script in ["1- =3 1+ 1- =3 1- =2 1- =2 1- =1 2- =0 100- =0 10+ =1", "1- 1+ 1- 1+ 1- =3"] {
-        arf(3, script);
-        aarf(3, script);
+        play_arf(3, script);
+        play_aarf(3, script);
     }
 }
 
 #[test]
 fn the_first_failure_after_going_up_is_enough() {
-    arf(1, "10+ =2 1- =1 10+ =2 1- =1 10+ =2 1+ 1- =2 1- =1");
-    aarf(1, "10+ =2 1- =1");
-    aarf(1, "10+ =2 1+ 1- =2 1- =1 10+ =2");
+    play_arf(1, "10+ =2 1- =1 10+ =2 1- =1 10+ =2 1+ 1- =2 1- =1");
+    play_aarf(1, "10+ =2 1- =1");
+    play_aarf(1, "10+ =2 1+ 1- =2 1- =1 10+ =2");
 }
 
 #[test]
 fn aarf_doubles_its_thresholds_at_each_failed_probe_and_forgets_at_two_failures() {
     // 10, 20, 40, then 50 successes; the timer has 15, 30, 60, 120 frames.
-    aarf(1, "10+ =2 1- =1 20+ =2 1- =1 40+ =2 1- =1 50+ =2 1- =1 50+ =2 1- =1");
+    play_aarf(1, "10+ =2 1- =1 20+ =2 1- =1 40+ =2 1- =1 50+ =2 1- =1 50+ =2 1- =1");
     // Two failures in a row: back to 10.
-    aarf(1, "10+ =2 1- =1 20+ =2 1- =1 2- =0 10+ =1");
+    play_aarf(1, "10+ =2 1- =1 20+ =2 1- =1 2- =0 10+ =1");
     // A single failure in between keeps the doubled threshold.
-    aarf(1, "10+ =2 1- =1 5+ 1- 19+ =1 1+ =2");
+    play_aarf(1, "10+ =2 1- =1 5+ 1- 19+ =1 1+ =2");
     // A probe that succeeds keeps it, too.
-    aarf(1, "10+ =2 1- =1 20+ =2 20+ =3");
+    play_aarf(1, "10+ =2 1- =1 20+ =2 20+ =3");
     // The timer: with a failure each 9 frames, 30 frames after one failed probe.
-    aarf(1, "10+ =2 1- =1 9+ 1- 9+ 1- 9+ =1 1+ =2");
-    let spec = AarfSpec { success_threshold_max: 60, ..AarfSpec::default() };
-    play(Aarf::new(&spec, RateIndex(1), 4), 1, "10+ =2 1- 20+ =2 1- 40+ =2 1- 60+ =2 1- 60+ =2");
+    play_aarf(1, "10+ =2 1- =1 9+ 1- 9+ 1- 9+ =1 1+ =2");
+    let spec = aarf::Spec { success_threshold_max: 60, ..aarf::Spec::default() };
+    play(spec.build(RateIndex(1), 4), 1, "10+ =2 1- 20+ =2 1- 40+ =2 1- 60+ =2 1- 60+ =2");
 }
 
 #[test]
 fn thresholds_are_parameters() {
-    let spec = ArfSpec { success_threshold: 3, timer_frames: 4 };
-    play(Arf::new(&spec, RateIndex(0), 4), 0, "3+ =1 2+ 1- =1 1+ =2");
-    let spec = AarfSpec { factor: 3, success_threshold_max: 1_000, ..AarfSpec::default() };
-    play(Aarf::new(&spec, RateIndex(0), 4), 0, "10+ =1 1- =0 30+ =1 1- =0 90+ =1");
+    let spec = arf::Spec { success_threshold: 3, timer_frames: 4 };
+    play(spec.build(RateIndex(0), 4), 0, "3+ =1 2+ 1- =1 1+ =2");
+    let spec = aarf::Spec { factor: 3, success_threshold_max: 1_000, ..aarf::Spec::default() };
+    play(spec.build(RateIndex(0), 4), 0, "10+ =1 1- =0 30+ =1 1- =0 90+ =1");
 }
 
 /// Runs the BSS with every station and the AP towards it always having something to send.
@@ -154,7 +152,7 @@ fn one_bad_station_does_not_lower_anothers_rate() {
 #[test]
 fn up_and_down_have_a_state_each() {
     let mut spec = cell_b(1);
-    spec.mac.rate_adaptation = RateSpec::Aarf(AarfSpec::default());
+    spec.mac.rate_adaptation = RateSpec::Aarf(aarf::Spec::default());
     spec.stations[0].frame_error_rate = FrameErrorRate { data_up: 1.0, ..FrameErrorRate::default() };
     let mut bss = Bss::new(&spec, 1).unwrap();
     for seq in 0..4 {

@@ -37,8 +37,7 @@ def about(scenario: Scenario) -> str:
     plan = scenario.plan()
     ways = [flow["direction"] for flow in plan["flows"]]
     counts = [f"{ways.count(way)} {way}link" for way in ("up", "down") if way in ways]
-    phy = scenario.phy.get("name", "802.11b")
-    return f"{' and '.join(counts)} {'flows' if len(ways) > 1 else 'flow'} in an {phy} cell"
+    return f"{' and '.join(counts)} {'flows' if len(ways) > 1 else 'flow'} in an {plan['cell']['phy']['name']} cell"
 
 
 def described(scenario: Scenario, source: Path) -> list[Part]:

@@ -25,7 +25,7 @@ use wifair_core::{Info, SpecError, Time};
 
 use crate::{LimitController, Occupancy, Wants, check};
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "alt",
     source: "alt V-A, Algorithm 1",
     idea: "At each interval the limit rises with the time for which the buffer stood empty and falls with the time for \
@@ -75,12 +75,12 @@ impl Default for Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> Alt {
+    pub fn build(&self) -> Alt {
         let interval = Time::from_secs_f64(self.interval_s);
         Alt { limit: 0.0, interval, due: interval, idle_before: Time::ZERO, spec: self.clone() }
     }
 
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         let rates = 0.0..=100_000.0;
         check::within(
             path,
@@ -95,7 +95,7 @@ impl Spec {
     }
 }
 
-pub(super) struct Alt {
+pub struct Alt {
     spec: Spec,
     /// The paper's q.
     limit: f64,

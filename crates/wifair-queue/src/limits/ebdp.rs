@@ -26,7 +26,7 @@ use wifair_core::{Info, SpecError, Time};
 
 use crate::{Exchange, LimitController, Wants, check};
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "ebdp",
     source: "Li and Leith, IEEE Communications Letters 2008; alt I",
     idea: "The limit is what the buffer can send within a given delay at the measured mean service time, and some to spare.",
@@ -53,11 +53,11 @@ impl Default for Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> Ebdp {
+    pub fn build(&self) -> Ebdp {
         Ebdp { limit: 0.0, service_s: None, spec: self.clone() }
     }
 
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check::within(path, "max_delay_ms", self.max_delay_ms, 0.001..=100_000.0, "ms")?;
         check::bounds(path, 1, self.max_packets)?;
         if !(1..=self.max_packets).contains(&self.spare_packets) {
@@ -73,7 +73,7 @@ impl Spec {
     }
 }
 
-pub(super) struct Ebdp {
+pub struct Ebdp {
     spec: Spec,
     limit: f64,
     /// T_serv; none before the first exchange.

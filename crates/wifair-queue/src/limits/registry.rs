@@ -2,9 +2,16 @@
 
 use crate::LimitController;
 
-crate::registered::registry! {
+wifair_core::registry! {
     /// A limit controller by name, with its parameters: `{"name": "alt"}`.
-    LimitSpec of dyn LimitController, listed by limit_controllers;
+    LimitSpec, matched by each;
     Alt => alt,
     Ebdp => ebdp,
+}
+
+impl LimitSpec {
+    /// The controller, at its beginning.
+    pub fn build(&self) -> Box<dyn LimitController> {
+        each!(LimitSpec: self, spec => Box::new(spec.build()))
+    }
 }

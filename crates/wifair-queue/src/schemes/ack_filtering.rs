@@ -20,7 +20,7 @@ use wifair_core::{Class, Info, SpecError};
 use crate::ack_filter::filter_and_append;
 use crate::{Arrival, Buffer, Cx, Filter, Indexes, Place, Placed, Scheme, Shortcuts};
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "ack-filtering",
     source: "Balakrishnan et al. 1999; adaptive-pushout II, spm-af-las 6.1",
     idea: "An arriving ACK removes all earlier ACKs of its connection, full or not. Otherwise tail drop.",
@@ -37,16 +37,16 @@ pub struct Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> AckFiltering {
+    pub fn build(&self) -> AckFiltering {
         AckFiltering { spec: self.clone() }
     }
 
-    pub(super) fn validate(&self, _path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
         Ok(())
     }
 }
 
-pub(super) struct AckFiltering {
+pub struct AckFiltering {
     spec: Spec,
 }
 

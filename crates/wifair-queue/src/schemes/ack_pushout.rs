@@ -23,7 +23,7 @@ use wifair_core::{Class, Info, SpecError};
 
 use crate::{Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Placed, Refusal, Scheme, Shortcuts};
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "ack-pushout",
     source: "Shioda et al. 2010; adaptive-pushout I to III-A",
     idea: "An arrival that finds the buffer full removes a redundant ACK; without one it is dropped.",
@@ -46,16 +46,16 @@ impl Default for Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> AckPushout {
+    pub fn build(&self) -> AckPushout {
         AckPushout { spec: self.clone() }
     }
 
-    pub(super) fn validate(&self, _path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
         Ok(())
     }
 }
 
-pub(super) struct AckPushout {
+pub struct AckPushout {
     spec: Spec,
 }
 

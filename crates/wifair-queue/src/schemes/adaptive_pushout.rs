@@ -32,7 +32,7 @@ use crate::{
     Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Placed, Pool, Refusal, Scheme, Shortcuts, SlotId,
 };
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "adaptive-pushout",
     source: "adaptive-pushout III-A",
     idea: "As ACK pushout; without a redundant ACK a random packet of the direction goes \
@@ -94,11 +94,11 @@ impl Default for Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> AdaptivePushout {
+    pub fn build(&self) -> AdaptivePushout {
         AdaptivePushout { spec: self.clone() }
     }
 
-    pub(super) fn validate(&self, _path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
         Ok(())
     }
 }
@@ -110,7 +110,7 @@ struct Share {
     active: u64,
 }
 
-pub(super) struct AdaptivePushout {
+pub struct AdaptivePushout {
     spec: Spec,
 }
 

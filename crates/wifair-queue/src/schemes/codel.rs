@@ -25,7 +25,7 @@ use crate::{
     Arrival, Buffer, Cx, Departure, Grant, Indexes, Placed, QueueId, Scheme, Shortcuts, Signal, check,
 };
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "codel",
     source: "RFC 8289",
     idea: "Once packets have waited longer than the target for an interval, one is dropped or marked at the head, and further \
@@ -63,18 +63,18 @@ impl Spec {
         }
     }
 
-    pub(super) fn build(&self) -> CodelScheme {
+    pub fn build(&self) -> CodelScheme {
         CodelScheme { settings: self.settings(), codel: Codel::default() }
     }
 
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check::within(path, "target_ms", self.target_ms, 0.001..=10_000.0, "ms")?;
         check::within(path, "interval_ms", self.interval_ms, 0.001..=100_000.0, "ms")?;
         check::within(path, "spared_bytes", self.spared_bytes.into(), 0.0..=1e9, "bytes")
     }
 }
 
-pub(super) struct CodelScheme {
+pub struct CodelScheme {
     settings: CodelSettings,
     codel: Codel,
 }

@@ -59,7 +59,7 @@ use crate::{
     Scheme, Shortcuts, SlotId, check,
 };
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "dqm",
     source: "dqm III-B and Algorithm 1",
     idea: "ACKs and data wait apart; a PI controller holds the queueing delay by marking the direction that has had \
@@ -193,7 +193,7 @@ impl Default for Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> Dqm {
+    pub fn build(&self) -> Dqm {
         Dqm {
             controller: PiController::new(self.a, self.b, self.frequency_hz),
             fair_share: Time::from_secs_f64(self.fair_share_ms * 1e-3),
@@ -208,7 +208,7 @@ impl Spec {
         }
     }
 
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check::within(path, "delay_ref_ms", self.delay_ref_ms, 0.001..=100_000.0, "ms")?;
         PiController::validate(path, self.a, self.b, self.frequency_hz)?;
         check::within(path, "fair_share_ms", self.fair_share_ms, 0.001..=100_000.0, "ms")?;
@@ -243,7 +243,7 @@ impl Side {
     }
 }
 
-pub(super) struct Dqm {
+pub struct Dqm {
     spec: Spec,
     controller: PiController,
     fair_share: Time,

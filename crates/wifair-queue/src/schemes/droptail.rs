@@ -12,7 +12,7 @@ use wifair_core::{Info, SpecError};
 
 use crate::{Arrival, Buffer, Cx, Placed, Scheme, Shortcuts};
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "droptail",
     source: "common practice; adaptive-pushout IV-B, \"tail drop\"",
     idea: "An arrival that finds the buffer full is dropped; nothing else ever is.",
@@ -24,16 +24,16 @@ pub(super) const INFO: Info = Info {
 pub struct Spec {}
 
 impl Spec {
-    pub(super) fn build(&self) -> Droptail {
+    pub fn build(&self) -> Droptail {
         Droptail
     }
 
-    pub(super) fn validate(&self, _path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
         Ok(())
     }
 }
 
-pub(super) struct Droptail;
+pub struct Droptail;
 
 impl Scheme for Droptail {
     fn shortcuts(&self) -> Shortcuts {

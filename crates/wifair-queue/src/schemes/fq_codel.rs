@@ -34,7 +34,7 @@ use crate::{
     Arrival, Buffer, Cx, Departure, Grant, Indexes, Placed, Scheme, Shortcuts, Signal, Thinning, check,
 };
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "fq-codel",
     source: "RFC 8290; Linux sch_fq_codel",
     idea: "Flows are hashed into queues that take turns, new ones first; CoDel at each; a full buffer takes half of the \
@@ -88,7 +88,7 @@ impl Spec {
         codel::Spec { target_ms, interval_ms, spared_bytes, signal }
     }
 
-    pub(super) fn build(&self) -> FqCodel {
+    pub fn build(&self) -> FqCodel {
         FqCodel {
             codel: self.codel().settings(),
             queues: FairQueue::new(FairQueueSettings {
@@ -103,7 +103,7 @@ impl Spec {
         }
     }
 
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check::within(path, "queues", self.queues.into(), 1.0..=65_536.0, "queues")?;
         check::within(path, "quantum_bytes", self.quantum_bytes.into(), 1.0..=1e6, "bytes")?;
         check::within(path, "limit_bytes", self.limit_bytes.into(), 65_535.0..=1e9, "bytes")?;
@@ -112,7 +112,7 @@ impl Spec {
     }
 }
 
-pub(super) struct FqCodel {
+pub struct FqCodel {
     codel: CodelSettings,
     queues: FairQueue,
 }

@@ -29,7 +29,7 @@ use crate::{
     SlotId,
 };
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "las",
     source: "spm-af-las 6.2; Rai, Urvoy-Keller and Biersack 2003",
     idea: "The packet of the flow that has attained the least service leaves first; at a full buffer the last one in that \
@@ -100,11 +100,11 @@ impl Default for Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> Las {
+    pub fn build(&self) -> Las {
         Las::with_threshold(self, u64::MAX)
     }
 
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         if !(1..=65_495).contains(&self.packet_bytes) {
             let key = format!("{path}.packet_bytes");
             return Err(SpecError::new(key, self.packet_bytes, "1 to 65,495 bytes"));
@@ -153,7 +153,7 @@ struct Flow {
     last_seen: Time,
 }
 
-pub(super) struct Las {
+pub struct Las {
     spec: Spec,
     forget_after: Time,
     /// From here on all keys are alike.

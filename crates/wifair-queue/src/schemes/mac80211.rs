@@ -43,7 +43,7 @@ use crate::{
     Signal, Thinning, check,
 };
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "mac80211",
     source: "Linux mac80211; Høiland-Jørgensen et al., USENIX ATC 2017",
     idea: "FQ-CoDel queues for each station out of one set; stations take turns by the airtime that they use, both ways; a \
@@ -119,7 +119,7 @@ impl Spec {
         codel::Spec { target_ms, interval_ms, spared_bytes: 0, signal }
     }
 
-    pub(super) fn build(&self) -> Mac80211 {
+    pub fn build(&self) -> Mac80211 {
         let quantum = Time::from_secs_f64(self.airtime_quantum_us * 1e-6);
         let active_for = Time::from_secs_f64(self.active_for_ms * 1e-3);
         Mac80211 {
@@ -139,7 +139,7 @@ impl Spec {
         }
     }
 
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check::within(path, "queues", self.queues.into(), 1.0..=65_536.0, "queues")?;
         check::within(path, "quantum_bytes", self.quantum_bytes.into(), 1.0..=1e6, "bytes")?;
         check::within(path, "airtime_quantum_us", self.airtime_quantum_us, 1.0..=1e6, "us")?;
@@ -155,7 +155,7 @@ impl Spec {
     }
 }
 
-pub(super) struct Mac80211 {
+pub struct Mac80211 {
     codel: CodelSettings,
     slow_station_rule: bool,
     charge: Charge,

@@ -24,7 +24,7 @@ use wifair_core::{Info, SpecError, Time};
 use crate::pi::PiController;
 use crate::{Arrival, Buffer, Cx, Hooks, Placed, Refusal, Scheme, Shortcuts, Signal, check};
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "pi",
     source: "Hollot et al., INFOCOM 2001",
     idea: "A PI controller on its own clock moves the probability with which arrivals are marked or dropped, \
@@ -60,18 +60,18 @@ impl Default for Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> Pi {
+    pub fn build(&self) -> Pi {
         let controller = PiController::new(self.a, self.b, self.frequency_hz);
         Pi { controller, reference: self.reference_packets, signal: self.signal }
     }
 
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         PiController::validate(path, self.a, self.b, self.frequency_hz)?;
         check::within(path, "reference_packets", self.reference_packets, 0.0..=100_000.0, "packets")
     }
 }
 
-pub(super) struct Pi {
+pub struct Pi {
     controller: PiController,
     reference: f64,
     signal: Signal,

@@ -30,7 +30,7 @@ use crate::{
     Arrival, Buffer, Cx, Departure, Grant, Hooks, Indexes, Placed, Refusal, Scheme, Shortcuts, Signal, check,
 };
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "pie",
     source: "RFC 8033",
     idea: "A controller on its own clock moves the probability with which arrivals are marked or dropped, by the queueing \
@@ -81,7 +81,7 @@ impl Default for Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> Pie {
+    pub fn build(&self) -> Pie {
         let update = Time::from_secs_f64(self.update_ms * 1e-3);
         let max_burst = Time::from_secs_f64(self.max_burst_ms * 1e-3);
         Pie {
@@ -97,7 +97,7 @@ impl Spec {
         }
     }
 
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check::within(path, "target_ms", self.target_ms, 0.001..=10_000.0, "ms")?;
         check::within(path, "update_ms", self.update_ms, 0.01..=10_000.0, "ms")?;
         check::within(path, "alpha_per_s", self.alpha_per_s, 0.0..=100.0, "per second")?;
@@ -108,7 +108,7 @@ impl Spec {
     }
 }
 
-pub(super) struct Pie {
+pub struct Pie {
     spec: Spec,
     update: Time,
     due: Time,

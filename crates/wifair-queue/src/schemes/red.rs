@@ -27,7 +27,7 @@ use wifair_core::{Info, SpecError, Time};
 
 use crate::{Arrival, Buffer, Cx, Departure, Grant, Placed, Refusal, Scheme, Signal, check};
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "red",
     source: "Floyd and Jacobson 1993",
     idea: "Arrivals are marked or dropped with a probability that grows with the average queue length between \
@@ -69,11 +69,11 @@ impl Default for Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> Red {
+    pub fn build(&self) -> Red {
         Red { spec: self.clone(), average: 0.0, since_mark: None, idle_since: Some(Time::ZERO) }
     }
 
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check::within(path, "min_packets", self.min_packets, 0.0..=100_000.0, "packets")?;
         if !(self.max_packets > self.min_packets && self.max_packets <= 100_000.0) {
             let allowed = format!("more than min_packets ({}), at most 100000 packets", self.min_packets);
@@ -85,7 +85,7 @@ impl Spec {
     }
 }
 
-pub(super) struct Red {
+pub struct Red {
     spec: Spec,
     average: f64,
     /// Arrivals since the last mark or drop while the average lies between the thresholds; `None` below.

@@ -2,9 +2,9 @@
 
 use crate::Scheme;
 
-crate::registered::registry! {
+wifair_core::registry! {
     /// A scheme by name, with its parameters: `{"name": "droptail"}`.
-    SchemeSpec of dyn Scheme, listed by schemes, and unlisted "external" as External(crate::ExternalScheme);
+    SchemeSpec, matched by each, and unlisted "external" as External(crate::ExternalScheme);
     Droptail => droptail,
     AckFiltering => ack_filtering,
     SpmAf => spm_af,
@@ -19,6 +19,13 @@ crate::registered::registry! {
     FqCodel => fq_codel,
     Pie => pie,
     Mac80211 => mac80211,
+}
+
+impl SchemeSpec {
+    /// The scheme, at its beginning.
+    pub fn build(&self) -> Box<dyn Scheme> {
+        each!(SchemeSpec: self, spec => Box::new(spec.build()), SchemeSpec::External(spec) => spec.build())
+    }
 }
 
 impl Default for SchemeSpec {

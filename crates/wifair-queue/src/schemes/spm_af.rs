@@ -29,7 +29,7 @@ use crate::{
     SlotId,
 };
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "spm-af",
     source: "spm-af-las 6.1; adaptive-pushout IV-A and Remark 1",
     idea: "ACK filtering on every ACK arrival; marked data (or all data) that finds the buffer full pushes a queued ACK, \
@@ -73,16 +73,16 @@ impl Default for Spec {
 }
 
 impl Spec {
-    pub(super) fn build(&self) -> SpmAf {
+    pub fn build(&self) -> SpmAf {
         SpmAf { spec: self.clone() }
     }
 
-    pub(super) fn validate(&self, _path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
         Ok(())
     }
 }
 
-pub(super) struct SpmAf {
+pub struct SpmAf {
     spec: Spec,
 }
 

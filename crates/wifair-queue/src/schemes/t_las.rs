@@ -17,7 +17,7 @@ use wifair_core::{Info, SpecError};
 
 use super::las::{self, AckService, Key, Las, Unit};
 
-pub(super) const INFO: Info = Info {
+pub const INFO: Info = Info {
     name: "t-las",
     source: "spm-af-las 6.2",
     idea: "Least attained service first for the first packets of each flow; from a threshold on first in, first out.",
@@ -54,7 +54,7 @@ impl Spec {
         las::Spec { key, unit, acks, packet_bytes, forget_after_s }
     }
 
-    pub(super) fn build(&self) -> Las {
+    pub fn build(&self) -> Las {
         let unit = match self.unit {
             Unit::Packets => 1,
             Unit::Bytes => self.packet_bytes,
@@ -62,7 +62,7 @@ impl Spec {
         Las::with_threshold(&self.las(), u64::from(self.threshold_packets) * u64::from(unit))
     }
 
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         if self.threshold_packets == 0 {
             return Err(SpecError::new(format!("{path}.threshold_packets"), 0, "1 packet or more"));
         }

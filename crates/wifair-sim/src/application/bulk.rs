@@ -13,18 +13,15 @@ pub const INFO: Info = Info {
     idea: "There is always more to send, or a given number of bytes in one go; then the connection is closed.",
 };
 
-/// What carries it.
-pub const TRANSPORT: Transport = Transport::Tcp;
-
 /// Parameters of [`Bulk`].
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Params {
+pub struct Spec {
     /// How much to send, in bytes of payload; none for without end.
     pub transfer_bytes: Option<u64>,
 }
 
-impl Params {
+impl Spec {
     /// Checks what the types cannot.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         match self.transfer_bytes {
@@ -36,6 +33,11 @@ impl Params {
     /// A transfer that has not started.
     pub fn build(&self) -> Bulk {
         Bulk { transfer_bytes: self.transfer_bytes, started: false }
+    }
+
+    /// What carries it.
+    pub fn transport(&self) -> Transport {
+        Transport::Tcp
     }
 
     /// Whether it comes to an end by itself.

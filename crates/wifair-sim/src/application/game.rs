@@ -26,13 +26,10 @@ pub const INFO: Info = Info {
     idea: "A server's ticks and a player's commands: small packets at short intervals, of no use when they come late.",
 };
 
-/// What carries it.
-pub const TRANSPORT: Transport = Transport::Udp;
-
 /// Parameters of the game.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Params {
+pub struct Spec {
     /// Location of the server's interval, in milliseconds.
     pub server_interval_ms: f64,
     /// Its scale, in milliseconds; 0 for a constant tick.
@@ -53,9 +50,9 @@ pub struct Params {
     pub dscp: u8,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params {
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec {
             server_interval_ms: 55.0,
             server_interval_scale_ms: 6.0,
             server_payload_bytes: 120.0,
@@ -69,7 +66,7 @@ impl Default for Params {
     }
 }
 
-impl Params {
+impl Spec {
     /// Checks what the types cannot.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         for (key, value, low, high, unit) in [
@@ -111,6 +108,11 @@ impl Params {
             dscp: self.dscp,
             codec: None,
         }
+    }
+
+    /// What carries it.
+    pub fn transport(&self) -> Transport {
+        Transport::Udp
     }
 
     /// Whether it comes to an end by itself.

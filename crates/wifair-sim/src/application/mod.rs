@@ -1,4 +1,4 @@
-//! What a flow carries. One file an application; a line in `applications!` registers it.
+//! What a flow carries. One file an application; a line in the registry below registers it.
 //!
 //! An application is one of two kinds. Over TCP it only says which *transfer* comes next and when ([`Application`]); opening and
 //! closing connections, keeping the records and stopping is the same for all. Without TCP it says which *datagrams* each end sends
@@ -6,9 +6,7 @@
 
 mod datagrams;
 
-use schemars::{JsonSchema, Schema};
-use serde::{Deserialize, Serialize};
-use wifair_core::{Info, Rng, SpecError, Time};
+use wifair_core::{Rng, Time};
 
 pub use datagrams::{Datagrams, Law, Source};
 
@@ -75,96 +73,37 @@ impl From<Datagrams> for Carried {
     }
 }
 
-/// What an application says about itself.
-#[derive(Clone, Debug, Serialize)]
-pub struct ApplicationInfo {
-    /// Name, source, idea.
-    #[serde(flatten)]
-    pub info: Info,
-    /// What carries its packets: `tcp`, `udp` or `icmp`.
-    pub transport: &'static str,
-    /// JSON schema of its parameters, with their descriptions and defaults.
-    pub parameters: Schema,
-}
-
-macro_rules! applications {
-    ($($(#[$doc:meta])* $variant:ident => $module:ident),+ $(,)?) => {
-        $(pub mod $module;)+
-
-        /// What each application says about itself, in the order of the registry.
-        pub fn applications() -> Vec<ApplicationInfo> {
-            vec![$(ApplicationInfo {
-                info: $module::INFO,
-                transport: $module::TRANSPORT.name(),
-                parameters: schemars::schema_for!($module::Params),
-            }),+]
-        }
-
-        /// An application and its parameters.
-        #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-        #[serde(tag = "name", rename_all = "kebab-case")]
-        pub enum ApplicationSpec {
-            $($(#[$doc])* $variant($module::Params),)+
-        }
-
-        impl ApplicationSpec {
-            /// Checks what the types cannot; `path` is where the application stands in the plan.
-            pub fn validate(&self, path: &str) -> Result<(), SpecError> {
-                match self {
-                    $(ApplicationSpec::$variant(params) => params.validate(path),)+
-                }
-            }
-
-            /// The application, at its beginning.
-            pub fn build(&self) -> Carried {
-                match self {
-                    $(ApplicationSpec::$variant(params) => params.build().into(),)+
-                }
-            }
-
-            /// Its name in scenarios.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    $(ApplicationSpec::$variant(_) => $module::INFO.name,)+
-                }
-            }
-
-            /// What carries its packets.
-            pub fn transport(&self) -> Transport {
-                match self {
-                    $(ApplicationSpec::$variant(_) => $module::TRANSPORT,)+
-                }
-            }
-
-            /// Whether it comes to an end by itself.
-            pub fn ends(&self) -> bool {
-                match self {
-                    $(ApplicationSpec::$variant(params) => params.ends(),)+
-                }
-            }
-        }
-    };
-}
-
-applications! {
-    /// See [`bulk`].
+wifair_core::registry! {
+    /// An application and its parameters.
+    ApplicationSpec, matched by each;
     Bulk => bulk,
-    /// See [`transfers`].
     Transfers => transfers,
-    /// See [`web`].
     Web => web,
-    /// See [`udp`].
     Udp => udp,
-    /// See [`voip`].
     Voip => voip,
-    /// See [`ping`].
     Ping => ping,
-    /// See [`game`].
     Game => game,
+}
+
+impl ApplicationSpec {
+    /// The application, at its beginning.
+    pub fn build(&self) -> Carried {
+        each!(ApplicationSpec: self, spec => spec.build().into())
+    }
+
+    /// What carries its packets.
+    pub fn transport(&self) -> Transport {
+        each!(ApplicationSpec: self, spec => spec.transport())
+    }
+
+    /// Whether it comes to an end by itself.
+    pub fn ends(&self) -> bool {
+        each!(ApplicationSpec: self, spec => spec.ends())
+    }
 }
 
 impl Default for ApplicationSpec {
     fn default() -> Self {
-        ApplicationSpec::Bulk(bulk::Params::default())
+        ApplicationSpec::Bulk(Default::default())
     }
 }

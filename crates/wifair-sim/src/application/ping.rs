@@ -18,13 +18,10 @@ pub const INFO: Info = Info {
     idea: "A small packet goes there and back: the round-trip time that others' traffic leaves to it, and its loss.",
 };
 
-/// What carries it.
-pub const TRANSPORT: Transport = Transport::Icmp;
-
 /// Parameters of the echoes.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Params {
+pub struct Spec {
     /// From one request to the next, in milliseconds. 200 is what tests of bufferbloat take (flent); the tool's own default is
     /// 1,000.
     pub interval_ms: f64,
@@ -34,13 +31,13 @@ pub struct Params {
     pub dscp: u8,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params { interval_ms: 200.0, payload_bytes: 56, dscp: 0 }
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec { interval_ms: 200.0, payload_bytes: 56, dscp: 0 }
     }
 }
 
-impl Params {
+impl Spec {
     /// Checks what the types cannot.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check_payload(&format!("{path}.payload_bytes"), self.payload_bytes)?;
@@ -61,6 +58,11 @@ impl Params {
             dscp: self.dscp,
             codec: None,
         }
+    }
+
+    /// What carries it.
+    pub fn transport(&self) -> Transport {
+        Transport::Icmp
     }
 
     /// Whether it comes to an end by itself.

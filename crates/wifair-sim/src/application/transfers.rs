@@ -13,26 +13,23 @@ pub const INFO: Info = Info {
     idea: "Transfers of a fixed size, each over a new connection that is opened once the one before is closed.",
 };
 
-/// What carries it.
-pub const TRANSPORT: Transport = Transport::Tcp;
-
 /// Parameters of [`Transfers`].
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Params {
+pub struct Spec {
     /// Size of each transfer, in bytes of payload. 14600 are ten full segments.
     pub transfer_bytes: u64,
     /// How many transfers; none for without end (or until the flow stops: `stop_s`, `stop_after_group`).
     pub count: Option<u64>,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params { transfer_bytes: 14_600, count: None }
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec { transfer_bytes: 14_600, count: None }
     }
 }
 
-impl Params {
+impl Spec {
     /// Checks what the types cannot.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         if self.transfer_bytes == 0 {
@@ -47,6 +44,11 @@ impl Params {
     /// The series before its first transfer.
     pub fn build(&self) -> Transfers {
         Transfers { transfer_bytes: self.transfer_bytes, left: self.count }
+    }
+
+    /// What carries it.
+    pub fn transport(&self) -> Transport {
+        Transport::Tcp
     }
 
     /// Whether it comes to an end by itself.

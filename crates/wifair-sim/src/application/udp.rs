@@ -15,13 +15,10 @@ pub const INFO: Info = Info {
     idea: "Datagrams of one size at a constant rate, whatever becomes of them: nobody acknowledges, nothing slows down.",
 };
 
-/// What carries it.
-pub const TRANSPORT: Transport = Transport::Udp;
-
 /// Parameters of UDP at a constant rate.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Params {
+pub struct Spec {
     /// Payload sent, in Mbit/s.
     pub rate_mbps: f64,
     /// Payload of each datagram behind the UDP header, in bytes; 1472 fill an Ethernet MTU.
@@ -30,20 +27,26 @@ pub struct Params {
     pub dscp: u8,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params { rate_mbps: 1.0, payload_bytes: 1472, dscp: 0 }
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec { rate_mbps: 1.0, payload_bytes: 1472, dscp: 0 }
     }
 }
 
-impl Params {
+impl Spec {
     /// Checks what the types cannot.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check_payload(&format!("{path}.payload_bytes"), self.payload_bytes)?;
         check_dscp(path, self.dscp)?;
         check_range(&format!("{path}.rate_mbps"), self.rate_mbps, 1e-6, 1e4, "Mbps")?;
         // Packets closer than a microsecond are none of this cell.
-        check_range(&format!("{path}.rate_mbps"), self.rate_mbps, 0.0, f64::from(self.payload_bytes) * 8.0, "Mbps")
+        check_range(
+            &format!("{path}.rate_mbps"),
+            self.rate_mbps,
+            0.0,
+            f64::from(self.payload_bytes) * 8.0,
+            "Mbps",
+        )
     }
 
     /// Datagrams in the direction of the flow.
@@ -60,6 +63,11 @@ impl Params {
             dscp: self.dscp,
             codec: None,
         }
+    }
+
+    /// What carries it.
+    pub fn transport(&self) -> Transport {
+        Transport::Udp
     }
 
     /// Whether it comes to an end by itself.

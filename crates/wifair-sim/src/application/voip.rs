@@ -27,16 +27,13 @@ pub const INFO: Info = Info {
     idea: "Voice both ways, rated as a listener would: delay, and what is lost or comes too late to be played.",
 };
 
-/// What carries it.
-pub const TRANSPORT: Transport = Transport::Udp;
-
 /// Bytes of the RTP header (RFC 3550, 5.1).
 const RTP_BYTES: u32 = 12;
 
 /// Parameters of a call.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Params {
+pub struct Spec {
     /// Voice in each packet, in milliseconds: from one packet to the next.
     pub packet_ms: f64,
     /// Bytes of voice in each packet; G.711 has 8 a millisecond.
@@ -53,9 +50,9 @@ pub struct Params {
     pub playout_delay_ms: Option<f64>,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params {
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec {
             packet_ms: 20.0,
             voice_bytes: 160,
             dscp: 46,
@@ -66,7 +63,7 @@ impl Default for Params {
     }
 }
 
-impl Params {
+impl Spec {
     /// Checks what the types cannot.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check_range(&format!("{path}.packet_ms"), self.packet_ms, 1.0, 1000.0, "ms")?;
@@ -100,6 +97,11 @@ impl Params {
                 playout_delay_ms: self.playout_delay_ms,
             }),
         }
+    }
+
+    /// What carries it.
+    pub fn transport(&self) -> Transport {
+        Transport::Udp
     }
 
     /// Whether it comes to an end by itself.

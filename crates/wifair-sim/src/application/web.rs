@@ -20,13 +20,10 @@ pub const INFO: Info = Info {
     idea: "Documents of uniformly drawn size, each over a new connection, with time to think between them.",
 };
 
-/// What carries it.
-pub const TRANSPORT: Transport = Transport::Tcp;
-
 /// Parameters of [`Web`].
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Params {
+pub struct Spec {
     /// Smallest size of a document, in bytes of payload. The default is five full segments.
     pub min_bytes: u64,
     /// Greatest size of a document, in bytes of payload. The default is 25 full segments.
@@ -43,9 +40,9 @@ pub struct Params {
     pub count: Option<u64>,
 }
 
-impl Default for Params {
-    fn default() -> Params {
-        Params {
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec {
             min_bytes: 5 * 1460,
             max_bytes: 25 * 1460,
             step_bytes: 1460,
@@ -56,7 +53,7 @@ impl Default for Params {
     }
 }
 
-impl Params {
+impl Spec {
     /// Checks what the types cannot.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         let error = |key: &str, value: u64, allowed: &str| {
@@ -89,7 +86,12 @@ impl Params {
 
     /// The series before its first document. The parameters are taken as valid.
     pub fn build(&self) -> Web {
-        Web { params: self.clone(), left: self.count, started: false }
+        Web { spec: self.clone(), left: self.count, started: false }
+    }
+
+    /// What carries it.
+    pub fn transport(&self) -> Transport {
+        Transport::Tcp
     }
 
     /// Whether it comes to an end by itself.
@@ -100,7 +102,7 @@ impl Params {
 
 /// See the module.
 pub struct Web {
-    params: Params,
+    spec: Spec,
     left: Option<u64>,
     started: bool,
 }
@@ -110,16 +112,16 @@ impl Application for Web {
         if let Some(left) = &mut self.left {
             *left = left.checked_sub(1)?;
         }
-        let steps = rng.below(self.params.steps() as u32 + 1);
+        let steps = rng.below(self.spec.steps() as u32 + 1);
         // The inverse of the distribution at 1 − u, which is never 0.
-        let think_s = -self.params.think_mean_s * libm::log(1.0 - rng.unit());
+        let think_s = -self.spec.think_mean_s * libm::log(1.0 - rng.unit());
         let first = !std::mem::replace(&mut self.started, true);
         let at = if first { now } else { now + Time::from_secs_f64(think_s) };
-        Some(Transfer { at, bytes: Some(self.params.min_bytes + u64::from(steps) * self.params.step_bytes) })
+        Some(Transfer { at, bytes: Some(self.spec.min_bytes + u64::from(steps) * self.spec.step_bytes) })
     }
 
     fn connections(&self) -> u16 {
-        self.params.connections
+        self.spec.connections
     }
 }
 
@@ -129,8 +131,7 @@ mod tests {
 
     #[test]
     fn sizes_are_uniform_and_thinking_has_its_mean() {
-        let params = Params { think_mean_s: 0.5, ..Params::default() };
-        let mut web = params.build();
+        let mut web = Spec { think_mean_s: 0.5, ..Spec::default() }.build();
         let mut rng = Rng::stream(1, "test", "web");
         let mut sizes = [0u32; 21];
         let mut thought_s = 0.0;

@@ -1,26 +1,14 @@
 //! Plans that tests and benchmarks share.
 
 use serde_json::{Value, json};
+use wifair_queue::SchemeSpec;
 use wifair_sim::Plan;
 
 /// Every scheme by name, in the order of the registry.
 #[allow(dead_code)] // not every test file needs them
-pub const SCHEMES: [&str; 14] = [
-    "droptail",
-    "ack-filtering",
-    "spm-af",
-    "ack-pushout",
-    "adaptive-pushout",
-    "las",
-    "t-las",
-    "red",
-    "pi",
-    "dqm",
-    "codel",
-    "fq-codel",
-    "pie",
-    "mac80211",
-];
+pub fn schemes() -> Vec<&'static str> {
+    SchemeSpec::all().iter().map(SchemeSpec::name).collect()
+}
 
 /// The symmetric BSS of `adaptive-pushout` (Section IV-A): `n_up` uplink and `n_down` downlink bulk flows of TCP Reno,
 /// each with a station of its own, 802.11b at 11 Mbps, 100 packets of buffer at the AP.

@@ -30,10 +30,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, Rate, SpecError, Time};
 
-use super::{CongestionControl, CongestionControlSpec, Control, ControlSpec, Window};
+use super::{CongestionControl, CongestionControlSpec, Control, Window};
 use crate::recovery::RecoveryRule;
 
-pub(super) const INFO: Info = Info {
+/// What it says about itself.
+pub const INFO: Info = Info {
     name: "arf-aware",
     source: "arf-aware-tcp, section 3",
     idea: "The window divided by highest rate / link rate while the sender's own link is slow,\n\
@@ -43,7 +44,7 @@ pub(super) const INFO: Info = Info {
 /// Parameters of [`ArfAware`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct ArfAwareSpec {
+pub struct Spec {
     /// The control whose window is divided. The paper compares with NewReno.
     pub over: Box<CongestionControlSpec>,
     /// The highest rate of the link in Mbit/s: at this rate or above, the window is whole. 11 in the paper.
@@ -151,9 +152,9 @@ pub struct PollingSpec {
     pub phase_ms: u32,
 }
 
-impl Default for ArfAwareSpec {
-    fn default() -> ArfAwareSpec {
-        ArfAwareSpec {
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec {
             over: Box::default(),
             max_rate_mbps: 11.0,
             window: ArfWindowSpec::Scaled(ScaledWindowSpec::default()),
@@ -179,8 +180,9 @@ impl PollingSpec {
     }
 }
 
-impl ControlSpec for ArfAwareSpec {
-    fn validate(&self, path: &str) -> Result<(), SpecError> {
+impl Spec {
+    /// Checks every value; `path` is the key under which they stand in the plan.
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         if matches!(*self.over, CongestionControlSpec::ArfAware(_)) {
             return Err(SpecError::new(format!("{path}.over.name"), INFO.name, "a control of another name"));
         }
@@ -200,6 +202,20 @@ impl ControlSpec for ArfAwareSpec {
         }
         self.over.validate(&format!("{path}.over"))
     }
+
+    /// A control with these parameters, in the normal mode.
+    pub fn build(&self) -> ArfAware {
+        let max_rate = Rate::from_mbps(self.max_rate_mbps);
+        ArfAware(Box::new(State {
+            over: self.over.build(),
+            spec: self.clone(),
+            max_rate,
+            rate: max_rate,
+            k: 1,
+            saved: 0,
+            cap: u32::MAX,
+        }))
+    }
 }
 
 /// Another control, and its window divided while the link is slow.
@@ -209,7 +225,7 @@ pub struct ArfAware(Box<State>);
 #[derive(Clone, Debug)]
 struct State {
     over: Control,
-    spec: ArfAwareSpec,
+    spec: Spec,
     max_rate: Rate,
     /// The rate as it is, heard of or not.
     rate: Rate,
@@ -224,22 +240,6 @@ struct State {
 /// The window that a change is about: during fast recovery the one to which it leads.
 fn window_to_come(window: &mut Window, in_recovery: bool) -> &mut u32 {
     if in_recovery { &mut window.ssthresh } else { &mut window.cwnd }
-}
-
-impl ArfAware {
-    /// A control with the parameters of `spec`, in the normal mode.
-    pub fn new(spec: &ArfAwareSpec) -> ArfAware {
-        let max_rate = Rate::from_mbps(spec.max_rate_mbps);
-        ArfAware(Box::new(State {
-            over: Control::new(&spec.over),
-            spec: spec.clone(),
-            max_rate,
-            rate: max_rate,
-            k: 1,
-            saved: 0,
-            cap: u32::MAX,
-        }))
-    }
 }
 
 impl State {

@@ -22,10 +22,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use super::{CongestionControl, ControlSpec, Window, reno};
+use super::{CongestionControl, Window, reno};
 use crate::recovery::{ExitWindow, PartialAckTimer, RecoveryRule};
 
-pub(super) const INFO: Info = Info {
+/// What it says about itself.
+pub const INFO: Info = Info {
     name: "cubic",
     source: "RFC 9438",
     idea: "After a loss back to the old window and beyond it along a cubic function of time,\n\
@@ -35,7 +36,7 @@ pub(super) const INFO: Info = Info {
 /// Parameters of [`Cubic`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct CubicSpec {
+pub struct Spec {
     /// C, how fast the window grows, in segments per cubic second (RFC 9438, 5: 0.4).
     pub c: f64,
     /// What remains of the window after a loss (RFC 9438, 4.6: 0.7).
@@ -47,14 +48,15 @@ pub struct CubicSpec {
     pub reno_friendly: bool,
 }
 
-impl Default for CubicSpec {
-    fn default() -> CubicSpec {
-        CubicSpec { c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: true }
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec { c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: true }
     }
 }
 
-impl ControlSpec for CubicSpec {
-    fn validate(&self, path: &str) -> Result<(), SpecError> {
+impl Spec {
+    /// Checks every value; `path` is the key under which they stand in the plan.
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         for (key, value, range) in [("c", self.c, 1e-6..=1e3), ("beta", self.beta, 0.1..=0.95)] {
             if !range.contains(&value) {
                 let allowed = format!("{} to {}", range.start(), range.end());
@@ -62,6 +64,17 @@ impl ControlSpec for CubicSpec {
             }
         }
         Ok(())
+    }
+
+    /// A control with these parameters.
+    pub fn build(&self) -> Cubic {
+        Cubic(Box::new(State {
+            spec: self.clone(),
+            w_max: None,
+            cwnd_prior: f64::INFINITY,
+            srtt: Time::ZERO,
+            stage: Stage::default(),
+        }))
     }
 }
 
@@ -71,7 +84,7 @@ pub struct Cubic(Box<State>);
 
 #[derive(Clone, Debug)]
 struct State {
-    spec: CubicSpec,
+    spec: Spec,
     /// The window to return to (W_max); none before the first loss and after a timeout.
     w_max: Option<f64>,
     /// The window at the last reduction (cwnd_prior).
@@ -94,19 +107,6 @@ struct Stage {
     flat_window: f64,
     /// The window that Reno would have (W_est).
     reno_window: f64,
-}
-
-impl Cubic {
-    /// A control with the parameters of `spec`.
-    pub fn new(spec: &CubicSpec) -> Cubic {
-        Cubic(Box::new(State {
-            spec: spec.clone(),
-            w_max: None,
-            cwnd_prior: f64::INFINITY,
-            srtt: Time::ZERO,
-            stage: Stage::default(),
-        }))
-    }
 }
 
 impl State {

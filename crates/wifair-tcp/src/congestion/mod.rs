@@ -1,24 +1,9 @@
 //! Congestion controls: how the window of a sender grows and falls.
 //!
-//! A control is one file here and one line in the registry below. It moves the [`Window`]; which segments are sent
+//! A control is one file here and one line in the registry below ([`wifair_core::registry`]). It moves the [`Window`]; which segments are sent
 //! again, and when recovery starts and ends, is the business of the loss recovery that it names (`recovery.rs`).
 
-mod arf_aware;
-mod cubic;
-mod newreno;
-mod reno;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use wifair_core::{Info, Rate, SpecError, Time};
-
-pub use arf_aware::{
-    ArfAware, ArfAwareSpec, ArfDivides, ArfGrowth, ArfThreshold, ArfWindowSpec, OwnWindowSpec, PollingSpec,
-    Restore, SavedAfterLoss, ScaledWindowSpec,
-};
-pub use cubic::{Cubic, CubicSpec};
-pub use newreno::{NewReno, NewRenoSpec};
-pub use reno::{Reno, RenoSpec};
+use wifair_core::{Rate, Time};
 
 use crate::recovery::RecoveryRule;
 
@@ -102,90 +87,45 @@ pub trait CongestionControl {
     fn on_poll(&mut self, _window: &mut Window, _in_recovery: bool) {}
 }
 
-/// Parameters of a congestion control.
-trait ControlSpec {
-    /// Checks every value; `path` is the key under which they stand in the plan.
-    fn validate(&self, _path: &str) -> Result<(), SpecError> {
-        Ok(())
+wifair_core::registry! {
+    /// A congestion control by name, with its parameters.
+    CongestionControlSpec, matched by each, run as enum Control;
+    Reno => reno,
+    #[serde(rename = "newreno")]
+    NewReno => newreno,
+    Cubic => cubic,
+    ArfAware => arf_aware,
+}
+
+impl CongestionControl for Control {
+    fn recovery(&self) -> RecoveryRule {
+        each!(Control: self, control => control.recovery())
     }
-}
-
-/// The registry: name in scenarios, variant, parameters, policy. One line a control.
-macro_rules! registry {
-    ($($name:literal: $control:ident($spec:ident) from $module:ident),+ $(,)?) => {
-        /// A congestion control by name, with its parameters.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(tag = "name")]
-        pub enum CongestionControlSpec {
-            $(#[doc = concat!("`", $name, "`, see [`", stringify!($control), "`].")]
-            #[serde(rename = $name)]
-            $control($spec)),+
-        }
-
-        impl CongestionControlSpec {
-            /// Checks every value; `path` is the key under which this spec stands in the plan.
-            pub fn validate(&self, path: &str) -> Result<(), SpecError> {
-                match self { $(CongestionControlSpec::$control(spec) => spec.validate(path)),+ }
-            }
-        }
-
-        /// What each control says about itself, in the order of the registry.
-        pub const REGISTRY: &[Info] = &[$($module::INFO),+];
-
-        /// The control of one sender. An enum rather than a trait object: no allocation, no pointer to follow.
-        #[derive(Clone, Debug)]
-        pub(crate) enum Control {
-            $($control($control)),+
-        }
-
-        impl Control {
-            pub(crate) fn new(spec: &CongestionControlSpec) -> Control {
-                match spec {
-                    $(CongestionControlSpec::$control(spec) => Control::$control($control::new(spec))),+
-                }
-            }
-        }
-
-        impl CongestionControl for Control {
-            fn recovery(&self) -> RecoveryRule {
-                match self { $(Control::$control(control) => control.recovery()),+ }
-            }
-            #[inline]
-            fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time) {
-                match self { $(Control::$control(control) => control.on_ack(window, acked_bytes, now)),+ }
-            }
-            fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
-                match self { $(Control::$control(control) => control.on_loss(window, flight_bytes)),+ }
-            }
-            fn on_timeout(&mut self, window: &mut Window, flight_bytes: u32) {
-                match self { $(Control::$control(control) => control.on_timeout(window, flight_bytes)),+ }
-            }
-            #[inline]
-            fn on_round_trip(&mut self, srtt: Time) {
-                match self { $(Control::$control(control) => control.on_round_trip(srtt)),+ }
-            }
-            fn on_link_rate(&mut self, window: &mut Window, in_recovery: bool, now: Time, rate: Rate) -> Time {
-                match self {
-                    $(Control::$control(control) => control.on_link_rate(window, in_recovery, now, rate)),+
-                }
-            }
-            fn on_poll(&mut self, window: &mut Window, in_recovery: bool) {
-                match self { $(Control::$control(control) => control.on_poll(window, in_recovery)),+ }
-            }
-        }
-    };
-}
-
-registry! {
-    "reno": Reno(RenoSpec) from reno,
-    "newreno": NewReno(NewRenoSpec) from newreno,
-    "cubic": Cubic(CubicSpec) from cubic,
-    "arf-aware": ArfAware(ArfAwareSpec) from arf_aware,
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time) {
+        each!(Control: self, control => control.on_ack(window, acked_bytes, now))
+    }
+    fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
+        each!(Control: self, control => control.on_loss(window, flight_bytes))
+    }
+    fn on_timeout(&mut self, window: &mut Window, flight_bytes: u32) {
+        each!(Control: self, control => control.on_timeout(window, flight_bytes))
+    }
+    #[inline]
+    fn on_round_trip(&mut self, srtt: Time) {
+        each!(Control: self, control => control.on_round_trip(srtt))
+    }
+    fn on_link_rate(&mut self, window: &mut Window, in_recovery: bool, now: Time, rate: Rate) -> Time {
+        each!(Control: self, control => control.on_link_rate(window, in_recovery, now, rate))
+    }
+    fn on_poll(&mut self, window: &mut Window, in_recovery: bool) {
+        each!(Control: self, control => control.on_poll(window, in_recovery))
+    }
 }
 
 impl Default for CongestionControlSpec {
     /// NewReno: the standard for a sender without SACK (RFC 6582, section 1).
     fn default() -> CongestionControlSpec {
-        CongestionControlSpec::NewReno(NewRenoSpec::default())
+        CongestionControlSpec::NewReno(Default::default())
     }
 }

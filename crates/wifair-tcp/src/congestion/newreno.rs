@@ -18,12 +18,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, Time};
+use wifair_core::{Info, SpecError, Time};
 
-use super::{CongestionControl, ControlSpec, Window, reno};
+use super::{CongestionControl, Window, reno};
 use crate::recovery::{ExitWindow, PartialAckTimer, RecoveryRule};
 
-pub(super) const INFO: Info = Info {
+/// What it says about itself.
+pub const INFO: Info = Info {
     name: "newreno",
     source: "RFC 6582",
     idea: "Reno that stays in fast recovery until all that was outstanding at its start is acknowledged\n\
@@ -33,27 +34,30 @@ pub(super) const INFO: Info = Info {
 /// Parameters of [`NewReno`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct NewRenoSpec {
+pub struct Spec {
     /// When a partial ACK restarts the retransmission timer (RFC 6582, 3.2 step 3 and section 4 of RFC 3782).
     pub timer: PartialAckTimer,
     /// The window after a full ACK (RFC 6582, 3.2 step 3).
     pub exit_window: ExitWindow,
 }
 
-impl ControlSpec for NewRenoSpec {}
+impl Spec {
+    /// Nothing can be wrong with them.
+    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
+        Ok(())
+    }
+
+    /// A control with these parameters.
+    pub fn build(&self) -> NewReno {
+        NewReno { timer: self.timer, exit_window: self.exit_window }
+    }
+}
 
 /// The window policy of RFC 5681 on the recovery of RFC 6582.
 #[derive(Clone, Debug)]
 pub struct NewReno {
     timer: PartialAckTimer,
     exit_window: ExitWindow,
-}
-
-impl NewReno {
-    /// A control with the parameters of `spec`.
-    pub fn new(spec: &NewRenoSpec) -> NewReno {
-        NewReno { timer: spec.timer, exit_window: spec.exit_window }
-    }
 }
 
 impl CongestionControl for NewReno {

@@ -17,12 +17,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, Time};
+use wifair_core::{Info, SpecError, Time};
 
-use super::{CongestionControl, ControlSpec, Counting, Window};
+use super::{CongestionControl, Counting, Window};
 use crate::recovery::RecoveryRule;
 
-pub(super) const INFO: Info = Info {
+/// What it says about itself.
+pub const INFO: Info = Info {
     name: "reno",
     source: "RFC 5681",
     idea: "Slow start, congestion avoidance, fast retransmit and fast recovery;\n\
@@ -32,30 +33,33 @@ pub(super) const INFO: Info = Info {
 /// Parameters of [`Reno`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct RenoSpec {
+pub struct Spec {
     /// After a timeout, no fast retransmit until what was sent before it is acknowledged (RFC 6582, 3.2 step 4).
     pub guard_after_timeout: bool,
 }
 
-impl Default for RenoSpec {
-    fn default() -> RenoSpec {
-        RenoSpec { guard_after_timeout: true }
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec { guard_after_timeout: true }
     }
 }
 
-impl ControlSpec for RenoSpec {}
+impl Spec {
+    /// Nothing can be wrong with them.
+    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
+        Ok(())
+    }
+
+    /// A control with these parameters.
+    pub fn build(&self) -> Reno {
+        Reno { guard_after_timeout: self.guard_after_timeout }
+    }
+}
 
 /// The window policy of RFC 5681.
 #[derive(Clone, Debug)]
 pub struct Reno {
     guard_after_timeout: bool,
-}
-
-impl Reno {
-    /// A control with the parameters of `spec`.
-    pub fn new(spec: &RenoSpec) -> Reno {
-        Reno { guard_after_timeout: spec.guard_after_timeout }
-    }
 }
 
 impl CongestionControl for Reno {

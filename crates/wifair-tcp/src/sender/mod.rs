@@ -121,7 +121,7 @@ pub struct Sender {
 impl Sender {
     /// A sender whose data travels along `tuple`. `spec` is taken as valid ([`TcpSpec::validate`]).
     pub fn new(spec: &Arc<TcpSpec>, tuple: FiveTuple) -> Sender {
-        let control = Control::new(&spec.congestion_control);
+        let control = spec.congestion_control.build();
         let iss = spec.initial_sequence;
         let counted = spec.counted_bytes();
         Sender {

@@ -19,6 +19,14 @@ pub(crate) const ACK_BYTES: u32 = 14;
 /// PSDU bytes of an RTS (9.3.1.2).
 const RTS_BYTES: u32 = 20;
 
+impl PhyName {
+    /// Its rates in Mbit/s, the slowest first.
+    pub fn rates_mbps(self) -> Vec<f64> {
+        let rates = row(self, Preamble::Long, true).rates.iter();
+        rates.map(|rate| Rate::from_kbps(rate.kbps).as_mbps()).collect()
+    }
+}
+
 /// A rate of a [`Phy`], counted from the slowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RateIndex(pub u8);

@@ -79,6 +79,11 @@ pub struct PhySpec {
     pub cw_max: Option<u16>,
 }
 
+impl PhyName {
+    /// All of them.
+    pub const ALL: [PhyName; 3] = [PhyName::B, PhyName::G, PhyName::A];
+}
+
 pub(super) const fn label(name: PhyName) -> &'static str {
     match name {
         PhyName::B => "802.11b",

@@ -30,7 +30,7 @@ pub const INFO: Info = Info {
 /// Parameters of [`Aarf`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct AarfSpec {
+pub struct Spec {
     /// Successes in a row after which the rate goes up, to begin with: 10.
     pub success_threshold: u32,
     /// The most that they may become: 50.
@@ -41,14 +41,15 @@ pub struct AarfSpec {
     pub factor: u32,
 }
 
-impl Default for AarfSpec {
-    fn default() -> AarfSpec {
-        AarfSpec { success_threshold: 10, success_threshold_max: 50, timer_frames: 15, factor: 2 }
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec { success_threshold: 10, success_threshold_max: 50, timer_frames: 15, factor: 2 }
     }
 }
 
-impl AarfSpec {
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+impl Spec {
+    /// Checks what the types cannot; `path` is where the adaptation stands in the plan.
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         let first =
             check::integer(path, "success_threshold", self.success_threshold, 1..=100_000, "successes")?;
         check::integer(
@@ -62,32 +63,30 @@ impl AarfSpec {
         check::integer(path, "factor", self.factor, 1..=100, "times")?;
         Ok(())
     }
+
+    /// The state towards a peer that begins at `first`, with `rates` rates to choose from.
+    pub fn build(&self, first: RateIndex, rates: usize) -> Aarf {
+        Aarf {
+            ladder: Ladder::new(first, rates),
+            success_threshold: self.success_threshold,
+            timer_frames: self.timer_frames,
+            spec: self.clone(),
+        }
+    }
 }
 
 /// See the module's head.
 #[derive(Debug)]
 pub struct Aarf {
-    spec: AarfSpec,
+    spec: Spec,
     ladder: Ladder,
     success_threshold: u32,
     timer_frames: u32,
 }
 
-impl Aarf {
-    /// The state towards a peer that begins at `first`, with `rates` rates to choose from.
-    pub fn new(spec: &AarfSpec, first: RateIndex, rates: usize) -> Aarf {
-        Aarf {
-            ladder: Ladder::new(first, rates),
-            success_threshold: spec.success_threshold,
-            timer_frames: spec.timer_frames,
-            spec: spec.clone(),
-        }
-    }
-}
-
 impl RateAdaptation for Aarf {
     fn on_attempt(&mut self, acknowledged: bool) -> RateIndex {
-        let AarfSpec { success_threshold, success_threshold_max, timer_frames, factor } = self.spec;
+        let Spec { success_threshold, success_threshold_max, timer_frames, factor } = self.spec;
         match self.ladder.on_attempt(acknowledged, self.success_threshold, self.timer_frames) {
             Step::ProbeFailed => {
                 let longer = self.success_threshold.saturating_mul(factor);

@@ -31,39 +31,38 @@ pub const INFO: Info = Info {
 /// Parameters of [`Arf`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ArfSpec {
+pub struct Spec {
     /// Successes in a row after which the rate goes up: 10.
     pub success_threshold: u32,
     /// Attempts at a rate after which the next success raises it: 15.
     pub timer_frames: u32,
 }
 
-impl Default for ArfSpec {
-    fn default() -> ArfSpec {
-        ArfSpec { success_threshold: 10, timer_frames: 15 }
+impl Default for Spec {
+    fn default() -> Spec {
+        Spec { success_threshold: 10, timer_frames: 15 }
     }
 }
 
-impl ArfSpec {
-    pub(super) fn validate(&self, path: &str) -> Result<(), SpecError> {
+impl Spec {
+    /// Checks what the types cannot; `path` is where the adaptation stands in the plan.
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check::integer(path, "success_threshold", self.success_threshold, 1..=100_000, "successes")?;
         check::integer(path, "timer_frames", self.timer_frames, 1..=100_000, "frames")?;
         Ok(())
+    }
+
+    /// The state towards a peer that begins at `first`, with `rates` rates to choose from.
+    pub fn build(&self, first: RateIndex, rates: usize) -> Arf {
+        Arf { spec: self.clone(), ladder: Ladder::new(first, rates) }
     }
 }
 
 /// See the module's head.
 #[derive(Debug)]
 pub struct Arf {
-    spec: ArfSpec,
+    spec: Spec,
     ladder: Ladder,
-}
-
-impl Arf {
-    /// The state towards a peer that begins at `first`, with `rates` rates to choose from.
-    pub fn new(spec: &ArfSpec, first: RateIndex, rates: usize) -> Arf {
-        Arf { spec: spec.clone(), ladder: Ladder::new(first, rates) }
-    }
 }
 
 impl RateAdaptation for Arf {

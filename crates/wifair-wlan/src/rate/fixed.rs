@@ -17,11 +17,17 @@ pub const INFO: Info = Info {
 /// [`Fixed`] has no parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct FixedSpec {}
+pub struct Spec {}
 
-impl FixedSpec {
-    pub(super) fn validate(&self, _path: &str) -> Result<(), SpecError> {
+impl Spec {
+    /// Checks what the types cannot; `path` is where the adaptation stands in the plan.
+    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
         Ok(())
+    }
+
+    /// Always `rate`.
+    pub fn build(&self, rate: RateIndex, _rates: usize) -> Fixed {
+        Fixed { rate }
     }
 }
 
@@ -29,13 +35,6 @@ impl FixedSpec {
 #[derive(Debug)]
 pub struct Fixed {
     rate: RateIndex,
-}
-
-impl Fixed {
-    /// Always `rate`.
-    pub fn new(_spec: &FixedSpec, rate: RateIndex, _rates: usize) -> Fixed {
-        Fixed { rate }
-    }
 }
 
 impl RateAdaptation for Fixed {

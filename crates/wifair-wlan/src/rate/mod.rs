@@ -2,19 +2,9 @@
 //!
 //! To add one, write its file here and a line in the registry below.
 
-mod aarf;
-mod arf;
-mod fixed;
 mod ladder;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use wifair_core::{Info, SpecError};
-
 use crate::phy::RateIndex;
-pub use aarf::{Aarf, AarfSpec};
-pub use arf::{Arf, ArfSpec};
-pub use fixed::{Fixed, FixedSpec};
 
 /// Chooses the data rate towards one peer.
 pub trait RateAdaptation: Send {
@@ -28,43 +18,23 @@ pub trait RateAdaptation: Send {
     }
 }
 
-/// The registry: name in scenarios, adaptation, its parameters, its file. One line an adaptation.
-macro_rules! registry {
-    ($($name:literal: $adaptation:ident($spec:ident) from $module:ident),+ $(,)?) => {
-        /// A rate adaptation by name, with its parameters.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(tag = "name")]
-        pub enum RateSpec {
-            $(#[doc = concat!("`", $name, "`, see [`", stringify!($adaptation), "`].")]
-            #[serde(rename = $name)]
-            $adaptation($spec)),+
-        }
-
-        impl RateSpec {
-            /// Checks what the types cannot; `path` is where the adaptation stands in the plan.
-            pub(crate) fn validate(&self, path: &str) -> Result<(), SpecError> {
-                match self { $(RateSpec::$adaptation(spec) => spec.validate(path)),+ }
-            }
-
-            /// The state towards one peer, one of `rates` rates at a time, that begins at the rate `first`.
-            pub fn build(&self, first: RateIndex, rates: usize) -> Box<dyn RateAdaptation> {
-                match self { $(RateSpec::$adaptation(spec) => Box::new($adaptation::new(spec, first, rates))),+ }
-            }
-        }
-
-        /// What each rate adaptation says about itself, in the order of the registry.
-        pub const RATE_ADAPTATIONS: &[Info] = &[$($module::INFO),+];
-    };
+wifair_core::registry! {
+    /// A rate adaptation by name, with its parameters.
+    RateSpec, matched by each;
+    Fixed => fixed,
+    Arf => arf,
+    Aarf => aarf,
 }
 
-registry! {
-    "fixed": Fixed(FixedSpec) from fixed,
-    "arf": Arf(ArfSpec) from arf,
-    "aarf": Aarf(AarfSpec) from aarf,
+impl RateSpec {
+    /// The state towards one peer, one of `rates` rates at a time, that begins at the rate `first`.
+    pub fn build(&self, first: RateIndex, rates: usize) -> Box<dyn RateAdaptation> {
+        each!(RateSpec: self, spec => Box::new(spec.build(first, rates)))
+    }
 }
 
 impl Default for RateSpec {
     fn default() -> RateSpec {
-        RateSpec::Fixed(FixedSpec {})
+        RateSpec::Fixed(Default::default())
     }
 }

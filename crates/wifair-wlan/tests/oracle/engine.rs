@@ -9,10 +9,10 @@ use super::timing::{self, Phy, Rules, Tenths};
 use wifair_core::{FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::{Direction, PortSpec};
 use wifair_wlan::{
-    AarfSpec, ApSpec, ArfSpec, ArrivalWithinIfs, AttemptOutcome, BackoffRange, Bss, BssSpec, Categories,
-    CategorySpec, ChannelSpec, Classify, Countdown, EdcaSpec, ErpProtection, FrameErrorRate, FrameKind,
-    LinkRateChange, MacSpec, Node, Output, PhyName, PhySpec, Preamble, RateErrors, RateSpec, SharePort,
-    StationChange, StationSpec, Usage,
+    ApSpec, ArrivalWithinIfs, AttemptOutcome, BackoffRange, Bss, BssSpec, Categories, CategorySpec,
+    ChannelSpec, Classify, Countdown, EdcaSpec, ErpProtection, FrameErrorRate, FrameKind, LinkRateChange,
+    MacSpec, Node, Output, PhyName, PhySpec, Preamble, RateErrors, RateSpec, SharePort, StationChange,
+    StationSpec, Usage, aarf, arf,
 };
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
@@ -410,9 +410,9 @@ fn mac(rules: &Rules) -> MacSpec {
 fn adaptation(rules: Adaptation) -> RateSpec {
     let Adaptation { successes: success_threshold, timer: timer_frames, adaptive } = rules;
     match adaptive {
-        None => RateSpec::Arf(ArfSpec { success_threshold, timer_frames }),
+        None => RateSpec::Arf(arf::Spec { success_threshold, timer_frames }),
         Some((factor, success_threshold_max)) => {
-            RateSpec::Aarf(AarfSpec { success_threshold, success_threshold_max, timer_frames, factor })
+            RateSpec::Aarf(aarf::Spec { success_threshold, success_threshold_max, timer_frames, factor })
         }
     }
 }
