@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+COMPONENTS := $(addsuffix /*.rs,$(addprefix crates/,wifair-queue/src/schemes wifair-queue/src/limits wifair-tcp/src/congestion wifair-wlan/src/rate wifair-sim/src/application))
 
 .PHONY: demo comparison scope test docs lint supply coverage validate package bench bench-peers mutants fuzz load clean
 
@@ -25,7 +26,7 @@ test: lint
 
 lint: $(VENV)/.built
 	cargo fmt --all --check
-	rustfmt --edition 2024 --check crates/wifair-queue/src/schemes/*.rs crates/wifair-queue/src/limits/*.rs # declared by a macro, which cargo fmt does not see
+	rustfmt --edition 2024 --check $(COMPONENTS) # declared by a macro, which cargo fmt does not see
 	cargo fmt --manifest-path fuzz/Cargo.toml --check # a workspace of its own, which needs a nightly compiler to be built
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check python tests benches docsite notebooks examples packaging fuzz

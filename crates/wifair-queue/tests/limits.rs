@@ -6,8 +6,8 @@ use common::{ack, cases, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, Packet, Rate, StationId, Time};
 use wifair_queue::{
-    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, Port, PortSpec, View,
-    schemes,
+    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, Port, PortSpec,
+    SchemeSpec, View,
 };
 
 /// A port behind a MAC that sends one packet at a time, and what an onlooker knows of its idle time.

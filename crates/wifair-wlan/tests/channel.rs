@@ -5,8 +5,7 @@ mod support;
 use support::{cell_b, packet};
 use wifair_core::{StationId, Time};
 use wifair_wlan::{
-    AarfSpec, Bss, BssSnapshot, BssSpec, FadingSpec, FrameErrorRate, Output, RateErrors, RateSpec,
-    StationChange,
+    Bss, BssSnapshot, BssSpec, FadingSpec, FrameErrorRate, Output, RateErrors, RateSpec, StationChange, aarf,
 };
 
 /// Runs a saturated uplink of every station; tells of each change of a link rate with its time.
@@ -56,7 +55,7 @@ fn frames_fail_by_distance_and_rate() {
 #[test]
 fn a_table_by_rate_stands_for_the_channel() {
     let mut spec = cell_b(1);
-    spec.mac.rate_adaptation = RateSpec::Aarf(AarfSpec::default());
+    spec.mac.rate_adaptation = RateSpec::Aarf(aarf::Spec::default());
     let entry = |rate_mbps, data| RateErrors { rate_mbps, data };
     spec.stations[0].frame_error_rate =
         FrameErrorRate { by_rate: vec![entry(11.0, 1.0), entry(5.5, 1.0)], ..FrameErrorRate::default() };
@@ -73,7 +72,7 @@ fn a_table_by_rate_stands_for_the_channel() {
 #[test]
 fn rates_follow_a_station_that_walks_away_and_back() {
     let mut spec = cell_b(1);
-    spec.mac.rate_adaptation = RateSpec::Aarf(AarfSpec::default());
+    spec.mac.rate_adaptation = RateSpec::Aarf(aarf::Spec::default());
     spec.stations[0].position_m = Some([20.0, 0.0]);
     spec.stations[0].velocity_m_per_s = Some([1.5, 0.0]);
     let mut bss = Bss::new(&spec, 1).unwrap();
@@ -94,7 +93,7 @@ fn fading_neither_depends_on_traffic_nor_on_others() {
     let fading = |stations: usize, busy: u16| {
         let mut spec = cell_b(stations);
         spec.channel.fading = Some(FadingSpec { sigma_db: 6.0, coherence_time_s: 2.0 });
-        spec.mac.rate_adaptation = RateSpec::Aarf(AarfSpec::default());
+        spec.mac.rate_adaptation = RateSpec::Aarf(aarf::Spec::default());
         spec.stations[0].position_m = Some([100.0, 0.0]);
         let mut bss = Bss::new(&spec, 5).unwrap();
         let (snapshot, told) = saturate(&mut bss, busy, Time::from_s(100));
@@ -106,7 +105,7 @@ fn fading_neither_depends_on_traffic_nor_on_others() {
     let steady = {
         let mut spec = cell_b(1);
         spec.stations[0].position_m = Some([100.0, 0.0]);
-        spec.mac.rate_adaptation = RateSpec::Aarf(AarfSpec::default());
+        spec.mac.rate_adaptation = RateSpec::Aarf(aarf::Spec::default());
         saturate(&mut Bss::new(&spec, 5).unwrap(), 1, Time::from_s(100)).0.stations[0].up
     };
     assert_ne!(alone, steady);

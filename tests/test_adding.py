@@ -1,0 +1,103 @@
+"""A component is one file and one line: proved by adding one of each kind to a copy of the crates."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import docsite.components as pages
+import pytest
+from conftest import ROOT
+from docsite.keys import KINDS
+from wifair import Scenario, components
+from wifair.scenario import _PlanBuilder
+
+# By kind: the component that is copied, and the file with the registry.
+COPIED = {
+    "schemes": ("droptail", "registry.rs"),
+    "limit_controllers": ("alt", "registry.rs"),
+    "congestion_controls": ("cubic", "mod.rs"),
+    "rate_adaptations": ("arf", "mod.rs"),
+    "applications": ("bulk", "mod.rs"),
+}
+
+# Prints the schema, or the trajectory of the plan that it is given.
+PROGRAM = """//! Added by a test.
+fn main() {
+    match std::env::args().nth(1) {
+        None => println!("{}", wifair_sim::schema()),
+        Some(plan) => {
+            let plan = wifair_sim::Plan::from_json(&plan).unwrap_or_else(|error| panic!("{error}"));
+            println!("{:?}", wifair_sim::fingerprint(&plan, 1).unwrap());
+        }
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def grown() -> tuple[Path, Path]:
+    """A copy of the crates with a component `scratch` of each kind, and a program that links against it."""
+    copy = ROOT / "target" / "adding"  # always the same place, so that cargo replaces what it built there
+    shutil.rmtree(copy / "crates", ignore_errors=True)
+    shutil.copytree(ROOT / "crates", copy / "crates", ignore=shutil.ignore_patterns("tests", "benches", "examples"))
+    for name in ("Cargo.toml", "Cargo.lock"):
+        shutil.copy2(ROOT / name, copy / name)
+    for manifest in (copy / "crates").glob("*/Cargo.toml"):  # the benches were left out
+        manifest.write_text(manifest.read_text().partition("[[bench]]")[0])
+    for kind, (copied, registry) in COPIED.items():
+        folder = copy / KINDS[kind][1]
+        text = (folder / f"{copied}.rs").read_text().replace(f'name: "{copied}"', 'name: "scratch"')
+        (folder / "scratch.rs").write_text(text.replace(copied.capitalize(), "Scratch"))
+        text = (folder / registry).read_text()
+        head, start, lines = text.partition("wifair_core::registry! {\n")
+        lines, end, tail = lines.partition("\n}\n")
+        (folder / registry).write_text(f"{head}{start}{lines}\n    Scratch => scratch,{end}{tail}")
+    (copy / "crates/wifair-sim/src/bin").mkdir()
+    (copy / "crates/wifair-sim/src/bin/grown.rs").write_text(PROGRAM)
+    build = ["cargo", "build", "--quiet", "--offline", "--locked", "-p", "wifair-sim", "--bin", "grown"]
+    subprocess.run(build, cwd=copy, env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}, check=True)
+    return copy, ROOT / "target" / "debug" / "grown"
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="wants cargo")
+def test_a_component_of_each_kind_is_one_file_and_one_line(
+    grown: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, program = grown
+
+    def told(*arguments: str) -> Any:
+        return json.loads(subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout)
+
+    def names(kind: str) -> list[str]:
+        return [component["name"] for component in components.components(kind)]
+
+    known = {kind: names(kind) for kind in COPIED}
+    schema = told()
+    for module in (components, pages):
+        monkeypatch.setattr(module, "engine_schema", lambda: schema)
+    monkeypatch.setattr("docsite.keys.engine_schema", lambda: schema)
+    monkeypatch.setattr("wifair.scenario.engine_schema", lambda: schema)
+    monkeypatch.setattr(pages, "ROOT", copy)
+    for kind, (copied, _) in COPIED.items():
+        assert names(kind) == [*known[kind], "scratch"]
+        assert pages.page(kind, "scratch").startswith("# `scratch`"), kind
+        before = next(component for component in schema[kind] if component["name"] == copied)
+        after = next(component for component in schema[kind] if component["name"] == "scratch")
+        assert {**after, "name": copied} == before
+
+    def trajectory(named: dict[str, str]) -> Any:
+        scenario = Scenario(
+            run={"warmup_s": 0, "duration_s": 5},
+            flows=[{"direction": way, "count": 2, "application": named["applications"]} for way in ("up", "down")],
+            ap={"scheme": named["schemes"], "limit_controller": named["limit_controllers"]},
+            mac={"rate_adaptation": named["rate_adaptations"]},
+            tcp={"congestion_control": named["congestion_controls"]},
+        )
+        return told(json.dumps(_PlanBuilder(scenario).build()))
+
+    assert trajectory(dict.fromkeys(COPIED, "scratch")) == trajectory({kind: copied for kind, (copied, _) in COPIED.items()})
