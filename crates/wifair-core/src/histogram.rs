@@ -1,6 +1,4 @@
-use std::ops::AddAssign;
-
-use crate::Time;
+use crate::{Counters, Time};
 
 const SUB_BITS: u32 = 4;
 const SUB: usize = 1 << SUB_BITS;
@@ -109,20 +107,18 @@ impl LogHistogram {
         let counts = self.counts.iter().enumerate();
         counts.filter(|(_, count)| **count > 0).map(|(bucket, count)| (Self::value_of(bucket), *count))
     }
+}
 
-    /// What was counted since `earlier`, which must be an earlier snapshot of the same histogram.
-    pub fn since(&self, earlier: &LogHistogram) -> LogHistogram {
+impl Counters for LogHistogram {
+    fn since(&self, earlier: &LogHistogram) -> LogHistogram {
         let mut counts = self.counts.clone();
         for (count, before) in counts.iter_mut().zip(&earlier.counts) {
             *count -= before;
         }
         LogHistogram { counts, sum: self.sum.wrapping_sub(earlier.sum) }
     }
-}
 
-impl AddAssign<&LogHistogram> for LogHistogram {
-    /// Two histograms as one.
-    fn add_assign(&mut self, other: &LogHistogram) {
+    fn add(&mut self, other: &LogHistogram) {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
         }

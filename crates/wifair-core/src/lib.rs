@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod component;
+mod counters;
 mod error;
 mod histogram;
 mod ids;
@@ -17,6 +18,7 @@ mod sack;
 mod time;
 
 pub use component::{ComponentInfo, Info};
+pub use counters::Counters;
 pub use error::SpecError;
 pub use histogram::LogHistogram;
 pub use ids::{Ac, FlowId, StationId};

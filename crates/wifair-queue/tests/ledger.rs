@@ -3,7 +3,7 @@
 mod common;
 
 use common::data;
-use wifair_core::{FlowId, StationId, Time};
+use wifair_core::{Counters, FlowId, StationId, Time};
 use wifair_queue::{Count, Flows, FlowsSpec, Ledger, Port, PortSpec, View};
 
 fn count(k: u64) -> Count {
@@ -35,7 +35,7 @@ fn ledger(k: u64) -> Ledger {
 #[test]
 fn the_ledgers_of_two_ports_add_up() {
     let mut both = ledger(4);
-    both += &ledger(3);
+    both.add(&ledger(3));
     assert_eq!(both, ledger(7));
 }
 

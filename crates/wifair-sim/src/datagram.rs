@@ -1,5 +1,7 @@
 //! Datagrams in the results: delay, jitter, loss, and how a voice sounds.
 
+use wifair_core::Counters;
+
 use crate::datagram_session::{BACK, FORWARD};
 use crate::e_model;
 use crate::plan::{FlowDirection, Plan};

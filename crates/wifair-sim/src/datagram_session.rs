@@ -1,39 +1,28 @@
 //! A flow without connections: datagrams from one end or both, and what became of them.
 
-use wifair_core::{FiveTuple, LogHistogram, Packet, Rng, Time};
+use wifair_core::{FiveTuple, LogHistogram, Packet, Rng, Time, counters};
 
 use crate::application::{Datagrams, Source};
 use crate::e_model::Codec;
 
-/// Counters of the datagrams of one direction. Cumulative.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct StreamStats {
-    pub sent: u64,
-    pub received: u64,
-    pub received_payload_bytes: u64,
-    pub received_ip_bytes: u64,
-    /// One-way delays in nanoseconds; empty where the datagrams are replies, which carry the request's time.
-    pub delay: LogHistogram,
-    /// Round-trip times in nanoseconds of the requests that were answered.
-    pub rtt: LogHistogram,
-    /// Sum of the jitter's values after each arrival, in nanoseconds.
-    pub jitter_sum_ns: u64,
+counters! {
+    /// Counters of the datagrams of one direction. Cumulative.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub(crate) struct StreamStats {
+        pub sent: u64,
+        pub received: u64,
+        pub received_payload_bytes: u64,
+        pub received_ip_bytes: u64,
+        /// One-way delays in nanoseconds; empty where the datagrams are replies, which carry the request's time.
+        pub delay: LogHistogram,
+        /// Round-trip times in nanoseconds of the requests that were answered.
+        pub rtt: LogHistogram,
+        /// Sum of the jitter's values after each arrival, in nanoseconds.
+        pub jitter_sum_ns: u64,
+    }
 }
 
 impl StreamStats {
-    /// What came since `earlier`.
-    pub fn since(&self, earlier: &StreamStats) -> StreamStats {
-        StreamStats {
-            sent: self.sent - earlier.sent,
-            received: self.received - earlier.received,
-            received_payload_bytes: self.received_payload_bytes - earlier.received_payload_bytes,
-            received_ip_bytes: self.received_ip_bytes - earlier.received_ip_bytes,
-            delay: self.delay.since(&earlier.delay),
-            rtt: self.rtt.since(&earlier.rtt),
-            jitter_sum_ns: self.jitter_sum_ns - earlier.jitter_sum_ns,
-        }
-    }
-
     /// The mean of the jitter's values after each arrival, in nanoseconds; `None` without arrivals.
     pub fn jitter_mean_ns(&self) -> Option<f64> {
         let arrivals = self.delay.count();

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use wifair_core::{Rng, Time};
+use wifair_core::{Counters, Rng, Time, counters};
 
 use crate::application::{Application, Transfer};
 use crate::connection::Connection;
@@ -32,33 +32,37 @@ struct Under {
     start: Time,
     completed: Option<Time>,
     /// The counters of both ends when it began.
-    before: Counters,
+    before: Counted,
     /// What last moved, and when.
-    mark: (Counters, Time),
+    mark: (Counted, Time),
 }
 
-/// What the ends of a flow's connections have counted, all transfers together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counters {
-    /// For the first time.
-    sent_bytes: u64,
-    delivered_bytes: u64,
-    acked_bytes: u64,
-    retransmissions: u64,
-    timeouts: u64,
+counters! {
+    /// What the ends of a flow's connections have counted, all transfers together.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    struct Counted {
+        /// For the first time.
+        sent_bytes: u64,
+        delivered_bytes: u64,
+        acked_bytes: u64,
+        retransmissions: u64,
+        timeouts: u64,
+    }
 }
 
-impl Counters {
-    fn of(connections: &[Connection]) -> Counters {
+impl Counted {
+    fn of(connections: &[Connection]) -> Counted {
         // One connection is the rule, and spares the sum.
-        let [first, others @ ..] = connections else { return Counters::default() };
-        others.iter().fold(Counters::of_one(first), |sum, other| sum.and(Counters::of_one(other)))
+        let [first, others @ ..] = connections else { return Counted::default() };
+        let mut sum = Counted::of_one(first);
+        others.iter().for_each(|other| sum.add(&Counted::of_one(other)));
+        sum
     }
 
     #[inline]
-    fn of_one(connection: &Connection) -> Counters {
+    fn of_one(connection: &Connection) -> Counted {
         let sender = connection.sender.stats();
-        Counters {
+        Counted {
             sent_bytes: sender.payload_bytes_sent - sender.payload_bytes_retransmitted,
             delivered_bytes: connection.receiver.stats().payload_bytes_delivered,
             acked_bytes: sender.payload_bytes_acked,
@@ -67,18 +71,8 @@ impl Counters {
         }
     }
 
-    fn and(self, other: Counters) -> Counters {
-        Counters {
-            sent_bytes: self.sent_bytes + other.sent_bytes,
-            delivered_bytes: self.delivered_bytes + other.delivered_bytes,
-            acked_bytes: self.acked_bytes + other.acked_bytes,
-            retransmissions: self.retransmissions + other.retransmissions,
-            timeouts: self.timeouts + other.timeouts,
-        }
-    }
-
     /// Whether payload has moved or been acknowledged since `earlier`.
-    fn moved_since(&self, earlier: &Counters) -> bool {
+    fn moved_since(&self, earlier: &Counted) -> bool {
         (self.delivered_bytes, self.acked_bytes) != (earlier.delivered_bytes, earlier.acked_bytes)
     }
 }
@@ -193,7 +187,7 @@ impl TransferSequence {
         let Phase::Waiting(Transfer { bytes, .. }) = self.phase else {
             unreachable!("nothing waits to begin")
         };
-        let before = Counters::of(connections);
+        let before = Counted::of(connections);
         self.phase = Phase::Active(Under { bytes, start: now, completed: None, before, mark: (before, now) });
         self.begun += 1;
         let width = connections.len() as u64;
@@ -225,8 +219,7 @@ impl TransferSequence {
             Phase::Active(Under { bytes: None, before, .. }) => {
                 let connection = &mut connections[0]; // what has no end has one connection
                 connection.sender.close();
-                let sent_bytes =
-                    Counters::of(std::slice::from_ref(connection)).sent_bytes - before.sent_bytes;
+                let sent_bytes = Counted::of(std::slice::from_ref(connection)).sent_bytes - before.sent_bytes;
                 connection.goal_bytes = before.delivered_bytes + sent_bytes;
             }
         }
@@ -242,7 +235,7 @@ impl TransferSequence {
     /// A timer of TCP has expired: whether the transfer under way is given up.
     pub fn gives_up(&mut self, connections: &[Connection], now: Time) -> bool {
         let Phase::Active(under @ Under { bytes: Some(_), .. }) = &mut self.phase else { return false };
-        let counters = Counters::of(connections);
+        let counters = Counted::of(connections);
         if counters.moved_since(&under.mark.0) {
             under.mark = (counters, now);
         }
@@ -259,7 +252,7 @@ impl TransferSequence {
         let Phase::Active(Under { bytes: Some(bytes), start, completed, before, .. }) = self.phase else {
             return None;
         };
-        let counters = Counters::of(connections);
+        let counters = Counted::of(connections);
         Some(TransferRecord {
             flow: flow as u32,
             index: self.begun - 1,

@@ -5,8 +5,8 @@ mod transfer_sequence;
 use link_rate::Listeners;
 use std::sync::Arc;
 
-use wifair_core::{Rate, Rng, SpecError, StationId, Time};
-use wifair_queue::{Direction, Port};
+use wifair_core::{Counters, Rate, Rng, SpecError, StationId, Time};
+use wifair_queue::{Direction, Ledger, Port};
 use wifair_tcp::{Receiver, Sender};
 use wifair_wlan::{Bss, Delivery, Node, Output};
 
@@ -18,7 +18,6 @@ use crate::datagram_session::DatagramSession;
 use crate::flow::{Carries, Flow, Groups, TransferSequence};
 use crate::min_tree::MinTree;
 use crate::plan::{FlowDirection, Plan};
-use crate::snapshot::Tally;
 use crate::tap::Tap;
 use crate::transfer::TransferRecord;
 use crate::wire::{Arrival, Way, Wire, WireBuilder};
@@ -51,7 +50,7 @@ pub struct Network<T: Tap = ()> {
     finished: Vec<TransferRecord>,
     stations: u16,
     /// By flow: the books of connections that the AP's monitor has forgotten.
-    forgotten: Vec<Tally>,
+    forgotten: Vec<[Ledger; 3]>,
     tap: T,
 }
 
@@ -136,7 +135,7 @@ impl<T: Tap> Network<T> {
             timers: MinTree::new(2 * connections.len()),
             next_external: agenda.next(),
             agenda,
-            forgotten: vec![Tally::default(); flows.len()],
+            forgotten: vec![Default::default(); flows.len()],
             listeners: Listeners::new(&connections, plan.bss.stations.len()),
             connections,
             flows,
@@ -203,8 +202,8 @@ impl<T: Tap> Network<T> {
         (0..self.stations).map(|id| self.bss.station_ports(StationId(id)).map(|(_, port)| port))
     }
 
-    /// What became of each flow's packets at the AP's ports: of all that its monitor ever saw of the flow.
-    pub(crate) fn tallies(&self, now: Time) -> Vec<Tally> {
+    /// What became of each flow's packets at the AP's ports, by class: of all that its monitor ever saw of the flow.
+    pub(crate) fn tallies(&self, now: Time) -> Vec<[Ledger; 3]> {
         let mut tallies = self.forgotten.clone();
         for flow in self.bss.ap_ports().flat_map(|(_, port)| port.snapshot(now).flows) {
             let tuple = self.bss.flows().tuple(flow.flow);

@@ -2,7 +2,7 @@
 
 mod rows;
 
-use wifair_core::{Ac, LogHistogram, Time};
+use wifair_core::{Ac, Counters, LogHistogram, Time};
 use wifair_queue::{Ledger, PortSnapshot};
 use wifair_wlan::{ChannelTimes, Usage};
 
@@ -11,7 +11,7 @@ use crate::datagram_session::FORWARD;
 use crate::plan::Plan;
 use crate::run::Probes;
 use crate::series::SeriesRow;
-use crate::snapshot::{Ledgers, Snapshot};
+use crate::snapshot::{Snapshot, total};
 use crate::states::StateRow;
 use crate::table::{Column, Row};
 use crate::transfer::{TransferGroupRow, TransferRow};
@@ -124,7 +124,7 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
         .map(|(i, flow)| {
             let sender = after.senders[i].since(&before.senders[i]);
             let receiver = after.receivers[i].since(&before.receivers[i]);
-            let tally = after.tallies[i].since(&before.tallies[i]);
+            let tally = total(&after.tallies[i].since(&before.tallies[i]));
             let datagrams = match (&after.streams[i], &before.streams[i]) {
                 (Some(now), Some(then)) => Some(now[FORWARD].stats.since(&then[FORWARD].stats)),
                 _ => None,
@@ -181,7 +181,7 @@ fn ap_rows(ports: &[(Option<Ac>, PortSnapshot)]) -> Vec<QueueRow> {
     if let [(None, port)] = ports {
         return port_rows("ap", port);
     }
-    let mut ledgers = Ledgers::default();
+    let mut ledgers = <[Ledger; 3]>::default();
     let (mut length, mut sojourns, mut sojourn_ns) = (0.0, 0, 0.0);
     for (_, port) in ports {
         ledgers.add(&port.classes);
@@ -199,7 +199,7 @@ fn ap_rows(ports: &[(Option<Ac>, PortSnapshot)]) -> Vec<QueueRow> {
 }
 
 fn port_rows(node: &str, port: &PortSnapshot) -> Vec<QueueRow> {
-    let mut rows = ledger_rows(node, &Ledgers(port.classes));
+    let mut rows = ledger_rows(node, &port.classes);
     let all = rows.last_mut().expect("the row of all classes");
     all.length_mean_packets = port.length.mean();
     all.length_p50_packets = port.length.quantile(0.5);
@@ -212,11 +212,11 @@ fn port_rows(node: &str, port: &PortSnapshot) -> Vec<QueueRow> {
 }
 
 /// A row a class and one for all.
-fn ledger_rows(node: &str, ledgers: &Ledgers) -> Vec<QueueRow> {
+fn ledger_rows(node: &str, ledgers: &[Ledger; 3]) -> Vec<QueueRow> {
     wifair_core::Class::ALL
         .iter()
-        .map(|&class| (class.name(), ledgers.0[class as usize]))
-        .chain([("all", ledgers.total())])
+        .map(|&class| (class.name(), ledgers[class as usize]))
+        .chain([("all", total(ledgers))])
         .map(|(class, ledger)| ledger_row(node, class, &ledger))
         .collect()
 }

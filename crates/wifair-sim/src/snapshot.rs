@@ -1,6 +1,4 @@
-use std::ops::AddAssign;
-
-use wifair_core::Ac;
+use wifair_core::{Ac, Counters};
 use wifair_queue::{Ledger, PortSnapshot};
 use wifair_tcp::{ReceiverStats, SenderStats};
 use wifair_wlan::BssSnapshot;
@@ -17,13 +15,14 @@ pub(crate) struct Snapshot {
     pub(crate) bss: BssSnapshot,
     /// Under EDCA one a category in use, the highest first.
     pub(crate) ap: Vec<(Option<Ac>, PortSnapshot)>,
-    pub(crate) stations: Ledgers,
+    /// Of all stations, by class.
+    pub(crate) stations: [Ledger; 3],
     /// By station, all classes together.
     pub(crate) by_station: Vec<Ledger>,
-    /// By flow, its connections together; so are the next two.
+    /// By flow, its connections together; so are the next two. Tallies are of the AP's ports, by class.
     pub(crate) senders: Vec<SenderStats>,
     pub(crate) receivers: Vec<ReceiverStats>,
-    pub(crate) tallies: Vec<Tally>,
+    pub(crate) tallies: Vec<[Ledger; 3]>,
     /// By flow, both ways, where it has datagrams.
     pub(crate) streams: Vec<Option<[StreamSnapshot; 2]>>,
     pub(crate) wire_losses: u64,
@@ -34,13 +33,13 @@ impl Snapshot {
     pub(crate) fn take<T: Tap>(network: &Network<T>) -> Snapshot {
         let now = network.now();
         let bss = network.bss();
-        let mut stations = Ledgers::default();
+        let mut stations = <[Ledger; 3]>::default();
         let mut by_station = vec![];
         for ports in network.station_ports() {
-            let mut own = Ledgers::default();
+            let mut own = <[Ledger; 3]>::default();
             ports.for_each(|port| own.add(&port.snapshot(now).classes));
-            stations.add(&own.0);
-            by_station.push(own.total());
+            stations.add(&own);
+            by_station.push(total(&own));
         }
         Snapshot {
             bss: bss.snapshot(now),
@@ -56,15 +55,19 @@ impl Snapshot {
     }
 }
 
+/// All classes together.
+pub(crate) fn total(classes: &[Ledger; 3]) -> Ledger {
+    let [mut total, others @ ..] = *classes;
+    others.iter().for_each(|other| total.add(other));
+    total
+}
+
 /// Counters of a flow's connections together.
-fn by_flow<T: Tap, S: Clone + for<'a> AddAssign<&'a S>>(
-    network: &Network<T>,
-    of: fn(&Connection) -> &S,
-) -> Vec<S> {
+fn by_flow<T: Tap, S: Clone + Counters>(network: &Network<T>, of: fn(&Connection) -> &S) -> Vec<S> {
     let sum = |flow: &Flow| {
         let (first, others) = network.connections_of(flow).split_first().expect("a flow has a slot");
         let mut sum = of(first).clone();
-        others.iter().for_each(|other| sum += of(other));
+        others.iter().for_each(|other| sum.add(of(other)));
         sum
     };
     network.flows().iter().map(sum).collect()
@@ -92,48 +95,4 @@ fn streams<T: Tap>(network: &Network<T>) -> Vec<Option<[StreamSnapshot; 2]>> {
         }))
     };
     network.flows().iter().zip(network.datagrams_under_way()).map(snapshot).collect()
-}
-
-/// What became of one flow's packets at the AP's ports, all classes together. Cumulative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally(Ledger);
-
-impl Tally {
-    /// Adds a flow's ledgers.
-    pub(crate) fn add(&mut self, classes: &[Ledger; 3]) {
-        for ledger in classes {
-            self.0 += ledger;
-        }
-    }
-
-    /// What came since `earlier`.
-    pub(crate) fn since(&self, earlier: &Tally) -> Ledger {
-        self.0.since(&earlier.0)
-    }
-}
-
-/// Ledgers by class, of one port or of several together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ledgers(pub(crate) [Ledger; 3]);
-
-impl Ledgers {
-    pub(crate) fn add(&mut self, classes: &[Ledger; 3]) {
-        for (sum, ledger) in self.0.iter_mut().zip(classes) {
-            *sum += ledger;
-        }
-    }
-
-    /// What came since `earlier`.
-    pub(crate) fn since(&self, earlier: &Ledgers) -> Ledgers {
-        Ledgers(std::array::from_fn(|class| self.0[class].since(&earlier.0[class])))
-    }
-
-    /// All classes together.
-    pub(crate) fn total(&self) -> Ledger {
-        let mut total = Ledger::default();
-        for ledger in &self.0 {
-            total += ledger;
-        }
-        total
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wifair_core::{FiveTuple, Packet, TCP, Time};
+use wifair_core::{Counters, FiveTuple, Packet, TCP, Time};
 use wifair_tcp::{Receiver, ReceiverState, Sender, SenderState, TcpSpec};
 
 fn tuple(source_port: u16) -> FiveTuple {

@@ -1,6 +1,6 @@
 //! The counters' arithmetic, field by field: two connections side by side, and a measurement between two snapshots.
 
-use wifair_core::{LogHistogram, Time};
+use wifair_core::{Counters, LogHistogram, Time};
 use wifair_tcp::{ReceiverStats, SenderStats};
 
 /// Every field another number; without `..`, so that a new field has to be added here.
@@ -41,23 +41,23 @@ fn receiver(k: u64) -> ReceiverStats {
 #[test]
 fn the_counters_of_two_connections_add_up() {
     let mut both = sender(4);
-    both += &sender(3);
+    both.add(&sender(3));
     let mut rtt = sender(4).rtt;
-    rtt += &sender(3).rtt;
+    rtt.add(&sender(3).rtt);
     assert_eq!(both, SenderStats { rtt, srtt_max: Time::from_ns(37 * 4), ..sender(7) });
     let mut both = receiver(4);
-    both += &receiver(3);
+    both.add(&receiver(3));
     assert_eq!(both, receiver(7));
 }
 
 #[test]
 fn a_measurement_is_the_difference_of_two_snapshots() {
     let mut later = sender(4);
-    later += &sender(3);
+    later.add(&sender(3));
     // A greatest value cannot be told from two snapshots: it stays.
     assert_eq!(later.since(&sender(4)), SenderStats { srtt_max: Time::from_ns(37 * 4), ..sender(3) });
     let mut later = receiver(4);
-    later += &receiver(3);
+    later.add(&receiver(3));
     assert_eq!(later.since(&receiver(4)), receiver(3));
 }
 

@@ -1,6 +1,6 @@
 //! What can be seen of a BSS from outside: counters, ports, rates, flows.
 
-use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, StationId, Time};
+use wifair_core::{Ac, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, Ledger, Port};
 
 use crate::bss::{AP, Bss, Sender, node_of};
@@ -110,9 +110,7 @@ impl Bss {
         let (flow, tuple) = self.sides.ap.flows.pop_forgotten()?;
         let mut ledgers = [Ledger::default(); 3];
         for Sender { port, .. } in &mut self.senders[..1 << self.category_bits] {
-            for (sum, ledger) in ledgers.iter_mut().zip(&port.retire(flow)) {
-                *sum += ledger;
-            }
+            ledgers.add(&port.retire(flow));
         }
         Some((flow, tuple, ledgers))
     }

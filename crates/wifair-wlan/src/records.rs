@@ -1,57 +1,44 @@
 //! What the medium was used for: cumulative counters. A measurement is the difference of two snapshots.
 
-use wifair_core::Time;
+use wifair_core::{Counters, Time, counters};
 use wifair_queue::Direction;
 
-/// What one station's frames of one direction took and got.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Airtime: occupied by exchanges of these frames, failed ones included, collisions not.
-    pub airtime: Time,
-    /// Frames that reached the upper layer of their receiver, each once.
-    pub delivered: u64,
-    /// Transmissions: data frames or, where one was not answered, RTS.
-    pub attempts: u64,
-    /// Failures after which the frame was to be sent again.
-    pub retries: u64,
-    /// Frames that their sender gave up at the retry limit.
-    pub lost_at_retry_limit: u64,
-    /// Of these, frames that their receiver had got: every MAC ACK to them was undecodable.
-    pub lost_after_delivery: u64,
-    /// Of those given up, frames whose last retry was an internal collision, not a transmission.
-    pub lost_internally: u64,
-    /// Retransmissions of frames that the receiver already had: acknowledged and dropped.
-    pub duplicates: u64,
-    /// Internal collisions that such a frame lost: a higher access category of its node transmitted.
-    pub internal_collisions: u64,
-    /// Integral of the link rate, which the next data frame would have, over time: in kbit/s · ns.
-    pub rate_integral: u128,
-}
-
-impl Usage {
-    fn since(&self, earlier: &Usage) -> Usage {
-        Usage {
-            airtime: self.airtime - earlier.airtime,
-            delivered: self.delivered - earlier.delivered,
-            attempts: self.attempts - earlier.attempts,
-            retries: self.retries - earlier.retries,
-            lost_at_retry_limit: self.lost_at_retry_limit - earlier.lost_at_retry_limit,
-            lost_after_delivery: self.lost_after_delivery - earlier.lost_after_delivery,
-            lost_internally: self.lost_internally - earlier.lost_internally,
-            duplicates: self.duplicates - earlier.duplicates,
-            internal_collisions: self.internal_collisions - earlier.internal_collisions,
-            rate_integral: self.rate_integral - earlier.rate_integral,
-        }
+counters! {
+    /// What one station's frames of one direction took and got.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Usage {
+        /// Airtime: occupied by exchanges of these frames, failed ones included, collisions not.
+        pub airtime: Time,
+        /// Frames that reached the upper layer of their receiver, each once.
+        pub delivered: u64,
+        /// Transmissions: data frames or, where one was not answered, RTS.
+        pub attempts: u64,
+        /// Failures after which the frame was to be sent again.
+        pub retries: u64,
+        /// Frames that their sender gave up at the retry limit.
+        pub lost_at_retry_limit: u64,
+        /// Of these, frames that their receiver had got: every MAC ACK to them was undecodable.
+        pub lost_after_delivery: u64,
+        /// Of those given up, frames whose last retry was an internal collision, not a transmission.
+        pub lost_internally: u64,
+        /// Retransmissions of frames that the receiver already had: acknowledged and dropped.
+        pub duplicates: u64,
+        /// Internal collisions that such a frame lost: a higher access category of its node transmitted.
+        pub internal_collisions: u64,
+        /// Integral of the link rate, which the next data frame would have, over time: in kbit/s · ns.
+        pub rate_integral: u128,
     }
 }
 
-/// A station's use of the medium.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StationUsage {
-    /// Frames from the station.
-    pub up: Usage,
-    /// Frames to the station.
-    pub down: Usage,
+counters! {
+    /// A station's use of the medium.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct StationUsage {
+        /// Frames from the station.
+        pub up: Usage,
+        /// Frames to the station.
+        pub down: Usage,
+    }
 }
 
 impl StationUsage {
@@ -64,40 +51,29 @@ impl StationUsage {
     }
 }
 
-/// Channel time of the flows of each direction: of their data and of the ACKs that answer it. See
-/// [`Exchange::channel_time`](wifair_queue::Exchange::channel_time).
-///
-/// Backoffs of several nodes run at the same time, and a collision is charged to each that took part, so these times
-/// may add up to more than has passed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChannelTime {
-    /// Of uplink flows.
-    pub up: Time,
-    /// Of downlink flows.
-    pub down: Time,
-}
-
-impl ChannelTime {
-    fn since(&self, earlier: &ChannelTime) -> ChannelTime {
-        ChannelTime { up: self.up - earlier.up, down: self.down - earlier.down }
+counters! {
+    /// Channel time of the flows of each direction: of their data and of the ACKs that answer it. See
+    /// [`Exchange::channel_time`](wifair_queue::Exchange::channel_time).
+    ///
+    /// Backoffs of several nodes run at the same time, and a collision is charged to each that took part, so these times
+    /// may add up to more than has passed.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct ChannelTime {
+        /// Of uplink flows.
+        pub up: Time,
+        /// Of downlink flows.
+        pub down: Time,
     }
 }
 
-/// What the frames of the BSS took, and what the AP must think that they took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChannelTimes {
-    /// The engine's figures: exact for every frame.
-    pub actual: ChannelTime,
-    /// The AP's: exact for its own frames, an estimate for those that it receives.
-    pub believed: ChannelTime,
-}
-
-impl ChannelTimes {
-    fn since(&self, earlier: &ChannelTimes) -> ChannelTimes {
-        ChannelTimes {
-            actual: self.actual.since(&earlier.actual),
-            believed: self.believed.since(&earlier.believed),
-        }
+counters! {
+    /// What the frames of the BSS took, and what the AP must think that they took.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct ChannelTimes {
+        /// The engine's figures: exact for every frame.
+        pub actual: ChannelTime,
+        /// The AP's: exact for its own frames, an estimate for those that it receives.
+        pub believed: ChannelTime,
     }
 }
 
@@ -132,12 +108,7 @@ impl BssSnapshot {
         BssSnapshot {
             at: self.at,
             elapsed: self.elapsed - earlier.elapsed,
-            stations: pairs
-                .map(|(now, then)| StationUsage {
-                    up: now.up.since(&then.up),
-                    down: now.down.since(&then.down),
-                })
-                .collect(),
+            stations: pairs.map(|(now, then)| now.since(then)).collect(),
             exchanges: self.exchanges - earlier.exchanges,
             collisions: self.collisions - earlier.collisions,
             collision_airtime: self.collision_airtime - earlier.collision_airtime,

@@ -1,6 +1,4 @@
-use std::ops::{AddAssign, Sub};
-
-use wifair_core::Class;
+use wifair_core::{Class, Counters, counters};
 
 /// Why an arriving packet was not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,26 +20,14 @@ pub enum Eviction {
     Aqm,
 }
 
-/// A number of packets and the IP bytes in them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Packets.
-    pub packets: u64,
-    /// Their IP lengths together, in bytes.
-    pub bytes: u64,
-}
-
-impl AddAssign for Count {
-    fn add_assign(&mut self, other: Count) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
-    }
-}
-
-impl Sub for Count {
-    type Output = Count;
-    fn sub(self, other: Count) -> Count {
-        Count { packets: self.packets - other.packets, bytes: self.bytes - other.bytes }
+counters! {
+    /// A number of packets and the IP bytes in them.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Count {
+        /// Packets.
+        pub packets: u64,
+        /// Their IP lengths together, in bytes.
+        pub bytes: u64,
     }
 }
 
@@ -63,19 +49,21 @@ pub(crate) enum Fate {
 
 const FATES: usize = 10;
 
-/// Running totals of one flow and class, by [`Fate`].
-///
-/// Packets and bytes lie apart: side by side, the compiler adds to both in one vector operation, which takes six
-/// instructions in place of two.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Row {
-    packets: [u64; FATES],
-    bytes: [u64; FATES],
+counters! {
+    /// Running totals of one flow and class, by [`Fate`].
+    ///
+    /// Packets and bytes lie apart: side by side, the compiler adds to both in one vector operation, which takes six
+    /// instructions in place of two.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Row {
+        packets: [u64; FATES],
+        bytes: [u64; FATES],
+    }
 }
 
 impl Row {
     #[inline]
-    pub fn add(&mut self, fate: Fate, bytes: u32) {
+    pub fn book(&mut self, fate: Fate, bytes: u32) {
         self.packets[fate as usize] += 1;
         self.bytes[fate as usize] += u64::from(bytes);
     }
@@ -88,23 +76,15 @@ impl Row {
     /// What has left the queue, one way or another.
     pub fn gone(&self) -> Count {
         let mut gone = self.count(Fate::Filtered);
-        gone += self.count(Fate::Evicted);
-        gone += self.count(Fate::AqmEvicted);
-        gone += self.count(Fate::Dequeued);
+        gone.add(&self.count(Fate::Evicted));
+        gone.add(&self.count(Fate::AqmEvicted));
+        gone.add(&self.count(Fate::Dequeued));
         gone
     }
 
     pub fn in_service(&self) -> Count {
-        self.count(Fate::Dequeued) - self.count(Fate::Delivered) - self.count(Fate::LostAtRetryLimit)
-    }
-}
-
-impl AddAssign<&Row> for Row {
-    fn add_assign(&mut self, other: &Row) {
-        for fate in 0..FATES {
-            self.packets[fate] += other.packets[fate];
-            self.bytes[fate] += other.bytes[fate];
-        }
+        let left = self.count(Fate::Dequeued).since(&self.count(Fate::Delivered));
+        left.since(&self.count(Fate::LostAtRetryLimit))
     }
 }
 
@@ -134,9 +114,7 @@ impl Books {
         let rows = &mut self.flows[flow];
         let closed = std::mem::take(&mut rows.rows);
         rows.predecessors += 1;
-        for (total, row) in self.retired.iter_mut().zip(&closed) {
-            *total += row;
-        }
+        self.retired.add(&closed);
         closed
     }
 }

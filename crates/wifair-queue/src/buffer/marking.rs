@@ -14,7 +14,7 @@ impl Buffer {
             Ecn::Ect0 | Ecn::Ect1 => {
                 queued.packet = queued.packet.with_ecn(Ecn::Ce);
                 let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
-                self.books.row(flow.index(), class).add(Fate::CeMarked, bytes);
+                self.books.row(flow.index(), class).book(Fate::CeMarked, bytes);
                 self.note_mark(slot, PortEvent::CeMarked);
             }
         }
@@ -34,7 +34,7 @@ impl Buffer {
         if !queued.packet.flags.contains(TcpFlags::ECE) {
             queued.packet.flags |= TcpFlags::ECE;
             let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
-            self.books.row(flow.index(), class).add(Fate::EceMarked, bytes);
+            self.books.row(flow.index(), class).book(Fate::EceMarked, bytes);
             self.note_mark(slot, PortEvent::EceMarked);
             if let Some(index) = &mut self.index {
                 index.ack_changed(&self.slots, slot);

@@ -306,7 +306,7 @@ impl Buffer {
             Outcome::Delivered => Fate::Delivered,
             Outcome::LostAtRetryLimit => Fate::LostAtRetryLimit,
         };
-        self.books.row(departure.flow.index(), departure.class).add(fate, departure.packet.ip_bytes());
+        self.books.row(departure.flow.index(), departure.class).book(fate, departure.packet.ip_bytes());
         self.in_service -= 1;
     }
 

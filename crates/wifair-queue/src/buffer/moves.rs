@@ -115,7 +115,7 @@ impl Buffer {
             Refusal::TailDrop => Fate::Refused,
             Refusal::Aqm => Fate::AqmRefused,
         };
-        self.books.row(arrival.flow.index(), arrival.class).add(fate, arrival.packet.ip_bytes());
+        self.books.row(arrival.flow.index(), arrival.class).book(fate, arrival.packet.ip_bytes());
         if let Some(journal) = &self.journal {
             journal.note(self.now, PortEvent::Refused(reason), arrival.packet, arrival.station);
         }
@@ -146,7 +146,7 @@ impl Buffer {
             Eviction::Victim => Fate::Evicted,
             Eviction::Aqm => Fate::AqmEvicted,
         };
-        self.books.row(old.flow.index(), old.class).add(fate, old.packet.ip_bytes());
+        self.books.row(old.flow.index(), old.class).book(fate, old.packet.ip_bytes());
         if let Some(journal) = &self.journal {
             let event = PortEvent::Evicted { reason, enqueued_at: old.enqueued_at };
             journal.note(self.now, event, &old.packet, old.station);
@@ -161,7 +161,7 @@ impl Buffer {
             index.remove(&self.slots, slot);
         }
         let old = self.slots.remove(slot);
-        self.books.row(old.flow.index(), old.class).add(Fate::Dequeued, old.packet.ip_bytes());
+        self.books.row(old.flow.index(), old.class).book(Fate::Dequeued, old.packet.ip_bytes());
         self.in_service += 1;
         self.sojourn.record_time(self.now - old.enqueued_at);
         Departure {

@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
-use wifair_core::{Ac, Class, Ecn, FiveTuple, FlowId, Packet, Rate, SackBlocks, StationId, TcpFlags, Time};
+use wifair_core::{
+    Ac, Class, Counters, Ecn, FiveTuple, FlowId, Packet, Rate, SackBlocks, StationId, TcpFlags, Time,
+};
 use wifair_queue::{
     Count, Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, Port, PortSpec,
     Reception, View,
@@ -320,18 +322,18 @@ impl Watched {
             if *place == Place::Queued && !queued.contains_key(serial) {
                 *place = Place::Gone;
                 let lists = if arrived == Some(*serial) { &mut self.refused } else { &mut self.removed };
-                lists[packet.class() as usize] += count(packet);
+                lists[packet.class() as usize].add(&count(packet));
             }
         }
         let mut expected = [Ledger::default(); 3];
         for (packet, place) in self.offered.values() {
             let ledger = &mut expected[packet.class() as usize];
-            ledger.offered += count(packet);
+            ledger.offered.add(&count(packet));
             match place {
-                Place::Queued => ledger.queued += count(packet),
-                Place::InService => ledger.in_service += count(packet),
-                Place::Delivered => ledger.delivered += count(packet),
-                Place::LostOnAir => ledger.lost_at_retry_limit += count(packet),
+                Place::Queued => ledger.queued.add(&count(packet)),
+                Place::InService => ledger.in_service.add(&count(packet)),
+                Place::Delivered => ledger.delivered.add(&count(packet)),
+                Place::LostOnAir => ledger.lost_at_retry_limit.add(&count(packet)),
                 Place::Gone => {}
             }
         }
@@ -379,6 +381,6 @@ fn with_marks_of(original: Packet, now: &Packet) -> Packet {
 }
 
 fn plus(mut a: Count, b: Count) -> Count {
-    a += b;
+    a.add(&b);
     a
 }
