@@ -18,6 +18,7 @@ pub mod e_model;
 mod event;
 mod fingerprint;
 mod flow;
+mod json;
 mod min_tree;
 mod network;
 mod plan;

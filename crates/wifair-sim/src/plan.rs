@@ -12,6 +12,7 @@ use wifair_wlan::{Bss, BssSpec};
 
 use crate::application::{ApplicationSpec, Carried, Transport};
 use crate::event::{EventSpec, MAX_EVENTS};
+use crate::json;
 
 /// Version of the plan's form; a plan of another version is refused.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -185,26 +186,6 @@ fn schema_version() -> u32 {
     SCHEMA_VERSION
 }
 
-/// What serde says, in our form: `message` is its sentence, `path` where it stood.
-fn misread(path: &str, message: &str) -> SpecError {
-    let message = message.split(" at line ").next().unwrap_or_default();
-    let quoted = |prefix: &str| message.strip_prefix(prefix)?.split('`').next();
-    let inside = |field: &str| if path == "." { field.to_string() } else { format!("{path}.{field}") };
-    if let Some(field) = quoted("missing field `") {
-        SpecError::new(inside(field), "nothing", "a value: the key must be there")
-    } else if let Some(field) = quoted("unknown field `") {
-        let expected = message.split_once(", ").map_or("no such key", |(_, expected)| expected);
-        let key = match field {
-            "" => format!("{path}\"\""), // the path ends where a name should stand
-            _ if path.ends_with(field) => path.to_string(),
-            _ => inside(field),
-        };
-        SpecError::new(key, "an unknown key", expected)
-    } else {
-        SpecError::new(path, "what stands there", message)
-    }
-}
-
 /// A finite number in `range`, or the error that says so.
 pub(crate) fn check_range(key: &str, value: f64, low: f64, high: f64, unit: &str) -> Result<(), SpecError> {
     if value.is_finite() && (low..=high).contains(&value) {
@@ -242,10 +223,7 @@ impl Plan {
         json: &str,
         find: &mut dyn FnMut(&ExternalScheme) -> Option<Maker>,
     ) -> Result<Plan, SpecError> {
-        let mut deserializer = serde_json::Deserializer::from_str(json);
-        let mut plan: Plan = serde_path_to_error::deserialize(&mut deserializer)
-            .map_err(|error| misread(&error.path().to_string(), &error.inner().to_string()))?;
-        deserializer.end().map_err(|_| SpecError::new(".", "what stands behind the plan", "nothing"))?;
+        let mut plan: Plan = json::read(json)?;
         for scheme in plan.bss.schemes_mut() {
             scheme.supply(find);
         }
@@ -423,6 +401,34 @@ mod tests {
         assert_eq!(error(slow).key, "cell.stations[0].rate_mbps");
         assert!(error(slow).allowed.contains("5.5"), "{}", error(slow));
         assert_eq!(error(&format!("{SMALLEST} 1")).value, "what stands behind the plan");
+        let text = error(&SMALLEST.replace("11", "\"fast\""));
+        assert_eq!((text.key.as_str(), text.value.as_str()), ("cell.stations[0].rate_mbps", "\"fast\""));
+        assert!(text.allowed.contains("f64"), "{text}");
+    }
+
+    /// Wherever it is: in a table of ours, in a component, in the parameters of a scheme that somebody else has.
+    #[test]
+    fn a_key_that_comes_twice_is_refused() {
+        let port = |scheme: &str| {
+            SMALLEST
+                .replace(r#""cell": {"#, &format!(r#""cell": {{"ap": {{"port": {{"scheme": {scheme}}}}},"#))
+        };
+        for (json, key) in [
+            (SMALLEST.replace(r#""label": "f","#, r#""label": "f", "label": "g","#), "flows[0].label"),
+            (SMALLEST.replace(r#""flows""#, r#""flows": [], "flows""#), "flows"),
+            (port(r#"{"name": "red", "weight": 0.1, "weight": 0.1}"#), "cell.ap.port.scheme.weight"),
+            (
+                port(r#"{"name": "external", "id": "x", "parameters": {"a": 1, "a": 1}}"#),
+                "cell.ap.port.scheme.parameters.a",
+            ),
+        ] {
+            let error = error(&json);
+            assert_eq!(
+                (error.key.as_str(), error.value.as_str()),
+                (key, "a key that is there twice"),
+                "{json}"
+            );
+        }
     }
 
     #[test]

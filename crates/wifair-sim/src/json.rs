@@ -1,0 +1,118 @@
+//! JSON read as a tree first and by type afterwards. A key that comes twice and trailing data are refused; a number is read to the
+//! last bit.
+
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use serde_path_to_error::{Path, Segment};
+use wifair_core::SpecError;
+
+/// What `json` says as a `T`.
+pub(crate) fn read<T: DeserializeOwned>(json: &str) -> Result<T, SpecError> {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let Tree(tree) = serde_path_to_error::deserialize(&mut deserializer)
+        .map_err(|error| misread(&Value::Null, error.path(), error.inner()))?;
+    deserializer.end().map_err(|_| SpecError::new(".", "what stands behind the plan", "nothing"))?;
+    serde_path_to_error::deserialize(&tree).map_err(|error| misread(&tree, error.path(), error.inner()))
+}
+
+/// Any JSON in which no key of a table comes twice.
+struct Tree(Value);
+
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tree, D::Error> {
+        deserializer.deserialize_any(TreeVisitor).map(Tree)
+    }
+}
+
+struct TreeVisitor;
+
+impl<'de> Visitor<'de> for TreeVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = vec![];
+        while let Some(Tree(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut table = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if table.contains_key(&key) {
+                return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
+            }
+            let Tree(value) = entries.next_value()?;
+            table.insert(key, value);
+        }
+        Ok(table.into())
+    }
+}
+
+/// What serde says, in our form: `error` is its sentence, `path` where in `tree` it stood.
+fn misread(tree: &Value, path: &Path, error: &serde_json::Error) -> SpecError {
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default();
+    let (found, path) = (found(tree, path), path.to_string());
+    let quoted = |prefix: &str| message.strip_prefix(prefix)?.split('`').next();
+    let inside = |field: &str| if path == "." { field.to_string() } else { format!("{path}.{field}") };
+    if let Some(field) = quoted("missing field `") {
+        SpecError::new(inside(field), "nothing", "a value: the key must be there")
+    } else if let Some(field) = quoted("duplicate field `") {
+        let key = inside(if field.is_empty() { "\"\"" } else { field });
+        SpecError::new(key, "a key that is there twice", "each key once")
+    } else if let Some(field) = quoted("unknown field `") {
+        let expected = message.split_once(", ").map_or("no such key", |(_, expected)| expected);
+        let key = match field {
+            "" => format!("{path}\"\""), // the path ends where a name should stand
+            _ if path.ends_with(field) => path,
+            _ => inside(field),
+        };
+        SpecError::new(key, "an unknown key", expected)
+    } else {
+        SpecError::new(path, found.unwrap_or_else(|| "what stands there".into()), message)
+    }
+}
+
+/// The value at `path`, where it is no table and no list.
+fn found(tree: &Value, path: &Path) -> Option<String> {
+    let value = path.iter().try_fold(tree, |value, segment| match segment {
+        Segment::Seq { index } => value.get(index),
+        Segment::Map { key } => value.get(key),
+        Segment::Enum { .. } => Some(value),
+        Segment::Unknown => None,
+    })?;
+    (!value.is_null() && !value.is_object() && !value.is_array()).then(|| value.to_string())
+}
