@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use wifair_core::{Ac, Class, Counters, DSCP_HIGH_PRIORITY, Packet, Rate, Rng, StationId, TcpFlags, Time};
+use wifair_core::{Ac, Class, DSCP_HIGH_PRIORITY, Packet, Rate, Rng, StationId, TcpFlags, Time};
 use wifair_queue::{
     Arrival, Buffer, Cx, Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Hooks, Indexes, Outcome,
     Placed, Port, PortSpec, Scheme, SchemeSpec, Shortcuts, View,

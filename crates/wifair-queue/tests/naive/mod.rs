@@ -5,7 +5,7 @@ pub mod against;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::test_runner::TestCaseError;
-use wifair_core::{Class, FlowId, Packet, Rng, TcpFlags, Time};
+use wifair_core::{Class, Counters, FlowId, Packet, Rng, TcpFlags, Time};
 use wifair_queue::{Count, FlowLedger, Flows, Ledger, PortSpec};
 
 #[derive(Clone, Copy, Debug)]
@@ -360,10 +360,10 @@ fn counts(ledger: &mut Ledger) -> [&mut Count; 12] {
 fn sum(a: &Ledger, b: &Ledger) -> Ledger {
     let (mut a, mut b) = (*a, *b);
     for (to, from) in counts(&mut a).into_iter().zip(counts(&mut b)) {
-        *to += *from;
+        to.add(from);
     }
-    a.queued += b.queued;
-    a.in_service += b.in_service;
+    a.queued.add(&b.queued);
+    a.in_service.add(&b.in_service);
     a
 }
 
