@@ -9,12 +9,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import docsite.components as pages
 import pytest
 from conftest import ROOT
-from docsite.keys import KINDS
 from wifair import Scenario, components
 from wifair.scenario import _PlanBuilder
+
+import docsite.components as pages
+from docsite.keys import KINDS
 
 # By kind: the component that is copied, and the file with the registry.
 COPIED = {
@@ -100,4 +101,6 @@ def test_a_component_of_each_kind_is_one_file_and_one_line(
         )
         return told(json.dumps(_PlanBuilder(scenario).build()))
 
-    assert trajectory(dict.fromkeys(COPIED, "scratch")) == trajectory({kind: copied for kind, (copied, _) in COPIED.items()})
+    assert trajectory(dict.fromkeys(COPIED, "scratch")) == trajectory(
+        {kind: copied for kind, (copied, _) in COPIED.items()}
+    )

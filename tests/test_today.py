@@ -154,7 +154,9 @@ def test_delays_are_compared_and_printed(here: Cli, tmp_path: Path) -> None:
 
 
 @given(
-    applications=st.lists(st.sampled_from([application["name"] for application in components("applications")]), min_size=1, max_size=5),
+    applications=st.lists(
+        st.sampled_from([application["name"] for application in components("applications")]), min_size=1, max_size=5
+    ),
     directions=st.lists(st.sampled_from(["up", "down"]), min_size=5, max_size=5),
 )
 @settings(max_examples=15, deadline=None)
@@ -166,4 +168,5 @@ def test_any_mixture_runs(applications: list[str], directions: list[str]) -> Non
     found = results.frames.get("datagrams")
     assert sorted(set(found["label"] if found is not None else [])) == sorted(datagrams)
     for name in {"voip", "game", "ping"} & set(applications):  # these send both ways
-        assert found is not None and found.filter(application=name).height == 2 * applications.count(name)
+        assert found is not None
+        assert found.filter(application=name).height == 2 * applications.count(name)

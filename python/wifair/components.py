@@ -62,7 +62,9 @@ def transport(application: str) -> str:
 def highest_rate_mbps(phy: str | None) -> float | None:
     """The highest rate of a PHY, of the plan's own where none is named; nothing where there is no such PHY."""
     phy = phy or plan_node("cell", "phy")["properties"]["name"]["default"]
-    return max((rate for listed in components("phys") if listed["name"] == phy for rate in listed["rates_mbps"]), default=None)
+    return max(
+        (rate for listed in components("phys") if listed["name"] == phy for rate in listed["rates_mbps"]), default=None
+    )
 
 
 def plan_node(*keys: str) -> Node:

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment};
 use wifair_core::SpecError;
