@@ -1,7 +1,8 @@
 //! Congestion controls: how the window of a sender grows and falls.
 //!
-//! A control is one file here and one line in the registry below ([`wifair_core::registry`]). It moves the [`Window`]; which segments are sent
-//! again, and when recovery starts and ends, is the business of the loss recovery that it names (`recovery.rs`).
+//! A control is one file here and one line in the registry below ([`wifair_core::registry`]). It moves the [`Window`]; which
+//! segments are sent again, and when recovery starts and ends, is the business of the loss recovery that it names
+//! (`recovery.rs`).
 
 use wifair_core::{Rate, Time};
 
