@@ -38,7 +38,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_kind_of_component_is_known_to_the_site() -> None:
-    listed = {key for key, value in engine_schema().items() if isinstance(value, list)}
+    listed = {key for key, value in engine_schema().items() if isinstance(value, list) and "idea" in value[0]}
     assert listed == set(KINDS)
 
 
