@@ -23,7 +23,7 @@ counters! {
         pub aqm_refused: Count,
         /// Lost: queued packets pushed out for the sake of an arrival, or above a limit that was lowered.
         pub evicted: Count,
-        /// Lost: queued packets thrown out to tell their senders of congestion.
+        /// Lost: queued packets dropped as congestion signals.
         pub aqm_evicted: Count,
         /// Not lost: redundant ACKs taken out.
         pub filtered: Count,

@@ -9,7 +9,7 @@ What is not calibrated is ns-2's own: `dialect = "ns-2"`, and slow start's thres
 window_, which matters to what ARF-aware TCP divides.
 
 The transfers are downlinks in the calibrated setting, yet the paper's sender hears of the rate from its own driver. So
-the server is told of the AP's link rate at once, which no real server is: `server_hears_link_rate`.
+the server learns the AP's link rate at once, which no real server does: `server_hears_link_rate`.
 """
 
 from __future__ import annotations

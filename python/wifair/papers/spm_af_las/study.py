@@ -2,7 +2,7 @@
 
 Simulations. The paper says ns-2, so the baseline is the `ns-2` dialect: NewReno, packets of 1500 bytes, an ACK for every
 second segment, 20 packets of window ("by default in ns-2"), 11 Mbps. A transfer is a new one-way connection of ns-2
-(window, timer and estimator start anew, a 40-byte segment opens it), with a real handshake as another reading. What the paper does not say
+(window, timer and estimator restart, a 40-byte segment opens it), with a real handshake as another reading. What the paper does not say
 is taken as follows, and read otherwise among the alternatives: RTS off; 5 ms of wire each way at 100 Mbps, as in the
 set's other ns-2 paper (`adaptive-pushout`, Table I); 50 packets of buffer in Sections 5.2 and 7.2, ns-2's default
 queue; FTP in the web case downloads, as the bulk of Section 5.2 does; no time to think. Flows start within one second,
