@@ -4,8 +4,8 @@ use wifair_core::Counters;
 
 use crate::datagram_session::{BACK, FORWARD};
 use crate::e_model;
+use crate::figures::{ns_to_ms, quantile_ms, ratio};
 use crate::plan::{FlowDirection, Plan};
-use crate::record::{ns_to_ms, quantile_ms, ratio};
 use crate::snapshot::{Snapshot, StreamSnapshot};
 use crate::table::row;
 

@@ -8,7 +8,7 @@ use wifair_core::{SpecError, StationId, Time};
 use wifair_wlan::{Bss, StationChange};
 
 use crate::agenda::{Agenda, Event};
-use crate::plan::check_range;
+use crate::check::check_range;
 
 /// The most events that a plan may have: a change every millisecond for a thousand seconds.
 pub const MAX_EVENTS: usize = 1_000_000;

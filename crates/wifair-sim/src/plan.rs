@@ -11,6 +11,7 @@ use wifair_tcp::TcpSpec;
 use wifair_wlan::{Bss, BssSpec};
 
 use crate::application::{ApplicationSpec, Carried, Transport};
+use crate::check::check_range;
 use crate::event::{EventSpec, MAX_EVENTS};
 use crate::json;
 
@@ -184,15 +185,6 @@ fn user_timeout_s() -> f64 {
 
 fn schema_version() -> u32 {
     SCHEMA_VERSION
-}
-
-/// A finite number in `range`, or the error that says so.
-pub(crate) fn check_range(key: &str, value: f64, low: f64, high: f64, unit: &str) -> Result<(), SpecError> {
-    if value.is_finite() && (low..=high).contains(&value) {
-        Ok(())
-    } else {
-        Err(SpecError::new(key, value, format!("{low} to {high} {unit}").trim_end().to_string()))
-    }
 }
 
 /// A group after which a flow stops must exist, be another one, and come to an end by itself.

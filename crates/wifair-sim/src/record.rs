@@ -2,21 +2,34 @@
 
 mod rows;
 
-use wifair_core::{Ac, Counters, LogHistogram, Time};
+use wifair_core::{Ac, Counters, Time};
 use wifair_queue::{Ledger, PortSnapshot};
 use wifair_wlan::{ChannelTimes, Usage};
 
 use crate::datagram::{DatagramRow, datagram_rows};
 use crate::datagram_session::FORWARD;
+use crate::figures::{ns_to_ms, quantile_ms, ratio};
 use crate::plan::Plan;
-use crate::run::Probes;
-use crate::series::SeriesRow;
+use crate::series::{Sampler, SeriesRow};
 use crate::snapshot::{Snapshot, total};
-use crate::states::StateRow;
+use crate::states::{StateRow, States};
 use crate::table::{Column, Row};
-use crate::transfer::{TransferGroupRow, TransferRow};
+use crate::transfer::{TransferGroupRow, TransferLog, TransferRow};
 
 pub use rows::{FlowRow, QueueRow, RunRow, StationRow};
+
+/// What is recorded while the network runs.
+pub(crate) struct Probes {
+    pub sampler: Sampler,
+    pub transfers: TransferLog,
+    pub states: States,
+}
+
+impl Probes {
+    pub(crate) fn new(plan: &Plan) -> Probes {
+        Probes { sampler: Sampler::new(plan), transfers: TransferLog::new(plan), states: States::new(plan) }
+    }
+}
 
 /// Everything that one replication leaves behind.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,10 +109,6 @@ impl RunRecord {
     }
 }
 
-pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
-}
-
 fn station_row(label: &str, direction: &str, usage: &Usage, duration_s: f64) -> StationRow {
     StationRow {
         station: label.into(),
@@ -166,14 +175,6 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
             }
         })
         .collect()
-}
-
-pub(crate) fn ns_to_ms(ns: f64) -> f64 {
-    ns * 1e-6
-}
-
-pub(crate) fn quantile_ms(histogram: &LogHistogram, q: f64) -> Option<f64> {
-    histogram.quantile(q).map(ns_to_ms)
 }
 
 /// The rows of the AP's buffers, under EDCA of all together and of each.

@@ -5,13 +5,10 @@ use wifair_core::{SpecError, Time};
 use crate::fingerprint::Fingerprint;
 use crate::network::Network;
 use crate::plan::Plan;
-use crate::record::RunRecord;
-use crate::series::Sampler;
+use crate::record::{Probes, RunRecord};
 use crate::snapshot::Snapshot;
-use crate::states::States;
 use crate::tap::Tap;
 use crate::trace::{EventSink, Trace, TraceError, TraceSpec};
-use crate::transfer::TransferLog;
 
 /// How a running replication is watched and stopped from another thread.
 pub struct Progress<'a> {
@@ -84,19 +81,6 @@ fn measure<T: Tap>(
     let after = Snapshot::take(network);
     probes.transfers.take(network.transfers_under_way().into_iter());
     Some(RunRecord::new(plan, &before, &after, probes))
-}
-
-/// What is recorded while the network runs.
-pub(crate) struct Probes {
-    pub sampler: Sampler,
-    pub transfers: TransferLog,
-    pub states: States,
-}
-
-impl Probes {
-    fn new(plan: &Plan) -> Probes {
-        Probes { sampler: Sampler::new(plan), transfers: TransferLog::new(plan), states: States::new(plan) }
-    }
 }
 
 /// Runs up to `end`, asking `go_on` every simulated second; false if it was cancelled on the way.

@@ -3,10 +3,12 @@
 use wifair_core::{Ac, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, Ledger, Port};
 
-use crate::bss::{AP, Bss, Sender, node_of};
+use crate::bss::{Bss, Sender};
 use crate::edca::RANKS;
 use crate::exchange::Phase;
-use crate::link::{LinkId, LinkRow};
+use crate::link::LinkRow;
+use crate::node::LinkId;
+use crate::node::{AP, node_of};
 use crate::records::{BssSnapshot, StationUsage, Usage};
 
 impl Bss {

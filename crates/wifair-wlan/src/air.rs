@@ -6,10 +6,11 @@
 use wifair_core::{Ac, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Journal};
 
-use crate::bss::{AP, Bss, Node, Output};
+use crate::bss::{Bss, Output};
 use crate::edca::RANKS;
 use crate::exchange::{Collider, Fate, OngoingExchange, Phase};
-use crate::link::LinkId;
+use crate::node::LinkId;
+use crate::node::{AP, Node};
 
 /// Which frame of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,26 +17,9 @@ use crate::exchange::{Captured, Collider, Frame, OngoingExchange, Phase};
 use crate::link::LinkRow;
 use crate::mac::Mac;
 use crate::meter::Meter;
+use crate::node::{AP, Node, node_of};
 use crate::phy::Phy;
 use crate::rate::RateSpec;
-
-/// The access point's node.
-pub(crate) const AP: u32 = 0;
-
-/// A station's node.
-#[inline]
-pub(crate) fn node_of(station: StationId) -> u32 {
-    u32::from(station.0) + 1
-}
-
-/// An end of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Node {
-    /// The access point.
-    Ap,
-    /// A station.
-    Station(StationId),
-}
 
 /// A packet that has crossed the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,6 @@ use wifair_core::{Ac, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, Flows, Link, Port, PortSpec};
 
 use crate::bss::{Bss, Sender, Sides, Surroundings};
-use crate::channel::Channel;
 use crate::contention::{Access, Contention, Rules};
 use crate::edca::{CATEGORY_BITS, Countdown, Edca, RANKS};
 use crate::exchange::{Frame, OngoingExchange, Phase};
@@ -115,7 +114,8 @@ impl Bss {
             phy,
             mac,
         };
-        if Channel::is_needed(spec) {
+        let has_errors = |s: &StationSpec| !s.frame_error_rate.is_zero() || s.position_m.is_some();
+        if spec.stations.iter().any(has_errors) {
             for (index, station) in spec.stations.iter().enumerate() {
                 bss.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
             }

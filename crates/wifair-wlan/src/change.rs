@@ -3,9 +3,10 @@
 use wifair_core::{SpecError, StationId, Time};
 use wifair_queue::Direction;
 
-use crate::bss::{AP, Bss, LinkRateChange, node_of};
+use crate::bss::{Bss, LinkRateChange};
 use crate::channel::Channel;
-use crate::link::LinkId;
+use crate::node::LinkId;
+use crate::node::{AP, node_of};
 use crate::phy::RateIndex;
 use crate::spec::StationChange;
 

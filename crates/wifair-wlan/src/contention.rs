@@ -10,41 +10,15 @@
 
 mod grid;
 mod off_grid;
+mod rules;
 
 use wifair_core::{Rng, Time};
 
-use crate::mac::{ArrivalWithinIfs, BackoffRange};
 use crate::wheel::NONE;
 use grid::{Grid, pick};
 use off_grid::{Kind, Stray};
-
-/// What the rules of contention need to know.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
-    pub slot: Time,
-    pub range: BackoffRange,
-    pub immediate_access: bool,
-    pub arrival_within_ifs: ArrivalWithinIfs,
-    /// EDCA's countdown: access at slot boundaries, at which, the first included, a counter steps.
-    pub at_boundaries: bool,
-}
-
-impl Rules {
-    /// How many values a backoff has.
-    #[inline]
-    fn slots(&self, cw: u16) -> u32 {
-        u32::from(cw) + u32::from(self.range == BackoffRange::Inclusive)
-    }
-}
-
-/// What the rules are for one entity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Access {
-    pub cw_min: u16,
-    pub cw_max: u16,
-    /// DIFS, or the category's AIFS.
-    pub aifs: Time,
-}
+pub(crate) use rules::{Access, Rules};
+pub use rules::{ArrivalWithinIfs, BackoffRange};
 
 /// Where an entity counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -333,7 +333,7 @@ impl Edca {
 
     /// Whether the categories of a node share a port.
     pub(crate) fn shares_port(&self, node: u32) -> bool {
-        self.share_port.at(node == crate::bss::AP)
+        self.share_port.at(node == crate::node::AP)
     }
 
     /// The rank of a packet.
@@ -350,7 +350,7 @@ impl Edca {
 
 /// Side (AP first) and rank of a sender.
 fn place(sender: u32) -> (usize, usize) {
-    (usize::from(sender >> CATEGORY_BITS != crate::bss::AP), sender as usize & 3)
+    (usize::from(sender >> CATEGORY_BITS != crate::node::AP), sender as usize & 3)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! A frame in service and the exchange that is on the air (`docs/medium.md`, section 3).
 
 use wifair_core::{Rate, StationId, Time};
-use wifair_queue::{Departure, Direction};
+use wifair_queue::Departure;
 
-use crate::link::LinkId;
 use crate::mac::Mac;
+use crate::node::LinkId;
 use crate::phy::Phy;
 
 /// What a MAC has in service: a packet that it has taken from its port, until it is acknowledged or given up.
@@ -124,15 +124,7 @@ impl OngoingExchange {
     /// Of no meaning: what stands before the first exchange.
     pub(crate) fn none() -> OngoingExchange {
         let link = LinkId::of(true, StationId(0));
-        OngoingExchange { sender: crate::bss::AP, link, fate: Fate::Decoded, end: Time::ZERO }
-    }
-
-    /// The node that the frame goes to.
-    pub(crate) fn receiver(&self) -> u32 {
-        match self.link.direction() {
-            Direction::Up => crate::bss::AP,
-            Direction::Down => crate::bss::node_of(self.link.station()),
-        }
+        OngoingExchange { sender: crate::node::AP, link, fate: Fate::Decoded, end: Time::ZERO }
     }
 }
 

@@ -22,6 +22,7 @@ mod link;
 mod mac;
 mod medium;
 mod meter;
+mod node;
 mod phy;
 mod rate;
 mod records;
@@ -30,13 +31,13 @@ mod spec;
 mod wheel;
 
 pub use air::{AirFrame, Attempt, AttemptOutcome, Attempted, Decoded, FrameKind};
-pub use bss::{Bss, Delivery, LinkRateChange, Node, Output};
-pub use channel::{ChannelSpec, FadingSpec};
+pub use bss::{Bss, Delivery, LinkRateChange, Output};
+pub use channel::{ChannelSpec, FadingSpec, FrameErrorRate, RateErrors};
+pub use contention::{ArrivalWithinIfs, BackoffRange};
 pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, SharePort};
-pub use mac::{ArrivalWithinIfs, BackoffRange, MacSpec};
+pub use mac::MacSpec;
+pub use node::Node;
 pub use phy::{ErpProtection, Phy, PhyName, PhySpec, Preamble, RateIndex};
 pub use rate::{RateAdaptation, RateSpec, aarf, arf, fixed};
 pub use records::{BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
-pub use spec::{
-    ApSpec, BssSpec, CategoryPortSpec, FrameErrorRate, MAX_STATIONS, RateErrors, StationChange, StationSpec,
-};
+pub use spec::{ApSpec, BssSpec, CategoryPortSpec, MAX_STATIONS, StationChange, StationSpec};

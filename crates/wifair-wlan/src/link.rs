@@ -1,39 +1,11 @@
 //! One direction of the link between a station and the access point: what its sender needs for each attempt, in one
 //! row.
 
-use wifair_core::{StationId, Time};
-use wifair_queue::Direction;
+use wifair_core::Time;
 
 use crate::phy::OnAir;
 use crate::rate::RateAdaptation;
 use crate::records::Usage;
-
-/// Names a [`LinkRow`]: uplink and downlink of a station lie side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LinkId(u32);
-
-impl LinkId {
-    /// The link to `station` (`down`) or from it.
-    #[inline]
-    pub(crate) fn of(down: bool, station: StationId) -> LinkId {
-        LinkId(2 * u32::from(station.0) + u32::from(down))
-    }
-
-    #[inline]
-    pub(crate) fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    #[inline]
-    pub(crate) fn station(self) -> StationId {
-        StationId((self.0 / 2) as u16)
-    }
-
-    #[inline]
-    pub(crate) fn direction(self) -> Direction {
-        if self.0.is_multiple_of(2) { Direction::Up } else { Direction::Down }
-    }
-}
 
 /// The sender's choice of rate towards its peer, and what its frames have used.
 pub(crate) struct LinkRow {

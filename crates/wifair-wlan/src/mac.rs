@@ -6,34 +6,13 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, Time};
 
 use crate::check;
+use crate::contention::{ArrivalWithinIfs, BackoffRange};
 use crate::edca::EdcaSpec;
 use crate::phy::Phy;
 use crate::rate::RateSpec;
 
 /// Greatest retry limit: an attempt takes 100 µs at least, so nobody reaches it in a day.
 const MAX_RETRY_LIMIT: u32 = 1_000_000_000;
-
-/// The values that a backoff is drawn from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BackoffRange {
-    /// 0 to CW, both included (10.3.3).
-    #[default]
-    Inclusive,
-    /// 0 to CW − 1, as ns-2 draws.
-    Exclusive,
-}
-
-/// What a packet does that finds its node's counter run out and the medium idle, but not yet for an IFS.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ArrivalWithinIfs {
-    /// It is sent when the IFS ends, if the medium stays idle until then (10.3.4.2).
-    #[default]
-    Transmit,
-    /// It draws a backoff that begins when the IFS ends.
-    Backoff,
-}
 
 /// Parameters of the MAC, common to all nodes of the cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

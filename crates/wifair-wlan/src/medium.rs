@@ -4,11 +4,12 @@
 use wifair_core::Time;
 use wifair_queue::{Direction, Outcome};
 
-use crate::bss::{AP, Bss, Loss, Told};
+use crate::bss::{Bss, Loss, Told};
 use crate::channel::{Attempt, Channel};
 use crate::edca::CATEGORY_BITS;
 use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
-use crate::link::LinkId;
+use crate::node::AP;
+use crate::node::LinkId;
 use crate::phy::Phy;
 use crate::service::is_held;
 
@@ -256,7 +257,7 @@ impl Bss {
         if single.fate == Fate::AckLost {
             return (now, None);
         }
-        let first = single.receiver() << self.category_bits;
+        let first = link.receiver() << self.category_bits;
         for receiver in first..first + (1 << self.category_bits) {
             self.contention.divert(receiver, now + self.mac.eifs_lead, now);
         }

@@ -95,7 +95,8 @@ mod tests {
     use wifair_queue::{Arrival, Buffer, Cx, Exchange, Hooks, Placed, PortSpec, Scheme};
 
     use super::*;
-    use crate::bss::{AP, Node, Output};
+    use crate::bss::Output;
+    use crate::node::{AP, Node};
     use crate::spec::{BssSpec, StationSpec};
 
     /// Sums of what an AP's scheme is told.

@@ -4,10 +4,11 @@
 use wifair_core::{Ac, FlowId, Packet, StationId, Time};
 use wifair_queue::{Direction, Exchange, Grant, Outcome, Port};
 
-use crate::bss::{AP, Bss, Sender};
+use crate::bss::{Bss, Sender};
 use crate::edca::{BEST_EFFORT, CATEGORY_BITS, RANKS};
 use crate::exchange::Frame;
-use crate::link::LinkId;
+use crate::node::AP;
+use crate::node::LinkId;
 
 impl Bss {
     /// The sender that serves best effort at a node.

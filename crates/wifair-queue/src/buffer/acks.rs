@@ -1,6 +1,6 @@
 use wifair_core::{FlowId, Packet, TcpFlags};
 
-use super::indexes::Filter;
+use super::pools::Filter;
 use super::slots::{NONE, SlotId, Slots};
 
 /// The queued pure ACKs of each flow in the order in which they came, and which of them are redundant.

@@ -1,6 +1,6 @@
 use super::ASKED;
 use super::bit_tree::BitTree;
-use super::indexes::Pool;
+use super::pools::Pool;
 use super::slots::{SlotId, Slots};
 
 /// Which member of a pool stands nearest to the head or the tail.

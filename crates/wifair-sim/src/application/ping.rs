@@ -9,7 +9,7 @@ use wifair_core::{Info, SpecError, Time};
 
 use super::udp::{check_dscp, check_payload};
 use super::{Datagrams, Law, Source, Transport};
-use crate::plan::check_range;
+use crate::check::check_range;
 
 /// What it is.
 pub const INFO: Info = Info {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, Rng, SpecError, Time};
 
 use super::{Application, Transfer, Transport};
-use crate::plan::check_range;
+use crate::check::check_range;
 
 /// What it is.
 pub const INFO: Info = Info {

@@ -2,18 +2,17 @@
 //! (`docs/medium.md`, sections 3 and 9).
 
 mod error_rate;
+mod given;
 mod radio;
 
+pub use given::{FrameErrorRate, RateErrors};
 pub use radio::{ChannelSpec, FadingSpec};
 
 use wifair_core::{Rate, Rng, StationId, Time};
-use wifair_queue::Direction;
 
-use crate::bss::{AP, node_of};
 use crate::exchange::{Collider, Fate};
-use crate::link::LinkId;
+use crate::node::{AP, LinkId};
 use crate::phy::{ACK_BYTES, Phy};
-use crate::spec::{BssSpec, FrameErrorRate};
 use radio::{Radio, Track};
 
 /// Channel errors of a BSS that has any.
@@ -52,13 +51,6 @@ impl Channel {
             streams: labels.iter().map(|label| Rng::stream(seed, label, "channel")).collect(),
             fading_streams: labels[1..].iter().map(|label| Rng::stream(seed, label, "fading")).collect(),
         }
-    }
-
-    /// Whether a BSS needs a channel from its beginning.
-    pub(crate) fn is_needed(spec: &BssSpec) -> bool {
-        spec.stations
-            .iter()
-            .any(|station| !station.frame_error_rate.is_zero() || station.position_m.is_some())
     }
 
     /// Whether the station has a position.
@@ -104,7 +96,7 @@ impl Channel {
     #[inline(never)]
     pub(crate) fn fate(&mut self, attempt: &Attempt, phy: &Phy) -> Fate {
         let (data, ack) = self.error_rates(attempt, phy);
-        if data > 0.0 && self.streams[receiver(attempt.link) as usize].chance(data) {
+        if data > 0.0 && self.streams[attempt.link.receiver() as usize].chance(data) {
             Fate::DataLost
         } else if ack > 0.0 && self.streams[attempt.node as usize].chance(ack) {
             Fate::AckLost
@@ -116,7 +108,7 @@ impl Channel {
     /// Draws whether the receiver of a data frame cannot decode it, where nobody will decode its MAC ACK.
     pub(crate) fn loses_data(&mut self, attempt: &Attempt, phy: &Phy) -> bool {
         let (data, _) = self.error_rates(attempt, phy);
-        data > 0.0 && self.streams[receiver(attempt.link) as usize].chance(data)
+        data > 0.0 && self.streams[attempt.link.receiver() as usize].chance(data)
     }
 
     /// Error rates of a data frame and its MAC ACK.
@@ -150,7 +142,7 @@ impl Channel {
         }
         let radio = |node: u32| self.radios[node as usize - 1].as_ref();
         let from_ap = colliders.iter().position(|collider| node(collider) == AP);
-        let to = from_ap.map_or(AP, |index| receiver(colliders[index].link));
+        let to = from_ap.map_or(AP, |index| colliders[index].link.receiver());
         if colliders.iter().any(|collider| node(collider) == to) {
             return None;
         }
@@ -169,13 +161,5 @@ impl Channel {
             Some(index) => stands_out(index).then_some(index),
             None => (0..colliders.len()).find(|&index| stands_out(index)),
         }
-    }
-}
-
-/// The node that the frames of a link go to.
-fn receiver(link: LinkId) -> u32 {
-    match link.direction() {
-        Direction::Up => AP,
-        Direction::Down => node_of(link.station()),
     }
 }

@@ -1,0 +1,76 @@
+//! Error rates that a scenario gives.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Rate, SpecError};
+use wifair_queue::Direction;
+
+use crate::check;
+use crate::phy::Phy;
+
+/// Frame error rates of the link between a station and the AP, each 0 to 1, by the way that the frame travels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FrameErrorRate {
+    /// Of data frames from the station.
+    pub data_up: f64,
+    /// Of data frames to the station.
+    pub data_down: f64,
+    /// Of the station's MAC ACKs (to downlink data).
+    pub ack_up: f64,
+    /// Of MAC ACKs to the station (to its uplink data).
+    pub ack_down: f64,
+    /// Of data frames by rate, both ways: for a rate that stands here, in place of `data_up` and `data_down`.
+    pub by_rate: Vec<RateErrors>,
+}
+
+/// Frame error rate of data frames at one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateErrors {
+    /// One of the PHY's rates, in Mbps.
+    pub rate_mbps: f64,
+    /// Share of the data frames that their receiver cannot decode, 0 to 1.
+    pub data: f64,
+}
+
+impl FrameErrorRate {
+    pub(crate) fn is_zero(&self) -> bool {
+        *self == FrameErrorRate::default()
+    }
+
+    /// Error rates of a data frame and of its MAC ACK.
+    #[inline]
+    pub(crate) fn of(&self, direction: Direction, rate: Rate) -> (f64, f64) {
+        let (data, ack) = match direction {
+            Direction::Up => (self.data_up, self.ack_down),
+            Direction::Down => (self.data_down, self.ack_up),
+        };
+        let listed = self.by_rate.iter().find(|entry| Rate::from_mbps(entry.rate_mbps) == rate);
+        (listed.map_or(data, |entry| entry.data), ack)
+    }
+
+    pub(crate) fn validate(&self, phy: &Phy, path: &str) -> Result<(), SpecError> {
+        for (index, entry) in self.by_rate.iter().enumerate() {
+            let path = format!("{path}.by_rate[{index}]");
+            phy.rate_index(entry.rate_mbps, &format!("{path}.rate_mbps"))?;
+            check::number(&path, "data", entry.data, 0.0..=1.0, "")?;
+            if self.by_rate[..index].iter().any(|earlier| earlier.rate_mbps == entry.rate_mbps) {
+                let allowed = "a rate that no other entry has";
+                return Err(SpecError::new(format!("{path}.rate_mbps"), entry.rate_mbps, allowed));
+            }
+        }
+        let rates = [
+            ("data_up", self.data_up),
+            ("data_down", self.data_down),
+            ("ack_up", self.ack_up),
+            ("ack_down", self.ack_down),
+        ];
+        for (key, rate) in rates {
+            if !(0.0..=1.0).contains(&rate) {
+                return Err(SpecError::new(format!("{path}.{key}"), rate, "a probability from 0 to 1"));
+            }
+        }
+        Ok(())
+    }
+}

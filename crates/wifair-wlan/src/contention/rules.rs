@@ -1,0 +1,55 @@
+//! The rules of contention, and what of them a scenario chooses.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::Time;
+
+/// The values that a backoff is drawn from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackoffRange {
+    /// 0 to CW, both included (10.3.3).
+    #[default]
+    Inclusive,
+    /// 0 to CW − 1, as ns-2 draws.
+    Exclusive,
+}
+
+/// What a packet does that finds its node's counter run out and the medium idle, but not yet for an IFS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrivalWithinIfs {
+    /// It is sent when the IFS ends, if the medium stays idle until then (10.3.4.2).
+    #[default]
+    Transmit,
+    /// It draws a backoff that begins when the IFS ends.
+    Backoff,
+}
+
+/// What the rules of contention need to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub slot: Time,
+    pub range: BackoffRange,
+    pub immediate_access: bool,
+    pub arrival_within_ifs: ArrivalWithinIfs,
+    /// EDCA's countdown: access at slot boundaries, at which, the first included, a counter steps.
+    pub at_boundaries: bool,
+}
+
+impl Rules {
+    /// How many values a backoff has.
+    #[inline]
+    pub(super) fn slots(&self, cw: u16) -> u32 {
+        u32::from(cw) + u32::from(self.range == BackoffRange::Inclusive)
+    }
+}
+
+/// What the rules are for one entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub cw_min: u16,
+    pub cw_max: u16,
+    /// DIFS, or the category's AIFS.
+    pub aifs: Time,
+}

@@ -1,0 +1,58 @@
+//! Who is who in a BSS: nodes, and the links between them, by number.
+
+use wifair_core::StationId;
+use wifair_queue::Direction;
+
+/// The access point's node.
+pub(crate) const AP: u32 = 0;
+
+/// A station's node.
+#[inline]
+pub(crate) fn node_of(station: StationId) -> u32 {
+    u32::from(station.0) + 1
+}
+
+/// An end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// The access point.
+    Ap,
+    /// A station.
+    Station(StationId),
+}
+
+/// Names one direction of the link between a station and the AP: uplink and downlink of a station lie side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkId(u32);
+
+impl LinkId {
+    /// The link to `station` (`down`) or from it.
+    #[inline]
+    pub(crate) fn of(down: bool, station: StationId) -> LinkId {
+        LinkId(2 * u32::from(station.0) + u32::from(down))
+    }
+
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    #[inline]
+    pub(crate) fn station(self) -> StationId {
+        StationId((self.0 / 2) as u16)
+    }
+
+    #[inline]
+    pub(crate) fn direction(self) -> Direction {
+        if self.0.is_multiple_of(2) { Direction::Up } else { Direction::Down }
+    }
+
+    /// The node that its frames go to.
+    #[inline]
+    pub(crate) fn receiver(self) -> u32 {
+        match self.direction() {
+            Direction::Up => AP,
+            Direction::Down => node_of(self.station()),
+        }
+    }
+}
