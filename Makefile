@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-COMPONENTS := $(addsuffix /*.rs,$(addprefix crates/,wifair-queue/src/schemes wifair-queue/src/limits wifair-tcp/src/congestion wifair-wlan/src/rate wifair-sim/src/application))
+COMPONENTS := $(addsuffix /*.rs,$(addprefix crates/,wifair-queue/src/schemes wifair-queue/src/limits wifair-tcp/src/congestion wifair-wlan/src/rate wifair-wlan/src/phy wifair-sim/src/application))
 
 .PHONY: demo comparison scope test docs lint supply coverage validate package bench bench-peers mutants fuzz load clean
 

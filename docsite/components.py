@@ -20,6 +20,7 @@ CHOSEN = {
     "congestion_controls": '[tcp]\ncongestion_control = "{name}"',
     "rate_adaptations": '[mac]\nrate_adaptation = "{name}"',
     "applications": '[[flows]]\ndirection = "down"\napplication = "{name}"',
+    "phys": '[phy]\nname = "{name}"',
 }
 ABOUT = {
     "schemes": "A scheme decides at the access point's buffer: on arrival, on departure, at ticks, when a frame exchange ends.",
@@ -27,6 +28,7 @@ ABOUT = {
     "congestion_controls": "What a TCP sender runs.",
     "rate_adaptations": "Which rate a node uses for its next attempt; one state for each peer.",
     "applications": "What a flow carries.",
+    "phys": "The physical layer: the modes of a link, how long their PPDUs last, and the timing of the BSS.",
 }
 
 
@@ -73,8 +75,9 @@ def parameters(kind: str, name: str) -> tuple[dict[str, Any], dict[str, Any] | N
 
 
 def source(kind: str, name: str) -> Path:
-    """The component's file."""
-    return ROOT / KINDS[kind][1] / f"{name.replace('-', '_')}.rs"
+    """The component's file: the one whose `INFO` has its name."""
+    files = (ROOT / KINDS[kind][1]).glob("*.rs")
+    return next(file for file in files if f'name: "{name}",' in file.read_text(encoding="utf-8"))
 
 
 def head_comment(kind: str, name: str) -> str:

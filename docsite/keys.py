@@ -19,6 +19,7 @@ KINDS = {
     "congestion_controls": ("Congestion controls", "crates/wifair-tcp/src/congestion"),
     "rate_adaptations": ("Rate adaptations", "crates/wifair-wlan/src/rate"),
     "applications": ("Applications", "crates/wifair-sim/src/application"),
+    "phys": ("PHYs", "crates/wifair-wlan/src/phy"),
 }
 
 

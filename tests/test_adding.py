@@ -24,6 +24,7 @@ COPIED = {
     "congestion_controls": ("cubic", "mod.rs"),
     "rate_adaptations": ("arf", "mod.rs"),
     "applications": ("bulk", "mod.rs"),
+    "phys": ("802.11a", "mod.rs"),
 }
 
 # Prints the schema, or the trajectory of the plan that it is given.
@@ -52,7 +53,7 @@ def grown() -> tuple[Path, Path]:
         manifest.write_text(manifest.read_text().partition("[[bench]]")[0])
     for kind, (copied, registry) in COPIED.items():
         folder = copy / KINDS[kind][1]
-        text = (folder / f"{copied}.rs").read_text().replace(f'name: "{copied}"', 'name: "scratch"')
+        text = pages.source(kind, copied).read_text().replace(f'name: "{copied}"', 'name: "scratch"')
         (folder / "scratch.rs").write_text(text.replace(copied.capitalize(), "Scratch"))
         text = (folder / registry).read_text()
         head, start, lines = text.partition("wifair_core::registry! {\n")
@@ -99,6 +100,7 @@ def test_a_component_of_each_kind_is_one_file_and_one_line(
     def trajectory(named: dict[str, str]) -> Any:
         scenario = Scenario(
             run={"warmup_s": 0, "duration_s": 5},
+            phy={"name": named["phys"]},
             flows=[{"direction": way, "count": 2, "application": named["applications"]} for way in ("up", "down")],
             ap={"scheme": named["schemes"], "limit_controller": named["limit_controllers"]},
             mac={"rate_adaptation": named["rate_adaptations"]},

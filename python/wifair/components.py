@@ -61,10 +61,16 @@ def transport(application: str) -> str:
 
 def highest_rate_mbps(phy: str | None) -> float | None:
     """The highest rate of a PHY, of the plan's own where none is named; nothing where there is no such PHY."""
-    phy = phy or plan_node("cell", "phy")["properties"]["name"]["default"]
+    phy = phy or default_name(plan_node("cell", "phy"))
     return max(
         (rate for listed in components("phys") if listed["name"] == phy for rate in listed["rates_mbps"]), default=None
     )
+
+
+def default_name(node: Node) -> str | None:
+    """The component that a key chooses where the scenario does not say."""
+    default = node.get("default")
+    return default.get("name") if isinstance(default, Mapping) else None
 
 
 def plan_node(*keys: str) -> Node:

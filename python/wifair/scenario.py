@@ -20,6 +20,7 @@ from wifair.components import (
     Node,
     checked,
     checked_table,
+    default_name,
     engine_schema,
     highest_rate_mbps,
     join,
@@ -236,9 +237,10 @@ class _PlanBuilder:
         scenario = self.scenario
         plan: Table = {"schema_version": 1, "cell": {}}
         for section, place in SECTIONS.items():
-            table = checked(
-                scenario.run_keys if section == "run" else getattr(scenario, section), plan_node(*place), section
-            )
+            given = scenario.run_keys if section == "run" else getattr(scenario, section)
+            node = plan_node(*place)
+            name = default_name(node)
+            table = checked({"name": name, **given} if name else given, node, section)
             parent = plan["cell"] if place[0] == "cell" else plan
             parent[place[-1]] = layered(self.dialect.get(section, {}), table)
         plan["cell"]["ap"] = self.access_point()

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 use wifair_core::{Class, ComponentInfo};
 use wifair_queue::{LimitSpec, SchemeSpec};
 use wifair_tcp::CongestionControlSpec;
-use wifair_wlan::{PhyName, RateSpec};
+use wifair_wlan::{PhySpec, RateSpec};
 
 use crate::application::ApplicationSpec;
 use crate::event::MAX_EVENTS;
@@ -15,7 +15,8 @@ pub fn schema() -> Value {
     let decisions =
         SchemeSpec::all().into_iter().map(|spec| spec.build().decides_on().iter().map(class).collect());
     let transports = ApplicationSpec::all().into_iter().map(|spec| spec.transport().name().into());
-    let phys = PhyName::ALL.map(|phy| json!({"name": phy, "rates_mbps": phy.rates_mbps()}));
+    let rates =
+        PhySpec::all().into_iter().map(|phy| json!(phy.rates_mbps().expect("the defaults are allowed")));
     json!({
         "schema_version": SCHEMA_VERSION,
         "plan": schemars::schema_for!(Plan),
@@ -24,7 +25,7 @@ pub fn schema() -> Value {
         "congestion_controls": CongestionControlSpec::components(),
         "rate_adaptations": RateSpec::components(),
         "applications": with(ApplicationSpec::components(), "transport", transports),
-        "phys": phys,
+        "phys": with(PhySpec::components(), "rates_mbps", rates),
         "limits": {"stations": wifair_wlan::MAX_STATIONS, "flows": MAX_FLOWS, "events": MAX_EVENTS},
     })
 }

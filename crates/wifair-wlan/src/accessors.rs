@@ -97,7 +97,7 @@ impl Bss {
 
     /// The rate of the next data frame from the station (up) or to it (down).
     pub fn link_rate(&self, station: StationId, direction: Direction) -> Rate {
-        self.links[LinkId::of(direction == Direction::Down, station).index()].on_air.rate
+        self.links[LinkId::of(direction == Direction::Down, station).index()].on_air.rate()
     }
 
     /// The AP's flow monitor.

@@ -3,7 +3,7 @@
 //! All of an exchange is known when it starts (`docs/medium.md`, section 3), so its frames can be told at once, with the
 //! times at which they will be on the air.
 
-use wifair_core::{Ac, Packet, Rate, StationId, Time};
+use wifair_core::{Ac, Packet, StationId, Time};
 use wifair_queue::{Direction, Journal};
 
 use crate::bss::{Bss, Output};
@@ -11,6 +11,7 @@ use crate::edca::RANKS;
 use crate::exchange::{Collider, Fate, OngoingExchange, Phase};
 use crate::node::LinkId;
 use crate::node::{AP, Node};
+use crate::phy::Mode;
 
 /// Which frame of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +54,8 @@ pub struct AirFrame<'a> {
     pub psdu_begins: Time,
     /// When it ends.
     pub ends: Time,
-    /// The rate of its PSDU.
-    pub rate: Rate,
+    /// The mode of its PSDU.
+    pub mode: Mode,
     /// Its Duration field (9.2.5): how long the rest of the exchange would take.
     pub duration: Time,
     /// Who can decode it.
@@ -102,8 +103,8 @@ pub struct Attempt<'a> {
     pub begins: Time,
     /// For how long its frames occupy the medium.
     pub airtime: Time,
-    /// The data rate.
-    pub rate: Rate,
+    /// The mode of the data frame.
+    pub mode: Mode,
 }
 
 impl Bss {
@@ -169,7 +170,7 @@ impl Bss {
             },
             begins: self.phase_began,
             airtime: self.single.end - self.phase_began,
-            rate: self.senders[self.single.sender as usize].frame.rate,
+            mode: self.senders[self.single.sender as usize].frame.mode,
         });
         let colliders = if collide { &self.colliders[..] } else { &[] };
         single.into_iter().chain(colliders.iter().enumerate().map(|(index, collider)| Attempt {
@@ -180,7 +181,7 @@ impl Bss {
             },
             begins: self.phase_began,
             airtime: self.end_of_attempt(index) - self.phase_began,
-            rate: self.senders[collider.sender as usize].frame.rate,
+            mode: self.senders[collider.sender as usize].frame.mode,
         }))
     }
 
@@ -253,7 +254,7 @@ impl Bss {
             begins,
             psdu_begins: begins + self.phy.rx_start_delay,
             ends,
-            rate: self.phy.control_rate,
+            mode: self.phy.control,
             duration: Time::ZERO,
             ..data
         }
@@ -274,8 +275,7 @@ impl Bss {
     /// The data frame that occupies the medium for `airtime`, the CTS-to-self before it included, and ends at `ends`.
     fn data_frame(&self, sender: u32, link: LinkId, airtime: Time, ends: Time) -> AirFrame<'_> {
         let (from, to) = self.ends_of(link);
-        let announced = if self.phy.announces { self.phy.cts + self.phy.sifs } else { Time::ZERO };
-        let begins = ends + announced - airtime;
+        let begins = ends + self.phy.announcement() - airtime;
         AirFrame {
             kind: FrameKind::Data,
             from,
@@ -283,7 +283,7 @@ impl Bss {
             begins,
             psdu_begins: begins + self.phy.rx_start_delay,
             ends,
-            rate: self.senders[sender as usize].frame.rate,
+            mode: self.senders[sender as usize].frame.mode,
             duration: self.mac.acknowledgement,
             decoded: Decoded::ByAll,
             attempt: self.attempted(sender),
@@ -298,7 +298,7 @@ impl Bss {
             begins,
             psdu_begins: begins + self.phy.cts_start_delay,
             ends: begins + self.phy.rts,
-            rate: self.phy.reservation_rate,
+            mode: self.phy.reservation,
             duration: self.mac.reservation - self.phy.rts + airtime + self.mac.acknowledgement,
             ..data
         }
@@ -318,7 +318,7 @@ impl Bss {
             begins,
             psdu_begins: begins + self.phy.cts_start_delay,
             ends: begins + self.phy.cts,
-            rate: self.phy.reservation_rate,
+            mode: self.phy.reservation,
             ..data
         }
     }

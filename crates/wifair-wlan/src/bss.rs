@@ -18,7 +18,7 @@ use crate::link::LinkRow;
 use crate::mac::Mac;
 use crate::meter::Meter;
 use crate::node::{AP, Node, node_of};
-use crate::phy::Phy;
+use crate::phy::{BssTiming, Modes};
 use crate::rate::RateSpec;
 
 /// A packet that has crossed the medium.
@@ -95,7 +95,9 @@ pub(crate) struct Loss {
 
 /// See the module's head.
 pub struct Bss {
-    pub(crate) phy: Phy,
+    pub(crate) phy: BssTiming,
+    /// Of every link.
+    pub(crate) modes: Modes,
     pub(crate) mac: Mac,
     pub(crate) contention: Contention,
     /// A sender is what contends: under DCF a node, under EDCA a category of a node (its rank in the low bits).

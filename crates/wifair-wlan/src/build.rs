@@ -12,7 +12,7 @@ use crate::exchange::{Frame, OngoingExchange, Phase};
 use crate::link::LinkRow;
 use crate::mac::Mac;
 use crate::meter::Meter;
-use crate::phy::{Phy, RateIndex};
+use crate::phy::{BssTiming, Modes, RateIndex};
 use crate::spec::{AP_LABEL, BssSpec, StationChange, StationSpec};
 
 impl Bss {
@@ -22,8 +22,9 @@ impl Bss {
     /// # Errors
     /// The first value of `spec` that is not allowed.
     pub fn new(spec: &BssSpec, seed: u64) -> Result<Bss, SpecError> {
-        let phy = Phy::new(&spec.phy, "phy")?;
-        spec.validate(&phy)?;
+        let phy = BssTiming::new(&spec.phy, "phy")?;
+        let modes = Modes::new(&spec.phy, "phy")?.after(phy.announcement());
+        spec.validate(&phy, &modes)?;
         let mac = Mac::new(&spec.mac, &phy, "mac")?;
         let rules = Rules {
             slot: phy.slot,
@@ -65,10 +66,10 @@ impl Bss {
 
         let mut rows = Vec::new();
         for (index, station) in spec.stations.iter().enumerate() {
-            for rate in rates(station, &phy, index)? {
+            for rate in rates(station, &modes, index)? {
                 rows.push(LinkRow::new(
-                    phy.on_air(rate),
-                    spec.mac.rate_adaptation.build(rate, phy.rate_count()),
+                    modes.on_air(rate),
+                    spec.mac.rate_adaptation.build(rate, modes.count()),
                 ));
             }
         }
@@ -77,7 +78,7 @@ impl Bss {
             links: rows[direction as usize..]
                 .iter()
                 .step_by(2)
-                .map(|row| Link { rate: row.on_air.rate })
+                .map(|row| Link { rate: row.on_air.rate() })
                 .collect(),
         };
         let mut bss = Bss {
@@ -112,6 +113,7 @@ impl Bss {
             collisions: 0,
             collision_airtime: Time::ZERO,
             phy,
+            modes,
             mac,
         };
         let has_errors = |s: &StationSpec| !s.frame_error_rate.is_zero() || s.position_m.is_some();
@@ -137,10 +139,10 @@ fn purpose(what: &str, category: Option<Ac>) -> String {
 }
 
 /// The data rates of a station, up and down.
-fn rates(station: &StationSpec, phy: &Phy, index: usize) -> Result<[RateIndex; 2], SpecError> {
-    let up = phy.rate_index(station.rate_mbps, &format!("stations[{index}].rate_mbps"))?;
+fn rates(station: &StationSpec, modes: &Modes, index: usize) -> Result<[RateIndex; 2], SpecError> {
+    let up = modes.rate_index(station.rate_mbps, &format!("stations[{index}].rate_mbps"))?;
     let down = match station.rate_down_mbps {
-        Some(mbps) => phy.rate_index(mbps, &format!("stations[{index}].rate_down_mbps"))?,
+        Some(mbps) => modes.rate_index(mbps, &format!("stations[{index}].rate_down_mbps"))?,
         None => up,
     };
     Ok([up, down])

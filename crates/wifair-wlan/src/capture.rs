@@ -24,8 +24,8 @@ impl Bss {
 
         let row = &mut self.links[link.index()];
         let frame = &mut self.senders[sender as usize].frame;
-        let (rate, psdu_bytes) = (row.on_air.rate, frame.psdu_bytes);
-        let attempt = Attempt { link, node: sender >> self.category_bits, rate, psdu_bytes, now };
+        let (mode, psdu_bytes) = (row.on_air.mode, frame.psdu_bytes);
+        let attempt = Attempt { link, node: sender >> self.category_bits, mode, psdu_bytes, now };
         let fate = match (in_vain, with_rts) {
             (false, _) => channel.fate(&attempt, &self.phy),
             (true, false) if channel.loses_data(&attempt, &self.phy) => Fate::DataLost,
@@ -49,7 +49,7 @@ impl Bss {
         let data_end =
             now + row.on_air.duration(psdu_bytes) + if with_rts { self.mac.reservation } else { Time::ZERO };
         let end = data_end + if fate == Fate::DataLost { Time::ZERO } else { self.mac.acknowledgement };
-        frame.attempt(rate, end - now);
+        frame.attempt(mode, end - now);
         row.usage.attempts += 1;
         self.single = OngoingExchange { sender, link, fate, end };
         self.captured = Some(Captured { ends, others_end, in_vain, busy_until: end });

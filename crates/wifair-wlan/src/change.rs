@@ -21,7 +21,7 @@ impl Bss {
         change: &StationChange,
         path: &str,
     ) -> Result<(), SpecError> {
-        change.validate(&self.phy, path)?;
+        change.validate(&self.phy, &self.modes, path)?;
         let has_position = self.channel.as_ref().is_some_and(|channel| channel.has_position(station));
         if change.velocity_m_per_s.is_some() && change.position_m.is_none() && !has_position {
             let allowed = "a position_m beside it, or one from the start";
@@ -30,7 +30,7 @@ impl Bss {
         let rates = [("rate_mbps", change.rate_mbps), ("rate_down_mbps", change.rate_down_mbps)];
         for (key, mbps) in rates {
             if let Some(mbps) = mbps {
-                self.phy.rate_index(mbps, &format!("{path}.{key}"))?;
+                self.modes.rate_index(mbps, &format!("{path}.{key}"))?;
             }
         }
         Ok(())
@@ -42,12 +42,12 @@ impl Bss {
     /// `change` has passed [`Bss::check_change`]; `now` is not after [`Bss::next_event`].
     pub fn change_station(&mut self, station: StationId, change: &StationChange, now: Time) {
         self.come_from_outside(now);
-        let rate = |mbps| self.phy.rate_index(mbps, "rate_mbps").expect("the change has been checked");
+        let rate = |mbps| self.modes.rate_index(mbps, "rate_mbps").expect("the change has been checked");
         let (up, down) = (change.rate_mbps.map(rate), change.rate_down_mbps.or(change.rate_mbps).map(rate));
         for (down, rate) in [(false, up), (true, down)] {
             if let Some(rate) = rate {
                 let link = LinkId::of(down, station);
-                self.links[link.index()].adaptation = self.rate_adaptation.build(rate, self.phy.rate_count());
+                self.links[link.index()].adaptation = self.rate_adaptation.build(rate, self.modes.count());
                 self.set_rate(link, rate, now);
             }
         }
@@ -74,8 +74,8 @@ impl Bss {
     /// The sender of `link` uses another rate from its next attempt on. Says so if it is another.
     pub(crate) fn set_rate(&mut self, link: LinkId, rate: RateIndex, now: Time) {
         let row = &mut self.links[link.index()];
-        let on_air = self.phy.on_air(rate);
-        if on_air.rate == row.on_air.rate {
+        let on_air = self.modes.on_air(rate);
+        if on_air.rate() == row.on_air.rate() {
             return;
         }
         row.set_rate(on_air, now);
@@ -84,8 +84,8 @@ impl Bss {
             Direction::Up => &mut self.sides.stations,
             Direction::Down => &mut self.sides.ap,
         };
-        side.links[station.index()].rate = on_air.rate;
-        self.rate_changes.push_back(LinkRateChange { station, direction, rate: on_air.rate });
+        side.links[station.index()].rate = on_air.rate();
+        self.rate_changes.push_back(LinkRateChange { station, direction, rate: on_air.rate() });
         self.rare = now;
         let node = if direction == Direction::Down { AP } else { node_of(station) };
         let first = node << self.category_bits;
@@ -111,6 +111,6 @@ impl Bss {
         if let Some(rates) = frame_error_rate {
             channel.set_error_rates(station, rates);
         }
-        channel.set_track(station, *position_m, *velocity_m_per_s, &self.phy, now);
+        channel.set_track(station, *position_m, *velocity_m_per_s, &self.modes, now);
     }
 }

@@ -6,7 +6,7 @@ use wifair_core::{Ac, Class, Packet, SpecError, Time};
 
 use crate::check;
 use crate::contention::Access;
-use crate::phy::{Phy, contention_window};
+use crate::phy::{BssTiming, contention_window};
 
 /// Bits of a sender that tell its category: a node has four.
 pub(crate) const CATEGORY_BITS: u32 = 2;
@@ -221,7 +221,13 @@ impl EdcaSpec {
     }
 
     /// Rules of contention and TXOP limit of a category, at the AP or at stations.
-    fn category(&self, ac: Ac, at_ap: bool, phy: &Phy, path: &str) -> Result<(Access, Time), SpecError> {
+    fn category(
+        &self,
+        ac: Ac,
+        at_ap: bool,
+        phy: &BssTiming,
+        path: &str,
+    ) -> Result<(Access, Time), SpecError> {
         let name = key(ac);
         let side = if at_ap { &self.ap } else { &self.stations };
         let (own, common) = (side.of(ac), self.common(ac));
@@ -254,7 +260,7 @@ struct Standard {
 }
 
 impl Standard {
-    fn of(ac: Ac, at_ap: bool, phy: &Phy) -> Standard {
+    fn of(ac: Ac, at_ap: bool, phy: &BssTiming) -> Standard {
         let whole = phy.cw_min + 1;
         let (half, quarter) = ((whole / 2).max(1), (whole / 4).max(1));
         let dsss = phy.is_dsss();
@@ -292,7 +298,7 @@ pub(crate) struct Edca {
 }
 
 impl Edca {
-    pub(crate) fn new(spec: &EdcaSpec, phy: &Phy, path: &str) -> Result<Edca, SpecError> {
+    pub(crate) fn new(spec: &EdcaSpec, phy: &BssTiming, path: &str) -> Result<Edca, SpecError> {
         let mut edca = Edca {
             classify: spec.classify,
             acks: spec.tcp_acks.map(rank),
@@ -378,15 +384,15 @@ mod tests {
     /// The two tables in figures: AIFSN, CWmin, CWmax, TXOP limit in µs, at stations and at the AP.
     #[test]
     fn the_standards_defaults() {
-        use crate::phy::{PhyName, PhySpec};
-        let row = |phy: &Phy, at_ap| {
+        use crate::phy::PhySpec;
+        let row = |phy: &BssTiming, at_ap| {
             RANKS.map(|ac| {
                 let Standard { aifsn, cw_min, cw_max, txop_limit_us } = Standard::of(ac, at_ap, phy);
                 (aifsn, cw_min, cw_max, txop_limit_us)
             })
         };
-        let phy = |name| Phy::new(&PhySpec { name, ..PhySpec::default() }, "phy").unwrap();
-        let (b, g) = (phy(PhyName::B), phy(PhyName::G));
+        let timing = |spec| BssTiming::new(&spec, "phy").unwrap();
+        let (b, g) = (timing(PhySpec::default()), timing(PhySpec::Erp(Default::default())));
         let rest = [(3, 31, 1_023, 0.0), (7, 31, 1_023, 0.0)];
         assert_eq!(row(&b, false), [(2, 7, 15, 3_264.0), (2, 15, 31, 6_016.0), rest[0], rest[1]]);
         assert_eq!(row(&b, true), [(1, 7, 15, 3_264.0), (1, 15, 31, 6_016.0), (3, 31, 127, 0.0), rest[1]]);

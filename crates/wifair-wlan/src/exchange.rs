@@ -5,7 +5,7 @@ use wifair_queue::Departure;
 
 use crate::mac::Mac;
 use crate::node::LinkId;
-use crate::phy::Phy;
+use crate::phy::{BssTiming, Format, Mode};
 
 /// What a MAC has in service: a packet that it has taken from its port, until it is acknowledged or given up.
 ///
@@ -26,7 +26,7 @@ pub(crate) struct Frame {
     short_retries: u32,
     long_retries: u32,
     /// Of the last attempt.
-    pub rate: Rate,
+    pub mode: Mode,
     /// Its receiver has it: another copy is a duplicate.
     pub delivered: bool,
 }
@@ -43,14 +43,14 @@ impl Frame {
             attempts: 0,
             short_retries: 0,
             long_retries: 0,
-            rate: Rate::from_kbps(0),
+            mode: Mode { rate: Rate::from_kbps(0), format: Format::Dsss },
             delivered: false,
         }
     }
 
     /// Takes what the port gave, if anything; whether there is a packet in service now.
     #[inline]
-    pub(crate) fn load(&mut self, departure: Option<Departure>, phy: &Phy, now: Time) -> bool {
+    pub(crate) fn load(&mut self, departure: Option<Departure>, phy: &BssTiming, now: Time) -> bool {
         self.departure = departure;
         let Some(departure) = &self.departure else { return false };
         self.psdu_bytes = phy.psdu_bytes(departure.packet.ip_bytes());
@@ -76,11 +76,11 @@ impl Frame {
         self.psdu_bytes > mac.rts_threshold
     }
 
-    /// Counts an attempt at `rate` that occupies the medium for `airtime`.
+    /// Counts an attempt in `mode` that occupies the medium for `airtime`.
     #[inline]
-    pub(crate) fn attempt(&mut self, rate: Rate, airtime: Time) {
+    pub(crate) fn attempt(&mut self, mode: Mode, airtime: Time) {
         self.attempts += 1;
-        self.rate = rate;
+        self.mode = mode;
         self.airtime += airtime;
     }
 

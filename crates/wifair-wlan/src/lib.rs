@@ -2,7 +2,7 @@
 //! and its stations. What it models, exactly, is `docs/medium.md`.
 //!
 //! Read first: [`BssSpec`] (what a scenario says), [`Bss`] (the polled state machine: packets in, packets out),
-//! then `contention` (who transmits when). [`Phy`] is the table of timings; [`BssSnapshot`] the counters.
+//! then `contention` (who transmits when). [`BssTiming`] and [`Modes`] say how long everything lasts; [`BssSnapshot`] has the counters.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -37,7 +37,10 @@ pub use contention::{ArrivalWithinIfs, BackoffRange};
 pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, SharePort};
 pub use mac::MacSpec;
 pub use node::Node;
-pub use phy::{ErpProtection, Phy, PhyName, PhySpec, Preamble, RateIndex};
+pub use phy::dsss::Preamble;
+pub use phy::{
+    BssKeys, BssTiming, ErpProtection, Format, Mode, Modes, OnAir, PhySpec, RateIndex, dsss, erp, ofdm,
+};
 pub use rate::{RateAdaptation, RateSpec, aarf, arf, fixed};
 pub use records::{BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
 pub use spec::{ApSpec, BssSpec, CategoryPortSpec, MAX_STATIONS, StationChange, StationSpec};

@@ -43,6 +43,6 @@ impl LinkRow {
     /// Integral of the rate over time until `now`, in kbit/s · ns.
     pub(crate) fn rate_integral_at(&self, now: Time) -> u128 {
         let span = (now - self.rate_since).as_ns();
-        self.rate_integral + u128::from(span) * u128::from(self.on_air.rate.as_kbps())
+        self.rate_integral + u128::from(span) * u128::from(self.on_air.rate().as_kbps())
     }
 }

@@ -8,7 +8,7 @@ use wifair_core::{SpecError, Time};
 use crate::check;
 use crate::contention::{ArrivalWithinIfs, BackoffRange};
 use crate::edca::EdcaSpec;
-use crate::phy::Phy;
+use crate::phy::BssTiming;
 use crate::rate::RateSpec;
 
 /// Greatest retry limit: an attempt takes 100 µs at least, so nobody reaches it in a day.
@@ -96,7 +96,7 @@ pub(crate) struct Mac {
 }
 
 impl Mac {
-    pub(crate) fn new(spec: &MacSpec, phy: &Phy, path: &str) -> Result<Mac, SpecError> {
+    pub(crate) fn new(spec: &MacSpec, phy: &BssTiming, path: &str) -> Result<Mac, SpecError> {
         let limit = |key, value| check::integer(path, key, value, 1..=MAX_RETRY_LIMIT, "attempts");
         spec.rate_adaptation.validate(&format!("{path}.rate_adaptation"))?;
         let retry_limit_short = limit("retry_limit_short", spec.retry_limit_short)?;

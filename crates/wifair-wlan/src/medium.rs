@@ -10,7 +10,7 @@ use crate::edca::CATEGORY_BITS;
 use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
 use crate::node::AP;
 use crate::node::LinkId;
-use crate::phy::Phy;
+use crate::phy::BssTiming;
 use crate::service::is_held;
 
 impl Bss {
@@ -121,13 +121,13 @@ impl Bss {
         node: u32,
         now: Time,
         lead: Time,
-        fate: impl FnOnce(&mut Option<Channel>, Attempt, &Phy) -> Fate,
+        fate: impl FnOnce(&mut Option<Channel>, Attempt, &BssTiming) -> Fate,
     ) {
         let frame = &mut self.senders[sender as usize].frame;
         let link = LinkId::of(node == AP, frame.departure().station);
         let row = &mut self.links[link.index()];
-        let (rate, psdu_bytes) = (row.on_air.rate, frame.psdu_bytes);
-        let fate = fate(&mut self.channel, Attempt { link, node, rate, psdu_bytes, now }, &self.phy);
+        let (mode, psdu_bytes) = (row.on_air.mode, frame.psdu_bytes);
+        let fate = fate(&mut self.channel, Attempt { link, node, mode, psdu_bytes, now }, &self.phy);
         let mut data_end = now + lead + row.on_air.duration(frame.psdu_bytes);
         if lead == Time::ZERO && frame.with_rts(&self.mac) {
             data_end += self.mac.reservation;
@@ -136,7 +136,7 @@ impl Bss {
             Fate::DataLost => (Phase::Ending, data_end),
             _ => (Phase::Data, data_end + self.mac.acknowledgement),
         };
-        frame.attempt(row.on_air.rate, end - now);
+        frame.attempt(mode, end - now);
         row.usage.attempts += 1;
         self.single = OngoingExchange { sender, link, fate, end };
         self.phase = phase;
@@ -169,7 +169,7 @@ impl Bss {
             let airtime = self.end_of_attempt(index) - now;
             let frame = &mut self.senders[sender as usize].frame;
             let row = &mut self.links[link.index()];
-            frame.attempt(row.on_air.rate, airtime);
+            frame.attempt(row.on_air.mode, airtime);
             row.usage.attempts += 1;
             if frame.fail(false, timeout - ends, &self.mac) {
                 self.colliders[index].lost = true;

@@ -7,7 +7,7 @@ use wifair_queue::{Direction, Port, Reception};
 
 use crate::bss::{Bss, Sender};
 use crate::exchange::OngoingExchange;
-use crate::phy::Phy;
+use crate::phy::BssTiming;
 use crate::records::{ChannelTime, ChannelTimes};
 
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// The meter, if the scheme of one of the AP's ports looks at channel times.
-    pub fn wanted_by<'a>(mut ap: impl Iterator<Item = &'a Port>, phy: &Phy) -> Option<Meter> {
+    pub fn wanted_by<'a>(mut ap: impl Iterator<Item = &'a Port>, phy: &BssTiming) -> Option<Meter> {
         let wanted = ap.any(|port| port.hooks().exchange || port.hooks().reception);
         wanted.then(|| Meter { channel_times: ChannelTimes::default(), slot: phy.slot })
     }
@@ -162,8 +162,7 @@ mod tests {
             bss.send_up(station, &data(false), Time::ZERO);
         }
         let (mut now, mut successes, mut frozen) = (Time::ZERO, 0, Time::ZERO);
-        let one = bss.phy.on_air(bss.phy.rate_index(11.0, "").unwrap()).duration(bss.phy.psdu_bytes(1000))
-            + bss.mac.acknowledgement;
+        let one = bss.links[0].on_air.duration(bss.phy.psdu_bytes(1000)) + bss.mac.acknowledgement;
         while successes < 2_000 || bss.ap_port().len() != 2 {
             now = bss.next_event();
             let Some(Output::Delivery(delivery)) = bss.advance(now) else { continue };

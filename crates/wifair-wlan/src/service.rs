@@ -161,7 +161,7 @@ impl Bss {
             flow: departure.flow,
             station: departure.station,
             ac: grant.ac,
-            rate: frame.rate,
+            rate: frame.mode.rate,
             attempts: frame.attempts.min(u32::from(u8::MAX)) as u8,
             airtime: frame.airtime,
             overhead: frame.overhead,

@@ -9,7 +9,7 @@ use crate::channel::{ChannelSpec, FrameErrorRate};
 use crate::check;
 use crate::edca::{Categories, EdcaSpec, RANKS, key};
 use crate::mac::MacSpec;
-use crate::phy::{Phy, PhySpec};
+use crate::phy::{BssTiming, Modes, PhySpec};
 
 /// Greatest number of stations in a cell.
 pub const MAX_STATIONS: usize = 20_000;
@@ -239,9 +239,9 @@ impl StationChange {
         }
     }
 
-    pub(crate) fn validate(&self, phy: &Phy, path: &str) -> Result<(), SpecError> {
+    pub(crate) fn validate(&self, phy: &BssTiming, modes: &Modes, path: &str) -> Result<(), SpecError> {
         if let Some(rates) = &self.frame_error_rate {
-            rates.validate(phy, &format!("{path}.frame_error_rate"))?;
+            rates.validate(modes, &format!("{path}.frame_error_rate"))?;
         }
         if *self == StationChange::new(&self.label) {
             let allowed =
@@ -256,7 +256,7 @@ impl StationChange {
 fn validate_place(
     position_m: Option<[f64; 2]>,
     velocity_m_per_s: Option<[f64; 2]>,
-    phy: &Phy,
+    phy: &BssTiming,
     path: &str,
 ) -> Result<(), SpecError> {
     for (key, pair, most, unit) in
@@ -318,7 +318,7 @@ impl BssSpec {
     }
 
     /// Checks all but PHY, MAC and rates, which [`Bss::new`](crate::Bss::new) checks.
-    pub(crate) fn validate(&self, phy: &Phy) -> Result<(), SpecError> {
+    pub(crate) fn validate(&self, phy: &BssTiming, modes: &Modes) -> Result<(), SpecError> {
         self.channel.validate("channel")?;
         for (axis, value) in self.ap.position_m.into_iter().enumerate() {
             check::number("ap", &format!("position_m[{axis}]"), value, -1e6..=1e6, "m")?;
@@ -338,7 +338,7 @@ impl BssSpec {
                 let allowed = "a name that no other station has, neither empty nor \"ap\"";
                 return Err(SpecError::new(format!("{path}.label"), value, allowed));
             }
-            station.frame_error_rate.validate(phy, &format!("{path}.frame_error_rate"))?;
+            station.frame_error_rate.validate(modes, &format!("{path}.frame_error_rate"))?;
             validate_place(station.position_m, station.velocity_m_per_s, phy, &path)?;
             if station.velocity_m_per_s.is_some() && station.position_m.is_none() {
                 let allowed = "a position_m beside it";

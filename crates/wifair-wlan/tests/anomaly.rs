@@ -4,7 +4,7 @@
 mod support;
 
 use support::{cell_b, saturate};
-use wifair_wlan::{BssSpec, Phy};
+use wifair_wlan::{BssSpec, BssTiming, Modes};
 
 const IP_BYTES: u32 = 1_500;
 
@@ -14,7 +14,8 @@ const IP_BYTES: u32 = 1_500;
 ///
 /// Section III has one slow station; its t_jam, the mean over the pairs that may collide, is taken here over all pairs.
 fn closed_form(spec: &BssSpec) -> f64 {
-    let phy = Phy::new(&spec.phy, "phy").unwrap();
+    let phy = BssTiming::new(&spec.phy, "phy").unwrap();
+    let modes = Modes::new(&spec.phy, "phy").unwrap();
     let n = spec.stations.len() as f64;
     let cw_min = f64::from(phy.cw_min);
     let collision = 1.0 - (1.0 - 1.0 / cw_min).powf(n - 1.0);
@@ -24,8 +25,8 @@ fn closed_form(spec: &BssSpec) -> f64 {
         .stations
         .iter()
         .map(|station| {
-            let rate = phy.rate_index(station.rate_mbps, "rate").unwrap();
-            overhead + phy.duration(rate, phy.psdu_bytes(IP_BYTES)).as_secs_f64()
+            let rate = modes.rate_index(station.rate_mbps, "rate").unwrap();
+            overhead + modes.on_air(rate).duration(phy.psdu_bytes(IP_BYTES)).as_secs_f64()
         })
         .collect();
     let mut jams = vec![];

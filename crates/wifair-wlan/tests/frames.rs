@@ -7,7 +7,7 @@ use support::{cell_b, cell_g, packet, packet_down, us};
 use wifair_core::{StationId, Time};
 use wifair_wlan::Decoded::{ByAll, ByBystanders, ByNobody};
 use wifair_wlan::FrameKind::{Ack, Cts, Data, Rts};
-use wifair_wlan::{Bss, BssSpec, Decoded, ErpProtection, FrameKind, Node};
+use wifair_wlan::{Bss, BssSpec, Decoded, ErpProtection, FrameKind, Node, PhySpec, erp};
 
 const STA: Node = Node::Station(StationId(0));
 const OTHER: Node = Node::Station(StationId(1));
@@ -32,7 +32,7 @@ fn first_exchange(spec: &BssSpec, from: &[u16]) -> Vec<Frame> {
     bss.advance_watched(us(101), |bss| {
         bss.frames(|frame| {
             let times = [frame.begins, frame.psdu_begins, frame.ends, frame.duration].map(whole_us);
-            frames.push((frame.kind, frame.from, frame.to, times, frame.rate.as_mbps(), frame.decoded));
+            frames.push((frame.kind, frame.from, frame.to, times, frame.mode.rate.as_mbps(), frame.decoded));
         });
     });
     frames
@@ -69,8 +69,9 @@ fn rts_and_cts_above_the_threshold() {
 /// 54 Mbps: 20 + 57 symbols of 4 + 6 = 254 µs; a MAC ACK at 6 Mbps: 20 + 6 symbols of 4 + 6 = 50 µs.
 #[test]
 fn protection_of_802_11g() {
+    let protected = |how| PhySpec::Erp(erp::Spec { erp_protection: Some(how), ..Default::default() });
     let mut spec = cell_g(1);
-    spec.phy.erp_protection = Some(ErpProtection::CtsToSelf);
+    spec.phy = protected(ErpProtection::CtsToSelf);
     let data_and_ack = |at: u64| {
         [
             (Data, STA, Node::Ap, [at, at + 20, at + 254, 60], 54.0, ByAll),
@@ -81,7 +82,7 @@ fn protection_of_802_11g() {
     expected.extend(data_and_ack(414));
     assert_eq!(first_exchange(&spec, &[0]), expected);
 
-    spec.phy.erp_protection = Some(ErpProtection::RtsCts);
+    spec.phy = protected(ErpProtection::RtsCts);
     let mut expected = vec![
         (Rts, STA, Node::Ap, [100, 292, 452, 10 + 304 + 10 + 254 + 60], 1.0, ByAll),
         (Cts, Node::Ap, STA, [462, 654, 766, 10 + 254 + 60], 1.0, ByAll),

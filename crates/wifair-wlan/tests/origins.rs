@@ -148,7 +148,7 @@ fn a_collision_leaves_a_grid_for_each() {
 /// Station 0 sends at 100 µs with an error rate of one; the AP and station 1 get a packet meanwhile.
 fn undecodable(seed: u64, data: f64, ack: f64) -> Logged {
     let mut spec = cell_b(2);
-    spec.phy.control_rate_mbps = Some(2.0); // MAC ACK of 248 µs, so that EIFS and NAV differ
+    spec.phy.bss_mut().control_rate_mbps = Some(2.0); // MAC ACK of 248 µs, so that EIFS and NAV differ
     spec.stations[0].frame_error_rate.data_up = data;
     spec.stations[0].frame_error_rate.ack_down = ack;
     let mut run = Logged::new(&spec, seed);

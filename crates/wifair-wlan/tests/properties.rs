@@ -9,7 +9,7 @@ use support::{Logged, effort, packet, packet_down, us};
 use wifair_core::{StationId, Time};
 use wifair_queue::Ledger;
 use wifair_wlan::{
-    ArrivalWithinIfs, BackoffRange, Bss, BssSnapshot, BssSpec, FrameErrorRate, Node, Output, PhyName,
+    ArrivalWithinIfs, BackoffRange, Bss, BssSnapshot, BssSpec, FrameErrorRate, Node, Output, PhySpec,
     StationSpec,
 };
 
@@ -63,7 +63,7 @@ fn scenario() -> impl Strategy<Value = (BssSpec, u64, Vec<Arrival>)> {
                 });
                 let mut spec = BssSpec::new(stations.collect());
                 if ofdm {
-                    spec.phy.name = PhyName::G;
+                    spec.phy = PhySpec::Erp(Default::default());
                 }
                 spec.ap.port.limit_packets = buffer;
                 spec.mac.rts_threshold_bytes = rts;

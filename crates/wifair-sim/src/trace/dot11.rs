@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use wifair_core::{Ac, Rate, StationId};
-use wifair_wlan::{AirFrame, Attempted, FrameKind, Node, PhyName, PhySpec, Preamble};
+use wifair_wlan::{AirFrame, Attempted, Format, FrameKind, Node, PhySpec, Preamble};
 
 use super::headers::Headers;
 use crate::address::{AP_LINK_ADDRESS, link_address, station_link_address};
@@ -44,12 +44,12 @@ pub(super) struct Heard {
 impl Radio {
     pub fn new(phy: &PhySpec) -> Radio {
         // 2.4 GHz: 0x80; 5 GHz: 0x100; CCK: 0x20; OFDM: 0x40.
-        let channel = match phy.name {
-            PhyName::B => [2_412, 0xA0],
-            PhyName::G => [2_412, 0xC0],
-            PhyName::A => [5_180, 0x140],
+        let (channel, preamble) = match phy {
+            PhySpec::Dsss(spec) => ([2_412, 0xA0], spec.preamble),
+            PhySpec::Erp(spec) => ([2_412, 0xC0], spec.preamble.unwrap_or_default()),
+            PhySpec::Ofdm(_) => ([5_180, 0x140], Preamble::Long),
         };
-        Radio { channel, short_preamble: phy.preamble == Some(Preamble::Short) }
+        Radio { channel, short_preamble: preamble == Preamble::Short }
     }
 
     /// Puts a frame as it is heard into `bytes`, as much of it as is captured, and says how long it really is.
@@ -91,9 +91,8 @@ impl Radio {
     }
 
     fn radiotap(&self, frame: &AirFrame, whole: bool, bytes: &mut Vec<u8>) {
-        let is_dsss = [1_000, 2_000, 5_500, 11_000].contains(&frame.rate.as_kbps());
         let mut flags = WITH_FCS;
-        if self.short_preamble && is_dsss {
+        if self.short_preamble && frame.mode.format == Format::Dsss {
             flags |= SHORT_PREAMBLE;
         }
         if !whole {
@@ -101,7 +100,7 @@ impl Radio {
         }
         bytes.extend_from_slice(&RADIOTAP_HEAD);
         bytes.extend_from_slice(&(frame.psdu_begins.as_ns() / 1_000).to_le_bytes());
-        bytes.extend_from_slice(&[flags, half_mbps(frame.rate)]);
+        bytes.extend_from_slice(&[flags, half_mbps(frame.mode.rate)]);
         for word in self.channel {
             bytes.extend_from_slice(&word.to_le_bytes());
         }

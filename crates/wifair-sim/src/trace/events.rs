@@ -203,7 +203,7 @@ impl EventLog {
                 AttemptOutcome::AckLost => "ack-lost",
             },
             attempts: Some(what.number.into()),
-            rate_mbps: Some(attempt.rate.as_mbps()),
+            rate_mbps: Some(attempt.mode.rate.as_mbps()),
             airtime_ns: Some(attempt.airtime.as_ns()),
             category: what.ac.map_or("", Ac::name),
             ..self.row(attempt.begins, what.sender, what.packet, what.station)

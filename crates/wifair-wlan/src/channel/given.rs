@@ -6,7 +6,7 @@ use wifair_core::{Rate, SpecError};
 use wifair_queue::Direction;
 
 use crate::check;
-use crate::phy::Phy;
+use crate::phy::Modes;
 
 /// Frame error rates of the link between a station and the AP, each 0 to 1, by the way that the frame travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,10 +50,10 @@ impl FrameErrorRate {
         (listed.map_or(data, |entry| entry.data), ack)
     }
 
-    pub(crate) fn validate(&self, phy: &Phy, path: &str) -> Result<(), SpecError> {
+    pub(crate) fn validate(&self, modes: &Modes, path: &str) -> Result<(), SpecError> {
         for (index, entry) in self.by_rate.iter().enumerate() {
             let path = format!("{path}.by_rate[{index}]");
-            phy.rate_index(entry.rate_mbps, &format!("{path}.rate_mbps"))?;
+            modes.rate_index(entry.rate_mbps, &format!("{path}.rate_mbps"))?;
             check::number(&path, "data", entry.data, 0.0..=1.0, "")?;
             if self.by_rate[..index].iter().any(|earlier| earlier.rate_mbps == entry.rate_mbps) {
                 let allowed = "a rate that no other entry has";

@@ -8,11 +8,11 @@ mod radio;
 pub use given::{FrameErrorRate, RateErrors};
 pub use radio::{ChannelSpec, FadingSpec};
 
-use wifair_core::{Rate, Rng, StationId, Time};
+use wifair_core::{Rng, StationId, Time};
 
 use crate::exchange::{Collider, Fate};
 use crate::node::{AP, LinkId};
-use crate::phy::{ACK_BYTES, Phy};
+use crate::phy::{ACK_BYTES, BssTiming, Mode, Modes};
 use radio::{Radio, Track};
 
 /// Channel errors of a BSS that has any.
@@ -34,7 +34,7 @@ pub(crate) struct Attempt {
     pub link: LinkId,
     /// The node that sends it.
     pub node: u32,
-    pub rate: Rate,
+    pub mode: Mode,
     pub psdu_bytes: u32,
     pub now: Time,
 }
@@ -70,7 +70,7 @@ impl Channel {
         station: StationId,
         position_m: Option<[f64; 2]>,
         velocity_m_per_s: Option<[f64; 2]>,
-        phy: &Phy,
+        modes: &Modes,
         now: Time,
     ) {
         if position_m.is_none() && velocity_m_per_s.is_none() {
@@ -87,14 +87,14 @@ impl Channel {
             Some(radio) => radio.set_track(track),
             None => {
                 let rng = self.fading_streams[station.index()].clone();
-                *radio = Some(Radio::new(track, self.ap_m, &self.spec, phy, rng));
+                *radio = Some(Radio::new(track, self.ap_m, &self.spec, modes, rng));
             }
         }
     }
 
     /// Draws what the channel does to a data frame and its MAC ACK.
     #[inline(never)]
-    pub(crate) fn fate(&mut self, attempt: &Attempt, phy: &Phy) -> Fate {
+    pub(crate) fn fate(&mut self, attempt: &Attempt, phy: &BssTiming) -> Fate {
         let (data, ack) = self.error_rates(attempt, phy);
         if data > 0.0 && self.streams[attempt.link.receiver() as usize].chance(data) {
             Fate::DataLost
@@ -106,21 +106,21 @@ impl Channel {
     }
 
     /// Draws whether the receiver of a data frame cannot decode it, where nobody will decode its MAC ACK.
-    pub(crate) fn loses_data(&mut self, attempt: &Attempt, phy: &Phy) -> bool {
+    pub(crate) fn loses_data(&mut self, attempt: &Attempt, phy: &BssTiming) -> bool {
         let (data, _) = self.error_rates(attempt, phy);
         data > 0.0 && self.streams[attempt.link.receiver() as usize].chance(data)
     }
 
     /// Error rates of a data frame and its MAC ACK.
     #[inline]
-    fn error_rates(&mut self, attempt: &Attempt, phy: &Phy) -> (f64, f64) {
+    fn error_rates(&mut self, attempt: &Attempt, phy: &BssTiming) -> (f64, f64) {
         let station = attempt.link.station();
-        let (mut data, mut ack) = self.given[station.index()].of(attempt.link.direction(), attempt.rate);
+        let (mut data, mut ack) = self.given[station.index()].of(attempt.link.direction(), attempt.mode.rate);
         if let Some(radio) = &mut self.radios[station.index()] {
             let either = |a: f64, b: f64| a + b - a * b;
             let mut of = |rate, bytes| radio.frame_error_rate(rate, bytes, attempt.now, &self.spec);
-            data = either(data, of(attempt.rate, attempt.psdu_bytes));
-            ack = either(ack, of(phy.control_rate, ACK_BYTES));
+            data = either(data, of(attempt.mode.rate, attempt.psdu_bytes));
+            ack = either(ack, of(phy.control.rate, ACK_BYTES));
         }
         (data, ack)
     }

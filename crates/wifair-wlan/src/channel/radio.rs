@@ -6,7 +6,7 @@ use wifair_core::{Rate, Rng, SpecError, Time};
 
 use super::error_rate::ln_byte_survival;
 use crate::check;
-use crate::phy::Phy;
+use crate::phy::Modes;
 
 /// How the signal gets from a station with a position to the AP, and back: the same both ways.
 ///
@@ -133,7 +133,7 @@ impl Fading {
 }
 
 impl Radio {
-    pub(super) fn new(track: Track, ap_m: [f64; 2], spec: &ChannelSpec, phy: &Phy, rng: Rng) -> Radio {
+    pub(super) fn new(track: Track, ap_m: [f64; 2], spec: &ChannelSpec, modes: &Modes, rng: Rng) -> Radio {
         let fading = spec.fading.as_ref().map(|fading| Fading {
             rng,
             correlation: libm::exp(-spec.update_interval_s / fading.coherence_time_s),
@@ -141,7 +141,7 @@ impl Radio {
             value_db: 0.0,
             drawn: 0,
         });
-        let ln_byte_survival = phy.rates().map(|rate| (rate, 0.0)).collect();
+        let ln_byte_survival = modes.rates().map(|rate| (rate, 0.0)).collect();
         Radio { track, ap_m, interval: None, position_m: [0.0; 2], snr_db: 0.0, fading, ln_byte_survival }
     }
 

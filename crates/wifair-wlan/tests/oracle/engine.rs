@@ -9,10 +9,10 @@ use super::timing::{self, Phy, Rules, Tenths};
 use wifair_core::{FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::{Direction, PortSpec};
 use wifair_wlan::{
-    ApSpec, ArrivalWithinIfs, AttemptOutcome, BackoffRange, Bss, BssSpec, Categories, CategorySpec,
+    ApSpec, ArrivalWithinIfs, AttemptOutcome, BackoffRange, Bss, BssKeys, BssSpec, Categories, CategorySpec,
     ChannelSpec, Classify, Countdown, EdcaSpec, ErpProtection, FrameErrorRate, FrameKind, LinkRateChange,
-    MacSpec, Node, Output, PhyName, PhySpec, Preamble, RateErrors, RateSpec, SharePort, StationChange,
-    StationSpec, Usage, aarf, arf,
+    MacSpec, Node, Output, PhySpec, Preamble, RateErrors, RateSpec, SharePort, StationChange, StationSpec,
+    Usage, aarf, arf, dsss, erp, ofdm,
 };
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
@@ -186,7 +186,7 @@ impl Log {
                 packet: attempt.what.packet.seq,
                 category: attempt.what.ac.map_or(0, |_| category_of(attempt.what.packet)),
                 number: attempt.what.number,
-                rate: tenths(attempt.rate),
+                rate: tenths(attempt.mode.rate),
                 outcome: Some(match attempt.outcome {
                     AttemptOutcome::Acknowledged => Outcome::Acknowledged,
                     AttemptOutcome::Collided => Outcome::Collided,
@@ -209,7 +209,7 @@ impl Log {
                 from: node_id(frame.from),
                 to: node_id(frame.to),
                 packet: frame.attempt.packet.seq,
-                rate: tenths(frame.rate),
+                rate: tenths(frame.mode.rate),
                 duration_field: self.steps(frame.duration),
                 decoded: Some(match frame.decoded {
                     wifair_wlan::Decoded::ByAll => Decoded::Everybody,
@@ -342,42 +342,41 @@ fn station_change(change: &Change) -> StationChange {
 }
 
 fn phy(rules: &Rules) -> PhySpec {
-    let (name, preamble) = match rules.phy {
-        Phy::Dsss { plcp: 192 } => (PhyName::B, Some(Preamble::Long)),
-        Phy::Dsss { .. } => (PhyName::B, Some(Preamble::Short)),
-        Phy::Ofdm { extension: 6 } => (PhyName::G, None),
-        Phy::Ofdm { .. } => (PhyName::A, None),
-    };
-    let protection = rules.protection.map(|p| match p.self_addressed {
-        true => ErpProtection::CtsToSelf,
-        false => ErpProtection::RtsCts,
-    });
-    let preamble = match rules.protection {
-        Some(timing::Protection { plcp: 192, .. }) => Some(Preamble::Long),
-        Some(_) => Some(Preamble::Short),
-        None => preamble,
-    };
-    let standard = match name {
-        PhyName::B => Rules::dot11b(true),
-        PhyName::G => Rules::dot11g(),
-        PhyName::A => Rules::dot11a(),
+    let standard = match rules.phy {
+        Phy::Dsss { .. } => Rules::dot11b(true),
+        Phy::Ofdm { extension: 6 } => Rules::dot11g(),
+        Phy::Ofdm { .. } => Rules::dot11a(),
     };
     let standard = standard.in_steps(rules.steps);
-    let long_slot = name == PhyName::G && rules.slot == 20 * rules.steps;
+    let is_erp = matches!(rules.phy, Phy::Ofdm { extension: 6 });
+    let long_slot = is_erp && rules.slot == 20 * rules.steps;
     let given = |own, standard| (own != standard).then_some(micros(own, rules));
-    PhySpec {
-        name,
-        short_slot: long_slot.then_some(false),
+    let bss = BssKeys {
         slot_us: if long_slot { None } else { given(rules.slot, standard.slot) },
         sifs_us: given(rules.sifs, standard.sifs),
-        preamble,
-        erp_protection: protection,
-        protection_rate_mbps: rules.protection.map(|p| mbps(p.rate)),
         mac_header_bytes: Some(rules.overhead_bytes - 12),
         control_rate_mbps: Some(mbps(rules.control_rate)),
         cw_min: Some(rules.cw_min as u16),
         cw_max: Some(rules.cw_max as u16),
-        ..PhySpec::default()
+        ..BssKeys::default()
+    };
+    let preamble = |plcp| if plcp == 192 { Preamble::Long } else { Preamble::Short };
+    match rules.phy {
+        Phy::Dsss { plcp } => {
+            PhySpec::Dsss(dsss::Spec { preamble: preamble(plcp), bss, ..Default::default() })
+        }
+        Phy::Ofdm { .. } if is_erp => PhySpec::Erp(erp::Spec {
+            short_slot: !long_slot,
+            erp_protection: rules.protection.map(|p| match p.self_addressed {
+                true => ErpProtection::CtsToSelf,
+                false => ErpProtection::RtsCts,
+            }),
+            protection_rate_mbps: rules.protection.map(|p| mbps(p.rate)),
+            preamble: rules.protection.map(|p| preamble(p.plcp)),
+            bss,
+            ..Default::default()
+        }),
+        Phy::Ofdm { .. } => PhySpec::Ofdm(ofdm::Spec { bss, ..Default::default() }),
     }
 }
 

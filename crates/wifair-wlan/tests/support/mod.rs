@@ -4,7 +4,7 @@
 
 use wifair_core::{FiveTuple, Packet, SackBlocks, StationId, TCP, TcpFlags, Time};
 use wifair_queue::{Maker, Scheme, SchemeSpec};
-use wifair_wlan::{Bss, BssSnapshot, BssSpec, Node, Output, PhyName, PhySpec, StationSpec};
+use wifair_wlan::{Bss, BssSnapshot, BssSpec, Node, Output, PhySpec, StationSpec};
 
 /// How many times larger than usual the long tests are: 10 under `WIFAIR_VALIDATE`.
 pub fn effort() -> u64 {
@@ -45,7 +45,9 @@ pub fn packet_down(station: u16, seq: u32, ip_bytes: u32) -> Packet {
 
 /// 802.11b with Table I of `adaptive-pushout`: long preamble, MAC ACK at 1 Mbps, 42 bytes of overhead.
 pub fn table_one() -> PhySpec {
-    PhySpec { mac_header_bytes: Some(30), ..PhySpec::default() }
+    let mut spec = PhySpec::default();
+    spec.bss_mut().mac_header_bytes = Some(30);
+    spec
 }
 
 /// `n` stations at `mbps`.
@@ -61,7 +63,7 @@ pub fn cell_b(n: usize) -> BssSpec {
 /// `n` stations of 802.11g at 54 Mbps.
 pub fn cell_g(n: usize) -> BssSpec {
     let mut spec = BssSpec::new(stations(n, 54.0));
-    spec.phy.name = PhyName::G;
+    spec.phy = PhySpec::Erp(Default::default());
     spec
 }
 

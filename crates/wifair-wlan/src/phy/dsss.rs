@@ -1,0 +1,84 @@
+//! `802.11b`: DSSS and HR-DSSS at 2.4 GHz.
+//!
+//! Source: 802.11-2020, clauses 15 and 16. All frames of a BSS use one preamble (16.2.2). A PPDU lasts its preamble and
+//! header and, in whole microseconds, the bits of the PSDU at the data rate (16.3.4).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, Rate, SpecError, Time};
+
+use super::mode::{Format, Mode, OnAir};
+use super::{BssKeys, Characteristics, Phy};
+use crate::check;
+
+/// Shown in lists of components.
+pub const INFO: Info = Info {
+    name: "802.11b",
+    source: "802.11-2020, clauses 15 and 16",
+    idea: "DSSS and HR-DSSS at 2.4 GHz: 1, 2, 5.5, 11 Mbps.",
+};
+
+/// PLCP preamble (16.2.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preamble {
+    /// 144 µs of preamble and 48 µs of header.
+    #[default]
+    Long,
+    /// 72 µs of preamble and 24 µs of header.
+    Short,
+}
+
+impl Preamble {
+    fn us(self) -> f64 {
+        match self {
+            Preamble::Long => 192.0,
+            Preamble::Short => 96.0,
+        }
+    }
+}
+
+/// Keys of 802.11b.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    /// Preamble, long or short (16.2.2): long.
+    pub preamble: Preamble,
+    /// Preamble and header of the PHY in µs: 192 (long), 96 (short).
+    pub plcp_us: Option<f64>,
+    /// Keys of the BSS.
+    #[serde(flatten)]
+    pub bss: BssKeys,
+}
+
+impl Spec {
+    /// Checks what the types cannot; `path` is where the PHY stands in the plan.
+    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
+        Ok(())
+    }
+}
+
+impl Phy for Spec {
+    fn keys(&self) -> &BssKeys {
+        &self.bss
+    }
+
+    fn characteristics(&self) -> Characteristics {
+        Characteristics {
+            slot_us: 20.0,
+            sifs_us: 10.0,
+            rx_start_delay_us: self.preamble.us(),
+            cw_min: 31,
+            is_dsss: true,
+        }
+    }
+
+    fn modes(&self, path: &str) -> Result<Vec<OnAir>, SpecError> {
+        let plcp = check::micros(path, "plcp_us", self.plcp_us.unwrap_or(self.preamble.us()))?;
+        let on_air = |kbps| {
+            let mode = Mode { rate: Rate::from_kbps(kbps), format: Format::Dsss };
+            OnAir::new(mode, 0, kbps / 500, Time::from_us(1), plcp)
+        };
+        Ok([1_000, 2_000, 5_500, 11_000].map(on_air).to_vec())
+    }
+}
