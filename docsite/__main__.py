@@ -1,7 +1,8 @@
 """Puts the site together: `python -m docsite build/docs`. The builder, Zensical, is called by `make docs`.
 
-Hand-written pages are those of `docs/`, which read as well on a plain git host; all others are generated here, from the code, and kept
-nowhere: so they are never behind it, and whoever adds a component adds no page.
+Hand-written pages are those of `docs/`, which read as well on a plain git host. All others are generated here from the code and not
+kept, so they are always up to date, and a new component needs no page. Long generated tables of a hand-written page move to an
+appendix (`docsite.words`).
 """
 
 from __future__ import annotations
@@ -10,33 +11,32 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from wifair.components import engine_schema
 from wifair.papers import paper_ids
 
-from docsite import commands, components, pictures, reference
+from docsite import commands, components, pictures, reference, words
 from docsite.keys import KINDS, folder
 
 ROOT = Path(__file__).parent.parent
-# Hand-written pages by the part of the site that they stand in, in order. One that is named nowhere comes last among the guides.
-START = ("index", "start", "concepts")
-GUIDES = ("comparison", "traffic", "sweeps", "report", "traces", "own-scheme-in-python", "own-scheme-in-rust", "adding")
-INSIDE = (
-    "architecture",
-    "medium",
-    "tcp",
-    "determinism",
+# Hand-written pages by section of the site, in order. A page that is named nowhere comes last among the guides.
+START = ("index",)
+GUIDES = ("explain", "sweeps", "report", "traces", "own-scheme-in-python", "own-scheme-in-rust", "adding")
+CONCEPTS = ("concepts", "scope")
+MODELS = ("medium", "tcp", "traffic", "modern-ap", "architecture")
+QUALITY = (
+    "quality",
     "validation",
     "peers",
     "mutation",
     "fuzzing",
     "coverage",
+    "determinism",
     "load",
-    "scope",
     "supply",
-    "changelog",
 )
 
 
@@ -48,9 +48,16 @@ def assemble(folder_: Path) -> Path:
     shutil.copy(ROOT / "CHANGELOG.md", docs / "changelog.md")
     for name in ("iframe-worker.js", "site.css"):
         shutil.copy(Path(__file__).parent / name, docs / name)
-    for path in docs.glob("*.md"):
-        path.write_text(_carried(path.read_text(encoding="utf-8"), docs), encoding="utf-8")
+    appendices = {}
+    for path in sorted(docs.glob("*.md")):
+        text = _carried(path.read_text(encoding="utf-8"), docs)
+        if not path.stem.endswith("-verdicts"):  # an appendix already
+            text, tables = words.appendix(text, path.stem)
+            if tables:
+                appendices[f"{path.stem}-tables.md"] = tables
+        path.write_text(text, encoding="utf-8")
     generated = {
+        **appendices,
         "scenario.md": reference.page(),
         "commands.md": commands.page(),
         "papers.md": _papers(),
@@ -64,7 +71,7 @@ def assemble(folder_: Path) -> Path:
         path.write_text(_lists_apart(path.read_text(encoding="utf-8")), encoding="utf-8")
     pictures.draw(docs / "images")
     configuration = folder_ / "mkdocs.yml"
-    configuration.write_text(json.dumps(_configuration(docs), indent=1), encoding="utf-8")  # JSON is YAML
+    configuration.write_text(json.dumps(_configuration(docs, appendices), indent=1), encoding="utf-8")  # JSON is YAML
     return configuration
 
 
@@ -128,17 +135,13 @@ def _still_in_list(lines: list[str]) -> bool:
     return False
 
 
-def _configuration(docs: Path) -> dict[str, Any]:
+def _configuration(docs: Path, appendices: Collection[str]) -> dict[str, Any]:
     papers = paper_ids()
+    tables = sorted(name.removesuffix(".md") for name in appendices)
     named = {
-        *START,
-        *GUIDES,
-        *INSIDE,
-        *papers,
+        *(*START, *GUIDES, *CONCEPTS, *MODELS, *QUALITY, *papers, *tables),
         *(f"{paper}-verdicts" for paper in papers),
-        "scenario",
-        "commands",
-        "papers",
+        *("comparison", "scenario", "commands", "papers", "changelog"),
     }
     others = sorted(path.stem for path in docs.glob("*.md") if path.stem not in named)
 
@@ -180,15 +183,31 @@ def _configuration(docs: Path) -> dict[str, Any]:
             "polyfills": [{"path": "iframe-worker.js", "type": "text/javascript", "async": False, "defer": False}]
         },
         "nav": [
-            {"Start here": listed(*START)},
+            {"Start": listed(*START)},
             {"Guides": listed(*GUIDES, *others)},
-            {"Reference": ["scenario.md", "commands.md"]},
-            {"Components": [kind(name) for name in KINDS]},
-            {"Papers": listed("papers", *papers, *(f"{paper}-verdicts" for paper in papers))},
-            {"Inside": listed(*INSIDE)},
+            {
+                "Reference": [
+                    *listed("scenario", "commands"),
+                    {"Components": [kind(name) for name in KINDS]},
+                    *listed("changelog"),
+                ]
+            },
+            {
+                "Background": [
+                    *listed(*CONCEPTS),
+                    {"Models": listed(*MODELS)},
+                    *listed("comparison"),
+                    {"Papers": listed("papers", *papers)},
+                    {"Quality": listed(*QUALITY)},
+                    {"Appendices": listed(*(f"{paper}-verdicts" for paper in papers), *tables)},
+                ]
+            },
         ],
     }
 
 
 if __name__ == "__main__":
     sys.stdout.write(f"{assemble(Path(sys.argv[1]))}\n")
+    number = sum(count for _, count in words.counts(ROOT))
+    sys.stdout.write(f"{number} words outside generated parts; at most {words.MOST_WORDS} are allowed\n")
+    sys.exit(number > words.MOST_WORDS)
