@@ -168,7 +168,7 @@ impl Class {
 /// which it was sent; real hosts carry both in the payload (RTP, `ping`), and so they count as payload here. They lie in
 /// fields that only TCP needs (`ack`, `window_bytes`). `flags` holds [`TcpFlags::ACK`] in the reply to an echo and nothing in
 /// any other datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// Addresses, ports, protocol.
     pub tuple: FiveTuple,
@@ -265,15 +265,14 @@ impl Packet {
 
     /// See [`Class`].
     pub const fn class(&self) -> Class {
-        const CONTROL: TcpFlags = TcpFlags(TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0);
+        const ACK: u8 = TcpFlags::ACK.0;
+        const CONTROL: u8 = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0;
         if self.tuple.protocol != TCP {
             Class::Other
-        } else if self.payload_bytes > 0 {
+        } else if self.payload_bytes > 0 || self.flags.0 == 0 {
             Class::Data
-        } else if self.flags.contains(TcpFlags::ACK) && !self.flags.intersects(CONTROL) {
+        } else if self.flags.0 & (ACK | CONTROL) == ACK {
             Class::Ack
-        } else if self.flags.bits() == 0 {
-            Class::Data
         } else {
             Class::Other
         }

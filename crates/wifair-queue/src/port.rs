@@ -118,6 +118,9 @@ pub struct Port {
     shortcuts: Shortcuts,
     control: Option<Box<LimitControl>>,
     lowered_limit: LoweredLimit,
+    /// Every decision is a shortcut, nobody looks at exchanges or keeps a clock, and the buffer is plain
+    /// ([`Buffer::is_plain`]). Recomputed by [`Port::review`].
+    ordinary: bool,
     /// Whether the scheme or the limit controller looks at exchanges.
     looks_at_exchanges: bool,
     /// Whether either keeps a clock.
@@ -156,7 +159,8 @@ impl Port {
         assert!(scheme.serves_categories(), "a scheme that gives each category its own");
         let needs = scheme.needs().by_category();
         let port = Port::with_scheme(spec, scheme, seed, label);
-        Port { buffer: Buffer::new(spec.limit_packets, spec.limit_counts_in_service, needs), ..port }
+        let buffer = Buffer::new(spec.limit_packets, spec.limit_counts_in_service, needs);
+        Port { buffer, ..port }.reviewed()
     }
 
     /// As [`Port::new`], with a scheme that is not in the registry in place of the one that `spec` names.
@@ -179,7 +183,22 @@ impl Port {
             control,
             scheme,
             rng: Rng::stream(seed, label, "scheme"),
+            ordinary: false,
         }
+        .reviewed()
+    }
+
+    fn reviewed(mut self) -> Port {
+        self.review();
+        self
+    }
+
+    /// Comes after whatever changes what the port asks before it acts: whether the short ways in and out serve it.
+    fn review(&mut self) {
+        self.ordinary = self.shortcuts == Shortcuts::ALL
+            && !self.looks_at_exchanges
+            && !self.keeps_clock
+            && self.buffer.is_plain();
     }
 
     /// Everything that happens to packets here goes into `journal`, too, from now on. The course of things does not change.
@@ -190,6 +209,7 @@ impl Port {
         self.shortcuts = Shortcuts::NONE;
         self.looks_at_exchanges = true;
         self.buffer.keep_journal(journal.clone());
+        self.review();
     }
 
     /// A packet arrives for transmission to `station`.
@@ -211,6 +231,9 @@ impl Port {
     ) {
         self.buffer.advance(now);
         let arrival = self.buffer.arrival(packet, flow, station, ac);
+        if self.ordinary {
+            return self.buffer.append_or_drop_plainly(arrival);
+        }
         let full = self.buffer.is_full();
         if self.shortcuts.append && !full {
             let _placed = self.buffer.put_at_tail(arrival);
@@ -236,6 +259,9 @@ impl Port {
             return None;
         }
         self.buffer.advance(now);
+        if self.ordinary {
+            return self.buffer.release_head_plainly(grant);
+        }
         if self.shortcuts.release_head {
             return self.buffer.release_head(grant);
         }
@@ -425,5 +451,59 @@ impl Port {
     /// All counters up to `now`.
     pub fn snapshot(&self, now: Time) -> PortSnapshot {
         PortSnapshot::of(&self.buffer, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use wifair_core::{FiveTuple, TCP, TcpFlags};
+
+    use super::*;
+    use crate::{Flows, FlowsSpec};
+
+    proptest! {
+        #[test]
+        fn the_short_ways_do_what_the_general_ones_do(
+            limit_packets in 1u32..8,
+            moved in 1u32..8,
+            steps in prop::collection::vec((0u8..8, 0u32..3, 0u32..3_000, 0u64..1_000), 1..200),
+        ) {
+            let spec = PortSpec { limit_packets, ..PortSpec::default() };
+            let mut ports = [(); 2].map(|()| Port::new(&spec, 1, "ap"));
+            prop_assert!(ports[0].ordinary);
+            ports[1].ordinary = false;
+            let flows = Flows::new(&FlowsSpec::default());
+            let view = View { flows: &flows, links: &[] };
+            let mut in_service: Vec<[Departure; 2]> = vec![];
+            let mut now = Time::ZERO;
+            for (what, flow, size, us) in steps {
+                now += Time::from_us(us);
+                match what {
+                    0..=3 => {
+                        let tuple = FiveTuple { protocol: TCP, ..FiveTuple::default() };
+                        let flags = TcpFlags::from_bits(us as u8);
+                        let packet = Packet { tuple, payload_bytes: size, flags, ..Packet::default() };
+                        for port in &mut ports {
+                            port.offer(&packet, FlowId(flow), StationId(0), now, view);
+                        }
+                    }
+                    4 | 5 => {
+                        let grant = Grant { max_bytes: if what == 4 { u32::MAX } else { size }, ..Grant::ANY };
+                        let [short, general] = ports.each_mut().map(|port| port.take(&grant, now, view));
+                        prop_assert_eq!(format!("{short:?}"), format!("{general:?}"));
+                        in_service.extend(short.zip(general).map(|(short, general)| [short, general]));
+                    }
+                    6 => {
+                        for (port, departure) in ports.iter_mut().zip(in_service.pop().iter().flatten()) {
+                            port.finish(departure, Outcome::Delivered, now, view, || unreachable!("nobody looks"));
+                        }
+                    }
+                    _ => ports.iter_mut().for_each(|port| port.set_limit(moved, now)),
+                }
+                let [short, general] = ports.each_ref().map(|port| format!("{:?}", port.buffer));
+                prop_assert_eq!(short, general);
+            }
+        }
     }
 }

@@ -97,6 +97,8 @@ pub struct Shortcuts {
 impl Shortcuts {
     /// The scheme is asked each time.
     pub const NONE: Shortcuts = Shortcuts { append: false, tail_drop: false, release_head: false };
+    /// The scheme is never asked.
+    pub const ALL: Shortcuts = Shortcuts { append: true, tail_drop: true, release_head: true };
 }
 
 /// Optional methods of a [`Scheme`] that are to be called.

@@ -153,6 +153,30 @@ impl Buffer {
         }
     }
 
+    /// As [`Buffer::append_or_drop`] of a plain buffer.
+    #[inline]
+    pub(crate) fn append_or_drop_plainly(&mut self, arrival: Arrival) {
+        if self.slots.len() >= self.limit {
+            let row = self.books.row(arrival.flow.index(), arrival.class);
+            return row.book(Fate::Refused, arrival.packet.ip_bytes());
+        }
+        self.length_changes();
+        if self.slots.push(&arrival, self.now).is_none() {
+            self.push_in_new_slot(&arrival);
+        }
+    }
+
+    /// As [`Buffer::release_head`] of a plain buffer.
+    #[inline]
+    pub(crate) fn release_head_plainly(&mut self, grant: &Grant) -> Option<Departure> {
+        let head = self.slots.head()?;
+        if !self.fits(head, grant) {
+            return None;
+        }
+        self.length_changes();
+        Some(self.depart(head))
+    }
+
     /// Hands a queued packet to the MAC.
     #[inline]
     pub fn release(&mut self, slot: SlotId) -> Departure {
@@ -160,6 +184,11 @@ impl Buffer {
         if let Some(index) = &mut self.index {
             index.remove(&self.slots, slot);
         }
+        self.depart(slot)
+    }
+
+    #[inline]
+    fn depart(&mut self, slot: SlotId) -> Departure {
         let old = self.slots.remove(slot);
         self.books.row(old.flow.index(), old.class).book(Fate::Dequeued, old.packet.ip_bytes());
         self.in_service += 1;

@@ -37,7 +37,7 @@ pub struct Droptail;
 
 impl Scheme for Droptail {
     fn shortcuts(&self) -> Shortcuts {
-        Shortcuts { append: true, tail_drop: true, release_head: true }
+        Shortcuts::ALL
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
