@@ -44,17 +44,6 @@ impl Connection {
         };
     }
 
-    /// An end takes a packet that has reached it. False if the packet is of a connection that is no more, as its
-    /// `station_port` says.
-    #[inline]
-    pub(crate) fn take<E: EndPoint>(&mut self, station_port: u16, packet: &Packet, now: Time) -> bool {
-        let ours = self.station_port == station_port;
-        if ours {
-            E::of(self).on_segment(packet, now);
-        }
-        ours
-    }
-
     /// Whether both ends are done with the connection; without a handshake only the sender knows.
     pub(crate) fn is_over(&self) -> bool {
         match self.sender.state() {
@@ -71,12 +60,10 @@ pub(crate) trait EndPoint {
     const INDEX: usize;
     /// This end of a connection.
     fn of(connection: &mut Connection) -> &mut Self;
-    /// See [`Sender::on_segment`].
-    fn on_segment(&mut self, packet: &Packet, now: Time);
     /// See [`Sender::on_timer`].
     fn on_timer(&mut self, now: Time);
     /// See [`Sender::poll_transmit`].
-    fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
+    fn poll_transmit(&mut self, now: Time) -> Option<&Packet>;
     /// See [`Sender::deadline`].
     fn deadline(&self) -> Time;
 }
@@ -91,17 +78,12 @@ macro_rules! end_point {
                 &mut connection.$field
             }
 
-            #[inline]
-            fn on_segment(&mut self, packet: &Packet, now: Time) {
-                self.on_segment(packet, now);
-            }
-
             fn on_timer(&mut self, now: Time) {
                 self.on_timer(now);
             }
 
             #[inline]
-            fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+            fn poll_transmit(&mut self, now: Time) -> Option<&Packet> {
                 self.poll_transmit(now)
             }
 

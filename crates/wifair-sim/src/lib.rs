@@ -25,6 +25,7 @@ mod min_tree;
 mod network;
 mod plan;
 mod record;
+mod ring;
 mod run;
 mod schema;
 mod series;

@@ -10,25 +10,27 @@ pub struct MinTree {
     /// Node 1 is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves start at `leaves`.
     nodes: Vec<Time>,
     leaves: usize,
+    /// What the root holds.
+    earliest: Time,
 }
 
 impl MinTree {
     /// `len` instants, all "never".
     pub fn new(len: usize) -> MinTree {
-        let leaves = len.next_power_of_two().max(2);
-        MinTree { nodes: vec![Time::MAX; 2 * leaves], leaves }
+        let leaves = len.next_power_of_two();
+        MinTree { nodes: vec![Time::MAX; 2 * leaves], leaves, earliest: Time::MAX }
     }
 
     /// The earliest instant; [`Time::MAX`] where there is none.
     #[inline]
     pub fn earliest(&self) -> Time {
-        self.nodes[1]
+        self.earliest
     }
 
     /// The lowest index that holds the earliest instant. Meaningless while all are "never".
     #[inline]
     pub fn earliest_index(&self) -> usize {
-        let earliest = self.nodes[1];
+        let earliest = self.earliest;
         let mut node = 1;
         while node < self.leaves {
             node *= 2;
@@ -58,6 +60,7 @@ impl MinTree {
             }
             self.nodes[node] = winner;
         }
+        self.earliest = self.nodes[1];
     }
 }
 

@@ -28,15 +28,8 @@ use crate::wire::{Arrival, Way, Wire, WireBuilder};
 /// (in its own order), arrivals from the wire (by line), timers of TCP (by connection, sender first), then the BSS
 /// (`docs/medium.md`, section 6).
 pub struct Network<T: Tap = ()> {
-    now: Time,
-    bss: Bss,
-    wire: Wire,
-    /// When each end wants to be woken, at index 2 · slot + end. May be early: an end that is woken early is asked
-    /// again, so that a timer that only moves away costs nothing.
-    timers: MinTree,
+    fabric: Fabric<T>,
     agenda: Agenda,
-    /// When the next of these three is due; kept up to date as things are added.
-    next_external: Time,
     /// By slot. A flow has as many slots, one after the other, as it has connections side by side; one without TCP has one, whose
     /// ends are idle.
     connections: Vec<Connection>,
@@ -51,6 +44,18 @@ pub struct Network<T: Tap = ()> {
     stations: u16,
     /// By flow: the books of connections that the AP's monitor has forgotten.
     forgotten: Vec<[Ledger; 3]>,
+}
+
+/// All that the ends of connections send into and wait for: apart from them, so that an event looks its connection up once.
+struct Fabric<T> {
+    now: Time,
+    bss: Bss,
+    wire: Wire,
+    /// When each end wants to be woken, at index 2 · slot + end. May be early: an end that is woken early is asked
+    /// again, so that a timer that only moves away costs nothing.
+    timers: MinTree,
+    /// When the next of the agenda, the wire and the timers is due; kept up to date as things are added.
+    next_external: Time,
     tap: T,
 }
 
@@ -128,12 +133,16 @@ impl<T: Tap> Network<T> {
         for event in &plan.events {
             event.enter(&mut agenda, &station_ids);
         }
-        let mut network = Network {
+        let fabric = Fabric {
             now: Time::ZERO,
             bss,
             wire: wire.build(Rng::stream(seed, "wire", "loss")),
             timers: MinTree::new(2 * connections.len()),
             next_external: agenda.next(),
+            tap,
+        };
+        let mut network = Network {
+            fabric,
             agenda,
             forgotten: vec![Default::default(); flows.len()],
             listeners: Listeners::new(&connections, plan.bss.stations.len()),
@@ -143,7 +152,6 @@ impl<T: Tap> Network<T> {
             groups,
             finished: vec![],
             stations: plan.bss.stations.len() as u16,
-            tap,
         };
         for slot in 0..network.connections.len() {
             network.tell_link_rate(slot);
@@ -153,32 +161,32 @@ impl<T: Tap> Network<T> {
 
     /// Who looks on.
     pub fn tap(&self) -> &T {
-        &self.tap
+        &self.fabric.tap
     }
 
     /// Who looks on, to ask for what was gathered so far.
     pub fn tap_mut(&mut self) -> &mut T {
-        &mut self.tap
+        &mut self.fabric.tap
     }
 
     /// The end of the network: who looked on goes on.
     pub fn into_tap(self) -> T {
-        self.tap
+        self.fabric.tap
     }
 
     /// The current simulated time.
     pub fn now(&self) -> Time {
-        self.now
+        self.fabric.now
     }
 
     /// The BSS.
     pub fn bss(&self) -> &Bss {
-        &self.bss
+        &self.fabric.bss
     }
 
     /// The wired side.
     pub fn wire(&self) -> &Wire {
-        &self.wire
+        &self.fabric.wire
     }
 
     pub(crate) fn flows(&self) -> &[Flow] {
@@ -199,14 +207,14 @@ impl<T: Tap> Network<T> {
 
     /// The ports of each station.
     pub(crate) fn station_ports(&self) -> impl Iterator<Item = impl Iterator<Item = &Port>> {
-        (0..self.stations).map(|id| self.bss.station_ports(StationId(id)).map(|(_, port)| port))
+        (0..self.stations).map(|id| self.fabric.bss.station_ports(StationId(id)).map(|(_, port)| port))
     }
 
     /// What became of each flow's packets at the AP's ports, by class: of all that its monitor ever saw of the flow.
     pub(crate) fn tallies(&self, now: Time) -> Vec<[Ledger; 3]> {
         let mut tallies = self.forgotten.clone();
-        for flow in self.bss.ap_ports().flat_map(|(_, port)| port.snapshot(now).flows) {
-            let tuple = self.bss.flows().tuple(flow.flow);
+        for flow in self.fabric.bss.ap_ports().flat_map(|(_, port)| port.snapshot(now).flows) {
+            let tuple = self.fabric.bss.flows().tuple(flow.flow);
             tallies[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&flow.classes);
         }
         tallies
@@ -214,7 +222,7 @@ impl<T: Tap> Network<T> {
 
     /// Takes over the books of the flows that the AP's monitor has forgotten.
     fn collect_forgotten(&mut self) {
-        while let Some((_, tuple, classes)) = self.bss.pop_forgotten() {
+        while let Some((_, tuple, classes)) = self.fabric.bss.pop_forgotten() {
             self.forgotten[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&classes);
         }
     }
@@ -224,34 +232,37 @@ impl<T: Tap> Network<T> {
     pub fn run_until(&mut self, end: Time) {
         loop {
             // The BSS goes on by itself until something comes from outside. What it delivers may bring that nearer.
-            while self.advance_bss(self.next_external.min(end)) {}
-            if self.next_external >= end {
-                self.now = end;
+            while self.advance_bss(self.fabric.next_external.min(end)) {}
+            let next = self.fabric.next_external;
+            if next >= end {
+                self.fabric.now = end;
                 self.collect_forgotten();
                 return;
             }
-            self.move_to(self.next_external);
-            if self.agenda.next() == self.now {
+            self.fabric.move_to(next);
+            if self.agenda.next() == next {
                 self.carry_out();
-            } else if self.wire.next_arrival() == self.now {
+            } else if self.fabric.wire.next_arrival() == next {
                 self.arrive_from_wire();
             } else {
                 self.wake();
             }
-            self.next_external = self.agenda.next().min(self.wire.next_arrival()).min(self.timers.earliest());
+            let Fabric { wire, timers, next_external, .. } = &mut self.fabric;
+            *next_external = self.agenda.next().min(wire.next_arrival()).min(timers.earliest());
         }
     }
 
     /// Lets the BSS go on by itself before `limit` until something comes out of it; whether it has.
     #[inline]
     fn advance_bss(&mut self, limit: Time) -> bool {
+        let Fabric { bss, wire, tap, now: at, .. } = &mut self.fabric;
         let Some((now, output)) = (match T::WATCHES_AIR {
-            false => self.bss.advance_before(limit),
-            true => self.bss.advance_watched(limit, |bss| self.tap.exchange(bss)),
+            false => bss.advance_before(limit),
+            true => bss.advance_watched(limit, |bss| tap.exchange(bss)),
         }) else {
             return false;
         };
-        self.now = now;
+        *at = now;
         let Delivery { packet, to } = match output {
             Output::Delivery(delivery) => delivery,
             Output::LinkRate(change) => {
@@ -259,99 +270,79 @@ impl<T: Tap> Network<T> {
                 return true;
             }
         };
-        self.tap.crossed_air(now, packet, to);
+        tap.crossed_air(now, packet, to);
         match to {
             Node::Ap => {
                 let slot = address::slot_to_server(&packet.tuple);
-                let arrival = self.wire.send(self.connections[slot].lines, Way::ToServer, slot, packet, now);
-                self.next_external = self.next_external.min(arrival);
+                let arrival = wire.send(self.connections[slot].lines, Way::ToServer, slot, packet, now);
+                self.fabric.expect(arrival);
             }
             Node::Station(_) => {
                 let slot = address::slot_to_station(&packet.tuple);
                 let connection = &mut self.connections[slot];
                 let port = packet.tuple.destination_port;
-                match connection.direction {
-                    FlowDirection::Up => {
-                        if connection.take::<Sender>(port, packet, now) {
-                            self.respond::<Sender>(slot);
-                        } else {
-                            let packet = *packet;
-                            self.arrive_without_connection(slot, &packet);
-                        }
-                    }
-                    FlowDirection::Down => {
-                        if connection.take::<Receiver>(port, packet, now) {
-                            self.respond::<Receiver>(slot);
-                        } else {
-                            let packet = *packet;
-                            self.arrive_without_connection(slot, &packet);
-                        }
-                    }
+                let is_at_sender = connection.direction == FlowDirection::Up;
+                if connection.station_port != port {
+                    let packet = *packet;
+                    self.arrive_without_connection(slot, &packet);
+                    return true;
+                }
+                let may_end = if is_at_sender {
+                    connection.sender.on_segment(packet, now);
+                    self.fabric.respond::<Sender>(slot, connection)
+                } else {
+                    connection.receiver.on_segment(packet, now);
+                    self.fabric.respond::<Receiver>(slot, connection)
+                };
+                if may_end {
+                    self.settle(slot);
                 }
             }
         }
         true
     }
 
-    #[inline]
-    fn move_to(&mut self, next: Time) {
-        assert!(next >= self.now, "time runs backwards: {} after {}", next, self.now);
-        self.now = next;
-    }
-
     fn carry_out(&mut self) {
         match self.agenda.take() {
             Event::Start { flow } => self.start(flow),
             Event::Stop { flow } => self.stop(flow),
-            Event::Station { station, change } => self.bss.change_station(station, &change, self.now),
-            Event::ApLimit { packets } => self.bss.set_ap_limit(packets, self.now),
+            Event::Station { station, change } => {
+                self.fabric.bss.change_station(station, &change, self.fabric.now)
+            }
+            Event::ApLimit { packets } => self.fabric.bss.set_ap_limit(packets, self.fabric.now),
         }
     }
 
     fn arrive_from_wire(&mut self) {
-        let Arrival { line, way, slot, packet } = self.wire.arrival();
+        let Fabric { bss, wire, tap, now, .. } = &mut self.fabric;
+        let (now, Arrival { way, slot, packet }) = (*now, wire.arrive());
         let connection = &mut self.connections[slot];
-        self.tap.crossed_wire(self.now, packet, way);
+        tap.crossed_wire(now, packet, way);
         if way == Way::ToAp {
-            self.bss.send_down(connection.station, packet, self.now);
-            return self.wire.pass(line);
+            return bss.send_down(connection.station, packet, now);
         }
-        let port = packet.tuple.source_port;
-        match connection.direction {
+        if connection.station_port != packet.tuple.source_port {
+            let packet = *packet;
+            return self.arrive_without_connection(slot, &packet);
+        }
+        let may_end = match connection.direction {
             FlowDirection::Up => {
-                let taken = connection.take::<Receiver>(port, packet, self.now);
-                if !taken {
-                    return self.arrive_from_wire_without_connection();
-                }
-                self.wire.pass(line);
-                self.respond::<Receiver>(slot);
+                connection.receiver.on_segment(packet, now);
+                self.fabric.respond::<Receiver>(slot, connection)
             }
             FlowDirection::Down => {
-                let taken = connection.take::<Sender>(port, packet, self.now);
-                if !taken {
-                    return self.arrive_from_wire_without_connection();
-                }
-                self.wire.pass(line);
-                self.respond::<Sender>(slot);
+                connection.sender.on_segment(packet, now);
+                self.fabric.respond::<Sender>(slot, connection)
             }
-        }
-    }
-
-    /// An end has taken a segment: it answers, and the connection may be at its end.
-    fn respond<E: EndPoint>(&mut self, slot: usize) {
-        self.pump::<E>(slot);
-        let connection = &self.connections[slot];
-        if connection.is_closing
-            || E::INDEX == Receiver::INDEX
-                && connection.receiver.stats().payload_bytes_delivered >= connection.goal_bytes
-        {
+        };
+        if may_end {
             self.settle(slot);
         }
     }
 
     /// A timer may be due.
     fn wake(&mut self) {
-        let index = self.timers.earliest_index();
+        let index = self.fabric.timers.earliest_index();
         match index % 2 {
             Sender::INDEX => self.wake_end::<Sender>(index / 2),
             _ => self.wake_end::<Receiver>(index / 2),
@@ -363,38 +354,65 @@ impl<T: Tap> Network<T> {
         let wakes_at = if E::INDEX == Sender::INDEX { connection.wakes_at } else { Time::MAX };
         let end = E::of(connection);
         let deadline = end.deadline().min(wakes_at);
-        if deadline > self.now {
-            self.timers.set(2 * slot + E::INDEX, deadline); // it has moved away meanwhile
+        if deadline > self.fabric.now {
+            self.fabric.timers.set(2 * slot + E::INDEX, deadline); // it has moved away meanwhile
             return;
         }
-        end.on_timer(self.now);
-        self.timers.set(2 * slot + E::INDEX, Time::MAX);
-        if wakes_at <= self.now {
+        end.on_timer(self.fabric.now);
+        self.fabric.timers.set(2 * slot + E::INDEX, Time::MAX);
+        if wakes_at <= self.fabric.now {
             self.wake_flow(self.flow_of[slot] as usize);
         } else if !self.give_up(slot) {
             self.pump::<E>(slot);
         }
     }
 
-    /// Sends what an end wants to send, and notes when it wants to be woken.
-    #[inline]
     fn pump<E: EndPoint>(&mut self, slot: usize) {
-        let connection = &mut self.connections[slot];
-        let at_station = (connection.direction == FlowDirection::Up) == (E::INDEX == Sender::INDEX);
-        while let Some(packet) = E::of(connection).poll_transmit(self.now) {
-            self.tap.sent(self.now, &packet, at_station.then_some(connection.station));
-            if at_station {
-                self.bss.send_up(connection.station, &packet, self.now);
-            } else {
-                let arrival = self.wire.send(connection.lines, Way::ToAp, slot, &packet, self.now);
-                self.next_external = self.next_external.min(arrival);
+        self.fabric.pump::<E>(slot, &mut self.connections[slot]);
+    }
+}
+
+impl<T: Tap> Fabric<T> {
+    fn move_to(&mut self, next: Time) {
+        assert!(next >= self.now, "time runs backwards: {} after {}", next, self.now);
+        self.now = next;
+    }
+
+    /// Something happens at `time`.
+    fn expect(&mut self, time: Time) {
+        self.next_external = self.next_external.min(time);
+    }
+
+    /// An end has taken a segment: it answers. Whether the connection may be at its end.
+    fn respond<E: EndPoint>(&mut self, slot: usize, connection: &mut Connection) -> bool {
+        self.pump::<E>(slot, connection);
+        connection.is_closing
+            || E::INDEX == Receiver::INDEX
+                && connection.receiver.stats().payload_bytes_delivered >= connection.goal_bytes
+    }
+
+    /// Sends what an end wants to send, and notes when it wants to be woken.
+    fn pump<E: EndPoint>(&mut self, slot: usize, connection: &mut Connection) {
+        let Connection { station, lines, direction, .. } = *connection;
+        let now = self.now;
+        let end = E::of(connection);
+        if (direction == FlowDirection::Up) == (E::INDEX == Sender::INDEX) {
+            while let Some(packet) = end.poll_transmit(now) {
+                self.tap.sent(now, packet, Some(station));
+                self.bss.send_up(station, packet, now);
+            }
+        } else {
+            while let Some(packet) = end.poll_transmit(now) {
+                self.tap.sent(now, packet, None);
+                let arrival = self.wire.send(lines, Way::ToAp, slot, packet, now);
+                self.expect(arrival);
             }
         }
-        let deadline = E::of(connection).deadline();
+        let deadline = end.deadline();
         let timer = 2 * slot + E::INDEX;
         if deadline < self.timers.at(timer) {
             self.timers.set(timer, deadline);
-            self.next_external = self.next_external.min(deadline);
+            self.expect(deadline);
         }
     }
 }

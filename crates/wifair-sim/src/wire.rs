@@ -1,11 +1,13 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use wifair_core::{Packet, Rate, Rng, Time};
 
 use crate::min_tree::MinTree;
+use crate::ring::Ring;
 
 /// Which way a packet crosses the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Way {
     /// From the AP to a server.
     ToServer,
@@ -37,7 +39,7 @@ impl Transmitter {
 }
 
 /// A packet under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct InFlight {
     arrival: Time,
     packet: Packet,
@@ -47,8 +49,6 @@ struct InFlight {
 /// A packet at the end of its way.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
-    /// The line that it comes from.
-    pub line: usize,
     /// Which way it has come.
     pub way: Way,
     /// Its connection.
@@ -63,37 +63,38 @@ pub struct Arrival<'a> {
 struct Line {
     transmitter: u32,
     delay: Time,
-    way: Way,
-    in_flight: VecDeque<InFlight>,
+    /// When its first packet arrives; [`Time::MAX`] without packets.
+    next: Time,
+    in_flight: Ring<InFlight>,
 }
 
 /// The wired side: full-duplex links between the AP and the servers.
 ///
 /// Each direction of a link is a FIFO transmitter of some rate with unlimited memory, followed by a constant delay.
 /// Flows of one link may differ in delay (a server further away); each delay is a line of its own. Packets are lost
-/// only where a loss rate is asked for; that takes one draw a packet, and none where it is zero.
+/// only where a loss rate is asked for; that takes one draw per packet, and none where it is zero.
 #[derive(Clone, Debug)]
 pub struct Wire {
     transmitters: Vec<Transmitter>,
-    lines: Vec<Line>,
+    /// By [`Lines`] and [`Way`].
+    lines: Vec<[Line; 2]>,
+    /// By [`Lines`]: when the next packet arrives on either.
     heads: MinTree,
-    loss_rate: f64,
+    /// [`None`] where nothing is lost.
+    loss_rate: Option<f64>,
     losses: u64,
     rng: Rng,
 }
 
 /// The two lines of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lines {
-    to_server: u32,
-    to_ap: u32,
-}
+pub struct Lines(u32);
 
 /// Collects the links and lines that a plan's flows need; equal ones are shared.
 pub struct WireBuilder {
     shared: [u32; 2],
     transmitters: Vec<Transmitter>,
-    lines: Vec<Line>,
+    lines: Vec<[Line; 2]>,
     /// By transmitter and delay.
     pairs: BTreeMap<(u32, Time), Lines>,
     loss_rate: f64,
@@ -124,11 +125,9 @@ impl WireBuilder {
         if let Some(lines) = self.pairs.get(&(to_server, delay)) {
             return *lines;
         }
-        let mut line = |transmitter, way| {
-            self.lines.push(Line { transmitter, delay, way, in_flight: VecDeque::new() });
-            self.lines.len() as u32 - 1
-        };
-        let lines = Lines { to_server: line(to_server, Way::ToServer), to_ap: line(to_ap, Way::ToAp) };
+        let line = |transmitter| Line { transmitter, delay, next: Time::MAX, in_flight: Ring::default() };
+        self.lines.push([line(to_server), line(to_ap)]);
+        let lines = Lines(self.lines.len() as u32 - 1);
         self.pairs.insert((to_server, delay), lines);
         lines
     }
@@ -140,7 +139,7 @@ impl WireBuilder {
             transmitters: self.transmitters,
             lines: self.lines,
             heads,
-            loss_rate: self.loss_rate,
+            loss_rate: Some(self.loss_rate).filter(|rate| *rate > 0.0),
             losses: 0,
             rng,
         }
@@ -155,44 +154,44 @@ impl Wire {
     }
 
     /// Puts `packet`, of the connection in `slot`, on its way and says when it will arrive; never, if it is lost.
-    #[inline]
+    #[inline(always)] // a call saves and restores more registers than the rest takes
     pub fn send(&mut self, lines: Lines, way: Way, slot: usize, packet: &Packet, now: Time) -> Time {
-        if self.loss_rate > 0.0 && self.rng.chance(self.loss_rate) {
+        if let Some(rate) = self.loss_rate
+            && self.rng.chance(rate)
+        {
             self.losses += 1;
             return Time::MAX;
         }
-        let index = match way {
-            Way::ToServer => lines.to_server,
-            Way::ToAp => lines.to_ap,
-        } as usize;
-        let line = &mut self.lines[index];
+        let line = &mut self.lines[lines.0 as usize][way as usize];
         let transmitter = &mut self.transmitters[line.transmitter as usize];
         transmitter.free_at = transmitter.free_at.max(now) + transmitter.duration_of(packet.ip_bytes());
         let arrival = transmitter.free_at + line.delay;
-        if line.in_flight.is_empty() {
-            self.heads.set(index, arrival);
+        let place = line.in_flight.append(); // field by field: the packet is copied once
+        place.arrival = arrival;
+        place.packet = *packet;
+        place.slot = slot as u32;
+        if line.next == Time::MAX {
+            line.next = arrival;
+            let pair = lines.0 as usize;
+            self.heads.set(pair, arrival.min(self.heads.at(pair)));
         }
-        line.in_flight.push_back(InFlight { arrival, packet: *packet, slot: slot as u32 });
         arrival
     }
 
-    /// The packet that arrives at [`Wire::next_arrival`], with the slot of its connection; of several, that of the line
-    /// built first. [`Wire::pass`] is called once it has been seen to.
+    /// Takes the packet that arrives at [`Wire::next_arrival`]; of several, that of the line built first. Panics if none is
+    /// under way.
     #[inline]
-    pub fn arrival(&self) -> Arrival<'_> {
-        let index = self.heads.earliest_index();
-        let line = &self.lines[index];
-        let head = line.in_flight.front().expect("the earliest line has a packet");
-        Arrival { line: index, way: line.way, slot: head.slot as usize, packet: &head.packet }
-    }
-
-    /// The first packet of `line` is no longer under way.
-    #[inline]
-    pub fn pass(&mut self, line: usize) {
-        let in_flight = &mut self.lines[line].in_flight;
-        in_flight.pop_front();
-        let next = in_flight.front().map_or(Time::MAX, |next| next.arrival);
-        self.heads.set(line, next);
+    pub fn arrive(&mut self) -> Arrival<'_> {
+        let pair = self.heads.earliest_index();
+        let [to_server, to_ap] = &mut self.lines[pair];
+        let (way, line, other) = match to_server.next <= to_ap.next {
+            true => (Way::ToServer, to_server, to_ap.next),
+            false => (Way::ToAp, to_ap, to_server.next),
+        };
+        line.next = line.in_flight.second().map_or(Time::MAX, |next| next.arrival);
+        self.heads.set(pair, line.next.min(other));
+        let InFlight { packet, slot, .. } = line.in_flight.take();
+        Arrival { way, slot: *slot as usize, packet }
     }
 
     /// Packets lost so far.
@@ -202,13 +201,13 @@ impl Wire {
 
     /// The packets under way, each with the slot of its connection.
     pub fn packets(&self) -> impl Iterator<Item = (usize, &Packet)> {
-        let packets = self.lines.iter().flat_map(|line| &line.in_flight);
+        let packets = self.lines.iter().flatten().flat_map(|line| line.in_flight.iter());
         packets.map(|in_flight| (in_flight.slot as usize, &in_flight.packet))
     }
 
     /// Packets under way.
     pub fn in_flight(&self) -> usize {
-        self.lines.iter().map(|line| line.in_flight.len()).sum()
+        self.lines.iter().flatten().map(|line| line.in_flight.len()).sum()
     }
 }
 
@@ -236,9 +235,7 @@ mod tests {
         let mut arrivals = vec![];
         while wire.next_arrival() != Time::MAX {
             let time = wire.next_arrival();
-            let Arrival { line, packet, .. } = wire.arrival();
-            arrivals.push((time, packet.seq));
-            wire.pass(line);
+            arrivals.push((time, wire.arrive().packet.seq));
         }
         arrivals
     }

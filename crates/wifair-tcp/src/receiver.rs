@@ -31,8 +31,8 @@ pub enum ReceiverState {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     spec: Arc<TcpSpec>,
-    /// What is the same in all packets that it sends: a packet is a copy of it in a few wide moves, and some fields written.
-    template: Packet,
+    /// The packet sent last. The next one is written over it and lent.
+    packet: Packet,
     /// Next expected (RCV.NXT).
     nxt: u32,
     /// Advertised.
@@ -52,6 +52,9 @@ pub struct Receiver {
     selective: bool,
     /// What came a second time since the last ACK.
     duplicate: Option<(u32, u32)>,
+    /// Established, nothing held, nothing but the data to tell of, and the packet sent last was a plain ACK: the next one
+    /// differs from it in the acknowledgement number alone. Recomputed by [`Receiver::review`].
+    ordinary: bool,
     /// Sequence number of the sender's FIN, once known.
     fin_at: Option<u32>,
     /// When a delayed ACK is due.
@@ -73,7 +76,7 @@ impl Receiver {
             Handshake::Real | Handshake::Ns2 => (0, ReceiverState::Listen),
         };
         Receiver {
-            template: Packet {
+            packet: Packet {
                 tuple: tuple.reversed(),
                 seq: 0,
                 ack: 0,
@@ -95,6 +98,7 @@ impl Receiver {
             ecn: EcnReceiver::new(agreed && spec.ecn),
             selective: agreed && spec.sack.is_some(),
             duplicate: None,
+            ordinary: false,
             fin_at: None,
             ack_deadline: Time::MAX,
             timer: Time::MAX,
@@ -113,10 +117,49 @@ impl Receiver {
 
     /// A packet of the sender has arrived.
     pub fn on_segment(&mut self, packet: &Packet, now: Time) {
-        if packet.payload_bytes > 0 {
+        let payload = packet.payload_bytes;
+        if payload > 0 {
             self.stats.segments_received += 1;
             self.stats.ip_bytes_received += u64::from(packet.ip_bytes());
         }
+        if self.ordinary
+            && packet.seq == self.nxt
+            && payload.wrapping_sub(1) < self.window_bytes
+            && !packet.flags.intersects(TcpFlags::SYN | TcpFlags::FIN)
+        {
+            self.stats.payload_bytes_delivered += u64::from(payload);
+            self.nxt = self.nxt.wrapping_add(payload);
+            self.count_in_order(now);
+        } else {
+            self.on_any_segment(packet, now);
+            self.review();
+        }
+    }
+
+    /// Comes after every call on the general path: whether the short ones serve what comes next.
+    fn review(&mut self) {
+        self.ordinary = self.state == ReceiverState::Established
+            && !self.control_now
+            && !self.ecn.on
+            && self.fin_at.is_none()
+            && self.held.is_empty()
+            && self.duplicate.is_none()
+            && self.packet.flags == TcpFlags::ACK
+            && self.packet.sack.is_empty();
+    }
+
+    /// A segment has come in order: an ACK is due at once or before long.
+    fn count_in_order(&mut self, now: Time) {
+        self.unacked_segments += 1;
+        if self.unacked_segments >= self.spec.delayed_ack.segments {
+            self.ack_now = true; // RFC 5681, 4.2: at least every second segment
+        } else if self.ack_deadline == Time::MAX {
+            self.ack_deadline = now + self.spec.ack_delay();
+        }
+    }
+
+    #[inline(never)]
+    fn on_any_segment(&mut self, packet: &Packet, now: Time) {
         if self.state == ReceiverState::Established && !packet.flags.intersects(TcpFlags::SYN | TcpFlags::FIN)
         {
             self.on_data(packet, now);
@@ -199,12 +242,7 @@ impl Receiver {
         }
         if start == self.nxt && self.held.is_empty() && payload <= self.window_bytes {
             self.deliver_up_to(end);
-            self.unacked_segments += 1;
-            if self.unacked_segments >= self.spec.delayed_ack.segments {
-                self.ack_now = true; // RFC 5681, 4.2: at least every second segment
-            } else if self.ack_deadline == Time::MAX {
-                self.ack_deadline = now + self.spec.ack_delay();
-            }
+            self.count_in_order(now);
         } else {
             self.on_disorder(start, end);
         }
@@ -311,15 +349,26 @@ impl Receiver {
             self.timer = Time::MAX;
             self.control_now = true;
         }
+        self.review();
     }
 
     /// The next packet to send, if there is one now.
-    #[inline(always)] // most calls find nothing
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if self.ack_now | self.control_now { Some(self.transmit(now)) } else { None }
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<&Packet> {
+        if !(self.ack_now | self.control_now) {
+            return None;
+        }
+        if self.ordinary {
+            self.packet.ack = self.nxt;
+            self.count_ack();
+        } else {
+            self.packet = self.transmit(now);
+            self.review();
+        }
+        Some(&self.packet)
     }
 
-    /// The packet that is due. A call of its own, so that it is written in one piece where it is wanted.
+    /// The packet that is due.
     #[inline(never)]
     fn transmit(&mut self, now: Time) -> Packet {
         if self.control_now {
@@ -353,20 +402,29 @@ impl Receiver {
     }
 
     /// A packet that acknowledges all that is in order.
-    #[inline]
     fn packet(&mut self, seq: u32, mut flags: TcpFlags) -> Packet {
         if self.ecn.on {
             flags |= self.ecn.echo();
         }
+        self.count_ack();
+        let packet = Packet {
+            seq,
+            ack: self.nxt,
+            window_bytes: self.window_bytes,
+            header_bytes: self.spec.header_bytes as u8,
+            flags,
+            sack: SackBlocks::NONE,
+            ..self.packet
+        };
+        if self.selective { self.with_blocks(packet) } else { packet }
+    }
+
+    /// All that is in order is about to be acknowledged.
+    fn count_ack(&mut self) {
         self.ack_now = false;
         self.unacked_segments = 0;
         self.ack_deadline = Time::MAX;
         self.stats.packets_sent += 1;
-        let mut packet = self.template;
-        packet.seq = seq;
-        packet.ack = self.nxt;
-        packet.flags = flags;
-        if self.selective { self.with_blocks(packet) } else { packet }
     }
 
     /// The packet with what there is to tell selectively: what came twice, once (RFC 2883, section 4); then what is held,
@@ -411,5 +469,70 @@ impl Receiver {
     /// The counters.
     pub fn stats(&self) -> &ReceiverStats {
         &self.stats
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What two receivers say to a call, of which the second has to take the general path.
+    fn both<R: PartialEq + std::fmt::Debug>(
+        pair: &mut [Receiver; 2],
+        mut call: impl FnMut(&mut Receiver) -> R,
+    ) -> R {
+        let [short, general] = pair;
+        general.ordinary = false;
+        let said = call(short);
+        assert_eq!(said, call(general));
+        let mut reviewed = short.clone();
+        reviewed.review();
+        assert_eq!(short.ordinary, reviewed.ordinary, "the flag is stale");
+        general.ordinary = short.ordinary;
+        assert_eq!(format!("{short:?}"), format!("{general:?}"));
+        said
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_paths_do_what_the_general_ones_do(
+            (handshake, sack, ecn, segments) in (0u8..3, any::<bool>(), any::<bool>(), 1u8..4),
+            steps in prop::collection::vec((0u8..24, 0u32..8, 0u64..100_000), 1..150),
+        ) {
+            let handshake = [Handshake::None, Handshake::Real, Handshake::Ns2][usize::from(handshake)];
+            let sack = sack.then(Default::default);
+            let mut spec = TcpSpec { handshake, sack, ecn, ..TcpSpec::default() };
+            spec.delayed_ack.segments = segments;
+            let (mss, iss) = (u32::from(spec.mss_bytes), spec.initial_sequence);
+            let receiver = Receiver::new(&Arc::new(spec), FiveTuple::default());
+            let mut pair = [receiver.clone(), receiver];
+            let mut now = Time::ZERO;
+            for (what, number, us) in steps {
+                now += Time::from_us(us);
+                let nxt = pair[0].nxt;
+                let flags = TcpFlags::ACK;
+                let plain = Packet { seq: nxt, ack: iss.wrapping_add(1), payload_bytes: mss, flags, ..Packet::default() };
+                let packet = match what {
+                    0..=14 => plain,
+                    15 => Packet { seq: nxt.wrapping_add(number * mss), ..plain },
+                    16 => Packet { seq: nxt.wrapping_sub(number * mss), ..plain },
+                    17 => Packet { payload_bytes: number * 100, ..plain },
+                    18 => Packet { seq: iss, ack: 0, payload_bytes: 0, flags: TcpFlags::SYN, sack: SackBlocks::SYN_PERMITTED, ..plain },
+                    19 => Packet { seq: iss, payload_bytes: 0, flags: TcpFlags::NONE, ..plain },
+                    20 => Packet { ds_field: 3, ..plain },
+                    21 if number == 0 => Packet { flags: TcpFlags::ACK | TcpFlags::FIN, ..plain },
+                    _ => Packet { payload_bytes: 0, ..plain },
+                };
+                if what == 23 {
+                    now = now.max(pair[0].deadline().min(now + Time::from_s(100)));
+                    both(&mut pair, |receiver| receiver.on_timer(now));
+                } else {
+                    both(&mut pair, |receiver| receiver.on_segment(&packet, now));
+                }
+                while both(&mut pair, |receiver| receiver.poll_transmit(now).copied()).is_some() {}
+            }
+        }
     }
 }

@@ -109,10 +109,9 @@ impl Recovery {
         self.active
     }
 
-    /// True where duplicate ACKs have come since the last new one.
-    #[inline]
-    pub(crate) fn has_duplicates(&self) -> bool {
-        self.duplicates > 0
+    /// True outside of fast recovery, with no duplicate ACKs since the last new one.
+    pub(crate) fn is_quiet(&self) -> bool {
+        !self.active && self.duplicates == 0 && self.limited_bytes == 0
     }
 
     /// By how many bytes limited transmit may exceed the window: one segment for each of the first two duplicate ACKs
@@ -226,12 +225,17 @@ impl Recovery {
         Progress { grow: false, retransmit: false, restart_timer: true }
     }
 
-    #[inline]
     fn forget_duplicates(&mut self, ack: u32) {
         self.duplicates = 0;
         self.limited_bytes = 0;
+        self.pull_along(ack);
+    }
+
+    /// `ack` has acknowledged new data outside of fast recovery.
+    #[inline]
+    pub(crate) fn pull_along(&mut self, ack: u32) {
         if seq::after(ack, self.recover) {
-            self.recover = ack.wrapping_sub(1); // pulled along, or it would come ahead again after 2³¹ bytes
+            self.recover = ack.wrapping_sub(1); // or it would come ahead again after 2³¹ bytes
         }
     }
 

@@ -362,13 +362,13 @@ proptest! {
             };
             sender.on_timer(now);
             sender.on_segment(&packet, now);
-            let sent = std::iter::from_fn(|| sender.poll_transmit(now)).take(10_000).count();
+            let sent = std::iter::from_fn(|| sender.poll_transmit(now).copied()).take(10_000).count();
             prop_assert!(sent < 10_000);
             prop_assert!(sender.deadline() > now);
             prop_assert!(sender.cwnd_bytes() >= u32::from(spec.mss_bytes));
             receiver.on_timer(now);
             receiver.on_segment(&packet, now);
-            prop_assert!(std::iter::from_fn(|| receiver.poll_transmit(now)).take(10).count() < 3);
+            prop_assert!(std::iter::from_fn(|| receiver.poll_transmit(now).copied()).take(10).count() < 3);
             prop_assert!(receiver.deadline() > now);
         }
     }

@@ -33,7 +33,7 @@ fn segment(seq: u32, payload_bytes: u32, flags: TcpFlags) -> Packet {
 /// What the receiver acknowledges, and has delivered, once it has got a segment.
 fn answer(receiver: &mut Receiver, seq: u32, payload_bytes: u32, flags: TcpFlags) -> (u32, u64) {
     receiver.on_segment(&segment(seq, payload_bytes, flags), Time::ZERO);
-    let answer = receiver.poll_transmit(Time::ZERO).expect("every segment is answered at once");
+    let answer = receiver.poll_transmit(Time::ZERO).copied().expect("every segment is answered at once");
     (answer.ack, receiver.stats().payload_bytes_delivered)
 }
 
@@ -67,7 +67,7 @@ fn what_comes_from_far_back_is_acknowledged_without_a_block() {
     for (back, told) in [(1 << 24, 0), ((1 << 24) - 1, 1)] {
         let seq = (1u32 << 30) + 1 - back;
         receiver.on_segment(&segment(seq, 100, TcpFlags::ACK), Time::ZERO);
-        let answer = receiver.poll_transmit(Time::ZERO).expect("every segment is answered at once");
+        let answer = receiver.poll_transmit(Time::ZERO).copied().expect("every segment is answered at once");
         assert_eq!((answer.ack, answer.sack.count()), ((1 << 30) + 1, told));
     }
 }
@@ -86,8 +86,9 @@ fn a_fin_acknowledges_what_was_told_selectively() {
     let mut sender = Sender::new(&Arc::new(spec), FiveTuple::default());
     sender.open(Time::ZERO);
     sender.write(1_000);
-    let sent =
-        |sender: &mut Sender, now| std::iter::from_fn(|| sender.poll_transmit(now)).collect::<Vec<_>>();
+    let sent = |sender: &mut Sender, now| {
+        std::iter::from_fn(|| sender.poll_transmit(now).copied()).collect::<Vec<_>>()
+    };
     assert_eq!(sent(&mut sender, Time::ZERO).len(), 10);
     let now = sender.deadline();
     sender.on_timer(now);

@@ -16,11 +16,11 @@ fn transfer(sender: &mut Sender, receiver: &mut Receiver, mut now: Time) -> Vec<
     sender.open(now);
     sender.close();
     loop {
-        let there: Vec<Packet> = std::iter::from_fn(|| sender.poll_transmit(now)).collect();
+        let there: Vec<Packet> = std::iter::from_fn(|| sender.poll_transmit(now).copied()).collect();
         now += Time::from_ms(10);
         there.iter().for_each(|packet| receiver.on_segment(packet, now));
         receiver.on_timer(now);
-        let back: Vec<Packet> = std::iter::from_fn(|| receiver.poll_transmit(now)).collect();
+        let back: Vec<Packet> = std::iter::from_fn(|| receiver.poll_transmit(now).copied()).collect();
         now += Time::from_ms(10);
         back.iter().for_each(|packet| sender.on_segment(packet, now));
         if there.is_empty() && back.is_empty() {

@@ -9,7 +9,7 @@ use crate::datagram_session::{BACK, DatagramSession, FORWARD};
 use crate::flow::Carries;
 use crate::plan::FlowDirection;
 use crate::tap::Tap;
-use crate::wire::{Arrival, Way};
+use crate::wire::Way;
 
 impl<T: Tap> Network<T> {
     fn session(&mut self, flow: usize) -> &mut DatagramSession {
@@ -21,14 +21,14 @@ impl<T: Tap> Network<T> {
 
     /// The flow starts.
     pub(super) fn start_datagrams(&mut self, flow: usize) {
-        let now = self.now;
+        let now = self.fabric.now;
         self.session(flow).start(now);
         self.send_datagrams(flow);
     }
 
     /// Sends what is due, and notes when the next is.
     pub(super) fn send_datagrams(&mut self, flow: usize) {
-        let now = self.now;
+        let now = self.fabric.now;
         while let Some((way, packet)) = self.session(flow).poll_transmit(now) {
             self.send_datagram(flow, way, &packet);
         }
@@ -49,12 +49,12 @@ impl<T: Tap> Network<T> {
         let slot = self.flows[flow].slots().start;
         let connection = &self.connections[slot];
         let at_station = (connection.direction == FlowDirection::Up) == (way == FORWARD);
-        self.tap.sent(self.now, packet, at_station.then_some(connection.station));
+        self.fabric.tap.sent(self.fabric.now, packet, at_station.then_some(connection.station));
         if at_station {
-            self.bss.send_up(connection.station, packet, self.now);
+            self.fabric.bss.send_up(connection.station, packet, self.fabric.now);
         } else {
-            let arrival = self.wire.send(connection.lines, Way::ToAp, slot, packet, self.now);
-            self.next_external = self.next_external.min(arrival);
+            let arrival = self.fabric.wire.send(connection.lines, Way::ToAp, slot, packet, self.fabric.now);
+            self.fabric.expect(arrival);
         }
     }
 
@@ -65,21 +65,12 @@ impl<T: Tap> Network<T> {
         if packet.tuple.protocol == TCP {
             return;
         }
-        let (now, flow) = (self.now, self.flow_of[slot] as usize);
+        let (now, flow) = (self.fabric.now, self.flow_of[slot] as usize);
         let session = self.session(flow);
         let way = session.way(packet);
         if let Some(answer) = session.arrive(packet, now) {
             self.send_datagram(flow, FORWARD + BACK - way, &answer);
         }
-    }
-
-    /// The same of what has come from the wire.
-    #[cold]
-    pub(super) fn arrive_from_wire_without_connection(&mut self) {
-        let Arrival { line, slot, packet, .. } = self.wire.arrival();
-        let packet = *packet;
-        self.wire.pass(line);
-        self.arrive_without_connection(slot, &packet);
     }
 
     /// By flow and way (in its direction, against it): datagrams that wait, are in the air, or are on the wire.
@@ -94,10 +85,10 @@ impl<T: Tap> Network<T> {
                 counts[flow][session.way(packet)] += 1;
             }
         };
-        for (slot, packet) in self.wire.packets() {
+        for (slot, packet) in self.fabric.wire.packets() {
             count(slot, packet);
         }
-        for (to_station, packet) in self.bss.packets_under_way() {
+        for (to_station, packet) in self.fabric.bss.packets_under_way() {
             let slot = match to_station {
                 true => address::slot_to_station(&packet.tuple),
                 false => address::slot_to_server(&packet.tuple),

@@ -39,7 +39,7 @@ impl<T: Tap> Network<T> {
         let link = link(change.station, change.direction);
         for index in 0..self.listeners.0[link].len() {
             let slot = self.listeners.0[link][index] as usize;
-            self.connections[slot].sender.on_link_rate(self.now, change.rate);
+            self.connections[slot].sender.on_link_rate(self.fabric.now, change.rate);
             self.pump::<Sender>(slot);
         }
     }
@@ -48,8 +48,8 @@ impl<T: Tap> Network<T> {
     pub(super) fn tell_link_rate(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
         if let Some(direction) = connection.hears {
-            let rate = self.bss.link_rate(connection.station, direction);
-            connection.sender.on_link_rate(self.now, rate);
+            let rate = self.fabric.bss.link_rate(connection.station, direction);
+            connection.sender.on_link_rate(self.fabric.now, rate);
             self.pump::<Sender>(slot);
         }
     }

@@ -42,9 +42,9 @@ impl<T: Tap> Network<T> {
         let slot = self.flows[flow].slots().start;
         self.connections[slot].wakes_at = at;
         let timer = 2 * slot + Sender::INDEX;
-        if at < self.timers.at(timer) {
-            self.timers.set(timer, at);
-            self.next_external = self.next_external.min(at);
+        if at < self.fabric.timers.at(timer) {
+            self.fabric.timers.set(timer, at);
+            self.fabric.expect(at);
         }
     }
 
@@ -57,7 +57,7 @@ impl<T: Tap> Network<T> {
 
     /// The flow starts, or its transfer is over: the next one begins, now or later, or the flow has ended.
     fn go_on(&mut self, flow: usize) {
-        let now = self.now;
+        let now = self.fabric.now;
         let at = self.sequence(flow).0.next(now);
         if at == Time::MAX {
             self.flow_ended(flow);
@@ -81,7 +81,7 @@ impl<T: Tap> Network<T> {
                 self.tell_link_rate(slot);
             }
         }
-        let now = self.now;
+        let now = self.fabric.now;
         let (sequence, connections) = self.sequence(flow);
         sequence.begin(&mut connections[..width], now);
         for slot in slots {
@@ -97,7 +97,7 @@ impl<T: Tap> Network<T> {
         if std::mem::replace(&mut connection.is_closing, true) && !is_over {
             return; // nothing new
         }
-        let (now, flow) = (self.now, self.flow_of[slot] as usize);
+        let (now, flow) = (self.fabric.now, self.flow_of[slot] as usize);
         let (sequence, connections) = self.sequence(flow);
         // One connection is the rule: it has just been looked at.
         let open = &connections[..sequence.width()];
@@ -113,7 +113,7 @@ impl<T: Tap> Network<T> {
     /// A timer of TCP has expired: gives the transfer up if nothing has moved for too long; whether it did.
     #[cold]
     pub(super) fn give_up(&mut self, slot: usize) -> bool {
-        let (now, flow) = (self.now, self.flow_of[slot] as usize);
+        let (now, flow) = (self.fabric.now, self.flow_of[slot] as usize);
         let Some(_) = self.flows[flow].sequence() else { return false };
         let (sequence, connections) = self.sequence(flow);
         let width = sequence.width();

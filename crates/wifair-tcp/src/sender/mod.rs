@@ -76,8 +76,8 @@ enum Pending {
 #[derive(Clone, Debug)]
 pub struct Sender {
     spec: Arc<TcpSpec>,
-    /// What is the same in all packets that it sends: a packet is a copy of it in a few wide moves, and some fields written.
-    template: Packet,
+    /// The packet sent last. The next one is written over it and lent.
+    packet: Packet,
     /// First unacknowledged sequence number (SND.UNA).
     una: u32,
     /// Next to send (SND.NXT); a timeout takes it back to `una`.
@@ -115,6 +115,9 @@ pub struct Sender {
     repair: bool,
     /// The timer has already expired for the first unacknowledged segment.
     timed_out: bool,
+    /// Established, data outstanding, and nothing to repair, to negotiate or to mark: what comes next is most often an ACK
+    /// of part of that data, and one more full segment. Recomputed by [`Sender::review`].
+    ordinary: bool,
     stats: SenderStats,
 }
 
@@ -125,7 +128,7 @@ impl Sender {
         let iss = spec.initial_sequence;
         let counted = spec.counted_bytes();
         Sender {
-            template: Packet {
+            packet: Packet {
                 tuple,
                 seq: iss,
                 ack: 0,
@@ -170,6 +173,7 @@ impl Sender {
             peer_closed: false,
             repair: false,
             timed_out: false,
+            ordinary: false,
             stats: SenderStats::default(),
             spec: Arc::clone(spec),
         }
@@ -195,7 +199,7 @@ impl Sender {
             }
             Handshake::None => {
                 // As after a handshake of long ago: data begins after the SYN that was never sent.
-                self.establish_as_configured(self.template.window_bytes);
+                self.establish_as_configured(self.packet.window_bytes);
             }
         }
         self.last_sent_at = now;
@@ -246,6 +250,19 @@ impl Sender {
     pub fn on_link_rate(&mut self, now: Time, rate: Rate) {
         let in_recovery = self.recovery.is_active();
         self.poll_at = self.control.on_link_rate(&mut self.window, in_recovery, now, rate);
+        self.review();
+    }
+
+    /// Comes after every call on the general path: whether the short ones serve what comes next.
+    fn review(&mut self) {
+        self.ordinary = self.state == SenderState::Established
+            && self.pending == Pending::Nothing
+            && !(self.repair || self.timed_out || self.marks)
+            && self.nxt == self.max
+            && self.una != self.max
+            && self.window.divisor == 1
+            && self.recovery.is_quiet()
+            && self.scoreboard.is_none();
     }
 
     /// Where no FIN is sent, a closed connection ends with its last acknowledgement.
@@ -356,11 +373,91 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn spec(kind: u8) -> TcpSpec {
+        use crate::congestion::CongestionControlSpec::*;
+        let kinds = [
+            TcpSpec { congestion_control: Reno(Default::default()), ..TcpSpec::default() },
+            TcpSpec {
+                congestion_control: NewReno(Default::default()),
+                limited_transmit: false,
+                ..TcpSpec::default()
+            },
+            TcpSpec { congestion_control: Cubic(Default::default()), ecn: true, ..TcpSpec::default() },
+            TcpSpec { congestion_control: ArfAware(Default::default()), ..TcpSpec::default() },
+            TcpSpec { sack: Some(Default::default()), ..TcpSpec::default() },
+        ];
+        TcpSpec { handshake: Handshake::None, ..kinds[usize::from(kind) % kinds.len()].clone() }
+    }
+
+    /// What two senders say to a call, of which the second has to take the general path.
+    fn both<R: PartialEq + std::fmt::Debug>(
+        pair: &mut [Sender; 2],
+        mut call: impl FnMut(&mut Sender) -> R,
+    ) -> R {
+        let [short, general] = pair;
+        general.ordinary = false;
+        let said = call(short);
+        assert_eq!(said, call(general));
+        let mut reviewed = short.clone();
+        reviewed.review();
+        assert_eq!(short.ordinary, reviewed.ordinary, "the flag is stale");
+        general.ordinary = short.ordinary;
+        assert_eq!(format!("{short:?}"), format!("{general:?}"));
+        said
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_paths_do_what_the_general_ones_do(
+            kind in 0u8..5,
+            finite in prop::option::of(0u64..500_000),
+            steps in prop::collection::vec((0u8..24, 0u32..100_000, 0u64..30_000), 1..150),
+        ) {
+            let mut now = Time::ZERO;
+            let sender = Sender::new(&Arc::new(spec(kind)), FiveTuple::default());
+            let mut pair = [sender.clone(), sender];
+            both(&mut pair, |sender| { sender.open(now); sender.write(finite.unwrap_or(u64::MAX)) });
+            for (what, number, us) in steps {
+                while both(&mut pair, |sender| sender.poll_transmit(now).copied()).is_some() {}
+                now += Time::from_us(us);
+                let (una, peer_window, mss) = (pair[0].una, pair[0].peer_window, pair[0].window.mss);
+                let flight = pair[0].flight_bytes();
+                let whole = number % (flight / mss + 1) * mss;
+                let (ack, window, flags) = match what {
+                    0..=14 => (una.wrapping_add(whole.min(flight)), peer_window, TcpFlags::ACK),
+                    15 => (una.wrapping_add(number % (flight + 1)), peer_window, TcpFlags::ACK),
+                    16 | 17 => (una, peer_window, TcpFlags::ACK),
+                    18 => (una.wrapping_add(whole), peer_window, TcpFlags::ACK | TcpFlags::ECE),
+                    19 => (una.wrapping_add(whole), 1_000 + number, TcpFlags::ACK),
+                    20 => (una.wrapping_sub(number), peer_window, TcpFlags::ACK),
+                    _ => (una, peer_window, TcpFlags::NONE),
+                };
+                match what {
+                    21 => {
+                        now = now.max(pair[0].deadline().min(now + Time::from_s(100)));
+                        both(&mut pair, |sender| sender.on_timer(now));
+                    }
+                    22 => {
+                        let rate = Rate::from_kbps(1_000 + number % 11_000);
+                        both(&mut pair, |sender| sender.on_link_rate(now, rate));
+                    }
+                    23 if number % 8 == 0 => both(&mut pair, |sender| sender.close()),
+                    _ => {
+                        let packet = Packet { ack, window_bytes: window, flags, ..Packet::default() };
+                        both(&mut pair, |sender| sender.on_segment(&packet, now));
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_sender_stays_small() {
-        // A run may hold 10,000 of them: six cache lines with the counters and the template of the packets, the histogram's
+        // A run may hold 10,000 of them: six cache lines with the counters and the packet sent last, the histogram's
         // buckets and the scoreboard beside.
         assert!(size_of::<Sender>() <= 384, "{} bytes", size_of::<Sender>());
     }

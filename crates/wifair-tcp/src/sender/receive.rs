@@ -10,6 +10,33 @@ use crate::{ecn, seq};
 impl Sender {
     /// A packet of the receiver has arrived.
     pub fn on_segment(&mut self, packet: &Packet, now: Time) {
+        let acked = packet.ack.wrapping_sub(self.una);
+        if self.ordinary
+            && packet.flags == TcpFlags::ACK
+            && acked.wrapping_sub(1) < self.flight_bytes() - 1
+            && packet.window_bytes == self.peer_window
+        {
+            self.on_ordinary_ack(acked, now);
+        } else {
+            self.on_any_segment(packet, now);
+            self.review();
+        }
+    }
+
+    /// As [`Sender::on_new_ack`] while the sender is ordinary, for an ACK of part of what is outstanding.
+    fn on_ordinary_ack(&mut self, acked: u32, now: Time) {
+        self.una = self.una.wrapping_add(acked);
+        if self.timing && !seq::before(self.una, self.timed_end) {
+            self.take_sample(now);
+        }
+        self.stats.payload_bytes_acked += u64::from(acked);
+        self.recovery.pull_along(self.una);
+        self.grow(acked, now);
+        self.timer = now + self.rto.timeout();
+    }
+
+    #[inline(never)]
+    fn on_any_segment(&mut self, packet: &Packet, now: Time) {
         if self.state == SenderState::Idle {
             return;
         }
@@ -126,12 +153,8 @@ impl Sender {
 
         let flight = self.flight_bytes();
         let progress = self.recovery.on_new_ack(ack, acked, flight, &mut self.window);
-        let useful = match self.spec.cwnd_beyond_receiver_window {
-            false => self.peer_window,
-            true => MAX_WINDOW_BYTES,
-        };
-        if progress.grow && may_grow && self.window.cwnd < useful {
-            self.control.on_ack(&mut self.window, acked, now);
+        if progress.grow && may_grow {
+            self.grow(acked, now);
         }
         self.repair = progress.retransmit;
         if all_acked {
@@ -144,6 +167,17 @@ impl Sender {
             self.finish_without_fin();
         } else if progress.restart_timer {
             self.timer = now + self.rto.timeout(); // RFC 6298, 5.3
+        }
+    }
+
+    /// The window grows for `acked` bytes, as far as it has an effect.
+    fn grow(&mut self, acked: u32, now: Time) {
+        let useful = match self.spec.cwnd_beyond_receiver_window {
+            false => self.peer_window,
+            true => MAX_WINDOW_BYTES,
+        };
+        if self.window.cwnd < useful {
+            self.control.on_ack(&mut self.window, acked, now);
         }
     }
 
@@ -246,6 +280,7 @@ impl Sender {
             self.poll_at = Time::MAX;
             self.control.on_poll(&mut self.window, self.recovery.is_active());
         }
+        self.review();
     }
 
     #[cold]

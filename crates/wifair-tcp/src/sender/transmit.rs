@@ -17,31 +17,35 @@ fn ack_or_fin(fin: bool) -> TcpFlags {
 
 impl Sender {
     /// The next packet to send, if there is one now.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if !self.is_steady() {
-            return self.poll_all(now);
-        }
+    pub fn poll_transmit(&mut self, now: Time) -> Option<&Packet> {
         let payload = self.window.mss;
-        let flight_after = self.flight_bytes() + payload;
-        if flight_after > self.window.cwnd.min(self.peer_window) {
+        if !self.ordinary || self.unsent <= u64::from(payload) {
+            let packet = self.poll_all(now);
+            self.review();
+            self.packet = packet?;
+            return Some(&self.packet);
+        }
+        if self.flight_bytes() + payload > self.window.cwnd.min(self.peer_window) {
             return None;
         }
-        Some(self.send_new_data(payload, false, (TcpFlags::NONE, 0), now))
-    }
-
-    /// Nothing can come next but one more full segment without a mark, as the windows allow: by far the usual case,
-    /// recognised without a call.
-    #[inline(always)]
-    fn is_steady(&self) -> bool {
-        self.state == SenderState::Established
-            && self.pending == Pending::Nothing
-            && !(self.repair || self.marks)
-            && self.nxt == self.max
-            && self.una != self.max
-            && self.unsent > u64::from(self.window.mss)
-            && self.window.divisor == 1
-            && !self.recovery.has_duplicates()
-            && self.scoreboard.is_none()
+        // As `send_new_data`, for a full segment without a mark. The timer runs, since data is outstanding.
+        if self.unsent != u64::MAX {
+            self.unsent -= u64::from(payload);
+        }
+        self.packet.seq = self.nxt;
+        self.packet.ack = self.rcv_nxt;
+        self.packet.payload_bytes = payload;
+        self.packet.flags = TcpFlags::ACK;
+        self.packet.ds_field = 0;
+        self.max = self.max.wrapping_add(payload);
+        self.nxt = self.max;
+        if !self.timing {
+            self.time_segment(now);
+        }
+        self.stats.segments_sent += 1;
+        self.stats.payload_bytes_sent += u64::from(payload);
+        self.last_sent_at = now;
+        Some(&self.packet)
     }
 
     /// The next packet, whatever it is.
@@ -204,7 +208,6 @@ impl Sender {
         self.send_new_data(payload, fin, marks, now)
     }
 
-    #[inline(always)]
     fn send_new_data(&mut self, payload: u32, fin: bool, marks: (TcpFlags, u8), now: Time) -> Packet {
         if self.unsent != u64::MAX {
             self.unsent -= u64::from(payload);
@@ -338,14 +341,19 @@ impl Sender {
         }
     }
 
-    #[inline(always)]
-    fn packet(&self, seq: u32, payload: u32, flags: TcpFlags, ds_field: u8) -> Packet {
-        let mut packet = self.template;
-        packet.seq = seq;
-        packet.ack = self.rcv_nxt; // 0 on a SYN
-        packet.payload_bytes = payload;
-        packet.flags = flags;
-        packet.ds_field = ds_field;
-        packet
+    fn packet(&self, seq: u32, payload_bytes: u32, flags: TcpFlags, ds_field: u8) -> Packet {
+        let after_syn = self.packet.flags.contains(TcpFlags::SYN);
+        let window_bytes =
+            if after_syn { self.spec.receiver_window_bytes() } else { self.packet.window_bytes };
+        Packet {
+            seq,
+            ack: self.rcv_nxt, // 0 on a SYN
+            window_bytes,
+            payload_bytes,
+            flags,
+            ds_field,
+            sack: SackBlocks::NONE,
+            ..self.packet
+        }
     }
 }

@@ -114,7 +114,7 @@ impl Account<'_> {
     /// Polls it dry.
     fn answer(&mut self, now: Time) {
         for _ in 0..2 {
-            let Some(packet) = self.receiver.poll_transmit(now) else { return };
+            let Some(packet) = self.receiver.poll_transmit(now).copied() else { return };
             assert_eq!(packet.payload_bytes, 0);
             assert_eq!(
                 packet.window_bytes,

@@ -128,7 +128,7 @@ impl Account<'_> {
     fn send(&mut self, now: Time) {
         for _ in 0..MOST_AT_ONCE {
             let before = self.sender.flight_bytes();
-            let Some(packet) = self.sender.poll_transmit(now) else { return self.rest(now) };
+            let Some(packet) = self.sender.poll_transmit(now).copied() else { return self.rest(now) };
             if packet.payload_bytes == 0 {
                 continue;
             }

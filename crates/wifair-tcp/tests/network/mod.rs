@@ -151,8 +151,8 @@ impl<P: Path> Network<P> {
         loop {
             let connection = &mut self.connections[flow];
             let packet = match end {
-                End::Sender => connection.sender.poll_transmit(now),
-                End::Receiver => connection.receiver.poll_transmit(now),
+                End::Sender => connection.sender.poll_transmit(now).copied(),
+                End::Receiver => connection.receiver.poll_transmit(now).copied(),
             };
             let Some(packet) = packet else { break };
             let arrivals = self.path.send(flow, end, &packet, now);

@@ -88,8 +88,8 @@ impl Run {
     fn poll(&mut self) {
         let now = self.now;
         while let Some(packet) = match &mut self.endpoint {
-            Endpoint::Sender(sender) => sender.poll_transmit(now),
-            Endpoint::Receiver(receiver) => receiver.poll_transmit(now),
+            Endpoint::Sender(sender) => sender.poll_transmit(now).copied(),
+            Endpoint::Receiver(receiver) => receiver.poll_transmit(now).copied(),
         } {
             self.sent.push_back((now, packet));
             assert!(self.sent.len() < 100_000, "sends without end");

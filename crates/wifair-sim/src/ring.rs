@@ -1,0 +1,87 @@
+/// A queue in a ring whose size is a power of two: its places are found with a mask.
+#[derive(Clone, Debug, Default)]
+pub struct Ring<T> {
+    /// None, or a power of two.
+    places: Vec<T>,
+    first: usize,
+    len: usize,
+}
+
+impl<T: Copy + Default> Ring<T> {
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The item behind the first.
+    #[inline]
+    pub fn second(&self) -> Option<&T> {
+        let place = (self.first + 1) & self.places.len().wrapping_sub(1);
+        if self.len < 2 { None } else { self.places.get(place) }
+    }
+
+    /// A place behind the last item, to be written.
+    #[inline]
+    pub fn append(&mut self) -> &mut T {
+        if self.len == self.places.len() {
+            self.grow();
+        }
+        let place = (self.first + self.len) & (self.places.len() - 1);
+        self.len += 1;
+        &mut self.places[place]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.places.rotate_left(self.first);
+        self.first = 0;
+        self.places.resize((2 * self.len).max(16), T::default());
+    }
+
+    /// Takes out the first item, which stays readable where it was. Panics without one.
+    #[inline]
+    pub fn take(&mut self) -> &T {
+        assert!(self.len > 0, "there is a first item");
+        let place = self.first;
+        self.first = (place + 1) & (self.places.len() - 1);
+        self.len -= 1;
+        &self.places[place]
+    }
+
+    /// The items, the first first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len).map(|at| &self.places[(self.first + at) & (self.places.len() - 1)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_deque(steps in prop::collection::vec(prop::option::weighted(0.6, 0u32..1000), 1..400)) {
+            let mut ring = Ring::default();
+            let mut plain = VecDeque::new();
+            for step in steps {
+                match step {
+                    Some(item) => {
+                        *ring.append() = item;
+                        plain.push_back(item);
+                    }
+                    None if !plain.is_empty() => {
+                        prop_assert_eq!(Some(*ring.take()), plain.pop_front());
+                    }
+                    None => {}
+                }
+                prop_assert_eq!((ring.second(), ring.len()), (plain.get(1), plain.len()));
+                prop_assert!(ring.iter().eq(&plain));
+            }
+        }
+    }
+}
