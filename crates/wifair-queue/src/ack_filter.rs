@@ -54,7 +54,6 @@ impl Thinning {
 /// CAKE walks the queue from its head. The buffer knows the oldest redundant ACK of a connection, so no walk is needed: at an
 /// arrival the connection's newest ACK may become another, and then the oldest goes. There is more than one beside it only if
 /// somebody else has taken an ACK out.
-#[inline]
 pub(crate) fn thin(
     arrival: &Arrival,
     queue: QueueId,

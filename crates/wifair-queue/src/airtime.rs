@@ -33,7 +33,6 @@ impl AirtimeRoundRobin {
     }
 
     /// Packets are queued for a station: unless it is listed, it goes to the head, whatever its deficit.
-    #[inline]
     pub fn wake(&mut self, station: StationId, now: Time) {
         if station.index() >= self.rows.len() {
             let row = Row { next: UNLISTED, deficit_ns: self.quantum_ns, active_at: None };
@@ -52,7 +51,6 @@ impl AirtimeRoundRobin {
     }
 
     /// The station at the head once those with a negative deficit have moved to the end, each with a quantum more.
-    #[inline]
     pub fn next(&mut self) -> Option<StationId> {
         loop {
             let first = self.first;
@@ -72,13 +70,11 @@ impl AirtimeRoundRobin {
     }
 
     /// The station at the head has packets left: it stays there.
-    #[inline]
     pub fn stay(&mut self, now: Time) {
         self.rows[self.first as usize].active_at = Some(now);
     }
 
     /// The station at the head has nothing queued and leaves the list.
-    #[inline]
     pub fn leave(&mut self) {
         let row = &mut self.rows[self.first as usize];
         self.first = std::mem::replace(&mut row.next, UNLISTED);
@@ -90,7 +86,6 @@ impl AirtimeRoundRobin {
     /// Airtime to or from a station that has ended by `now`. Who has not been active lately is not charged. Who is in debt
     /// by it and has nothing queued waits its turn nevertheless, at the end of the list, so that the debt is paid off in
     /// the others' rounds and not when the next packet comes.
-    #[inline]
     pub fn charge(&mut self, station: StationId, airtime: Time, now: Time, sent: bool) {
         let Some(row) = self.rows.get_mut(station.index()) else { return };
         if row.active_at.is_none_or(|at| now > at + self.active_for) {

@@ -51,7 +51,6 @@ pub(crate) struct Head {
 
 impl Codel {
     /// A packet is about to leave.
-    #[inline]
     pub fn judge(&mut self, head: Head, now: Time, settings: &CodelSettings) -> Verdict {
         let above = self.is_above(Some(head), now, settings);
         if self.signalling && above {
@@ -110,7 +109,6 @@ impl Codel {
     }
 
     /// Whether the wait has been above the target for an interval.
-    #[inline]
     fn is_above(&mut self, head: Option<Head>, now: Time, settings: &CodelSettings) -> bool {
         match head {
             Some(head) if head.waited >= settings.target && head.bytes_behind > settings.spared_bytes => {

@@ -65,7 +65,6 @@ impl DeficitRoundRobin {
     }
 
     /// A packet has come into a queue: if it is in no list, it is a new one now. Whether it was in none.
-    #[inline]
     pub fn arrive(&mut self, turns: &mut Turns, queue: u32) -> bool {
         if queue as usize >= self.rows.len() {
             self.rows.resize(queue as usize + 1, Row { next: UNLISTED, deficit: 0 });
@@ -80,7 +79,6 @@ impl DeficitRoundRobin {
     }
 
     /// Whose turn it is; those whose turn is over have moved to the end of the old ones, with a quantum more.
-    #[inline]
     pub fn next(&mut self, turns: &mut Turns) -> Option<u32> {
         loop {
             let list = if turns.new.first == NONE { &mut turns.old } else { &mut turns.new };
@@ -96,7 +94,6 @@ impl DeficitRoundRobin {
     }
 
     /// The queue whose turn it is has sent a packet.
-    #[inline]
     pub fn charge(&mut self, queue: u32, bytes: u32) {
         self.rows[queue as usize].deficit -= bytes as i32;
     }

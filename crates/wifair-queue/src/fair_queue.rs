@@ -82,7 +82,6 @@ impl FairQueue {
     }
 
     /// The queue of an arrival for a member. The first call draws the hash's keys.
-    #[inline]
     fn classify(&mut self, arrival: &Arrival, member: Member, cx: &mut Cx) -> QueueId {
         if member >= self.turns.len() {
             self.grow_members(member + 1);
@@ -95,14 +94,12 @@ impl FairQueue {
     }
 
     /// Packets queued for a member.
-    #[inline]
     pub fn backlog(&self, member: Member) -> u32 {
         self.backlogs.get(member).copied().unwrap_or(0)
     }
 
     /// Places an arrival for a member at the end of its queue, making room first. If the longest queue loses so much that
     /// the arrival is part of it, it is refused.
-    #[inline]
     pub fn enqueue(&mut self, arrival: Arrival, member: Member, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
         let queue = self.classify(&arrival, member, cx);
         if let Some(left) = thin(&arrival, queue, self.settings.ack_filter, buffer) {
@@ -119,7 +116,6 @@ impl FairQueue {
         placed
     }
 
-    #[inline]
     fn lacks_room(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         buffer.is_full()
             || buffer.bytes() + u64::from(arrival.packet().ip_bytes()) > self.settings.limit_bytes
@@ -181,7 +177,6 @@ impl FairQueue {
 
     /// The next packet of a member, as its queues' turns and CoDel have it. `None` with nothing queued for it, or where the
     /// grant does not allow the packet whose turn it is.
-    #[inline]
     pub fn dequeue(
         &mut self,
         member: Member,

@@ -11,7 +11,6 @@ pub(crate) struct FlowHash {
     keys: [u64; 3],
 }
 
-#[inline]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
@@ -25,7 +24,6 @@ impl FlowHash {
     }
 
     /// The bucket of a packet's 5-tuple, below `buckets`.
-    #[inline]
     pub fn bucket(&self, tuple: &FiveTuple, buckets: u32) -> u32 {
         let [a, b, c] = self.keys;
         let addresses = (u64::from(tuple.source) << 32) | u64::from(tuple.destination);

@@ -39,13 +39,11 @@ impl PiController {
     }
 
     /// The probability with which to drop or mark.
-    #[inline]
     pub fn probability(&self) -> f64 {
         self.probability
     }
 
     /// When [`PiController::update`] is due next.
-    #[inline]
     pub fn due(&self) -> Time {
         self.due
     }

@@ -213,7 +213,6 @@ impl Port {
     }
 
     /// A packet arrives for transmission to `station`.
-    #[inline]
     pub fn offer(&mut self, packet: &Packet, flow: FlowId, station: StationId, now: Time, view: View) {
         self.offer_in(Ac::BestEffort, packet, flow, station, now, view);
     }
@@ -272,7 +271,6 @@ impl Port {
     }
 
     /// For a limit controller that wants to know when there is nothing to do.
-    #[inline]
     fn watch(&mut self, now: Time) {
         if let Some(control) = &mut self.control
             && control.wants().idle
@@ -282,7 +280,6 @@ impl Port {
     }
 
     /// The MAC is done with a packet, all its attempts included. `exchange` is asked only where somebody looks at it.
-    #[inline]
     pub fn finish<'a>(
         &mut self,
         departure: &Departure,
@@ -350,7 +347,6 @@ impl Port {
     }
 
     /// When the scheme or the limit controller wants [`Port::tick`] next; ask again after every call.
-    #[inline]
     pub fn next_tick(&self) -> Option<Time> {
         if self.keeps_clock { self.earliest_tick() } else { None }
     }
@@ -379,19 +375,16 @@ impl Port {
     }
 
     /// Whether a packet of the flow is queued or in service.
-    #[inline]
     pub fn holds(&self, flow: FlowId) -> bool {
         self.buffer.holds(flow)
     }
 
     /// Packets queued.
-    #[inline]
     pub fn len(&self) -> usize {
         self.buffer.len()
     }
 
     /// Whether nothing is queued.
-    #[inline]
     pub fn is_empty(&self) -> bool {
         self.buffer.is_empty()
     }

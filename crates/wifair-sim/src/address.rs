@@ -69,18 +69,15 @@ pub fn station_link_address(station: StationId) -> [u8; 6] {
 pub const AP_LINK_ADDRESS: [u8; 6] = [0x02, 0, 0, 0, 0, 0];
 
 /// The slot of a packet on its way to a server.
-#[inline]
 pub fn slot_to_server(tuple: &FiveTuple) -> usize {
     slot(tuple.destination, tuple.destination_port)
 }
 
 /// The slot of a packet on its way to a station.
-#[inline]
 pub fn slot_to_station(tuple: &FiveTuple) -> usize {
     slot(tuple.source, tuple.source_port)
 }
 
-#[inline]
 fn slot(server: u32, port: u16) -> usize {
     ((server - SERVER_BASE) * SLOTS_A_SERVER + u32::from(port - SERVER_PORT_BASE)) as usize
 }

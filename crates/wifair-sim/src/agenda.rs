@@ -51,7 +51,6 @@ impl Agenda {
     }
 
     /// When the next event is due; [`Time::MAX`] if there is none.
-    #[inline]
     pub fn next(&self) -> Time {
         self.next
     }

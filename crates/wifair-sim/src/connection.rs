@@ -73,7 +73,6 @@ macro_rules! end_point {
         impl EndPoint for $end {
             const INDEX: usize = $index;
 
-            #[inline]
             fn of(connection: &mut Connection) -> &mut $end {
                 &mut connection.$field
             }
@@ -82,12 +81,10 @@ macro_rules! end_point {
                 self.on_timer(now);
             }
 
-            #[inline]
             fn poll_transmit(&mut self, now: Time) -> Option<&Packet> {
                 self.poll_transmit(now)
             }
 
-            #[inline]
             fn deadline(&self) -> Time {
                 self.deadline()
             }

@@ -59,7 +59,6 @@ impl Counted {
         sum
     }
 
-    #[inline]
     fn of_one(connection: &Connection) -> Counted {
         let sender = connection.sender.stats();
         Counted {

@@ -22,13 +22,11 @@ impl MinTree {
     }
 
     /// The earliest instant; [`Time::MAX`] where there is none.
-    #[inline]
     pub fn earliest(&self) -> Time {
         self.earliest
     }
 
     /// The lowest index that holds the earliest instant. Meaningless while all are "never".
-    #[inline]
     pub fn earliest_index(&self) -> usize {
         let earliest = self.earliest;
         let mut node = 1;
@@ -42,13 +40,11 @@ impl MinTree {
     }
 
     /// The instant at `index`.
-    #[inline]
     pub fn at(&self, index: usize) -> Time {
         self.nodes[self.leaves + index]
     }
 
     /// Sets the instant at `index`; [`Time::MAX`] for "never".
-    #[inline]
     pub fn set(&mut self, index: usize, time: Time) {
         let mut node = self.leaves + index;
         self.nodes[node] = time;

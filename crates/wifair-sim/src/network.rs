@@ -253,7 +253,6 @@ impl<T: Tap> Network<T> {
     }
 
     /// Lets the BSS go on by itself before `limit` until something comes out of it; whether it has.
-    #[inline]
     fn advance_bss(&mut self, limit: Time) -> bool {
         let Fabric { bss, wire, tap, now: at, .. } = &mut self.fabric;
         let Some((now, output)) = (match T::WATCHES_AIR {

@@ -14,14 +14,12 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// The item behind the first.
-    #[inline]
     pub fn second(&self) -> Option<&T> {
         let place = (self.first + 1) & self.places.len().wrapping_sub(1);
         if self.len < 2 { None } else { self.places.get(place) }
     }
 
     /// A place behind the last item, to be written.
-    #[inline]
     pub fn append(&mut self) -> &mut T {
         if self.len == self.places.len() {
             self.grow();
@@ -40,7 +38,6 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Takes out the first item, which stays readable where it was. Panics without one.
-    #[inline]
     pub fn take(&mut self) -> &T {
         assert!(self.len > 0, "there is a first item");
         let place = self.first;

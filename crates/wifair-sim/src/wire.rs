@@ -29,7 +29,6 @@ impl Transmitter {
         Transmitter { rate, free_at: Time::ZERO, last: (0, Time::ZERO) }
     }
 
-    #[inline]
     fn duration_of(&mut self, bytes: u32) -> Time {
         if self.last.0 != bytes {
             self.last = (bytes, self.rate.duration_of(u64::from(bytes)));
@@ -148,7 +147,6 @@ impl WireBuilder {
 
 impl Wire {
     /// When the next packet arrives somewhere; [`Time::MAX`] if none is under way.
-    #[inline]
     pub fn next_arrival(&self) -> Time {
         self.heads.earliest()
     }
@@ -180,7 +178,6 @@ impl Wire {
 
     /// Takes the packet that arrives at [`Wire::next_arrival`]; of several, that of the line built first. Panics if none is
     /// under way.
-    #[inline]
     pub fn arrive(&mut self) -> Arrival<'_> {
         let pair = self.heads.earliest_index();
         let [to_server, to_ap] = &mut self.lines[pair];

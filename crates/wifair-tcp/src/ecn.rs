@@ -69,7 +69,6 @@ impl EcnReceiver {
     }
 
     /// Data has arrived within the window. True where it was marked.
-    #[inline]
     pub(crate) fn on_data(&mut self, packet: &Packet) -> bool {
         if packet.flags.contains(TcpFlags::CWR) {
             self.latched = false;
@@ -82,7 +81,6 @@ impl EcnReceiver {
     }
 
     /// The flag of an ACK that goes out now.
-    #[inline]
     pub(crate) fn echo(&mut self) -> TcpFlags {
         let marked = std::mem::take(&mut self.unacknowledged);
         if self.latched || marked { TcpFlags::ECE } else { TcpFlags::NONE }

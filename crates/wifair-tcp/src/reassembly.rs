@@ -22,7 +22,6 @@ struct Held {
 
 impl Reassembly {
     /// True where nothing is held, so nothing is missing before it either.
-    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.held.is_empty()
     }

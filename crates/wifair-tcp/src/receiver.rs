@@ -230,7 +230,6 @@ impl Receiver {
     }
 
     /// Payload.
-    #[inline]
     fn on_data(&mut self, packet: &Packet, now: Time) {
         let payload = packet.payload_bytes;
         if payload == 0 {
@@ -309,7 +308,6 @@ impl Receiver {
         }
     }
 
-    #[inline]
     fn deliver_up_to(&mut self, end: u32) {
         self.stats.payload_bytes_delivered += u64::from(end.wrapping_sub(self.nxt));
         self.nxt = end;
@@ -353,7 +351,6 @@ impl Receiver {
     }
 
     /// The next packet to send, if there is one now.
-    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<&Packet> {
         if !(self.ack_now | self.control_now) {
             return None;
@@ -446,7 +443,6 @@ impl Receiver {
     }
 
     /// When [`Receiver::on_timer`] wants to be called; [`Time::MAX`] while no timer runs.
-    #[inline]
     pub fn deadline(&self) -> Time {
         self.ack_deadline.min(self.timer)
     }

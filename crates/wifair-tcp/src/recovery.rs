@@ -93,7 +93,6 @@ impl Recovery {
     }
 
     /// True during fast recovery by RFC 6675.
-    #[inline]
     pub(crate) fn is_selective(&self) -> bool {
         self.active && self.rule == RecoveryRule::Selective
     }
@@ -104,7 +103,6 @@ impl Recovery {
     }
 
     /// True during fast recovery.
-    #[inline]
     pub(crate) fn is_active(&self) -> bool {
         self.active
     }
@@ -116,7 +114,6 @@ impl Recovery {
 
     /// By how many bytes limited transmit may exceed the window: one segment for each of the first two duplicate ACKs
     /// (RFC 3042, section 2).
-    #[inline]
     pub(crate) fn limited_transmit_bytes(&self, mss: u32) -> u32 {
         if self.active { 0 } else { u32::from(self.duplicates.min(2)) * mss }
     }
@@ -188,7 +185,6 @@ impl Recovery {
     }
 
     /// `ack` has acknowledged `acked` bytes and leaves `flight` outstanding.
-    #[inline]
     pub(crate) fn on_new_ack(&mut self, ack: u32, acked: u32, flight: u32, window: &mut Window) -> Progress {
         if self.active {
             return self.on_new_ack_in_recovery(ack, acked, flight, window);
@@ -232,7 +228,6 @@ impl Recovery {
     }
 
     /// `ack` has acknowledged new data outside of fast recovery.
-    #[inline]
     pub(crate) fn pull_along(&mut self, ack: u32) {
         if seq::after(ack, self.recover) {
             self.recover = ack.wrapping_sub(1); // or it would come ahead again after 2³¹ bytes

@@ -31,7 +31,6 @@ impl Rto {
     }
 
     /// The timeout now, back-off included.
-    #[inline]
     pub(crate) fn timeout(&self) -> Time {
         self.timeout
     }

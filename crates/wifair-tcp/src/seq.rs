@@ -1,19 +1,16 @@
 //! Comparison of sequence numbers, modulo 2³² (RFC 9293, 3.4). Meaningful for numbers less than 2³¹ apart.
 
 /// True where `a` comes before `b`.
-#[inline]
 pub(crate) fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
 /// True where `a` comes after `b`.
-#[inline]
 pub(crate) fn after(a: u32, b: u32) -> bool {
     before(b, a)
 }
 
 /// The later of both.
-#[inline]
 pub(crate) fn later(a: u32, b: u32) -> u32 {
     if before(a, b) { b } else { a }
 }

@@ -377,7 +377,6 @@ impl TcpSpec {
     }
 
     /// The longest delay of an ACK.
-    #[inline]
     pub(crate) fn ack_delay(&self) -> Time {
         Time::from_ms(u64::from(self.delayed_ack.timeout_ms))
     }

@@ -32,7 +32,6 @@ struct Flow {
 
 impl Flow {
     /// An ACK goes, or is needed again: if it was the oldest redundant one, that is the next one now.
-    #[inline]
     fn no_longer_redundant(&mut self, links: &[Link], ack: SlotId) {
         if self.oldest_redundant == ack.0 {
             let mut next = links[ack.index()].newer;
@@ -75,7 +74,6 @@ impl Acks {
     }
 
     /// Adds the newest ACK of its flow; says which one has become redundant by it.
-    #[inline]
     pub fn insert(&mut self, slots: &Slots, slot: SlotId) -> Option<SlotId> {
         let queued = slots.get(slot);
         let flow = &mut self.flows[queued.flow.index()];
@@ -88,7 +86,6 @@ impl Acks {
     }
 
     /// Takes an ACK out of its flow, wherever it stands there.
-    #[inline]
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) -> Removal {
         let Link { older, newer, redundant, .. } = self.links[slot.index()];
         let flow = &mut self.flows[slots.get(slot).flow.index()];
@@ -113,7 +110,6 @@ impl Acks {
     }
 
     /// Whether a queued ACK has become redundant (true) or needed (false) by what has happened to it or to the next one.
-    #[inline]
     fn look_again(&mut self, slots: &Slots, ack: SlotId) -> Option<(SlotId, bool)> {
         let newer = self.links[ack.index()].newer;
         let redundant = SlotId::from_link(newer)
@@ -135,14 +131,12 @@ impl Acks {
     }
 
     /// The newest ACK of `flow` if an arriving one supersedes it.
-    #[inline]
     pub fn superseded_by(&self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
         let newest = SlotId::from_link(self.flows[flow.index()].newest)?;
         self.supersedes(slots, ack, newest).then_some(newest)
     }
 
     /// As [`Acks::superseded_by`], and marks it as redundant; `None` if it is so marked already.
-    #[inline]
     pub fn announce(&mut self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
         let newest = SlotId::from_link(self.flows[flow.index()].newest)?;
         self.supersede(slots, newest, ack)
@@ -158,12 +152,10 @@ impl Acks {
     }
 
     /// The oldest queued ACK of `flow` that is redundant.
-    #[inline]
     pub fn oldest_redundant(&self, flow: FlowId) -> Option<SlotId> {
         SlotId::from_link(self.flows.get(flow.index())?.oldest_redundant)
     }
 
-    #[inline]
     fn supersede(&mut self, slots: &Slots, older: SlotId, newer: &Packet) -> Option<SlotId> {
         if self.links[older.index()].redundant || !self.supersedes(slots, newer, older) {
             return None;

@@ -41,7 +41,6 @@ impl Ages {
     }
 
     /// Numbers a packet that has just come to the tail of `queue`.
-    #[inline]
     pub fn number(&mut self, queue: &Slots, slot: SlotId) {
         if !self.numbered[queue.get(slot).class as usize] {
             return;
@@ -86,14 +85,12 @@ impl Ages {
         }
     }
 
-    #[inline]
     pub fn insert(&mut self, pool: Pool, slot: SlotId) {
         if let Some(pool) = &mut self.pools[pool as usize] {
             pool.insert(self.numbers[slot.index()] as usize);
         }
     }
 
-    #[inline]
     pub fn remove(&mut self, pool: Pool, slot: SlotId) {
         if let Some(pool) = &mut self.pools[pool as usize] {
             pool.remove(self.numbers[slot.index()] as usize);
@@ -101,13 +98,11 @@ impl Ages {
     }
 
     /// The member nearest to the head.
-    #[inline]
     pub fn oldest(&self, pool: Pool) -> Option<SlotId> {
         self.pool(pool).first().map(|number| self.slots[number])
     }
 
     /// The member nearest to the tail.
-    #[inline]
     pub fn newest(&self, pool: Pool) -> Option<SlotId> {
         self.pool(pool).last().map(|number| self.slots[number])
     }

@@ -13,12 +13,10 @@ impl BitTree {
         BitTree { words: vec![0; words], above: (words > 1).then(|| Box::new(BitTree::new(words))) }
     }
 
-    #[inline]
     pub fn contains(&self, member: usize) -> bool {
         self.words[member / 64] & 1 << (member % 64) != 0
     }
 
-    #[inline]
     pub fn insert(&mut self, member: usize) {
         let word = &mut self.words[member / 64];
         let before = *word;
@@ -34,7 +32,6 @@ impl BitTree {
         self.insert(word);
     }
 
-    #[inline]
     pub fn remove(&mut self, member: usize) {
         let word = &mut self.words[member / 64];
         *word &= !(1 << (member % 64));
@@ -49,17 +46,14 @@ impl BitTree {
         self.remove(word);
     }
 
-    #[inline]
     pub fn first(&self) -> Option<usize> {
         self.descend(|word| word.trailing_zeros())
     }
 
-    #[inline]
     pub fn last(&self) -> Option<usize> {
         self.descend(|word| 63 - word.leading_zeros())
     }
 
-    #[inline]
     fn descend(&self, bit_of: impl Fn(u64) -> u32 + Copy) -> Option<usize> {
         let at = match &self.above {
             None => 0,

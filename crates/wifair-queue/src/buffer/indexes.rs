@@ -224,13 +224,11 @@ impl Index {
     }
 
     /// Whether there is an order within each access category.
-    #[inline]
     pub fn by_category(&self) -> bool {
         self.categories.is_some()
     }
 
     /// The packet nearest to the head; where there is an order within each access category, of `ac`.
-    #[inline]
     pub fn head(&self, slots: &Slots, ac: Ac) -> Option<SlotId> {
         match &self.categories {
             None => slots.head(),
@@ -239,31 +237,26 @@ impl Index {
     }
 
     /// Gives a packet that has come in its place in the order of keys.
-    #[inline]
     pub fn insert_keyed(&mut self, slot: SlotId, key: u64) {
         self.keyed.as_mut().expect(ASKED).insert(slot, key);
     }
 
     /// The order of keys.
-    #[inline]
     pub fn keyed(&self) -> &Keyed {
         self.keyed.as_ref().expect(ASKED)
     }
 
     /// The queues.
-    #[inline]
     pub fn queues(&self) -> &Queues {
         self.queues.as_ref().expect(ASKED)
     }
 
     /// The queues, to name the one that the next packet joins.
-    #[inline]
     pub fn queues_mut(&mut self) -> &mut Queues {
         self.queues.as_mut().expect(ASKED)
     }
 
     /// Counts the queued ACK that an arriving ACK supersedes, if there is one, as redundant from now on.
-    #[inline]
     pub fn announce(&mut self, slots: &Slots, flow: FlowId, ack: &Packet) {
         let acks = self.acks.as_mut().expect(ASKED);
         if let Some(redundant) = acks.announce(slots, flow, ack) {
@@ -294,18 +287,15 @@ impl Index {
     }
 
     /// The newest queued ACK of `flow` if `ack`, arriving, supersedes it.
-    #[inline]
     pub fn superseded_by(&self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
         self.acks.as_ref().expect(ASKED).superseded_by(slots, flow, ack)
     }
 
     /// See [`Acks::oldest_redundant`].
-    #[inline]
     pub fn oldest_redundant(&self, flow: FlowId) -> Option<SlotId> {
         self.acks.as_ref().expect(ASKED).oldest_redundant(flow)
     }
 
-    #[inline]
     pub fn pick(&self, pool: Pool, pick: Pick, rng: &mut Rng) -> Option<SlotId> {
         match pick {
             Pick::Random => self.random[pool as usize].as_ref().expect(ASKED).pick(rng),
@@ -314,7 +304,6 @@ impl Index {
         }
     }
 
-    #[inline]
     pub fn stored(&self) -> &StoredFlows {
         self.stored.as_ref().expect(ASKED)
     }
@@ -353,14 +342,12 @@ pub(super) struct StoredFlows {
 }
 
 impl StoredFlows {
-    #[inline]
     fn insert(&mut self, flow: FlowId, class: Class) {
         let count = &mut self.counts[flow.index()][class as usize];
         self.flows[class as usize] += u32::from(*count == 0);
         *count += 1;
     }
 
-    #[inline]
     fn remove(&mut self, flow: FlowId, class: Class) {
         let count = &mut self.counts[flow.index()][class as usize];
         *count -= 1;
@@ -368,13 +355,11 @@ impl StoredFlows {
     }
 
     /// Packets of a flow and class; none of a flow that never came here.
-    #[inline]
     pub fn packets(&self, flow: FlowId, class: Class) -> u32 {
         self.counts.get(flow.index()).map_or(0, |counts| counts[class as usize])
     }
 
     /// Flows with packets of a class.
-    #[inline]
     pub fn flows(&self, class: Class) -> u32 {
         self.flows[class as usize]
     }

@@ -39,14 +39,12 @@ impl Keyed {
         }
     }
 
-    #[inline]
     pub fn insert(&mut self, slot: SlotId, key: u64) {
         self.keys[slot.index()] = (key, self.arrivals);
         self.arrivals += 1;
         self.set_leaf(slot, Ends { first: slot.0, last: slot.0 });
     }
 
-    #[inline]
     pub fn remove(&mut self, slot: SlotId) {
         self.set_leaf(slot, EMPTY);
     }
@@ -55,12 +53,10 @@ impl Keyed {
         self.keys[slot.index()].0
     }
 
-    #[inline]
     pub fn first(&self) -> Option<SlotId> {
         SlotId::from_link(self.nodes.get(1)?.first)
     }
 
-    #[inline]
     pub fn last(&self) -> Option<SlotId> {
         SlotId::from_link(self.nodes.get(1)?.last)
     }
@@ -80,7 +76,6 @@ impl Keyed {
         }
     }
 
-    #[inline]
     fn ends_of(&self, node: usize) -> Ends {
         let (a, b) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
         if a.first == NONE {

@@ -62,13 +62,11 @@ counters! {
 }
 
 impl Row {
-    #[inline]
     pub fn book(&mut self, fate: Fate, bytes: u32) {
         self.packets[fate as usize] += 1;
         self.bytes[fate as usize] += u64::from(bytes);
     }
 
-    #[inline]
     pub fn count(&self, fate: Fate) -> Count {
         Count { packets: self.packets[fate as usize], bytes: self.bytes[fate as usize] }
     }
@@ -104,7 +102,6 @@ pub(crate) struct Books {
 }
 
 impl Books {
-    #[inline]
     pub fn row(&mut self, flow: usize, class: Class) -> &mut Row {
         &mut self.flows[flow].rows[class as usize]
     }

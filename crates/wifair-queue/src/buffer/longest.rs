@@ -29,7 +29,6 @@ impl Longest {
     }
 
     /// A queue has so many bytes from now on.
-    #[inline]
     pub fn set(&mut self, queue: usize, bytes: u32) {
         let mut node = self.nodes.len() / 2 + queue;
         self.nodes[node] = bytes;

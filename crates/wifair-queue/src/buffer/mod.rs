@@ -85,19 +85,16 @@ impl Buffer {
     }
 
     /// Packets queued.
-    #[inline]
     pub fn len(&self) -> usize {
         self.slots.len() as usize
     }
 
     /// Whether nothing is queued.
-    #[inline]
     pub fn is_empty(&self) -> bool {
         self.slots.len() == 0
     }
 
     /// The greatest number of packets that may be let in; see [`PortSpec`](crate::PortSpec) for what counts.
-    #[inline]
     pub fn limit(&self) -> u32 {
         self.limit
     }
@@ -108,13 +105,11 @@ impl Buffer {
     }
 
     /// Packets that count towards the limit.
-    #[inline]
     fn occupancy(&self) -> u32 {
         self.slots.len() + self.in_service * u32::from(self.counts_in_service)
     }
 
     /// Whether an arrival finds no room.
-    #[inline]
     pub fn is_full(&self) -> bool {
         self.occupancy() >= self.limit
     }
@@ -125,7 +120,6 @@ impl Buffer {
     }
 
     /// Whether nothing is queued and the MAC is done with all that it has taken.
-    #[inline]
     pub fn is_idle(&self) -> bool {
         self.is_empty() && self.in_service == 0
     }
@@ -137,68 +131,57 @@ impl Buffer {
     }
 
     /// The packet at the head.
-    #[inline]
     pub fn head(&self) -> Option<SlotId> {
         self.slots.head()
     }
 
     /// The packet at the tail.
-    #[inline]
     pub fn tail(&self) -> Option<SlotId> {
         self.slots.tail()
     }
 
     /// The packet behind another, towards the tail.
-    #[inline]
     pub fn after(&self, slot: SlotId) -> Option<SlotId> {
         self.slots.after(slot)
     }
 
     /// A queued packet.
-    #[inline]
     pub fn packet(&self, slot: SlotId) -> &Packet {
         &self.slots.get(slot).packet
     }
 
     /// A queued packet's flow.
-    #[inline]
     pub fn flow(&self, slot: SlotId) -> FlowId {
         self.slots.get(slot).flow
     }
 
     /// A queued packet's class.
-    #[inline]
     pub fn class(&self, slot: SlotId) -> Class {
         self.slots.get(slot).class
     }
 
     /// A queued packet's station.
-    #[inline]
     pub fn station(&self, slot: SlotId) -> StationId {
         self.slots.get(slot).station
     }
 
     /// A queued packet's access category; best effort where a port serves one category only.
-    #[inline]
     pub fn ac(&self, slot: SlotId) -> Ac {
         self.slots.get(slot).ac
     }
 
     /// When a queued packet was let in.
-    #[inline]
     pub fn enqueued_at(&self, slot: SlotId) -> Time {
         self.slots.get(slot).enqueued_at
     }
 
     /// A packet of the pool, or `None` while there is none. A random pick takes one draw if there is one.
-    #[inline]
     pub fn pick(&self, pool: Pool, pick: Pick, rng: &mut Rng) -> Option<SlotId> {
         self.index().pick(pool, pick, rng)
     }
 
     /// A redundant ACK, counting the one that the arrival makes redundant once it is in: an ACK is redundant when a
     /// newer one of its connection waits in the buffer or is just arriving.
-    #[inline]
     pub fn pick_redundant(&mut self, arrival: &Arrival, pick: Pick, rng: &mut Rng) -> Option<SlotId> {
         let index = self.index.as_mut().expect(ASKED);
         if arrival.class == Class::Ack {
@@ -208,7 +191,6 @@ impl Buffer {
     }
 
     /// The newest queued ACK of the arrival's flow, if the arrival is an ACK that makes it redundant.
-    #[inline]
     pub fn superseded_by(&self, arrival: &Arrival) -> Option<SlotId> {
         if arrival.class != Class::Ack {
             return None;
@@ -217,36 +199,30 @@ impl Buffer {
     }
 
     /// The oldest queued ACK of a flow that is redundant.
-    #[inline]
     pub fn oldest_redundant(&self, flow: FlowId) -> Option<SlotId> {
         self.index().oldest_redundant(flow)
     }
 
     /// Queued packets of a flow and class.
-    #[inline]
     pub fn stored_packets(&self, flow: FlowId, class: Class) -> u32 {
         self.index().stored().packets(flow, class)
     }
 
     /// Number of flows with packets of a class queued.
-    #[inline]
     pub fn stored_flows(&self, class: Class) -> u32 {
         self.index().stored().flows(class)
     }
 
-    #[inline]
     fn index(&self) -> &Index {
         self.index.as_ref().expect(ASKED)
     }
 
     /// The packet with the smallest key; of several, the one that came first.
-    #[inline]
     pub fn first_by_key(&self) -> Option<SlotId> {
         self.index().keyed().first()
     }
 
     /// The packet with the greatest key; of several, the one that came last.
-    #[inline]
     pub fn last_by_key(&self) -> Option<SlotId> {
         self.index().keyed().last()
     }
@@ -257,13 +233,11 @@ impl Buffer {
     }
 
     /// Whether a grant allows a queued packet to go.
-    #[inline]
     pub fn may_go(&self, slot: SlotId, grant: &Grant) -> bool {
         self.fits(slot, grant) && (self.ac(slot) == grant.ac || !self.serves_categories())
     }
 
     /// The same for one who knows that the category is right.
-    #[inline]
     fn fits(&self, slot: SlotId, grant: &Grant) -> bool {
         let slot = self.slots.get(slot);
         slot.packet.ip_bytes() <= grant.max_bytes
@@ -271,13 +245,11 @@ impl Buffer {
     }
 
     /// Whether packets of several access categories come here, each of which is granted access by itself.
-    #[inline]
     pub fn serves_categories(&self) -> bool {
         self.index.as_ref().is_some_and(|index| index.by_category())
     }
 
     /// Brings the clock forward; comes before every operation of an instant.
-    #[inline]
     pub(crate) fn advance(&mut self, now: Time) {
         if now < self.now {
             backwards(now, self.now);
@@ -285,7 +257,6 @@ impl Buffer {
         self.now = now;
     }
 
-    #[inline]
     pub(crate) fn arrival<'a>(
         &mut self,
         packet: &'a Packet,
@@ -307,7 +278,6 @@ impl Buffer {
         }
     }
 
-    #[inline]
     pub(crate) fn finish(&mut self, departure: &Departure, outcome: Outcome) {
         let fate = match outcome {
             Outcome::Delivered => Fate::Delivered,

@@ -17,31 +17,26 @@ pub struct Arrival<'a> {
 
 impl Arrival<'_> {
     /// The packet.
-    #[inline]
     pub fn packet(&self) -> &Packet {
         self.packet
     }
 
     /// Its flow.
-    #[inline]
     pub fn flow(&self) -> FlowId {
         self.flow
     }
 
     /// The station to which it goes.
-    #[inline]
     pub fn station(&self) -> StationId {
         self.station
     }
 
     /// Its class.
-    #[inline]
     pub fn class(&self) -> Class {
         self.class
     }
 
     /// Its access category; best effort where a port serves one category only.
-    #[inline]
     pub fn ac(&self) -> Ac {
         self.ac
     }

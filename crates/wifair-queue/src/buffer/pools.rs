@@ -22,7 +22,6 @@ pub(super) const POOLS: usize = 4;
 
 impl Pool {
     /// All packets of a class.
-    #[inline]
     pub(super) fn of(class: Class) -> Option<Pool> {
         match class {
             Class::Data => Some(Pool::Data),

@@ -9,7 +9,6 @@ pub struct QueueId(pub u32);
 
 impl QueueId {
     /// As an index into a `Vec` of queues.
-    #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -67,7 +66,6 @@ impl Queues {
     }
 
     /// Puts a packet that has come in at the end of the queue that it was to join.
-    #[inline]
     pub fn insert(&mut self, slots: &Slots, slot: SlotId) {
         let id = std::mem::take(&mut self.joined);
         if id.index() >= self.queues.len() {
@@ -92,7 +90,6 @@ impl Queues {
         }
     }
 
-    #[inline]
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) {
         let bytes = slots.get(slot).packet.ip_bytes();
         self.bytes -= u64::from(bytes);
@@ -116,7 +113,6 @@ impl Queues {
         }
     }
 
-    #[inline]
     fn queue(&self, id: QueueId) -> &Queue {
         self.queues.get(id.index()).unwrap_or(&EMPTY)
     }
@@ -135,44 +131,37 @@ impl Queues {
 /// it was let in by [`Buffer::append_to`].
 impl Buffer {
     /// As [`Buffer::append`], and at the end of a queue.
-    #[inline]
     pub fn append_to(&mut self, arrival: Arrival, queue: QueueId) -> Placed {
         self.index.as_mut().expect(ASKED).queues_mut().joined = queue;
         self.append(arrival)
     }
 
     /// The first packet of a queue.
-    #[inline]
     pub fn first_of(&self, queue: QueueId) -> Option<SlotId> {
         SlotId::from_link(self.index().queues().queue(queue).first)
     }
 
     /// The last packet of a queue.
-    #[inline]
     pub fn last_of(&self, queue: QueueId) -> Option<SlotId> {
         SlotId::from_link(self.index().queues().queue(queue).last)
     }
 
     /// The queue that a queued packet is in.
-    #[inline]
     pub fn queue_of(&self, slot: SlotId) -> QueueId {
         QueueId(self.index().queues().links[slot.index()].queue)
     }
 
     /// Packets in a queue.
-    #[inline]
     pub fn packets_of(&self, queue: QueueId) -> u32 {
         self.index().queues().queue(queue).packets
     }
 
     /// IP bytes in a queue.
-    #[inline]
     pub fn bytes_of(&self, queue: QueueId) -> u32 {
         self.index().queues().queue(queue).bytes
     }
 
     /// IP bytes in all queues.
-    #[inline]
     pub fn bytes(&self) -> u64 {
         self.index().queues().bytes
     }

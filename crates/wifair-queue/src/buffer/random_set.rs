@@ -15,14 +15,12 @@ impl RandomSet {
         self.positions.resize(slots, 0);
     }
 
-    #[inline]
     pub fn insert(&mut self, slot: SlotId) {
         self.positions[slot.index()] = self.members.len() as u32;
         self.members.push(slot);
     }
 
     /// The last member takes the place of the one that goes.
-    #[inline]
     pub fn remove(&mut self, slot: SlotId) {
         let position = self.positions[slot.index()];
         self.members.swap_remove(position as usize);
@@ -32,7 +30,6 @@ impl RandomSet {
     }
 
     /// One draw, or none while there are no members.
-    #[inline]
     pub fn pick(&self, rng: &mut Rng) -> Option<SlotId> {
         if self.members.is_empty() {
             return None;

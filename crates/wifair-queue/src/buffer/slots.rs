@@ -12,12 +12,10 @@ pub struct SlotId(pub(super) u32);
 impl SlotId {
     /// As an index into a `Vec` of one's own: places are used again, so there are never more than packets were queued at
     /// once.
-    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    #[inline]
     pub(super) fn from_link(link: u32) -> Option<SlotId> {
         (link != NONE).then_some(SlotId(link))
     }
@@ -40,7 +38,6 @@ pub(super) struct Slot {
 
 impl Slot {
     /// Field by field, so that the packet is copied once, from where it came to where it stays.
-    #[inline]
     fn fill(&mut self, arrival: &Arrival, now: Time, before: u32, after: u32) {
         self.packet = *arrival.packet;
         self.flow = arrival.flow;
@@ -71,22 +68,18 @@ impl Slots {
         Slots { slots: Vec::new(), head: NONE, tail: NONE, free: NONE, len: 0 }
     }
 
-    #[inline]
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    #[inline]
     pub fn head(&self) -> Option<SlotId> {
         SlotId::from_link(self.head)
     }
 
-    #[inline]
     pub fn tail(&self) -> Option<SlotId> {
         SlotId::from_link(self.tail)
     }
 
-    #[inline]
     pub fn after(&self, id: SlotId) -> Option<SlotId> {
         SlotId::from_link(self.slots[id.index()].after)
     }
@@ -95,14 +88,12 @@ impl Slots {
         SlotId::from_link(self.slots[id.index()].before)
     }
 
-    #[inline]
     pub fn get(&self, id: SlotId) -> &Slot {
         let slot = &self.slots[id.index()];
         debug_assert!(slot.before != FREE, "a handle outlived its packet");
         slot
     }
 
-    #[inline]
     pub fn get_mut(&mut self, id: SlotId) -> &mut Slot {
         let slot = &mut self.slots[id.index()];
         assert!(slot.before != FREE, "a handle outlived its packet");
@@ -110,7 +101,6 @@ impl Slots {
     }
 
     /// Adds at the tail, in a free slot; `None` if there is none.
-    #[inline]
     pub fn push(&mut self, arrival: &Arrival, now: Time) -> Option<SlotId> {
         let id = self.free;
         let slot = self.slots.get_mut(id as usize)?;
@@ -127,7 +117,6 @@ impl Slots {
         self.link_at_tail(self.slots.len() as u32 - 1)
     }
 
-    #[inline]
     fn link_at_tail(&mut self, id: u32) -> SlotId {
         match self.slots.get_mut(self.tail as usize) {
             Some(last) => last.after = id,
@@ -139,7 +128,6 @@ impl Slots {
     }
 
     /// Takes a packet out, wherever it stands. What was queued can be read until the next packet comes.
-    #[inline]
     pub fn remove(&mut self, id: SlotId) -> &Slot {
         let vacant = &mut self.slots[id.index()];
         let (before, after) = (vacant.before, vacant.after);

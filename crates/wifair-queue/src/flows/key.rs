@@ -14,7 +14,6 @@ pub(super) struct Key {
 
 impl Key {
     /// Of a packet that goes in `direction`.
-    #[inline]
     pub fn of(tuple: FiveTuple, direction: Direction) -> Key {
         let addresses = u64::from(tuple.source) | u64::from(tuple.destination) << 32;
         let ports = u32::from(tuple.source_port) | u32::from(tuple.destination_port) << 16;
@@ -39,7 +38,6 @@ impl Key {
     /// The upper half of a sum of products with odd constants: evenly spread over networks in which addresses and
     /// ports count upwards. Unlike [`FiveTuple::connection_hash`] it is not symmetric, so that networks in which
     /// station i talks to server i do not all fall into one bucket.
-    #[inline]
     pub fn hash(self) -> u32 {
         let product = self
             .addresses

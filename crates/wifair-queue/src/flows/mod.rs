@@ -81,7 +81,6 @@ const CONTROL: u8 = TcpFlags::SYN.bits() | TcpFlags::FIN.bits() | TcpFlags::RST.
 
 impl Entry {
     /// Whether a packet may change what is known of its flow.
-    #[inline]
     fn is_news(&self, packet: &Packet, direction: Direction, now: Time) -> bool {
         // Without short cuts: whether a packet has payload is as good as random, and a wrong guess is dear.
         (now > self.fresh_until)
@@ -112,7 +111,6 @@ impl Flows {
     /// Takes note of a packet that passes the access point and says which flow it is of. Call it for every packet,
     /// both ways, before it is offered to a port. `held` says whether a buffer holds a packet of a flow: such a flow
     /// is not idle.
-    #[inline]
     pub fn observe(
         &mut self,
         packet: &Packet,
@@ -158,13 +156,11 @@ impl Flows {
     }
 
     /// Active uplink flows: payload has gone up, and the flow has neither ended nor been forgotten.
-    #[inline]
     pub fn up(&self) -> u32 {
         self.active[Direction::Up as usize]
     }
 
     /// Active downlink flows.
-    #[inline]
     pub fn down(&self) -> u32 {
         self.active[Direction::Down as usize]
     }
@@ -187,7 +183,6 @@ impl Flows {
     /// The next flow that has been forgotten and not yet been collected, with its 5-tuple as packets that go up
     /// carried it. The caller closes the books of every port on it ([`Port::retire`](crate::Port::retire)); from now
     /// on its id may be given to another flow.
-    #[inline]
     pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple)> {
         let flow = self.forgotten.pop_front()?;
         self.free.push(flow);

@@ -25,19 +25,16 @@ impl Table {
         Table { buckets: vec![Self::VACANT; 16], len: 0, shift: 32 - 4 }
     }
 
-    #[inline]
     fn home(&self, hash: u32) -> usize {
         (hash >> self.shift) as usize
     }
 
     /// The id to try first under `hash`; no flow's if there is none.
-    #[inline]
     pub fn first(&self, hash: u32) -> u32 {
         self.buckets[self.home(hash)].id
     }
 
     /// The id under `hash` for which `is_it` holds.
-    #[inline]
     pub fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mask = self.buckets.len() - 1;
         let mut at = self.home(hash);

@@ -174,7 +174,6 @@ const SLOW_KBPS: u64 = 6_000;
 
 impl Mac80211 {
     /// CoDel for a station's queues.
-    #[inline]
     fn codel(&self, station: StationId, cx: &Cx) -> CodelSettings {
         let is_slow = self.slow_station_rule
             && u64::from(cx.links[station.index()].rate.as_kbps()) < SLOW_KBPS * cx.links.len() as u64;

@@ -40,13 +40,11 @@ pub enum Counting {
 
 impl Window {
     /// The most bytes that an ACK counts for in congestion avoidance.
-    #[inline]
     pub(crate) fn avoidance_limit(&self) -> u32 {
         if self.counting == Counting::Ack { self.mss } else { u32::MAX }
     }
 
     /// How many bytes may be outstanding.
-    #[inline]
     pub fn allowance(&self) -> u32 {
         if self.divisor == 1 { self.cwnd } else { self.divided(self.cwnd, self.divisor) }
     }
@@ -102,7 +100,6 @@ impl CongestionControl for Control {
     fn recovery(&self) -> RecoveryRule {
         each!(Control: self, control => control.recovery())
     }
-    #[inline]
     fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time) {
         each!(Control: self, control => control.on_ack(window, acked_bytes, now))
     }
@@ -112,7 +109,6 @@ impl CongestionControl for Control {
     fn on_timeout(&mut self, window: &mut Window, flight_bytes: u32) {
         each!(Control: self, control => control.on_timeout(window, flight_bytes))
     }
-    #[inline]
     fn on_round_trip(&mut self, srtt: Time) {
         each!(Control: self, control => control.on_round_trip(srtt))
     }

@@ -65,7 +65,6 @@ impl CongestionControl for NewReno {
         RecoveryRule::NewReno { timer: self.timer, exit_window: self.exit_window }
     }
 
-    #[inline]
     fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, _now: Time) {
         reno::grow(window, acked_bytes);
     }

@@ -67,7 +67,6 @@ impl CongestionControl for Reno {
         RecoveryRule::Reno { guard_after_timeout: self.guard_after_timeout }
     }
 
-    #[inline]
     fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, _now: Time) {
         grow(window, acked_bytes);
     }
@@ -78,7 +77,6 @@ impl CongestionControl for Reno {
 }
 
 /// Slow start and congestion avoidance (RFC 5681, 3.1).
-#[inline]
 pub(super) fn grow(window: &mut Window, acked_bytes: u32) {
     let rest = slow_start(window, acked_bytes);
     if rest == 0 {
@@ -96,7 +94,6 @@ pub(super) fn grow(window: &mut Window, acked_bytes: u32) {
 }
 
 /// Slow start (RFC 5681, 3.1). What is left counts in congestion avoidance.
-#[inline]
 pub(super) fn slow_start(window: &mut Window, acked_bytes: u32) -> u32 {
     if window.cwnd >= window.ssthresh {
         return acked_bytes;

@@ -275,7 +275,6 @@ impl Sender {
     }
 
     /// When [`Sender::on_timer`] wants to be called; [`Time::MAX`] while no timer runs.
-    #[inline]
     pub fn deadline(&self) -> Time {
         self.timer.min(self.poll_at)
     }
@@ -304,7 +303,6 @@ impl Sender {
 
     /// Bytes sent and not acknowledged (RFC 5681's FlightSize). What was outstanding at a timeout counts as lost until
     /// it is sent again.
-    #[inline]
     pub fn flight_bytes(&self) -> u32 {
         self.nxt.wrapping_sub(self.una)
     }

@@ -10,7 +10,6 @@ use crate::seq;
 use crate::spec::Handshake;
 
 /// Flags of a segment.
-#[inline]
 fn ack_or_fin(fin: bool) -> TcpFlags {
     if fin { TcpFlags::ACK | TcpFlags::FIN } else { TcpFlags::ACK }
 }
@@ -255,7 +254,6 @@ impl Sender {
     }
 
     /// Moves past a segment that was never sent before.
-    #[inline]
     fn advance(&mut self, payload: u32, fin: bool) {
         self.max = self.max.wrapping_add(payload + u32::from(fin));
         self.nxt = self.max;
@@ -265,7 +263,6 @@ impl Sender {
         }
     }
 
-    #[inline]
     fn time_segment(&mut self, now: Time) {
         self.timing = true;
         self.timed_end = self.nxt;
@@ -307,7 +304,6 @@ impl Sender {
     }
 
     /// Something that will be acknowledged is sent: the timer runs from now on (RFC 6298, 5.1).
-    #[inline]
     fn note_sent(&mut self, now: Time) {
         if self.timer == Time::MAX {
             self.timer = now + self.rto.timeout();
