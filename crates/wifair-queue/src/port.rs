@@ -346,6 +346,12 @@ impl Port {
         self.hooks
     }
 
+    /// Whether the scheme or the limit controller ever wants a tick.
+    #[inline]
+    pub fn keeps_clock(&self) -> bool {
+        self.keeps_clock
+    }
+
     /// When the scheme or the limit controller wants [`Port::tick`] next; ask again after every call.
     pub fn next_tick(&self) -> Option<Time> {
         if self.keeps_clock { self.earliest_tick() } else { None }

@@ -5,19 +5,26 @@
 //! What happens when is in `docs/medium.md`. An exchange has at most three events: start, end of the data frame
 //! (delivery), end.
 
-use std::collections::VecDeque;
+mod accessors;
+pub(crate) mod air;
+mod build;
+mod change;
+mod failure;
+#[cfg(test)]
+mod metering_tests;
 
-use wifair_core::{FlowId, Packet, Rate, StationId, Time};
-use wifair_queue::{Direction, Flows, Link, Port, View};
+use wifair_core::{FlowId, Packet, StationId, Time};
+use wifair_queue::{Direction, Outcome, Reception};
 
-use crate::channel::{Channel, ChannelSpec};
-use crate::contention::Contention;
-use crate::edca::Edca;
-use crate::exchange::{Captured, Collider, Frame, OngoingExchange, Phase};
+use crate::channel::{Attempt, ChannelRecipe};
+use crate::deadlines::{Due, LinkRateChange};
+use crate::exchange::{Fate, OngoingExchange, Phase};
 use crate::link::LinkRow;
 use crate::mac::Mac;
+use crate::medium::Medium;
 use crate::meter::Meter;
-use crate::node::{AP, Node, node_of};
+use crate::node::{AP, LinkId, Node, node_of};
+use crate::nodes::Nodes;
 use crate::phy::{BssTiming, Modes};
 use crate::rate::RateSpec;
 
@@ -28,17 +35,6 @@ pub struct Delivery<'a> {
     pub packet: &'a Packet,
     /// Where it is now.
     pub to: Node,
-}
-
-/// A sender's data rate towards its peer has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkRateChange {
-    /// The station at one end of the link.
-    pub station: StationId,
-    /// Up: the station's own rate; down: the AP's towards the station.
-    pub direction: Direction,
-    /// The rate from now on.
-    pub rate: Rate,
 }
 
 /// What a BSS gives out.
@@ -52,121 +48,56 @@ pub enum Output<'a> {
 
 /// What an event gives out, before anybody looks at it.
 #[derive(Clone, Copy)]
-pub(crate) enum Told {
+enum Told {
     /// The packet in service of the exchange's sender has reached its receiver.
     Delivery,
     LinkRate(LinkRateChange),
 }
 
-/// A MAC, or an access category of one, and what stands behind it: see [`Bss::port_of`] for whose port it is.
-pub(crate) struct Sender {
-    pub port: Port,
-    pub frame: Frame,
-}
-
-/// What the schemes of one side of the BSS may look at.
-pub(crate) struct Surroundings {
-    pub flows: Flows,
-    /// By station.
-    pub links: Vec<Link>,
-}
-
-/// The two sides of the cell.
-pub(crate) struct Sides {
-    pub ap: Surroundings,
-    /// All stations share one: a station has no flow monitor, its scheme sees an idle one.
-    pub stations: Surroundings,
-}
-
-impl Sides {
-    #[inline]
-    pub(crate) fn view(&self, is_ap: bool) -> View<'_> {
-        let side = if is_ap { &self.ap } else { &self.stations };
-        View { flows: &side.flows, links: &side.links }
-    }
-}
-
-/// A frame that reaches the retry limit when its sender's timeout comes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Loss {
-    pub at: Time,
-    pub sender: u32,
-}
-
 /// See the module's head.
 pub struct Bss {
-    pub(crate) phy: BssTiming,
+    phy: BssTiming,
     /// Of every link.
-    pub(crate) modes: Modes,
-    pub(crate) mac: Mac,
-    pub(crate) contention: Contention,
-    /// A sender is what contends: under DCF a node, under EDCA a category of a node (its rank in the low bits).
-    pub(crate) senders: Vec<Sender>,
-    /// Bits of a sender that tell its category: none under DCF.
-    pub(crate) category_bits: u32,
-    pub(crate) edca: Option<Edca>,
-    /// By the AP's senders: whether the limit is one of its own, which a change of the AP's limit leaves as it is.
-    pub(crate) own_limits: Vec<bool>,
-    pub(crate) sides: Sides,
-    /// By [`LinkId`](crate::link::LinkId).
-    pub(crate) links: Vec<LinkRow>,
-    /// Absent where no link has errors.
-    pub(crate) channel: Option<Channel>,
-    pub(crate) channel_spec: ChannelSpec,
-    pub(crate) ap_position_m: [f64; 2],
-    pub(crate) rate_adaptation: RateSpec,
-    pub(crate) seed: u64,
-    /// By node.
-    pub(crate) labels: Vec<String>,
-
-    pub(crate) phase: Phase,
-    /// When the exchange or collision that goes on began.
-    pub(crate) phase_began: Time,
-    /// When the medium has its next event: the end of the phase or, while idle, the next start.
-    pub(crate) due: Time,
-    /// The exchange that goes on, unless it is a collision.
-    pub(crate) single: OngoingExchange,
-    pub(crate) colliders: Vec<Collider>,
-    /// What survives the collision that goes on.
-    pub(crate) captured: Option<Captured>,
-    pub(crate) losses: Vec<Loss>,
-    pub(crate) next_loss: Time,
-    /// Senders whose scheme wants a tick, and when.
-    pub(crate) tickers: Vec<(u32, Time)>,
-    pub(crate) next_tick: Time,
-    /// Changes of link rates that the owner has yet to hear of, the oldest first.
-    pub(crate) rate_changes: VecDeque<LinkRateChange>,
-    /// The earlier of `next_loss` and `next_tick`, or now while `rate_changes` wait; most BSSs never have any.
-    pub(crate) rare: Time,
-    pub(crate) now: Time,
-
+    modes: Modes,
+    mac: Mac,
+    nodes: Nodes,
+    medium: Medium,
+    /// By [`LinkId`].
+    links: Vec<LinkRow>,
     /// Only where the AP's scheme looks at channel times.
-    pub(crate) meter: Option<Meter>,
-    pub(crate) exchanges: u64,
-    pub(crate) collisions: u64,
-    pub(crate) collision_airtime: Time,
+    meter: Option<Meter>,
+    /// How a channel is made that is needed later.
+    channel_recipe: ChannelRecipe,
+    rate_adaptation: RateSpec,
+    now: Time,
 }
 
 impl Bss {
     /// The station's host hands a packet to the station's port.
     #[inline(always)] // into the one place from which all that the stations' hosts send comes
     pub fn send_up(&mut self, station: StationId, packet: &Packet, now: Time) {
-        let sender = self.sender(node_of(station), packet);
-        self.offer(sender, false, packet, FlowId::default(), station, now);
+        self.come_from_outside(now);
+        let sender = self.nodes.classify(node_of(station), packet);
+        if self.nodes.offer(sender, false, packet, FlowId::default(), station, now) {
+            self.serve(sender, now);
+        }
     }
 
     /// A packet for the station comes to the AP from the wire: the flow monitor sees it, the AP's port gets it.
     #[inline]
     pub fn send_down(&mut self, station: StationId, packet: &Packet, now: Time) {
-        let flow = self.observe(packet, Direction::Down, now);
-        let sender = self.sender(AP, packet);
-        self.offer(sender, true, packet, flow, station, now);
+        self.come_from_outside(now);
+        let flow = self.nodes.observe(packet, now);
+        let sender = self.nodes.classify(AP, packet);
+        if self.nodes.offer(sender, true, packet, flow, station, now) {
+            self.serve(sender, now);
+        }
     }
 
     /// When [`Bss::advance`] is due; [`Time::MAX`] if nothing will happen by itself.
     #[inline]
     pub fn next_event(&self) -> Time {
-        self.due.min(self.rare)
+        self.medium.due().min(self.nodes.deadlines.next())
     }
 
     /// Does what is due at `now == next_event()`, and gives out what comes of it, if anything. Further things may be due
@@ -175,8 +106,24 @@ impl Bss {
         if now != self.next_event() {
             self.not_due(now);
         }
-        let told = self.step(now)?;
-        Some(self.output(told))
+        self.now = now;
+        let told = if now >= self.nodes.deadlines.next() {
+            self.meet_deadline(now)
+        } else {
+            match self.medium.phase() {
+                Phase::Idle => {
+                    self.start(now);
+                    None
+                }
+                Phase::Ending => {
+                    self.end(now);
+                    None
+                }
+                Phase::Data => self.deliver(now),
+                Phase::Collision | Phase::Captured => self.pass_collision(now),
+            }
+        };
+        told.map(|told| self.output(told))
     }
 
     /// Does all that is due before `limit`, up to the first thing that gives something out, and when that
@@ -184,69 +131,105 @@ impl Bss {
     /// `None` once nothing more is due before `limit`.
     #[inline]
     pub fn advance_before(&mut self, limit: Time) -> Option<(Time, Output<'_>)> {
+        self.advance_watched(limit, |_| ())
+    }
+
+    /// As [`Bss::advance_before`]; `began` looks at the BSS whenever an exchange has begun.
+    #[inline(always)] // into the engine's loop
+    pub fn advance_watched(
+        &mut self,
+        limit: Time,
+        mut began: impl FnMut(&Bss),
+    ) -> Option<(Time, Output<'_>)> {
         let told = loop {
-            let now = self.next_event();
+            if let Some(told) = self.exchange_before(limit, &mut began) {
+                break told;
+            }
+            let now = self.nodes.deadlines.next();
             if now >= limit {
                 return None;
             }
-            if let Some(told) = self.step(now) {
+            if let Some(told) = self.meet_deadline(now) {
                 break told;
             }
         };
         Some((self.now, self.output(told)))
     }
 
+    /// What the medium does before `limit` and the next deadline, up to the first thing to tell. The usual exchange is one straight
+    /// line: the end of the one before, the start, the delivery.
+    #[inline(always)]
+    fn exchange_before(&mut self, limit: Time, began: &mut impl FnMut(&Bss)) -> Option<Told> {
+        loop {
+            if self.medium.phase() == Phase::Ending {
+                let exchanges = self.medium.counts().exchanges;
+                let now = self.enter(limit)?;
+                self.end(now);
+                if self.medium.counts().exchanges != exchanges {
+                    began(self);
+                }
+            }
+            if self.medium.phase() == Phase::Idle {
+                let now = self.enter(limit)?;
+                self.start(now);
+                began(self);
+            }
+            if self.medium.phase() == Phase::Data {
+                let now = self.enter(limit)?;
+                if let Some(told) = self.deliver(now) {
+                    return Some(told);
+                }
+            } else if self.medium.is_collision() {
+                let now = self.enter(limit)?;
+                if let Some(told) = self.pass_collision(now) {
+                    return Some(told);
+                }
+            }
+        }
+    }
+
+    /// The medium's next event is now, if it comes before `limit` and the next deadline.
+    #[inline(always)]
+    fn enter(&mut self, limit: Time) -> Option<Time> {
+        let due = self.medium.due();
+        if due >= limit || due >= self.nodes.deadlines.next() {
+            return None;
+        }
+        debug_assert!(due >= self.now, "time runs backwards in a BSS");
+        self.now = due;
+        Some(due)
+    }
+
     #[inline]
-    pub(crate) fn output(&self, told: Told) -> Output<'_> {
+    fn output(&self, told: Told) -> Output<'_> {
         match told {
             Told::Delivery => {
-                let OngoingExchange { sender, link, .. } = self.single;
+                let OngoingExchange { sender, link, .. } = self.medium.exchange();
                 let to = match link.direction() {
                     Direction::Up => Node::Ap,
                     Direction::Down => Node::Station(link.station()),
                 };
-                Output::Delivery(Delivery {
-                    packet: &self.senders[sender as usize].frame.departure().packet,
-                    to,
-                })
+                Output::Delivery(Delivery { packet: &self.nodes.edcaf(sender).departure().packet, to })
             }
             Told::LinkRate(change) => Output::LinkRate(change),
         }
     }
 
-    /// One event. It is inlined where the BSS goes on by itself, and with it what the usual exchange needs: start,
-    /// delivery and end then share their registers.
-    #[inline(always)]
-    pub(crate) fn step(&mut self, now: Time) -> Option<Told> {
-        assert!(now >= self.now, "time runs backwards in a BSS");
-        self.now = now;
-        if now >= self.rare {
-            return self.advance_rarely(now);
-        }
-        match self.phase {
-            Phase::Idle => self.start(now),
-            Phase::Data => return self.deliver(now),
-            Phase::Ending => self.end_single(now),
-            Phase::Collision => self.end_collision(now),
-            Phase::Captured => return self.deliver_captured(now),
-        }
-        None
-    }
-
     /// Changes of rates are told at once; ticks and losses come before what the medium does at the same instant.
     #[cold]
     #[inline(never)]
-    fn advance_rarely(&mut self, now: Time) -> Option<Told> {
-        let told = self.rate_changes.pop_front().map(Told::LinkRate);
-        if told.is_none() {
-            if now == self.next_tick {
-                self.tick(now);
-            } else {
-                self.lose(now);
+    fn meet_deadline(&mut self, now: Time) -> Option<Told> {
+        self.now = now;
+        match self.nodes.deadlines.take(now) {
+            Due::LinkRate(change) => return Some(Told::LinkRate(change)),
+            Due::Tick(port) => {
+                for sender in self.nodes.tick(port, now) {
+                    self.serve(sender, now);
+                }
             }
+            Due::Loss(sender) => self.give_up(sender, now),
         }
-        self.reschedule();
-        told
+        None
     }
 
     #[cold]
@@ -257,7 +240,7 @@ impl Bss {
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn out_of_turn(&self, now: Time) -> ! {
+    fn out_of_turn(&self, now: Time) -> ! {
         panic!(
             "{now} does not lie between the BSS's last event ({}) and its next ({})",
             self.now,
@@ -265,16 +248,173 @@ impl Bss {
         );
     }
 
-    /// After what may have brought a start nearer, or a rare event.
-    pub(crate) fn reschedule(&mut self) {
-        if self.phase == Phase::Idle {
-            self.due = self.contention.start();
+    #[inline]
+    fn come_from_outside(&mut self, now: Time) {
+        if now < self.now || now > self.next_event() {
+            self.out_of_turn(now);
         }
-        self.expect_rare();
+        self.now = now;
     }
 
-    pub(crate) fn expect_rare(&mut self) {
-        let untold = if self.rate_changes.is_empty() { Time::MAX } else { self.now };
-        self.rare = self.next_loss.min(self.next_tick).min(untold);
+    /// A channel access function is free: if its port gives a packet, it contends for that.
+    #[inline(never)]
+    fn serve(&mut self, sender: u32, now: Time) {
+        if self.nodes.load(sender, &self.phy, now) {
+            self.medium.arrive(sender, now);
+            self.meter_wait(sender, now);
+        }
+    }
+
+    /// Somebody, or several, start to transmit.
+    #[inline(always)]
+    fn start(&mut self, now: Time) {
+        match self.medium.begin(now) {
+            Some(sender) if self.medium.is_ideal() => {
+                self.transmit(sender, now, None, |_, _, _| Fate::Decoded);
+            }
+            Some(sender) => self.transmit_under_errors(sender, now, None),
+            None => self.start_unusually(now),
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_under_errors(&mut self, sender: u32, now: Time, lead: Option<Time>) {
+        self.transmit(sender, now, lead, |medium, attempt, phy| medium.fate(&attempt, phy));
+    }
+
+    /// The frame in service of `sender` goes on the air now or, in a TXOP that goes on, after `lead`.
+    #[inline(always)]
+    fn transmit(
+        &mut self,
+        sender: u32,
+        now: Time,
+        lead: Option<Time>,
+        fate: impl FnOnce(&mut Medium, Attempt, &BssTiming) -> Fate,
+    ) {
+        let edcaf = self.nodes.edcaf_mut(sender);
+        let (link, psdu_bytes) = (edcaf.link(), edcaf.psdu_bytes());
+        let row = &mut self.links[link.index()];
+        let mode = row.on_air.mode;
+        let node = link.sender();
+        let fate = fate(&mut self.medium, Attempt { link, node, mode, psdu_bytes, now }, &self.phy);
+        let mut data_end = now + row.on_air.duration(psdu_bytes);
+        match lead {
+            Some(lead) => data_end += lead,
+            None if edcaf.with_rts(&self.mac) => data_end += self.mac.reservation,
+            None => {}
+        }
+        let end = self.medium.carry(sender, link, fate, lead.is_some(), data_end, &self.mac);
+        edcaf.attempt(mode, end - now);
+        row.usage.attempts += 1;
+    }
+
+    /// The data frame ends: the receiver has it, and passes on the first copy.
+    #[inline(always)]
+    fn deliver(&mut self, now: Time) -> Option<Told> {
+        let OngoingExchange { sender, link, .. } = self.medium.pass_data();
+        let usage = &mut self.links[link.index()].usage;
+        let Some(flow) = self.nodes.deliver(sender, link.direction(), now) else {
+            usage.duplicates += 1;
+            return None;
+        };
+        usage.delivered += 1;
+        if self.meter.is_some() && link.direction() == Direction::Up {
+            self.meter_reception(flow, now);
+        }
+        Some(Told::Delivery)
+    }
+
+    /// The last frame of an exchange ends.
+    #[inline(always)]
+    fn end(&mut self, now: Time) {
+        let (exchange, airtime) = self.medium.end(now);
+        let OngoingExchange { sender, link, fate, .. } = exchange;
+        let row = &mut self.links[link.index()];
+        row.usage.airtime += airtime;
+        if fate != Fate::Decoded {
+            return self.end_failure(now);
+        }
+        if row.adapts {
+            self.ask_adaptation(link, true, now);
+        }
+        let next = self.done(sender, Outcome::Delivered, now);
+        if let Some(limit) = next
+            && limit > Time::ZERO
+            && self.fits_txop(sender, limit, now)
+        {
+            return self.follow(sender, now);
+        }
+        self.medium.succeed(sender, next.is_some(), now);
+        if next.is_some() {
+            self.meter_wait(sender, now);
+        }
+    }
+
+    /// `sender` is done with its packet, and takes the next: if there is one, the limit of its TXOPs.
+    #[inline(always)]
+    fn done(&mut self, sender: u32, outcome: Outcome, now: Time) -> Option<Time> {
+        if self.meter.is_some() {
+            self.meter_frame(sender);
+        }
+        self.nodes.done(sender, outcome, &self.phy, now)
+    }
+
+    /// Whether the frame in service of `sender`, whose frame before has just been acknowledged, belongs to the same TXOP.
+    #[inline(never)]
+    fn fits_txop(&self, sender: u32, limit: Time, now: Time) -> bool {
+        let data = self.data_airtime(sender);
+        now + self.phy.sifs + data + self.mac.acknowledgement <= self.medium.txop_began() + limit
+    }
+
+    /// The next frame of a TXOP: it follows after a SIFS, which belongs to its exchange.
+    #[inline(never)]
+    fn follow(&mut self, sender: u32, now: Time) {
+        self.medium.follow(sender, now);
+        self.transmit_under_errors(sender, now, Some(self.phy.sifs));
+    }
+
+    /// How long the frame in service of `sender` occupies the medium as things stand, with the CTS-to-self that may go before it.
+    fn data_airtime(&self, sender: u32) -> Time {
+        let edcaf = self.nodes.edcaf(sender);
+        self.links[edcaf.link().index()].on_air.duration(edcaf.psdu_bytes())
+    }
+
+    /// A wait for access begins for the frame in service of `sender`: a DIFS or AIFS and what is left of its backoff.
+    #[inline]
+    fn meter_wait(&mut self, sender: u32, now: Time) {
+        if let Some(meter) = &self.meter {
+            let overhead = meter.wait(self.medium.contention(), sender, now);
+            self.nodes.edcaf_mut(sender).wait(overhead);
+        }
+    }
+
+    /// `sender` is done with its frame: completes what is known of it, and counts it.
+    #[cold]
+    #[inline(never)]
+    fn meter_frame(&mut self, sender: u32) {
+        let Some(meter) = &mut self.meter else { return };
+        let edcaf = self.nodes.edcaf_mut(sender);
+        edcaf.wait(meter.slots(self.medium.take_drawn_late(sender)));
+        meter.count(edcaf.departure().class, edcaf.role().is_ap, edcaf.channel_time());
+    }
+
+    /// The AP receives the data frame on the air, the first copy of it, of `flow`.
+    #[cold]
+    #[inline(never)]
+    fn meter_reception(&mut self, flow: FlowId, now: Time) {
+        let OngoingExchange { sender, link, end, .. } = self.medium.exchange();
+        let Some(meter) = &mut self.meter else { return };
+        let (airtime, overhead) =
+            (end - self.medium.began(), Meter::first_wait(self.medium.contention(), sender));
+        let (station, ac) = (link.station(), self.nodes.edcaf(sender).role().ac);
+        let reception = |packet| Reception { packet, flow, station, ac, airtime, overhead };
+        let (class, channel_time) = self.nodes.report(sender, reception, now);
+        meter.believe(class, Direction::Up, channel_time);
+    }
+
+    #[inline(never)]
+    fn ask_adaptation(&mut self, link: LinkId, acknowledged: bool, now: Time) {
+        let rate = self.links[link.index()].adaptation.on_attempt(acknowledged);
+        self.set_rate(link, rate, now);
     }
 }

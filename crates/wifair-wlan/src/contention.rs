@@ -5,9 +5,10 @@
 //! (after a collision, an error, an access off the grid) are *entities off the grid* until the next transmission starts, when they
 //! join the grid with the slots that they have left. A post-backoff is an expiry that nobody waits for.
 //!
-//! An entity is a dense index: under DCF a node, under EDCA a category of a node (section 10). DCF has one grid, so its
-//! usual path knows where it is; EDCA has one more for each distinct AIFS, and leaves DCF's empty.
+//! An entity is a dense index: under DCF a node, under EDCA a category of a node (section 10). There is a grid for each
+//! distinct AIFS; DCF has one, the first.
 
+mod entity;
 mod grid;
 mod off_grid;
 mod rules;
@@ -15,50 +16,17 @@ mod rules;
 use wifair_core::{Rng, Time};
 
 use crate::wheel::NONE;
+use entity::{Entity, Kind, Place, Stray};
 use grid::{Grid, pick};
-use off_grid::{Kind, Stray};
 pub(crate) use rules::{Access, Rules};
 pub use rules::{ArrivalWithinIfs, BackoffRange};
-
-/// Where an entity counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// On the grid; `counter` is the virtual slot at which it expires.
-    Grid,
-    /// On slots of its own, from an entity off the grid's origin; `counter` is what is left.
-    Aside,
-    /// It transmits, or has transmitted in the exchange that goes on; `counter` is what is left, once drawn.
-    OnAir,
-}
-
-#[derive(Debug)]
-struct Entity {
-    backoff: Rng,
-    counter: u64,
-    /// The grid's epoch when the counter was drawn, if the entity's origin has not been reached since: tells a
-    /// counter of zero that still waits for its origin from one that has run out.
-    drawn_in: u32,
-    /// Link of its list in the wheel.
-    next: u32,
-    /// Slots drawn when another's start came before the end of the IFS that this one's frame waited for.
-    drawn_late: u32,
-    cw: u16,
-    cw_min: u16,
-    cw_max: u16,
-    /// Which grid: DCF's is 0.
-    grid: u8,
-    place: Place,
-    /// A frame waits for access.
-    ready: bool,
-}
 
 #[derive(Debug)]
 pub(crate) struct Contention {
     rules: Rules,
-    /// DCF's.
-    grid: Grid,
-    /// EDCA's.
-    grids: Vec<Grid>,
+    first: Grid,
+    /// None under DCF.
+    others: Vec<Grid>,
     entities: Vec<Entity>,
     strays: Vec<Stray>,
     /// End of the NAV of everybody on the grid, where one is set.
@@ -71,20 +39,15 @@ pub(crate) struct Contention {
 }
 
 impl Contention {
-    /// Idle for ever, all counters run out. Of each entity its rules and its backoff stream; `edca` says whether each has
-    /// the grid of its AIFS, or all DCF's.
-    pub(crate) fn new(rules: Rules, edca: bool, entities: impl Iterator<Item = (Access, Rng)>) -> Contention {
+    /// Idle for ever, all counters run out. Of each entity its rules and its backoff stream.
+    pub(crate) fn new(rules: Rules, entities: impl Iterator<Item = (Access, Rng)>) -> Contention {
         let mut grids: Vec<Grid> = Vec::new();
         let entity = |(access, backoff): (Access, Rng)| {
             let known = grids.iter().position(|grid| grid.aifs == access.aifs);
-            let grid = match known {
-                _ if !edca => 0,
-                Some(index) => index + 1,
-                None => {
-                    grids.push(Grid::new(access.aifs));
-                    grids.len()
-                }
-            };
+            let grid = known.unwrap_or_else(|| {
+                grids.push(Grid::new(access.aifs));
+                grids.len() - 1
+            });
             Entity {
                 backoff,
                 counter: 0,
@@ -99,13 +62,13 @@ impl Contention {
                 ready: false,
             }
         };
-        let mut entities = entities.peekable();
-        let aifs = entities.peek().map_or(Time::ZERO, |(access, _)| access.aifs);
+        let entities = entities.map(entity).collect();
+        let mut grids = grids.into_iter();
         Contention {
             rules,
-            grid: Grid::new(aifs),
-            entities: entities.map(entity).collect(),
-            grids,
+            first: grids.next().expect("a BSS has an access point"),
+            others: grids.collect(),
+            entities,
             strays: Vec::new(),
             nav: None,
             busy: false,
@@ -116,13 +79,11 @@ impl Contention {
     }
 
     #[inline]
-    fn grid(&self, index: u8) -> &Grid {
-        if index == 0 { &self.grid } else { &self.grids[usize::from(index) - 1] }
-    }
-
-    #[inline]
     fn grid_of(&self, entity: u32) -> &Grid {
-        self.grid(self.entities[entity as usize].grid)
+        match self.entities[entity as usize].grid {
+            0 => &self.first,
+            index => &self.others[usize::from(index) - 1],
+        }
     }
 
     /// DIFS or AIFS of `entity`.
@@ -149,7 +110,7 @@ impl Contention {
         let e = &mut self.entities[entity as usize];
         e.counter = u64::from(e.backoff.below(slots));
         if e.place == Place::Grid {
-            let grid = pick(&mut self.grid, &mut self.grids, e.grid);
+            let grid = pick(&mut self.first, &mut self.others, e.grid);
             e.counter += grid.clock;
             e.drawn_in = grid.epoch;
         }
@@ -172,29 +133,20 @@ impl Contention {
         e.cw = e.cw_min;
     }
 
-    /// After an exchange that everybody decoded, under DCF: its transmitter counts on the grid again, as
+    /// After an exchange that everybody decoded: its transmitter counts on the grid again, as
     /// [`Contention::start_over`] says, and the medium falls idle ([`Contention::resume`]).
-    #[inline]
+    #[inline(always)] // into the usual end of an exchange
     pub(crate) fn succeed(&mut self, entity: u32, ready: bool, now: Time) {
-        let slots = self.rules.slots(self.entities[entity as usize].cw_min);
         let e = &mut self.entities[entity as usize];
+        let grid = pick(&mut self.first, &mut self.others, e.grid);
         e.place = Place::Grid;
         e.ready = ready;
         e.cw = e.cw_min;
-        e.counter = self.grid.clock + u64::from(e.backoff.below(slots));
-        e.drawn_in = self.grid.epoch;
+        e.counter = grid.clock + u64::from(e.backoff.below(self.rules.slots(e.cw_min)));
+        e.drawn_in = grid.epoch;
         if ready {
-            e.next = self.grid.wheel.push(e.counter, entity);
+            e.next = grid.wheel.push(e.counter, entity);
         }
-        self.resume_grid(now, now, None);
-    }
-
-    /// The same under EDCA.
-    pub(crate) fn succeed_in_category(&mut self, entity: u32, ready: bool, now: Time) {
-        let e = &mut self.entities[entity as usize];
-        e.place = Place::Grid;
-        e.ready = false;
-        self.start_over(entity, ready);
         self.resume(now, now, None);
     }
 
@@ -206,7 +158,7 @@ impl Contention {
         e.cw = (2 * e.cw + 1).min(e.cw_max);
         e.counter = e.backoff.below(self.rules.slots(e.cw)).into();
         e.place = Place::Aside;
-        let origin = from + pick(&mut self.grid, &mut self.grids, e.grid).aifs;
+        let origin = from + pick(&mut self.first, &mut self.others, e.grid).aifs;
         self.strays.push(Stray { entity, origin, deaf_until, kind: Kind::Counting });
     }
 
@@ -263,7 +215,7 @@ impl Contention {
         e.ready = true;
         match e.place {
             Place::Grid => {
-                let grid = pick(&mut self.grid, &mut self.grids, e.grid);
+                let grid = pick(&mut self.first, &mut self.others, e.grid);
                 e.next = grid.wheel.push(e.counter, entity);
                 if !self.busy {
                     let start = grid.time_of(e.counter, self.rules.slot);
@@ -286,22 +238,23 @@ impl Contention {
         self.entities[entity as usize].ready = false;
     }
 
-    /// What usually happens at `now == start()` under DCF: exactly one entity of the grid starts, and nobody is off it.
-    /// Returns it; otherwise nothing has happened, and it is for [`Contention::begin`] to see.
-    #[inline]
+    /// What usually happens at `now == start()` where there is one grid: exactly one entity of it starts, and nobody is off
+    /// it. Returns it; otherwise nothing has happened, and it is for [`Contention::begin`] to see.
+    #[inline(always)] // into the usual start of an exchange
     pub(crate) fn begin_alone(&mut self, now: Time) -> Option<u32> {
-        if now != self.grid.start || !self.strays.is_empty() {
+        if !self.is_plain() {
             return None;
         }
-        let entity = self.grid.wheel.head(self.grid.slot);
+        debug_assert!(now == self.first.start);
+        let entity = self.first.wheel.head(self.first.slot);
         let e = &mut self.entities[entity as usize];
         if e.next != NONE {
             return None;
         }
         e.place = Place::OnAir;
-        self.grid.clock = self.grid.slot;
-        self.grid.epoch = self.grid.epoch.wrapping_add(1);
-        self.grid.wheel.take(self.grid.slot);
+        self.first.wheel.take(self.first.slot);
+        self.first.clock = self.first.slot + u64::from(self.rules.at_boundaries);
+        self.first.epoch = self.first.epoch.wrapping_add(1);
         self.occupy();
         Some(entity)
     }
@@ -311,8 +264,8 @@ impl Contention {
     pub(crate) fn begin(&mut self, now: Time) {
         debug_assert!(!self.busy && now == self.start);
         self.transmitters.clear();
-        self.grid.begin(now, &self.rules, &mut self.entities, &mut self.transmitters);
-        for grid in &mut self.grids {
+        self.first.begin(now, &self.rules, &mut self.entities, &mut self.transmitters);
+        for grid in &mut self.others {
             grid.begin(now, &self.rules, &mut self.entities, &mut self.transmitters);
         }
         self.occupy();
@@ -336,9 +289,9 @@ impl Contention {
     }
 
     /// Of several categories of one node that would transmit (`shift` bits of an entity tell them), the first does; the
-    /// others go into `losers`.
-    pub(crate) fn collide_internally(&mut self, shift: u32, losers: &mut Vec<u32>) {
-        losers.clear();
+    /// others are returned.
+    pub(crate) fn collide_internally(&mut self, shift: u32) -> Vec<u32> {
+        let mut losers = Vec::new();
         let mut node = None;
         self.transmitters.retain(|&entity| {
             let first = node.replace(entity >> shift) != Some(entity >> shift);
@@ -348,6 +301,7 @@ impl Contention {
             }
             first
         });
+        losers
     }
 
     /// A loser of an internal collision contends again: twice the window and a new backoff.
@@ -360,41 +314,35 @@ impl Contention {
 
     /// The medium falls idle at `now`; everybody on a grid waits an IFS that runs from `from`, and has the NAV set until
     /// `nav`, if given.
-    #[inline]
+    #[inline(always)] // into the usual end of an exchange; the other callers are rare
     pub(crate) fn resume(&mut self, now: Time, from: Time, nav: Option<Time>) {
-        if self.grids.is_empty() {
-            self.resume_grid(now, from, nav);
-        } else {
-            self.resume_categories(now, from, nav);
-        }
+        self.first.origin = from + self.first.aifs;
+        self.nav = nav;
+        self.busy = false;
+        self.start =
+            if self.is_plain() { self.first.find_next(self.rules.slot) } else { self.resume_all(now, from) };
     }
 
+    /// The part of [`Contention::resume`] that is not plain. Returns when the next transmission starts.
     #[inline(never)]
-    fn resume_categories(&mut self, now: Time, from: Time, nav: Option<Time>) {
-        for grid in &mut self.grids {
+    fn resume_all(&mut self, now: Time, from: Time) -> Time {
+        for grid in &mut self.others {
             grid.origin = from + grid.aifs;
         }
-        self.resume_grid(now, from, nav);
-        for grid in &mut self.grids {
-            grid.find_next(self.rules.slot);
-            self.start = self.start.min(grid.start);
-        }
-    }
-
-    /// All of [`Contention::resume`] under DCF.
-    #[inline]
-    fn resume_grid(&mut self, now: Time, from: Time, nav: Option<Time>) {
-        self.grid.origin = from + self.grid.aifs;
-        self.nav = nav;
         if self.deaf {
             self.release(now);
         }
-        self.busy = false;
-        self.grid.find_next(self.rules.slot);
-        self.start = self.grid.start;
-        if !self.strays.is_empty() {
-            self.start = self.start.min(self.first_stray());
+        let mut start = self.first_stray().min(self.first.find_next(self.rules.slot));
+        for grid in &mut self.others {
+            start = start.min(grid.find_next(self.rules.slot));
         }
+        start
+    }
+
+    /// Whether there is one grid, and nobody off it.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.strays.len() | self.others.len() == 0
     }
 
     /// Whole slots that `entity`, which waits for access, has yet to count.
@@ -427,7 +375,7 @@ impl Contention {
                 stray.kind == Kind::Spent || reached(stray.origin, e.counter)
             }
             Place::Grid => {
-                let grid = self.grid(e.grid);
+                let grid = self.grid_of(entity);
                 e.counter < grid.clock
                     || (e.counter == grid.clock && e.drawn_in != grid.epoch && !self.rules.at_boundaries)
                     || reached(grid.origin, e.counter - grid.clock)

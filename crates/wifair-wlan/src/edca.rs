@@ -289,12 +289,6 @@ pub(crate) struct Edca {
     share_port: SharePort,
     /// By rank: whether any packet may come to it.
     pub used: [bool; 4],
-    /// Start of the TXOP that goes on.
-    pub txop_began: Time,
-    /// Whether the frame on the air follows another of its TXOP.
-    pub follows: bool,
-    /// Of internal collisions: kept to be used again.
-    pub losers: Vec<u32>,
 }
 
 impl Edca {
@@ -307,9 +301,6 @@ impl Edca {
             txop_limits: [[Time::ZERO; 4]; 2],
             share_port: spec.share_port,
             used: RANKS.map(|ac| spec.is_used(ac)),
-            txop_began: Time::ZERO,
-            follows: false,
-            losers: Vec::new(),
         };
         for (side, at_ap) in [true, false].into_iter().enumerate() {
             for (rank, ac) in RANKS.into_iter().enumerate() {
@@ -332,7 +323,7 @@ impl Edca {
         self.txop_limits[side][rank]
     }
 
-    /// Where the sender's packets come from: see [`Bss::port_of`](crate::Bss).
+    /// The number of the port that a channel access function takes its packets from: its own, or the first of its node's.
     pub(crate) fn port_of(&self, sender: u32) -> u32 {
         if self.shares_port(sender >> CATEGORY_BITS) { sender & !3 } else { sender }
     }

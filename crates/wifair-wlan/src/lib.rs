@@ -7,33 +7,32 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-mod accessors;
-mod air;
+mod access_point;
 mod bss;
-mod build;
-mod capture;
-mod change;
 mod channel;
 mod check;
 mod contention;
+mod deadlines;
 mod edca;
+mod edcaf;
 mod exchange;
 mod link;
 mod mac;
 mod medium;
 mod meter;
 mod node;
+mod nodes;
 mod phy;
 mod rate;
 mod records;
-mod service;
 mod spec;
 mod wheel;
 
-pub use air::{AirFrame, Attempt, AttemptOutcome, Attempted, Decoded, FrameKind};
-pub use bss::{Bss, Delivery, LinkRateChange, Output};
+pub use bss::air::{AirFrame, Attempt, AttemptOutcome, Attempted, Decoded, FrameKind};
+pub use bss::{Bss, Delivery, Output};
 pub use channel::{ChannelSpec, FadingSpec, FrameErrorRate, RateErrors};
 pub use contention::{ArrivalWithinIfs, BackoffRange};
+pub use deadlines::LinkRateChange;
 pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, SharePort};
 pub use mac::MacSpec;
 pub use node::Node;

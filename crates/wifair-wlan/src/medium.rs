@@ -1,332 +1,249 @@
-//! What happens on the medium: starts, deliveries, ends and failures of exchanges (`docs/medium.md`, sections 3, 4
-//! and 7).
+//! The medium: who contends for it, what is on the air, and what survives (`docs/medium.md`, sections 3, 4 and 11). Who
+//! transmits is named by the number of its channel access function; what that has in service is not known here.
 
 use wifair_core::Time;
-use wifair_queue::{Direction, Outcome};
 
-use crate::bss::{Bss, Loss, Told};
 use crate::channel::{Attempt, Channel};
-use crate::edca::CATEGORY_BITS;
+use crate::contention::Contention;
 use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
-use crate::node::AP;
+use crate::mac::Mac;
 use crate::node::LinkId;
-use crate::phy::BssTiming;
-use crate::service::is_held;
+use crate::phy::{BssTiming, Mode};
 
-impl Bss {
-    /// Somebody, or several, start to transmit.
-    #[inline(always)]
-    pub(crate) fn start(&mut self, now: Time) {
-        self.exchanges += 1;
-        self.phase_began = now;
-        match self.contention.begin_alone(now) {
-            Some(sender) if self.channel.is_none() => {
-                self.start_single(sender, sender, now, Time::ZERO, |_, _, _| Fate::Decoded);
-            }
-            Some(sender) => self.start_under_errors(sender, now, Time::ZERO),
-            None => self.start_unusually(now),
+/// What the medium was used for so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    /// Exchanges begun, collisions included.
+    pub exchanges: u64,
+    /// Collisions begun.
+    pub collisions: u64,
+    /// Time occupied by collisions that are over.
+    pub collision_airtime: Time,
+}
+
+pub(crate) struct Medium {
+    contention: Contention,
+    /// Absent where no link has errors.
+    channel: Option<Channel>,
+    /// Bits of a channel access function's number that tell its category.
+    category_bits: u32,
+    phase: Phase,
+    /// When the exchange or collision that goes on began.
+    began: Time,
+    /// When the next event comes: the end of the phase or, while idle, the next start.
+    due: Time,
+    /// The exchange that goes on, unless it is a collision.
+    exchange: OngoingExchange,
+    /// When the TXOP began in which it follows another.
+    txop_began: Time,
+    colliders: Vec<Collider>,
+    /// What survives the collision that goes on.
+    captured: Option<Captured>,
+    counts: Counts,
+}
+
+impl Medium {
+    /// Idle, without errors.
+    pub(crate) fn new(contention: Contention, category_bits: u32) -> Medium {
+        Medium {
+            contention,
+            channel: None,
+            category_bits,
+            phase: Phase::Idle,
+            began: Time::ZERO,
+            due: Time::MAX,
+            exchange: OngoingExchange::none(),
+            txop_began: Time::ZERO,
+            colliders: Vec::new(),
+            captured: None,
+            counts: Counts::default(),
         }
     }
 
-    #[inline(never)]
-    fn start_under_errors(&mut self, sender: u32, now: Time, lead: Time) {
-        self.start_single(sender, sender >> self.category_bits, now, lead, |channel, attempt, phy| {
-            match channel {
-                Some(channel) => channel.fate(&attempt, phy),
-                None => Fate::Decoded,
-            }
-        });
+    /// When the medium has its next event.
+    pub(crate) fn due(&self) -> Time {
+        self.due
     }
 
-    /// Several on the grid, or somebody off it; or EDCA.
-    #[inline(never)]
-    fn start_unusually(&mut self, now: Time) {
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// When the exchange or collision that goes on began.
+    pub(crate) fn began(&self) -> Time {
+        self.began
+    }
+
+    /// The exchange that goes on, or that of a frame captured from the collision that does.
+    pub(crate) fn exchange(&self) -> OngoingExchange {
+        self.exchange
+    }
+
+    pub(crate) fn colliders(&self) -> &[Collider] {
+        &self.colliders
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    pub(crate) fn contention(&self) -> &Contention {
+        &self.contention
+    }
+
+    pub(crate) fn channel(&self) -> Option<&Channel> {
+        self.channel.as_ref()
+    }
+
+    /// The channel, which `make` makes where there is none yet.
+    pub(crate) fn channel_or_else(&mut self, make: impl FnOnce() -> Channel) -> &mut Channel {
+        self.channel.get_or_insert_with(make)
+    }
+
+    // Contending.
+
+    /// A packet has come to a free channel access function.
+    pub(crate) fn arrive(&mut self, sender: u32, now: Time) {
+        self.contention.arrive(sender, now);
+        self.review();
+    }
+
+    /// After what may have brought a start nearer.
+    pub(crate) fn review(&mut self) {
+        if self.phase == Phase::Idle {
+            self.due = self.contention.start();
+        }
+    }
+
+    /// Somebody, or several, start to transmit: the one, if things are as usual.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, now: Time) -> Option<u32> {
+        self.counts.exchanges += 1;
+        self.began = now;
+        self.contention.begin_alone(now)
+    }
+
+    /// As things are not as usual: all that would transmit, and the losers of internal collisions, several categories of a node
+    /// that would (section 10).
+    pub(crate) fn begin_unusually(&mut self, now: Time) -> Vec<u32> {
         self.contention.begin(now);
-        if let Some(edca) = &mut self.edca {
-            edca.txop_began = now;
-            edca.follows = false;
-            if self.contention.transmitters().len() > 1 {
-                self.collide_internally(now);
-            }
-        }
-        if let &[sender] = self.contention.transmitters() {
-            self.start_under_errors(sender, now, Time::ZERO);
-        } else {
-            self.start_collision(now);
-        }
+        if self.category_bits > 0 { self.contention.collide_internally(self.category_bits) } else { vec![] }
     }
 
-    /// Among the transmitters are perhaps several categories of a node (section 10).
-    #[inline(never)]
-    fn collide_internally(&mut self, now: Time) {
-        let Some(edca) = &mut self.edca else { return };
-        let counts = edca.internal_collision_retry;
-        let mut losers = std::mem::take(&mut edca.losers);
-        self.contention.collide_internally(CATEGORY_BITS, &mut losers);
-        for &sender in &losers {
-            let link = self.link_of(sender);
-            let usage = &mut self.links[link.index()].usage;
-            usage.internal_collisions += 1;
-            let frame = &mut self.senders[sender as usize].frame;
-            if counts && frame.fail(false, Time::ZERO, &self.mac) {
-                usage.lost_internally += 1;
-                self.contention.withdraw(sender);
-                self.give_up(sender, now);
-            } else {
-                self.contention.lose_internally(sender);
-                self.meter_wait(sender, now);
-            }
-        }
-        if let Some(edca) = &mut self.edca {
-            edca.losers = losers;
-        }
+    /// Who transmits, since [`Medium::begin_unusually`].
+    pub(crate) fn transmitters(&self) -> &[u32] {
+        self.contention.transmitters()
     }
 
-    /// Whether the frame in service of `sender`, whose frame before has just been acknowledged, belongs to the same TXOP.
-    #[inline(never)]
-    pub(crate) fn goes_on(&self, sender: u32, now: Time) -> bool {
-        let Some(edca) = &self.edca else { return false };
-        let limit = edca.txop_limit(sender);
-        if limit == Time::ZERO {
-            return false;
-        }
-        let on_air = &self.links[self.link_of(sender).index()].on_air;
-        let data = on_air.duration(self.senders[sender as usize].frame.psdu_bytes);
-        now + self.phy.sifs + data + self.mac.acknowledgement <= edca.txop_began + limit
+    /// A loser of an internal collision contends again.
+    pub(crate) fn lose_internally(&mut self, sender: u32) {
+        self.contention.lose_internally(sender);
     }
 
-    /// The next frame of a TXOP: it follows after a SIFS, which belongs to its exchange.
-    #[inline(never)]
-    pub(crate) fn follow(&mut self, sender: u32, now: Time) {
-        self.contention.reset_window(sender);
-        if let Some(edca) = &mut self.edca {
-            edca.follows = true;
-        }
-        self.exchanges += 1;
-        self.phase_began = now;
-        self.start_under_errors(sender, now, self.phy.sifs);
+    /// The frame of `sender` will be given up, and contends no more.
+    pub(crate) fn withdraw(&mut self, sender: u32) {
+        self.contention.withdraw(sender);
     }
 
-    /// Whether RTS and CTS go before the frame in service of `sender`, as things stand.
-    pub(crate) fn with_rts(&self, sender: u32) -> bool {
-        let follows = self.edca.as_ref().is_some_and(|edca| edca.follows);
-        !follows && self.senders[sender as usize].frame.with_rts(&self.mac)
+    /// The frame of `sender` has been given up: it contends with the next, if there is one.
+    pub(crate) fn start_over(&mut self, sender: u32, more: bool) {
+        self.contention.start_over(sender, more);
+        self.review();
     }
 
-    /// The data frame of `sender`, at `node`, starts `lead` after `now`.
+    /// Slots that nobody could tell of when the wait of `sender` began.
+    pub(crate) fn take_drawn_late(&mut self, sender: u32) -> u64 {
+        self.contention.take_drawn_late(sender)
+    }
+
+    // What is on the air.
+
+    /// Whether nothing can fail but by collision.
+    pub(crate) fn is_ideal(&self) -> bool {
+        self.channel.is_none()
+    }
+
+    /// Draws what the channel does to a data frame and its MAC ACK.
+    pub(crate) fn fate(&mut self, attempt: &Attempt, phy: &BssTiming) -> Fate {
+        self.channel.as_mut().map_or(Fate::Decoded, |channel| channel.fate(attempt, phy))
+    }
+
+    /// A data frame is on its way, until `data_end`; returns when its exchange ends.
     #[inline(always)]
-    fn start_single(
+    pub(crate) fn carry(
         &mut self,
         sender: u32,
-        node: u32,
-        now: Time,
-        lead: Time,
-        fate: impl FnOnce(&mut Option<Channel>, Attempt, &BssTiming) -> Fate,
-    ) {
-        let frame = &mut self.senders[sender as usize].frame;
-        let link = LinkId::of(node == AP, frame.departure().station);
-        let row = &mut self.links[link.index()];
-        let (mode, psdu_bytes) = (row.on_air.mode, frame.psdu_bytes);
-        let fate = fate(&mut self.channel, Attempt { link, node, mode, psdu_bytes, now }, &self.phy);
-        let mut data_end = now + lead + row.on_air.duration(frame.psdu_bytes);
-        if lead == Time::ZERO && frame.with_rts(&self.mac) {
-            data_end += self.mac.reservation;
-        }
+        link: LinkId,
+        fate: Fate,
+        follows: bool,
+        data_end: Time,
+        mac: &Mac,
+    ) -> Time {
         let (phase, end) = match fate {
             Fate::DataLost => (Phase::Ending, data_end),
-            _ => (Phase::Data, data_end + self.mac.acknowledgement),
+            Fate::Decoded | Fate::AckLost => (Phase::Data, data_end + mac.acknowledgement),
         };
-        frame.attempt(mode, end - now);
-        row.usage.attempts += 1;
-        self.single = OngoingExchange { sender, link, fate, end };
+        self.exchange = OngoingExchange { sender, link, fate, end, follows };
         self.phase = phase;
         self.due = data_end;
+        end
     }
 
-    fn start_collision(&mut self, now: Time) {
-        self.collisions += 1;
-        self.colliders.clear();
-        for index in 0..self.contention.transmitters().len() {
-            let sender = self.contention.transmitters()[index];
-            let link = self.link_of(sender);
-            let frame = &self.senders[sender as usize].frame;
-            let with_rts = frame.with_rts(&self.mac);
-            let (airtime, wait) = if with_rts {
-                (self.phy.rts, self.mac.cts_timeout)
-            } else {
-                (self.links[link.index()].on_air.duration(frame.psdu_bytes), self.mac.ack_timeout)
-            };
-            let ends = now + airtime;
-            self.colliders.push(Collider { sender, link, ends, timeout: ends + wait, lost: false, with_rts });
-        }
-        self.phase = Phase::Collision;
-        self.due = self.colliders.iter().map(|collider| collider.ends).max().unwrap_or(now);
-        if self.mac.capture_db.is_some() {
-            self.capture(now);
-        }
-        for index in 0..self.colliders.len() {
-            let Collider { sender, link, ends, timeout, .. } = self.colliders[index];
-            let airtime = self.end_of_attempt(index) - now;
-            let frame = &mut self.senders[sender as usize].frame;
-            let row = &mut self.links[link.index()];
-            frame.attempt(row.on_air.mode, airtime);
-            row.usage.attempts += 1;
-            if frame.fail(false, timeout - ends, &self.mac) {
-                self.colliders[index].lost = true;
-                self.lose_later(sender, timeout);
-            }
-        }
-    }
-
-    /// The data frame ends: the receiver has it, and passes on the first copy.
+    /// The data frame has ended: the receiver has it.
     #[inline(always)]
-    pub(crate) fn deliver(&mut self, now: Time) -> Option<Told> {
-        let OngoingExchange { sender, link, end, .. } = self.single;
+    pub(crate) fn pass_data(&mut self) -> OngoingExchange {
         self.phase = Phase::Ending;
-        self.due = end;
-        let usage = &mut self.links[link.index()].usage;
-        let frame = &mut self.senders[sender as usize].frame;
-        if frame.delivered {
-            usage.duplicates += 1;
-            return None;
-        }
-        frame.delivered = true;
-        usage.delivered += 1;
-        if link.direction() == Direction::Up {
-            let (senders, category_bits) = (&self.senders, self.category_bits);
-            let packet = &senders[sender as usize].frame.departure().packet;
-            let flows = &mut self.sides.ap.flows;
-            let flow =
-                flows.observe(packet, Direction::Up, now, |flow| is_held(senders, category_bits, flow));
-            if self.meter.is_some() {
-                self.meter_reception(flow, now);
-            }
-        }
-        Some(Told::Delivery)
+        self.due = self.exchange.end;
+        self.exchange
     }
 
-    /// The last frame of an exchange ends.
+    /// The exchange ends: what it was, and how long it has taken.
     #[inline(always)]
-    pub(crate) fn end_single(&mut self, now: Time) {
-        let OngoingExchange { sender, link, fate, .. } = self.single;
-        let row = &mut self.links[link.index()];
-        row.usage.airtime += now - self.phase_began;
+    pub(crate) fn end(&mut self, now: Time) -> (OngoingExchange, Time) {
         self.phase = Phase::Idle;
-        if fate == Fate::Decoded {
-            if row.adapts {
-                self.ask_adaptation(link, true, now);
-            }
-            self.finish(sender, Outcome::Delivered, now);
-        } else {
-            self.end_failure(now);
-        }
+        (self.exchange, now - self.began)
     }
 
-    /// Section 4, the rows of undecodable data and of an undecodable MAC ACK.
-    #[cold]
-    #[inline(never)]
-    fn end_failure(&mut self, now: Time) {
-        let (from, nav) = self.fail_single(Time::ZERO, now);
-        self.contention.resume(now, from, nav);
+    /// Everybody has decoded the exchange: its sender contends with its next packet, if there is one, and the medium falls idle.
+    #[inline(always)]
+    pub(crate) fn succeed(&mut self, sender: u32, more: bool, now: Time) {
+        self.contention.succeed(sender, more, now);
         self.due = self.contention.start();
     }
 
-    /// The exchange that goes on has failed. Its sender's IFS runs from `not_before` at the earliest; returns from when
-    /// bystanders' does, and until when their NAV is set.
-    pub(crate) fn fail_single(&mut self, not_before: Time, now: Time) -> (Time, Option<Time>) {
-        let single = self.single;
-        let OngoingExchange { sender, link, .. } = single;
-        let (known, resumes) = match single.fate {
-            Fate::DataLost => (now + self.mac.ack_timeout, now + self.mac.ack_timeout),
-            _ => (now, now + self.mac.eifs_lead),
-        };
-        let resumes = resumes.max(not_before);
-        let with_rts = self.with_rts(sender);
-        let frame = &mut self.senders[sender as usize].frame;
-        let lost = frame.fail(with_rts, known - now, &self.mac);
-        self.adapt(link, false, now);
+    /// When the TXOP began to which the exchange belongs that goes on, or has just ended.
+    pub(crate) fn txop_began(&self) -> Time {
+        if self.exchange.follows { self.txop_began } else { self.began }
+    }
+
+    /// `sender`, whose exchange has ended, keeps the medium: another follows.
+    pub(crate) fn follow(&mut self, sender: u32, now: Time) {
+        self.contention.reset_window(sender);
+        self.txop_began = self.txop_began();
+        self.counts.exchanges += 1;
+        self.began = now;
+    }
+
+    // Failures and collisions.
+
+    /// The frame of `sender` has failed, which it knows at `deaf_until`; its IFS, and that of the other categories of its node, run
+    /// from `from`. It contends again, unless it is `lost`, to be given up.
+    #[inline(always)]
+    pub(crate) fn fail(&mut self, sender: u32, lost: bool, from: Time, deaf_until: Time, now: Time) {
         if lost {
-            self.lose_later(sender, known);
-            self.contention.set_aside(sender, resumes, known);
+            self.contention.set_aside(sender, from, deaf_until);
         } else {
-            self.retry(sender, link, resumes, known);
+            self.contention.fail(sender, from, deaf_until);
         }
-        if self.edca.is_some() {
-            self.hold_siblings(sender, resumes, known, now);
+        if self.category_bits > 0 {
+            self.hold_siblings(sender, from, deaf_until, now);
         }
-        if single.fate == Fate::AckLost {
-            return (now, None);
-        }
-        let first = link.receiver() << self.category_bits;
-        for receiver in first..first + (1 << self.category_bits) {
-            self.contention.divert(receiver, now + self.mac.eifs_lead, now);
-        }
-        let nav = now + self.mac.acknowledgement;
-        (nav, Some(nav))
-    }
-
-    /// Section 4, the rows of a collision.
-    #[inline(never)]
-    pub(crate) fn end_collision(&mut self, now: Time) {
-        match self.captured.take() {
-            Some(captured) if !captured.in_vain => self.end_captured(captured, now),
-            _ => {
-                self.collision_airtime += now - self.phase_began;
-                self.end_colliders(None, now, now);
-                self.contention.resume(now, now + self.mac.eifs_lead, None);
-            }
-        }
-        self.phase = Phase::Idle;
-        self.due = self.contention.start();
-    }
-
-    /// The senders of a collision go on; `captured` ended, if it is not among them, when it says. The IFS of bystanders runs from
-    /// `from`.
-    pub(crate) fn end_colliders(&mut self, captured: Option<Captured>, from: Time, now: Time) {
-        let has_categories = self.edca.is_some();
-        for index in 0..self.colliders.len() {
-            let Collider { sender, link, ends, timeout, lost, with_rts } = self.colliders[index];
-            let mut from = timeout.max(from);
-            if self.mac.colliders_wait_eifs {
-                let others = self.colliders.iter().enumerate().filter(|(other, _)| *other != index);
-                let others =
-                    others.map(|(_, other)| other.ends).chain(captured.map(|captured| captured.ends));
-                from = from.max(self.eifs_of_collider(ends, others.max().unwrap_or_default()));
-            }
-            if !with_rts {
-                self.adapt(link, false, now);
-            }
-            // What is lost may have been given up by now, and the next frame have taken its place.
-            if lost {
-                self.contention.set_aside(sender, from, timeout);
-            } else {
-                self.retry(sender, link, from, timeout);
-            }
-            if has_categories {
-                self.hold_siblings(sender, from, timeout, now);
-            }
-        }
-    }
-
-    /// From when the IFS of a sender of a collision runs at the earliest, whose own frame ended at `ends` and the last of the
-    /// others' at `others_end`.
-    pub(crate) fn eifs_of_collider(&self, ends: Time, others_end: Time) -> Time {
-        let hears = self.mac.colliders_wait_eifs && others_end >= ends;
-        if hears { others_end + self.mac.eifs_lead } else { Time::ZERO }
-    }
-
-    /// The frame in service of `sender` is to be sent again, after an IFS that runs from `from`.
-    #[inline(always)]
-    fn retry(&mut self, sender: u32, link: LinkId, from: Time, deaf_until: Time) {
-        self.links[link.index()].usage.retries += 1;
-        self.contention.fail(sender, from, deaf_until);
-        self.meter_wait(sender, self.now);
     }
 
     /// The other categories of the node of `sender`, whose frame has failed, wait as it does.
     #[cold]
     #[inline(never)]
-    pub(crate) fn hold_siblings(&mut self, sender: u32, from: Time, deaf_until: Time, now: Time) {
+    fn hold_siblings(&mut self, sender: u32, from: Time, deaf_until: Time, now: Time) {
         let first = sender >> self.category_bits << self.category_bits;
         for sibling in first..first + (1 << self.category_bits) {
             if sibling != sender {
@@ -335,46 +252,130 @@ impl Bss {
         }
     }
 
-    /// The frame in service of `sender` has reached a retry limit; it is given up at `at`, when the sender knows.
-    #[cold]
-    fn lose_later(&mut self, sender: u32, at: Time) {
-        self.contention.withdraw(sender);
-        self.losses.push(Loss { at, sender });
-        self.next_loss = self.next_loss.min(at);
-        self.rare = self.rare.min(at);
-    }
-
-    /// Gives up the frame whose time has come.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn lose(&mut self, now: Time) {
-        let first = (0..self.losses.len()).min_by_key(|&index| self.losses[index]).expect("a loss is due");
-        let Loss { sender, .. } = self.losses.swap_remove(first);
-        self.next_loss = self.losses.iter().map(|loss| loss.at).min().unwrap_or(Time::MAX);
-        self.give_up(sender, now);
-    }
-
-    /// The frame in service of `sender` is lost at a retry limit.
-    fn give_up(&mut self, sender: u32, now: Time) {
-        let link = self.link_of(sender);
-        let frame = &self.senders[sender as usize].frame;
-        let usage = &mut self.links[link.index()].usage;
-        usage.lost_at_retry_limit += 1;
-        usage.lost_after_delivery += u64::from(frame.delivered);
-        self.finish(sender, Outcome::LostAtRetryLimit, now);
-    }
-
-    /// Tells the sender's rate adaptation the outcome of a data frame.
-    #[inline]
-    pub(crate) fn adapt(&mut self, link: LinkId, acknowledged: bool, now: Time) {
-        if self.links[link.index()].adapts {
-            self.ask_adaptation(link, acknowledged, now);
+    /// The receiver of an undecodable frame waits an IFS that runs from `from`.
+    pub(crate) fn divert(&mut self, receiver: u32, from: Time, now: Time) {
+        let first = receiver << self.category_bits;
+        for sender in first..first + (1 << self.category_bits) {
+            self.contention.divert(sender, from, now);
         }
     }
 
+    /// The captured frame of `sender` is acknowledged: it contends with its next packet, if there is one, after an IFS that runs
+    /// from `from`, which need not be that of the others.
+    pub(crate) fn succeed_aside(&mut self, sender: u32, more: bool, from: Time, now: Time) {
+        self.contention.withdraw(sender);
+        self.contention.start_over(sender, more);
+        self.fail(sender, true, from, Time::ZERO, now);
+    }
+
+    /// The medium falls idle; the IFS of everybody else runs from `from`, with the NAV set until `nav`, if given.
+    pub(crate) fn fall_idle(&mut self, from: Time, nav: Option<Time>, now: Time) {
+        self.contention.resume(now, from, nav);
+        self.phase = Phase::Idle;
+        self.due = self.contention.start();
+    }
+
+    /// Several transmit; `collider` says what of each.
+    #[inline(always)]
+    pub(crate) fn collide(&mut self, now: Time, collider: impl Fn(u32) -> Collider) {
+        self.counts.collisions += 1;
+        self.colliders.clear();
+        self.colliders.extend(self.contention.transmitters().iter().map(|&sender| collider(sender)));
+        self.phase = Phase::Collision;
+        self.due = self.colliders.iter().map(|collider| collider.ends).max().unwrap_or(now);
+    }
+
+    /// The frame of the collider reaches a retry limit with this failure.
+    pub(crate) fn mark_lost(&mut self, index: usize) {
+        self.colliders[index].lost = true;
+        self.contention.withdraw(self.colliders[index].sender);
+    }
+
+    /// Of the colliders, which have just begun, one is perhaps captured by its addressee. It leaves their number, and is returned
+    /// with the end of its exchange, unless it will be answered in vain. Rate and length of a collider's frame are for
+    /// `frame` to say, with its airtime.
+    #[cold]
     #[inline(never)]
-    fn ask_adaptation(&mut self, link: LinkId, acknowledged: bool, now: Time) {
-        let rate = self.links[link.index()].adaptation.on_attempt(acknowledged);
-        self.set_rate(link, rate, now);
+    pub(crate) fn capture(
+        &mut self,
+        frame: impl FnOnce(&Collider) -> (Mode, u32, Time),
+        phy: &BssTiming,
+        mac: &Mac,
+        now: Time,
+    ) -> Option<(Collider, Time)> {
+        let (Some(margin_db), Some(channel)) = (mac.capture_db, &mut self.channel) else { return None };
+        let index = channel.captured(&self.colliders, self.category_bits, margin_db, now)?;
+        let collider = self.colliders[index];
+        let Collider { sender, link, ends, with_rts, .. } = collider;
+        let others = self.colliders.iter().enumerate().filter(|(other, _)| *other != index);
+        let others_end = others.map(|(_, other)| other.ends).max().unwrap_or(now);
+        let in_vain = others_end > ends + phy.sifs;
+
+        let (mode, psdu_bytes, airtime) = frame(&collider);
+        let attempt = Attempt { link, node: sender >> self.category_bits, mode, psdu_bytes, now };
+        let fate = match (in_vain, with_rts) {
+            (false, _) => channel.fate(&attempt, phy),
+            (true, false) if channel.loses_data(&attempt, phy) => Fate::DataLost,
+            (true, _) => Fate::AckLost,
+        };
+        if fate == Fate::DataLost && !with_rts {
+            return None;
+        }
+        let data_end = now + airtime + if with_rts { mac.reservation } else { Time::ZERO };
+        let end = match in_vain {
+            // The answer: a CTS, or a MAC ACK.
+            true => ends + if with_rts { phy.sifs + phy.cts } else { mac.acknowledgement },
+            false if fate == Fate::DataLost => data_end,
+            false => data_end + mac.acknowledgement,
+        };
+        let busy_until = if in_vain { end.max(others_end) } else { end };
+        self.exchange = OngoingExchange { sender, link, fate, end, follows: false };
+        self.captured = Some(Captured { ends, others_end, in_vain, busy_until });
+        (self.phase, self.due) = match (in_vain, with_rts, fate) {
+            (true, true, _) | (false, _, Fate::DataLost) => (Phase::Collision, busy_until),
+            (true, false, _) => (Phase::Captured, ends),
+            (false, ..) => (Phase::Captured, data_end),
+        };
+        if in_vain {
+            self.colliders[..=index].rotate_right(1);
+            return None;
+        }
+        self.colliders.remove(index);
+        Some((collider, end))
+    }
+
+    /// The captured data frame has ended: its collision goes on.
+    pub(crate) fn pass_captured(&mut self) {
+        self.phase = Phase::Collision;
+        self.due = self.captured.expect("it is captured until the medium falls idle").busy_until;
+    }
+
+    /// The collision ends: what was captured and answered, if anything. If nothing was, its time is nobody's.
+    pub(crate) fn end_collision(&mut self, now: Time) -> Option<Captured> {
+        let captured = self.captured.take().filter(|captured| !captured.in_vain);
+        if captured.is_none() {
+            self.counts.collision_airtime += now - self.began;
+        }
+        captured
+    }
+
+    /// Whether several began together.
+    pub(crate) fn is_collision(&self) -> bool {
+        matches!(self.phase, Phase::Collision | Phase::Captured)
+    }
+
+    /// Whether nothing comes of the collision that goes on: it has no survivor, or one that is answered in vain.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.captured.is_none_or(|captured| captured.in_vain)
+    }
+
+    /// Whether that collider is one that is captured, but answered in vain.
+    pub(crate) fn is_in_vain(&self, index: usize) -> bool {
+        index == 0 && self.captured.is_some_and(|captured| captured.in_vain)
+    }
+
+    /// When the transmission of a collider ends, the answer that is in vain included.
+    pub(crate) fn end_of_attempt(&self, index: usize) -> Time {
+        if self.is_in_vain(index) { self.exchange.end } else { self.colliders[index].ends }
     }
 }

@@ -21,34 +21,47 @@ pub enum Node {
     Station(StationId),
 }
 
+impl Node {
+    /// The node with that number.
+    pub(crate) fn of(node: u32) -> Node {
+        match node {
+            AP => Node::Ap,
+            node => Node::Station(StationId((node - 1) as u16)),
+        }
+    }
+}
+
 /// Names one direction of the link between a station and the AP: uplink and downlink of a station lie side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkId(u32);
 
 impl LinkId {
     /// The link to `station` (`down`) or from it.
-    #[inline]
     pub(crate) fn of(down: bool, station: StationId) -> LinkId {
         LinkId(2 * u32::from(station.0) + u32::from(down))
     }
 
-    #[inline]
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 
-    #[inline]
     pub(crate) fn station(self) -> StationId {
         StationId((self.0 / 2) as u16)
     }
 
-    #[inline]
     pub(crate) fn direction(self) -> Direction {
         if self.0.is_multiple_of(2) { Direction::Up } else { Direction::Down }
     }
 
-    /// The node that its frames go to.
-    #[inline]
+    /// The node that its data frames come from.
+    pub(crate) fn sender(self) -> u32 {
+        match self.direction() {
+            Direction::Up => node_of(self.station()),
+            Direction::Down => AP,
+        }
+    }
+
+    /// The node that they go to.
     pub(crate) fn receiver(self) -> u32 {
         match self.direction() {
             Direction::Up => AP,

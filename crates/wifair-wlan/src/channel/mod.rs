@@ -39,17 +39,27 @@ pub(crate) struct Attempt {
     pub now: Time,
 }
 
+/// What a channel is made from.
+pub(crate) struct ChannelRecipe {
+    pub spec: ChannelSpec,
+    pub ap_m: [f64; 2],
+    /// By node.
+    pub labels: Vec<String>,
+    pub seed: u64,
+}
+
 impl Channel {
     /// A channel without errors yet. Streams: (`seed`, node's label, `"channel"`), (`seed`, station's label, `"fading"`).
-    pub(crate) fn new(spec: &ChannelSpec, ap_m: [f64; 2], labels: &[String], seed: u64) -> Channel {
+    pub(crate) fn new(recipe: &ChannelRecipe) -> Channel {
+        let ChannelRecipe { spec, ap_m, labels, seed } = recipe;
         let stations = labels.len() - 1;
         Channel {
             spec: spec.clone(),
-            ap_m,
+            ap_m: *ap_m,
             given: vec![FrameErrorRate::default(); stations],
             radios: (0..stations).map(|_| None).collect(),
-            streams: labels.iter().map(|label| Rng::stream(seed, label, "channel")).collect(),
-            fading_streams: labels[1..].iter().map(|label| Rng::stream(seed, label, "fading")).collect(),
+            streams: labels.iter().map(|label| Rng::stream(*seed, label, "channel")).collect(),
+            fading_streams: labels[1..].iter().map(|label| Rng::stream(*seed, label, "fading")).collect(),
         }
     }
 

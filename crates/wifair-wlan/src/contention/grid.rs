@@ -3,7 +3,8 @@
 
 use wifair_core::Time;
 
-use super::{Entity, Place, Rules};
+use super::entity::{Entity, Place};
+use super::rules::Rules;
 use crate::wheel::{NONE, Wheel};
 
 /// The common slots of the entities that wait the same IFS.
@@ -36,7 +37,7 @@ impl Grid {
 
     /// Finds the next start.
     #[inline]
-    pub fn find_next(&mut self, slot: Time) {
+    pub fn find_next(&mut self, slot: Time) -> Time {
         self.start = match self.wheel.next(self.clock) {
             Some(next) => {
                 self.slot = next;
@@ -44,11 +45,12 @@ impl Grid {
             }
             None => Time::MAX,
         };
+        self.start
     }
 
     /// A transmission starts at `now`: counters freeze, and those that have run out join the `transmitters`. Only a start
     /// off the grid divides.
-    #[inline(always)] // DCF's has no other caller
+    #[inline(always)] // the first has no other caller where there is but one
     pub fn begin(&mut self, now: Time, rules: &Rules, entities: &mut [Entity], transmitters: &mut Vec<u32>) {
         if now == self.start {
             self.clock = self.slot;
@@ -69,8 +71,8 @@ impl Grid {
     }
 }
 
-/// The grid with that index: DCF's is 0.
+/// The grid with that index: the first is 0.
 #[inline]
-pub(super) fn pick<'a>(grid: &'a mut Grid, grids: &'a mut [Grid], index: u8) -> &'a mut Grid {
-    if index == 0 { grid } else { &mut grids[usize::from(index) - 1] }
+pub(super) fn pick<'a>(first: &'a mut Grid, others: &'a mut [Grid], index: u8) -> &'a mut Grid {
+    if index == 0 { first } else { &mut others[usize::from(index) - 1] }
 }

@@ -3,32 +3,14 @@
 
 use wifair_core::Time;
 
-use super::{Contention, Grid, Place, Rules, pick};
+use super::Contention;
+use super::entity::{Kind, Place, Stray};
+use super::grid::{Grid, pick};
+use super::rules::Rules;
 use crate::wheel::NONE;
 
 /// The origin of an entity off the grid that is deaf at the start of a transmission: it is known at the end.
 const UNKNOWN: Time = Time::MAX;
-
-/// An entity off the grid.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Stray {
-    pub entity: u32,
-    pub origin: Time,
-    /// It waits for a MAC ACK or CTS until then, whatever else starts meanwhile.
-    pub deaf_until: Time,
-    /// What its counter is worth.
-    pub kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// It counts down.
-    Counting,
-    /// Its post-backoff had run out before it came here.
-    Spent,
-    /// Its packet came within an IFS at a spent counter: transmits at the origin, or draws if somebody is first.
-    Waiting,
-}
 
 impl Contention {
     /// The entities off the grid at the start of a transmission: some transmit, the deaf stay, the others join the grid.
@@ -76,7 +58,7 @@ impl Contention {
     fn join(&mut self, stray: Stray, now: Time) {
         let Rules { slot, at_boundaries, .. } = self.rules;
         let e = &mut self.entities[stray.entity as usize];
-        let grid = pick(&mut self.grid, &mut self.grids, e.grid);
+        let grid = pick(&mut self.first, &mut self.others, e.grid);
         e.place = Place::Grid;
         e.drawn_in = grid.epoch;
         match stray.kind {
@@ -142,7 +124,7 @@ impl Contention {
 
     fn unlink(&mut self, entity: u32, slot: u64) {
         let index = self.entities[entity as usize].grid;
-        let wheel = &mut pick(&mut self.grid, &mut self.grids, index).wheel;
+        let wheel = &mut pick(&mut self.first, &mut self.others, index).wheel;
         let mut other = wheel.take(slot);
         while other != NONE {
             let next = self.entities[other as usize].next;

@@ -1,12 +1,11 @@
 //! What changes while a BSS runs: by the scenario, or by rate adaptation.
 
 use wifair_core::{SpecError, StationId, Time};
-use wifair_queue::Direction;
 
-use crate::bss::{Bss, LinkRateChange};
+use super::Bss;
 use crate::channel::Channel;
+use crate::deadlines::LinkRateChange;
 use crate::node::LinkId;
-use crate::node::{AP, node_of};
 use crate::phy::RateIndex;
 use crate::spec::StationChange;
 
@@ -22,7 +21,7 @@ impl Bss {
         path: &str,
     ) -> Result<(), SpecError> {
         change.validate(&self.phy, &self.modes, path)?;
-        let has_position = self.channel.as_ref().is_some_and(|channel| channel.has_position(station));
+        let has_position = self.medium.channel().is_some_and(|channel| channel.has_position(station));
         if change.velocity_m_per_s.is_some() && change.position_m.is_none() && !has_position {
             let allowed = "a position_m beside it, or one from the start";
             return Err(SpecError::new(format!("{path}.velocity_m_per_s"), "this key alone", allowed));
@@ -58,21 +57,16 @@ impl Bss {
     /// category's that has no limit of its own.
     pub fn set_ap_limit(&mut self, packets: u32, now: Time) {
         self.come_from_outside(now);
-        for sender in 0..1 << self.category_bits {
-            if !self.own_limits[sender] {
-                self.senders[sender].port.set_limit(packets, now);
-            }
-        }
+        self.nodes.set_ap_limit(packets, now);
     }
 
     /// Whether a limit controller moves what [`Bss::set_ap_limit`] would.
     pub fn ap_limit_is_controlled(&self) -> bool {
-        let ports = self.senders.iter().map(|sender| &sender.port).zip(&self.own_limits);
-        ports.into_iter().any(|(port, own)| !own && port.has_limit_controller())
+        self.nodes.ap_limit_is_controlled()
     }
 
     /// The sender of `link` uses another rate from its next attempt on. Says so if it is another.
-    pub(crate) fn set_rate(&mut self, link: LinkId, rate: RateIndex, now: Time) {
+    pub(super) fn set_rate(&mut self, link: LinkId, rate: RateIndex, now: Time) {
         let row = &mut self.links[link.index()];
         let on_air = self.modes.on_air(rate);
         if on_air.rate() == row.on_air.rate() {
@@ -80,34 +74,17 @@ impl Bss {
         }
         row.set_rate(on_air, now);
         let (station, direction) = (link.station(), link.direction());
-        let side = match direction {
-            Direction::Up => &mut self.sides.stations,
-            Direction::Down => &mut self.sides.ap,
-        };
-        side.links[station.index()].rate = on_air.rate();
-        self.rate_changes.push_back(LinkRateChange { station, direction, rate: on_air.rate() });
-        self.rare = now;
-        let node = if direction == Direction::Down { AP } else { node_of(station) };
-        let first = node << self.category_bits;
-        for sender in first..first + (1 << self.category_bits) {
-            let port = &mut self.senders[sender as usize].port;
-            if port.hooks().link_rate {
-                port.link_rate(station, now, self.sides.view(node == AP));
-                let tick = port.next_tick();
-                self.ask_tick(sender, tick);
-            }
-        }
+        self.nodes.deadlines.tell(LinkRateChange { station, direction, rate: on_air.rate() }, now);
+        self.nodes.set_rate(link, on_air.rate(), now);
     }
 
     /// The part of a change that is the channel's. A BSS gets its channel when first something can fail.
-    pub(crate) fn set_channel(&mut self, station: StationId, change: &StationChange, now: Time) {
+    pub(super) fn set_channel(&mut self, station: StationId, change: &StationChange, now: Time) {
         let StationChange { frame_error_rate, position_m, velocity_m_per_s, .. } = change;
         if frame_error_rate.is_none() && position_m.is_none() && velocity_m_per_s.is_none() {
             return;
         }
-        let channel = self.channel.get_or_insert_with(|| {
-            Channel::new(&self.channel_spec, self.ap_position_m, &self.labels, self.seed)
-        });
+        let channel = self.medium.channel_or_else(|| Channel::new(&self.channel_recipe));
         if let Some(rates) = frame_error_rate {
             channel.set_error_rates(station, rates);
         }

@@ -1,14 +1,13 @@
 //! What can be seen of a BSS from outside: counters, ports, rates, flows.
 
-use wifair_core::{Ac, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
+use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, Ledger, Port};
 
-use crate::bss::{Bss, Sender};
-use crate::edca::RANKS;
+use super::Bss;
 use crate::exchange::Phase;
 use crate::link::LinkRow;
-use crate::node::LinkId;
-use crate::node::{AP, node_of};
+use crate::meter::Meter;
+use crate::node::{AP, LinkId, node_of};
 use crate::records::{BssSnapshot, StationUsage, Usage};
 
 impl Bss {
@@ -20,76 +19,61 @@ impl Bss {
         let of_link = |row: &LinkRow| Usage { rate_integral: row.rate_integral_at(now), ..row.usage };
         let of_station = |rows: &[LinkRow]| StationUsage { up: of_link(&rows[0]), down: of_link(&rows[1]) };
         let mut stations: Vec<_> = self.links.chunks_exact(2).map(of_station).collect();
-        let mut collision_airtime = self.collision_airtime;
-        let occupied = now - self.phase_began;
-        match self.phase {
-            Phase::Idle => {}
-            Phase::Collision | Phase::Captured if self.is_lost() => collision_airtime += occupied,
-            _ => {
-                let link = self.single.link;
-                stations[link.station().index()].of(link.direction()).airtime += occupied;
-            }
+        let counts = self.medium.counts();
+        let mut collision_airtime = counts.collision_airtime;
+        let occupied = now - self.medium.began();
+        if self.medium.is_collision() && self.medium.is_lost() {
+            collision_airtime += occupied;
+        } else if self.medium.phase() != Phase::Idle {
+            let link = self.medium.exchange().link;
+            stations[link.station().index()].of(link.direction()).airtime += occupied;
         }
         let occupied = stations.iter().fold(collision_airtime, |sum, s| sum + s.up.airtime + s.down.airtime);
         BssSnapshot {
             at: now,
             elapsed: now,
             stations,
-            exchanges: self.exchanges,
-            collisions: self.collisions,
+            exchanges: counts.exchanges,
+            collisions: counts.collisions,
             collision_airtime,
-            channel_time: self.meter.as_ref().map(|meter| meter.channel_times),
+            channel_time: self.meter.as_ref().map(Meter::channel_times),
             idle: now - occupied,
         }
     }
 
     /// The AP's port; under EDCA that of best effort.
     pub fn ap_port(&self) -> &Port {
-        &self.senders[self.port_of(self.usual_sender(AP)) as usize].port
+        self.nodes.usual_port(AP)
     }
 
     /// A station's port; under EDCA that of best effort.
     pub fn station_port(&self, station: StationId) -> &Port {
-        &self.senders[self.port_of(self.usual_sender(node_of(station))) as usize].port
+        self.nodes.usual_port(node_of(station))
     }
 
     /// The AP's ports: under DCF, or where the categories share it, one; else those of the categories to which packets may
     /// come, the highest first.
     pub fn ap_ports(&self) -> impl Iterator<Item = (Option<Ac>, &Port)> {
-        self.ports_of(AP)
+        self.nodes.ports_of(AP)
     }
 
     /// A station's ports, as [`Bss::ap_ports`].
     pub fn station_ports(&self, station: StationId) -> impl Iterator<Item = (Option<Ac>, &Port)> {
-        self.ports_of(node_of(station))
-    }
-
-    fn ports_of(&self, node: u32) -> impl Iterator<Item = (Option<Ac>, &Port)> {
-        let first = (node << self.category_bits) as usize;
-        let senders = self.senders[first..first + (1 << self.category_bits)].iter().enumerate();
-        senders.filter_map(move |(rank, sender)| match &self.edca {
-            None => Some((None, &sender.port)),
-            Some(edca) if edca.shares_port(node) => (rank == 0).then_some((None, &sender.port)),
-            Some(edca) => edca.used[rank].then_some((Some(RANKS[rank]), &sender.port)),
-        })
+        self.nodes.ports_of(node_of(station))
     }
 
     /// Every packet that waits in a port or is in service and has not reached its receiver, and whether it goes to a station.
     pub fn packets_under_way(&self) -> impl Iterator<Item = (bool, &Packet)> {
-        (0u32..).zip(&self.senders).flat_map(move |(index, Sender { port, frame })| {
-            let in_service = frame.departure.as_ref().filter(|_| !frame.delivered);
-            let packets = port.packets().chain(in_service.map(|departure| &departure.packet));
-            packets.map(move |packet| (self.is_ap(index), packet))
-        })
+        self.nodes.packets_under_way()
     }
 
     /// What a frame with `ip_bytes` takes from the station (up) or to it (down) as things stand, if nobody else transmits: a DIFS or
     /// AIFS, the mean first backoff, RTS and CTS where they are used, the frame, its MAC ACK. In the category of best effort.
     pub fn time_alone(&self, station: StationId, direction: Direction, ip_bytes: u32) -> Time {
         let down = direction == Direction::Down;
-        let sender = self.usual_sender(if down { AP } else { node_of(station) });
+        let sender = self.nodes.usual_edcaf(if down { AP } else { node_of(station) });
         let psdu_bytes = self.phy.psdu_bytes(ip_bytes);
-        let access = self.contention.aifs(sender) + self.contention.mean_first_backoff(sender);
+        let access = Meter::first_wait(self.medium.contention(), sender);
         let reservation = if psdu_bytes > self.mac.rts_threshold { self.mac.reservation } else { Time::ZERO };
         let on_air = &self.links[LinkId::of(down, station).index()].on_air;
         access + reservation + on_air.duration(psdu_bytes) + self.mac.acknowledgement
@@ -102,18 +86,13 @@ impl Bss {
 
     /// The AP's flow monitor.
     pub fn flows(&self) -> &Flows {
-        &self.sides.ap.flows
+        self.nodes.flows()
     }
 
     /// The next flow that the AP's monitor has forgotten, with its 5-tuple as its uplink packets carry it and its
     /// ledger at the AP's ports by class. Its id may be used again from now on.
     #[inline]
     pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
-        let (flow, tuple) = self.sides.ap.flows.pop_forgotten()?;
-        let mut ledgers = [Ledger::default(); 3];
-        for Sender { port, .. } in &mut self.senders[..1 << self.category_bits] {
-            ledgers.add(&port.retire(flow));
-        }
-        Some((flow, tuple, ledgers))
+        self.nodes.pop_forgotten()
     }
 }

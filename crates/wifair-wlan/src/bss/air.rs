@@ -6,11 +6,9 @@
 use wifair_core::{Ac, Packet, StationId, Time};
 use wifair_queue::{Direction, Journal};
 
-use crate::bss::{Bss, Output};
-use crate::edca::RANKS;
-use crate::exchange::{Collider, Fate, OngoingExchange, Phase};
-use crate::node::LinkId;
-use crate::node::{AP, Node};
+use super::Bss;
+use crate::exchange::{Collider, Fate, OngoingExchange};
+use crate::node::{LinkId, Node};
 use crate::phy::Mode;
 
 /// Which frame of an exchange.
@@ -108,108 +106,74 @@ pub struct Attempt<'a> {
 }
 
 impl Bss {
-    /// As [`Bss::advance_before`]; `began` looks at the BSS whenever an exchange has begun.
-    pub fn advance_watched(
-        &mut self,
-        limit: Time,
-        mut began: impl FnMut(&Bss),
-    ) -> Option<(Time, Output<'_>)> {
-        let told = loop {
-            let now = self.next_event();
-            if now >= limit {
-                return None;
-            }
-            let before = self.exchanges;
-            let told = self.step(now);
-            if self.exchanges != before {
-                began(self);
-            }
-            if let Some(told) = told {
-                break told;
-            }
-        };
-        Some((self.now, self.output(told)))
-    }
-
     /// Every port writes in `journal` from now on.
     pub fn keep_journal(&mut self, journal: &Journal) {
-        for (number, sender) in self.senders.iter_mut().enumerate() {
-            sender.port.keep_journal(&journal.of_port(number as u32));
-        }
+        self.nodes.keep_journal(journal);
     }
 
     /// The node and category of each port, by its number; no category under DCF, and where a node's categories share a port.
     pub fn ports(&self) -> impl Iterator<Item = (Node, Option<Ac>)> {
-        (0..self.senders.len() as u32).map(|port| {
-            let shared = self.edca.as_ref().is_some_and(|edca| edca.shares_port(port >> self.category_bits));
-            (self.node_of_port(port), self.category_of(port).filter(|_| !shared))
-        })
-    }
-
-    fn category_of(&self, sender: u32) -> Option<Ac> {
-        self.edca.as_ref().map(|_| RANKS[sender as usize % RANKS.len()])
+        self.nodes.ports().map(|(node, ac)| (Node::of(node), ac))
     }
 
     /// The node whose port, or sender, has this number.
     pub fn node_of_port(&self, port: u32) -> Node {
-        match port >> self.category_bits {
-            AP => Node::Ap,
-            node => Node::Station(StationId((node - 1) as u16)),
-        }
+        Node::of(port >> self.nodes.category_bits())
     }
 
     /// The transmissions of the exchange that has just begun: one, or those that collide.
     pub fn attempts(&self) -> impl Iterator<Item = Attempt<'_>> {
-        let collide = self.collide();
-        let single = (!collide || !self.is_lost()).then(|| Attempt {
-            what: self.attempted(self.single.sender),
-            outcome: match self.single.fate {
-                Fate::Decoded => AttemptOutcome::Acknowledged,
-                Fate::DataLost => AttemptOutcome::DataLost,
-                Fate::AckLost => AttemptOutcome::AckLost,
-            },
-            begins: self.phase_began,
-            airtime: self.single.end - self.phase_began,
-            mode: self.senders[self.single.sender as usize].frame.mode,
-        });
-        let colliders = if collide { &self.colliders[..] } else { &[] };
-        single.into_iter().chain(colliders.iter().enumerate().map(|(index, collider)| Attempt {
-            what: self.attempted(collider.sender),
-            outcome: match self.is_in_vain(index) && !collider.with_rts {
+        let (collide, exchange, begins) =
+            (self.medium.is_collision(), self.medium.exchange(), self.medium.began());
+        let attempt = move |sender, outcome, ends: Time| Attempt {
+            what: self.attempted(sender),
+            outcome,
+            begins,
+            airtime: ends - begins,
+            mode: self.nodes.edcaf(sender).last_attempt().1,
+        };
+        let outcome = match exchange.fate {
+            Fate::Decoded => AttemptOutcome::Acknowledged,
+            Fate::DataLost => AttemptOutcome::DataLost,
+            Fate::AckLost => AttemptOutcome::AckLost,
+        };
+        let is_one = !collide || !self.medium.is_lost();
+        let single = is_one.then(|| attempt(exchange.sender, outcome, exchange.end));
+        let colliders = if collide { self.medium.colliders() } else { &[] };
+        single.into_iter().chain(colliders.iter().enumerate().map(move |(index, collider)| {
+            let outcome = match self.medium.is_in_vain(index) && !collider.with_rts {
                 true => AttemptOutcome::AckLost,
                 false => AttemptOutcome::Collided,
-            },
-            begins: self.phase_began,
-            airtime: self.end_of_attempt(index) - self.phase_began,
-            mode: self.senders[collider.sender as usize].frame.mode,
+            };
+            attempt(collider.sender, outcome, self.medium.end_of_attempt(index))
         }))
     }
 
     /// The frames of the exchange that has just begun, in the order of their ends, as far as somebody transmits them.
     pub fn frames(&self, mut each: impl FnMut(&AirFrame)) {
-        if !self.collide() {
+        if !self.medium.is_collision() {
             return self.frames_of_single(&mut |frame| each(&frame));
         }
-        let mut frames = Vec::with_capacity(2 * self.colliders.len() + 4);
-        if !self.is_lost() {
+        let mut frames = Vec::with_capacity(2 * self.medium.colliders().len() + 4);
+        if !self.medium.is_lost() {
             self.frames_of_single(&mut |frame| frames.push(frame));
             frames[0].decoded = Decoded::ByAddressee;
         }
-        for (index, &Collider { sender, link, with_rts, .. }) in self.colliders.iter().enumerate() {
-            let airtime = self.data_airtime(sender, link);
-            let ends = self.phase_began + airtime;
+        for (index, &Collider { sender, link, with_rts, .. }) in self.medium.colliders().iter().enumerate() {
+            let airtime = self.data_airtime(sender);
+            let ends = self.medium.began() + airtime;
             let data =
                 AirFrame { decoded: Decoded::ByNobody, ..self.data_frame(sender, link, airtime, ends) };
             let rts = with_rts.then(|| self.rts(data, airtime));
             let first = rts.unwrap_or(data);
             frames.extend(self.announcement(data).filter(|_| !with_rts));
-            if !self.is_in_vain(index) {
+            if !self.medium.is_in_vain(index) {
                 frames.push(first);
                 continue;
             }
             let answer = match rts {
                 Some(rts) => self.cts_to(rts),
-                None => self.ack_to(data, self.single.end),
+                None => self.ack_to(data, self.medium.exchange().end),
             };
             frames.push(AirFrame { decoded: Decoded::ByAddressee, ..first });
             frames.push(AirFrame { decoded: Decoded::ByNobody, ..answer });
@@ -219,10 +183,10 @@ impl Bss {
     }
 
     fn frames_of_single<'a>(&'a self, each: &mut impl FnMut(AirFrame<'a>)) {
-        let OngoingExchange { sender, link, fate, end } = self.single;
-        let airtime = self.data_airtime(sender, link);
-        let data = self.data_frame(sender, link, airtime, self.due);
-        if self.with_rts(sender) {
+        let OngoingExchange { sender, link, fate, end, follows } = self.medium.exchange();
+        let airtime = self.data_airtime(sender);
+        let data = self.data_frame(sender, link, airtime, self.medium.due());
+        if !follows && self.nodes.edcaf(sender).with_rts(&self.mac) {
             let rts = self.rts(data, airtime);
             each(rts);
             each(self.cts_to(rts));
@@ -237,11 +201,6 @@ impl Bss {
                 each(AirFrame { decoded, ..self.ack_to(data, end) });
             }
         }
-    }
-
-    /// Whether several began together.
-    fn collide(&self) -> bool {
-        matches!(self.phase, Phase::Collision | Phase::Captured)
     }
 
     /// The MAC ACK that answers `data` and ends at `ends`.
@@ -267,11 +226,6 @@ impl Bss {
         AirFrame { from: rts.to, to: rts.from, duration, ..cts }
     }
 
-    /// How long the data frame of a transmission occupies the medium, with the CTS-to-self that may go before it.
-    fn data_airtime(&self, sender: u32, link: LinkId) -> Time {
-        self.links[link.index()].on_air.duration(self.senders[sender as usize].frame.psdu_bytes)
-    }
-
     /// The data frame that occupies the medium for `airtime`, the CTS-to-self before it included, and ends at `ends`.
     fn data_frame(&self, sender: u32, link: LinkId, airtime: Time, ends: Time) -> AirFrame<'_> {
         let (from, to) = self.ends_of(link);
@@ -283,7 +237,7 @@ impl Bss {
             begins,
             psdu_begins: begins + self.phy.rx_start_delay,
             ends,
-            mode: self.senders[sender as usize].frame.mode,
+            mode: self.nodes.edcaf(sender).last_attempt().1,
             duration: self.mac.acknowledgement,
             decoded: Decoded::ByAll,
             attempt: self.attempted(sender),
@@ -292,7 +246,7 @@ impl Bss {
 
     /// The RTS of a transmission whose data frame lasts `airtime`.
     fn rts<'a>(&self, data: AirFrame<'a>, airtime: Time) -> AirFrame<'a> {
-        let begins = self.phase_began;
+        let begins = self.medium.began();
         AirFrame {
             kind: FrameKind::Rts,
             begins,
@@ -324,14 +278,14 @@ impl Bss {
     }
 
     fn attempted(&self, sender: u32) -> Attempted<'_> {
-        let frame = &self.senders[sender as usize].frame;
-        let departure = frame.departure();
+        let edcaf = self.nodes.edcaf(sender);
+        let departure = edcaf.departure();
         Attempted {
             packet: &departure.packet,
             sender,
-            ac: self.category_of(sender),
+            ac: self.nodes.category_of(sender),
             station: departure.station,
-            number: frame.attempts,
+            number: edcaf.last_attempt().0,
         }
     }
 

@@ -1,17 +1,20 @@
 //! How a BSS is made from what a scenario says of it.
 
-use std::collections::VecDeque;
-
 use wifair_core::{Ac, Rng, SpecError, StationId, Time};
-use wifair_queue::{Direction, Flows, Link, Port, PortSpec};
+use wifair_queue::{Direction, Port, PortSpec};
 
-use crate::bss::{Bss, Sender, Sides, Surroundings};
+use super::Bss;
+use crate::access_point::Surroundings;
+use crate::channel::ChannelRecipe;
 use crate::contention::{Access, Contention, Rules};
 use crate::edca::{CATEGORY_BITS, Countdown, Edca, RANKS};
-use crate::exchange::{Frame, OngoingExchange, Phase};
+use crate::edcaf::{Edcaf, Role};
 use crate::link::LinkRow;
 use crate::mac::Mac;
+use crate::medium::Medium;
 use crate::meter::Meter;
+use crate::node::AP;
+use crate::nodes::Nodes;
 use crate::phy::{BssTiming, Modes, RateIndex};
 use crate::spec::{AP_LABEL, BssSpec, StationChange, StationSpec};
 
@@ -51,13 +54,18 @@ impl Bss {
             (access, Rng::stream(seed, label, &purpose("backoff", ac)))
         });
         let shares_port = |node| edca.as_ref().is_some_and(|edca| edca.shares_port(node as u32));
-        let senders = each().map(|(node, label, ac)| Sender {
-            port: match shares_port(node) {
-                false => Port::for_purpose(&spec.port(node, ac), seed, label, &purpose("scheme", ac)),
-                true if ac == Some(RANKS[0]) => Port::for_categories(spec.node_port(node), seed, label),
-                true => Port::new(&PortSpec::default(), seed, label), // nothing will ever come there
-            },
-            frame: Frame::none(),
+        let ports = each().map(|(node, label, ac)| match shares_port(node) {
+            false => Port::for_purpose(&spec.port(node, ac), seed, label, &purpose("scheme", ac)),
+            true if ac == Some(RANKS[0]) => Port::for_categories(spec.node_port(node), seed, label),
+            true => Port::new(&PortSpec::default(), seed, label), // nothing will ever come there
+        });
+        let edcafs = (0..).zip(each()).map(|(index, (node, _, ac))| {
+            let (port, txop_limit) = match &edca {
+                Some(edca) => (edca.port_of(index), edca.txop_limit(index)),
+                None => (index, Time::ZERO),
+            };
+            let ac = ac.unwrap_or(Ac::BestEffort);
+            Edcaf::new(Role { is_ap: node == AP as usize, ac, port, txop_limit })
         });
         let own_limit = |ac: &Option<Ac>| {
             let own = ac.map(|ac| spec.ap.categories.of(ac));
@@ -73,45 +81,28 @@ impl Bss {
                 ));
             }
         }
-        let surroundings = |direction: Direction| Surroundings {
-            flows: Flows::new(&spec.ap.flows),
-            links: rows[direction as usize..]
-                .iter()
-                .step_by(2)
-                .map(|row| Link { rate: row.on_air.rate() })
-                .collect(),
+        let surroundings = |direction: Direction| {
+            let rows = rows[direction as usize..].iter().step_by(2);
+            Surroundings::new(&spec.ap.flows, rows.map(|row| row.on_air.rate()))
         };
+        let own_limits = categories.iter().map(own_limit).collect();
+        let contention = Contention::new(rules, entities);
+        let places: Vec<_> = ports.zip(edcafs).collect();
+        let sides = [surroundings(Direction::Down), surroundings(Direction::Up)];
+        let nodes = Nodes::new(edca, places, own_limits, sides);
         let mut bss = Bss {
-            contention: Contention::new(rules, edca.is_some(), entities),
-            senders: senders.collect(),
-            category_bits,
-            own_limits: categories.iter().map(own_limit).collect(),
-            sides: Sides { ap: surroundings(Direction::Down), stations: surroundings(Direction::Up) },
+            medium: Medium::new(contention, category_bits),
+            meter: Meter::wanted_by(nodes.ports_of(AP), &phy),
+            nodes,
             links: rows,
-            channel: None,
-            channel_spec: spec.channel.clone(),
-            ap_position_m: spec.ap.position_m,
+            channel_recipe: ChannelRecipe {
+                spec: spec.channel.clone(),
+                ap_m: spec.ap.position_m,
+                labels: labels().map(String::from).collect(),
+                seed,
+            },
             rate_adaptation: spec.mac.rate_adaptation.clone(),
-            seed,
-            labels: labels().map(String::from).collect(),
-            phase: Phase::Idle,
-            phase_began: Time::ZERO,
-            single: OngoingExchange::none(),
-            due: Time::MAX,
-            colliders: Vec::new(),
-            captured: None,
-            losses: Vec::new(),
-            next_loss: Time::MAX,
-            tickers: Vec::new(),
-            next_tick: Time::MAX,
-            rate_changes: VecDeque::new(),
-            rare: Time::MAX,
             now: Time::ZERO,
-            meter: None,
-            edca,
-            exchanges: 0,
-            collisions: 0,
-            collision_airtime: Time::ZERO,
             phy,
             modes,
             mac,
@@ -122,10 +113,7 @@ impl Bss {
                 bss.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
             }
         }
-        bss.meter = Meter::wanted_by(bss.ap_ports().map(|(_, port)| port), &bss.phy);
-        for port in 0..bss.senders.len() as u32 {
-            bss.ask_tick(port, bss.senders[port as usize].port.next_tick());
-        }
+        bss.nodes.ask_ticks();
         Ok(bss)
     }
 }

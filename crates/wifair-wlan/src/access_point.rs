@@ -1,0 +1,71 @@
+//! The access point: its flow monitor, and what it knows of its links.
+
+use wifair_core::{FiveTuple, FlowId, Packet, Rate, StationId, Time};
+use wifair_queue::{Direction, Flows, FlowsSpec, Link, View};
+
+/// What the schemes of one side of the BSS may look at.
+pub(crate) struct Surroundings {
+    flows: Flows,
+    /// By station.
+    links: Vec<Link>,
+}
+
+impl Surroundings {
+    pub(crate) fn new(spec: &FlowsSpec, rates: impl Iterator<Item = Rate>) -> Surroundings {
+        Surroundings { flows: Flows::new(spec), links: rates.map(|rate| Link { rate }).collect() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn view(&self) -> View<'_> {
+        View { flows: &self.flows, links: &self.links }
+    }
+
+    /// The link of a station has another rate.
+    pub(crate) fn set_rate(&mut self, station: StationId, rate: Rate) {
+        self.links[station.index()].rate = rate;
+    }
+}
+
+/// What only the access point has. Its ports and channel access functions lie with those of the stations, in
+/// [`Nodes`](crate::nodes::Nodes).
+pub(crate) struct AccessPoint {
+    knows: Surroundings,
+}
+
+impl AccessPoint {
+    pub(crate) fn new(knows: Surroundings) -> AccessPoint {
+        AccessPoint { knows }
+    }
+
+    #[inline(always)]
+    pub(crate) fn knows(&self) -> &Surroundings {
+        &self.knows
+    }
+
+    pub(crate) fn knows_mut(&mut self) -> &mut Surroundings {
+        &mut self.knows
+    }
+
+    /// The flow monitor.
+    pub(crate) fn flows(&self) -> &Flows {
+        &self.knows.flows
+    }
+
+    /// The flow monitor sees a packet that passes; `held` says whether a port holds a packet of a flow.
+    #[inline(always)]
+    pub(crate) fn observe(
+        &mut self,
+        packet: &Packet,
+        direction: Direction,
+        now: Time,
+        held: impl Fn(FlowId) -> bool,
+    ) -> FlowId {
+        self.knows.flows.observe(packet, direction, now, held)
+    }
+
+    /// The next flow that the monitor has forgotten, with its 5-tuple.
+    #[inline]
+    pub(crate) fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple)> {
+        self.knows.flows.pop_forgotten()
+    }
+}

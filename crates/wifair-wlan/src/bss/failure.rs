@@ -1,0 +1,228 @@
+//! What is not as usual: several start together, an exchange fails, a frame is given up (`docs/medium.md`, sections 3, 4, 10
+//! and 11).
+
+use wifair_core::Time;
+use wifair_queue::Outcome;
+
+use super::{Bss, Told};
+use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
+use crate::node::LinkId;
+
+impl Bss {
+    /// Several on the grid, or somebody off it; or EDCA.
+    #[inline(never)]
+    pub(super) fn start_unusually(&mut self, now: Time) {
+        for sender in self.medium.begin_unusually(now) {
+            self.lose_internally(sender, now);
+        }
+        if let &[sender] = self.medium.transmitters() {
+            self.transmit_under_errors(sender, now, None);
+        } else {
+            self.start_collision(now);
+        }
+    }
+
+    /// A higher category of the node transmits when the frame of `sender` would have.
+    #[inline(never)]
+    fn lose_internally(&mut self, sender: u32, now: Time) {
+        let counts = self.nodes.edca().is_some_and(|edca| edca.internal_collision_retry);
+        let edcaf = self.nodes.edcaf_mut(sender);
+        let usage = &mut self.links[edcaf.link().index()].usage;
+        usage.internal_collisions += 1;
+        if counts && edcaf.fail(false, Time::ZERO, &self.mac) {
+            usage.lost_internally += 1;
+            self.medium.withdraw(sender);
+            self.give_up(sender, now);
+        } else {
+            self.medium.lose_internally(sender);
+            self.meter_wait(sender, now);
+        }
+    }
+
+    fn start_collision(&mut self, now: Time) {
+        let (nodes, links, mac, phy) = (&self.nodes, &self.links, &self.mac, &self.phy);
+        self.medium.collide(now, |sender| {
+            let edcaf = nodes.edcaf(sender);
+            let (link, with_rts) = (edcaf.link(), edcaf.with_rts(mac));
+            let (airtime, wait) = match with_rts {
+                true => (phy.rts, mac.cts_timeout),
+                false => (links[link.index()].on_air.duration(edcaf.psdu_bytes()), mac.ack_timeout),
+            };
+            let ends = now + airtime;
+            Collider { sender, link, ends, timeout: ends + wait, lost: false, with_rts }
+        });
+        if self.mac.capture_db.is_some() {
+            self.capture(now);
+        }
+        for index in 0..self.medium.colliders().len() {
+            let Collider { sender, link, ends, timeout, .. } = self.medium.colliders()[index];
+            self.count_attempt(sender, link, self.medium.end_of_attempt(index) - now);
+            if self.nodes.edcaf_mut(sender).fail(false, timeout - ends, &self.mac) {
+                self.medium.mark_lost(index);
+                self.nodes.deadlines.lose(sender, timeout);
+            }
+        }
+    }
+
+    /// One of the colliders is perhaps captured.
+    #[cold]
+    #[inline(never)]
+    fn capture(&mut self, now: Time) {
+        let (nodes, links) = (&self.nodes, &self.links);
+        let frame = |collider: &Collider| {
+            let (on_air, psdu_bytes) =
+                (&links[collider.link.index()].on_air, nodes.edcaf(collider.sender).psdu_bytes());
+            (on_air.mode, psdu_bytes, on_air.duration(psdu_bytes))
+        };
+        if let Some((Collider { sender, link, .. }, end)) =
+            self.medium.capture(frame, &self.phy, &self.mac, now)
+        {
+            self.count_attempt(sender, link, end - now);
+        }
+    }
+
+    #[inline(always)]
+    fn count_attempt(&mut self, sender: u32, link: LinkId, airtime: Time) {
+        let row = &mut self.links[link.index()];
+        row.usage.attempts += 1;
+        self.nodes.edcaf_mut(sender).attempt(row.on_air.mode, airtime);
+    }
+
+    /// The frames of a collision end, or the data frame that is captured from it.
+    #[inline(never)]
+    pub(super) fn pass_collision(&mut self, now: Time) -> Option<Told> {
+        if self.medium.phase() == Phase::Collision {
+            self.end_collision(now);
+            return None;
+        }
+        let told = self.deliver(now);
+        self.medium.pass_captured();
+        told
+    }
+
+    /// Section 4, the rows of undecodable data and of an undecodable MAC ACK.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn end_failure(&mut self, now: Time) {
+        let (from, nav) = self.fail(Time::ZERO, now);
+        self.medium.fall_idle(from, nav, now);
+    }
+
+    /// The exchange that goes on has failed. Its sender's IFS runs from `not_before` at the earliest; returns from when
+    /// bystanders' does, and until when their NAV is set.
+    fn fail(&mut self, not_before: Time, now: Time) -> (Time, Option<Time>) {
+        let OngoingExchange { sender, link, fate, follows, .. } = self.medium.exchange();
+        let (known, resumes) = match fate {
+            Fate::DataLost => (now + self.mac.ack_timeout, now + self.mac.ack_timeout),
+            _ => (now, now + self.mac.eifs_lead),
+        };
+        let edcaf = self.nodes.edcaf_mut(sender);
+        let with_rts = !follows && edcaf.with_rts(&self.mac);
+        let lost = edcaf.fail(with_rts, known - now, &self.mac);
+        self.adapt(link, false, now);
+        if lost {
+            self.medium.withdraw(sender);
+            self.nodes.deadlines.lose(sender, known);
+        }
+        self.retry(sender, link, lost, resumes.max(not_before), known, now);
+        if fate == Fate::AckLost {
+            return (now, None);
+        }
+        self.medium.divert(link.receiver(), now + self.mac.eifs_lead, now);
+        let nav = now + self.mac.acknowledgement;
+        (nav, Some(nav))
+    }
+
+    /// The frame of `sender` is to be sent again, unless it is lost, after an IFS that runs from `from`.
+    #[inline(always)]
+    fn retry(&mut self, sender: u32, link: LinkId, lost: bool, from: Time, deaf_until: Time, now: Time) {
+        self.medium.fail(sender, lost, from, deaf_until, now);
+        if !lost {
+            self.links[link.index()].usage.retries += 1;
+            self.meter_wait(sender, now);
+        }
+    }
+
+    /// Section 4, the rows of a collision.
+    fn end_collision(&mut self, now: Time) {
+        match self.medium.end_collision(now) {
+            Some(captured) => self.end_captured(captured, now),
+            None => {
+                self.end_colliders(None, now, now);
+                self.medium.fall_idle(now + self.mac.eifs_lead, None, now);
+            }
+        }
+    }
+
+    /// The exchange of a captured frame ends, and with it the collision: section 11, case 2.
+    fn end_captured(&mut self, captured: Captured, now: Time) {
+        let OngoingExchange { sender, link, fate, .. } = self.medium.exchange();
+        self.links[link.index()].usage.airtime += now - self.medium.began();
+        let not_before = self.eifs_of_collider(captured.ends, captured.others_end);
+        let (from, nav) = match fate {
+            Fate::Decoded => {
+                self.adapt(link, true, now);
+                let more = self.done(sender, Outcome::Delivered, now).is_some();
+                self.medium.succeed_aside(sender, more, not_before.max(now), now);
+                if more {
+                    self.meter_wait(sender, now);
+                }
+                (now, None)
+            }
+            Fate::DataLost | Fate::AckLost => self.fail(not_before, now),
+        };
+        self.end_colliders(Some(captured), from, now);
+        self.medium.fall_idle(from.max(captured.others_end + self.mac.eifs_lead), nav, now);
+    }
+
+    /// The senders of a collision go on; `captured` ended, if it is not among them, when it says. The IFS of bystanders runs from
+    /// `from`.
+    fn end_colliders(&mut self, captured: Option<Captured>, from: Time, now: Time) {
+        for index in 0..self.medium.colliders().len() {
+            let colliders = self.medium.colliders();
+            let Collider { sender, link, ends, timeout, lost, with_rts } = colliders[index];
+            let mut from = timeout.max(from);
+            if self.mac.colliders_wait_eifs {
+                let others = colliders.iter().enumerate().filter(|(other, _)| *other != index);
+                let others =
+                    others.map(|(_, other)| other.ends).chain(captured.map(|captured| captured.ends));
+                from = from.max(self.eifs_of_collider(ends, others.max().unwrap_or_default()));
+            }
+            if !with_rts {
+                self.adapt(link, false, now);
+            }
+            // What is lost may have been given up by now, and the next frame have taken its place.
+            self.retry(sender, link, lost, from, timeout, now);
+        }
+    }
+
+    /// From when the IFS of a sender of a collision runs at the earliest, whose own frame ended at `ends` and the last of the
+    /// others' at `others_end`.
+    fn eifs_of_collider(&self, ends: Time, others_end: Time) -> Time {
+        let hears = self.mac.colliders_wait_eifs && others_end >= ends;
+        if hears { others_end + self.mac.eifs_lead } else { Time::ZERO }
+    }
+
+    /// The frame in service of `sender` is lost at a retry limit.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn give_up(&mut self, sender: u32, now: Time) {
+        let edcaf = self.nodes.edcaf(sender);
+        let usage = &mut self.links[edcaf.link().index()].usage;
+        usage.lost_at_retry_limit += 1;
+        usage.lost_after_delivery += u64::from(edcaf.under_way().is_none());
+        let more = self.done(sender, Outcome::LostAtRetryLimit, now).is_some();
+        self.medium.start_over(sender, more);
+        if more {
+            self.meter_wait(sender, now);
+        }
+    }
+
+    /// Tells the sender's rate adaptation the outcome of a data frame.
+    #[inline]
+    fn adapt(&mut self, link: LinkId, acknowledged: bool, now: Time) {
+        if self.links[link.index()].adapts {
+            self.ask_adaptation(link, acknowledged, now);
+        }
+    }
+}

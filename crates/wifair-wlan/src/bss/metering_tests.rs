@@ -1,0 +1,127 @@
+//! What the meter counts, against sums by hand.
+
+use std::sync::{Arc, Mutex};
+
+use wifair_core::{FiveTuple, Packet, StationId, TCP, TcpFlags, Time};
+use wifair_queue::{Arrival, Buffer, Cx, Exchange, Hooks, Placed, Port, PortSpec, Reception, Scheme};
+
+use super::{Bss, Output};
+use crate::meter::Meter;
+use crate::node::{AP, Node};
+use crate::spec::{BssSpec, StationSpec};
+
+/// Sums of what an AP's scheme is told.
+#[derive(Default)]
+struct Told {
+    service: Time,
+    own: Time,
+    received: Time,
+    receptions: u32,
+}
+
+struct Probe(Arc<Mutex<Told>>);
+
+impl Scheme for Probe {
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
+        buffer.append(arrival)
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks { exchange: true, reception: true, ..Hooks::NONE }
+    }
+
+    fn on_exchange(&mut self, exchange: &Exchange, _buffer: &mut Buffer, _cx: &mut Cx) {
+        let mut told = self.0.lock().unwrap();
+        told.service += exchange.service;
+        told.own += exchange.channel_time();
+    }
+
+    fn on_reception(&mut self, reception: &Reception, _buffer: &mut Buffer, _cx: &mut Cx) {
+        let mut told = self.0.lock().unwrap();
+        told.received += reception.channel_time();
+        told.receptions += 1;
+    }
+}
+
+fn data(down: bool) -> Packet {
+    let up = FiveTuple { source: 1, destination: 2, source_port: 3, destination_port: 4, protocol: TCP };
+    Packet {
+        tuple: if down { up.reversed() } else { up },
+        seq: 0,
+        ack: 0,
+        window_bytes: 0,
+        payload_bytes: 960,
+        header_bytes: 40,
+        flags: TcpFlags::ACK,
+        ds_field: 0,
+        sack: wifair_core::SackBlocks::NONE,
+    }
+}
+
+/// The AP and the station send data without end. No frame of the AP waits for a moment that is not accounted for:
+/// its own channel time, collisions and retries included, and the station's successes fill the time.
+#[test]
+fn own_frames_are_accounted_for_to_the_nanosecond() {
+    let station = StationId(0);
+    let mut bss = Bss::new(&BssSpec::new(vec![StationSpec::new("sta", 11.0)]), 1).unwrap();
+    let told = Arc::new(Mutex::new(Told::default()));
+    *bss.nodes.ap_port_mut() =
+        Port::with_scheme(&PortSpec::default(), Box::new(Probe(told.clone())), 1, "ap");
+    bss.meter = Meter::wanted_by(bss.nodes.ports_of(AP), &bss.phy);
+    for _ in 0..3 {
+        bss.send_down(station, &data(true), Time::ZERO);
+        bss.send_up(station, &data(false), Time::ZERO);
+    }
+    let (mut now, mut successes, mut frozen) = (Time::ZERO, 0, Time::ZERO);
+    let one = bss.links[0].on_air.duration(bss.phy.psdu_bytes(1000)) + bss.mac.acknowledgement;
+    while successes < 2_000 || bss.ap_port().len() != 2 {
+        now = bss.next_event();
+        let Some(Output::Delivery(delivery)) = bss.advance(now) else { continue };
+        if delivery.to == Node::Ap {
+            frozen += one + bss.phy.difs;
+            bss.send_up(station, &data(false), now);
+        } else {
+            successes += 1;
+            bss.send_down(station, &data(true), now);
+        }
+    }
+    // To the end of the AP's last frame: it has just been delivered.
+    while told.lock().unwrap().service < now {
+        now = bss.next_event();
+        bss.advance(now);
+    }
+    let told = told.lock().unwrap();
+    let times = bss.snapshot(now).channel_time.unwrap();
+    assert!(bss.snapshot(now).collisions > 100);
+    assert_eq!(told.service, now, "the AP always had a frame in service");
+    // The first frames were sent at once, without a DIFS before them.
+    assert_eq!(told.own + frozen, now + bss.phy.difs);
+    assert_eq!((times.believed.down, times.actual.down), (told.own, told.own));
+
+    // What is received counts as one attempt after a DIFS and 15.5 slots. Most frames take less in truth, since
+    // the two backoffs run at the same time; who collides takes much more.
+    let each = one + bss.phy.difs + Time::from_us(310);
+    assert_eq!(told.received, each * u64::from(told.receptions));
+    assert_eq!(times.believed.up, told.received);
+    assert!(times.actual.up > told.received, "collisions are beyond the AP's sight");
+}
+
+/// Of 0 to CW, or to CW - 1, of which there is none at a CWmin of 0.
+#[test]
+fn the_mean_first_backoff_is_that_of_the_values_drawn() {
+    use crate::{BackoffRange, CategorySpec, EdcaSpec};
+    let cases = [
+        (31, BackoffRange::Inclusive, 310),
+        (31, BackoffRange::Exclusive, 300),
+        (0, BackoffRange::Inclusive, 0),
+        (0, BackoffRange::Exclusive, 0),
+    ];
+    for (cw_min, range, mean_us) in cases {
+        let mut spec = BssSpec::new(vec![StationSpec::new("sta", 11.0)]);
+        let voice = CategorySpec { cw_min: Some(cw_min), ..CategorySpec::default() };
+        spec.mac.edca = Some(EdcaSpec { voice, ..EdcaSpec::default() });
+        spec.mac.backoff_range = range;
+        let bss = Bss::new(&spec, 1).unwrap();
+        assert_eq!(bss.medium.contention().mean_first_backoff(AP), Time::from_us(mean_us));
+    }
+}

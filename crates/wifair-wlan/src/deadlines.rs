@@ -1,0 +1,109 @@
+//! What a BSS has to do beside its exchanges, and when: ticks of schemes, losses, changes of link rates to tell. Most BSSs
+//! never have any, and pay for one comparison.
+
+use std::collections::VecDeque;
+
+use wifair_core::{Rate, StationId, Time};
+use wifair_queue::Direction;
+
+/// A sender's data rate towards its peer has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkRateChange {
+    /// The station at one end of the link.
+    pub station: StationId,
+    /// Up: the station's own rate; down: the AP's towards the station.
+    pub direction: Direction,
+    /// The rate from now on.
+    pub rate: Rate,
+}
+
+/// What is due.
+pub(crate) enum Due {
+    /// The owner is to hear of it.
+    LinkRate(LinkRateChange),
+    /// The scheme of that port has its tick.
+    Tick(u32),
+    /// The frame in service of that channel access function, which reached a retry limit, is given up: its sender knows.
+    Loss(u32),
+}
+
+pub(crate) struct Deadlines {
+    /// The earliest.
+    next: Time,
+    /// By port.
+    ticks: Vec<(u32, Time)>,
+    next_tick: Time,
+    losses: Vec<(Time, u32)>,
+    next_loss: Time,
+    /// The oldest first; they are due at once.
+    rate_changes: VecDeque<LinkRateChange>,
+}
+
+impl Deadlines {
+    pub(crate) fn none() -> Deadlines {
+        Deadlines {
+            next: Time::MAX,
+            ticks: Vec::new(),
+            next_tick: Time::MAX,
+            losses: Vec::new(),
+            next_loss: Time::MAX,
+            rate_changes: VecDeque::new(),
+        }
+    }
+
+    /// The earliest.
+    pub(crate) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// A port that keeps a clock wants its next tick at `at`.
+    #[cold]
+    pub(crate) fn set_tick(&mut self, port: u32, at: Option<Time>, now: Time) {
+        let at = at.map(|at| at.max(now));
+        if self.ticks.iter().find(|(other, _)| *other == port).map(|(_, at)| *at) == at {
+            return; // it keeps a clock: most calls change nothing
+        }
+        self.ticks.retain(|(other, _)| *other != port);
+        self.ticks.extend(at.map(|at| (port, at)));
+        self.next_tick = self.ticks.iter().map(|(_, at)| *at).min().unwrap_or(Time::MAX);
+        self.review(now);
+    }
+
+    /// The frame in service of `edcaf` is given up at `at`.
+    #[cold]
+    pub(crate) fn lose(&mut self, edcaf: u32, at: Time) {
+        self.losses.push((at, edcaf));
+        self.next_loss = self.next_loss.min(at);
+        self.next = self.next.min(at);
+    }
+
+    /// The owner is to hear of a change at once.
+    pub(crate) fn tell(&mut self, change: LinkRateChange, now: Time) {
+        self.rate_changes.push_back(change);
+        self.next = now;
+    }
+
+    /// Takes what is due at `now == next()`: first what is to be told, then ticks, then losses. A tick stays until its port asks
+    /// for another.
+    pub(crate) fn take(&mut self, now: Time) -> Due {
+        let due = if let Some(change) = self.rate_changes.pop_front() {
+            Due::LinkRate(change)
+        } else if now == self.next_tick {
+            let due = self.ticks.iter().filter(|(_, at)| *at == now).map(|(port, _)| *port);
+            Due::Tick(due.min().expect("a tick is due"))
+        } else {
+            let first =
+                (0..self.losses.len()).min_by_key(|&index| self.losses[index]).expect("a loss is due");
+            let (_, edcaf) = self.losses.swap_remove(first);
+            self.next_loss = self.losses.iter().map(|(at, _)| *at).min().unwrap_or(Time::MAX);
+            Due::Loss(edcaf)
+        };
+        self.review(now);
+        due
+    }
+
+    fn review(&mut self, now: Time) {
+        let untold = if self.rate_changes.is_empty() { Time::MAX } else { now };
+        self.next = self.next_loss.min(self.next_tick).min(untold);
+    }
+}

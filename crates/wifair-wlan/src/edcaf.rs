@@ -1,0 +1,174 @@
+//! A channel access function and what it has in service. (A node has four under EDCA; under DCF its one is called so, too.)
+
+use wifair_core::{Ac, Rate, StationId, Time};
+use wifair_queue::{Departure, Exchange, Outcome};
+
+use crate::mac::Mac;
+use crate::node::LinkId;
+use crate::phy::{BssTiming, Format, Mode};
+
+/// What a channel access function is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Role {
+    pub is_ap: bool,
+    /// The category that it serves; best effort under DCF.
+    pub ac: Ac,
+    /// The port that its packets come from.
+    pub port: u32,
+    /// 0 means one frame.
+    pub txop_limit: Time,
+}
+
+/// What a channel access function serves: a packet that it has taken from its port, until it is acknowledged or given up.
+///
+/// It is written in place: a packet moves once, from the port.
+#[derive(Debug)]
+pub(crate) struct Edcaf {
+    /// Without it the function is free, and what follows has no meaning.
+    departure: Option<Departure>,
+    link: LinkId,
+    psdu_bytes: u32,
+    attempts: u32,
+    /// Of the last attempt.
+    mode: Mode,
+    short_retries: u32,
+    long_retries: u32,
+    /// Its receiver has it: another copy is a duplicate.
+    delivered: bool,
+    role: Role,
+    taken_at: Time,
+    /// What its attempts have occupied.
+    airtime: Time,
+    /// What they took beside: the timeouts after those that failed and, where the BSS has a meter, the spaces and
+    /// backoffs before them.
+    overhead: Time,
+}
+
+impl Edcaf {
+    /// A free one.
+    pub(crate) fn new(role: Role) -> Edcaf {
+        Edcaf {
+            departure: None,
+            link: LinkId::of(role.is_ap, StationId(0)),
+            psdu_bytes: 0,
+            attempts: 0,
+            mode: Mode { rate: Rate::from_kbps(0), format: Format::Dsss },
+            short_retries: 0,
+            long_retries: 0,
+            delivered: false,
+            role,
+            taken_at: Time::ZERO,
+            airtime: Time::ZERO,
+            overhead: Time::ZERO,
+        }
+    }
+
+    pub(crate) fn role(&self) -> &Role {
+        &self.role
+    }
+
+    pub(crate) fn is_free(&self) -> bool {
+        self.departure.is_none()
+    }
+
+    /// Takes what the port gave, if anything; whether there is a packet in service now.
+    #[inline(always)]
+    pub(crate) fn load(&mut self, departure: Option<Departure>, phy: &BssTiming, now: Time) -> bool {
+        self.departure = departure;
+        let Some(departure) = &self.departure else { return false };
+        self.link = LinkId::of(self.role.is_ap, departure.station);
+        self.psdu_bytes = phy.psdu_bytes(departure.packet.ip_bytes());
+        self.taken_at = now;
+        self.airtime = Time::ZERO;
+        self.overhead = Time::ZERO;
+        self.attempts = 0;
+        self.short_retries = 0;
+        self.long_retries = 0;
+        self.delivered = false;
+        true
+    }
+
+    /// The packet in service, while the node transmits or waits for the outcome.
+    pub(crate) fn departure(&self) -> &Departure {
+        self.departure.as_ref().expect("a packet is in service until it is acknowledged or given up")
+    }
+
+    /// The packet in service, if there is one that has not reached its receiver.
+    pub(crate) fn under_way(&self) -> Option<&Departure> {
+        self.departure.as_ref().filter(|_| !self.delivered)
+    }
+
+    /// The link that the frame in service crosses.
+    pub(crate) fn link(&self) -> LinkId {
+        self.link
+    }
+
+    pub(crate) fn psdu_bytes(&self) -> u32 {
+        self.psdu_bytes
+    }
+
+    /// Which attempt the last was, from 1, and its mode.
+    pub(crate) fn last_attempt(&self) -> (u32, Mode) {
+        (self.attempts, self.mode)
+    }
+
+    /// Whether RTS and CTS go before the frame, unless it follows another of its TXOP.
+    pub(crate) fn with_rts(&self, mac: &Mac) -> bool {
+        self.psdu_bytes > mac.rts_threshold
+    }
+
+    /// Counts an attempt in `mode` that occupies the medium for `airtime`.
+    #[inline(always)]
+    pub(crate) fn attempt(&mut self, mode: Mode, airtime: Time) {
+        self.attempts += 1;
+        self.mode = mode;
+        self.airtime += airtime;
+    }
+
+    /// Counts what an attempt took beside its airtime.
+    pub(crate) fn wait(&mut self, overhead: Time) {
+        self.overhead += overhead;
+    }
+
+    /// What the attempts have taken so far, all in all.
+    pub(crate) fn channel_time(&self) -> Time {
+        self.airtime + self.overhead
+    }
+
+    /// The receiver has decoded the data frame; whether it passes on the packet, which it does once.
+    #[inline(always)]
+    pub(crate) fn deliver(&mut self) -> bool {
+        !std::mem::replace(&mut self.delivered, true)
+    }
+
+    /// Counts a failure of the frame, or of its RTS if `cts` did not come, of which its sender knew after waiting for
+    /// `timeout`; says whether a retry limit is reached (10.3.4.4).
+    pub(crate) fn fail(&mut self, cts: bool, timeout: Time, mac: &Mac) -> bool {
+        self.overhead += timeout;
+        if cts {
+            self.short_retries = 0;
+            self.long_retries += 1;
+            self.long_retries >= mac.retry_limit_long
+        } else {
+            self.short_retries += 1;
+            self.short_retries >= mac.retry_limit_short
+        }
+    }
+
+    /// The end of the packet's stay.
+    pub(crate) fn exchange(&self, outcome: Outcome, now: Time) -> Exchange<'_> {
+        let departure = self.departure();
+        Exchange {
+            outcome,
+            packets: std::slice::from_ref(&departure.packet),
+            flow: departure.flow,
+            station: departure.station,
+            ac: self.role.ac,
+            rate: self.mode.rate,
+            attempts: self.attempts.min(u32::from(u8::MAX)) as u8,
+            airtime: self.airtime,
+            overhead: self.overhead,
+            service: now - self.taken_at,
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The access point and the stations: their ports, their channel access functions, and what their schemes may look at.
+
+use std::ops::Range;
+
+use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
+use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Port, Reception, View};
+
+use crate::access_point::{AccessPoint, Surroundings};
+use crate::deadlines::Deadlines;
+use crate::edca::{BEST_EFFORT, CATEGORY_BITS, Edca, RANKS};
+use crate::edcaf::Edcaf;
+use crate::node::{AP, LinkId, node_of};
+use crate::phy::BssTiming;
+
+/// A port, and the channel access function with its number: one record, for they are looked at together.
+struct Place {
+    port: Port,
+    edcaf: Edcaf,
+}
+
+/// All nodes, the access point first. Ports and channel access functions are numbered alike: under DCF by node, under EDCA by node
+/// and category (its rank in the low bits). A function has a port of its own, unless those of its node share the first's.
+pub(crate) struct Nodes {
+    places: Vec<Place>,
+    edca: Option<Edca>,
+    ap: AccessPoint,
+    /// By the AP's ports: whether the limit is one of its own, which a change of the AP's limit leaves as it is.
+    own_limits: Vec<bool>,
+    /// All stations share one: a station has no flow monitor, its scheme sees an idle one.
+    stations: Surroundings,
+    /// What they have to do beside exchanges.
+    pub deadlines: Deadlines,
+}
+
+impl Nodes {
+    pub(crate) fn new(
+        edca: Option<Edca>,
+        places: Vec<(Port, Edcaf)>,
+        own_limits: Vec<bool>,
+        [ap, stations]: [Surroundings; 2],
+    ) -> Nodes {
+        let places = places.into_iter().map(|(port, edcaf)| Place { port, edcaf }).collect();
+        Nodes { places, edca, ap: AccessPoint::new(ap), own_limits, stations, deadlines: Deadlines::none() }
+    }
+
+    /// Bits of a channel access function's number that tell its category: none under DCF.
+    pub(crate) fn category_bits(&self) -> u32 {
+        if self.edca.is_some() { CATEGORY_BITS } else { 0 }
+    }
+
+    /// The channel access functions of a node, and its ports: those of the AP come first.
+    fn range(&self, node: u32) -> Range<usize> {
+        let first = (node << self.category_bits()) as usize;
+        first..first + (1 << self.category_bits())
+    }
+
+    /// The channel access function that serves best effort at a node.
+    pub(crate) fn usual_edcaf(&self, node: u32) -> u32 {
+        if self.edca.is_some() { node << CATEGORY_BITS | BEST_EFFORT } else { node }
+    }
+
+    /// The channel access function that serves a packet at a node.
+    pub(crate) fn classify(&self, node: u32, packet: &Packet) -> u32 {
+        match &self.edca {
+            None => node,
+            Some(edca) => node << CATEGORY_BITS | edca.rank(packet),
+        }
+    }
+
+    pub(crate) fn edcaf(&self, index: u32) -> &Edcaf {
+        &self.places[index as usize].edcaf
+    }
+
+    pub(crate) fn edcaf_mut(&mut self, index: u32) -> &mut Edcaf {
+        &mut self.places[index as usize].edcaf
+    }
+
+    /// A station's host, or the wire, hands a packet to the port of a channel access function; whether that is free, and asks
+    /// ([`Nodes::load`]).
+    #[inline(always)] // into the two places from which all packets come
+    pub(crate) fn offer(
+        &mut self,
+        index: u32,
+        is_ap: bool,
+        packet: &Packet,
+        flow: FlowId,
+        station: StationId,
+        now: Time,
+    ) -> bool {
+        let side = if is_ap { self.ap.knows() } else { &self.stations };
+        let (port, edcaf) = parts(&mut self.places, index);
+        port.offer_in(edcaf.role().ac, packet, flow, station, now, side.view());
+        let is_free = edcaf.is_free();
+        if !is_free && port.keeps_clock() {
+            self.deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
+        }
+        is_free
+    }
+
+    /// A free channel access function takes a packet into service, if its port gives one; whether it has.
+    pub(crate) fn load(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
+        let (port, edcaf) = parts(&mut self.places, index);
+        let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
+        take(port, edcaf, side.view(), phy, &mut self.deadlines, now)
+    }
+
+    /// A channel access function is done with its packet: its port hears what became of that, and gives the next. If there is one,
+    /// the function's TXOP limit.
+    #[inline(always)] // into the usual end of an exchange
+    pub(crate) fn done(&mut self, index: u32, outcome: Outcome, phy: &BssTiming, now: Time) -> Option<Time> {
+        let (port, edcaf) = parts(&mut self.places, index);
+        let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
+        port.finish(edcaf.departure(), outcome, now, side.view(), || edcaf.exchange(outcome, now));
+        take(port, edcaf, side.view(), phy, &mut self.deadlines, now).then(|| edcaf.role().txop_limit)
+    }
+
+    /// The scheme of a port has its tick. It may have released a packet to a free channel access functions: which those are.
+    pub(crate) fn tick(&mut self, port_of: u32, now: Time) -> Vec<u32> {
+        let node = port_of >> self.category_bits();
+        let side = if node == AP { self.ap.knows() } else { &self.stations };
+        let port = &mut self.places[port_of as usize].port;
+        port.tick(now, side.view());
+        self.deadlines.set_tick(port_of, port.next_tick(), now);
+        let functions = self.range(node).map(|index| index as u32);
+        functions
+            .filter(|&index| self.edcaf(index).role().port == port_of && self.edcaf(index).is_free())
+            .collect()
+    }
+
+    /// The AP's flow monitor sees a packet that goes down.
+    #[inline(always)]
+    pub(crate) fn observe(&mut self, packet: &Packet, now: Time) -> FlowId {
+        let (places, bits) = (&self.places, self.category_bits());
+        self.ap.observe(packet, Direction::Down, now, |flow| is_held(&places[..1 << bits], flow))
+    }
+
+    /// The data frame of a channel access function has reached its receiver. Of the first copy the flow, where it has come up: the
+    /// AP's flow monitor sees it.
+    #[inline(always)] // into the usual exchange
+    pub(crate) fn deliver(&mut self, index: u32, direction: Direction, now: Time) -> Option<FlowId> {
+        let bits = self.category_bits();
+        if !self.edcaf_mut(index).deliver() {
+            return None;
+        }
+        if direction == Direction::Down {
+            return Some(FlowId::default());
+        }
+        let places = &self.places;
+        let packet = &places[index as usize].edcaf.departure().packet;
+        Some(self.ap.observe(packet, direction, now, |flow| is_held(&places[..1 << bits], flow)))
+    }
+
+    /// The schemes of the AP's ports that ask for it hear of a packet that has come up; its class and channel time.
+    pub(crate) fn report<'a>(
+        &'a mut self,
+        index: u32,
+        reception: impl FnOnce(&'a Packet) -> Reception<'a>,
+        now: Time,
+    ) -> (Class, Time) {
+        let ap = self.range(AP).end;
+        let (ap, stations) = self.places.split_at_mut(ap);
+        let reception = reception(&stations[index as usize - ap.len()].edcaf.departure().packet);
+        for Place { port, .. } in ap {
+            if port.hooks().reception {
+                port.receive(&reception, now, self.ap.knows().view());
+            }
+        }
+        (reception.packet.class(), reception.channel_time())
+    }
+
+    /// The sender of `link` uses another rate from now on.
+    pub(crate) fn set_rate(&mut self, link: LinkId, rate: Rate, now: Time) {
+        let station = link.station();
+        let (node, side) = match link.direction() {
+            Direction::Up => (node_of(station), &mut self.stations),
+            Direction::Down => (AP, self.ap.knows_mut()),
+        };
+        side.set_rate(station, rate);
+        for index in self.range(node) {
+            let side = if node == AP { self.ap.knows() } else { &self.stations };
+            let port = &mut self.places[index].port;
+            if port.hooks().link_rate {
+                port.link_rate(station, now, side.view());
+                self.deadlines.set_tick(index as u32, port.next_tick(), now);
+            }
+        }
+    }
+
+    /// The schemes' first ticks.
+    pub(crate) fn ask_ticks(&mut self) {
+        for (index, Place { port, .. }) in (0..).zip(&self.places) {
+            self.deadlines.set_tick(index, port.next_tick(), Time::ZERO);
+        }
+    }
+
+    /// EDCA, where it is used.
+    pub(crate) fn edca(&self) -> Option<&Edca> {
+        self.edca.as_ref()
+    }
+
+    /// The category of a channel access function; none under DCF.
+    pub(crate) fn category_of(&self, index: u32) -> Option<Ac> {
+        self.edca.as_ref().map(|_| self.edcaf(index).role().ac)
+    }
+
+    /// The AP's flow monitor.
+    pub(crate) fn flows(&self) -> &Flows {
+        self.ap.flows()
+    }
+
+    /// The next flow that the AP's monitor has forgotten, with its 5-tuple and its ledger at the AP's ports by class.
+    pub(crate) fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
+        let (flow, tuple) = self.ap.pop_forgotten()?;
+        let (mut ledgers, ap) = ([Ledger::default(); 3], self.range(AP));
+        for place in &mut self.places[ap] {
+            ledgers.add(&place.port.retire(flow));
+        }
+        Some((flow, tuple, ledgers))
+    }
+
+    /// Moves the limit of the AP's ports that have none of their own.
+    pub(crate) fn set_ap_limit(&mut self, packets: u32, now: Time) {
+        for (place, own) in self.places.iter_mut().zip(&self.own_limits) {
+            if !own {
+                place.port.set_limit(packets, now);
+            }
+        }
+    }
+
+    /// Whether a limit controller moves what [`Nodes::set_ap_limit`] would.
+    pub(crate) fn ap_limit_is_controlled(&self) -> bool {
+        let ports = self.places.iter().zip(&self.own_limits);
+        ports.into_iter().any(|(place, own)| !own && place.port.has_limit_controller())
+    }
+
+    /// The port for best effort of a node.
+    pub(crate) fn usual_port(&self, node: u32) -> &Port {
+        &self.places[self.edcaf(self.usual_edcaf(node)).role().port as usize].port
+    }
+
+    /// The ports of a node to which packets may come, with their categories, the highest first; no category under DCF and
+    /// where the categories share one.
+    pub(crate) fn ports_of(&self, node: u32) -> impl Iterator<Item = (Option<Ac>, &Port)> {
+        let ports = self.places[self.range(node)].iter().map(|place| &place.port);
+        ports.enumerate().filter_map(move |(rank, port)| match &self.edca {
+            None => Some((None, port)),
+            Some(edca) if edca.shares_port(node) => (rank == 0).then_some((None, port)),
+            Some(edca) => edca.used[rank].then_some((Some(RANKS[rank]), port)),
+        })
+    }
+
+    /// The node and category of each port, by its number.
+    pub(crate) fn ports(&self) -> impl Iterator<Item = (u32, Option<Ac>)> {
+        (0..self.places.len() as u32).map(|port| {
+            let node = port >> self.category_bits();
+            let shared = self.edca.as_ref().is_some_and(|edca| edca.shares_port(node));
+            (node, self.category_of(port).filter(|_| !shared))
+        })
+    }
+
+    /// Every port writes in `journal` from now on.
+    pub(crate) fn keep_journal(&mut self, journal: &Journal) {
+        for (number, Place { port, .. }) in (0..).zip(&mut self.places) {
+            port.keep_journal(&journal.of_port(number));
+        }
+    }
+
+    /// Every packet that waits in a port or is in service and has not reached its receiver, and whether it goes to a station.
+    pub(crate) fn packets_under_way(&self) -> impl Iterator<Item = (bool, &Packet)> {
+        self.places.iter().flat_map(|Place { port, edcaf }| {
+            let in_service = edcaf.under_way().map(|departure| &departure.packet);
+            port.packets().chain(in_service).map(|packet| (edcaf.role().is_ap, packet))
+        })
+    }
+}
+
+/// A free channel access function takes a packet from its port, if there is one.
+#[inline(always)]
+fn take(
+    port: &mut Port,
+    edcaf: &mut Edcaf,
+    view: View,
+    phy: &BssTiming,
+    deadlines: &mut Deadlines,
+    now: Time,
+) -> bool {
+    let departure = port.take(&Grant { ac: edcaf.role().ac, ..Grant::ANY }, now, view);
+    if port.keeps_clock() {
+        deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
+    }
+    edcaf.load(departure, phy, now)
+}
+
+/// A channel access function and the port that it refers to.
+#[inline(always)]
+fn parts(places: &mut [Place], index: u32) -> (&mut Port, &mut Edcaf) {
+    let port = places[index as usize].edcaf.role().port;
+    if port != index {
+        return shared_parts(places, index, port);
+    }
+    let Place { port, edcaf } = &mut places[index as usize];
+    (port, edcaf)
+}
+
+#[cold]
+fn shared_parts(places: &mut [Place], index: u32, port: u32) -> (&mut Port, &mut Edcaf) {
+    let both = places.get_disjoint_mut([port as usize, index as usize]);
+    let [Place { port, .. }, Place { edcaf, .. }] = both.expect("two channel access functions");
+    (port, edcaf)
+}
+
+/// Whether one of the ports holds a packet of the flow.
+fn is_held(places: &[Place], flow: FlowId) -> bool {
+    places.iter().any(|place| place.port.holds(flow))
+}
+
+#[cfg(test)]
+impl Nodes {
+    /// The first of the AP's ports, to be replaced.
+    pub(crate) fn ap_port_mut(&mut self) -> &mut Port {
+        &mut self.places[0].port
+    }
+}
