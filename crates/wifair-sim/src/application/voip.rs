@@ -17,8 +17,8 @@ use wifair_core::{Info, SpecError, Time};
 
 use super::udp::{check_dscp, check_payload};
 use super::{Datagrams, Law, Source, Transport};
-use crate::e_model::Codec;
 use crate::check::check_range;
+use crate::e_model::Codec;
 
 /// What it is.
 pub const INFO: Info = Info {
