@@ -1,8 +1,8 @@
 """What of the documentation is generated, and how many words are not.
 
 A *generated part* lies between the comments `<!-- NAME: written by COMMAND -->` and `<!-- end of NAME -->`; a command replaces
-it. A *word* is anything between spaces that has a letter or a digit, in text, tables and code. Counted are the README and the
-pages of `docs/`, without their generated parts; the changelog and the pages that are generated from the code are not.
+it. A *word* is anything between spaces that has a letter or a digit, in text and tables. Counted are the README and the pages of
+`docs/`, without generated parts and code blocks; the changelog and the pages that are generated from the code are not counted.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 GENERATED = re.compile(r"<!-- ([^:>]+): written by [^>]*-->\n(.*?)<!-- end of \1 -->", re.DOTALL)
+CODE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 MOST_WORDS = 35_000
 
 
@@ -21,9 +22,9 @@ def written(text: str) -> str:
 
 
 def counts(root: Path) -> Iterator[tuple[str, int]]:
-    """Each page's path and number of words outside generated parts."""
+    """Each page's path and number of words outside generated parts and code."""
     for path in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
-        text = written(path.read_text(encoding="utf-8"))
+        text = CODE.sub("", written(path.read_text(encoding="utf-8")))
         yield f"{path.relative_to(root)}", sum(bool(re.search(r"\w", word)) for word in text.split())
 
 

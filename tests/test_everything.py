@@ -391,7 +391,7 @@ def test_compare_all(here: Cli, tmp_path: Path) -> None:
     [
         (["--all", "--seeds", "1"], "one run tells nothing apart"),
         (["--all", "--scenarios", "nowhere"], "there is no 'nowhere'"),
-        (["--all", "scenarios/five-lines.toml"], "scenarios of its own"),
+        (["--all", "scenarios/five-lines.toml"], "has fixed scenarios"),
         (["--all", "--page", "LICENSE-MIT"], "no place for a comparison"),
         (["--full", "scenarios/five-lines.toml"], "go with --all"),
         ([], "a scenario is missing"),

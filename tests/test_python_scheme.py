@@ -104,7 +104,7 @@ def test_parameters_are_the_constructors_arguments() -> None:
 def test_wrong_parameters_are_told() -> None:
     with pytest.raises(ScenarioError, match=r"ap\.scheme\.max_pp.*did you mean max_p"):
         scenario({"name": Red, "max_pp": 1})
-    with pytest.raises(ScenarioError, match="cannot stand in a plan"):
+    with pytest.raises(ScenarioError, match="cannot be part of a plan"):
         scenario(Red(max_p=object()))  # type: ignore[arg-type]
     with pytest.raises(SchemeError, match=r"Red failed in __init__:\n(.|\n)*weight is 2, allowed are 0 to 1"):
         scenario({"name": Red, "weight": 2})

@@ -215,7 +215,7 @@ def test_verdicts_in_cases_that_are_clear() -> None:
         "Its application held it back"
     )
     lossy = Scenario(run={"warmup_s": 2, "duration_s": 60}, wire={"loss_rate": 0.3}, flows=[{"direction": "down"}])
-    assert verdict(lossy, "down").startswith("Losses held it back, in the dearest way")
+    assert verdict(lossy, "down").startswith("Losses held it back: for")
     wide = Scenario(
         run=run,
         ap={"limit_packets": 20},

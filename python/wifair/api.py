@@ -74,7 +74,7 @@ def paper(
     store: Store | str | Path | None = None,
     reading: str | None = None,
 ) -> Reproduction:
-    """A paper's study, run (or one figure's part of it, or one reading beside the baseline): verdicts, figures, results."""
+    """A paper's study, run (or one figure's part of it, or one reading against the baseline): verdicts, figures, results."""
     title = f"{paper_id}, {form}"
     return find(paper_id).reproduce(form, figure, seeds, threads, None, opened(store), title, reading)
 

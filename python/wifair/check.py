@@ -55,7 +55,7 @@ class Plan:
         return [flow for flow in self.flows if flow["application"]["name"] == application]
 
     def rate_mbps(self, ip_bytes: int, station: str, direction: str) -> float:
-        """IP bytes that one sender gets through to or from a station alone on the air, in Mbit/s."""
+        """IP throughput of one sender to or from a station that is alone on the air, in Mbit/s."""
         return ip_bytes * 8 / self.airtimes(ip_bytes)[station, direction]
 
     def airtimes(self, ip_bytes: int) -> dict[tuple[str, str], float]:
@@ -127,14 +127,14 @@ def wire_slower_than_the_air(plan: Plan) -> Iterator[Finding]:
 
 
 def window_never_fills_the_buffer(plan: Plan) -> Iterator[Finding]:
-    """No packet is ever lost for want of room, whatever the scheme; the limit has no effect."""
+    """No packet is ever lost because the buffer is full, whatever the scheme; the limit has no effect."""
     datagrams = [flow for flow in plan.flows if flow not in plan.tcp]
     many = [flow for flow in datagrams if flow["application"]["name"] == "udp"]
     most, how = plan.most_queued()
     if not many and plan.tcp and most < plan.limit:
         yield Finding(
             "ap.limit_packets",
-            "the windows can never fill the AP's buffer: its limit is never reached, and nothing is lost there for want of room",
+            "the windows can never fill the AP's buffer: its limit is never reached, and no packet is dropped there",
             f"{how}, below the limit of {plan.limit} packets",
             {"most_packets": most, "limit_packets": plan.limit},
         )

@@ -46,7 +46,7 @@ Data = TypeVar("Data")
 
 
 class Verdict(StrEnum):
-    """How a claim came out."""
+    """The verdict on a claim."""
 
     REPRODUCED = "reproduced"
     TREND_ONLY = "trend only"

@@ -171,7 +171,7 @@ class DaskBatch:
     def _close(self) -> None:
         if self._client is not None:
             client, self._client = self._client, None
-            with contextlib.suppress(Exception):  # a cluster that is gone need not be told
+            with contextlib.suppress(Exception):  # a cluster that is gone needs no notification
                 client.cancel(list(self._under_way))
             self._under_way.clear()
             client.close()

@@ -36,7 +36,7 @@ HEADINGS = {
     "mos_least": "least opinion score",
     "transfer_mean_s": "transfer time",
 }
-# Shown of each scenario beside the rest where there is anything of the kind.
+# Shown for each scenario in addition to the rest if there are any.
 SHOWN = ("ping_p50_ms", "ping_p95_ms", "delay_p95_ms", "datagram_loss_ratio", "mos_least", "transfer_mean_s")
 
 # What the datagrams of a flow in one direction are summed up by, with the unit: columns of `datagrams`.

@@ -1,6 +1,6 @@
 """Why a flow got what it got: where its packets were lost, who held the air, what its sender did and what held it back.
 
-Every sentence stands on counters of the engine, means over the replications, which go with it.
+Every sentence is backed by counters of the engine, means over the replications, which are part of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # How often the senders are looked at, in seconds, unless the scenario says: a hundredth of a second is less than a round trip.
 LOOK_S = 0.01
 
-# What a sender does at a look, in the order of drawing.
+# What a sender does at a sample, in the order of drawing.
 PHASES = {
     "avoidance": "congestion avoidance",
     "slow_start": "slow start",
@@ -46,7 +46,7 @@ MOST, SOME = 0.5, 0.2
 
 @dataclass(frozen=True)
 class Sentence:
-    """A statement about a flow (or about all, without one) and the counters that it stands on."""
+    """A statement about a flow (or about all, without one) and the counters behind it."""
 
     flow: str
     text: str
@@ -198,18 +198,16 @@ def of_restraint(
     if state["idle"] / state["looks"] > MOST:
         text = f"Its application held it back: it had nothing to send for {state['idle'] / state['looks']:.0%} of the time."
     elif application > MOST:
-        text = (
-            f"Its application held it back: all that there was to send was under way at {application:.0%} of the looks."
-        )
+        text = f"Its application held it back: all that there was to send was under way in {application:.0%} of the samples."
     elif waiting > SOME:
         text = (
-            f"Losses held it back, in the dearest way: for {waiting:.0%} of the time it waited for the retransmission timer, "
+            f"Losses held it back: for {waiting:.0%} of the time it waited for the retransmission timer, "
             f"which expired {flow['timeouts']:,.0f} times."
         )
         counters["timeouts"] = flow["timeouts"]
     elif window > MOST:
         segments = plan["tcp"]["receiver_window_segments"]
-        text = f"The receiver's window of {segments} segments held it back at {window:.0%} of the looks"
+        text = f"The receiver's window of {segments} segments held it back in {window:.0%} of the samples"
         if flow["rtt_mean_ms"]:
             most = segments * plan["tcp"]["mss_bytes"] * 8e-3 / flow["rtt_mean_ms"]
             text += f": a window a round trip of {flow['rtt_mean_ms']:.0f} ms is {most:.3g} Mbps"
@@ -218,7 +216,7 @@ def of_restraint(
     else:
         reductions = flow["fast_retransmits"] + flow["ecn_reductions"] + flow["timeouts"]
         held = state["held_by_congestion_window"] / active
-        text = f"The congestion window held it back at {held:.0%} of the looks: losses and marks cut it {reductions:,.0f} times."
+        text = f"The congestion window held it back in {held:.0%} of the samples: losses and marks cut it {reductions:,.0f} times."
         counters |= {name: flow[name] for name in ("fast_retransmits", "ecn_reductions", "timeouts")}
     told.append(Sentence(flow["label"], text, counters))
     if flow["rtt_mean_ms"]:

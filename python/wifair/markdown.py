@@ -27,12 +27,12 @@ class Marks:
         return f"<!-- end of {self.what} -->"
 
     def between(self, page: Path) -> str | None:
-        """What stands between them; `None` where the page has not both."""
+        """The text between them; `None` if the page does not have both."""
         parts = self._parts(page)
         return None if parts is None else parts[1].strip()
 
     def write(self, page: Path, text: str) -> None:
-        """Replaces what stands between them."""
+        """Replaces the text between them."""
         parts = self._parts(page)
         if parts is None:
             raise InputError(

@@ -1,4 +1,4 @@
-"""Named kinds of hosts: settings of TCP that go together, laid under the keys that stand beside `profile`."""
+"""Named kinds of hosts: settings of TCP that go together, which explicit keys next to `profile` override."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _members(studies: Iterable[StoredStudy]) -> set[Replication]:
 
 
 def _written_anew(engine: EngineStore, doomed: set[Replication], dry: bool) -> list[Path]:
-    """Writes those segments anew that hold some of the doomed, without these; returns the old ones."""
+    """Rewrites the segments that hold some of the doomed, without these; returns the old ones."""
     replaced = []
     for path in engine.segments():
         tables = engine.whole(path)

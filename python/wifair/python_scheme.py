@@ -1,7 +1,7 @@
 """Schemes written in Python, as scenarios and plans know them: their names, sources, parameters, and how they are loaded.
 
 In a plan such a scheme is `{"name": "external", "id": "CLASS@SOURCE", "parameters": {…}}`. SOURCE is a hash of the file
-in which the class stands and of the modules of the user's that it imports, so that a stored result is known by them.
+of the class and of the modules of the user's that it imports, so that a stored result is known by them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from wifair.scheme import Scheme
 # What the engine takes for each scheme by its id: a function that makes it from its parameters, which are JSON.
 Makers = dict[str, Callable[[str], dict[str, object]]]
 
-# What stands between file and class in a name on the command line.
+# The separator of file and class in a name on the command line.
 MARK = ".py:"
 
 # What stands for the source of a class that has none: the same as long as the class is there, and never again.
@@ -94,7 +94,7 @@ class PythonScheme(str):
         return f"{self.cls.__qualname__}@{self.source or _token(self.cls)}"
 
     def component(self, given: Mapping[str, Any], path: str) -> dict[str, Any]:
-        """What a plan says of it. `given` are its parameters, `path` is where it stands in the scenario."""
+        """What a plan says of it. `given` are its parameters, `path` is its place in the scenario."""
         from wifair.components import join, unknown_key
 
         signature = inspect.signature(self.cls)
@@ -107,7 +107,9 @@ class PythonScheme(str):
                 raise unknown_key(path, key, value, named, f" of {str(self)!r}")
             if not _is_plain(value):
                 allowed = "numbers, texts, truth values, and lists and tables of these"
-                raise ScenarioError(join(path, key), f"{value!r} cannot stand in a plan", value=value, allowed=allowed)
+                raise ScenarioError(
+                    join(path, key), f"{value!r} cannot be part of a plan", value=value, allowed=allowed
+                )
         for name in named:
             if name not in given and known[name].default is inspect.Parameter.empty:
                 raise ScenarioError(join(path, name), f"{str(self)!r} needs this parameter")
@@ -179,7 +181,7 @@ def _maker(cls: type[Scheme]) -> Callable[[str], dict[str, object]]:
 
 
 def failed(error: _native.SchemeFailed, schemes: Mapping[str, PythonScheme], seed: int | None = None) -> SchemeError:
-    """What a user is told of an exception of a scheme: where, when, and its own traceback."""
+    """The message for an exception of a scheme: where, when, and its own traceback."""
     cause = error.__cause__ or error
     method, now_s = error.args
     name = " or ".join(dict.fromkeys(str(scheme) for scheme in schemes.values())) or "a scheme"
@@ -229,7 +231,7 @@ def _module(path: Path) -> ModuleType:
     module = ModuleType(key)
     module.__file__ = str(full)
     sys.modules[key] = module
-    sys.path.insert(0, str(full.parent))  # what stands beside it can be imported, as by any program
+    sys.path.insert(0, str(full.parent))  # files next to it can be imported, as by any program
     try:
         exec(code, vars(module))
     except Exception as error:
@@ -242,7 +244,7 @@ def _module(path: Path) -> ModuleType:
 def own_files(cls: type) -> dict[str, Path]:
     """The modules, and their files, that decide what a class does and that no package has installed.
 
-    These are the ones where it and its bases stand, and what they import.
+    These are the modules of it and of its bases, and what they import.
     """
     texts = _texts(cls)
     waiting = [base.__module__ for base in cls.__mro__]
@@ -259,7 +261,7 @@ def own_files(cls: type) -> dict[str, Path]:
 
 
 def _texts(cls: type) -> dict[str, str | None]:
-    """The texts of the modules where a class and its bases stand, as they were when these were made."""
+    """The texts of the modules of a class and its bases, as they were when these were made."""
     bases = [base for base in cls.__mro__ if issubclass(base, Scheme) and base is not Scheme]
     return {base.__module__: base._text for base in bases}
 

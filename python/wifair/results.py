@@ -366,7 +366,7 @@ class Results:
     def _repr_html_(self) -> str:
         from wifair.report.notebook import (
             results,
-        )  # what draws stands above what is drawn, so not before it is asked for
+        )  # plots import results, so they are imported only on use
 
         return results(self)
 

@@ -54,7 +54,7 @@ SECTIONS = {
 
 
 class _Group(BaseModel):
-    """A group of alike entries. The engine's own keys of one entry are accepted beside those named here."""
+    """A group of alike entries. The engine's own keys of one entry are accepted in addition to those named here."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
@@ -73,7 +73,7 @@ class StationGroup(_Group):
 
 
 class FlowGroup(_Group):
-    """`count` flows in one direction, each with a station of its own unless `station` names a group of stations.
+    """`count` flows in one direction, each with its own station unless `station` names a group of stations.
 
     `station` may also be a table: parameters of the flows' own stations.
     """
@@ -148,7 +148,7 @@ class Scenario(BaseModel):
         return self.model_dump(exclude_unset=True, by_alias=True)
 
     def override(self, settings: Mapping[str, Any]) -> Scenario:
-        """A scenario with some keys set anew, each given by its path, as `{"ap.scheme": "droptail"}`."""
+        """A scenario with some keys changed, each given by its path, as `{"ap.scheme": "droptail"}`."""
         return Scenario.from_settings(self.settings(), settings.items())
 
     def plan(self) -> Table:
@@ -273,7 +273,7 @@ class _PlanBuilder:
         return events
 
     def access_point(self) -> Table:
-        """The AP: a port's keys stand directly in `[ap]`, beside the AP's others."""
+        """The AP: a port's keys are directly in `[ap]`, next to the AP's others."""
         node = plan_node("cell", "ap")
         port = properties(properties(node)["port"])
         other = {key: value for key, value in properties(node).items() if key != "port"}

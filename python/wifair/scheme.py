@@ -69,7 +69,7 @@ class Scheme:
     """A queue management scheme: derive from it and write `enqueue`; all else is optional.
 
     The parameters of a scheme are the arguments of its constructor: numbers, texts, truth values, lists and tables of
-    these. Every port of every replication gets an instance of its own, made with the same arguments, so an instance that
+    these. Every port of every replication gets a separate instance, made with the same arguments, so an instance that
     is passed in place of the class stands for these and keeps nothing else. The constructor may run more often than there
     are ports: it must not do anything outside the instance.
 
@@ -77,7 +77,7 @@ class Scheme:
     """
 
     needs: Indexes = Indexes()
-    """The indexes that the buffer must keep for this scheme, beside its order."""
+    """The indexes that the buffer must keep for this scheme, in addition to its order."""
 
     decides_on: Sequence[Kind] = ()
     """The kinds of packets without which it has nothing to decide: at a buffer that never sees one of them (an access
@@ -92,7 +92,7 @@ class Scheme:
 
     # The arguments that an instance was made with.
     _given: tuple[tuple[Any, ...], dict[str, Any]]
-    # The text of the file in which a class stands, as it was when the class was made; None without a file.
+    # The text of the file of a class, as it was when the class was made; None without a file.
     _text: ClassVar[str | None] = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:

@@ -120,7 +120,7 @@ def seeds_needed(values: ArrayLike, half_width: float, level: float = LEVEL) -> 
 
 
 def running_mean(values: ArrayLike) -> Values:
-    """The mean of each row up to each column: how an average settles as a run goes on."""
+    """The mean of each row up to each column: how an average settles during a run."""
     x = np.atleast_2d(np.asarray(values, dtype=np.float64))
     return x.cumsum(axis=1) / np.arange(1, x.shape[1] + 1)
 

@@ -2,7 +2,7 @@
 
 A replication is known by the engine that ran it, its canonical plan and its seed; these decide every bit of it. The
 engine's identity is a hash of the sources that it was built from (`_native.engine`), so results of a changed engine are
-never mixed with those of the present one: each engine has a folder of its own.
+never mixed with those of the present one: each engine has its own folder.
 
     STORE/store.json                          the form of the store
     STORE/<engine>/engine.json                which version of wifair that was
@@ -10,7 +10,7 @@ never mixed with those of the present one: each engine has a folder of its own.
     STORE/<engine>/studies/*.json             what was asked for: names, coordinates, plans and seeds of a study
 
 Batches are only ever added, each under a new name, so several processes may use a store at once. Joining small segments
-into large ones and pruning take a lock. A replication that stands in two segments is read once.
+into large ones and pruning take a lock. A replication that is in two segments is read once.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class StoredStudy:
 
     @property
     def replications(self) -> int:
-        """How many were asked for; a plan that stands in two cells counts in both."""
+        """How many were asked for; a plan that is in two cells counts in both."""
         return len(self.cells) * len(self.seeds)
 
 
@@ -193,7 +193,7 @@ class EngineStore:
         return sum(path.stat().st_size for path in self.segments())
 
     def compact(self) -> None:
-        """Joins small segments, if there are many. Whoever is killed meanwhile leaves duplicates, which do no harm."""
+        """Joins small segments, if there are many. A process killed meanwhile leaves duplicates, which do no harm."""
         if len(self.segments()) < MANY:
             return
         with self.lock(wait=False) as mine:

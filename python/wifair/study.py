@@ -1,6 +1,6 @@
 """Studies: scenarios × seeds, run as one batch on native threads.
 
-A replication depends on its canonical plan and its seed alone, so a plan that stands in several cells runs once, and
+A replication depends on its canonical plan and its seed alone, so a plan that is in several cells runs once, and
 what a store (`wifair.store`) has is not run again.
 """
 
@@ -120,7 +120,7 @@ def run_studies(
     if traces and schemes:
         raise InputError("traces: a scheme written in Python is not traced; allowed here: the engine's own schemes.")
     if traces and dask:
-        raise InputError("traces: they are written where the work is done; allowed here: no cluster beside them.")
+        raise InputError("traces: they are written where the work is done; allowed here: no cluster with them.")
     finished = _Finished(jobs, opened(store), _unkept(jobs, schemes, store is not None), anew=traces is not None)
     if finished.store:
         for study in studies:
@@ -220,7 +220,7 @@ def _unkept(jobs: Sequence[Job], schemes: Mapping[str, Mapping[str, PythonScheme
         names = ", ".join(nameless)
         warnings.warn(
             f"{names}: there is no source by which its results could be known again, so they are not stored; "
-            "a class that stands in a file has one",
+            "a class that is defined in a file has one",
             stacklevel=4,
         )
     return frozenset(i for i, (plan, _) in enumerate(jobs) if plan in nameless.values())

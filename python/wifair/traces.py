@@ -1,6 +1,6 @@
 """Traces of replications: captures for Wireshark and its kin, and the log of events. What they hold: `docs/traces.md`.
 
-A trace is of one replication, so every seed gets a folder of its own:
+A trace is of one replication, so every seed gets a separate folder:
 
     DIR/seed-1/ap-air.pcapng            what the AP's radio hears and sends
     DIR/seed-1/ap-wire.pcapng           the AP's Ethernet interface
@@ -38,7 +38,7 @@ PARQUET = ".parquet"
 class Traces:
     """What to write down, and where: captures below `pcap`, event logs below `events`; nothing where there is no folder.
 
-    `stations` are captured beside the AP (labels), and the `servers`. Captures hold headers alone unless `full_frames`.
+    `stations` are captured in addition to the AP (labels), and the `servers`. Captures hold headers alone unless `full_frames`.
     """
 
     pcap: str | Path | None = None

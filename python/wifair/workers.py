@@ -1,4 +1,4 @@
-"""Replications whose schemes are written in Python: in processes of their own, since threads share the interpreter's lock.
+"""Replications whose schemes are written in Python: in separate processes, since threads share the interpreter's lock.
 
 One at a time runs in a thread of this process, where a debugger and `print` are at hand.
 """
@@ -199,7 +199,7 @@ def received(sent: bytes) -> Mapping[str, PythonScheme]:
 
 
 def shipped(schemes: Mapping[str, PythonScheme]) -> bytes:
-    """The classes as they stand in this process: files may have changed since, and a notebook has none."""
+    """The classes as they are in this process: files may have changed since, and a notebook has none."""
     import cloudpickle
 
     names = {name for scheme in schemes.values() for name in own_files(scheme.cls)} - {"__main__"}

@@ -1,4 +1,4 @@
-"""The command line. `main` is the entry point; each command has a file of its own."""
+"""The command line. `main` is the entry point; each command has its own file."""
 
 from __future__ import annotations
 

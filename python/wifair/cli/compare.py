@@ -30,7 +30,7 @@ All = Annotated[
     bool, typer.Option("--all", help="Everything against everything: the papers' scenarios and today's, judged.")
 ]
 Full = Annotated[
-    bool, typer.Option("--full/--quick", help="With --all: the papers' own lengths, or a look in two minutes.")
+    bool, typer.Option("--full/--quick", help="With --all: the papers' own lengths, or a short form of two minutes.")
 ]
 Scenarios = Annotated[
     str, typer.Option(metavar="A,B,C", help="With --all: only these scenarios, by name.", show_default=False)
@@ -72,7 +72,7 @@ def compare(
         from wifair.cli.everything import everything
 
         if scenario or precision or set:
-            raise InputError("--all has scenarios of its own: SCENARIO.toml, --set and --precision do not go with it.")
+            raise InputError("--all has fixed scenarios: SCENARIO.toml, --set and --precision do not go with it.")
         wanted = [name.strip() for name in scenarios.split(",") if name.strip()]
         everything(
             "full" if full else "quick", wanted, named(schemes), seeds, threads, out, store, page, json, context.obj

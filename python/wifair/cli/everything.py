@@ -12,7 +12,7 @@ from wifair.errors import InputError
 if TYPE_CHECKING:
     from wifair.everything.findings import Overview
 
-# Where the report goes, and beside it what was computed, unless something else is asked for.
+# Where the report goes, and next to it the store, unless an option says otherwise.
 FOLDER = Path("results/comparison")
 
 
@@ -28,7 +28,7 @@ def everything(
     json: bool,
     arguments: Sequence[str],
 ) -> None:
-    """Runs it, judges it, and writes the report; what was finished is kept, so that a killed run goes on."""
+    """Runs it, judges it, and writes the report; finished replications are kept, so a killed run can be continued."""
     from wifair.cli.output import kept, print_json, progress, say, say_of
     from wifair.everything.contest import Contest
     from wifair.everything.document import document
@@ -72,7 +72,7 @@ def everything(
 
 
 def print_overview(overview: Overview) -> None:
-    """The findings, and what came out of each setting."""
+    """The findings, and the results of each setting."""
     from rich.markdown import Markdown
     from rich.table import Table
 

@@ -64,7 +64,7 @@ def kept(out: Path | None, as_json: bool = False, store: Store | None = None) ->
             results.save(out)
         if store:
             interruption.args = (
-                f"{interruption}; they are in {store.folder}, and the same command goes on from there.",
+                f"{interruption}; they are in {store.folder}, and the same command continues from there.",
             )
         elif out:
             interruption.args = (f"{interruption}; they are kept in {out}.",)

@@ -35,7 +35,7 @@ Reading = Annotated[
     str | None,
     typer.Option(
         metavar="ID[+ID]",
-        help="This reading alone beside the baseline: what it changes in each claim. Several joined by + are taken together.",
+        help="This reading alone against the baseline: what it changes in each claim. Several joined by + are taken together.",
         show_default=False,
     ),
 ]
@@ -60,7 +60,7 @@ def paper(
     reading: Reading = None,
     json: Json = False,
 ) -> None:
-    """Run a paper's study and say which of its published results come out."""
+    """Run a paper's study and say which of its published results are reproduced."""
     from wifair.cli.output import kept, print_json, progress, say, say_of, stdout
     from wifair.papers import find
     from wifair.papers.page import verdicts, write
@@ -73,7 +73,7 @@ def paper(
     form = "full" if full else "quick"
     if page and (figure or reading):
         raise InputError(
-            "page: a page has every claim and reading; allowed here: neither --figure nor --reading beside it."
+            "page: a page has every claim and reading; allowed here: neither --figure nor --reading with it."
         )
     title = ", ".join([paper_id, form, *([f"figure {figure}"] if figure else [])])
     kept_in = opened(store)

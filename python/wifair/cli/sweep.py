@@ -45,7 +45,7 @@ def sweep(
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
-    """Run a study: a grid over keys of a scenario. Whatever ends it, the same command goes on where it was."""
+    """Run a study: a grid over keys of a scenario. After an interruption the same command continues."""
     from wifair.cli.output import kept, print_differences, print_json, print_needed, progress, say, say_of
     from wifair.cli.schemes_of_files import assignments
     from wifair.cli.schemes_of_files import schemes as named

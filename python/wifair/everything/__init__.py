@@ -1,4 +1,4 @@
-"""Everything against everything: every scheme in every scenario, and who comes out best by what.
+"""Everything against everything: every scheme in every scenario, and which is best by which criterion.
 
     scenarios.py    which scenarios, from the papers' studies and from the gallery, and why these
     contenders.py   which schemes, and what comes with them
@@ -10,5 +10,5 @@
     page.py         the conclusion as Markdown, for a page of the documentation
     figures.py      the matrix as a picture
 
-The rule is told in `docs/comparison.md`.
+The rule is in `docs/comparison.md`.
 """

@@ -1,6 +1,6 @@
 """Which schemes: every one that there is, each as its source has it, and those that come with more than a scheme.
 
-A scheme has the scenario's buffer, unless it comes with one of its own. One that removes ACKs takes those that its paper does
+A scheme has the scenario's buffer, unless it has its own. One that removes ACKs takes those that its paper does
 where the hosts are the paper's, and only those that carry nothing else (`filter = "safe"`) where they are today's, whose ACKs
 carry selective blocks and echoes of marks.
 """
@@ -29,7 +29,7 @@ _ACK_FILTER = {"ack_filter": "conservative"}
 
 @dataclass(frozen=True)
 class Contender:
-    """A scheme, what else stands at the access point's port, and what the hosts have to bring along."""
+    """A scheme, what else the access point's port has, and what the hosts need."""
 
     name: str
     about: str
@@ -42,7 +42,7 @@ class Contender:
         settings = scenario.settings()
         scheme = {**self.scheme, "filter": ack_filter} if _filters(self.scheme["name"]) else self.scheme
         ap: Table = {**settings.get("ap", {}), "scheme": dict(scheme)}
-        # Where the scenario gives a category's buffer a size of its own, that buffer is the one that it is about.
+        # Where the scenario gives a category's buffer a separate size, that buffer is the one that it is about.
         categories: Mapping[str, Table] = ap.get("categories", {})
         sized = {name: {**port, **self.port} for name, port in categories.items() if "limit_packets" in port}
         ap = {**ap, "categories": {**categories, **sized}} if sized else {**ap, **self.port}
@@ -55,7 +55,7 @@ class ArfAware(Contender):
     """The paper's senders, that know their link's rate, over whatever control they have otherwise; tail drop at the AP."""
 
     def applied(self, scenario: Scenario, ack_filter: str = "paper") -> Scenario:
-        """The scenario with these senders, if one of them ever hears of a slow link."""
+        """The scenario with these senders, if one of them ever has a slow link."""
         plan = scenario.plan()
         rates = {station["label"]: station["rate_mbps"] for station in plan["cell"]["stations"]}
         changes = {
@@ -65,7 +65,7 @@ class ArfAware(Contender):
         adapts = plan["cell"]["mac"]["rate_adaptation"]["name"] != "fixed"
         hears = [flow for flow in plan["flows"] if flow["direction"] == "up" or flow["server_hears_link_rate"]]
         if not any(adapts or rates[flow["station"]] < highest or flow["station"] in changes for flow in hears):
-            raise InputError("no sender hears of a link below the highest rate: the same as droptail.")
+            raise InputError("no sender has a link below the highest rate: the same as droptail.")
         over = next(flow["tcp"]["congestion_control"] for flow in hears if "tcp" in flow)
         control = {"name": "arf-aware", "over": over, "max_rate_mbps": highest}
         return super().applied(scenario.override({"tcp.congestion_control": control}), ack_filter)
@@ -114,7 +114,7 @@ def _component(name: str) -> Mapping[str, Any]:
 
 
 def _filters(name: str) -> bool:
-    """Whether it is a registered scheme that can be told which ACKs to remove."""
+    """Whether it is a registered scheme with a parameter for the ACKs to remove."""
     registered = (told for told in components("schemes") if told["name"] == name)
     return any("filter" in told["parameters"].get("properties", {}) for told in registered)
 
@@ -127,7 +127,7 @@ def usual_limit_packets(scheme: str) -> int:
 
 
 def _scheme(told: Mapping[str, Any]) -> Contender:
-    """A scheme with its defaults; with a buffer of its own if that differs from any port's."""
+    """A scheme with its defaults; with its own buffer if that differs from any port's."""
     name = told["name"]
     limit = usual_limit_packets(name)
     own = limit != usual_limit_packets(PLAIN)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Replications of each form. With 19 schemes and 4 criteria the rule's intervals are 3 times as wide with 6 as with 20, and 19
 # times with 3.
 SEEDS = {"full": 20, "quick": 6}
-# A group of transfers of which more than this share did not end is told of: its mean time is too short.
+# A group of transfers of which more than this share did not end is reported: its mean time is too short.
 MANY_UNFINISHED = 0.05
 
 

@@ -18,7 +18,7 @@ from wifair.stats import Interval, Values, jain_rows, paired_difference, ratio
 
 Plan: TypeAlias = Mapping[str, Any]
 
-# What a user asks for, in the order in which it is told.
+# What a user asks for, in the order of the output.
 Kind: TypeAlias = Literal["fairness", "throughput", "delay", "completion"]
 KINDS: tuple[Kind, ...] = ("fairness", "throughput", "delay", "completion")
 

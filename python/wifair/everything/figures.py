@@ -1,4 +1,4 @@
-"""The matrix as a picture: who wins where, and how everybody stands to what ships. Readable in grey."""
+"""The matrix as a picture: who wins where, and how each scheme compares with `mac80211`. Readable in grey."""
 
 from __future__ import annotations
 

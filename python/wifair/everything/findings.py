@@ -60,7 +60,7 @@ def over_reference(judged: Judged, criterion: Criterion, name: str, reference: s
 
 
 def standings(judged: Judged, reference: str = REFERENCE) -> dict[Standing, list[str]]:
-    """How the others stand to the reference by all that is judged."""
+    """How the others compare with the reference by all criteria."""
     verdict = judged.verdict
     found: dict[Standing, list[str]] = {standing: [] for standing in Standing}
     if reference in verdict.contenders:
@@ -72,7 +72,7 @@ def standings(judged: Judged, reference: str = REFERENCE) -> dict[Standing, list
 
 @dataclass(frozen=True)
 class Record:
-    """A scheme over all settings: in how many it ran, was shown to be unbeaten, was left unbeaten, was best, and how it stood to the reference."""
+    """A scheme over all settings: in how many it ran, was shown to be unbeaten, was left unbeaten, was best, and how it compared with the reference."""
 
     name: str
     ran: int
@@ -152,7 +152,7 @@ class Overview:
         return sorted((self.record(name) for name in self.contenders), key=lambda r: (-r.shown, -r.unbeaten))
 
     def examples(self, name: str, other: str) -> list[Example]:
-        """Every setting and criterion in which one is told to be better than the other, the smallest gap first."""
+        """Every setting and criterion in which one is shown to be better than the other, the smallest gap first."""
         found = [
             Example(judged, criterion, judged.verdict.gap(name, other, criterion))
             for judged in self.settings
@@ -193,7 +193,7 @@ class Overview:
         return told + self._typical(first.name, REFERENCE) + self._largest_gain_of_any()
 
     def _largest_gain_of_any(self) -> str:
-        """By what the reference is told to be worse than somebody by most."""
+        """The criterion by which the reference is most clearly worse than another scheme."""
         behind = [
             (example, name)
             for name in self.contenders

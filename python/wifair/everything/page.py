@@ -110,7 +110,7 @@ def _setting(judged: Judged) -> str:
 
 
 def remarks(judged: Judged) -> list[str]:
-    """How the others stand to the reference, what depends on what matters, what to beware of, who cannot run."""
+    """How the others compare with the reference, what depends on what matters, what to beware of, who cannot run."""
     stands = standings(judged)
     words = {
         Standing.BETTER: f"Better than `{REFERENCE}` and worse by nothing",

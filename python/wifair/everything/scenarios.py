@@ -82,9 +82,9 @@ class PaperCell:
         return found
 
 
-# Of today's, whoever waits from the beginning counts, so there is no warm-up.
+# In today's scenarios a wait at the beginning counts, so there is no warm-up.
 _GALLERYS_S = {FULL: 300.0, QUICK: 60.0}
-# What one starts a scenario of one's own from: a sketch, not a question.
+# A starting point for new scenarios, not a case to compare.
 _SKETCHES = ("plain",)
 
 
@@ -102,7 +102,7 @@ class OfGallery:
 
     @property
     def source(self) -> str:
-        """Where it stands."""
+        """Its place."""
         return "gallery"
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 
 from wifair.scenario import Scenario, Table
 
-# What a packet carries is the scenario's, whoever sends it.
+# What a packet carries is the scenario's, with every sender.
 _OF_THE_SCENARIO = ("mss_bytes", "header_bytes")
 
 

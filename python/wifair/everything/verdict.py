@@ -3,7 +3,7 @@
 All comparisons are paired: every scheme runs with the same seeds. Of two schemes one is *better* by a criterion where the
 whole interval of their difference lies beyond what matters, and *no worse* where it lies above minus that. A scheme is
 *beaten* where another is better by at least one criterion and no worse by every other: no weighing of criteria is needed
-for that, and nobody is beaten for want of evidence.
+for that, and missing evidence never makes a scheme beaten.
 
 The intervals are one-sided at 0.05 / ((schemes - 1) × criteria). By Bonferroni's inequality, a scheme that truly belongs among
 the best by its criteria is missed, by any of them or as beaten, with a probability of at most 5 %: its comparisons with each
@@ -35,7 +35,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 
 class Standing(Enum):
-    """How a scheme stands to another, by all that is judged."""
+    """How a scheme compares with another, by all criteria."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -231,7 +231,7 @@ class Verdict:
         return criterion, leaders[criterion][0]
 
     def standing(self, contender: str, other: str, criteria: Sequence[Criterion] | None = None) -> Standing:
-        """How one scheme stands to another, by all that is judged or by some of it."""
+        """How one scheme compares with another, by all criteria or by some."""
         i, j = self.contenders.index(contender), self.contenders.index(other)
         mine = [self.orders[criterion.id] for criterion in (self.judged if criteria is None else criteria)]
         gains = any(found.better[i, j] for found in mine)

@@ -158,7 +158,7 @@ class Paper(Protocol):
     ) -> Reproduction:
         """Runs the paper's study in its `quick` or `full` form; one figure's part of it if `figure` is given.
 
-        With `reading`, an id or several joined by `+`, that reading alone stands beside the baseline, in every replication.
+        With `reading`, an id or several joined by `+`, only that reading runs against the baseline, in every replication.
         A store remembers the study's parts by `title` and variant.
         """
         ...

@@ -1,4 +1,4 @@
-"""Readings of a paper beside the baseline: what its text leaves open, causes switched off, explorations.
+"""Readings of a paper, compared with the baseline: what its text leaves open, causes switched off, explorations.
 
 A reading changes the settings of some cells (`Alternative`), looks at the same runs differently (`View`), or takes several
 together (`Joint`).

@@ -32,7 +32,7 @@ Data = TypeVar("Data")
 class Form:
     """How much is run: replications of the baseline, and of each other reading at its first look.
 
-    A claim that the first look leaves open goes on to all `seeds` (`wifair.papers.sensitivity`). `first_look` 0: no other
+    A claim that the first look leaves open continues to all `seeds` (`wifair.papers.sensitivity`). `first_look` 0: no other
     reading is run. The figures come in each of `figure_formats`.
     """
 

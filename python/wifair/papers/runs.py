@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Frames: TypeAlias = Mapping[str, pl.DataFrame]
 
-# Which replication of the grid a row belongs to, beside the seed.
+# Which replication of the grid a row belongs to, in addition to the seed.
 VARIANT = "variant"
 
 

@@ -1,6 +1,6 @@
 """What another reading does to the verdicts: claims looked at once or twice, by bounds that are fixed beforehand.
 
-At the first look a verdict counts only if all that it says is shown at 99.9 %; a claim for which that fails goes on to all
+At the first look a verdict counts only if all that it says is shown at 99.9 %; a claim for which that fails continues to all
 replications, in those cells alone that it looks at, and is judged there at 95 %, as the baseline is. With so strict a first look
 the chance of a wrong verdict stays next to that of a single look. Source: S. J. Haybittle, Repeated assessment of
 results in clinical trials of cancer treatment, British Journal of Radiology 44, 1971; R. Peto et al., British Journal of
@@ -25,7 +25,7 @@ Data = TypeVar("Data")
 
 
 class Trial(Generic[Data]):
-    """A reading beside the baseline.
+    """A reading against the baseline.
 
     `runs` has the cells that the reading changes, with at most as many replications as `baseline` has. Where it has fewer,
     `wanted` names those that are to be run on, and `take` takes these further runs, until nothing is wanted.
@@ -91,7 +91,7 @@ class Trial(Generic[Data]):
 
 
 def _outcome(baseline: Weighed, found: Weighed, before: Evidence) -> Outcome:
-    """A claim's outcome: `baseline` in all replications, and what decides under the reading beside the same point `before`."""
+    """A claim's outcome: `baseline` in all replications, and what decides under the reading next to the same point `before`."""
     point = found.point
     if point is None:
         return Outcome(baseline.verdict.value, found.verdict.value, 0, None, None, None)

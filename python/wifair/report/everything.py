@@ -36,7 +36,7 @@ def of_contest(
     results: Results,
     arguments: Sequence[str],
 ) -> Report:
-    """All that came out; `pictures` are the matrices, by name."""
+    """All results; `pictures` are the matrices, by name."""
     lead = (
         f"{len(overview.contenders)} schemes in {len(overview.settings)} settings, {contest.seeds} replications of each: "
         f"who is best by what, and what beats `{REFERENCE}`, which ships."
@@ -94,7 +94,7 @@ def conclusions(overview: Overview) -> Table:
 
 
 def setting(judged: Judged) -> list[Part]:
-    """What came out of one setting."""
+    """The results of one setting."""
     verdict = judged.verdict
     begin = Text([f"With {judged.setting.senders.title}. {conclusion(judged)}"])
     effects = {(effect.contender, effect.criterion.id): effect for effect in verdict.against(REFERENCE)}

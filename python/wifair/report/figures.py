@@ -1,4 +1,4 @@
-"""A paper's figures as interactive panels: what matplotlib was told to draw, read back from its axes.
+"""A paper's figures as interactive panels: what matplotlib has drawn, read back from its axes.
 
 A figure is written once (`plots` and the papers' modules), for PNG and PDF; this gives the same data to the page. What is
 known here are means with intervals, courses, bars with intervals, stacks and straight lines across. A figure with anything else
@@ -150,7 +150,7 @@ def _course(line: Line2D, band: PolyCollection | None, index: int) -> Iterator[d
 
 
 def _across(line: Line2D, axes: Axes) -> tuple[str, float] | None:
-    """Where a straight line across the whole panel stands: `axvline` and `axhline` make these."""
+    """The place of a straight line across the whole panel: `axvline` and `axhline` make these."""
     if line.get_transform() == axes.get_xaxis_transform(which="grid"):
         return "x", float(np.asarray(line.get_xdata())[0])
     if line.get_transform() == axes.get_yaxis_transform(which="grid"):

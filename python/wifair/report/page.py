@@ -59,7 +59,7 @@ def _environment() -> Environment:
 
 
 def _code(text: str) -> Markup:
-    """Text in which what stands between backquotes is code."""
+    """Text in which backquoted parts are code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
@@ -68,7 +68,7 @@ def _lines(text: str) -> Sequence[str]:
 
 
 def _script_json(value: Any) -> Markup:
-    """JSON that may stand in a script: nothing in it can end that."""
+    """JSON that may be part of a script: nothing in it can end that."""
     return Markup(json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a cell of a table. `sort` is what a click on the heading sorts by; `badge` a class of look."""
+    """The content of a cell of a table. `sort` is what a click on the heading sorts by; `badge` a class of style."""
 
     text: str
     sort: float | str | None = None
@@ -53,7 +53,7 @@ class _Shown:
     def _repr_html_(self) -> str:
         from wifair.report.page import fragment
 
-        return fragment(self)  # type: ignore[arg-type]  # whoever inherits this is a part
+        return fragment(self)  # type: ignore[arg-type]  # every subclass is a part
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Text(_Shown):
 
 @dataclass(frozen=True)
 class Findings(_Shown):
-    """Sentences that say what came out, each on a line of its own."""
+    """Sentences with the results, each on a separate line."""
 
     kind: ClassVar[str] = "findings"
     sentences: Sequence[str]
@@ -126,7 +126,7 @@ class Chart:
     panels: Sequence[TopLevelMixin]
     caption: str = ""
     numbers: Table | None = None
-    # Least width of a panel, in pixels: panels stand side by side as long as each has that much.
+    # Least width of a panel, in pixels: panels are side by side as long as each has that much.
     width: int = 300
 
     @property
@@ -224,7 +224,7 @@ Part = Text | Findings | Facts | Code | Table | Chart | Picture | Details | Verd
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it."""
+    """A heading and the parts below it."""
 
     title: str
     parts: Sequence[Part]
@@ -237,7 +237,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A page: title, one sentence of what it is, sections. `made_by` stands at its foot."""
+    """A page: title, one sentence of what it is, sections. `made_by` is at its foot."""
 
     title: str
     lead: str

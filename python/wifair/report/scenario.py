@@ -23,7 +23,7 @@ def of_scenario(
     arguments: Sequence[str],
     compared: Sequence[dict[str, Any]] = (),
 ) -> Report:
-    """What came out of a scenario file; `compared` are the paired differences between schemes."""
+    """The results of a scenario file; `compared` are the paired differences between schemes."""
     schemes = measured.names(results)
     several = f" under {len(schemes)} schemes" if len(schemes) > 1 else ""
     lead = f"{about(scenario)}{several}; {len(results.seeds)} replications, means with 95 % intervals."

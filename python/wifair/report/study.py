@@ -25,7 +25,7 @@ def of_study(
     compared: Sequence[dict[str, Any]] = (),
     source: str = "",
 ) -> Report:
-    """What came out of a grid; `compared` are paired differences, `source` the study file's text if there is one."""
+    """The results of a grid; `compared` are paired differences, `source` the study file's text if there is one."""
     there = set(measured.names(results))
     cells = [cell for cell in results.cells if cell.name in there]
     axes = coordinates(cells)

@@ -1,4 +1,4 @@
-"""Figures 3a, 3b, 4, 5a, 5b and 6 in the paper's arrangement, with tail drop beside the four schemes."""
+"""Figures 3a, 3b, 4, 5a, 5b and 6 in the paper's arrangement, with tail drop in addition to the four schemes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _flow_figure(m: Measured, mixes: tuple[Mix, ...]) -> Figure:
 
 
 def _share_height(panels: list[Axes], columns: int) -> None:
-    """One scale for all panels: its name stands at the left of each row, and the legend in the first panel."""
+    """One scale for all panels: its name is at the left of each row, and the legend in the first panel."""
     top = max(axes.get_ylim()[1] for axes in panels)
     for i, axes in enumerate(panels):
         axes.set_ylim(0, top)

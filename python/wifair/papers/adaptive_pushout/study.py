@@ -1,7 +1,7 @@
 """The simulations of Section IV: scenarios, forms, and other readings of what the paper leaves open.
 
 Baseline. The paper says ns-2 (version 2.34), so the baseline is the `ns-2` dialect with the values of Table I and
-Section IV-A set explicitly (Table I has an LLC header, which ns-2 has not; Table I wins). RTS is off in the baseline:
+Section IV-A set explicitly (Table I has an LLC header, which ns-2 does not have; Table I wins). RTS is off in the baseline:
 the paper lists no RTS threshold and no RTS or CTS duration in Table I, where it lists every other frame; ns-2's own
 default, RTS on every frame, is run as a reading. Flows start at time 0; the paper gives no start times.
 """

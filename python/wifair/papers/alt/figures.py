@@ -1,4 +1,4 @@
-"""Figures 2 to 7 in the paper's arrangement; the companion scheme eBDP beside ALT in one more."""
+"""Figures 2 to 7 in the paper's arrangement; the companion scheme eBDP with ALT in one more."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _by_buffer(m: Measured, mixes: Sequence[Mix]) -> Figure:
     right.set_yticks(ticks, [f"{ms}" for ms in ticks])
     right.minorticks_off()
     right.legend(fontsize="x-small", loc="upper left")
-    left.legend().set_visible(False)  # it stands in the panel beside this one
+    left.legend().set_visible(False)  # it is in the panel next to this one
     return made
 
 
@@ -74,12 +74,12 @@ def _fig_5(m: Measured) -> Figure:
 
 
 def _fig_step(m: Measured) -> Figure:
-    """Not in the paper: ten uploads come and go beside one download."""
+    """Not in the paper: ten uploads come and go next to one download."""
     made, (axes,) = plots.figure(width=6.4)
     _courses(axes, m, {"ALT": (STEP, ALT), "eBDP": (STEP, EBDP)})
     end = m.limit_times(STEP)[-1]
     axes.axvspan(end / 3, 2 * end / 3, color="#eeeeee", zorder=0)
-    axes.set_title("shaded: ten uploads beside the download", fontsize="small")
+    axes.set_title("shaded: ten uploads next to the download", fontsize="small")
     return made
 
 

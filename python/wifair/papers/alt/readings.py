@@ -102,7 +102,7 @@ _LEFT_OPEN: tuple[Reading[Measured], ...] = (
     ),
 )
 
-# One station alone has the rate that a download has beside ten uploads, without their contention.
+# One station alone has the rate that a download has with ten uploads, without their contention.
 _STEADY: Mapping[str, Any] = {
     "phy": {"name": "802.11b"},
     "station.rate_mbps": 2.0,

@@ -53,7 +53,7 @@ RTT_MS = 200
 class Mix(NamedTuple):
     """How many flows go each way, and the RTT of the wired part.
 
-    Uploads that come and go are there in the middle third of the run. Without a category of their own, TCP's ACKs wait and
+    Uploads that come and go are there in the middle third of the run. Without a separate category, TCP's ACKs wait and
     contend with the data.
     """
 
@@ -173,7 +173,7 @@ def scenario(mix: Mix, buffer: Buffer, form: Form) -> Scenario:
 
 
 def coordinates(mix: Mix, buffer: Buffer) -> dict[str, int | str]:
-    """Where a simulation stands in the grid."""
+    """The place of a simulation in the grid."""
     return {
         "down": mix.down,
         "up": "come and go" if mix.come_and_go else mix.up,

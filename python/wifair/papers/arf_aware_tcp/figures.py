@@ -1,4 +1,4 @@
-"""Figs. 2 and 4 to 9, Tables 1 to 5 beside what the paper prints, and the calibration."""
+"""Figs. 2 and 4 to 9, Tables 1 to 5 next to what the paper prints, and the calibration."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ to the text and comes near in Tables 1 to 3; it is another reading (`readings.py
 What is not calibrated is ns-2's own: `dialect = "ns-2"`, and slow start's threshold at the window. ns-2's cwnd_ grows beyond
 window_, which matters to what ARF-aware TCP divides.
 
-The transfers are downlinks in the calibrated setting, yet the paper's sender hears of the rate from its own driver. So
+The transfers are downlinks in the calibrated setting, yet the paper's sender learns the rate from its own driver. So
 the server learns the AP's link rate at once, which no real server does: `server_hears_link_rate`.
 """
 

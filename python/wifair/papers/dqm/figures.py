@@ -1,4 +1,4 @@
-"""Figures 2 to 5 in the paper's arrangement, and what DQM takes for channel times; RED and PI beside BASE and DQM in 2 and 3."""
+"""Figures 2 to 5 in the paper's arrangement, and what DQM takes for channel times; RED and PI next to BASE and DQM in 2 and 3."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _fig_3(m: Measured) -> Figure:
         axes = panels[2 * row + 1]
         plots.lines(axes, X, indices, x_label=X_LABEL, y_label="Fairness index", styles=STYLES)
         axes.set_ylim(0, 1.05)
-        axes.legend().set_visible(False)  # it stands in the panel beside this one
+        axes.legend().set_visible(False)  # it is in the panel next to this one
         axes.set_title(f"Case {case}", fontsize="medium")
     return made
 

@@ -3,7 +3,7 @@
 Baseline. The paper says ns-2 (version 2.29.3), so the baseline is the `ns-2` dialect with what Sections III-A and IV and
 Table II say. They do not say how long a run is; "uplink flows start in the middle (at t0 = 100 second)" makes it 200 s,
 and nothing is said of a warm-up, so averages are over all of it. Nor do they say how many flows Figs. 4 and 5 have: Case
-1 with N = 10, the middle of Figs. 2 and 3; a view of 2 stands beside it. RTS is off, since the parameters are "the
+1 with N = 10, the middle of Figs. 2 and 3; a view of 2 is added. RTS is off, since the parameters are "the
 default settings of the IEEE 802.11b PHY/MAC"; ns-2's own default, RTS on every frame, is run as an alternative. The
 packet of 1000 bytes is taken as a whole, headers included.
 
@@ -35,7 +35,7 @@ PI = "pi"
 PI_ECHO = "pi-echo"
 DQM = "dqm"
 BLIND = "dqm-blind"  # DQM that serves without looking at bit rates
-# Beside the paper's two: RED and PI as RFC 3168 has them, and PI with DQM's way of marking but one queue, which tells what
+# In addition to the paper's two: RED and PI as RFC 3168 has them, and PI with DQM's way of marking but one queue, which tells what
 # the two queues and the channel times add.
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     BASE: {"name": "droptail"},
@@ -46,7 +46,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     BLIND: {"name": "dqm", "opportunistic": False},
 }
 SCHEMES = (BASE, RED, PI, PI_ECHO, DQM)
-# Of the evolution in time the paper shows DQM; BASE and DQM's marking without its channel times stand beside it.
+# Of the evolution in time the paper shows DQM; BASE and DQM's marking without its channel times are added.
 SHOWN_IN_TIME = (BASE, PI_ECHO, DQM)
 
 UNIFORM = "uniform"
@@ -60,7 +60,7 @@ UPLINKS_FIRST = "uplinks-first"  # the buffer is full of ACKs when the downlinks
 
 FLOWS = tuple(range(2, 21, 2))
 CASES = (1, 2)
-# Total number of flows in Figs. 4 and 5: the baseline's, and those that are looked at beside it.
+# Total number of flows in Figs. 4 and 5: the baseline's, and those of the other readings.
 FLOWS_IN_TIME = 10
 OTHER_FLOWS_IN_TIME = (2,)
 

@@ -49,7 +49,7 @@ HOSTS = (2, 6, 10, 14, 20, 24, 28, 32, 36, 40)
 SMALL_PACKETS, LARGE_PACKETS = 10, 1000
 WEB_PACKETS = tuple(range(5, 26))
 MSS_BYTES = 1460
-# T-LAS stands beside the paper's three, to see what its threshold costs among long flows.
+# T-LAS is added to the paper's three, to see what its threshold costs among long flows.
 UP_DOWN_SCHEMES = (TAIL_DROP, SPM_AF, LAS, T_LAS)
 FILE_SCHEMES = (TAIL_DROP, SPM_AF, T_LAS)
 
@@ -58,7 +58,7 @@ FILE_SCHEMES = (TAIL_DROP, SPM_AF, T_LAS)
 CAP_S_PER_FILE = 8.0
 
 # Share of the frames to the far host that are lost, each attempt by itself, found by bisection so that its throughput
-# beside the near host is the paper's 1.44 Mbps (seeds 101 to 120, which the study does not use).
+# next to the near host is the paper's 1.44 Mbps (seeds 101 to 120, which the study does not use).
 FAR_FRAME_ERROR_RATE = 0.3685
 
 
@@ -99,7 +99,7 @@ NS_2: Mapping[str, Any] = {
     },
 }
 # 6.1: marks on "any packets sent when the congestion window is smaller than 4 packets"; growth "by counting how many
-# segments are acknowledged", without a limit (as much as the window holds), each segment like an ACK of its own.
+# segments are acknowledged", without a limit (as much as the window holds), each segment like a separate ACK.
 SPM_SENDER: Mapping[str, Any] = {
     "priority_marking": {"below_segments": 4},
     "byte_counting": {"limit_segments": WINDOW, "limit_after_timeout_segments": WINDOW, "segment_by_segment": True},
@@ -235,7 +235,7 @@ def files(form: Size) -> list[Cell]:
 
 
 def web() -> list[Cell]:
-    """Fig. 13: ten hosts with Web documents beside ten with FTP, 500 s; and twenty with Web documents alone."""
+    """Fig. 13: ten hosts with Web documents next to ten with FTP, 500 s; and twenty with Web documents alone."""
     http = {"name": "http", "direction": "down", "application": {"name": "web"}}
     ftp = {"name": "ftp", "direction": "down", "count": 10}
     cases = [(scheme, "ftp", [{**http, "count": 10}, ftp]) for scheme in FILE_SCHEMES]
