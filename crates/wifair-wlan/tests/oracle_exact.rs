@@ -39,6 +39,8 @@ fn compare(scenario: &Scenario) -> Result<Record, String> {
         return Ok(oracle.whole);
     }
     explain(&mut report, "attempts", &whole.attempts, &engine_whole.attempts);
+    explain(&mut report, "transmissions", &whole.transmissions, &engine_whole.transmissions);
+    explain(&mut report, "given up", &whole.given_up, &engine_whole.given_up);
     explain(&mut report, "frames", &whole.frames, &engine_whole.frames);
     explain(&mut report, "rates", &whole.rates, &engine_whole.rates);
     explain(&mut report, "deliveries", &whole.deliveries, &engine_whole.deliveries);
@@ -54,6 +56,14 @@ fn ignoring_the_future(mut engine: Record, oracle: &Record) -> Record {
     for (ours, theirs) in oracle.attempts.iter().zip(&mut engine.attempts) {
         theirs.outcome = ours.outcome.and(theirs.outcome);
         theirs.ended = ours.ended.and(theirs.ended);
+    }
+    for (ours, theirs) in oracle.transmissions.iter().zip(&mut engine.transmissions) {
+        theirs.outcome = ours.outcome.and(theirs.outcome);
+        theirs.ended = ours.ended.and(theirs.ended);
+        for (ours, theirs) in ours.mpdus.iter().zip(&mut theirs.mpdus) {
+            theirs.decoded = ours.decoded.and(theirs.decoded);
+            theirs.acknowledged = ours.acknowledged.and(theirs.acknowledged);
+        }
     }
     for (ours, theirs) in oracle.frames.iter().zip(&mut engine.frames) {
         theirs.decoded = ours.decoded.and(theirs.decoded);
@@ -83,6 +93,13 @@ fn differences(report: &mut String, when: &str, oracle: &Record, engine: &Record
     }
     let lists = [
         ("attempts", oracle.attempts == engine.attempts, oracle.attempts.len(), engine.attempts.len()),
+        (
+            "transmissions",
+            oracle.transmissions == engine.transmissions,
+            oracle.transmissions.len(),
+            engine.transmissions.len(),
+        ),
+        ("given up", oracle.given_up == engine.given_up, oracle.given_up.len(), engine.given_up.len()),
         ("frames", oracle.frames == engine.frames, oracle.frames.len(), engine.frames.len()),
         (
             "deliveries",

@@ -6,7 +6,7 @@ use oracle::air;
 use oracle::chain::two_saturated_stations;
 use oracle::frame::Kind;
 use oracle::radio::{Capture, Track};
-use oracle::random::{edca_scenarios, scenarios};
+use oracle::random::{aggregated_scenarios, edca_scenarios, scenarios};
 use oracle::record::{Decoded, Delivery, Outcome};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
 use oracle::timing::Rules;
@@ -351,6 +351,11 @@ fn quiet_steps_may_be_passed_at_once() {
 #[test]
 fn quiet_steps_may_be_passed_at_once_under_edca() {
     random_scenarios_skip(edca_scenarios());
+}
+
+#[test]
+fn quiet_steps_may_be_passed_at_once_under_aggregation() {
+    random_scenarios_skip(aggregated_scenarios());
 }
 
 #[test]

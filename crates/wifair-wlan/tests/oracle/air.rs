@@ -1,11 +1,14 @@
 //! The medium: carries frames from node to node, one step of the clock after the other, and keeps the books.
 
-use super::frame::{Counts, Frame, Heard, Kind, NodeId, Packet, Tally};
+use super::agreement::Events;
+use super::frame::{Content, Counts, Frame, Heard, Kind, NodeId, Packet, Tally};
 use super::node::Node;
 use super::radio::{Case, Radio};
 use super::rate::Ladder;
-use super::record::{Aired, Airtime, Attempt, Decoded, Delivery, NewRate, Outcome, Record};
-use super::scenario::{Change, Offer, Outside, Scenario, Station, Traffic};
+use super::record::{
+    Aired, Airtime, Attempt, Decoded, Delivery, GivenUp, NewRate, Outcome, Record, Sent, Transmission,
+};
+use super::scenario::{Change, Modes, Offer, Outside, Scenario, Station, Traffic};
 use super::timing::{Rules, Tenths};
 use std::collections::BTreeSet;
 
@@ -51,8 +54,10 @@ pub struct Medium {
     nodes: Vec<Node>,
     on_air: Vec<OnAir>,
     exchange: Exchange,
-    /// The place of its first attempt in the record.
+    /// Who opened it, and the places of its first attempt and its first transmission in the record.
+    openers: Vec<NodeId>,
     first_attempt: usize,
+    first_transmission: usize,
     traffic: Traffic,
     now: u64,
     record: Record,
@@ -103,18 +108,22 @@ impl Medium {
     pub fn new(scenario: &Scenario) -> Medium {
         let Scenario { seed, rules, stations, .. } = scenario;
         let ladder = |rate| Ladder::new(rules.adaptation, rules.rates(), rate);
-        let node = |id, rates| {
+        let node = |id, rates, modes| {
             let port = (scenario.port_limit, scenario.limit_counts_in_service);
-            Node::new(id, &Scenario::label(id), *seed, *rules, rates, port)
+            Node::new(id, &Scenario::label(id), *seed, *rules, rates, modes, port)
         };
+        let mode = |modes: Option<Modes>, up: bool| modes.map(|modes| if up { modes.up } else { modes.down });
         let itself = rules.rates()[0]; // never used
         let down = [itself].into_iter().chain(stations.iter().map(|s| s.rate_down));
-        let mut nodes = vec![node(0, down.map(ladder).collect())];
-        nodes.extend(stations.iter().enumerate().map(|(i, s)| node(i + 1, vec![ladder(s.rate_up)])));
-        let links = stations
-            .iter()
-            .enumerate()
-            .flat_map(|(i, s)| [((i + 1, 0), s.rate_up, 0, 0), ((0, i + 1), s.rate_down, 0, 0)]);
+        let down_modes = [None].into_iter().chain(stations.iter().map(|s| mode(s.ht, false)));
+        let mut nodes = vec![node(0, down.map(ladder).collect(), down_modes.collect())];
+        nodes.extend(
+            (stations.iter().enumerate())
+                .map(|(i, s)| node(i + 1, vec![ladder(s.rate_up)], vec![mode(s.ht, true)])),
+        );
+        let links = (1..nodes.len())
+            .flat_map(|i| [((i, 0), nodes[i].rate_to(0), 0, 0), ((0, i), nodes[0].rate_to(i), 0, 0)]);
+        let links = links.collect();
         let none = vec![0; stations.len()];
         let airtime = Airtime { up: none.clone(), down: none, ..Airtime::default() };
         Medium {
@@ -124,11 +133,13 @@ impl Medium {
             nodes,
             on_air: Vec::new(),
             exchange: Exchange::Collision,
+            openers: Vec::new(),
             first_attempt: 0,
+            first_transmission: 0,
             traffic: Traffic::new(scenario),
             now: 0,
             record: Record { airtime, ..Record::default() },
-            links: links.collect(),
+            links,
             starting: Vec::new(),
         }
     }
@@ -159,7 +170,9 @@ impl Medium {
         let down = both().map(|(i, station, ap)| tally(ap, station, 2 * i + 1)).collect();
         let mut rates = self.record.rates.clone();
         rates.sort();
-        Record { up, down, rates, end: self.now, ..self.record.clone() }
+        let mut events = Events::default();
+        self.nodes.iter().for_each(|node| node.add_events_to(&mut events));
+        Record { up, down, rates, events, end: self.now, ..self.record.clone() }
     }
 
     /// One step: what happens at its first instant, in the order of section 6, then its passing.
@@ -170,8 +183,10 @@ impl Medium {
                 Outside::Change(change) => self.change(change),
             }
         }
+        self.time_out();
         self.nodes.iter_mut().for_each(Node::count_timers);
         self.end_frames();
+        self.note_given_up();
         self.start_frames();
         self.account(1);
         self.nodes.iter_mut().for_each(Node::count_idle_time);
@@ -218,6 +233,10 @@ impl Medium {
                 self.nodes[0].queue_limit = packets;
                 return;
             }
+            Change::Modes { station, modes } => {
+                self.change_modes(station % self.stations.len(), modes);
+                return;
+            }
             Change::Station { station, rate, rate_down, errors, track } => {
                 (station % self.stations.len(), rate, rate_down, errors, track)
             }
@@ -237,10 +256,41 @@ impl Medium {
         self.note_rates();
     }
 
+    fn change_modes(&mut self, station: usize, modes: Modes) {
+        if self.stations[station].ht.is_some() {
+            self.nodes[station + 1].modes[0] = Some(modes.up);
+            self.nodes[0].modes[station + 1] = Some(modes.down);
+            self.note_rates();
+        }
+    }
+
+    /// What has been held out of order for too long is passed on.
+    fn time_out(&mut self) {
+        self.nodes.iter_mut().for_each(Node::count_reordering);
+        for node in 0..self.nodes.len() {
+            while let Some(packets) = self.nodes[node].time_out() {
+                packets.iter().for_each(|packet| self.deliver(packet));
+            }
+        }
+    }
+
+    fn note_given_up(&mut self) {
+        for (from, node) in self.nodes.iter_mut().enumerate() {
+            self.record.given_up.extend(node.take_given_up().into_iter().map(|(to, mpdu)| GivenUp {
+                at: self.now,
+                from,
+                to,
+                category: mpdu.packet.category,
+                seq: on_air(mpdu.seq),
+                packet: mpdu.packet.id,
+            }));
+        }
+    }
+
     /// Writes down which rates are new.
     fn note_rates(&mut self) {
         for ((from, to), rate, since, integral) in &mut self.links {
-            let new = self.nodes[*from].rates[*to].rate();
+            let new = self.nodes[*from].rate_to(*to);
             if new != *rate {
                 *integral += u64::from(*rate) * (self.now - *since);
                 *since = self.now;
@@ -261,7 +311,7 @@ impl Medium {
         for OnAir { frame, reach, .. } in &ended {
             self.nodes[frame.from].sent(frame, *reach == Reach::Drowned);
         }
-        let delivered: Vec<Packet> = ended.iter().filter_map(|frame| self.end_frame(frame)).collect();
+        let delivered: Vec<Packet> = ended.iter().flat_map(|frame| self.end_frame(frame)).collect();
         for packet in delivered {
             self.deliver(&packet);
         }
@@ -275,16 +325,16 @@ impl Medium {
         self.note_rates();
     }
 
-    /// Tells all who listened to a frame that it has ended; a packet that it brought an upper layer.
-    fn end_frame(&mut self, ended: &OnAir) -> Option<Packet> {
+    /// Tells all who listened to a frame that it has ended; the packets that it brought an upper layer.
+    fn end_frame(&mut self, ended: &OnAir) -> Vec<Packet> {
         let OnAir { frame, reach, .. } = ended;
         let error = match (self.exchange, frame.kind) {
             (_, _) if *reach != Reach::All => 0.0, // settled at its start
             (Exchange::Of { data_error, .. }, Kind::Data) => data_error,
-            (Exchange::Of { ack_error, .. }, Kind::Ack) => ack_error,
+            (Exchange::Of { ack_error, .. }, Kind::Ack | Kind::BlockAck) => ack_error,
             _ => 0.0,
         };
-        let mut delivered = None;
+        let (mut delivered, mut decoded_mpdus) = (Vec::new(), Vec::new());
         let mut decoded = match reach {
             Reach::All => Decoded::Everybody,
             Reach::Addressee => Decoded::Addressee,
@@ -297,7 +347,9 @@ impl Medium {
                 Reach::Addressee if listener != frame.to => node.sense_captured(),
                 Reach::All | Reach::Addressee => match node.hear(frame, error) {
                     Heard::Decoded => {}
-                    Heard::Delivers(packet) => delivered = Some(packet),
+                    Heard::Receives { decoded, passed_on } => {
+                        (decoded_mpdus, delivered) = (decoded, passed_on);
+                    }
                     Heard::Garbled => decoded = Decoded::Bystanders,
                 },
             }
@@ -307,6 +359,7 @@ impl Medium {
         }
         self.record.frames[ended.index].decoded = Some(decoded);
         self.note_outcome(frame, decoded);
+        self.note_mpdus(frame, decoded, &decoded_mpdus);
         delivered
     }
 
@@ -329,18 +382,44 @@ impl Medium {
     fn note_outcome(&mut self, frame: &Frame, decoded: Decoded) {
         let outcome = match (frame.kind, decoded) {
             (Kind::Announcement, _) => return,
-            (Kind::Ack, Decoded::Nobody | Decoded::Bystanders) => Outcome::AckLost,
+            (Kind::Ack | Kind::BlockAck, Decoded::Nobody | Decoded::Bystanders) => Outcome::AckLost,
             (_, Decoded::Nobody) => Outcome::Collided,
             (Kind::Data, Decoded::Bystanders) => Outcome::DataLost,
-            (Kind::Ack, _) => Outcome::Acknowledged,
-            (Kind::Rts | Kind::Cts | Kind::Data, _) => return,
+            (Kind::Ack | Kind::BlockAck, _) => Outcome::Acknowledged,
+            (Kind::Rts | Kind::Cts | Kind::Data | Kind::Request, _) => return,
         };
-        let is_answer = matches!(frame.kind, Kind::Cts | Kind::Ack);
-        let sender = if is_answer { frame.to } else { frame.from };
+        let sender = if frame.kind.is_answer() { frame.to } else { frame.from };
         let attempts = self.record.attempts[self.first_attempt..].iter_mut();
         for attempt in attempts.filter(|attempt| attempt.from == sender) {
             attempt.outcome = Some(outcome);
             attempt.ended = Some(self.now);
+        }
+        let transmissions = self.record.transmissions[self.first_transmission..].iter_mut();
+        for transmission in transmissions.filter(|transmission| transmission.from == sender) {
+            transmission.outcome = Some(outcome);
+            transmission.ended = Some(self.now);
+            if outcome != Outcome::Acknowledged {
+                for mpdu in &mut transmission.mpdus {
+                    mpdu.decoded = mpdu.decoded.or(Some(false));
+                    mpdu.acknowledged = Some(false);
+                }
+            }
+        }
+    }
+
+    /// What has become of the MPDUs of a PPDU that has ended, or been answered.
+    fn note_mpdus(&mut self, frame: &Frame, decoded: Decoded, decoded_mpdus: &[bool]) {
+        let Some(transmission) = self.record.transmissions.get_mut(self.first_transmission) else { return };
+        let everybody = decoded == Decoded::Everybody;
+        for (index, mpdu) in transmission.mpdus.iter_mut().enumerate() {
+            match (frame.kind, &frame.content) {
+                (Kind::Data, _) if everybody => mpdu.decoded = Some(decoded_mpdus[index]),
+                (Kind::Ack, _) if everybody => mpdu.acknowledged = Some(true),
+                (Kind::BlockAck, Content::Decoded(all)) if everybody => {
+                    mpdu.acknowledged = Some(all.iter().any(|&seq| on_air(seq) == mpdu.seq));
+                }
+                _ => {}
+            }
         }
     }
 
@@ -362,25 +441,26 @@ impl Medium {
             return;
         }
         let frames: Vec<Frame> = self.starting.iter().map(|&id| self.nodes[id].start()).collect();
-        let first = frames[0];
-        let is_answer = matches!(first.kind, Kind::Cts | Kind::Ack);
+        let first = &frames[0];
+        let is_answer = first.kind.is_answer();
         let drowned = !self.on_air.is_empty();
         assert!(
             !drowned || is_answer,
             "everybody hears everybody: nobody starts into a frame, but to answer"
         );
         let mut captured = None;
-        if frames.len() > 1 && frames.iter().all(|f| f.kind == Kind::Data && !f.opens_exchange) {
+        let follows = |f: &Frame| matches!(f.kind, Kind::Data | Kind::Request) && !f.opens_exchange;
+        if frames.len() > 1 && frames.iter().all(follows) {
             // The collision of their CTS-to-selfs goes on.
         } else if frames.len() > 1 {
             assert!(frames.iter().all(|f| f.opens_exchange), "a response comes too early to be disturbed");
             captured = self.begin_collision(&frames);
         } else if first.opens_exchange {
-            self.begin_exchange(&first);
+            self.begin_exchange(first);
         }
         // Who sent one of the frames of a collision hears nothing of what drowns in it.
-        let collided = self.record.attempts[self.first_attempt..].iter().map(|attempt| attempt.from);
-        let deaf: Vec<NodeId> = frames.iter().map(|f| f.from).chain(collided.filter(|_| drowned)).collect();
+        let collided = self.openers.iter().copied().filter(|_| drowned);
+        let deaf: Vec<NodeId> = frames.iter().map(|f| f.from).chain(collided).collect();
         let answered = (is_answer && !drowned).then_some(first.to);
         for (id, node) in self.nodes.iter_mut().enumerate() {
             node.energy(true);
@@ -402,14 +482,14 @@ impl Medium {
     fn put_on_air(&mut self, frame: &Frame, reach: Reach, deaf: &[NodeId]) {
         let ends_at = self.now + u64::from(frame.length);
         let index = self.record.frames.len();
-        self.on_air.push(OnAir { frame: *frame, ends_at, index, deaf: deaf.to_vec(), reach });
+        self.on_air.push(OnAir { frame: frame.clone(), ends_at, index, deaf: deaf.to_vec(), reach });
         self.record.frames.push(Aired {
             at: self.now,
             ends: ends_at,
             kind: if frame.kind == Kind::Announcement { Kind::Cts } else { frame.kind },
             from: frame.from,
             to: if frame.kind == Kind::Announcement { frame.from } else { frame.to },
-            packet: frame.packet.id,
+            packet: frame.content.packet(),
             rate: frame.rate(&self.rules),
             duration_field: frame.duration_field.into(),
             decoded: None,
@@ -421,7 +501,7 @@ impl Medium {
         self.record.exchanges += 1;
         self.record.collisions += 1;
         self.exchange = Exchange::Collision;
-        self.first_attempt = self.record.attempts.len();
+        self.open();
         for frame in frames {
             self.note_attempt(frame);
             self.radio.look(frame.station(), self.now);
@@ -448,7 +528,7 @@ impl Medium {
     fn begin_exchange(&mut self, frame: &Frame) {
         self.record.exchanges += 1;
         self.exchange = self.exchange_of(frame);
-        self.first_attempt = self.record.attempts.len();
+        self.open();
         self.note_attempt(frame);
         self.radio.look(frame.station(), self.now);
     }
@@ -459,15 +539,48 @@ impl Medium {
         Exchange::Of { station, up, data_error, ack_error }
     }
 
+    fn open(&mut self) {
+        self.openers.clear();
+        self.first_attempt = self.record.attempts.len();
+        self.first_transmission = self.record.transmissions.len();
+    }
+
     fn note_attempt(&mut self, frame: &Frame) {
-        self.record.attempts.push(Attempt {
+        self.openers.push(frame.from);
+        let (mpdus, request) = match &frame.content {
+            &Content::Single { packet, number } => {
+                self.record.attempts.push(Attempt {
+                    at: self.now,
+                    from: frame.from,
+                    to: frame.to,
+                    packet: packet.id,
+                    category: packet.category,
+                    number,
+                    rate: frame.data_rate,
+                    outcome: None,
+                    ended: None,
+                });
+                return;
+            }
+            Content::Mpdus(mpdus) => (&mpdus[..], None),
+            Content::Request { start } => (&[][..], Some(on_air(*start))),
+            Content::Decoded(_) => unreachable!("opens no exchange"),
+        };
+        let sent = mpdus.iter().map(|mpdu| Sent {
+            seq: on_air(mpdu.seq),
+            packet: mpdu.packet.id,
+            number: mpdu.number,
+            decoded: None,
+            acknowledged: None,
+        });
+        self.record.transmissions.push(Transmission {
             at: self.now,
             from: frame.from,
             to: frame.to,
-            packet: frame.packet.id,
-            category: frame.packet.category,
-            number: frame.number,
+            category: frame.category,
             rate: frame.data_rate,
+            mpdus: sent.collect(),
+            request,
             outcome: None,
             ended: None,
         });
@@ -489,4 +602,9 @@ impl Medium {
         };
         *account += steps;
     }
+}
+
+/// A sequence number as it is sent.
+fn on_air(seq: u64) -> u16 {
+    (seq % 4096) as u16
 }

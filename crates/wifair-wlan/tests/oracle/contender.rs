@@ -1,11 +1,13 @@
 //! What contends for the medium: a node under DCF, one of its access categories under EDCA.
 
-use super::frame::Packet;
+use super::agreement::{Event, Events, Originator};
+use super::frame::{NodeId, Packet};
 use super::timing::Category;
 use std::collections::VecDeque;
 use wifair_core::Rng;
 
-pub struct InService {
+/// A frame of a link without agreement.
+pub struct Single {
     pub packet: Packet,
     pub short: u32,
     pub long: u32,
@@ -13,11 +15,26 @@ pub struct InService {
     pub attempts: u32,
 }
 
+pub enum Service {
+    Single(Single),
+    /// A link with an agreement, by its receiver.
+    Link(NodeId),
+}
+
 pub struct Contender {
     pub parameters: Category,
     pub backoff: Rng,
     pub queue: VecDeque<Packet>,
-    pub in_service: Option<InService>,
+    pub in_service: Option<Service>,
+    /// The link queues of links with agreements, by receiver.
+    pub links: Vec<Option<Originator>>,
+    /// Links with something left that are not in service, in the order in which they were released.
+    pending: VecDeque<NodeId>,
+    /// The receiver of what was last in service.
+    last: Option<NodeId>,
+    /// Failed exchanges of links with agreements in a row.
+    failures: u32,
+    pub events: Events,
     /// Backoff slots left; none once they have run out.
     pub counter: Option<u32>,
     pub cw: u32,
@@ -28,12 +45,18 @@ pub struct Contender {
 }
 
 impl Contender {
-    pub fn new(parameters: Category, backoff: Rng) -> Contender {
+    /// `agreements`: by receiver, whether there is one.
+    pub fn new(parameters: Category, backoff: Rng, agreements: &[bool]) -> Contender {
         Contender {
             parameters,
             backoff,
             queue: VecDeque::new(),
             in_service: None,
+            links: agreements.iter().map(|agreed| agreed.then(Originator::default)).collect(),
+            pending: VecDeque::new(),
+            last: None,
+            failures: 0,
+            events: Events::default(),
             counter: None,
             cw: parameters.cw_min,
             ifs_left: 0,
@@ -41,20 +64,67 @@ impl Contender {
         }
     }
 
-    /// The next packet of the port becomes the frame in service.
+    /// What goes into service: a link that waits, other than the last; or the port's next packet; or the last link.
     pub fn serve(&mut self) {
-        self.in_service =
-            self.queue.pop_front().map(|packet| InService { packet, short: 0, long: 0, attempts: 0 });
+        assert!(self.in_service.is_none(), "one at a time");
+        if let Some(place) = self.pending.iter().position(|&link| Some(link) != self.last) {
+            self.events.note(Event::OtherLink);
+            self.in_service = self.pending.remove(place).map(Service::Link);
+        } else if let Some(packet) = self.queue.pop_front() {
+            self.in_service = Some(match &mut self.links[packet.to] {
+                Some(link) => {
+                    link.enter(packet);
+                    self.pending.retain(|&link| link != packet.to);
+                    Service::Link(packet.to)
+                }
+                None => Service::Single(Single { packet, short: 0, long: 0, attempts: 0 }),
+            });
+        } else if let Some(link) = self.pending.pop_front() {
+            self.events.note(Event::SameLink);
+            self.in_service = Some(Service::Link(link));
+        }
+        self.last = match self.in_service {
+            Some(_) => Some(self.receiver()),
+            None => self.last,
+        };
     }
 
-    /// The frame in service is begun; which transmission of it that is.
-    pub fn attempt(&mut self) -> u32 {
-        let service = self.in_service.as_mut().expect("an access is for a frame in service");
-        service.attempts += 1;
-        service.attempts
+    /// What was in service no longer is.
+    pub fn release(&mut self) {
+        if let Some(Service::Link(link)) = self.in_service.take()
+            && self.link(link).is_pending()
+        {
+            self.pending.push_back(link);
+        }
     }
 
-    /// Has a frame that nothing but the medium holds back.
+    pub fn link(&mut self, receiver: NodeId) -> &mut Originator {
+        self.links[receiver].as_mut().expect("a link with an agreement")
+    }
+
+    /// Whom what is in service is for.
+    pub fn receiver(&self) -> NodeId {
+        match self.in_service.as_ref().expect("something is in service") {
+            Service::Single(single) => single.packet.to,
+            Service::Link(receiver) => *receiver,
+        }
+    }
+
+    /// The frame in service, of a link without agreement.
+    pub fn single(&mut self) -> Option<&mut Single> {
+        match &mut self.in_service {
+            Some(Service::Single(single)) => Some(single),
+            _ => None,
+        }
+    }
+
+    /// Packets that the MAC has taken from the port and not finished with.
+    pub fn taken(&self) -> usize {
+        let single = usize::from(matches!(self.in_service, Some(Service::Single(_))));
+        single + self.links.iter().flatten().map(|link| link.queue.len()).sum::<usize>()
+    }
+
+    /// Has something that nothing but the medium holds back.
     pub fn is_due(&self) -> bool {
         self.in_service.is_some() && self.ifs_left == 0 && matches!(self.counter, None | Some(0))
     }
@@ -68,13 +138,33 @@ impl Contender {
         self.in_service.is_some() && self.counter.is_none()
     }
 
-    /// The frame in service failed: a wider window, or, `lost`, the first window and no frame.
-    pub fn has_failed(&mut self, lost: bool) {
+    pub fn has_succeeded(&mut self) {
+        self.cw = self.parameters.cw_min;
+        self.failures = 0;
+    }
+
+    /// The frame in service, of a link without agreement, failed: a wider window, or, `lost`, the first window and no frame.
+    pub fn single_has_failed(&mut self, lost: bool) {
         if lost {
             self.in_service = None;
-            self.cw = self.parameters.cw_min;
+            self.has_succeeded();
         } else {
-            self.cw = (2 * self.cw + 1).min(self.parameters.cw_max);
+            self.widen();
         }
+    }
+
+    /// An exchange of a link with an agreement failed; `counts`: for the row after which the window is the first again.
+    pub fn link_has_failed(&mut self, counts: bool, limit: u32) {
+        self.failures += u32::from(counts);
+        if self.failures == limit {
+            self.events.note(Event::RowEnded);
+            self.has_succeeded();
+        } else {
+            self.widen();
+        }
+    }
+
+    fn widen(&mut self) {
+        self.cw = (2 * self.cw + 1).min(self.parameters.cw_max);
     }
 }

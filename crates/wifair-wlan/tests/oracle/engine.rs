@@ -1,7 +1,7 @@
 //! Drives the engine through its public interface with the traffic of a scenario.
 
 use super::frame::{Kind, NodeId, Packet, Tally};
-use super::radio::{Captures, TX_POWER_DBM};
+use super::radio::TX_POWER_DBM;
 use super::rate::Adaptation;
 use super::record::{Aired, Airtime, Attempt, Decoded, Delivery, NewRate, Outcome, Record};
 use super::scenario::{Change, Errors, Offer, Outside, Scenario, Traffic};
@@ -48,6 +48,7 @@ pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
 
 impl Engine {
     pub fn new(scenario: &Scenario) -> Engine {
+        assert!(scenario.rules.aggregation.is_none(), "the engine has no aggregation");
         let bss = Bss::new(&spec(scenario), scenario.seed).expect("the scenario is valid");
         for (_, change) in &scenario.changes {
             if let Change::Station { station, .. } = change {
@@ -110,6 +111,7 @@ impl Engine {
 
     fn change(&mut self, change: &Change, now: Time) {
         match change {
+            Change::Modes { .. } => unreachable!("the engine has no aggregation"),
             Change::ApLimit(packets) => self.bss.set_ap_limit(*packets as u32, now),
             Change::Station { station, .. } => {
                 let stations = self.bss.snapshot(now).stations.len();
@@ -160,8 +162,8 @@ impl Engine {
             airtime,
             exchanges: snapshot.exchanges,
             collisions: snapshot.collisions,
-            captures: Captures::default(),
             end: now,
+            ..Record::default()
         }
     }
 }
@@ -208,7 +210,7 @@ impl Log {
                 },
                 from: node_id(frame.from),
                 to: node_id(frame.to),
-                packet: frame.attempt.packet.seq,
+                packet: Some(frame.attempt.packet.seq),
                 rate: tenths(frame.mode.rate),
                 duration_field: self.steps(frame.duration),
                 decoded: Some(match frame.decoded {

@@ -1,6 +1,7 @@
 //! What is on the air, and what a node counts of it.
 
 use super::timing::{Rules, Tenths};
+use std::collections::BTreeSet;
 
 /// The AP is node 0, station `i` is node `i + 1`.
 pub type NodeId = usize;
@@ -22,22 +23,73 @@ pub enum Kind {
     Cts,
     /// A CTS-to-self before a data frame.
     Announcement,
+    /// A single frame, or a PPDU of MPDUs under an agreement.
     Data,
     Ack,
+    /// Answers a PPDU of several MPDUs, or a request.
+    BlockAck,
+    /// Block Ack Request.
+    Request,
+}
+
+impl Kind {
+    /// What ends an exchange.
+    pub fn is_response(self) -> bool {
+        matches!(self, Kind::Ack | Kind::BlockAck)
+    }
+
+    /// What comes a SIFS after a frame of its receiver.
+    pub fn is_answer(self) -> bool {
+        self.is_response() || self == Kind::Cts
+    }
+}
+
+/// An MPDU under an agreement. Sequence numbers do not wrap here: they count from 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mpdu {
+    pub seq: u64,
+    pub packet: Packet,
+    /// Which transmission of it this is, from 1.
+    pub number: u32,
+}
+
+/// What an exchange is about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// A frame of a link without agreement, and which transmission of that packet it is, from 1.
+    Single { packet: Packet, number: u32 },
+    /// In the order of their sequence numbers.
+    Mpdus(Vec<Mpdu>),
+    /// A request with its starting sequence number.
+    Request { start: u64 },
+    /// What a Block Ack says: all that its sender has ever decoded.
+    Decoded(BTreeSet<u64>),
+}
+
+impl Content {
+    /// The packet that a frame is named by: of several MPDUs the first.
+    pub fn packet(&self) -> Option<u32> {
+        match self {
+            Content::Single { packet, .. } => Some(packet.id),
+            Content::Mpdus(mpdus) => mpdus.first().map(|mpdu| mpdu.packet.id),
+            Content::Request { .. } | Content::Decoded(_) => None,
+        }
+    }
 }
 
 /// A frame that a node wants to put on the air now. All times in steps of the clock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Frame {
     pub kind: Kind,
     pub from: NodeId,
     pub to: NodeId,
-    /// What the exchange is about.
-    pub packet: Packet,
-    /// Which transmission of that packet it is, from 1.
-    pub number: u32,
+    /// Rank of the access category; 0 under DCF.
+    pub category: usize,
+    pub content: Content,
     /// Rate of the exchange's data frame.
     pub data_rate: Tenths,
+    /// Rate of what answers that.
+    pub response_rate: Tenths,
     /// How long it is on the air.
     pub length: u32,
     /// The Duration field: what its exchange still needs after the frame's end.
@@ -57,7 +109,7 @@ impl Frame {
     pub fn rate(&self, rules: &Rules) -> Tenths {
         match self.kind {
             Kind::Data => self.data_rate,
-            Kind::Ack => rules.control_rate,
+            Kind::Ack | Kind::BlockAck | Kind::Request => self.response_rate,
             Kind::Rts | Kind::Cts | Kind::Announcement => rules.reservation_rate(),
         }
     }
@@ -114,12 +166,12 @@ pub struct Counts {
 }
 
 /// What a node tells the world after it has heard a frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
     /// It decoded the frame.
     Decoded,
-    /// It decoded a packet for its upper layer.
-    Delivers(Packet),
+    /// It decoded a frame for its upper layer: which of its MPDUs, and what it passes on, in order.
+    Receives { decoded: Vec<bool>, passed_on: Vec<Packet> },
     /// The channel spoilt the frame for it.
     Garbled,
 }

@@ -23,12 +23,14 @@
 //! | EDCA: windows, AIFSNs, TXOPs, both rules of countdown, internal collisions, ports of one's own or shared | yes |
 //! | senders of a collision that wait an EIFS | yes |
 //! | capture, also of RTS, with positions, moving ones, changing tracks | yes |
+//! | aggregation, 802.11n and older stations in one BSS | the model alone (`oracle_aggregation`): the engine has none |
 //! | fading, error rates by SNR | no: tests of `channel`, by hand and by integration |
 //! | classifiers but `dscp`; channel and service times; schemes, limit controllers, ticks | no: tests of their own |
 //! | plcp_us, signal_extension_us, rx start delays of one's own | no: the table and its unit tests |
 
 #![allow(dead_code)] // Every test binary uses its own part.
 
+pub mod agreement;
 pub mod air;
 pub mod chain;
 pub mod contender;

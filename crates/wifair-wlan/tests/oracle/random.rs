@@ -2,8 +2,8 @@
 
 use super::radio::{Capture, Track};
 use super::rate::Adaptation;
-use super::scenario::{Change, Errors, Pattern, Scenario, Station, Stream, Trigger};
-use super::timing::{Category, Edca, Phy, Protection, Rules, Tenths};
+use super::scenario::{Change, Errors, Modes, Pattern, Scenario, Station, Stream, Trigger};
+use super::timing::{Aggregation, Category, Edca, Ht, Phy, Protection, Rules, Tenths};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -21,16 +21,35 @@ pub fn edca_scenarios() -> impl Strategy<Value = Scenario> {
     rules.prop_flat_map(scenario)
 }
 
+/// The same with aggregation: 1 to 6 stations, most of them of 802.11n, at 5 or 2.4 GHz.
+pub fn aggregated_scenarios() -> impl Strategy<Value = Scenario> {
+    let base = prop_oneof![Just(Rules::dot11a()), Just(Rules::dot11g()), protected()];
+    let rules = base.prop_flat_map(rules_of).prop_flat_map(|rules| {
+        aggregation(rules).prop_map(move |aggregation| Rules {
+            overhead_bytes: 38,
+            adaptation: None,
+            aggregation: Some(aggregation),
+            ..rules
+        })
+    });
+    let rules =
+        rules.prop_flat_map(|rules| edca(rules).prop_map(move |edca| Rules { edca: Some(edca), ..rules }));
+    rules.prop_flat_map(scenario)
+}
+
 fn scenario(rules: Rules) -> impl Strategy<Value = Scenario> {
     let (least_stations, least_streams) = if rules.capture.is_some() { (2, 4) } else { (1, 1) };
-    let stations = prop::collection::vec(station(rules), least_stations..=8);
+    let most_stations = if rules.aggregation.is_some() { 6 } else { 8 };
+    let stations = prop::collection::vec(station(rules), least_stations..=most_stations);
     let streams = prop::collection::vec(stream(rules), least_streams..=12);
     let changes = prop_oneof![
         1 => Just(Vec::new()),
         1 => prop::collection::vec((trigger(rules), change(rules)), 1..10),
     ];
-    let port = (1usize..30, any::<bool>());
-    (any::<u64>(), stations, streams, changes, port, 50_000u64..200_000).prop_map(
+    let most_packets = if rules.aggregation.is_some() { 100 } else { 30 };
+    let port = (1usize..most_packets, any::<bool>());
+    let offered_until = if rules.aggregation.is_some() { 20_000u64..80_000 } else { 50_000..200_000 };
+    (any::<u64>(), stations, streams, changes, port, offered_until).prop_map(
         move |(seed, stations, mut streams, changes, port, offered_until)| {
             count_from_the_arrival(&mut streams, &stations, &rules);
             Scenario {
@@ -58,6 +77,10 @@ fn edca(rules: Rules) -> impl Strategy<Value = Edca> {
                 let exchange = announcement + rules.data(ip_bytes, rate) + rules.sifs + rules.ack();
                 frames * (exchange + rules.sifs) - rules.sifs
             });
+        let exact = match rules.aggregation {
+            None => exact.boxed(),
+            Some(_) => prop_oneof![exact, ppdus(rules)].boxed(),
+        };
         let limit = prop_oneof![
             2 => Just(0u32),
             1 => (100u32..4_000).prop_map(us),
@@ -86,6 +109,65 @@ fn edca(rules: Rules) -> impl Strategy<Value = Edca> {
     )
 }
 
+/// Exactly what two PPDUs of some MPDUs take, or one with its RTS.
+fn ppdus(rules: Rules) -> impl Strategy<Value = u32> {
+    (mode(), select(vec![40, 1500]), 1usize..8, 1usize..8).prop_map(move |(mode, ip_bytes, first, second)| {
+        let exchange = |mpdus: usize| {
+            let announcement = if rules.announces() { rules.cts() + rules.sifs } else { 0 };
+            let psdu_bytes = rules.psdu_bytes(&vec![ip_bytes; mpdus], mode);
+            let response = rules.sifs + rules.response(mpdus, mode);
+            (announcement + rules.ppdu(psdu_bytes, mode) + response, rules.uses_rts(psdu_bytes))
+        };
+        match (exchange(first), exchange(second)) {
+            ((first, true), _) => rules.rts() + rules.cts() + 2 * rules.sifs + first,
+            ((first, false), (second, _)) => first + rules.sifs + second,
+        }
+    })
+}
+
+/// Limits so small that each of them counts.
+fn aggregation(rules: Rules) -> impl Strategy<Value = Aggregation> {
+    let limits = (
+        select(vec![1u32, 2, 3, 4, 6, 8, 16, 32, 64, 64, 64]),
+        prop_oneof![3 => Just(None), 1 => (1u32..12).prop_map(Some)],
+        prop_oneof![3 => Just(65_535u32), 1 => 1_000u32..8_000],
+        prop_oneof![3 => Just(5_484u32), 1 => 300u32..3_000],
+        select(vec![0u32, 0, 1, 2, 4, 8, 16, 32, 64]),
+    );
+    let attempts = prop_oneof![1 => Just(7u32), 3 => 1u32..5];
+    let reorder_timeout = prop_oneof![4 => 300u32..8_000, 1 => 8_000u32..20_000];
+    let flags = (any::<bool>(), prop::bool::weighted(0.8), prop::bool::weighted(0.2));
+    (limits, attempts, reorder_timeout, flags).prop_map(
+        move |((window, max_mpdus, max_ampdu_bytes, max_ppdu, spacing), max_attempts, timeout, flags)| {
+            Aggregation {
+                window,
+                max_mpdus,
+                max_ampdu_bytes,
+                max_ppdu: max_ppdu * rules.steps,
+                min_spacing_quarters: spacing,
+                max_attempts,
+                head_run: flags.0,
+                requests: flags.1,
+                reorder_timeout: timeout * rules.steps,
+                ccmp: flags.2,
+            }
+        },
+    )
+}
+
+fn mode() -> impl Strategy<Value = Ht> {
+    let mcs = prop_oneof![3 => 0u32..8, 1 => 8u32..32];
+    (mcs, any::<bool>(), prop::bool::weighted(0.2)).prop_map(|(mcs, short_gi, forty_mhz)| Ht {
+        mcs,
+        short_gi,
+        forty_mhz,
+    })
+}
+
+fn modes() -> impl Strategy<Value = Modes> {
+    (mode(), mode()).prop_map(|(up, down)| Modes { up, down })
+}
+
 /// One of three has capture, and so 802.11b.
 fn rules() -> impl Strategy<Value = Rules> {
     let dot11b = prop_oneof![Just(Rules::dot11b(true)), Just(Rules::dot11b(false))];
@@ -93,15 +175,20 @@ fn rules() -> impl Strategy<Value = Rules> {
     prop_oneof![2 => any_base(), 1 => captures].prop_flat_map(rules_of)
 }
 
-fn any_base() -> impl Strategy<Value = Rules> {
+/// 802.11g with protection for 802.11b.
+fn protected() -> impl Strategy<Value = Rules> {
     let protection = (any::<bool>(), select(vec![96, 192]), select(DSSS_RATES))
         .prop_map(|(self_addressed, plcp, rate)| Protection { self_addressed, plcp, rate });
+    protection.prop_map(|protection| Rules { protection: Some(protection), ..Rules::dot11g() })
+}
+
+fn any_base() -> impl Strategy<Value = Rules> {
     prop_oneof![
         Just(Rules::dot11b(true)),
         Just(Rules::dot11b(false)),
         Just(Rules::dot11g()),
         Just(Rules::dot11a()),
-        protection.prop_map(|protection| Rules { protection: Some(protection), ..Rules::dot11g() }),
+        protected(),
     ]
 }
 
@@ -189,15 +276,36 @@ fn station(rules: Rules) -> impl Strategy<Value = Station> {
     // Where frames are captured, more that are of one rate and end almost together.
     let alike = if rules.capture.is_some() { 2 } else { 0 };
     let rate = || prop_oneof![1 => rate(rules), alike => Just(110)];
-    (rate(), rate(), errors(rules), track(rules)).prop_map(|(rate_up, rate_down, errors, track)| Station {
-        rate_up,
-        rate_down,
-        errors,
-        track,
-    })
+    let station =
+        (rate(), rate(), errors(rules), track(rules)).prop_map(|(rate_up, rate_down, errors, track)| {
+            Station { rate_up, rate_down, errors, track, ..Station::clean(rate_up) }
+        });
+    match rules.aggregation {
+        None => station.boxed(),
+        Some(_) => (station, prop::option::weighted(0.8, modes()))
+            .prop_map(|(station, ht)| Station { ht, ..station })
+            .boxed(),
+    }
 }
 
 fn errors(rules: Rules) -> impl Strategy<Value = Errors> {
+    if rules.aggregation.is_none() {
+        return errors_of_frames(rules).boxed();
+    }
+    let of_mpdus = || prop_oneof![1 => Just(0.0), 2 => 0.02..0.7f64];
+    let of_responses = || prop_oneof![2 => Just(0.0), 1 => 0.02..0.6f64];
+    (of_mpdus(), of_mpdus(), of_responses(), of_responses())
+        .prop_map(|(data_up, data_down, ack_up, ack_down)| Errors {
+            data_up,
+            data_down,
+            ack_up,
+            ack_down,
+            by_rate: Vec::new(),
+        })
+        .boxed()
+}
+
+fn errors_of_frames(rules: Rules) -> impl Strategy<Value = Errors> {
     let error = || prop_oneof![3 => Just(0.0), 1 => 0.01..0.5f64];
     // Rates above some of them fail often, as far from an access point; or all as it comes.
     let of_rate = prop_oneof![2 => Just(None), 1 => Just(Some(0.0)), 1 => (0.2..1.0f64).prop_map(Some)];
@@ -257,7 +365,12 @@ fn change(rules: Rules) -> impl Strategy<Value = Change> {
             })
         },
     );
-    prop_oneof![5 => of_station, 1 => (1usize..30).prop_map(Change::ApLimit)]
+    let change = prop_oneof![5 => of_station, 1 => (1usize..30).prop_map(Change::ApLimit)];
+    if rules.aggregation.is_none() {
+        return change.boxed();
+    }
+    let of_modes = (0usize..8, modes()).prop_map(|(station, modes)| Change::Modes { station, modes });
+    prop_oneof![1 => change, 2 => of_modes].boxed()
 }
 
 /// At any time, or when something else is likely to happen.
@@ -273,7 +386,11 @@ fn stream(rules: Rules) -> impl Strategy<Value = Stream> {
     let alike = if rules.capture.is_some() { 2 } else { 0 };
     let almost_40 = select(vec![40u32, 46, 53, 54, 55, 56]); // 10 µs more is 54 at 11 Mbps
     let ip_bytes = prop_oneof![2 => Just(40u32), 2 => Just(1500), 2 => 28u32..1500, 2 * alike => almost_40];
-    (0usize..8, any::<bool>(), ip_bytes, 0usize..4, pattern(rules)).prop_map(
+    let category = match rules.aggregation {
+        None => (0usize..4).boxed(),
+        Some(_) => select(vec![0, 1, 2, 2, 2, 2, 3]).boxed(),
+    };
+    (0usize..8, any::<bool>(), ip_bytes, category, pattern(rules)).prop_map(
         move |(station, up, ip_bytes, category, pattern)| Stream {
             station,
             up,
@@ -323,8 +440,11 @@ fn count_from_the_arrival(streams: &mut [Stream], stations: &[Station], rules: &
             let of = before[*stream % before.len()];
             let station = &stations[of.station % stations.len()];
             let rate = if of.up { station.rate_up } else { station.rate_down };
-            let reserved =
-                if rules.uses_rts(of.ip_bytes) { rules.rts() + rules.cts() + 2 * rules.sifs } else { 0 };
+            let reserved = if rules.uses_rts(rules.mpdu_bytes(of.ip_bytes)) {
+                rules.rts() + rules.cts() + 2 * rules.sifs
+            } else {
+                0
+            };
             let announced = if rules.announces() { rules.cts() + rules.sifs } else { 0 };
             *delay += u64::from(reserved + announced + rules.data(of.ip_bytes, rate));
         }

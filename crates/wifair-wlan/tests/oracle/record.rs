@@ -1,5 +1,6 @@
 //! All that a run is judged by.
 
+use super::agreement::Events;
 use super::frame::{Kind, NodeId, Tally};
 use super::radio::Captures;
 use super::scenario::Scenario;
@@ -47,6 +48,51 @@ pub struct Attempt {
     pub ended: Option<u64>,
 }
 
+/// An MPDU of a PPDU under an agreement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sent {
+    /// Modulo 4096.
+    pub seq: u16,
+    pub packet: u32,
+    /// Which transmission of it, from 1.
+    pub number: u32,
+    /// By its receiver, from this PPDU. None: not known yet.
+    pub decoded: Option<bool>,
+    /// By a response that its transmitter decoded. None: not known yet.
+    pub acknowledged: Option<bool>,
+}
+
+/// One exchange of a link with an agreement, from its first frame to the end of its last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transmission {
+    pub at: u64,
+    pub from: NodeId,
+    pub to: NodeId,
+    pub category: usize,
+    /// Of the PPDU.
+    pub rate: Tenths,
+    /// None in a request.
+    pub mpdus: Vec<Sent>,
+    /// Of a request: its starting sequence number, modulo 4096.
+    pub request: Option<u16>,
+    /// `DataLost`: no MPDU was decoded; `AckLost`: the response was not. None: not known yet.
+    pub outcome: Option<Outcome>,
+    /// None: not known yet.
+    pub ended: Option<u64>,
+}
+
+/// An MPDU that its transmitter sends no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GivenUp {
+    pub at: u64,
+    pub from: NodeId,
+    pub to: NodeId,
+    pub category: usize,
+    /// Modulo 4096.
+    pub seq: u16,
+    pub packet: u32,
+}
+
 /// Who could decode a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decoded {
@@ -64,7 +110,8 @@ pub struct Aired {
     pub kind: Kind,
     pub from: NodeId,
     pub to: NodeId,
-    pub packet: u32,
+    /// Of several the first; none of a request and its answer.
+    pub packet: Option<u32>,
     pub rate: Tenths,
     pub duration_field: u64,
     /// None: not known yet.
@@ -94,8 +141,10 @@ pub struct Airtime {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     pub deliveries: Vec<Delivery>,
-    /// In the order of their beginnings, at one instant of their senders; as the next two.
+    /// In the order of their beginnings, at one instant of their senders; as the next four.
     pub attempts: Vec<Attempt>,
+    pub transmissions: Vec<Transmission>,
+    pub given_up: Vec<GivenUp>,
     pub frames: Vec<Aired>,
     pub rates: Vec<NewRate>,
     /// Of the stations, towards the AP.
@@ -109,6 +158,8 @@ pub struct Record {
     pub collisions: u64,
     /// What the model alone says.
     pub captures: Captures,
+    /// What the model alone says.
+    pub events: Events,
     /// Steps simulated.
     pub end: u64,
 }
@@ -121,6 +172,8 @@ impl Record {
         Record {
             deliveries: self.deliveries[earlier.deliveries.len()..].to_vec(),
             attempts: self.attempts[earlier.attempts.len()..].to_vec(),
+            transmissions: self.transmissions[earlier.transmissions.len()..].to_vec(),
+            given_up: self.given_up[earlier.given_up.len()..].to_vec(),
             frames: self.frames[earlier.frames.len()..].to_vec(),
             rates: self.rates[earlier.rates.len()..].to_vec(),
             up: tallies(&self.up, &earlier.up),
@@ -134,6 +187,7 @@ impl Record {
             exchanges: self.exchanges - earlier.exchanges,
             collisions: self.collisions - earlier.collisions,
             captures: self.captures.clone(),
+            events: self.events.clone(),
             end: self.end - earlier.end,
         }
     }

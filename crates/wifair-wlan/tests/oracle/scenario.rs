@@ -2,7 +2,7 @@
 
 use super::frame::{NodeId, Packet};
 use super::radio::Track;
-use super::timing::{Rules, Tenths};
+use super::timing::{Ht, Rules, Tenths};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use wifair_core::Rng;
@@ -37,12 +37,26 @@ pub struct Station {
     pub rate_down: Tenths,
     pub errors: Errors,
     pub track: Option<Track>,
+    /// None: a station older than 802.11n, that has no agreements.
+    pub ht: Option<Modes>,
 }
 
 impl Station {
     pub fn clean(rate: Tenths) -> Station {
-        Station { rate_up: rate, rate_down: rate, errors: Errors::default(), track: None }
+        Station { rate_up: rate, rate_down: rate, errors: Errors::default(), track: None, ht: None }
     }
+
+    /// A station of 802.11n.
+    pub fn ht(mode: Ht) -> Station {
+        Station { ht: Some(Modes { up: mode, down: mode }), ..Station::clean(60) }
+    }
+}
+
+/// Modes of a station's links with agreements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Modes {
+    pub up: Ht,
+    pub down: Ht,
 }
 
 /// What changes in mid-run (docs/medium.md, section 8).
@@ -57,6 +71,8 @@ pub enum Change {
         errors: Option<Errors>,
         track: Option<Track>,
     },
+    /// Of a station of 802.11n; of others nothing changes. Stations are counted as above.
+    Modes { station: usize, modes: Modes },
     /// Packets that the AP's port holds, or each of its ports.
     ApLimit(usize),
 }

@@ -39,10 +39,65 @@ impl Phy {
     }
 }
 
+/// A mode of 802.11n: mixed format, equal modulation on all streams, BCC (802.11-2020, 19.4.3 and 19.5).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ht {
+    /// 0 to 31: eight for each number of streams.
+    pub mcs: u32,
+    pub short_gi: bool,
+    pub forty_mhz: bool,
+}
+
+impl Ht {
+    /// 20 MHz, long guard interval.
+    pub fn plain(mcs: u32) -> Ht {
+        Ht { mcs, short_gi: false, forty_mhz: false }
+    }
+
+    fn streams(self) -> u32 {
+        self.mcs / 8 + 1
+    }
+
+    fn bits_per_symbol(self) -> u32 {
+        // Coded bits per subcarrier times the code rate, in twelfths.
+        let twelfths = [6, 12, 18, 24, 36, 48, 54, 60][self.mcs as usize % 8];
+        let subcarriers = if self.forty_mhz { 108 } else { 52 };
+        subcarriers * twelfths / 12 * self.streams()
+    }
+
+    fn symbol_ns(self) -> u32 {
+        if self.short_gi { 3_600 } else { 4_000 }
+    }
+
+    /// Rounded down to tenths of Mbps.
+    pub fn rate(self) -> Tenths {
+        self.bits_per_symbol() * 10_000 / self.symbol_ns()
+    }
+
+    /// How many µs a PSDU of `bytes` bytes occupies the medium, without signal extension.
+    fn duration(self, bytes: u32) -> u32 {
+        let long_training_fields = [1, 2, 4, 4][self.mcs as usize / 8];
+        let preamble = 20 + 8 + 4 + 4 * long_training_fields;
+        let encoders = (self.bits_per_symbol() / 4).div_ceil(300); // one for each 300 Mbps at the long guard interval
+        let symbols = (16 + 8 * bytes + 6 * encoders).div_ceil(self.bits_per_symbol());
+        // Symbols with the short guard interval fill whole symbols of 4 µs.
+        preamble + 4 * (symbols * self.symbol_ns()).div_ceil(4_000)
+    }
+
+    /// Bytes that pass in `quarters` quarters of a µs, rounded up.
+    fn bytes_in(self, quarters: u32) -> u32 {
+        (self.bits_per_symbol() * 1_000 * quarters).div_ceil(8 * 4 * self.symbol_ns())
+    }
+}
+
 /// PSDU bytes of a MAC ACK and of a CTS.
 const ACK_BYTES: u32 = 14;
 /// PSDU bytes of an RTS.
 const RTS_BYTES: u32 = 20;
+/// PSDU bytes of a Block Ack Request.
+pub const REQUEST_BYTES: u32 = 24;
+/// Bytes of the delimiter before an MPDU of an A-MPDU.
+const DELIMITER_BYTES: u32 = 4;
 
 /// What goes before 802.11g's data frames where 802.11b's receivers are near.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,6 +146,55 @@ pub struct Rules {
     pub adaptation: Option<Adaptation>,
     /// None: DCF.
     pub edca: Option<Edca>,
+    /// None: single frames only.
+    pub aggregation: Option<Aggregation>,
+}
+
+/// Section 12.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aggregation {
+    /// MPDUs.
+    pub window: u32,
+    pub max_mpdus: Option<u32>,
+    pub max_ampdu_bytes: u32,
+    /// Steps of the clock, as all times.
+    pub max_ppdu: u32,
+    /// Between the starts of MPDUs, in quarters of a µs.
+    pub min_spacing_quarters: u32,
+    /// Transmissions of an MPDU.
+    pub max_attempts: u32,
+    /// What the port gives ends at the first packet for another station.
+    pub head_run: bool,
+    pub requests: bool,
+    pub reorder_timeout: u32,
+    pub ccmp: bool,
+}
+
+impl Aggregation {
+    /// The defaults of section 12, with its window for HT.
+    pub fn ht() -> Aggregation {
+        Aggregation {
+            window: 64,
+            max_mpdus: None,
+            max_ampdu_bytes: 65_535,
+            max_ppdu: 5_484,
+            min_spacing_quarters: 0,
+            max_attempts: 7,
+            head_run: false,
+            requests: true,
+            reorder_timeout: 100_000,
+            ccmp: false,
+        }
+    }
+
+    fn block_ack_bytes(&self) -> u32 {
+        match self.window {
+            ..=64 => 32,
+            65..=256 => 56,
+            257..=512 => 88,
+            _ => 152,
+        }
+    }
 }
 
 /// Section 10.
@@ -143,6 +247,7 @@ impl Rules {
             protection: None,
             adaptation: None,
             edca: None,
+            aggregation: None,
         }
     }
 
@@ -177,6 +282,11 @@ impl Rules {
                 ap: edca.ap.map(of_category),
                 stations: edca.stations.map(of_category),
                 ..edca
+            }),
+            aggregation: self.aggregation.map(|aggregation| Aggregation {
+                max_ppdu: longer(aggregation.max_ppdu),
+                reorder_timeout: longer(aggregation.reorder_timeout),
+                ..aggregation
             }),
             ..self
         }
@@ -258,14 +368,83 @@ impl Rules {
     }
 
     pub fn data(&self, ip_bytes: u32, rate: Tenths) -> u32 {
-        self.steps * self.phy.duration(ip_bytes + self.overhead_bytes, rate)
+        self.steps * self.phy.duration(self.mpdu_bytes(ip_bytes), rate)
     }
 
-    pub fn uses_rts(&self, ip_bytes: u32) -> bool {
+    /// A packet with what the MAC adds.
+    pub fn mpdu_bytes(&self, ip_bytes: u32) -> u32 {
+        let ccmp = self.aggregation.is_some_and(|aggregation| aggregation.ccmp);
+        ip_bytes + self.overhead_bytes + if ccmp { 16 } else { 0 }
+    }
+
+    // Section 12.
+
+    fn agreed(&self) -> &Aggregation {
+        self.aggregation.as_ref().expect("an agreement is for aggregation")
+    }
+
+    /// Bytes of the subframe of an MPDU, the last of its A-MPDU or another.
+    fn subframe_bytes(&self, mpdu_bytes: u32, mode: Ht, last: bool) -> u32 {
+        let bytes = DELIMITER_BYTES + mpdu_bytes;
+        if last {
+            return bytes;
+        }
+        bytes.max(mode.bytes_in(self.agreed().min_spacing_quarters)).next_multiple_of(4)
+    }
+
+    /// Whether the minimum spacing makes the subframe of an MPDU longer.
+    pub fn spacing_extends(&self, ip_bytes: u32, mode: Ht) -> bool {
+        let bytes = self.mpdu_bytes(ip_bytes);
+        self.subframe_bytes(bytes, mode, false) > (DELIMITER_BYTES + bytes).next_multiple_of(4)
+    }
+
+    /// PSDU bytes of a PPDU with these packets.
+    pub fn psdu_bytes(&self, ip_bytes: &[u32], mode: Ht) -> u32 {
+        if let &[only] = ip_bytes {
+            return self.mpdu_bytes(only);
+        }
+        let subframe = |(index, &bytes): (usize, &u32)| {
+            self.subframe_bytes(self.mpdu_bytes(bytes), mode, index + 1 == ip_bytes.len())
+        };
+        ip_bytes.iter().enumerate().map(subframe).sum()
+    }
+
+    pub fn ppdu(&self, psdu_bytes: u32, mode: Ht) -> u32 {
+        let extension = match self.phy {
+            Phy::Ofdm { extension } => extension,
+            Phy::Dsss { .. } => unreachable!("802.11n has OFDM"),
+        };
+        self.steps * (mode.duration(psdu_bytes) + extension)
+    }
+
+    /// The answer to a PPDU of `mpdus` MPDUs.
+    pub fn response(&self, mpdus: usize, mode: Ht) -> u32 {
+        if mpdus == 1 { self.control(ACK_BYTES, mode) } else { self.block_ack(mode) }
+    }
+
+    pub fn block_ack(&self, mode: Ht) -> u32 {
+        self.control(self.agreed().block_ack_bytes(), mode)
+    }
+
+    pub fn request(&self, mode: Ht) -> u32 {
+        self.control(REQUEST_BYTES, mode)
+    }
+
+    /// A control frame at the response rate of `mode`.
+    fn control(&self, bytes: u32, mode: Ht) -> u32 {
+        self.steps * self.phy.duration(bytes, self.response_rate(mode))
+    }
+
+    /// Rate of ACKs and Block Acks that answer a PPDU of this mode, and of requests.
+    pub fn response_rate(&self, _mode: Ht) -> Tenths {
+        self.control_rate
+    }
+
+    pub fn uses_rts(&self, psdu_bytes: u32) -> bool {
         if let Some(protection) = self.protection {
             return !protection.self_addressed;
         }
-        ip_bytes + self.overhead_bytes > self.rts_threshold_bytes
+        psdu_bytes > self.rts_threshold_bytes
     }
 
     pub fn ack_timeout(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! What a node is told about the medium.
 
 use super::Node;
-use crate::oracle::frame::{Frame, Heard, Kind};
+use crate::oracle::frame::{Content, Frame, Heard, Kind, Mpdu, Packet};
 
 impl Node {
     pub fn energy(&mut self, on_air: bool) {
@@ -55,9 +55,14 @@ impl Node {
             self.nav_left = frame.duration_field;
             return Heard::Decoded;
         }
+        if let Content::Mpdus(mpdus) = &frame.content
+            && frame.kind == Kind::Data
+        {
+            return self.hear_mpdus(frame, mpdus, error);
+        }
         if self.is_spoilt(error) {
             self.hear_noise();
-            if frame.kind == Kind::Ack {
+            if frame.kind.is_response() {
                 self.exchange_is_over();
                 self.fail();
             }
@@ -65,37 +70,83 @@ impl Node {
         }
         self.wait();
         match frame.kind {
-            Kind::Rts => self.respond(frame, Kind::Cts, self.rules.cts()),
+            Kind::Rts => self.respond(frame, Kind::Cts, self.rules.cts(), frame.content.clone()),
             Kind::Cts => {
                 self.expected = None;
                 self.after_cts = true;
-                let service = self.contenders[self.sender].in_service.as_mut();
-                service.expect("a CTS answers a frame in service").short = 0;
+                if let Some(single) = self.contenders[self.sender].single() {
+                    single.short = 0;
+                }
                 self.response = Some((self.settled_data(), self.rules.sifs));
             }
             Kind::Data => {
-                self.respond(frame, Kind::Ack, self.rules.ack());
-                let packet = frame.packet;
+                let Content::Single { packet, .. } = frame.content else { unreachable!("seen to above") };
+                self.respond(frame, Kind::Ack, self.rules.ack(), frame.content.clone());
                 let last = &mut self.last_from[frame.from][packet.category];
-                if *last == Some(packet.id) {
-                    self.counts[frame.from].received_again += 1;
-                } else {
-                    self.counts[frame.from].received += 1;
-                    *last = Some(packet.id);
-                    return Heard::Delivers(packet);
-                }
+                let again = *last == Some(packet.id);
+                *last = Some(packet.id);
+                let passed_on = if again { Vec::new() } else { vec![packet] };
+                self.counts[frame.from].received_again += u64::from(again);
+                return self.receives(frame, vec![true], passed_on);
             }
-            Kind::Ack => {
-                self.unanswered = None;
-                self.rates[frame.from].hear_of(true);
-                self.succeed();
+            Kind::Request => {
+                let Content::Request { start } = frame.content else {
+                    unreachable!("a request says from where")
+                };
+                let recipient = &mut self.recipients[frame.from][frame.category];
+                let passed_on = recipient.request(start, &mut self.events);
+                self.respond_with_block_ack(frame);
+                return self.receives(frame, Vec::new(), passed_on);
+            }
+            Kind::Ack | Kind::BlockAck => {
+                if self.unanswered.take().is_some() {
+                    self.rates[frame.from].hear_of(true);
+                }
+                self.succeed(frame);
             }
             Kind::Announcement => unreachable!("seen to above"),
         }
         Heard::Decoded
     }
 
-    fn respond(&mut self, to: &Frame, kind: Kind, length: u32) {
+    /// MPDUs for me, that the channel spoils one by one.
+    fn hear_mpdus(&mut self, frame: &Frame, mpdus: &[Mpdu], error: f64) -> Heard {
+        let decoded: Vec<bool> = mpdus.iter().map(|_| !self.is_spoilt(error)).collect();
+        if !decoded.contains(&true) {
+            self.hear_noise();
+            return Heard::Garbled;
+        }
+        self.wait();
+        let mut passed_on = Vec::new();
+        for (mpdu, _) in mpdus.iter().zip(&decoded).filter(|(_, decoded)| **decoded) {
+            let recipient = &mut self.recipients[frame.from][frame.category];
+            match recipient.receive(mpdu, &mut self.events) {
+                Some(packets) => passed_on.extend(packets),
+                None => self.counts[frame.from].received_again += 1,
+            }
+        }
+        match mpdus {
+            [_] => {
+                self.respond(frame, Kind::Ack, frame.duration_field - self.rules.sifs, frame.content.clone())
+            }
+            _ => self.respond_with_block_ack(frame),
+        }
+        self.receives(frame, decoded, passed_on)
+    }
+
+    fn receives(&mut self, frame: &Frame, decoded: Vec<bool>, passed_on: Vec<Packet>) -> Heard {
+        self.counts[frame.from].received += passed_on.len() as u64;
+        Heard::Receives { decoded, passed_on }
+    }
+
+    fn respond_with_block_ack(&mut self, to: &Frame) {
+        let decoded = self.recipients[to.from][to.category].decoded.clone();
+        // A Duration field covers the response.
+        let length = to.duration_field - self.rules.sifs;
+        self.respond(to, Kind::BlockAck, length, Content::Decoded(decoded));
+    }
+
+    fn respond(&mut self, to: &Frame, kind: Kind, length: u32, content: Content) {
         let sifs = self.rules.sifs;
         let frame = Frame {
             kind,
@@ -104,6 +155,7 @@ impl Node {
             length,
             duration_field: to.duration_field - sifs - length,
             opens_exchange: false,
+            content,
             ..*to
         };
         self.response = Some((frame, sifs));

@@ -1,13 +1,15 @@
 //! One listener: a MAC that knows only what it is told about the medium, step by step.
 
+mod forming;
 mod hearing;
 mod quiet;
 mod sending;
 
+use super::agreement::{Events, Recipient};
 use super::contender::Contender;
-use super::frame::{Counts, Frame, NodeId, Packet};
+use super::frame::{Counts, Frame, Mpdu, NodeId, Packet};
 use super::rate::Ladder;
-use super::timing::{Category, Rules};
+use super::timing::{Category, Ht, Rules, Tenths};
 use wifair_core::Rng;
 
 /// The answer that a sender waits for.
@@ -24,6 +26,8 @@ pub struct Node {
     rules: Rules,
     /// The rate towards each peer: by node for the AP (entry 0 unused), only the AP for a station.
     pub rates: Vec<Ladder>,
+    /// By peer: the mode towards it where there are agreements.
+    pub modes: Vec<Option<Ht>>,
     channel: Rng,
 
     /// Packets that a port holds.
@@ -54,8 +58,13 @@ pub struct Node {
     continuation: Option<Frame>,
     /// The last packet delivered from each peer, by category: what comes again is a duplicate.
     last_from: Vec<Vec<Option<u32>>>,
+    /// By peer, then by category, where there are agreements.
+    recipients: Vec<Vec<Recipient>>,
     /// By peer.
     pub counts: Vec<Counts>,
+    events: Events,
+    /// MPDUs given up, and their receivers: told once.
+    given_up: Vec<(NodeId, Mpdu)>,
 }
 
 impl Node {
@@ -65,20 +74,27 @@ impl Node {
         seed: u64,
         rules: Rules,
         rates: Vec<Ladder>,
+        modes: Vec<Option<Ht>>,
         port: (usize, bool),
     ) -> Node {
         let count = rates.len();
+        let agreements: Vec<bool> = modes.iter().map(Option::is_some).collect();
+        let recipients = |&agreed: &bool| match rules.aggregation.filter(|_| agreed) {
+            Some(rules) => (0..4).map(|_| Recipient::new(rules.window, rules.reorder_timeout)).collect(),
+            None => Vec::new(),
+        };
         let purposes = match rules.edca {
             None => &["backoff"][..],
             Some(_) => &["backoff-voice", "backoff-video", "backoff-best-effort", "backoff-background"],
         };
         let contender = |(parameters, purpose): (Category, &&str)| {
-            Contender::new(parameters, Rng::stream(seed, label, purpose))
+            Contender::new(parameters, Rng::stream(seed, label, purpose), &agreements)
         };
         Node {
             id,
             rules,
             rates,
+            modes,
             channel: Rng::stream(seed, label, "channel"),
             queue_limit: port.0,
             limit_counts_in_service: port.1,
@@ -95,14 +111,34 @@ impl Node {
             response: None,
             continuation: None,
             last_from: vec![vec![None; 4]; count],
+            recipients: agreements.iter().map(recipients).collect(),
             counts: vec![Counts::default(); count],
+            events: Events::default(),
+            given_up: Vec::new(),
         }
     }
 
     /// Nothing to send and nothing to wait for.
     pub fn is_at_rest(&self) -> bool {
         let idle = self.contenders.iter().all(|c| c.in_service.is_none());
-        idle && self.response.is_none() && !self.energy_on_air
+        let holds_nothing = self.recipients.iter().flatten().all(Recipient::holds_nothing);
+        idle && holds_nothing && self.response.is_none() && !self.energy_on_air
+    }
+
+    /// Of this node and its categories.
+    pub fn add_events_to(&self, sum: &mut Events) {
+        sum.add(&self.events);
+        self.contenders.iter().for_each(|contender| sum.add(&contender.events));
+    }
+
+    /// The MPDUs that this node has just given up, and their receivers.
+    pub fn take_given_up(&mut self) -> Vec<(NodeId, Mpdu)> {
+        std::mem::take(&mut self.given_up)
+    }
+
+    /// What frames to a peer are sent at.
+    pub fn rate_to(&self, peer: NodeId) -> Tenths {
+        self.modes[peer].map_or_else(|| self.rates[peer].rate(), Ht::rate)
     }
 
     pub fn has_response_pending(&self) -> bool {
@@ -146,8 +182,7 @@ impl Node {
         let shares = self.rules.shares_port(self.id);
         let of_port = self.contenders.iter().enumerate().filter(|(other, _)| shares || *other == c);
         let counted = of_port.map(|(_, contender)| {
-            let in_service = self.limit_counts_in_service && contender.in_service.is_some();
-            contender.queue.len() + usize::from(in_service)
+            contender.queue.len() + if self.limit_counts_in_service { contender.taken() } else { 0 }
         });
         if counted.sum::<usize>() >= self.queue_limit {
             return;
@@ -213,6 +248,28 @@ impl Node {
                 contender.counter = None;
             }
         }
+    }
+
+    /// A step has passed for what is held out of order.
+    #[inline]
+    pub fn count_reordering(&mut self) {
+        for recipient in self.recipients.iter_mut().flatten().filter(|recipient| !recipient.holds_nothing()) {
+            recipient.pass(1);
+        }
+    }
+
+    /// What is passed on because something has been held for too long: by peer, then by category.
+    pub fn time_out(&mut self) -> Option<Vec<Packet>> {
+        for (peer, recipients) in self.recipients.iter_mut().enumerate() {
+            for recipient in recipients {
+                let passed_on = recipient.time_out(&mut self.events);
+                if !passed_on.is_empty() {
+                    self.counts[peer].received += passed_on.len() as u64;
+                    return Some(passed_on);
+                }
+            }
+        }
+        None
     }
 
     /// NAV, EIFS, timeout, TXOP and response timer run whatever the medium does.

@@ -4,13 +4,16 @@
 //! is written in the steps themselves; `oracle_self` holds a clock that is put forward equal to one that never is.
 
 use super::Node;
+use crate::oracle::agreement::Recipient;
 use crate::oracle::contender::Contender;
 
 impl Node {
     /// Steps from here on in which nothing that this node counts comes to its end, if nothing is heard meanwhile.
     pub fn quiet_steps(&self) -> u32 {
         let unanswered = self.expected.as_ref().filter(|expected| !expected.begun);
+        let reordering = self.recipients.iter().flatten().filter_map(Recipient::next_timeout).min();
         let timers = [
+            reordering,
             self.response.as_ref().map(|(_, left)| *left),
             unanswered.map(|expected| expected.left),
             (self.nav_left > 0).then_some(self.nav_left),
@@ -46,6 +49,9 @@ impl Node {
         self.nav_left = self.nav_left.saturating_sub(steps);
         self.noise_left = self.noise_left.saturating_sub(steps);
         self.txop_left = self.txop_left.saturating_sub(steps);
+        for recipient in self.recipients.iter_mut().flatten() {
+            recipient.pass(steps);
+        }
         if let Some((_, left)) = &mut self.response {
             *left -= steps;
         }

@@ -1,7 +1,9 @@
 //! What a node puts on the air, and what becomes of it.
 
 use super::{Expected, Node};
-use crate::oracle::frame::{Frame, Kind, Packet};
+use crate::oracle::agreement::Event;
+use crate::oracle::contender::Service;
+use crate::oracle::frame::{Content, Frame, Kind, Packet};
 
 impl Node {
     /// What this node does at this instant: whether it starts a frame, a response that is due or an access of its own.
@@ -37,24 +39,31 @@ impl Node {
 
     /// Another category of this node transmits at the instant at which this one would.
     fn lose_internally(&mut self, c: usize) {
-        let contender = &mut self.contenders[c];
-        let service = contender.in_service.as_mut().expect("it would have transmitted");
-        let counts = &mut self.counts[service.packet.to];
-        counts.internal += 1;
         let edca = self.rules.edca.expect("only EDCA has categories");
-        service.short += u32::from(edca.internal_collision_retry);
-        let lost = edca.internal_collision_retry && service.short == self.rules.short_limit;
-        if lost {
-            counts.lost.push(service.packet.id);
+        let contender = &mut self.contenders[c];
+        let counts = &mut self.counts[contender.receiver()];
+        counts.internal += 1;
+        match contender.single() {
+            None => {
+                contender.events.note(Event::InternalCollision);
+                contender.link_has_failed(edca.internal_collision_retry, self.rules.short_limit);
+            }
+            Some(single) => {
+                single.short += u32::from(edca.internal_collision_retry);
+                let lost = edca.internal_collision_retry && single.short == self.rules.short_limit;
+                if lost {
+                    counts.lost.push(single.packet.id);
+                }
+                contender.single_has_failed(lost);
+            }
         }
-        contender.has_failed(lost);
         self.go_on(c);
     }
 
     /// That frame.
     pub fn start(&mut self) -> Frame {
         if let Some((frame, _)) = self.response.take() {
-            if frame.kind == Kind::Data {
+            if matches!(frame.kind, Kind::Data | Kind::Request) {
                 self.noise_left = 0; // of what collides, the last frames count
             }
             return frame;
@@ -65,13 +74,11 @@ impl Node {
             }
         }
         let contender = &mut self.contenders[self.sender];
-        let number = contender.attempt();
-        let packet = contender.in_service.as_ref().expect("an access is for a frame in service").packet;
         contender.counter = None;
         self.txop_left = contender.parameters.txop_limit;
-        let data = self.data_frame(packet, number);
-        self.begin(data);
-        if !self.rules.uses_rts(packet.ip_bytes) {
+        let (data, psdu_bytes) = self.next_data(false);
+        self.begin(&data);
+        if !self.rules.uses_rts(psdu_bytes) {
             return self.announced(data);
         }
         let rules = &self.rules;
@@ -83,21 +90,32 @@ impl Node {
         }
     }
 
+    /// What the exchange that begins now is about, and its PSDU bytes: the frame in service, a request, or a PPDU that is formed.
+    fn next_data(&mut self, follows: bool) -> (Frame, u32) {
+        let contender = &mut self.contenders[self.sender];
+        if let Some(single) = contender.single() {
+            single.attempts += 1;
+            let (packet, number) = (single.packet, single.attempts);
+            return (self.single_frame(packet, number), self.rules.mpdu_bytes(packet.ip_bytes));
+        }
+        self.next_of_link(follows)
+    }
+
     /// An exchange of mine begins; its data frame will be this one, whatever changes meanwhile.
-    fn begin(&mut self, data: Frame) {
+    fn begin(&mut self, data: &Frame) {
         self.counts[data.to].attempts += 1;
         self.after_cts = false;
-        self.data = Some(data);
+        self.data = Some(data.clone());
     }
 
     /// The data frame of my exchange that goes on.
     pub(super) fn settled_data(&self) -> Frame {
-        let data = self.data.expect("an exchange of mine goes on");
+        let data = self.data.clone().expect("an exchange of mine goes on");
         Frame { opens_exchange: false, ..data }
     }
 
     /// What goes on the air first where `data` is to be sent without an RTS: the frame itself, or its CTS-to-self.
-    fn announced(&self, data: Frame) -> Frame {
+    pub(super) fn announced(&self, data: Frame) -> Frame {
         if !self.rules.announces() {
             return data;
         }
@@ -110,16 +128,17 @@ impl Node {
         }
     }
 
-    fn data_frame(&self, packet: Packet, number: u32) -> Frame {
+    fn single_frame(&self, packet: Packet, number: u32) -> Frame {
         let rules = &self.rules;
         let data_rate = self.rates[packet.to].rate();
         Frame {
             kind: Kind::Data,
             from: self.id,
             to: packet.to,
-            packet,
-            number,
+            category: packet.category,
+            content: Content::Single { packet, number },
             data_rate,
+            response_rate: rules.control_rate,
             length: rules.data(packet.ip_bytes, data_rate),
             duration_field: rules.sifs + rules.ack(),
             opens_exchange: true,
@@ -134,7 +153,7 @@ impl Node {
             return;
         }
         let wait = match frame.kind {
-            Kind::Ack => return,
+            Kind::Ack | Kind::BlockAck => return,
             Kind::Announcement => {
                 self.response = Some((self.settled_data(), self.rules.sifs));
                 return;
@@ -145,8 +164,10 @@ impl Node {
                 return;
             }
             Kind::Rts => self.rules.cts_timeout(),
-            Kind::Data => {
-                self.unanswered = Some(frame.to);
+            Kind::Data | Kind::Request => {
+                if matches!(frame.content, Content::Single { .. }) {
+                    self.unanswered = Some(frame.to);
+                }
                 self.rules.ack_timeout()
             }
         };
@@ -165,46 +186,65 @@ impl Node {
 
     // Outcomes.
 
-    pub(super) fn succeed(&mut self) {
+    /// The response was decoded.
+    pub(super) fn succeed(&mut self, response: &Frame) {
         let c = self.sender;
         self.expected = None;
+        match self.contenders[c].in_service {
+            Some(Service::Single(_)) => self.contenders[c].in_service = None,
+            _ => self.link_has_succeeded(&response.content),
+        }
         let contender = &mut self.contenders[c];
-        contender.in_service = None;
-        contender.cw = contender.parameters.cw_min;
-        if let Some(&next) = contender.queue.front() {
-            let data = self.data_frame(next, 1);
-            let first = self.announced(data);
-            if self.rules.sifs + first.length + first.duration_field <= self.txop_left {
-                let contender = &mut self.contenders[c];
-                contender.serve();
-                contender.attempt();
-                self.begin(data);
-                let first = Frame { opens_exchange: false, ..first };
-                self.response = Some((first, self.rules.sifs));
-                self.continuation = Some(first);
-                return;
-            }
+        contender.has_succeeded();
+        contender.serve();
+        if contender.in_service.is_some() && contender.parameters.txop_limit > 0 && self.fits_into_txop() {
+            let (data, _) = self.next_data(true);
+            self.begin(&data);
+            let first = Frame { opens_exchange: false, ..self.announced(data) };
+            self.response = Some((first.clone(), self.rules.sifs));
+            self.continuation = Some(first);
+            return;
         }
         self.go_on(c);
     }
 
+    /// Whether an exchange of what is in service may follow in the TXOP.
+    fn fits_into_txop(&mut self) -> bool {
+        let single = self.contenders[self.sender].single().map(|single| single.packet);
+        let data = match single {
+            Some(packet) => self.single_frame(packet, 1),
+            None => self.shortest_of_link(),
+        };
+        let first = self.announced(data);
+        let fits = self.rules.sifs + first.length + first.duration_field <= self.txop_left;
+        if single.is_none() {
+            self.contenders[self.sender].events.note_if(!fits, Event::DoesNotFitTxop);
+        }
+        fits
+    }
+
     pub(super) fn fail(&mut self) {
-        self.expected = None;
+        let rts = self.expected.take().is_some_and(|expected| expected.cts);
         let c = self.sender;
         let contender = &mut self.contenders[c];
-        let service = contender.in_service.as_mut().expect("only a frame in service can fail");
-        let counts = &mut self.counts[service.packet.to];
+        let counts = &mut self.counts[contender.receiver()];
         counts.failures += 1;
+        let Some(single) = contender.single() else {
+            contender.events.note_if(rts, Event::RtsFailed);
+            self.link_has_failed();
+            self.go_on(c);
+            return;
+        };
         if self.after_cts {
-            service.long += 1;
+            single.long += 1;
         } else {
-            service.short += 1;
+            single.short += 1;
         }
-        let lost = service.short == self.rules.short_limit || service.long == self.rules.long_limit;
+        let lost = single.short == self.rules.short_limit || single.long == self.rules.long_limit;
         if lost {
-            counts.lost.push(service.packet.id);
+            counts.lost.push(single.packet.id);
         }
-        contender.has_failed(lost);
+        contender.single_has_failed(lost);
         self.go_on(c);
     }
 

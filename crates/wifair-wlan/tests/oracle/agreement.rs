@@ -1,0 +1,240 @@
+//! Both ends of a Block Ack agreement (docs/medium.md, section 12). Sequence numbers count from 0 and do not wrap.
+
+use super::frame::{Mpdu, Packet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What happens under agreements; a test of random scenarios wants to have seen all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// PPDUs of one MPDU and of several.
+    One,
+    Several,
+    /// What ended a PPDU.
+    EndedByWindow,
+    EndedByCount,
+    EndedByBytes,
+    EndedByDuration,
+    EndedByTxop,
+    EndedByHeadRun,
+    EndedByPort,
+    /// The link queue is longer than the window.
+    WindowStall,
+    /// Filled past packets for other stations.
+    Gathered,
+    /// A head that exceeds a limit goes alone.
+    LongHead,
+    Spaced,
+    /// A link other than the last takes its turn.
+    OtherLink,
+    /// The link last in service is all that there is.
+    SameLink,
+    FollowsInTxop,
+    DoesNotFitTxop,
+    AfterRts,
+    RtsFailed,
+    /// A Block Ack that acknowledges some of the MPDUs.
+    Partial,
+    GivenUp,
+    /// As many failed exchanges in a row that CW is CWmin.
+    RowEnded,
+    InternalCollision,
+    RequestSent,
+    RequestInTxop,
+    RequestAnswered,
+    RequestFailed,
+    RequestDropped,
+    /// A request whose answer acknowledges MPDUs.
+    RequestAcknowledges,
+    /// A request that lets the recipient pass packets on.
+    RequestReleases,
+    Duplicate,
+    /// Decoded after its timeout.
+    TooLate,
+    Held,
+    TimedOut,
+    /// An MPDU beyond the recipient's window.
+    WindowMoved,
+}
+
+/// How often.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Events(BTreeMap<Event, u64>);
+
+impl Events {
+    pub fn note(&mut self, event: Event) {
+        *self.0.entry(event).or_default() += 1;
+    }
+
+    pub fn note_if(&mut self, happens: bool, event: Event) {
+        if happens {
+            self.note(event);
+        }
+    }
+
+    pub fn add(&mut self, more: &Events) {
+        for (event, count) in &more.0 {
+            *self.0.entry(*event).or_default() += count;
+        }
+    }
+
+    pub fn count(&self, event: Event) -> u64 {
+        self.0.get(&event).copied().unwrap_or(0)
+    }
+
+    /// Whether each event has happened `least` times.
+    pub fn covers_all(&self, least: u64) -> bool {
+        self.0.len() == Event::WindowMoved as usize + 1 && self.0.values().all(|&count| count >= least)
+    }
+}
+
+/// The transmitter's end: the link queue.
+#[derive(Default)]
+pub struct Originator {
+    /// `number`: how often each has failed.
+    pub queue: VecDeque<Mpdu>,
+    next: u64,
+    /// A request is owed, and how often it has failed.
+    pub request: Option<u32>,
+}
+
+impl Originator {
+    pub fn enter(&mut self, packet: Packet) {
+        self.queue.push_back(Mpdu { seq: self.next, packet, number: 0 });
+        self.next += 1;
+    }
+
+    /// WinStartO.
+    pub fn start(&self) -> u64 {
+        self.queue.front().map_or(self.next, |head| head.seq)
+    }
+
+    /// The sequence number that a packet would get.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    pub fn is_pending(&self) -> bool {
+        !self.queue.is_empty() || self.request.is_some()
+    }
+
+    pub fn acknowledge(&mut self, decoded: &BTreeSet<u64>) {
+        self.queue.retain(|mpdu| !decoded.contains(&mpdu.seq));
+    }
+
+    /// These have failed, unless they have left the queue. What is given up.
+    pub fn fail(&mut self, sent: &[Mpdu], max_attempts: u32, requests: bool) -> Vec<Mpdu> {
+        let (mut kept, mut given_up) = (VecDeque::new(), Vec::new());
+        for mut mpdu in self.queue.drain(..) {
+            if sent.iter().any(|sent| sent.seq == mpdu.seq) {
+                mpdu.number += 1;
+            }
+            if mpdu.number == max_attempts {
+                given_up.push(mpdu);
+            } else {
+                kept.push_back(mpdu);
+            }
+        }
+        self.queue = kept;
+        if requests && !given_up.is_empty() && self.request.is_none() {
+            self.request = Some(0);
+        }
+        given_up
+    }
+}
+
+/// The receiver's end.
+pub struct Recipient {
+    window: u64,
+    timeout: u32,
+    /// WinStartB.
+    start: u64,
+    /// MPDUs out of order, and the steps until their timeouts.
+    held: BTreeMap<u64, (Packet, u32)>,
+    /// All that was ever decoded.
+    pub decoded: BTreeSet<u64>,
+}
+
+impl Recipient {
+    pub fn new(window: u32, timeout: u32) -> Recipient {
+        Recipient {
+            window: window.into(),
+            timeout,
+            start: 0,
+            held: BTreeMap::new(),
+            decoded: BTreeSet::new(),
+        }
+    }
+
+    pub fn holds_nothing(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// An MPDU was decoded: what is passed on; none if it is dropped.
+    pub fn receive(&mut self, mpdu: &Mpdu, events: &mut Events) -> Option<Vec<Packet>> {
+        let seq = mpdu.seq;
+        let new = self.decoded.insert(seq);
+        // What lies further back has left the transmitter's window.
+        self.decoded = self.decoded.split_off(&self.start.saturating_sub(2 * self.window));
+        if seq < self.start || self.held.contains_key(&seq) {
+            events.note(if new { Event::TooLate } else { Event::Duplicate });
+            return None;
+        }
+        let mut passed_on = Vec::new();
+        if seq >= self.start + self.window {
+            events.note(Event::WindowMoved);
+            passed_on = self.skip_to(seq + 1 - self.window);
+        }
+        self.held.insert(seq, (mpdu.packet, self.timeout));
+        passed_on.extend(self.pass_on());
+        events.note_if(self.held.contains_key(&seq), Event::Held);
+        Some(passed_on)
+    }
+
+    /// A request was decoded: what is passed on.
+    pub fn request(&mut self, start: u64, events: &mut Events) -> Vec<Packet> {
+        if start <= self.start {
+            return Vec::new();
+        }
+        let passed_on = [self.skip_to(start), self.pass_on()].concat();
+        events.note_if(!passed_on.is_empty(), Event::RequestReleases);
+        passed_on
+    }
+
+    /// Steps until the next timeout.
+    pub fn next_timeout(&self) -> Option<u32> {
+        self.held.values().map(|&(_, left)| left).min()
+    }
+
+    pub fn pass(&mut self, steps: u32) {
+        for (_, left) in self.held.values_mut() {
+            *left -= steps;
+        }
+    }
+
+    /// What is passed on because MPDUs have been held for too long.
+    pub fn time_out(&mut self, events: &mut Events) -> Vec<Packet> {
+        let Some((&last, _)) = self.held.iter().rev().find(|(_, (_, left))| *left == 0) else {
+            return Vec::new();
+        };
+        events.note(Event::TimedOut);
+        [self.skip_to(last), self.pass_on()].concat()
+    }
+
+    /// WinStartB moves; what was held before it.
+    fn skip_to(&mut self, start: u64) -> Vec<Packet> {
+        self.start = start;
+        let rest = self.held.split_off(&start);
+        let before = std::mem::replace(&mut self.held, rest);
+        before.into_values().map(|(packet, _)| packet).collect()
+    }
+
+    /// What is held from WinStartB on without a gap.
+    fn pass_on(&mut self) -> Vec<Packet> {
+        let mut passed_on = Vec::new();
+        while let Some((packet, _)) = self.held.remove(&self.start) {
+            passed_on.push(packet);
+            self.start += 1;
+        }
+        passed_on
+    }
+}
