@@ -177,7 +177,7 @@ def test_an_event_that_names_a_group_is_one_for_each_of_its_stations() -> None:
     events = Scenario(flows=[UP, {"direction": "down"}], events=[slower, one]).plan()["events"]
     assert [event["station"]["label"] for event in events] == ["up-1", "up-2", "up-2"]
     assert [event["at_s"] for event in events] == [5.0, 5.0, 6.0]
-    assert events[2]["ap"] == {"limit_packets": 50}
+    assert events[2]["ap"] == {"limit_packets": 50, "scheme": None}
 
 
 @pytest.mark.parametrize(

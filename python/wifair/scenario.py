@@ -75,11 +75,13 @@ class StationGroup(_Group):
 class FlowGroup(_Group):
     """`count` flows in one direction, each with its own station unless `station` names a group of stations.
 
-    `station` may also be a table: parameters of the flows' own stations.
+    `station` may also be a table: parameters of the flows' own stations. `reserve` further flows wait for an event that raises
+    the group's count; their stations come after all others.
     """
 
     direction: Literal["up", "down"]
     station: str | Table | None = None
+    reserve: Annotated[int, Field(ge=0)] = 0
 
 
 class Scenario(BaseModel):
@@ -231,6 +233,8 @@ class _PlanBuilder:
         self.event_origins: list[str] = []
         # Labels of stations by what a scenario may call them: a group's name, or a label itself.
         self.called: dict[str, list[str]] = {}
+        # Groups of flows by name: whether they are carried by TCP.
+        self.groups: dict[str, bool] = {}
 
     def build(self) -> Table:
         """The plan, its defaults not yet filled in."""
@@ -253,7 +257,10 @@ class _PlanBuilder:
         node = plan_node("events", "[]")
         station_keys = {k: v for k, v in properties(properties(node)["station"]).items() if k != "label"}
         station_node = {"type": "object", "properties": {"name": {"type": "string"}, **station_keys}}
-        event_node = {"type": "object", "properties": {**properties(node), "station": station_node}}
+        flows_keys = {k: v for k, v in properties(properties(node)["flows"]).items() if k != "group"}
+        flows_node = {"type": "object", "properties": {"name": {"type": "string"}, **flows_keys}}
+        changed = {"station": station_node, "flows": flows_node}
+        event_node = {"type": "object", "properties": {**properties(node), **changed}}
         events: list[Table] = []
         for e, given in enumerate(self.scenario.events):
             origin = f"events[{e}]"
@@ -268,9 +275,28 @@ class _PlanBuilder:
                     hint = nearest(name, self.called) if name else ""
                     raise ScenarioError(f"{origin}.station.name", problem, value=name, allowed=known, hint=hint)
                 unfolded = [{**event, "station": {"label": label, **change}} for label in self.called[name]]
+            if "flows" in event:
+                unfolded = self.of_groups(event["flows"], f"{origin}.flows", unfolded)
             events += unfolded
             self.event_origins += [origin] * len(unfolded)
         return events
+
+    def of_groups(self, change: Table, origin: str, events: list[Table]) -> list[Table]:
+        """An event about flows for each group that it is about: the one it names, or all that are carried by TCP."""
+        name = change.pop("name", None)
+        if name is None and "count" in change:
+            known = ", ".join(self.groups)
+            raise ScenarioError(f"{origin}.name", "a count needs the name of a group of flows", allowed=known)
+        if name is not None and name not in self.groups:
+            hint = nearest(name, self.groups)
+            known = ", ".join(self.groups)
+            raise ScenarioError(f"{origin}.name", f"no flows are called {name!r}", value=name, allowed=known, hint=hint)
+        groups = [group for group, over_tcp in self.groups.items() if over_tcp] if name is None else [name]
+        at_s = events[0].get("at_s")
+        others = [{key: value for key, value in event.items() if key != "flows"} for event in events]
+        kept = [event for event in others if event.keys() - {"at_s"}]
+        timed = {} if at_s is None else {"at_s": at_s}  # the engine says what is missing
+        return [*kept, *({**timed, "flows": {"group": group, **change}} for group in groups)]
 
     def access_point(self) -> Table:
         """The AP: a port's keys are directly in `[ap]`, next to the AP's others."""
@@ -304,6 +330,7 @@ class _PlanBuilder:
             name = self.flow_group_name(g)
             settings = self.flow_settings(flow, name, origin)
             over_tcp |= is_over_tcp(settings)
+            self.groups[name] = is_over_tcp(settings)
             own = labels(name, flow.count) if flow.count > 1 or flow.name is None else [name]
             if isinstance(flow.station, str):
                 at = members.get(flow.station)
@@ -326,6 +353,9 @@ class _PlanBuilder:
                 self.station_origins += [f"{origin}.station"] * flow.count
             flows += [{"label": label, "station": at[i % len(at)], **settings} for i, label in enumerate(own)]
             self.flow_origins += [origin] * flow.count
+        for g, flow in enumerate(self.scenario.flows):
+            if flow.reserve:
+                self.add_reserve(g, flow, members, stations, flows)
         for g, group in enumerate(self.scenario.stations):
             if group.name not in used:
                 raise ScenarioError(
@@ -337,13 +367,35 @@ class _PlanBuilder:
             raise ScenarioError("tcp", "no flow is carried by TCP, so these keys would have no effect")
         return stations, flows
 
+    def add_reserve(
+        self, g: int, flow: FlowGroup, members: Mapping[str, list[str]], stations: list[Table], flows: list[Table]
+    ) -> None:
+        """Flows of a group that wait for an event, behind all others: nobody else's place depends on them."""
+        name = self.flow_group_name(g)
+        origin = f"flows[{g}]"
+        settings = self.flow_settings(flow, name, origin) | {"waits": True}
+        settings = {key: value for key, value in settings.items() if key not in ("start_s", "start_spread_s")}
+        own = [f"{name}-{i}" for i in range(flow.count + 1, flow.count + flow.reserve + 1)]
+        if isinstance(flow.station, str):
+            at = members[flow.station]
+            at = [at[i % len(at)] for i in range(flow.count, flow.count + flow.reserve)]
+        else:
+            at = own
+            station = self.station_settings(flow.station or {}, f"{origin}.station")
+            stations += [{"label": label, **station} for label in own]
+            self.called[name] = [*self.called[name], *own]
+            self.called.update({label: [label] for label in own})
+            self.station_origins += [f"{origin}.station"] * len(own)
+        flows += [{"label": label, "station": place, **settings} for label, place in zip(own, at, strict=True)]
+        self.flow_origins += [origin] * len(own)
+
     def check_size(self) -> None:
         """Refuses a mistyped count before it is unfolded."""
         limits = engine_schema().get("limits", {})
         groups = self.scenario.flows
-        own_stations = sum(flow.count for flow in groups if not isinstance(flow.station, str))
+        own_stations = sum(flow.count + flow.reserve for flow in groups if not isinstance(flow.station, str))
         for key, number in (
-            ("flows", sum(flow.count for flow in groups)),
+            ("flows", sum(flow.count + flow.reserve for flow in groups)),
             ("stations", own_stations + sum(group.count for group in self.scenario.stations)),
         ):
             most = limits.get(f"max_{key}", limits.get(key))
@@ -364,7 +416,7 @@ class _PlanBuilder:
         """The keys that all flows of a group share."""
         node = plan_node("flows", "[]")
         known = {k: v for k, v in properties(node).items() if k not in ("label", "group", "station", "direction")}
-        offered = {**known, "count": {}, "name": {}, "direction": {}, "station": {}}
+        offered = {**known, "count": {}, "reserve": {}, "name": {}, "direction": {}, "station": {}}
         for key, value in group.engine_keys().items():
             if key not in known:
                 raise unknown_key(origin, key, value, offered)

@@ -2,6 +2,7 @@
 //! Arrow tables, everything else is Python.
 
 mod arrow;
+mod live;
 mod scheme;
 
 use std::time::Duration;
@@ -197,6 +198,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replicate, module)?)?;
     scheme::add_to(module)?;
     module.add_class::<Batch>()?;
+    module.add_class::<live::Live>()?;
     module.add_class::<arrow::Table>()?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use wifair_core::{Class, FlowId, Packet, Rate, StationId, Time};
 
 use crate::{
     Arrival, Buffer, Cx, Departure, Eviction, Exchange, Grant, Hooks, Indexes, Outcome, Placed, Reception,
-    Refusal, Scheme,
+    Refusal, Scheme, SchemeSpec,
 };
 
 /// What has happened to a packet at a port.
@@ -103,8 +103,20 @@ impl Journal {
         self.entries().push(Entry { at, port, event, packet: *packet, station, queued_packets: 0 });
     }
 
+    /// Another scheme has taken over the packets of `buffer` at `now`, and the lines from `from` on are what it did then: each
+    /// was noted at the time at which its packet had been let in, and what the scheme refused had been let in before.
+    pub(crate) fn settle_takeover(&self, from: usize, buffer: &Buffer, now: Time) {
+        for entry in &mut self.entries()[from..] {
+            if let PortEvent::Refused(_) = entry.event {
+                entry.event = PortEvent::Evicted { reason: Eviction::Victim, enqueued_at: entry.at };
+            }
+            entry.at = now;
+        }
+        self.settle(from, buffer);
+    }
+
     /// A decision is about to be taken: where its lines begin.
-    fn begin(&self) -> usize {
+    pub(crate) fn begin(&self) -> usize {
         self.entries().len()
     }
 
@@ -223,6 +235,14 @@ impl Scheme for Journaled {
 
     fn on_forgotten(&mut self, flow: FlowId) {
         self.scheme.on_forgotten(flow);
+    }
+
+    fn begin(&mut self, now: Time) {
+        self.scheme.begin(now);
+    }
+
+    fn take_inner(&mut self) -> Option<Box<dyn Scheme>> {
+        Some(std::mem::replace(&mut self.scheme, SchemeSpec::default().build()))
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -43,6 +43,11 @@ impl PiController {
         self.probability
     }
 
+    /// It begins at `now`, not at time zero.
+    pub fn begin(&mut self, now: Time) {
+        self.due = now + self.interval;
+    }
+
     /// When [`PiController::update`] is due next.
     pub fn due(&self) -> Time {
         self.due

@@ -1,3 +1,5 @@
+mod takeover;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time};

@@ -78,6 +78,15 @@ pub trait Scheme: Send {
     /// The flow monitor has forgotten a flow, of which no packet is left: its id may be another flow's next.
     fn on_forgotten(&mut self, _flow: FlowId) {}
 
+    /// The scheme takes over a port at `now`, before its first packet there. Without this call it begins at time zero: a
+    /// scheme that keeps a clock starts it here.
+    fn begin(&mut self, _now: Time) {}
+
+    /// The scheme to which this one passes every call on, taken out of it; `None` unless this is such a scheme.
+    fn take_inner(&mut self) -> Option<Box<dyn Scheme>> {
+        None
+    }
+
     /// Names and current values of inner quantities worth recording, as a marking probability.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }

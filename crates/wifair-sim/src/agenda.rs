@@ -1,4 +1,6 @@
 use wifair_core::{StationId, Time};
+use wifair_queue::SchemeSpec;
+use wifair_tcp::TcpChange;
 use wifair_wlan::StationChange;
 
 /// What a scenario does at a given time.
@@ -26,6 +28,27 @@ pub enum Event {
         /// The limit from now on.
         packets: u32,
     },
+    /// Another scheme takes over the AP's buffer.
+    ApScheme(Box<SchemeSpec>),
+    /// The first `count` flows of a group are open, the others stop.
+    Count {
+        /// Index of the group.
+        group: u32,
+        /// How many.
+        count: u32,
+    },
+    /// New connections of a group's flows have other parameters.
+    Tcp {
+        /// Index of the group.
+        group: u32,
+        /// What is different.
+        change: Box<TcpChange>,
+    },
+    /// The wire's delay changes for flows that set no delay.
+    WireDelay {
+        /// One way, from now on.
+        delay: Time,
+    },
 }
 
 /// The scenario's own events, in order of time and, at one instant, in the order of the plan.
@@ -33,6 +56,7 @@ pub enum Event {
 pub struct Agenda {
     /// Latest first once sorted, so that the next one is popped from the end.
     events: Vec<(Time, usize, Event)>,
+    added: usize,
     sorted: bool,
     next: Time,
 }
@@ -40,14 +64,15 @@ pub struct Agenda {
 impl Agenda {
     /// An empty agenda.
     pub fn new() -> Agenda {
-        Agenda { events: Vec::new(), sorted: false, next: Time::MAX }
+        Agenda { events: Vec::new(), added: 0, sorted: false, next: Time::MAX }
     }
 
-    /// Adds an event; all must be added before the first is taken.
+    /// Adds an event, behind those of the same instant.
     pub fn add(&mut self, time: Time, event: Event) {
-        assert!(!self.sorted, "the agenda is fixed before the run begins");
         self.next = self.next.min(time);
-        self.events.push((time, self.events.len(), event));
+        self.events.push((time, self.added, event));
+        self.added += 1;
+        self.sorted = false;
     }
 
     /// When the next event is due; [`Time::MAX`] if there is none.
@@ -88,7 +113,9 @@ mod tests {
         assert_eq!(agenda.take(), Event::Start { flow: 1 });
         assert_eq!(agenda.take(), Event::Stop { flow: 2 });
         assert_eq!(agenda.next(), Time::from_s(2));
+        agenda.add(Time::from_s(2), Event::Stop { flow: 3 });
         assert_eq!(agenda.take(), Event::Start { flow: 0 });
+        assert_eq!(agenda.take(), Event::Stop { flow: 3 });
         assert_eq!(agenda.next(), Time::MAX);
     }
 }

@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use wifair_core::{Packet, StationId, Time};
 use wifair_queue::Direction;
-use wifair_tcp::{Receiver, Sender, SenderState};
+use wifair_tcp::{Receiver, Sender, SenderState, TcpSpec};
 
 use crate::address;
 use crate::application::Transport;
@@ -42,6 +44,14 @@ impl Connection {
             FlowDirection::Up => tuple.source_port,
             FlowDirection::Down => tuple.destination_port,
         };
+    }
+
+    /// As [`Connection::renew`], with other parameters of TCP from now on.
+    pub(crate) fn renew_with(&mut self, spec: &Arc<TcpSpec>, slot: usize, generation: u32) {
+        let tuple = address::tuple(self.direction, slot as u32, self.station, generation, Transport::Tcp);
+        self.sender.renew_with(spec, tuple);
+        self.receiver.renew_with(spec, tuple);
+        self.renew(slot, generation);
     }
 
     /// Whether both ends are done with the connection; without a handshake only the sender knows.

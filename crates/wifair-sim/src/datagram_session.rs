@@ -116,6 +116,11 @@ impl DatagramSession {
         !std::mem::replace(&mut self.has_ended, true)
     }
 
+    /// It may start again after a stop. Whether it had ended.
+    pub fn reopen(&mut self) -> bool {
+        std::mem::take(&mut self.has_ended)
+    }
+
     /// When the next datagram leaves; [`Time::MAX`] for never.
     pub fn next(&self) -> Time {
         self.streams[FORWARD].next.min(self.streams[BACK].next)

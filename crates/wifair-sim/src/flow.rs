@@ -82,6 +82,11 @@ pub(crate) struct Flow {
     group: u32,
     first: u32,
     count: u32,
+    /// It does not start by itself.
+    pub(crate) waits: bool,
+    pub(crate) has_started: bool,
+    /// No event has stopped it.
+    pub(crate) is_open: bool,
 }
 
 /// What a flow carries.
@@ -93,9 +98,10 @@ pub(crate) enum Carries {
 }
 
 impl Flow {
-    /// A flow before its start, with these slots.
-    pub fn new(carries: Carries, group: u32, slots: Range<usize>) -> Flow {
-        Flow { carries, group, first: slots.start as u32, count: slots.len() as u32 }
+    /// A flow before its start, with these slots. One that `waits` is opened by an event.
+    pub fn new(carries: Carries, group: u32, slots: Range<usize>, waits: bool) -> Flow {
+        let (first, count) = (slots.start as u32, slots.len() as u32);
+        Flow { carries, group, first, count, waits, has_started: false, is_open: !waits }
     }
 
     /// Index of its group.
@@ -164,6 +170,12 @@ impl TransferSequence {
         self.width = bytes.map_or(1, |bytes| bytes.clamp(1, self.connections.into()) as u16);
         self.phase = next.map_or(Phase::Ended, Phase::Waiting);
         next.map_or(Time::MAX, |transfer| transfer.at)
+    }
+
+    /// It may begin transfers again after a stop, those of `application` from its beginning.
+    pub fn reopen(&mut self, application: Box<dyn Application>) {
+        self.application = application;
+        self.stopped = false;
     }
 
     /// Whether there will be no more transfers.
@@ -279,12 +291,17 @@ impl Groups {
         let (indexes, group_of) = plan.groups();
         let mut groups = vec![(0, vec![]); indexes.len()];
         for (index, (flow, &group)) in plan.flows.iter().zip(&group_of).enumerate() {
-            groups[group as usize].0 += 1;
+            groups[group as usize].0 += u32::from(!flow.waits);
             if let Some(awaited) = &flow.stop_after_group {
                 groups[indexes[awaited.as_str()] as usize].1.push(index);
             }
         }
         (Groups { groups }, group_of)
+    }
+
+    /// A flow of `group` that had ended, or has waited, is open again.
+    pub fn reopened(&mut self, group: usize) {
+        self.groups[group].0 += 1;
     }
 
     /// A flow of `group` has ended: the flows that stop with it, in the order of the plan.

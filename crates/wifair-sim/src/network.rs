@@ -1,7 +1,9 @@
+mod changes;
 mod datagrams;
 mod link_rate;
 mod transfer_sequence;
 
+use changes::Changes;
 use link_rate::Listeners;
 use std::sync::Arc;
 
@@ -44,6 +46,8 @@ pub struct Network<T: Tap = ()> {
     stations: u16,
     /// By flow: the books of connections that the AP's monitor has forgotten.
     forgotten: Vec<[Ledger; 3]>,
+    /// What events that change flows or the wire need to know; absent where none does.
+    changes: Option<Box<Changes>>,
 }
 
 /// All that the ends of connections send into and wait for: apart from them, so that an event looks its connection up once.
@@ -89,7 +93,9 @@ impl<T: Tap> Network<T> {
             if spec.start_spread_s > 0.0 {
                 start_s += Rng::stream(seed, &spec.label, "start").unit() * spec.start_spread_s;
             }
-            agenda.add(Time::from_secs_f64(start_s), Event::Start { flow: index });
+            if !spec.waits {
+                agenda.add(Time::from_secs_f64(start_s), Event::Start { flow: index });
+            }
             if let Some(stop_s) = spec.stop_s {
                 agenda.add(Time::from_secs_f64(stop_s), Event::Stop { flow: index });
             }
@@ -109,7 +115,7 @@ impl<T: Tap> Network<T> {
                     (Carries::Datagrams(Box::new(session)), NO_PORT, 1)
                 }
             };
-            flows.push(Flow::new(carries, group_of[index], first..first + count));
+            flows.push(Flow::new(carries, group_of[index], first..first + count, spec.waits));
             for slot in first..first + count {
                 let tuple = address::tuple(spec.direction, slot as u32, station, 0, Transport::Tcp);
                 flow_of.push(index as u32);
@@ -130,9 +136,9 @@ impl<T: Tap> Network<T> {
                 });
             }
         }
-        for event in &plan.events {
-            event.enter(&mut agenda, &station_ids);
-        }
+        let named = plan.named();
+        plan.events.iter().for_each(|event| event.enter(&mut agenda, &named));
+        let changes = plan.events.iter().any(|event| event.flows.is_some() || event.wire.is_some());
         let fabric = Fabric {
             now: Time::ZERO,
             bss,
@@ -152,6 +158,7 @@ impl<T: Tap> Network<T> {
             groups,
             finished: vec![],
             stations: plan.bss.stations.len() as u16,
+            changes: changes.then(|| Box::new(Changes::new(plan))),
         };
         for slot in 0..network.connections.len() {
             network.tell_link_rate(slot);
@@ -255,7 +262,7 @@ impl<T: Tap> Network<T> {
     /// Lets the BSS go on by itself before `limit` until something comes out of it; whether it has.
     fn advance_bss(&mut self, limit: Time) -> bool {
         let Fabric { bss, wire, tap, now: at, .. } = &mut self.fabric;
-        let Some((now, output)) = (match T::WATCHES_AIR {
+        let Some((now, output)) = (match T::WATCHES_AIR && tap.is_watching() {
             false => bss.advance_before(limit),
             true => bss.advance_watched(limit, |bss| tap.exchange(bss)),
         }) else {
@@ -309,6 +316,10 @@ impl<T: Tap> Network<T> {
                 self.fabric.bss.change_station(station, &change, self.fabric.now)
             }
             Event::ApLimit { packets } => self.fabric.bss.set_ap_limit(packets, self.fabric.now),
+            Event::ApScheme(scheme) => self.fabric.bss.set_ap_scheme(&scheme, self.fabric.now),
+            Event::Count { group, count } => self.set_count(group, count),
+            Event::Tcp { group, change } => self.change_tcp(group, &change),
+            Event::WireDelay { delay } => self.set_wire_delay(delay),
         }
     }
 

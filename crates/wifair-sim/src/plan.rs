@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{SpecError, StationId};
+use wifair_core::{SpecError, StationId, Time};
 use wifair_queue::{ExternalScheme, Maker};
 use wifair_tcp::TcpSpec;
 use wifair_wlan::{Bss, BssSpec};
 
 use crate::application::{ApplicationSpec, Carried, Transport};
 use crate::check::check_range;
-use crate::event::{EventSpec, MAX_EVENTS};
+use crate::event::{EventSpec, MAX_EVENTS, Named};
 use crate::json;
 
 /// Version of the plan's form; a plan of another version is refused.
@@ -126,6 +126,9 @@ pub struct FlowSpec {
     pub station: String,
     /// Which way the data goes.
     pub direction: FlowDirection,
+    /// Whether it waits for an event that opens it ([`FlowsChange::count`](crate::FlowsChange::count)) and does not start by itself.
+    #[serde(default)]
+    pub waits: bool,
     /// When the application starts, in seconds.
     #[serde(default)]
     pub start_s: f64,
@@ -216,7 +219,8 @@ impl Plan {
         find: &mut dyn FnMut(&ExternalScheme) -> Option<Maker>,
     ) -> Result<Plan, SpecError> {
         let mut plan: Plan = json::read(json)?;
-        for scheme in plan.bss.schemes_mut() {
+        let of_events = plan.events.iter_mut().filter_map(|event| event.ap.as_mut()?.scheme.as_mut());
+        for scheme in plan.bss.schemes_mut().chain(of_events) {
             scheme.supply(find);
         }
         plan.validate()?;
@@ -275,11 +279,57 @@ impl Plan {
             let value = format!("{} events", self.events.len());
             return Err(SpecError::new("events", value, format!("0 to {MAX_EVENTS} events")));
         }
-        let stations = self.station_ids();
+        let named = self.named();
         for (i, event) in self.events.iter().enumerate() {
-            event.validate(&format!("events[{i}]"), self.horizon_s(), &stations, bss)?;
+            event.validate(&format!("events[{i}]"), self.horizon_s(), &named, bss)?;
+        }
+        self.validate_tcp_of_events()
+    }
+
+    /// What events may name.
+    pub(crate) fn named(&self) -> Named<'_> {
+        let (indexes, group_of) = self.groups();
+        let mut sizes = vec![0; indexes.len()];
+        group_of.iter().for_each(|&group| sizes[group as usize] += 1);
+        let groups = indexes.into_iter().map(|(name, index)| (name, (index, sizes[index as usize])));
+        Named { stations: self.station_ids(), groups: groups.collect() }
+    }
+
+    /// What each change of TCP gives must be allowed, after the changes before it in time.
+    fn validate_tcp_of_events(&self) -> Result<(), SpecError> {
+        let mut specs: BTreeMap<&str, Vec<TcpSpec>> = BTreeMap::new();
+        let mut changes: Vec<_> = (0..)
+            .zip(&self.events)
+            .filter_map(|(i, event)| {
+                let flows = event.flows.as_ref()?;
+                Some((Time::from_secs_f64(event.at_s), i, flows.group.as_str(), flows.tcp.as_ref()?))
+            })
+            .collect();
+        changes.sort_unstable_by_key(|&(at, i, ..)| (at, i));
+        for (_, i, group, change) in changes {
+            let path = format!("events[{i}].flows.tcp");
+            let specs = specs.entry(group).or_insert_with(|| self.tcp_of_group(group));
+            if specs.is_empty() {
+                let allowed = "no such table for a group without TCP";
+                return Err(SpecError::new(path, "this table", allowed));
+            }
+            for spec in specs {
+                *spec = spec.changed(change);
+                spec.validate(&path)?;
+            }
         }
         Ok(())
+    }
+
+    /// The parameters of a group's flows over TCP, each set of them once.
+    fn tcp_of_group(&self, group: &str) -> Vec<TcpSpec> {
+        let mut specs: Vec<TcpSpec> = vec![];
+        for flow in self.flows.iter().filter(|flow| flow.group == group) {
+            if flow.application.transport() == Transport::Tcp && !specs.contains(&flow.tcp) {
+                specs.push(flow.tcp.clone());
+            }
+        }
+        specs
     }
 
     fn validate_flows(&self) -> Result<(), SpecError> {
@@ -315,6 +365,10 @@ impl Plan {
             }
             check_range(&key("start_s"), flow.start_s, 0.0, 1e6, "s")?;
             check_range(&key("start_spread_s"), flow.start_spread_s, 0.0, 1e6, "s")?;
+            if flow.waits && (flow.start_s != 0.0 || flow.start_spread_s != 0.0) {
+                let allowed = "false beside start_s or start_spread_s: an event starts a flow that waits";
+                return Err(SpecError::new(key("waits"), true, allowed));
+            }
             if let Some(stop_s) = flow.stop_s {
                 check_range(&key("stop_s"), stop_s, flow.start_s, 1e6, "s (not before start_s)")?;
             }

@@ -10,6 +10,11 @@ pub trait Tap {
     /// Whether [`Tap::exchange`] is to be called: the BSS is then watched event by event.
     const WATCHES_AIR: bool = false;
 
+    /// Whether [`Tap::exchange`] is to be called for the time being.
+    fn is_watching(&self) -> bool {
+        Self::WATCHES_AIR
+    }
+
     /// Before anything happens.
     fn begin(&mut self, _cell: &mut Bss) {}
 
@@ -38,6 +43,10 @@ impl Tap for () {}
 impl<A: Tap, B: Tap> Tap for (A, B) {
     const WATCHES_AIR: bool = A::WATCHES_AIR || B::WATCHES_AIR;
 
+    fn is_watching(&self) -> bool {
+        self.0.is_watching() || self.1.is_watching()
+    }
+
     fn begin(&mut self, bss: &mut Bss) {
         self.0.begin(bss);
         self.1.begin(bss);
@@ -59,8 +68,12 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
     }
 
     fn exchange(&mut self, bss: &Bss) {
-        self.0.exchange(bss);
-        self.1.exchange(bss);
+        if self.0.is_watching() {
+            self.0.exchange(bss);
+        }
+        if self.1.is_watching() {
+            self.1.exchange(bss);
+        }
     }
 
     fn wants_more(&mut self) -> bool {

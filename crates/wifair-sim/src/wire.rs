@@ -1,3 +1,5 @@
+mod delay;
+
 use std::collections::BTreeMap;
 
 use wifair_core::{Packet, Rate, Rng, Time};

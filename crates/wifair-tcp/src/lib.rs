@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+mod change;
 pub mod congestion;
 mod ecn;
 mod marking;
@@ -32,6 +33,7 @@ mod seq;
 mod spec;
 mod stats;
 
+pub use change::TcpChange;
 pub use congestion::CongestionControlSpec;
 pub use marking::{Marked, PriorityMarkingSpec, WindowInRecovery};
 pub use receiver::{Receiver, ReceiverState};

@@ -109,6 +109,11 @@ impl Receiver {
         }
     }
 
+    /// Parameters of the next connection.
+    pub(crate) fn set_spec(&mut self, spec: &Arc<TcpSpec>) {
+        self.spec = Arc::clone(spec);
+    }
+
     /// Makes this the receiver of another connection, as by [`Receiver::new`] with the same parameters. The counters go
     /// on.
     pub fn renew(&mut self, tuple: FiveTuple) {

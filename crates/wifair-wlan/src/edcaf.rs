@@ -67,6 +67,11 @@ impl Edcaf {
         &self.role
     }
 
+    /// When it took its packet.
+    pub(crate) fn taken_at(&self) -> Time {
+        self.taken_at
+    }
+
     pub(crate) fn is_free(&self) -> bool {
         self.departure.is_none()
     }

@@ -1,5 +1,7 @@
 //! The access point and the stations: their ports, their channel access functions, and what their schemes may look at.
 
+mod live;
+
 use std::ops::Range;
 
 use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};

@@ -71,6 +71,15 @@ impl Row {
         Count { packets: self.packets[fate as usize], bytes: self.bytes[fate as usize] }
     }
 
+    /// What was refused since `earlier` had been let in before: it counts as evicted.
+    pub fn refused_as_evicted(&mut self, earlier: &Row) {
+        for fate in [Fate::Refused, Fate::AqmRefused].map(|fate| fate as usize) {
+            self.packets[Fate::Evicted as usize] += self.packets[fate] - earlier.packets[fate];
+            self.bytes[Fate::Evicted as usize] += self.bytes[fate] - earlier.bytes[fate];
+            (self.packets[fate], self.bytes[fate]) = (earlier.packets[fate], earlier.bytes[fate]);
+        }
+    }
+
     /// What has left the queue, one way or another.
     pub fn gone(&self) -> Count {
         let mut gone = self.count(Fate::Filtered);

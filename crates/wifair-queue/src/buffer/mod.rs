@@ -15,6 +15,7 @@ mod pools;
 mod queues;
 mod random_set;
 mod slots;
+mod takeover;
 
 use wifair_core::{Ac, Class, FlowId, LogHistogram, Packet, Rng, StationId, Time};
 

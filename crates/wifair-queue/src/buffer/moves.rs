@@ -98,7 +98,7 @@ impl Buffer {
 
     /// Comes before every change of the length: closes the span in which it was what it is.
     #[inline]
-    fn length_changes(&mut self) {
+    pub(super) fn length_changes(&mut self) {
         self.time_at_length[self.slots.len() as usize] += (self.now - self.length_since).as_ns();
         self.length_since = self.now;
     }

@@ -23,7 +23,7 @@ impl SlotId {
 
 /// A queued packet and what goes with it, in the list from the first to leave (head) to the last (tail).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     pub packet: Packet,
     pub flow: FlowId,
     pub enqueued_at: Time,

@@ -453,6 +453,11 @@ impl Scheme for Dqm {
         }
     }
 
+    fn begin(&mut self, now: Time) {
+        self.controller.begin(now);
+        self.window_since = now;
+    }
+
     fn next_tick(&self) -> Option<Time> {
         Some(self.controller.due())
     }

@@ -96,6 +96,10 @@ impl Scheme for Pi {
         }
     }
 
+    fn begin(&mut self, now: Time) {
+        self.controller.begin(now);
+    }
+
     fn next_tick(&self) -> Option<Time> {
         Some(self.controller.due())
     }

@@ -213,6 +213,10 @@ impl Scheme for Pie {
         Some(departure)
     }
 
+    fn begin(&mut self, now: Time) {
+        self.due = now + self.update;
+    }
+
     fn next_tick(&self) -> Option<Time> {
         Some(self.due)
     }

@@ -13,6 +13,7 @@ impl<T: Tap> Network<T> {
     /// The flow starts.
     #[cold]
     pub(super) fn start(&mut self, flow: usize) {
+        self.flows[flow].has_started = true;
         match &self.flows[flow].carries {
             Carries::Transfers(_) => self.go_on(flow),
             Carries::Datagrams(_) => self.start_datagrams(flow),
@@ -31,6 +32,11 @@ impl<T: Tap> Network<T> {
     /// The flow shall begin no further transfer, or send no further datagram.
     #[cold]
     pub(super) fn stop(&mut self, flow: usize) {
+        let stopped = &mut self.flows[flow];
+        stopped.is_open = false;
+        if stopped.waits && !stopped.has_started {
+            return;
+        }
         match &self.flows[flow].carries {
             Carries::Transfers(_) => self.stop_transfers(flow),
             Carries::Datagrams(_) => self.stop_datagrams(flow),
@@ -49,14 +55,14 @@ impl<T: Tap> Network<T> {
     }
 
     /// The sequence of transfers of a flow over TCP, and its connections.
-    fn sequence(&mut self, flow: usize) -> (&mut TransferSequence, &mut [Connection]) {
+    pub(super) fn sequence(&mut self, flow: usize) -> (&mut TransferSequence, &mut [Connection]) {
         let slots = self.flows[flow].slots();
         let sequence = self.flows[flow].sequence().expect("only a flow over TCP has transfers");
         (sequence, &mut self.connections[slots])
     }
 
     /// The flow starts, or its transfer is over: the next one begins, now or later, or the flow has ended.
-    fn go_on(&mut self, flow: usize) {
+    pub(super) fn go_on(&mut self, flow: usize) {
         let now = self.fabric.now;
         let at = self.sequence(flow).0.next(now);
         if at == Time::MAX {
@@ -75,7 +81,9 @@ impl<T: Tap> Network<T> {
         let sequence = self.sequence(flow).0;
         let (generation, width) = (sequence.generation(), sequence.width());
         let slots = first..first + width;
-        if generation > 0 {
+        if self.renew_with_other_tcp(flow, generation) {
+            slots.clone().for_each(|slot| self.tell_link_rate(slot));
+        } else if generation > 0 {
             for slot in slots.clone() {
                 self.connections[slot].renew(slot, generation);
                 self.tell_link_rate(slot);

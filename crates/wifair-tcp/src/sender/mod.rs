@@ -179,6 +179,11 @@ impl Sender {
         }
     }
 
+    /// Parameters of the next connection.
+    pub(crate) fn set_spec(&mut self, spec: &Arc<TcpSpec>) {
+        self.spec = Arc::clone(spec);
+    }
+
     /// Makes this the sender of another connection, not opened yet, as by [`Sender::new`] with the same parameters. The
     /// counters go on.
     pub fn renew(&mut self, tuple: FiveTuple) {

@@ -1,0 +1,434 @@
+//! A network that somebody watches and changes while it runs.
+//!
+//! It is the same network as that of a run: an observer only reads, and a change is an event of the plan at its
+//! nanosecond. The plan with these events takes the same course.
+
+use serde_json::{Value, json};
+use wifair_core::{Ac, Class, Ecn, Packet, SpecError, StationId, Time};
+use wifair_queue::{Direction, Entry, Eviction, Journal, Ledger, Outcome, Port, PortEvent, Refusal};
+use wifair_tcp::Phase;
+use wifair_wlan::{AttemptOutcome, Bss, Decoded, FrameKind, Node, Usage};
+
+use crate::address;
+use crate::connection::Connection;
+use crate::fingerprint::Fingerprint;
+use crate::flow::Flow;
+use crate::network::Network;
+use crate::plan::Plan;
+use crate::tap::Tap;
+
+/// Most frames and most events at ports that wait for a snapshot; beyond that the oldest go, and are counted.
+const MAX_WAITING: usize = 4096;
+/// Most packets of a port that a snapshot lists, from the head.
+const MAX_LISTED: usize = 4096;
+/// For how long the journal of the ports grows.
+const AT_ONCE: Time = Time::from_ms(100);
+/// How far [`LiveNetwork::step`] looks for an exchange.
+const STEP_WITHIN: Time = Time::from_s(1);
+
+/// A frame on the air, or the wait for access before it.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    begins: Time,
+    ends: Time,
+    /// 0 for the AP, else the station's id plus 1.
+    node: u32,
+    kind: u8,
+    outcome: u8,
+    flow: u32,
+    class: Class,
+    attempt: u32,
+    rate_mbps: f64,
+    /// Since when its sender has waited for access, for the first frame of a transmission.
+    waits_from: Option<Time>,
+}
+
+/// What happened at a port of the AP.
+#[derive(Clone, Copy, Debug)]
+struct Happened {
+    at: Time,
+    what: u8,
+    flow: u32,
+    class: Class,
+    enqueued_at: Time,
+    queued: u32,
+}
+
+/// What happened at the AP's ports and on the air, while it is asked to look; and a hash of the course at all times.
+struct Watch {
+    fingerprint: Fingerprint,
+    looking: bool,
+    journal: Journal,
+    /// By slot: its flow.
+    flow_of: Vec<u32>,
+    frames: Vec<Frame>,
+    omitted_frames: u64,
+    begun: u64,
+    /// End of the exchange that began last.
+    ends: Time,
+}
+
+impl Watch {
+    fn note(&mut self, frame: Frame) {
+        if self.frames.len() >= 2 * MAX_WAITING {
+            self.frames.drain(..MAX_WAITING);
+            self.omitted_frames += MAX_WAITING as u64;
+        }
+        self.frames.push(frame);
+    }
+}
+
+fn number(node: Node) -> u32 {
+    match node {
+        Node::Ap => 0,
+        Node::Station(id) => u32::from(id.0) + 1,
+    }
+}
+
+impl Tap for Watch {
+    const WATCHES_AIR: bool = true;
+
+    fn is_watching(&self) -> bool {
+        self.looking
+    }
+
+    fn crossed_air(&mut self, now: Time, packet: &Packet, to: Node) {
+        self.fingerprint.crossed_air(now, packet, to);
+    }
+
+    fn exchange(&mut self, bss: &Bss) {
+        let idle_since = self.ends;
+        self.begun += 1;
+        let mut outcomes = vec![];
+        for attempt in bss.attempts() {
+            self.ends = self.ends.max(attempt.begins + attempt.airtime);
+            outcomes.push((attempt.what.sender, attempt.outcome));
+        }
+        let mut frames = vec![];
+        bss.frames(|frame| {
+            let what = &frame.attempt;
+            let of_sender = outcomes.iter().find(|(sender, _)| *sender == what.sender);
+            let outcome = match (frame.decoded, of_sender.map(|(_, outcome)| *outcome)) {
+                (Decoded::ByNobody, _) => 1,
+                (_, Some(AttemptOutcome::DataLost)) if frame.kind == FrameKind::Data => 2,
+                (_, Some(AttemptOutcome::AckLost)) if frame.kind == FrameKind::Ack => 3,
+                _ => 0,
+            };
+            let first = !frames.iter().any(|(_, sender)| *sender == what.sender);
+            let waits_from = first.then(|| bss.in_service_since(what.sender).max(idle_since));
+            let noted = Frame {
+                begins: frame.begins,
+                ends: frame.ends,
+                node: number(frame.from),
+                kind: match frame.kind {
+                    FrameKind::Data => 0,
+                    FrameKind::Ack => 1,
+                    FrameKind::Rts => 2,
+                    FrameKind::Cts => 3,
+                },
+                outcome,
+                flow: self.flow_of[address::slot_of(&what.packet.tuple)],
+                class: what.packet.class(),
+                attempt: what.number,
+                rate_mbps: frame.mode.rate.as_mbps(),
+                waits_from: waits_from.filter(|from| *from < frame.begins),
+            };
+            frames.push((noted, what.sender));
+        });
+        frames.into_iter().for_each(|(frame, _)| self.note(frame));
+    }
+}
+
+/// A replication in pieces, which can be inspected and changed.
+pub struct LiveNetwork {
+    network: Network<Watch>,
+    plan: Plan,
+    /// What happened at the AP's ports since the last snapshot, the newest of it.
+    happened: Vec<Happened>,
+}
+
+impl LiveNetwork {
+    /// The network of `plan` with the random streams of `seed`, at time zero.
+    ///
+    /// # Errors
+    /// A plan that cannot be run.
+    pub fn new(plan: Plan, seed: u64) -> Result<LiveNetwork, SpecError> {
+        let watch = Watch {
+            fingerprint: Fingerprint::new(),
+            looking: false,
+            journal: Journal::new(),
+            flow_of: vec![],
+            frames: vec![],
+            omitted_frames: 0,
+            begun: 0,
+            ends: Time::ZERO,
+        };
+        let mut network = Network::tapped(&plan, seed, watch)?;
+        network.expect_changes(&plan);
+        let slots = network.flows().iter().map(Flow::slots);
+        let flow_of = (0..).zip(slots).flat_map(|(flow, slots)| slots.map(move |_| flow)).collect();
+        network.tap_mut().flow_of = flow_of;
+        Ok(LiveNetwork { network, plan, happened: vec![] })
+    }
+
+    /// The current simulated time: everything before it has happened, nothing of this instant.
+    pub fn now(&self) -> Time {
+        self.network.now()
+    }
+
+    /// Runs until `until`, if that is later, and records the air and what happens at the AP's ports from `look_from` on.
+    pub fn advance(&mut self, until: Time, look_from: Time) {
+        if look_from > self.now() {
+            self.look(false);
+            self.network.run_until(look_from.min(until.max(self.now())));
+        }
+        while until > self.now() {
+            self.look(true);
+            self.network.run_until(until.min(self.now() + AT_ONCE));
+            self.catch_up();
+        }
+    }
+
+    /// Runs until the next exchange to begin has ended. False if none begins within a simulated second, which then has passed.
+    pub fn step(&mut self) -> bool {
+        self.look(true);
+        let limit = self.now() + STEP_WITHIN;
+        let begun = self.network.tap().begun;
+        while self.network.tap().begun == begun {
+            let next = self.network.next_event();
+            if next >= limit {
+                self.network.run_until(limit);
+                return false;
+            }
+            self.network.run_until(next + Time::from_ns(1));
+        }
+        let ends = self.network.tap().ends;
+        self.network.run_until(self.now().max(ends + Time::from_ns(1)));
+        true
+    }
+
+    fn look(&mut self, looking: bool) {
+        if self.network.tap().looking == looking {
+            return;
+        }
+        self.network.tap_mut().looking = looking;
+        let journal = self.network.tap().journal.clone();
+        let now = self.now();
+        match looking {
+            true => {
+                // Nobody saw when the present exchange ends.
+                self.network.tap_mut().ends = now;
+                self.network.bss_mut().keep_ap_journal(&journal);
+            }
+            false => self.network.bss_mut().stop_ap_journal(),
+        }
+    }
+
+    /// Takes over the events of `plan` beyond those that this network's plan has: they are of now or later. In all else the plans
+    /// are the same.
+    pub fn change(&mut self, plan: Plan) {
+        for event in &plan.events[self.plan.events.len()..] {
+            self.network.change(&plan, event);
+        }
+        self.plan = plan;
+    }
+
+    /// A hash over every packet that has crossed the air, with its time.
+    pub fn fingerprint(&self) -> u64 {
+        self.network.tap().fingerprint.value()
+    }
+
+    /// What can be seen now, as JSON; see `wifair.live` for its form. Frames and events at ports are handed over once.
+    pub fn snapshot(&mut self) -> Value {
+        let now = self.now();
+        self.catch_up();
+        let happened = std::mem::take(&mut self.happened);
+        let watch = self.network.tap_mut();
+        let surplus = watch.frames.len().saturating_sub(MAX_WAITING);
+        let omitted = std::mem::take(&mut watch.omitted_frames) + surplus as u64;
+        let frames: Vec<Frame> = watch.frames.drain(..).skip(surplus).collect();
+        let air = self.network.bss().snapshot(now);
+        let bss = self.network.bss();
+        let stations = |of: fn(&Usage) -> u64, up: bool| -> Vec<u64> {
+            air.stations.iter().map(|station| of(if up { &station.up } else { &station.down })).collect()
+        };
+        let rates = |direction| -> Vec<f64> {
+            let ids = (0..air.stations.len()).map(|id| StationId(id as u16));
+            ids.map(|id| bss.link_rate(id, direction).as_mbps()).collect()
+        };
+        json!({
+            "time_ns": now.as_ns(),
+            "ports": bss.ap_ports().map(|(category, port)| self.port(category, port, now)).collect::<Vec<_>>(),
+            "flows": self.flows(),
+            "stations": {
+                "airtime_up_ns": stations(|usage| usage.airtime.as_ns(), true),
+                "airtime_down_ns": stations(|usage| usage.airtime.as_ns(), false),
+                "attempts_up": stations(|usage| usage.attempts, true),
+                "attempts_down": stations(|usage| usage.attempts, false),
+                "rate_up_mbps": rates(Direction::Up),
+                "rate_down_mbps": rates(Direction::Down),
+            },
+            "air": {
+                "exchanges": air.exchanges,
+                "collisions": air.collisions,
+                "collision_ns": air.collision_airtime.as_ns(),
+                "idle_ns": air.idle.as_ns(),
+                "wire_losses": self.network.wire().losses(),
+                "wire_packets": self.network.wire().in_flight(),
+            },
+            "frames": frames.iter().map(|frame| frame.row(now)).collect::<Vec<_>>(),
+            "frames_omitted": omitted,
+            "events": happened.iter().map(|event| event.row(now)).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Takes over what the journal has, the newest of it.
+    fn catch_up(&mut self) {
+        let (watch, happened) = (self.network.tap(), &mut self.happened);
+        watch.journal.take(|entry| happened.extend(Happened::of(entry, &watch.flow_of)));
+        let surplus = happened.len().saturating_sub(MAX_WAITING);
+        happened.drain(..surplus);
+    }
+
+    fn port(&self, category: Option<Ac>, port: &Port, now: Time) -> Value {
+        let flow_of = &self.network.tap().flow_of;
+        let buffer = port.buffer();
+        let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).take(MAX_LISTED);
+        let mut packets: Vec<u64> = vec![];
+        for slot in slots {
+            let packet = buffer.packet(slot);
+            packets.extend([
+                u64::from(flow_of[address::slot_of(&packet.tuple)]),
+                buffer.class(slot) as u64,
+                u64::from(packet.ip_bytes()),
+                (now - buffer.enqueued_at(slot)).as_ns(),
+                u64::from(packet.ecn() == Ecn::Ce),
+            ]);
+        }
+        let mut gauges = serde_json::Map::new();
+        port.gauges(&mut |name, value| {
+            gauges.insert(name.into(), json!(value));
+        });
+        json!({
+            "category": category.map_or("", Ac::name),
+            "limit_packets": buffer.limit(),
+            "queued_packets": port.len(),
+            "packets": packets,
+            "gauges": gauges,
+            "counters": port.snapshot(now).classes.iter().map(counters).collect::<Vec<_>>(),
+            "sojourn_count": port.sojourn().count(),
+            "sojourn_sum_ns": port.sojourn().sum(),
+        })
+    }
+
+    /// By flow.
+    fn flows(&self) -> Value {
+        let flows = self.network.flows();
+        let each = |of: &dyn Fn(&Flow) -> Value| flows.iter().map(of).collect::<Vec<_>>();
+        let connections = |flow: &Flow| self.network.connections_of(flow);
+        let sum = |of: fn(&Connection) -> u64| {
+            each(&move |flow| json!(connections(flow).iter().map(of).sum::<u64>()))
+        };
+        let delivered = |flow: &Flow| match flow.session() {
+            Some(session) => session.stats()[0].received_payload_bytes,
+            None => connections(flow).iter().map(|c| c.receiver.stats().payload_bytes_delivered).sum(),
+        };
+        json!({
+            "open": each(&|flow| json!(u8::from(flow.is_open))),
+            "delivered_bytes": each(&|flow| json!(delivered(flow))),
+            "cwnd_bytes": sum(|c| c.sender.cwnd_bytes().into()),
+            "srtt_ns": each(&|flow| json!(match connections(flow) {
+                [one] => one.sender.srtt().map_or(0, Time::as_ns),
+                _ => 0,
+            })),
+            "rtt_count": each(&|flow| json!(match flow.session() {
+                Some(session) => session.stats()[0].rtt.count(),
+                None => connections(flow).iter().map(|c| c.sender.stats().rtt.count()).sum(),
+            })),
+            "rtt_sum_ns": each(&|flow| json!(match flow.session() {
+                Some(session) => session.stats()[0].rtt.sum(),
+                None => connections(flow).iter().map(|c| c.sender.stats().rtt.sum()).sum(),
+            })),
+            "retransmitted": sum(|c| c.sender.stats().segments_retransmitted),
+            "timeouts": sum(|c| c.sender.stats().timeouts),
+            "phase": each(&|flow| json!(match (flow.session(), connections(flow)) {
+                (None, [one]) => match one.sender.phase() {
+                    Phase::Idle => 0,
+                    Phase::SlowStart => 1,
+                    Phase::Avoidance => 2,
+                    Phase::Recovery => 3,
+                    Phase::TimedOut => 4,
+                },
+                _ => 5,
+            })),
+        })
+    }
+}
+
+impl Frame {
+    /// Times are before `now`, in nanoseconds.
+    fn row(&self, now: Time) -> Value {
+        let before = |at: Time| now.as_ns() as i64 - at.as_ns() as i64;
+        json!([
+            before(self.begins),
+            before(self.ends),
+            self.node,
+            self.kind,
+            self.outcome,
+            self.flow,
+            self.class as u8,
+            self.attempt,
+            self.rate_mbps,
+            before(self.waits_from.unwrap_or(self.begins)),
+        ])
+    }
+}
+
+impl Happened {
+    /// What the line of a journal says, if it is about the queue.
+    fn of(entry: &Entry, flow_of: &[u32]) -> Option<Happened> {
+        let (what, enqueued_at) = match entry.event {
+            PortEvent::Enqueued => (0, entry.at),
+            PortEvent::Dequeued { enqueued_at } => (1, enqueued_at),
+            PortEvent::Refused(Refusal::TailDrop) => (2, entry.at),
+            PortEvent::Refused(Refusal::Aqm) => (3, entry.at),
+            PortEvent::Evicted { reason: Eviction::Victim, enqueued_at } => (4, enqueued_at),
+            PortEvent::Evicted { reason: Eviction::Redundant, enqueued_at } => (5, enqueued_at),
+            PortEvent::Evicted { reason: Eviction::Aqm, enqueued_at } => (6, enqueued_at),
+            PortEvent::CeMarked | PortEvent::EceMarked => (7, entry.at),
+            PortEvent::Finished { outcome: Outcome::LostAtRetryLimit, .. } => (8, entry.at),
+            PortEvent::Finished { .. } => return None,
+        };
+        let flow = flow_of[address::slot_of(&entry.packet.tuple)];
+        let class = entry.packet.class();
+        Some(Happened { at: entry.at, what, flow, class, enqueued_at, queued: entry.queued_packets })
+    }
+
+    fn row(&self, now: Time) -> Value {
+        json!([
+            (now - self.at).as_ns(),
+            self.what,
+            self.flow,
+            self.class as u8,
+            (now - self.enqueued_at).as_ns(),
+            self.queued,
+        ])
+    }
+}
+
+/// Packets by fate, in the order that `wifair.live` names.
+fn counters(ledger: &Ledger) -> [u64; 11] {
+    [
+        ledger.offered.packets,
+        ledger.tail_dropped.packets,
+        ledger.aqm_refused.packets,
+        ledger.evicted.packets,
+        ledger.aqm_evicted.packets,
+        ledger.filtered.packets,
+        ledger.dequeued.packets,
+        ledger.delivered.packets,
+        ledger.lost_at_retry_limit.packets,
+        ledger.ce_marked.packets,
+        ledger.ece_marked.packets,
+    ]
+}

@@ -1,0 +1,145 @@
+//! Changes of flows and of the wire while the network runs: by events of the scenario, or by a live session.
+
+use std::sync::Arc;
+
+use wifair_core::Time;
+use wifair_tcp::{TcpChange, TcpSpec};
+use wifair_wlan::Bss;
+
+use super::Network;
+use crate::application::{ApplicationSpec, Carried, Transport};
+use crate::event::EventSpec;
+use crate::flow::Carries;
+use crate::plan::Plan;
+use crate::tap::Tap;
+
+/// What such changes need to know of the plan.
+pub(super) struct Changes {
+    /// By group: its flows, in the order of the plan.
+    members: Vec<Vec<u32>>,
+    /// By flow: what it carries, to begin again.
+    applications: Vec<ApplicationSpec>,
+    /// By flow: the parameters of its next connections, and whether they are other ones than those of the last.
+    tcp: Vec<(Arc<TcpSpec>, bool)>,
+    /// By flow: whether the wire's delay is its own.
+    follows_wire: Vec<bool>,
+}
+
+impl Changes {
+    pub fn new(plan: &Plan) -> Changes {
+        let (indexes, group_of) = plan.groups();
+        let mut members = vec![vec![]; indexes.len()];
+        (0..).zip(&group_of).for_each(|(flow, &group)| members[group as usize].push(flow));
+        Changes {
+            members,
+            applications: plan.flows.iter().map(|flow| flow.application.clone()).collect(),
+            tcp: plan.flows.iter().map(|flow| (Arc::new(flow.tcp.clone()), false)).collect(),
+            follows_wire: plan.flows.iter().map(|flow| flow.one_way_delay_ms.is_none()).collect(),
+        }
+    }
+}
+
+impl<T: Tap> Network<T> {
+    /// Makes the network of `plan` ready for [`Network::change`].
+    pub(crate) fn expect_changes(&mut self, plan: &Plan) {
+        self.changes.get_or_insert_with(|| Box::new(Changes::new(plan)));
+    }
+
+    /// Puts an event of `plan`, which is not in the past, on the agenda, behind those of its instant.
+    pub(crate) fn change(&mut self, plan: &Plan, event: &EventSpec) {
+        assert!(Time::from_secs_f64(event.at_s) >= self.fabric.now, "an event of the past");
+        event.enter(&mut self.agenda, &plan.named());
+        self.fabric.expect(self.agenda.next());
+    }
+
+    /// The BSS, to change what is recorded.
+    pub(crate) fn bss_mut(&mut self) -> &mut Bss {
+        &mut self.fabric.bss
+    }
+
+    /// When something happens next, at the earliest.
+    pub(crate) fn next_event(&self) -> Time {
+        self.fabric.next_external.min(self.fabric.bss.next_event())
+    }
+
+    fn changes(&mut self) -> &mut Changes {
+        self.changes.as_mut().expect("a plan with such events has what they need")
+    }
+
+    /// The first `count` flows of the group are open from now on, the others stop.
+    #[cold]
+    pub(super) fn set_count(&mut self, group: u32, count: u32) {
+        let members = self.changes().members[group as usize].clone();
+        for (place, flow) in (0..).zip(members) {
+            let flow = flow as usize;
+            match (place < count, self.flows[flow].is_open) {
+                (true, false) => self.reopen(flow),
+                (false, true) => self.stop(flow),
+                _ => {}
+            }
+        }
+    }
+
+    /// The flow continues from the beginning of its application, once what it was doing when it stopped is done.
+    fn reopen(&mut self, flow: usize) {
+        let application = self.changes().applications[flow].build();
+        let opened = &mut self.flows[flow];
+        opened.is_open = true;
+        let first = opened.waits && !opened.has_started;
+        let (ended, over_tcp) = match (&mut opened.carries, application) {
+            (Carries::Transfers(sequence), Carried::Transfers(application)) => {
+                sequence.reopen(application);
+                (sequence.has_ended(), true)
+            }
+            (Carries::Datagrams(session), _) => (session.reopen(), false),
+            (Carries::Transfers(_), Carried::Datagrams(_)) => unreachable!("a flow keeps its application"),
+        };
+        let has_started = opened.has_started;
+        if ended || first {
+            self.groups.reopened(self.flows[flow].group());
+        }
+        if first || ended && has_started && !over_tcp {
+            self.start(flow);
+        } else if ended && has_started {
+            self.go_on(flow);
+        }
+    }
+
+    /// The next connections of the group's flows have other parameters.
+    #[cold]
+    pub(super) fn change_tcp(&mut self, group: u32, change: &TcpChange) {
+        let changes = self.changes();
+        for &flow in &changes.members[group as usize] {
+            if changes.applications[flow as usize].transport() == Transport::Tcp {
+                let (spec, is_other) = &mut changes.tcp[flow as usize];
+                let changed = spec.changed(change);
+                *is_other |= changed != **spec;
+                *spec = Arc::new(changed);
+            }
+        }
+    }
+
+    /// Renews the connections of a flow that is about to open them, if their parameters have changed; whether they had.
+    pub(super) fn renew_with_other_tcp(&mut self, flow: usize, generation: u32) -> bool {
+        let Some(changes) = &mut self.changes else { return false };
+        let (spec, is_other) = &mut changes.tcp[flow];
+        if !std::mem::take(is_other) {
+            return false;
+        }
+        for slot in self.flows[flow].slots() {
+            self.connections[slot].renew_with(spec, slot, generation);
+        }
+        true
+    }
+
+    /// Packets sent from now on by flows that set no delay take `delay` on the wire, one way.
+    #[cold]
+    pub(super) fn set_wire_delay(&mut self, delay: Time) {
+        let Some(changes) = &self.changes else { return };
+        for (slot, connection) in self.connections.iter_mut().enumerate() {
+            if changes.follows_wire[self.flow_of[slot] as usize] {
+                connection.lines = self.fabric.wire.lines_with_delay(connection.lines, delay);
+            }
+        }
+    }
+}

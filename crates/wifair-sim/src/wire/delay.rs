@@ -1,0 +1,27 @@
+//! Another delay while packets are under way.
+
+use wifair_core::Time;
+
+use super::{Line, Lines, Wire};
+use crate::min_tree::MinTree;
+use crate::ring::Ring;
+
+impl Wire {
+    /// The lines over the link of `lines` at another `delay`: those that are there, or new ones. What is under way on `lines`
+    /// arrives as it would have.
+    pub fn lines_with_delay(&mut self, lines: Lines, delay: Time) -> Lines {
+        let transmitters = self.lines[lines.0 as usize].each_ref().map(|line| line.transmitter);
+        let same = |pair: &[Line; 2]| pair[0].delay == delay && pair[0].transmitter == transmitters[0];
+        if let Some(index) = self.lines.iter().position(same) {
+            return Lines(index as u32);
+        }
+        let line = |transmitter| Line { transmitter, delay, next: Time::MAX, in_flight: Ring::default() };
+        self.lines.push(transmitters.map(line));
+        let mut heads = MinTree::new(self.lines.len());
+        for (index, [to_server, to_ap]) in self.lines.iter().enumerate() {
+            heads.set(index, to_server.next.min(to_ap.next));
+        }
+        self.heads = heads;
+        Lines(self.lines.len() as u32 - 1)
+    }
+}

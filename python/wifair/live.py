@@ -1,0 +1,205 @@
+"""A replication in pieces, which can be inspected and changed while it runs.
+
+    from wifair.live import Session
+
+    session = Session("home")
+    session.advance(5)
+    session.apply({"ap": {"scheme": "fq-codel"}})
+    session.advance(10)
+    print(session.snapshot()["ports"][0]["queued_packets"])
+    Path("what-i-did.toml").write_text(session.to_toml())
+
+A snapshot changes nothing, and every change is an event at its nanosecond: `wifair run what-i-did.toml --seeds 1` takes the
+same course. `wifair lab` is a page in the browser over such a session.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from wifair.errors import InputError
+from wifair.scenario import Scenario
+
+Table = dict[str, Any]
+
+# What `snapshot()["ports"][i]["counters"]` counts, in packets, for each of data, ACKs and others.
+COUNTERS = (
+    "offered",
+    "tail_dropped",
+    "aqm_refused",
+    "evicted",
+    "aqm_evicted",
+    "filtered",
+    "dequeued",
+    "delivered",
+    "lost_at_retry_limit",
+    "ce_marked",
+    "ece_marked",
+)
+
+# The longest session, in simulated seconds.
+LONGEST_S = 1_000_000.0
+# The most changes of one session.
+MOST_CHANGES = 10_000
+
+_SEED = 1  # that of `wifair run --seeds 1`
+
+
+class Session:
+    """One replication of a scenario, with seed 1, at time zero to begin with.
+
+    `reserve` flows more of each group can be opened by a change of its count. They wait at no cost, and do not change the
+    course of the others.
+    """
+
+    def __init__(self, scenario: Scenario | str | Path, reserve: int = 0) -> None:
+        from wifair import _native
+        from wifair.python_scheme import failed
+
+        given = scenario if isinstance(scenario, Scenario) else Scenario.from_toml(scenario)
+        settings = given.settings()
+        settings["run"] = {**settings.get("run", {}), "warmup_s": 0.0, "duration_s": LONGEST_S}
+        settings["flows"] = [{**flow, "reserve": max(reserve, flow.get("reserve", 0))} for flow in settings["flows"]]
+        self._scenario = Scenario.from_settings(settings)
+        self._changes = 0
+        self._failure: Exception | None = None
+        try:
+            self._live = _native.Live(self._scenario.plan_json, _SEED, self._makers())
+        except _native.SchemeFailed as error:
+            raise failed(error, self._scenario.python_schemes) from error.__cause__
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario with all changes so far, without an end."""
+        return self._scenario
+
+    @property
+    def now_ns(self) -> int:
+        """The simulated time in nanoseconds. All before it has happened, nothing of this instant."""
+        return self._live.now_ns()
+
+    @property
+    def now_s(self) -> float:
+        """The simulated time in seconds."""
+        return self.now_ns / 1e9
+
+    def advance(self, until_s: float, look_s: float | None = None) -> None:
+        """Runs until `until_s`, seconds since the start; does nothing if that has passed.
+
+        With `look_s`, frames on the air and events at the AP's ports are gathered for the next snapshot, in the last `look_s`
+        seconds; looking takes time. Of each only the newest few thousand are kept.
+        """
+        self.advance_ns(round(until_s * 1e9), None if look_s is None else round(look_s * 1e9))
+
+    def advance_ns(self, until_ns: int, look_ns: int | None = None) -> None:
+        """As `advance`, in nanoseconds."""
+        until_ns = min(until_ns, round(LONGEST_S * 1e9))
+        look_from_ns = until_ns if look_ns is None else max(0, until_ns - look_ns)
+        self._run(lambda python: self._live.advance(max(0, until_ns), look_from_ns, python))
+
+    def step(self) -> bool:
+        """Runs to the end of the next exchange on the air, and gathers frames and events. False if none begins within a second."""
+        stepped: bool = self._run(self._live.step)
+        return stepped
+
+    def snapshot(self) -> Table:
+        """What can be seen now; see `snapshot_json`."""
+        found: Table = json.loads(self.snapshot_json())
+        return found
+
+    def snapshot_json(self) -> str:
+        """What can be seen now, as JSON. Counters are cumulative; times before now are in nanoseconds.
+
+        - `time_ns`
+        - `ports`: one per port of the AP: `category`, `limit_packets`, `queued_packets`, `gauges` by name, `counters` (for data,
+          ACKs and others, each as `COUNTERS` says), `sojourn_count` and `sojourn_sum_ns` (of the packets dequeued), `packets`
+          (from head to tail; for each, one after the other: index of its flow, class (0 data, 1 ACK, 2 other), IP bytes, age, 1
+          if it is marked CE)
+        - `flows`: by flow, in the order of the plan
+        - `stations`: by station, in the order of the plan
+        - `air`: exchanges, collisions, time of collisions and time idle
+        - `frames`: on the air, each begin, end, transmitter (0 the AP, else 1 + index of the station), kind (0 data, 1 MAC ACK, 2
+          RTS, 3 CTS), outcome (0 received, 1 collided, 2 data lost, 3 ACK lost), flow, class, attempt, rate in Mbit/s, since when
+          its sender has waited for access
+        - `frames_omitted`: those that were dropped because there were too many
+        - `events`: at the AP's ports, each time, what (0 enqueue, 1 dequeue, 2 tail drop, 3 refused by the scheme, 4 evicted, 5
+          filtered, 6 evicted by the scheme as a signal, 7 marked, 8 lost at the retry limit), flow, class, since when it had been
+          queued, packets queued then
+        """
+        found: str = self._run(self._live.snapshot)
+        return found
+
+    def apply(self, change: Mapping[str, Any]) -> Table:
+        """Changes something now: the tables of an `[[events]]` entry, without its time. Gives out the event.
+
+        What is not allowed raises `wifair.errors.ScenarioError`, and nothing changes.
+        """
+        if "at_s" in change:
+            raise InputError("at_s: a change happens now; leave the key out.")
+        if self._changes >= MOST_CHANGES:
+            raise InputError(f"a session has at most {MOST_CHANGES:,} changes.")
+        self._check()
+        event = {"at_s": self.now_s, **change}
+        settings = self._scenario.settings()
+        # The engine has taken over the entries of the plan by their number: a new one comes last, and at one instant, too.
+        settings["events"] = [*settings.get("events", []), event]
+        changed = Scenario.from_settings(settings)
+        _ = changed.plan_json
+        before, self._scenario = self._scenario, changed
+        try:
+            self._live.change(changed.plan_json, self._makers())
+        except BaseException:
+            self._scenario = before
+            raise
+        self._changes += 1
+        given: Table = self._scenario.settings()["events"][-1]
+        return given
+
+    def past(self) -> Scenario:
+        """What has happened up to now as a scenario: its `fingerprint()` is that of this session."""
+        from wifair.overrides import layered
+
+        if self.now_ns < 1_000_000:
+            raise InputError("there is nothing to keep yet: less than a simulated millisecond has passed.")
+        settings = layered(self._scenario.settings(), {})
+        settings["run"]["duration_s"] = self.now_s
+        settings["events"] = [event for event in settings.get("events", []) if event["at_s"] <= self.now_s]
+        return Scenario.from_settings(settings)
+
+    def to_toml(self) -> str:
+        """`past()` as the text of a scenario file."""
+        import tomli_w
+
+        past = self.past()
+        if past.python_schemes:
+            names = ", ".join(str(scheme) for scheme in past.python_schemes.values())
+            problem = f"the session has used {names}, written in Python, which a scenario file cannot name"
+            raise InputError(f"{problem}; `Session.past()` gives the scenario in Python.")
+        return tomli_w.dumps(past.settings())
+
+    def fingerprint(self) -> int:
+        """A hash over every packet delivered over the air so far, with its time."""
+        return self._live.fingerprint()
+
+    def _makers(self) -> Any:
+        from wifair.python_scheme import makers
+
+        return makers(self._scenario.python_schemes)
+
+    def _check(self) -> None:
+        if self._failure:
+            raise self._failure
+
+    def _run(self, call: Any) -> Any:
+        from wifair import _native
+        from wifair.python_scheme import failed
+
+        self._check()
+        try:
+            return call(bool(self._scenario.python_schemes))
+        except _native.SchemeFailed as error:
+            self._failure = failed(error, self._scenario.python_schemes, _SEED)
+            raise self._failure from error.__cause__

@@ -1,0 +1,235 @@
+"""`wifair.live`: watched and changed, a session takes the course of the scenario that it saves."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from typing import Any
+
+import pytest
+from python_schemes import TailDrop
+from wifair import gallery
+from wifair.components import components
+from wifair.errors import InputError, ScenarioError
+from wifair.live import COUNTERS, Session
+from wifair.scenario import Scenario
+
+SCHEMES = [listed["name"] for listed in components("schemes")]
+
+
+def cell(**others: Any) -> Scenario:
+    """Three uploads against three downloads at a short buffer."""
+    settings: dict[str, Any] = {
+        "run": {"warmup_s": 0.0, "duration_s": 2.0},
+        "ap": {"scheme": "droptail", "limit_packets": 30},
+        "flows": [{"direction": "up", "count": 3}, {"direction": "down", "count": 3}],
+    }
+    return Scenario(**{**settings, **others})
+
+
+@pytest.mark.parametrize("name", gallery.names())
+def test_a_session_is_the_run_watched_or_not(name: str) -> None:
+    """In pieces, with snapshots, with flows in reserve, and looking at every other piece."""
+    scenario = Scenario.from_toml(name).override({"run.warmup_s": 0.0, "run.duration_s": 1.5})
+    session = Session(scenario, reserve=20)
+    for piece in range(1, 16):
+        session.advance(piece * 0.1, 0.05 if piece % 2 else None)
+        session.snapshot()
+    assert session.fingerprint() == scenario.fingerprint()
+
+
+def test_steps_are_the_run_too() -> None:
+    session = Session(cell())
+    while session.now_s < 0.5:
+        before = session.snapshot()["air"]["exchanges"]
+        assert session.step()
+        assert session.snapshot()["air"]["exchanges"] == before + 1
+    assert session.fingerprint() == session.past().fingerprint()
+
+
+@pytest.mark.parametrize("name", [*gallery.names(), "cell"])
+def test_what_is_saved_repeats_the_session(name: str) -> None:
+    """Every kind of change, at arbitrary nanoseconds."""
+    session = Session(cell() if name == "cell" else Scenario.from_toml(name), reserve=4)
+    groups = list(dict.fromkeys(flow["group"] for flow in session.scenario.plan()["flows"]))
+    station = session.scenario.plan()["cell"]["stations"][0]
+    changes: list[dict[str, Any]] = [
+        {"ap": {"limit_packets": 7}},
+        {"wire": {"one_way_delay_ms": 33.3}},
+        {"flows": {"tcp": {"congestion_control": "cubic", "ecn": True, "receiver_window_segments": 50}}},
+        *({"flows": {"name": group, "count": 0}} for group in groups),
+        *({"flows": {"name": group, "count": 3}} for group in groups),
+        {"ap": {"scheme": {"name": "codel", "target_ms": 10.0}, "limit_packets": 60}},
+        {"wire": {"one_way_delay_ms": 1.0}, "station": {"name": station["label"], "rate_mbps": station["rate_mbps"]}},
+    ]
+    session.advance(0.123456789)
+    for change in changes:
+        session.apply(change)
+        session.step()
+        session.advance(session.now_s + 0.217)
+    saved = Scenario.from_settings(tomllib.loads(session.to_toml()))
+    assert (
+        saved.fingerprint()
+        == session.fingerprint()
+        != Scenario.from_settings({**saved.settings(), "events": []}).fingerprint()
+    )
+
+
+def test_a_saved_session_runs(tmp_path: Any, here: Any) -> None:
+    session = Session(cell())
+    session.advance(0.5)
+    session.apply({"ap": {"scheme": "fq-codel"}})
+    session.advance(1.5)
+    path = tmp_path / "saved.toml"
+    path.write_text(session.to_toml(), encoding="utf-8")
+    assert Scenario.from_toml(path).fingerprint() == session.fingerprint()
+    assert here("run", path, "--seeds", "1").returncode == 0
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.pairwise([*SCHEMES, *SCHEMES[::2], SCHEMES[0]])))
+def test_a_scheme_takes_over_the_queue(one: str, other: str) -> None:
+    """No packet is lost, invented or counted twice, and the queue keeps its order."""
+    session = Session(cell(ap={"scheme": one, "limit_packets": 30}))
+    session.advance(0.8)
+    while (before := session.snapshot()["ports"][0])["queued_packets"] < 5 and session.now_s < 3:
+        session.step()
+    session.snapshot()
+    session.apply({"ap": {"scheme": other}})
+    session.advance_ns(session.now_ns + 1, 1)
+    snapshot = session.snapshot()
+    after = snapshot["ports"][0]
+    counted, then = after["counters"], before["counters"]
+    assert all(now >= was for rows in zip(counted, then, strict=True) for now, was in zip(*rows, strict=True))
+    assert [row[COUNTERS.index("offered")] for row in counted] == [row[COUNTERS.index("offered")] for row in then]
+    gone = ("tail_dropped", "aqm_refused", "evicted", "aqm_evicted", "filtered", "dequeued")
+    for port in (before, after):
+        out = sum(row[COUNTERS.index(fate)] for row in port["counters"] for fate in gone)
+        assert sum(row[0] for row in port["counters"]) == out + port["queued_packets"]
+    refused = [COUNTERS.index("tail_dropped"), COUNTERS.index("aqm_refused")]
+    assert [[row[i] for i in refused] for row in counted] == [[row[i] for i in refused] for row in then]
+    ages = after["packets"][3::5]
+    assert len(ages) == after["queued_packets"]
+    assert ages == sorted(ages, reverse=True), "in the order in which they came"
+    taken_out = before["queued_packets"] - after["queued_packets"]
+    assert taken_out == sum(event[1] in (1, 4, 5, 6) for event in snapshot["events"])
+    session.advance(session.now_s + 1)  # and it goes on
+
+
+def test_a_takeover_keeps_ages_and_drops_what_exceeds_the_limit() -> None:
+    session = Session(cell())
+    session.advance(2)
+    while (before := session.snapshot()["ports"][0])["queued_packets"] < 20:
+        session.step()
+    session.apply({"ap": {"limit_packets": 8, "scheme": "pi"}})
+    session.advance_ns(session.now_ns + 1)
+    after = session.snapshot()["ports"][0]
+    assert after["queued_packets"] == 8
+    assert [age - 1 for age in after["packets"][3::5]] == before["packets"][3::5][:8]
+    dropped = sum(row[COUNTERS.index("evicted")] for row in after["counters"])
+    assert dropped == before["queued_packets"] - 8
+
+
+def test_new_parameters_of_tcp_hold_for_new_connections() -> None:
+    session = Session(cell(flows=[{"direction": "down", "count": 2}]))
+    session.advance(1)
+    session.apply({"flows": {"tcp": {"receiver_window_segments": 3}}})
+    session.apply({"flows": {"name": "down", "count": 1}})
+    session.apply({"flows": {"name": "down", "count": 2}})
+    session.advance(4)
+    delivered = session.snapshot()["flows"]["delivered_bytes"]
+    session.advance(6)
+    old, new = (b - a for a, b in zip(delivered, session.snapshot()["flows"]["delivered_bytes"], strict=True))
+    assert 0 < new < 0.5 * old, "the connection that was open keeps its window"
+
+
+def test_a_group_opens_and_closes() -> None:
+    session = Session(cell(), reserve=5)
+    for count in (8, 0, 2, 3):
+        session.apply({"flows": {"name": "up", "count": count}})
+        session.advance(session.now_s + 2)
+        flows = session.snapshot()["flows"]
+        groups = [flow["group"] for flow in session.scenario.plan()["flows"]]
+        is_open = [flag for flag, group in zip(flows["open"], groups, strict=True) if group == "up"]
+        assert is_open == [1] * count + [0] * (8 - count)
+        session.advance(session.now_s + 1)
+        moved = zip(flows["delivered_bytes"], session.snapshot()["flows"]["delivered_bytes"], groups, strict=True)
+        assert [after > before for before, after, group in moved if group == "up"] == [flag == 1 for flag in is_open]
+
+
+def test_the_delay_of_the_wire_is_seen() -> None:
+    session = Session(cell(flows=[{"name": "ping", "direction": "up", "application": "ping"}]))
+
+    def mean_rtt_ms() -> float:
+        before = session.snapshot()["flows"]
+        session.advance(session.now_s + 5)
+        after = session.snapshot()["flows"]
+        times = after["rtt_sum_ns"][0] - before["rtt_sum_ns"][0]
+        mean_ms: float = times / (after["rtt_count"][0] - before["rtt_count"][0]) / 1e6
+        return mean_ms
+
+    short = mean_rtt_ms()
+    session.apply({"wire": {"one_way_delay_ms": 55.0}})
+    session.advance(session.now_s + 1)
+    assert mean_rtt_ms() == pytest.approx(short + 100, abs=0.5)
+
+
+def test_frames_overlap_only_where_they_collide() -> None:
+    session = Session(cell())
+    session.advance(1, 0.1)
+    frames = session.snapshot()["frames"]
+    assert frames
+    assert not session.snapshot()["frames"], "handed over once"
+    assert all(begin > end for begin, end, *_ in frames), "times before now"
+    received = sorted((frame[:2] for frame in frames if frame[4] == 0), reverse=True)
+    assert all(end >= begin for (_, end), (begin, _) in itertools.pairwise(received))
+    collided = sorted((frame[:2] for frame in frames if frame[4] == 1), reverse=True)
+    assert collided
+    assert all(any(other is not frame and other[0] == frame[0] for other in collided) for frame in collided)
+    assert {frame[3] for frame in frames} == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({}, "events[0]"),
+        ({"ap": {}}, "events[0].ap"),
+        ({"ap": {"scheme": "fq-codle"}}, "events[0].ap.scheme"),
+        ({"ap": {"scheme": {"name": "codel", "target_ms": -1}}}, "events[0].ap.scheme.target_ms"),
+        ({"ap": {"scheme": "x.py:Mine"}}, "events[0].ap.scheme"),
+        ({"ap": {"limit_packets": 0}}, "events[0].ap.limit_packets"),
+        ({"flows": {"count": 1}}, "events[0].flows.name"),
+        ({"flows": {"name": "side", "count": 1}}, "events[0].flows.name"),
+        ({"flows": {"name": "up", "count": 99}}, "events[0].flows.count"),
+        ({"flows": {"name": "up"}}, "events[0].flows"),
+        ({"flows": {"tcp": {"receiver_window_segments": 0}}}, "events[0].flows.tcp.receiver_window_segments"),
+        ({"flows": {"tcp": {"mss_bytes": 500}}}, "events[0].flows.tcp.mss_bytes"),
+        ({"wire": {"one_way_delay_ms": -1.0}}, "events[0].wire.one_way_delay_ms"),
+        ({"station": {"name": "up-1", "rate_mbps": 7.0}}, "events[0].station.rate_mbps"),
+    ],
+)
+def test_a_change_that_is_not_allowed_is_refused_and_changes_nothing(change: dict[str, Any], key: str) -> None:
+    session = Session(cell())
+    session.advance(0.5)
+    with pytest.raises(ScenarioError) as refused:
+        session.apply(change)
+    assert refused.value.key == key
+    session.advance(1)
+    assert session.fingerprint() == cell().override({"run.duration_s": 1.0}).fingerprint()
+
+
+def test_a_scheme_change_under_edca_is_refused() -> None:
+    session = Session(cell(mac={"edca": {}}))
+    with pytest.raises(ScenarioError, match="edca"):
+        session.apply({"ap": {"scheme": "codel"}})
+
+
+def test_what_cannot_be_saved_says_so() -> None:
+    with pytest.raises(InputError, match="nothing to keep"):
+        Session(cell()).to_toml()
+    session = Session(cell())
+    session.advance(0.2)
+    session.apply({"ap": {"scheme": TailDrop}})
+    session.advance(0.4)
+    assert session.past().fingerprint() == session.fingerprint()
+    with pytest.raises(InputError, match="TailDrop"):
+        session.to_toml()
