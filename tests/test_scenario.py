@@ -54,6 +54,24 @@ def test_a_station_without_a_rate_has_the_highest(phy: str, rate: float) -> None
     assert {station["rate_mbps"] for station in plan["cell"]["stations"]} == {rate}
 
 
+def test_from_802_11n_on_a_station_has_an_mcs() -> None:
+    older = {"name": "old", "phy": "802.11n", "mcs": 3}
+    sensor = {"name": "sensor", "phy": {"name": "802.11g"}}
+    flows = [{**UP, "station": name} for name in ("new", "old", "sensor")]
+    scenario = Scenario(
+        phy={"name": "802.11ax", "band_ghz": 2.4, "streams": 2},
+        stations=[{"name": "new", "streams": 2, "mcs": 9}, older, sensor],
+        flows=flows,
+    )
+    stations = scenario.plan()["cell"]["stations"]
+    assert [(station["mcs"], station["rate_mbps"]) for station in stations] == [(9, None), (3, None), (None, 54.0)]
+    alone = {station: airtime for (station, way), airtime in scenario.airtimes_us(1500).items() if way == "up"}
+    # DIFS 28, 7.5 slots of 9, SIFS 10 and MAC ACK 34 in each; HE20 with two streams, MCS 9: 12326 bits in 4 symbols of 3120.
+    assert alone["new"] == pytest.approx(28 + 67.5 + 36 + 2 * 7.2 + 4 * 13.6 + 6 + 10 + 34)
+    # HT20 with two streams has MCS 8 to 15: MCS 3 has one stream.
+    assert alone["sensor"] == pytest.approx(28 + 67.5 + 20 + 58 * 4 + 6 + 10 + 34)
+
+
 def test_the_dialect_lies_below_the_scenarios_own_keys() -> None:
     plan = Scenario(dialect="ns-2", phy={"llc_bytes": 8}, tcp={"rto": {"min_ms": 500}}, flows=[UP]).plan()
     assert plan["cell"]["phy"]["llc_bytes"] == 8
@@ -107,6 +125,15 @@ WRONG: list[tuple[dict[str, Any], str, list[str]]] = [
     ({"wire": {"rate_mbps": float("nan")}}, "wire.rate_mbps", ["a number in Mbps"]),
     ({"wire": {"rate_mbps": True}}, "wire.rate_mbps", ["a number in Mbps"]),
     ({"phy": {"name": "802.11g", "preamble": "short"}}, "phy.preamble", ["802.11b"]),
+    ({"phy": {"name": "802.11ad"}}, "phy", ["802.11ad is not modelled", "802.11ac"]),
+    ({"phy": {"name": "802.11axe"}}, "phy", ["unknown name '802.11axe'", "did you mean 802.11ax?"]),
+    ({"phy": {"name": "802.11n", "width_mhz": 80}}, "phy.width_mhz", ["80", "20 or 40 MHz"]),
+    ({"phy": {"name": "802.11n", "he_ltf": "2x"}}, "phy.he_ltf", ["802.11ax"]),
+    ({"phy": {"name": "802.11ax", "width_ghz": 0.08}}, "phy.width_ghz", ["width_mhz", "MHz"]),
+    ({"phy": {"name": "802.11ac", "width_mhz": 20}, "station": {"mcs": 9}}, "station.mcs", ["9", "7, 8 at 20 MHz"]),
+    ({"phy": {"name": "802.11ax"}, "station": {"rate_mbps": 54.0}}, "station.rate_mbps", ["mcs chooses the mode"]),
+    ({"station": {"mcs": 3}}, "station.mcs", ["rate_mbps chooses the mode"]),
+    ({"phy": {"name": "802.11ac"}, "station": {"phy": "802.11g"}}, "station.phy", ["802.11a, 802.11n or 802.11ac"]),
     ({"mac": {"rts_treshold_bytes": 5}}, "mac.rts_treshold_bytes", ["rts_threshold_bytes"]),
     ({"tcp": {"rto": {"min_s": 1}}}, "tcp.rto.min_s", ["min_ms", "milliseconds"]),
     ({"tcp": {"congestion_control": "vegas"}}, "tcp.congestion_control", ["vegas", "reno"]),

@@ -20,11 +20,14 @@ from wifair.errors import ScenarioError
 Node = Mapping[str, Any]
 
 UNITS = {
+    "_ns": "nanoseconds",
     "_us": "microseconds",
     "_ms": "milliseconds",
     "_s": "seconds",
     "_bytes": "bytes",
     "_mbps": "Mbps",
+    "_mhz": "MHz",
+    "_ghz": "GHz",
     "_packets": "packets",
     "_segments": "segments",
     "_db": "dB",
@@ -33,6 +36,9 @@ UNITS = {
     "_m_per_s": "metres a second",
 }
 
+
+# PHYs of 802.11 that exist but are not modelled: a similar name would be no help.
+NOT_MODELLED = {f"802.11{letters}" for letters in ("ad", "ay", "ah", "aj", "af", "p", "bd", "bn", "bq", "bb")}
 
 # A key that TOML takes without quotes, or several by dots; a path of ours may have places in a list behind each.
 BARE_KEY = re.compile(r"([A-Za-z0-9_-]+(\[\d+\])*)(\.[A-Za-z0-9_-]+(\[\d+\])*)*")
@@ -60,7 +66,7 @@ def transport(application: str) -> str:
 
 
 def highest_rate_mbps(phy: str | None) -> float | None:
-    """The highest rate of a PHY, of the plan's own where none is named; nothing where there is no such PHY."""
+    """The highest rate of a PHY, of the plan's own where none is named; nothing where there is no such PHY, or its stations have an MCS."""
     phy = phy or default_name(plan_node("cell", "phy"))
     return max(
         (rate for listed in components("phys") if listed["name"] == phy for rate in listed["rates_mbps"]), default=None
@@ -222,6 +228,8 @@ def _checked_component(value: object, choice: dict[str, Node], path: str) -> dic
     if not isinstance(name, str) or name not in choice:
         problem = "the table needs a name" if name is None else f"unknown name {name!r}"
         hint = nearest(name, choice) if isinstance(name, str) else ""
+        if hint and name in NOT_MODELLED:
+            problem, hint = f"{name} is not modelled", ""
         raise ScenarioError(path, problem, value=name, allowed=", ".join(sorted(choice)), hint=hint)
     own = properties(choice[name])
     for key in table:

@@ -440,7 +440,8 @@ class _PlanBuilder:
                 raise unknown_key(origin, key, value, offered)
         common = checked_table(self.scenario.station, table_node, "station")
         own = checked_table(own, table_node, origin)
-        rate = highest_rate_mbps(self.scenario.phy.get("name"))  # of a station that names none
+        phy = own.get("phy") or common.get("phy") or self.scenario.phy
+        rate = highest_rate_mbps(phy.get("name"))  # of a station that names none
         defaults = layered({"rate_mbps": rate} if rate else {}, self.dialect.get("station", {}))
         return layered(layered(defaults, common), own)
 

@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::Time;
 
-/// A bit rate in kbit/s. Exact for every rate of 802.11a/b/g.
+/// A bit rate in kbit/s. Exact for every rate of 802.11a/b/g; later PHYs' are rounded, and no duration is computed from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u32);
 

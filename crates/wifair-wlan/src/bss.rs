@@ -20,13 +20,13 @@ use wifair_queue::{Direction, Outcome, Reception};
 use crate::channel::{Attempt, ChannelRecipe};
 use crate::deadlines::{Due, LinkRateChange};
 use crate::exchange::{Fate, OngoingExchange, Phase};
-use crate::link::LinkRow;
+use crate::link::{LinkRow, StationModes};
 use crate::mac::Mac;
 use crate::medium::Medium;
 use crate::meter::Meter;
 use crate::node::{AP, LinkId, Node, node_of};
 use crate::nodes::Nodes;
-use crate::phy::{BssTiming, Modes};
+use crate::phy::{BssTiming, OnAir};
 use crate::rate::RateSpec;
 
 /// A packet that has crossed the medium.
@@ -58,8 +58,8 @@ enum Told {
 /// See the module's head.
 pub struct Bss {
     phy: BssTiming,
-    /// Of every link.
-    modes: Modes,
+    /// What the links may use.
+    modes: StationModes,
     mac: Mac,
     nodes: Nodes,
     medium: Medium,
@@ -297,14 +297,18 @@ impl Bss {
         let row = &mut self.links[link.index()];
         let mode = row.on_air.mode;
         let node = link.sender();
-        let fate = fate(&mut self.medium, Attempt { link, node, mode, psdu_bytes, now }, &self.phy);
+        let handshake = row.on_air.handshake;
+        let attempt = Attempt { link, node, mode, handshake, psdu_bytes, now };
+        let fate = fate(&mut self.medium, attempt, &self.phy);
         let mut data_end = now + row.on_air.duration(psdu_bytes);
         match lead {
             Some(lead) => data_end += lead,
-            None if edcaf.with_rts(&self.mac) => data_end += self.mac.reservation,
+            None if edcaf.with_rts(&row.on_air) => {
+                data_end += self.mac.waits[usize::from(handshake)].reservation;
+            }
             None => {}
         }
-        let end = self.medium.carry(sender, link, fate, lead.is_some(), data_end, &self.mac);
+        let end = self.medium.carry(sender, link, fate, lead.is_some(), data_end, &row.on_air);
         edcaf.attempt(mode, end - now);
         row.usage.attempts += 1;
     }
@@ -364,7 +368,8 @@ impl Bss {
     #[inline(never)]
     fn fits_txop(&self, sender: u32, limit: Time, now: Time) -> bool {
         let data = self.data_airtime(sender);
-        now + self.phy.sifs + data + self.mac.acknowledgement <= self.medium.txop_began() + limit
+        let acknowledgement = self.on_air(sender).acknowledgement;
+        now + self.phy.sifs + data + acknowledgement <= self.medium.txop_began() + limit
     }
 
     /// The next frame of a TXOP: it follows after a SIFS, which belongs to its exchange.
@@ -376,8 +381,12 @@ impl Bss {
 
     /// How long the frame in service of `sender` occupies the medium as things stand, with the CTS-to-self that may go before it.
     fn data_airtime(&self, sender: u32) -> Time {
-        let edcaf = self.nodes.edcaf(sender);
-        self.links[edcaf.link().index()].on_air.duration(edcaf.psdu_bytes())
+        self.on_air(sender).duration(self.nodes.edcaf(sender).psdu_bytes())
+    }
+
+    /// The mode of the frame in service of `sender`, as things stand.
+    fn on_air(&self, sender: u32) -> &OnAir {
+        &self.links[self.nodes.edcaf(sender).link().index()].on_air
     }
 
     /// A wait for access begins for the frame in service of `sender`: a DIFS or AIFS and what is left of its backoff.

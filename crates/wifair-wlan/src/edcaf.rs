@@ -1,11 +1,11 @@
 //! A channel access function and what it has in service. (A node has four under EDCA; under DCF its one is called so, too.)
 
-use wifair_core::{Ac, Rate, StationId, Time};
+use wifair_core::{Ac, StationId, Time};
 use wifair_queue::{Departure, Exchange, Outcome};
 
 use crate::mac::Mac;
 use crate::node::LinkId;
-use crate::phy::{BssTiming, Format, Mode};
+use crate::phy::{BssTiming, Mode, OnAir};
 
 /// What a channel access function is.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ impl Edcaf {
             link: LinkId::of(role.is_ap, StationId(0)),
             psdu_bytes: 0,
             attempts: 0,
-            mode: Mode { rate: Rate::from_kbps(0), format: Format::Dsss },
+            mode: Mode::none(),
             short_retries: 0,
             long_retries: 0,
             delivered: false,
@@ -118,8 +118,8 @@ impl Edcaf {
     }
 
     /// Whether RTS and CTS go before the frame, unless it follows another of its TXOP.
-    pub(crate) fn with_rts(&self, mac: &Mac) -> bool {
-        self.psdu_bytes > mac.rts_threshold
+    pub(crate) fn with_rts(&self, on_air: &OnAir) -> bool {
+        self.psdu_bytes > on_air.rts_threshold
     }
 
     /// Counts an attempt in `mode` that occupies the medium for `airtime`.

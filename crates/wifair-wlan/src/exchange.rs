@@ -21,6 +21,8 @@ pub(crate) struct OngoingExchange {
     /// The channel access function whose frame it is.
     pub sender: u32,
     pub link: LinkId,
+    /// The control frames that go with the data frame: an index into those of the BSS.
+    pub handshake: u8,
     pub fate: Fate,
     /// End of its last frame.
     pub end: Time,
@@ -32,7 +34,14 @@ impl OngoingExchange {
     /// Of no meaning: what stands before the first exchange.
     pub(crate) fn none() -> OngoingExchange {
         let link = LinkId::of(true, StationId(0));
-        OngoingExchange { sender: AP, link, fate: Fate::Decoded, end: Time::ZERO, follows: false }
+        OngoingExchange {
+            sender: AP,
+            link,
+            handshake: 0,
+            fate: Fate::Decoded,
+            end: Time::ZERO,
+            follows: false,
+        }
     }
 }
 

@@ -37,8 +37,11 @@ pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, SharePor
 pub use mac::MacSpec;
 pub use node::Node;
 pub use phy::dsss::Preamble;
+pub use phy::he::HeLtf;
 pub use phy::{
-    BssKeys, BssTiming, ErpProtection, Format, Mode, Modes, OnAir, PhySpec, RateIndex, dsss, erp, ofdm,
+    Band, BandKeys, BssKeys, BssTiming, Coding, ControlFrame, ErpProtection, Format, Handshake, LinkKeys,
+    MAX_PPDU_DURATION, Mode, Modes, OnAir, PhySpec, ProtectionKeys, RateIndex, StationPhy, dsss, eht, erp,
+    he, ht, ofdm, vht,
 };
 pub use rate::{RateAdaptation, RateSpec, aarf, arf, fixed};
 pub use records::{BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};

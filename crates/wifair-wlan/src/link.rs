@@ -1,9 +1,9 @@
 //! One direction of the link between a station and the access point: what its sender needs for each attempt, in one
 //! row.
 
-use wifair_core::Time;
+use wifair_core::{StationId, Time};
 
-use crate::phy::OnAir;
+use crate::phy::{Modes, OnAir};
 use crate::rate::RateAdaptation;
 use crate::records::Usage;
 
@@ -44,5 +44,23 @@ impl LinkRow {
     pub(crate) fn rate_integral_at(&self, now: Time) -> u128 {
         let span = (now - self.rate_since).as_ns();
         self.rate_integral + u128::from(span) * u128::from(self.on_air.rate().as_kbps())
+    }
+}
+
+/// The modes of each station's links.
+pub(crate) struct StationModes {
+    kinds: Vec<Modes>,
+    /// By station: whose it is among the kinds.
+    of_station: Vec<u16>,
+}
+
+impl StationModes {
+    /// `of_station` says by station which of `kinds` it has.
+    pub(crate) fn new(kinds: Vec<Modes>, of_station: Vec<u16>) -> StationModes {
+        StationModes { kinds, of_station }
+    }
+
+    pub(crate) fn of(&self, station: StationId) -> &Modes {
+        &self.kinds[usize::from(self.of_station[station.index()])]
     }
 }

@@ -8,7 +8,7 @@ use wifair_core::{SpecError, Time};
 use crate::check;
 use crate::contention::{ArrivalWithinIfs, BackoffRange};
 use crate::edca::EdcaSpec;
-use crate::phy::BssTiming;
+use crate::phy::{BssTiming, Handshake};
 use crate::rate::RateSpec;
 
 /// Greatest retry limit: an attempt takes 100 µs at least, so nobody reaches it in a day.
@@ -75,7 +75,7 @@ impl Default for MacSpec {
 }
 
 /// The MAC's intervals and limits, ready for use.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Mac {
     pub retry_limit_short: u32,
     pub retry_limit_long: u32,
@@ -87,6 +87,13 @@ pub(crate) struct Mac {
     pub colliders_wait_eifs: bool,
     /// What a frame must be stronger by to survive a collision.
     pub capture_db: Option<f64>,
+    /// By handshake of the BSS.
+    pub waits: Vec<Waits>,
+}
+
+/// What follows from the control frames that go with a data frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits {
     pub ack_timeout: Time,
     pub cts_timeout: Time,
     /// SIFS and MAC ACK: what follows a data frame that was decoded.
@@ -123,23 +130,28 @@ impl Mac {
             Some(us) => check::micros(path, key, us),
             None => Ok(phy.sifs + phy.slot + start_delay),
         };
-        if spec.rts_threshold_bytes.is_some() && (phy.always_reserves || phy.announces) {
-            let allowed =
-                "no such key beside phy.erp_protection, which says what goes before each data frame";
+        let waits = |handshake: &Handshake| {
+            let Handshake { ack, rts, cts, .. } = handshake;
+            Ok(Waits {
+                ack_timeout: timeout("ack_timeout_us", spec.ack_timeout_us, ack.start_delay)?,
+                cts_timeout: timeout("cts_timeout_us", spec.cts_timeout_us, cts.start_delay)?,
+                acknowledgement: phy.sifs + ack.duration,
+                reservation: rts.duration + cts.duration + phy.sifs * 2,
+            })
+        };
+        if spec.rts_threshold_bytes.is_some() && phy.protects() {
+            let allowed = "no such key where frames are protected from 802.11b stations (phy.erp_protection, or such a station), \
+                 which says what goes before each data frame";
             return Err(SpecError::new(format!("{path}.rts_threshold_bytes"), "this key", allowed));
         }
-        let rts_threshold = if phy.always_reserves { 0 } else { u32::MAX };
         Ok(Mac {
             retry_limit_short,
             retry_limit_long,
-            rts_threshold: spec.rts_threshold_bytes.unwrap_or(rts_threshold),
+            rts_threshold: spec.rts_threshold_bytes.unwrap_or(u32::MAX),
             eifs_lead,
             colliders_wait_eifs: spec.colliders_wait_eifs,
             capture_db: spec.capture_db,
-            ack_timeout: timeout("ack_timeout_us", spec.ack_timeout_us, phy.rx_start_delay)?,
-            cts_timeout: timeout("cts_timeout_us", spec.cts_timeout_us, phy.cts_start_delay)?,
-            acknowledgement: phy.sifs + phy.ack,
-            reservation: phy.rts + phy.cts + phy.sifs * 2,
+            waits: phy.handshakes.iter().map(waits).collect::<Result<_, _>>()?,
         })
     }
 }

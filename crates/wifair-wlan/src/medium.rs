@@ -8,7 +8,7 @@ use crate::contention::Contention;
 use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
 use crate::mac::Mac;
 use crate::node::LinkId;
-use crate::phy::{BssTiming, Mode};
+use crate::phy::{BssTiming, OnAir};
 
 /// What the medium was used for so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -177,13 +177,13 @@ impl Medium {
         fate: Fate,
         follows: bool,
         data_end: Time,
-        mac: &Mac,
+        on_air: &OnAir,
     ) -> Time {
         let (phase, end) = match fate {
             Fate::DataLost => (Phase::Ending, data_end),
-            Fate::Decoded | Fate::AckLost => (Phase::Data, data_end + mac.acknowledgement),
+            Fate::Decoded | Fate::AckLost => (Phase::Data, data_end + on_air.acknowledgement),
         };
-        self.exchange = OngoingExchange { sender, link, fate, end, follows };
+        self.exchange = OngoingExchange { sender, link, handshake: on_air.handshake, fate, end, follows };
         self.phase = phase;
         self.due = data_end;
         end
@@ -292,13 +292,13 @@ impl Medium {
     }
 
     /// Of the colliders, which have just begun, one is perhaps captured by its addressee. It leaves their number, and is returned
-    /// with the end of its exchange, unless it will be answered in vain. Rate and length of a collider's frame are for
-    /// `frame` to say, with its airtime.
+    /// with the end of its exchange, unless it will be answered in vain. Mode and length of a collider's frame are for
+    /// `frame` to say.
     #[cold]
     #[inline(never)]
     pub(crate) fn capture(
         &mut self,
-        frame: impl FnOnce(&Collider) -> (Mode, u32, Time),
+        frame: impl FnOnce(&Collider) -> (OnAir, u32),
         phy: &BssTiming,
         mac: &Mac,
         now: Time,
@@ -311,8 +311,10 @@ impl Medium {
         let others_end = others.map(|(_, other)| other.ends).max().unwrap_or(now);
         let in_vain = others_end > ends + phy.sifs;
 
-        let (mode, psdu_bytes, airtime) = frame(&collider);
-        let attempt = Attempt { link, node: sender >> self.category_bits, mode, psdu_bytes, now };
+        let (on_air, psdu_bytes) = frame(&collider);
+        let OnAir { mode, handshake, acknowledgement, .. } = on_air;
+        let waits = &mac.waits[usize::from(handshake)];
+        let attempt = Attempt { link, node: sender >> self.category_bits, mode, handshake, psdu_bytes, now };
         let fate = match (in_vain, with_rts) {
             (false, _) => channel.fate(&attempt, phy),
             (true, false) if channel.loses_data(&attempt, phy) => Fate::DataLost,
@@ -321,15 +323,17 @@ impl Medium {
         if fate == Fate::DataLost && !with_rts {
             return None;
         }
-        let data_end = now + airtime + if with_rts { mac.reservation } else { Time::ZERO };
+        let reservation = if with_rts { waits.reservation } else { Time::ZERO };
+        let data_end = now + on_air.duration(psdu_bytes) + reservation;
         let end = match in_vain {
             // The answer: a CTS, or a MAC ACK.
-            true => ends + if with_rts { phy.sifs + phy.cts } else { mac.acknowledgement },
+            true if with_rts => ends + phy.sifs + phy.handshakes[usize::from(handshake)].cts.duration,
+            true => ends + acknowledgement,
             false if fate == Fate::DataLost => data_end,
-            false => data_end + mac.acknowledgement,
+            false => data_end + acknowledgement,
         };
         let busy_until = if in_vain { end.max(others_end) } else { end };
-        self.exchange = OngoingExchange { sender, link, fate, end, follows: false };
+        self.exchange = OngoingExchange { sender, link, handshake, fate, end, follows: false };
         self.captured = Some(Captured { ends, others_end, in_vain, busy_until });
         (self.phase, self.due) = match (in_vain, with_rts, fate) {
             (true, true, _) | (false, _, Fate::DataLost) => (Phase::Collision, busy_until),

@@ -2,20 +2,25 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Ac, Class, SpecError};
+use wifair_core::{Ac, Class, SpecError, StationId};
 use wifair_queue::{FlowsSpec, LimitSpec, LoweredLimit, PortSpec, SchemeSpec};
 
 use crate::channel::{ChannelSpec, FrameErrorRate};
 use crate::check;
 use crate::edca::{Categories, EdcaSpec, RANKS, key};
+use crate::link::StationModes;
 use crate::mac::MacSpec;
-use crate::phy::{BssTiming, Modes, PhySpec};
+use crate::phy::{Modes, PhySpec};
 
 /// Greatest number of stations in a cell.
 pub const MAX_STATIONS: usize = 20_000;
 
 /// The access point's label: the entity of its random streams.
 pub(crate) const AP_LABEL: &str = "ap";
+
+/// Keys that choose the mode of a station's frames, and of those to it.
+pub(crate) const UP_KEYS: [&str; 2] = ["rate_mbps", "mcs"];
+pub(crate) const DOWN_KEYS: [&str; 2] = ["rate_down_mbps", "mcs_down"];
 
 /// One BSS: a PHY, a MAC, an access point and its stations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,16 +62,30 @@ pub struct ApSpec {
 pub struct StationSpec {
     /// Unique name: it keys the station's random streams, so that they do not depend on its place.
     pub label: String,
-    /// Data rate in Mbps, one of the PHY's.
-    pub rate_mbps: f64,
+    /// Its PHY, where it is not the BSS's: an older one of the same band, by name or as a table with keys of a link.
+    #[serde(default)]
+    pub phy: Option<PhySpec>,
+    /// Data rate in Mbps, one of the PHY's; before 802.11n. The highest if it is not given.
+    #[serde(default)]
+    pub rate_mbps: Option<f64>,
     /// Data rate from the AP to the station in Mbps, if it differs.
     #[serde(default)]
     pub rate_down_mbps: Option<f64>,
+    /// MCS, from 802.11n on: 0 to 31 (802.11n, which includes the number of streams), 9 (802.11ac), 11 (802.11ax), 13 (802.11be).
+    /// The highest that the streams have if it is not given.
+    #[serde(default)]
+    pub mcs: Option<u8>,
+    /// MCS from the AP to the station, if it differs.
+    #[serde(default)]
+    pub mcs_down: Option<u8>,
+    /// Number of spatial streams both ways, from 802.11n on; `phy.streams` as far as the station's PHY goes.
+    #[serde(default)]
+    pub streams: Option<u8>,
     /// Probability that the receiver of a frame cannot decode it.
     #[serde(default)]
     pub frame_error_rate: FrameErrorRate,
     /// Where it stands at the start of the run, in metres: `[x, y]`. Frames then fail as the channel has it at that
-    /// distance from the AP, beside what `frame_error_rate` says. 802.11b alone.
+    /// distance from the AP, beside what `frame_error_rate` says.
     #[serde(default)]
     pub position_m: Option<[f64; 2]>,
     /// Velocity in m/s: `[x, y]`; at rest by default.
@@ -177,12 +196,21 @@ fn validate_shared_port(
 }
 
 impl StationSpec {
+    /// A station with an MCS both ways, from 802.11n on, without errors, with the default buffer.
+    pub fn with_mcs(label: impl Into<String>, mcs: u8) -> StationSpec {
+        StationSpec { rate_mbps: None, mcs: Some(mcs), ..StationSpec::new(label, 0.0) }
+    }
+
     /// A station at `rate_mbps` both ways, without errors, with the default buffer.
     pub fn new(label: impl Into<String>, rate_mbps: f64) -> StationSpec {
         StationSpec {
             label: label.into(),
-            rate_mbps,
+            phy: None,
+            rate_mbps: Some(rate_mbps),
             rate_down_mbps: None,
+            mcs: None,
+            mcs_down: None,
+            streams: None,
             frame_error_rate: FrameErrorRate::default(),
             position_m: None,
             velocity_m_per_s: None,
@@ -205,6 +233,12 @@ pub struct StationChange {
     /// Data rate from the AP to the station in Mbps.
     #[serde(default)]
     pub rate_down_mbps: Option<f64>,
+    /// MCS, both ways unless `mcs_down` is given too.
+    #[serde(default)]
+    pub mcs: Option<u8>,
+    /// MCS from the AP to the station.
+    #[serde(default)]
+    pub mcs_down: Option<u8>,
     /// Probability that the receiver of a frame cannot decode it.
     #[serde(default)]
     pub frame_error_rate: Option<FrameErrorRate>,
@@ -223,6 +257,8 @@ impl StationChange {
             label: label.into(),
             rate_mbps: None,
             rate_down_mbps: None,
+            mcs: None,
+            mcs_down: None,
             frame_error_rate: None,
             position_m: None,
             velocity_m_per_s: None,
@@ -239,16 +275,15 @@ impl StationChange {
         }
     }
 
-    pub(crate) fn validate(&self, phy: &BssTiming, modes: &Modes, path: &str) -> Result<(), SpecError> {
+    pub(crate) fn validate(&self, modes: &Modes, path: &str) -> Result<(), SpecError> {
         if let Some(rates) = &self.frame_error_rate {
             rates.validate(modes, &format!("{path}.frame_error_rate"))?;
         }
         if *self == StationChange::new(&self.label) {
-            let allowed =
-                "at least one of rate_mbps, rate_down_mbps, frame_error_rate, position_m, velocity_m_per_s";
+            let allowed = "at least one of rate_mbps, rate_down_mbps, mcs, mcs_down, frame_error_rate, position_m, velocity_m_per_s";
             return Err(SpecError::new(path, "a station that nothing changes for", allowed));
         }
-        validate_place(self.position_m, self.velocity_m_per_s, phy, path)
+        validate_place(self.position_m, self.velocity_m_per_s, path)
     }
 }
 
@@ -256,17 +291,12 @@ impl StationChange {
 fn validate_place(
     position_m: Option<[f64; 2]>,
     velocity_m_per_s: Option<[f64; 2]>,
-    phy: &BssTiming,
     path: &str,
 ) -> Result<(), SpecError> {
     for (key, pair, most, unit) in
         [("position_m", position_m, 1e6, "m"), ("velocity_m_per_s", velocity_m_per_s, 1e4, "m/s")]
     {
         let Some(pair) = pair else { continue };
-        if !phy.is_dsss() {
-            let allowed = "no such key unless the PHY is 802.11b: there are no error rates of OFDM here";
-            return Err(SpecError::new(format!("{path}.{key}"), "this key", allowed));
-        }
         for (axis, value) in pair.into_iter().enumerate() {
             check::number(path, &format!("{key}[{axis}]"), value, -most..=most, unit)?;
         }
@@ -318,7 +348,7 @@ impl BssSpec {
     }
 
     /// Checks all but PHY, MAC and rates, which [`Bss::new`](crate::Bss::new) checks.
-    pub(crate) fn validate(&self, phy: &BssTiming, modes: &Modes) -> Result<(), SpecError> {
+    pub(crate) fn validate(&self, modes: &StationModes) -> Result<(), SpecError> {
         self.channel.validate("channel")?;
         for (axis, value) in self.ap.position_m.into_iter().enumerate() {
             check::number("ap", &format!("position_m[{axis}]"), value, -1e6..=1e6, "m")?;
@@ -338,8 +368,9 @@ impl BssSpec {
                 let allowed = "a name that no other station has, neither empty nor \"ap\"";
                 return Err(SpecError::new(format!("{path}.label"), value, allowed));
             }
+            let modes = modes.of(StationId(index as u16));
             station.frame_error_rate.validate(modes, &format!("{path}.frame_error_rate"))?;
-            validate_place(station.position_m, station.velocity_m_per_s, phy, &path)?;
+            validate_place(station.position_m, station.velocity_m_per_s, &path)?;
             if station.velocity_m_per_s.is_some() && station.position_m.is_none() {
                 let allowed = "a position_m beside it";
                 return Err(SpecError::new(format!("{path}.velocity_m_per_s"), "this key alone", allowed));

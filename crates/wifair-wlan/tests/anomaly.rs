@@ -4,7 +4,7 @@
 mod support;
 
 use support::{cell_b, saturate};
-use wifair_wlan::{BssSpec, BssTiming, Modes};
+use wifair_wlan::{BssSpec, BssTiming, StationPhy};
 
 const IP_BYTES: u32 = 1_500;
 
@@ -15,17 +15,17 @@ const IP_BYTES: u32 = 1_500;
 /// Section III has one slow station; its t_jam, the mean over the pairs that may collide, is taken here over all pairs.
 fn closed_form(spec: &BssSpec) -> f64 {
     let phy = BssTiming::new(&spec.phy, "phy").unwrap();
-    let modes = Modes::new(&spec.phy, "phy").unwrap();
+    let modes = spec.phy.modes(&StationPhy::default(), "phy").unwrap();
     let n = spec.stations.len() as f64;
     let cw_min = f64::from(phy.cw_min);
     let collision = 1.0 - (1.0 - 1.0 / cw_min).powf(n - 1.0);
     let contention = phy.slot.as_secs_f64() * (1.0 + collision) / (2.0 * n) * cw_min / 2.0;
-    let overhead = (phy.difs + phy.sifs + phy.ack).as_secs_f64() + contention;
+    let overhead = (phy.difs + phy.sifs + phy.handshakes[0].ack.duration).as_secs_f64() + contention;
     let turns: Vec<f64> = spec
         .stations
         .iter()
         .map(|station| {
-            let rate = modes.rate_index(station.rate_mbps, "rate").unwrap();
+            let rate = modes.rate_index(station.rate_mbps.unwrap(), "rate").unwrap();
             overhead + modes.on_air(rate).duration(phy.psdu_bytes(IP_BYTES)).as_secs_f64()
         })
         .collect();
@@ -49,7 +49,7 @@ fn measured(spec: &BssSpec, exchanges: u64) -> Vec<f64> {
 fn bss(rates_mbps: &[f64]) -> BssSpec {
     let mut spec = cell_b(rates_mbps.len());
     for (station, rate) in spec.stations.iter_mut().zip(rates_mbps) {
-        station.rate_mbps = *rate;
+        station.rate_mbps = Some(*rate);
     }
     spec.mac.retry_limit_short = 1_000; // the paper's stations never give a frame up
     spec

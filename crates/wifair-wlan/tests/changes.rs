@@ -150,7 +150,7 @@ fn a_change_that_cannot_be_is_refused_by_its_key() {
     let errors = |rates| StationChange { frame_error_rate: Some(rates), ..none.clone() };
     let up = |data_up| errors(FrameErrorRate { data_up, ..FrameErrorRate::default() });
     assert_eq!(refused(up(1.5)), "station.frame_error_rate.data_up");
-    let entry = RateErrors { rate_mbps: 54.0, data: 0.1 };
+    let entry = RateErrors::at_rate(54.0, 0.1);
     let by_rate = errors(FrameErrorRate { by_rate: vec![entry], ..FrameErrorRate::default() });
     assert_eq!(refused(by_rate), "station.frame_error_rate.by_rate[0].rate_mbps");
     let at = |position_m| StationChange { position_m: Some(position_m), ..none.clone() };

@@ -33,7 +33,7 @@ fn saturate(bss: &mut Bss, stations: u16, until: Time) -> (BssSnapshot, Vec<(Tim
 /// One station at `distance_m` and `mbps`: share of its data frames that failed.
 fn failures_at(distance_m: f64, mbps: f64) -> f64 {
     let mut spec = cell_b(1);
-    spec.stations[0].rate_mbps = mbps;
+    spec.stations[0].rate_mbps = Some(mbps);
     spec.stations[0].position_m = Some([0.0, distance_m]);
     spec.ap.position_m = [0.0, 0.0];
     spec.mac.retry_limit_short = 1_000;
@@ -56,7 +56,7 @@ fn frames_fail_by_distance_and_rate() {
 fn a_table_by_rate_stands_for_the_channel() {
     let mut spec = cell_b(1);
     spec.mac.rate_adaptation = RateSpec::Aarf(aarf::Spec::default());
-    let entry = |rate_mbps, data| RateErrors { rate_mbps, data };
+    let entry = RateErrors::at_rate;
     spec.stations[0].frame_error_rate =
         FrameErrorRate { by_rate: vec![entry(11.0, 1.0), entry(5.5, 1.0)], ..FrameErrorRate::default() };
     let end = Time::from_s(60);
@@ -143,7 +143,7 @@ fn what_cannot_be_is_refused_by_its_key() {
         Bss::new(&spec, 1).err().unwrap().key
     };
     let table = |entries: &[(f64, f64)]| FrameErrorRate {
-        by_rate: entries.iter().map(|&(rate_mbps, data)| RateErrors { rate_mbps, data }).collect(),
+        by_rate: entries.iter().map(|&(rate_mbps, data)| RateErrors::at_rate(rate_mbps, data)).collect(),
         ..FrameErrorRate::default()
     };
     let first = "stations[0].frame_error_rate.by_rate[0]";
@@ -161,13 +161,24 @@ fn what_cannot_be_is_refused_by_its_key() {
     assert_eq!(error(&|s| s.channel.update_interval_s = 0.0), "channel.update_interval_s");
     let fading = FadingSpec { sigma_db: -1.0, coherence_time_s: 1.0 };
     assert_eq!(error(&|s| s.channel.fading = Some(fading.clone())), "channel.fading.sigma_db");
-    let mut spec = support::cell_g(1);
-    spec.stations[0].position_m = Some([1.0, 1.0]);
-    assert_eq!(Bss::new(&spec, 1).err().unwrap().key, "stations[0].position_m");
     let bss = Bss::new(&cell_b(1), 1).unwrap();
     let moves = StationChange { velocity_m_per_s: Some([1.0, 0.0]), ..StationChange::new("sta-0") };
     assert_eq!(
         bss.check_change(StationId(0), &moves, "station").unwrap_err().key,
         "station.velocity_m_per_s"
     );
+}
+
+/// Share of the data frames of a saturated station of 802.11g at 54 Mbps that fail at a distance.
+fn failures_of_802_11g(distance_m: f64) -> f64 {
+    let mut spec = support::cell_g(1);
+    spec.stations[0].position_m = Some([distance_m, 0.0]);
+    support::saturate(&spec, 1, 2_000, 1_500).failures()
+}
+
+/// 64-QAM 3/4 needs an SNR of about 21 dB, which 15 dBm reach at 38 m; with the noise of 20 MHz in place of 22 at 40 m.
+#[test]
+fn ofdm_frames_fail_beyond_their_reach() {
+    assert_eq!(failures_of_802_11g(20.0), 0.0);
+    assert!(failures_of_802_11g(80.0) > 0.9);
 }

@@ -7,7 +7,7 @@ use support::{cell_b, cell_g, packet, packet_down, us};
 use wifair_core::{StationId, Time};
 use wifair_wlan::Decoded::{ByAll, ByBystanders, ByNobody};
 use wifair_wlan::FrameKind::{Ack, Cts, Data, Rts};
-use wifair_wlan::{Bss, BssSpec, Decoded, ErpProtection, FrameKind, Node, PhySpec, erp};
+use wifair_wlan::{Bss, BssSpec, Decoded, ErpProtection, FrameKind, Node, PhySpec, ProtectionKeys, erp};
 
 const STA: Node = Node::Station(StationId(0));
 const OTHER: Node = Node::Station(StationId(1));
@@ -69,7 +69,10 @@ fn rts_and_cts_above_the_threshold() {
 /// 54 Mbps: 20 + 57 symbols of 4 + 6 = 254 µs; a MAC ACK at 6 Mbps: 20 + 6 symbols of 4 + 6 = 50 µs.
 #[test]
 fn protection_of_802_11g() {
-    let protected = |how| PhySpec::Erp(erp::Spec { erp_protection: Some(how), ..Default::default() });
+    let protected = |how| {
+        let protection = ProtectionKeys { erp_protection: Some(how), ..Default::default() };
+        PhySpec::Erp(erp::Spec { protection, ..Default::default() })
+    };
     let mut spec = cell_g(1);
     spec.phy = protected(ErpProtection::CtsToSelf);
     let data_and_ack = |at: u64| {
@@ -103,7 +106,7 @@ fn frames_that_are_not_decoded() {
 
     // A collision, in the order of the ends.
     let mut spec = cell_b(2);
-    spec.stations[0].rate_mbps = 5.5;
+    spec.stations[0].rate_mbps = Some(5.5);
     let slower = (Data, STA, Node::Ap, [100, 292, 100 + 192 + 2_235, 314], 5.5, ByNobody);
     let faster = (Data, OTHER, Node::Ap, data.3, 11.0, ByNobody);
     assert_eq!(first_exchange(&spec, &[0, 1]), [faster, slower]);

@@ -234,7 +234,7 @@ fn bad_cells_are_refused_by_key() {
     assert_eq!(error(|s| s.stations = support::stations(20_001, 11.0)), "stations");
     assert_eq!(error(|s| s.stations[1].label = "sta-0".into()), "stations[1].label");
     assert_eq!(error(|s| s.stations[1].label = "ap".into()), "stations[1].label");
-    assert_eq!(error(|s| s.stations[1].rate_mbps = 54.0), "stations[1].rate_mbps");
+    assert_eq!(error(|s| s.stations[1].rate_mbps = Some(54.0)), "stations[1].rate_mbps");
     assert_eq!(error(|s| s.stations[0].rate_down_mbps = Some(-1.0)), "stations[0].rate_down_mbps");
     assert_eq!(error(|s| s.stations[0].frame_error_rate.ack_up = 1.5), "stations[0].frame_error_rate.ack_up");
     assert_eq!(error(|s| s.stations[0].port.limit_packets = 0), "stations[0].port.limit_packets");

@@ -61,6 +61,8 @@ class ArfAware(Contender):
         changes = {
             event["station"]["label"] for event in plan["events"] if (event.get("station") or {}).get("rate_mbps")
         }
+        if None in rates.values():
+            raise InputError("arf-aware knows rates before 802.11n, and stations of this scenario have an MCS.")
         highest = max(rates.values())
         adapts = plan["cell"]["mac"]["rate_adaptation"]["name"] != "fixed"
         hears = [flow for flow in plan["flows"] if flow["direction"] == "up" or flow["server_hears_link_rate"]]

@@ -23,7 +23,17 @@ Kind: TypeAlias = Literal["fairness", "throughput", "delay", "completion"]
 KINDS: tuple[Kind, ...] = ("fairness", "throughput", "delay", "completion")
 
 # What of a station makes its link.
-LINK = ("rate_mbps", "rate_down_mbps", "frame_error_rate", "position_m", "velocity_m_per_s")
+LINK = (
+    "phy",
+    "rate_mbps",
+    "rate_down_mbps",
+    "mcs",
+    "mcs_down",
+    "streams",
+    "frame_error_rate",
+    "position_m",
+    "velocity_m_per_s",
+)
 
 # From which difference on it matters. An index and a number as everywhere here (a published number counts as reproduced within
 # these), but throughput, which users pay for by the megabit, at half of that; a rating at a tenth of a point, a loss at a percent.

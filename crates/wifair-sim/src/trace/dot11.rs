@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use wifair_core::{Ac, Rate, StationId};
-use wifair_wlan::{AirFrame, Attempted, Format, FrameKind, Node, PhySpec, Preamble};
+use wifair_core::{Ac, StationId};
+use wifair_wlan::{AirFrame, Attempted, Band, Format, FrameKind, Mode, Node, PhySpec, Preamble};
 
 use super::headers::Headers;
 use crate::address::{AP_LINK_ADDRESS, link_address, station_link_address};
@@ -43,13 +43,14 @@ pub(super) struct Heard {
 
 impl Radio {
     pub fn new(phy: &PhySpec) -> Radio {
-        // 2.4 GHz: 0x80; 5 GHz: 0x100; CCK: 0x20; OFDM: 0x40.
-        let (channel, preamble) = match phy {
-            PhySpec::Dsss(spec) => ([2_412, 0xA0], spec.preamble),
-            PhySpec::Erp(spec) => ([2_412, 0xC0], spec.preamble.unwrap_or_default()),
-            PhySpec::Ofdm(_) => ([5_180, 0x140], Preamble::Long),
+        // 2.4 GHz: 0x80; 5 GHz: 0x100; 6 GHz has no flag; CCK: 0x20; OFDM: 0x40.
+        let modulation = if phy.format() == Format::Dsss { 0x20 } else { 0x40 };
+        let [frequency, band] = match phy.band() {
+            Band::Ghz2_4 => [2_412, 0x80],
+            Band::Ghz5 => [5_180, 0x100],
+            Band::Ghz6 => [5_955, 0x0],
         };
-        Radio { channel, short_preamble: preamble == Preamble::Short }
+        Radio { channel: [frequency, band | modulation], short_preamble: phy.preamble() == Preamble::Short }
     }
 
     /// Puts a frame as it is heard into `bytes`, as much of it as is captured, and says how long it really is.
@@ -100,16 +101,16 @@ impl Radio {
         }
         bytes.extend_from_slice(&RADIOTAP_HEAD);
         bytes.extend_from_slice(&(frame.psdu_begins.as_ns() / 1_000).to_le_bytes());
-        bytes.extend_from_slice(&[flags, half_mbps(frame.mode.rate)]);
+        bytes.extend_from_slice(&[flags, half_mbps(&frame.mode)]);
         for word in self.channel {
             bytes.extend_from_slice(&word.to_le_bytes());
         }
     }
 }
 
-/// Radiotap's unit of rates is 500 kbit/s.
-fn half_mbps(rate: Rate) -> u8 {
-    (rate.as_kbps() / 500) as u8
+/// Radiotap's unit of rates is 500 kbit/s; a mode with an MCS has no such rate.
+fn half_mbps(mode: &Mode) -> u8 {
+    if mode.format >= Format::Ht { 0 } else { (mode.rate.as_kbps() / 500) as u8 }
 }
 
 fn link_address_of(node: Node) -> [u8; 6] {

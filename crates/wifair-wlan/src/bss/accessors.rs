@@ -74,9 +74,10 @@ impl Bss {
         let sender = self.nodes.usual_edcaf(if down { AP } else { node_of(station) });
         let psdu_bytes = self.phy.psdu_bytes(ip_bytes);
         let access = Meter::first_wait(self.medium.contention(), sender);
-        let reservation = if psdu_bytes > self.mac.rts_threshold { self.mac.reservation } else { Time::ZERO };
         let on_air = &self.links[LinkId::of(down, station).index()].on_air;
-        access + reservation + on_air.duration(psdu_bytes) + self.mac.acknowledgement
+        let waits = &self.mac.waits[usize::from(on_air.handshake)];
+        let reservation = if psdu_bytes > on_air.rts_threshold { waits.reservation } else { Time::ZERO };
+        access + reservation + on_air.duration(psdu_bytes) + on_air.acknowledgement
     }
 
     /// The rate of the next data frame from the station (up) or to it (down).

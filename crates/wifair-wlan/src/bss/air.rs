@@ -9,7 +9,7 @@ use wifair_queue::{Direction, Journal};
 use super::Bss;
 use crate::exchange::{Collider, Fate, OngoingExchange};
 use crate::node::{LinkId, Node};
-use crate::phy::Mode;
+use crate::phy::{Handshake, Mode};
 
 /// Which frame of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,10 +183,10 @@ impl Bss {
     }
 
     fn frames_of_single<'a>(&'a self, each: &mut impl FnMut(AirFrame<'a>)) {
-        let OngoingExchange { sender, link, fate, end, follows } = self.medium.exchange();
+        let OngoingExchange { sender, link, fate, end, follows, .. } = self.medium.exchange();
         let airtime = self.data_airtime(sender);
         let data = self.data_frame(sender, link, airtime, self.medium.due());
-        if !follows && self.nodes.edcaf(sender).with_rts(&self.mac) {
+        if !follows && self.nodes.edcaf(sender).with_rts(self.on_air(sender)) {
             let rts = self.rts(data, airtime);
             each(rts);
             each(self.cts_to(rts));
@@ -205,15 +205,16 @@ impl Bss {
 
     /// The MAC ACK that answers `data` and ends at `ends`.
     fn ack_to<'a>(&self, data: AirFrame<'a>, ends: Time) -> AirFrame<'a> {
-        let begins = ends - self.phy.ack;
+        let ack = self.handshake(data.attempt.sender).ack;
+        let begins = ends - ack.duration;
         AirFrame {
             kind: FrameKind::Ack,
             from: data.to,
             to: data.from,
             begins,
-            psdu_begins: begins + self.phy.rx_start_delay,
+            psdu_begins: begins + ack.preamble,
             ends,
-            mode: self.phy.control,
+            mode: ack.mode,
             duration: Time::ZERO,
             ..data
         }
@@ -229,16 +230,17 @@ impl Bss {
     /// The data frame that occupies the medium for `airtime`, the CTS-to-self before it included, and ends at `ends`.
     fn data_frame(&self, sender: u32, link: LinkId, airtime: Time, ends: Time) -> AirFrame<'_> {
         let (from, to) = self.ends_of(link);
-        let begins = ends + self.phy.announcement() - airtime;
+        let on_air = self.on_air(sender);
+        let begins = ends + on_air.announcement() - airtime;
         AirFrame {
             kind: FrameKind::Data,
             from,
             to,
             begins,
-            psdu_begins: begins + self.phy.rx_start_delay,
+            psdu_begins: begins + on_air.preamble(),
             ends,
             mode: self.nodes.edcaf(sender).last_attempt().1,
-            duration: self.mac.acknowledgement,
+            duration: on_air.acknowledgement,
             decoded: Decoded::ByAll,
             attempt: self.attempted(sender),
         }
@@ -247,34 +249,43 @@ impl Bss {
     /// The RTS of a transmission whose data frame lasts `airtime`.
     fn rts<'a>(&self, data: AirFrame<'a>, airtime: Time) -> AirFrame<'a> {
         let begins = self.medium.began();
+        let rts = self.handshake(data.attempt.sender).rts;
+        let waits = &self.mac.waits[usize::from(self.on_air(data.attempt.sender).handshake)];
         AirFrame {
             kind: FrameKind::Rts,
             begins,
-            psdu_begins: begins + self.phy.cts_start_delay,
-            ends: begins + self.phy.rts,
-            mode: self.phy.reservation,
-            duration: self.mac.reservation - self.phy.rts + airtime + self.mac.acknowledgement,
+            psdu_begins: begins + rts.preamble,
+            ends: begins + rts.duration,
+            mode: rts.mode,
+            duration: waits.reservation - rts.duration + airtime + data.duration,
             ..data
         }
     }
 
     /// The CTS that the sender of `data` addresses to itself, where protection has it do so.
     fn announcement<'a>(&self, data: AirFrame<'a>) -> Option<AirFrame<'a>> {
-        self.phy.announces.then(|| {
-            let cts = self.cts(data, data.begins - self.phy.sifs - self.phy.cts);
+        let handshake = self.handshake(data.attempt.sender);
+        handshake.announces().then(|| {
+            let cts = self.cts(data, data.begins - self.phy.sifs - handshake.cts.duration);
             AirFrame { to: data.from, duration: data.ends - cts.ends + data.duration, ..cts }
         })
     }
 
     fn cts<'a>(&self, data: AirFrame<'a>, begins: Time) -> AirFrame<'a> {
+        let cts = self.handshake(data.attempt.sender).cts;
         AirFrame {
             kind: FrameKind::Cts,
             begins,
-            psdu_begins: begins + self.phy.cts_start_delay,
-            ends: begins + self.phy.cts,
-            mode: self.phy.reservation,
+            psdu_begins: begins + cts.preamble,
+            ends: begins + cts.duration,
+            mode: cts.mode,
             ..data
         }
+    }
+
+    /// The control frames that go with the data frame in service of `sender`.
+    fn handshake(&self, sender: u32) -> &Handshake {
+        self.phy.handshake(self.on_air(sender))
     }
 
     fn attempted(&self, sender: u32) -> Attempted<'_> {

@@ -9,14 +9,14 @@ use crate::channel::ChannelRecipe;
 use crate::contention::{Access, Contention, Rules};
 use crate::edca::{CATEGORY_BITS, Countdown, Edca, RANKS};
 use crate::edcaf::{Edcaf, Role};
-use crate::link::LinkRow;
+use crate::link::{LinkRow, StationModes};
 use crate::mac::Mac;
 use crate::medium::Medium;
 use crate::meter::Meter;
 use crate::node::AP;
 use crate::nodes::Nodes;
-use crate::phy::{BssTiming, Modes, RateIndex};
-use crate::spec::{AP_LABEL, BssSpec, StationChange, StationSpec};
+use crate::phy::{BssTiming, Format, Modes, RateIndex, StationPhy};
+use crate::spec::{AP_LABEL, BssSpec, DOWN_KEYS, StationChange, StationSpec, UP_KEYS};
 
 impl Bss {
     /// The BSS that `spec` describes, idle at time zero. Streams: (`seed`, node's label, `"backoff"`, `"channel"` and
@@ -25,10 +25,12 @@ impl Bss {
     /// # Errors
     /// The first value of `spec` that is not allowed.
     pub fn new(spec: &BssSpec, seed: u64) -> Result<Bss, SpecError> {
-        let phy = BssTiming::new(&spec.phy, "phy")?;
-        let modes = Modes::new(&spec.phy, "phy")?.after(phy.announcement());
-        spec.validate(&phy, &modes)?;
+        let is_dsss =
+            |station: &StationSpec| station.phy.as_ref().is_some_and(|phy| phy.format() == Format::Dsss);
+        let phy = BssTiming::with(&spec.phy, spec.stations.iter().any(is_dsss), "phy")?;
         let mac = Mac::new(&spec.mac, &phy, "mac")?;
+        let modes = station_modes(spec, &phy, &mac)?;
+        spec.validate(&modes)?;
         let rules = Rules {
             slot: phy.slot,
             range: spec.mac.backoff_range,
@@ -49,7 +51,11 @@ impl Bss {
         let entities = each().enumerate().map(|(sender, (_, label, ac))| {
             let access = match &edca {
                 Some(edca) => edca.access(sender as u32),
-                None => Access { cw_min: phy.cw_min, cw_max: phy.cw_max, aifs: phy.difs },
+                None => {
+                    let station = sender.checked_sub(1).map(|station| modes.of(StationId(station as u16)));
+                    let cw_min = station.map_or(phy.cw_min, |modes| phy.cw_min_of(modes));
+                    Access { cw_min, cw_max: phy.cw_max, aifs: phy.difs }
+                }
             };
             (access, Rng::stream(seed, label, &purpose("backoff", ac)))
         });
@@ -74,7 +80,8 @@ impl Bss {
 
         let mut rows = Vec::new();
         for (index, station) in spec.stations.iter().enumerate() {
-            for rate in rates(station, &modes, index)? {
+            let modes = modes.of(StationId(index as u16));
+            for rate in rates(station, modes, index)? {
                 rows.push(LinkRow::new(
                     modes.on_air(rate),
                     spec.mac.rate_adaptation.build(rate, modes.count()),
@@ -128,10 +135,39 @@ fn purpose(what: &str, category: Option<Ac>) -> String {
 
 /// The data rates of a station, up and down.
 fn rates(station: &StationSpec, modes: &Modes, index: usize) -> Result<[RateIndex; 2], SpecError> {
-    let up = modes.rate_index(station.rate_mbps, &format!("stations[{index}].rate_mbps"))?;
-    let down = match station.rate_down_mbps {
-        Some(mbps) => modes.rate_index(mbps, &format!("stations[{index}].rate_down_mbps"))?,
-        None => up,
+    let path = format!("stations[{index}]");
+    let up = modes.chosen(station.rate_mbps, station.mcs, &path, UP_KEYS)?;
+    let down = match (station.rate_down_mbps, station.mcs_down) {
+        (None, None) => up,
+        (mbps, mcs) => modes.chosen(mbps, mcs, &path, DOWN_KEYS)?,
     };
     Ok([up, down])
+}
+
+/// The modes of all stations; those that say the same share them.
+fn station_modes(spec: &BssSpec, timing: &BssTiming, mac: &Mac) -> Result<StationModes, SpecError> {
+    let mut kinds: Vec<(&StationSpec, Modes)> = Vec::new();
+    let mut of_station = Vec::with_capacity(spec.stations.len());
+    for (index, station) in spec.stations.iter().enumerate() {
+        let same = |other: &StationSpec| {
+            (&other.phy, other.streams, other.mcs) == (&station.phy, station.streams, station.mcs)
+        };
+        let kind = match kinds.iter().position(|(other, _)| same(other)) {
+            Some(kind) => kind,
+            None => {
+                let path = format!("stations[{index}]");
+                let own = StationPhy {
+                    phy: station.phy.as_ref(),
+                    streams: station.streams,
+                    mcs: station.mcs,
+                    path: &path,
+                };
+                let modes = spec.phy.modes(&own, "phy")?;
+                kinds.push((station, modes.map(|on_air| timing.in_bss(on_air, mac.rts_threshold))));
+                kinds.len() - 1
+            }
+        };
+        of_station.push(kind as u16);
+    }
+    Ok(StationModes::new(kinds.into_iter().map(|(_, modes)| modes).collect(), of_station))
 }

@@ -7,7 +7,7 @@ use crate::channel::Channel;
 use crate::deadlines::LinkRateChange;
 use crate::node::LinkId;
 use crate::phy::RateIndex;
-use crate::spec::StationChange;
+use crate::spec::{DOWN_KEYS, StationChange, UP_KEYS};
 
 impl Bss {
     /// Checks a change of the station as the BSS stands; `path` is where it stands in the plan.
@@ -20,18 +20,15 @@ impl Bss {
         change: &StationChange,
         path: &str,
     ) -> Result<(), SpecError> {
-        change.validate(&self.phy, &self.modes, path)?;
+        change.validate(self.modes.of(station), path)?;
         let has_position = self.medium.channel().is_some_and(|channel| channel.has_position(station));
         if change.velocity_m_per_s.is_some() && change.position_m.is_none() && !has_position {
             let allowed = "a position_m beside it, or one from the start";
             return Err(SpecError::new(format!("{path}.velocity_m_per_s"), "this key alone", allowed));
         }
-        let rates = [("rate_mbps", change.rate_mbps), ("rate_down_mbps", change.rate_down_mbps)];
-        for (key, mbps) in rates {
-            if let Some(mbps) = mbps {
-                self.modes.rate_index(mbps, &format!("{path}.{key}"))?;
-            }
-        }
+        let modes = self.modes.of(station);
+        modes.chosen(change.rate_mbps, change.mcs, path, UP_KEYS)?;
+        modes.chosen(change.rate_down_mbps, change.mcs_down, path, DOWN_KEYS)?;
         Ok(())
     }
 
@@ -41,12 +38,17 @@ impl Bss {
     /// `change` has passed [`Bss::check_change`]; `now` is not after [`Bss::next_event`].
     pub fn change_station(&mut self, station: StationId, change: &StationChange, now: Time) {
         self.come_from_outside(now);
-        let rate = |mbps| self.modes.rate_index(mbps, "rate_mbps").expect("the change has been checked");
-        let (up, down) = (change.rate_mbps.map(rate), change.rate_down_mbps.or(change.rate_mbps).map(rate));
+        let modes = self.modes.of(station);
+        let chosen = |mbps: Option<f64>, mcs: Option<u8>| {
+            (mbps.is_some() || mcs.is_some())
+                .then(|| modes.chosen(mbps, mcs, "", UP_KEYS).expect("the change has been checked"))
+        };
+        let up = chosen(change.rate_mbps, change.mcs);
+        let (down, count) = (chosen(change.rate_down_mbps, change.mcs_down).or(up), modes.count());
         for (down, rate) in [(false, up), (true, down)] {
             if let Some(rate) = rate {
                 let link = LinkId::of(down, station);
-                self.links[link.index()].adaptation = self.rate_adaptation.build(rate, self.modes.count());
+                self.links[link.index()].adaptation = self.rate_adaptation.build(rate, count);
                 self.set_rate(link, rate, now);
             }
         }
@@ -68,8 +70,8 @@ impl Bss {
     /// The sender of `link` uses another rate from its next attempt on. Says so if it is another.
     pub(super) fn set_rate(&mut self, link: LinkId, rate: RateIndex, now: Time) {
         let row = &mut self.links[link.index()];
-        let on_air = self.modes.on_air(rate);
-        if on_air.rate() == row.on_air.rate() {
+        let on_air = self.modes.of(link.station()).on_air(rate);
+        if on_air.mode == row.on_air.mode {
             return;
         }
         row.set_rate(on_air, now);
@@ -88,6 +90,6 @@ impl Bss {
         if let Some(rates) = frame_error_rate {
             channel.set_error_rates(station, rates);
         }
-        channel.set_track(station, *position_m, *velocity_m_per_s, &self.modes, now);
+        channel.set_track(station, *position_m, *velocity_m_per_s, self.modes.of(station), &self.phy, now);
     }
 }

@@ -43,10 +43,12 @@ impl Bss {
         let (nodes, links, mac, phy) = (&self.nodes, &self.links, &self.mac, &self.phy);
         self.medium.collide(now, |sender| {
             let edcaf = nodes.edcaf(sender);
-            let (link, with_rts) = (edcaf.link(), edcaf.with_rts(mac));
+            let link = edcaf.link();
+            let on_air = &links[link.index()].on_air;
+            let (handshake, with_rts) = (usize::from(on_air.handshake), edcaf.with_rts(on_air));
             let (airtime, wait) = match with_rts {
-                true => (phy.rts, mac.cts_timeout),
-                false => (links[link.index()].on_air.duration(edcaf.psdu_bytes()), mac.ack_timeout),
+                true => (phy.handshakes[handshake].rts.duration, mac.waits[handshake].cts_timeout),
+                false => (on_air.duration(edcaf.psdu_bytes()), mac.waits[handshake].ack_timeout),
             };
             let ends = now + airtime;
             Collider { sender, link, ends, timeout: ends + wait, lost: false, with_rts }
@@ -70,9 +72,7 @@ impl Bss {
     fn capture(&mut self, now: Time) {
         let (nodes, links) = (&self.nodes, &self.links);
         let frame = |collider: &Collider| {
-            let (on_air, psdu_bytes) =
-                (&links[collider.link.index()].on_air, nodes.edcaf(collider.sender).psdu_bytes());
-            (on_air.mode, psdu_bytes, on_air.duration(psdu_bytes))
+            (links[collider.link.index()].on_air, nodes.edcaf(collider.sender).psdu_bytes())
         };
         if let Some((Collider { sender, link, .. }, end)) =
             self.medium.capture(frame, &self.phy, &self.mac, now)
@@ -111,13 +111,14 @@ impl Bss {
     /// The exchange that goes on has failed. Its sender's IFS runs from `not_before` at the earliest; returns from when
     /// bystanders' does, and until when their NAV is set.
     fn fail(&mut self, not_before: Time, now: Time) -> (Time, Option<Time>) {
-        let OngoingExchange { sender, link, fate, follows, .. } = self.medium.exchange();
+        let OngoingExchange { sender, link, handshake, fate, follows, .. } = self.medium.exchange();
+        let waits = self.mac.waits[usize::from(handshake)];
         let (known, resumes) = match fate {
-            Fate::DataLost => (now + self.mac.ack_timeout, now + self.mac.ack_timeout),
+            Fate::DataLost => (now + waits.ack_timeout, now + waits.ack_timeout),
             _ => (now, now + self.mac.eifs_lead),
         };
         let edcaf = self.nodes.edcaf_mut(sender);
-        let with_rts = !follows && edcaf.with_rts(&self.mac);
+        let with_rts = !follows && edcaf.with_rts(&self.links[link.index()].on_air);
         let lost = edcaf.fail(with_rts, known - now, &self.mac);
         self.adapt(link, false, now);
         if lost {
@@ -129,7 +130,7 @@ impl Bss {
             return (now, None);
         }
         self.medium.divert(link.receiver(), now + self.mac.eifs_lead, now);
-        let nav = now + self.mac.acknowledgement;
+        let nav = now + waits.acknowledgement;
         (nav, Some(nav))
     }
 

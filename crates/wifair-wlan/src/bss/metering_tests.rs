@@ -73,7 +73,7 @@ fn own_frames_are_accounted_for_to_the_nanosecond() {
         bss.send_up(station, &data(false), Time::ZERO);
     }
     let (mut now, mut successes, mut frozen) = (Time::ZERO, 0, Time::ZERO);
-    let one = bss.links[0].on_air.duration(bss.phy.psdu_bytes(1000)) + bss.mac.acknowledgement;
+    let one = bss.links[0].on_air.duration(bss.phy.psdu_bytes(1000)) + bss.links[0].on_air.acknowledgement;
     while successes < 2_000 || bss.ap_port().len() != 2 {
         now = bss.next_event();
         let Some(Output::Delivery(delivery)) = bss.advance(now) else { continue };

@@ -8,23 +8,29 @@
 //!
 //! Deviations from ns-3: the PLCP header is never lost; nobody interferes.
 
-use wifair_core::Rate;
+use super::coded;
+use crate::phy::{Format, Mode};
 
 /// Noise bandwidth in Hz.
 const BANDWIDTH_HZ: f64 = 22e6;
 /// CCK symbols a second.
 const CCK_SYMBOLS: f64 = 1.375e6;
 
-/// Probability that one byte of a frame at `rate`, of 802.11b, is decoded, as its natural logarithm; `snr` is a ratio.
-pub(super) fn ln_byte_survival(rate: Rate, snr: f64) -> f64 {
+/// Probability that one byte of a frame in a mode is decoded, as its natural logarithm; `snr` is a ratio, with the noise of 22 MHz.
+pub(super) fn ln_byte_survival(mode: &Mode, snr: f64) -> f64 {
+    if mode.format != Format::Dsss {
+        let modulation = mode.modulation();
+        let of_width = snr * (BANDWIDTH_HZ / 1e6) / f64::from(mode.width_mhz);
+        return coded::ln_byte_survival(modulation.bits, modulation.code, of_width);
+    }
     let survives = |error: f64| libm::log1p(-error.min(0.999));
-    match rate.as_kbps() {
+    match mode.rate.as_kbps() {
         1_000 => 8.0 * survives(dbpsk(snr * BANDWIDTH_HZ / 1e6)),
         2_000 => 8.0 * survives(dqpsk(snr * BANDWIDTH_HZ / 2e6)),
         // Two symbols a byte, of four bits each; one symbol a byte, which is a pair of the former.
         5_500 => 2.0 * survives(cck_16(snr * BANDWIDTH_HZ / CCK_SYMBOLS / 2.0)),
         11_000 => 2.0 * survives(cck_16(snr * BANDWIDTH_HZ / CCK_SYMBOLS / 4.0)),
-        _ => unreachable!("a position is refused unless the PHY is 802.11b"),
+        kbps => unreachable!("DSSS has no {kbps} kbit/s"),
     }
 }
 
@@ -73,7 +79,7 @@ mod tests {
     /// Error rate of a frame of 1024 bytes.
     fn frame(mbps: f64, snr_db: f64) -> f64 {
         let snr = libm::pow(10.0, snr_db / 10.0);
-        -libm::expm1(1_024.0 * ln_byte_survival(Rate::from_mbps(mbps), snr))
+        -libm::expm1(1_024.0 * ln_byte_survival(&Mode::before_ht(Format::Dsss, (mbps * 1e3) as u32), snr))
     }
 
     #[test]

@@ -6,7 +6,7 @@ use wifair_core::{Rate, SpecError};
 use wifair_queue::Direction;
 
 use crate::check;
-use crate::phy::Modes;
+use crate::phy::{Mode, Modes};
 
 /// Frame error rates of the link between a station and the AP, each 0 to 1, by the way that the frame travels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,10 +28,21 @@ pub struct FrameErrorRate {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateErrors {
-    /// One of the PHY's rates, in Mbps.
-    pub rate_mbps: f64,
+    /// One of the PHY's rates, in Mbps; before 802.11n.
+    #[serde(default)]
+    pub rate_mbps: Option<f64>,
+    /// One of the PHY's MCSs; from 802.11n on.
+    #[serde(default)]
+    pub mcs: Option<u8>,
     /// Share of the data frames that their receiver cannot decode, 0 to 1.
     pub data: f64,
+}
+
+impl RateErrors {
+    /// Of frames at a rate, before 802.11n.
+    pub fn at_rate(rate_mbps: f64, data: f64) -> RateErrors {
+        RateErrors { rate_mbps: Some(rate_mbps), mcs: None, data }
+    }
 }
 
 impl FrameErrorRate {
@@ -41,23 +52,33 @@ impl FrameErrorRate {
 
     /// Error rates of a data frame and of its MAC ACK.
     #[inline]
-    pub(crate) fn of(&self, direction: Direction, rate: Rate) -> (f64, f64) {
+    pub(crate) fn of(&self, direction: Direction, mode: &Mode) -> (f64, f64) {
         let (data, ack) = match direction {
             Direction::Up => (self.data_up, self.ack_down),
             Direction::Down => (self.data_down, self.ack_up),
         };
-        let listed = self.by_rate.iter().find(|entry| Rate::from_mbps(entry.rate_mbps) == rate);
+        let listed = self.by_rate.iter().find(|entry| match (entry.rate_mbps, entry.mcs) {
+            (Some(mbps), _) => Rate::from_mbps(mbps) == mode.rate,
+            (None, mcs) => mcs == Some(mode.mcs),
+        });
         (listed.map_or(data, |entry| entry.data), ack)
     }
 
     pub(crate) fn validate(&self, modes: &Modes, path: &str) -> Result<(), SpecError> {
         for (index, entry) in self.by_rate.iter().enumerate() {
             let path = format!("{path}.by_rate[{index}]");
-            modes.rate_index(entry.rate_mbps, &format!("{path}.rate_mbps"))?;
+            let keys = [(entry.rate_mbps, "rate_mbps"), (entry.mcs.map(f64::from), "mcs")];
+            let Some((value, key)) = keys.iter().find_map(|&(value, key)| Some((value?, key))) else {
+                let key = if modes.have_mcs() { "mcs" } else { "rate_mbps" };
+                return Err(SpecError::new(format!("{path}.{key}"), "nothing", "this key is needed"));
+            };
+            modes.chosen(entry.rate_mbps, entry.mcs, &path, ["rate_mbps", "mcs"])?;
             check::number(&path, "data", entry.data, 0.0..=1.0, "")?;
-            if self.by_rate[..index].iter().any(|earlier| earlier.rate_mbps == entry.rate_mbps) {
+            let same =
+                |earlier: &RateErrors| (earlier.rate_mbps, earlier.mcs) == (entry.rate_mbps, entry.mcs);
+            if self.by_rate[..index].iter().any(same) {
                 let allowed = "a rate that no other entry has";
-                return Err(SpecError::new(format!("{path}.rate_mbps"), entry.rate_mbps, allowed));
+                return Err(SpecError::new(format!("{path}.{key}"), value, allowed));
             }
         }
         let rates = [

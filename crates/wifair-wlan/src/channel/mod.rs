@@ -1,6 +1,7 @@
 //! What the channel does to frames that do not collide: error rates as given, and as positions make them
 //! (`docs/medium.md`, sections 3 and 9).
 
+mod coded;
 mod error_rate;
 mod given;
 mod radio;
@@ -35,6 +36,8 @@ pub(crate) struct Attempt {
     /// The node that sends it.
     pub node: u32,
     pub mode: Mode,
+    /// Of the MAC ACK.
+    pub handshake: u8,
     pub psdu_bytes: u32,
     pub now: Time,
 }
@@ -81,6 +84,7 @@ impl Channel {
         position_m: Option<[f64; 2]>,
         velocity_m_per_s: Option<[f64; 2]>,
         modes: &Modes,
+        timing: &BssTiming,
         now: Time,
     ) {
         if position_m.is_none() && velocity_m_per_s.is_none() {
@@ -97,7 +101,9 @@ impl Channel {
             Some(radio) => radio.set_track(track),
             None => {
                 let rng = self.fading_streams[station.index()].clone();
-                *radio = Some(Radio::new(track, self.ap_m, &self.spec, modes, rng));
+                let responses = timing.handshakes.iter().map(|handshake| handshake.ack.mode);
+                let usable = modes.iter().map(|on_air| on_air.mode).chain(responses);
+                *radio = Some(Radio::new(track, self.ap_m, &self.spec, usable, rng));
             }
         }
     }
@@ -125,12 +131,13 @@ impl Channel {
     #[inline]
     fn error_rates(&mut self, attempt: &Attempt, phy: &BssTiming) -> (f64, f64) {
         let station = attempt.link.station();
-        let (mut data, mut ack) = self.given[station.index()].of(attempt.link.direction(), attempt.mode.rate);
+        let (mut data, mut ack) = self.given[station.index()].of(attempt.link.direction(), &attempt.mode);
         if let Some(radio) = &mut self.radios[station.index()] {
             let either = |a: f64, b: f64| a + b - a * b;
-            let mut of = |rate, bytes| radio.frame_error_rate(rate, bytes, attempt.now, &self.spec);
-            data = either(data, of(attempt.mode.rate, attempt.psdu_bytes));
-            ack = either(ack, of(phy.control.rate, ACK_BYTES));
+            let mut of = |mode: &Mode, bytes| radio.frame_error_rate(mode, bytes, attempt.now, &self.spec);
+            data = either(data, of(&attempt.mode, attempt.psdu_bytes));
+            let response = phy.handshakes[usize::from(attempt.handshake)].ack.mode;
+            ack = either(ack, of(&response, ACK_BYTES));
         }
         (data, ack)
     }

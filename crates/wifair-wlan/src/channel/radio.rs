@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Rate, Rng, SpecError, Time};
+use wifair_core::{Rng, SpecError, Time};
 
 use super::error_rate::ln_byte_survival;
 use crate::check;
-use crate::phy::Modes;
+use crate::phy::Mode;
 
 /// How the signal gets from a station with a position to the AP, and back: the same both ways.
 ///
@@ -21,7 +21,8 @@ pub struct ChannelSpec {
     pub reference_loss_db: f64,
     /// Path loss exponent: 2 in free space, 3 by default, as indoors.
     pub path_loss_exponent: f64,
-    /// Noise in the receiver, in dBm: −93.6, thermal noise over 22 MHz and a noise figure of 7 dB.
+    /// Noise in the receiver over 22 MHz, in dBm: −93.6, thermal noise and a noise figure of 7 dB. Wider channels have it in
+    /// proportion.
     pub noise_dbm: f64,
     /// Positions and fading are looked at anew this often, in seconds: 0.1.
     pub update_interval_s: f64,
@@ -102,8 +103,8 @@ pub(super) struct Radio {
     position_m: [f64; 2],
     snr_db: f64,
     fading: Option<Fading>,
-    /// [`ln_byte_survival`] by rate of the PHY.
-    ln_byte_survival: Vec<(Rate, f64)>,
+    /// [`ln_byte_survival`] by mode of data frames and MAC ACKs.
+    ln_byte_survival: Vec<(Mode, f64)>,
 }
 
 struct Fading {
@@ -133,7 +134,13 @@ impl Fading {
 }
 
 impl Radio {
-    pub(super) fn new(track: Track, ap_m: [f64; 2], spec: &ChannelSpec, modes: &Modes, rng: Rng) -> Radio {
+    pub(super) fn new(
+        track: Track,
+        ap_m: [f64; 2],
+        spec: &ChannelSpec,
+        modes: impl Iterator<Item = Mode>,
+        rng: Rng,
+    ) -> Radio {
         let fading = spec.fading.as_ref().map(|fading| Fading {
             rng,
             correlation: libm::exp(-spec.update_interval_s / fading.coherence_time_s),
@@ -141,7 +148,7 @@ impl Radio {
             value_db: 0.0,
             drawn: 0,
         });
-        let ln_byte_survival = modes.rates().map(|rate| (rate, 0.0)).collect();
+        let ln_byte_survival = modes.map(|mode| (mode, 0.0)).collect();
         Radio { track, ap_m, interval: None, position_m: [0.0; 2], snr_db: 0.0, fading, ln_byte_survival }
     }
 
@@ -151,11 +158,11 @@ impl Radio {
         self.interval = None;
     }
 
-    /// Probability that a frame of `bytes` at `rate` cannot be decoded.
-    pub(super) fn frame_error_rate(&mut self, rate: Rate, bytes: u32, now: Time, spec: &ChannelSpec) -> f64 {
+    /// Probability that a frame of `bytes` in `mode` cannot be decoded.
+    pub(super) fn frame_error_rate(&mut self, mode: &Mode, bytes: u32, now: Time, spec: &ChannelSpec) -> f64 {
         self.look(now, spec);
-        let of_rate = self.ln_byte_survival.iter().find(|(other, _)| *other == rate);
-        let (_, ln_byte_survival) = of_rate.expect("the PHY has the rates that it uses");
+        let of_mode = self.ln_byte_survival.iter().find(|(other, _)| other == mode);
+        let (_, ln_byte_survival) = of_mode.expect("the link has the modes that it uses");
         -libm::expm1(f64::from(bytes) * ln_byte_survival)
     }
 
@@ -170,8 +177,8 @@ impl Radio {
         let fading_db = self.fading.as_mut().map_or(0.0, |fading| fading.at(interval));
         self.snr_db = spec.snr_db(distance_m(self.position_m, self.ap_m)) + fading_db;
         let snr = libm::pow(10.0, self.snr_db / 10.0);
-        for (rate, survival) in &mut self.ln_byte_survival {
-            *survival = ln_byte_survival(*rate, snr);
+        for (mode, survival) in &mut self.ln_byte_survival {
+            *survival = ln_byte_survival(mode, snr);
         }
     }
 

@@ -5,8 +5,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, Rate, SpecError, Time};
+use wifair_core::{Info, SpecError, Time};
 
+use super::channel::{Band, Wish};
 use super::mode::{Format, Mode, OnAir};
 use super::{BssKeys, Characteristics, Phy};
 use crate::check;
@@ -52,7 +53,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Checks what the types cannot; `path` is where the PHY stands in the plan.
+    /// Checks what the types cannot; `path` is the key of the PHY in the plan.
     pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
         Ok(())
     }
@@ -63,21 +64,34 @@ impl Phy for Spec {
         &self.bss
     }
 
+    fn format(&self) -> Format {
+        Format::Dsss
+    }
+
     fn characteristics(&self) -> Characteristics {
         Characteristics {
             slot_us: 20.0,
             sifs_us: 10.0,
             rx_start_delay_us: self.preamble.us(),
             cw_min: 31,
+            band: Band::Ghz2_4,
             is_dsss: true,
         }
     }
 
-    fn modes(&self, path: &str) -> Result<Vec<OnAir>, SpecError> {
-        let plcp = check::micros(path, "plcp_us", self.plcp_us.unwrap_or(self.preamble.us()))?;
+    fn preamble(&self) -> Preamble {
+        self.preamble
+    }
+
+    fn is_of_link(&self) -> bool {
+        *self == Spec::default()
+    }
+
+    fn modes(&self, wish: &Wish, path: &str) -> Result<Vec<OnAir>, SpecError> {
+        let plcp = check::micros(path, "plcp_us", self.plcp_us.unwrap_or(wish.offer.preamble.us()))?;
         let on_air = |kbps| {
-            let mode = Mode { rate: Rate::from_kbps(kbps), format: Format::Dsss };
-            OnAir::new(mode, 0, kbps / 500, Time::from_us(1), plcp)
+            let mode = Mode::before_ht(Format::Dsss, kbps);
+            OnAir::new(mode, 0, kbps / 500, Time::from_us(1), plcp, Time::ZERO)
         };
         Ok([1_000, 2_000, 5_500, 11_000].map(on_air).to_vec())
     }

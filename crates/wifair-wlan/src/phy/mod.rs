@@ -3,16 +3,23 @@
 //!
 //! To add one, write its file here and a line in the registry below.
 
+mod channel;
 mod keys;
+mod mcs;
 mod mode;
+mod symbols;
 mod timing;
 
 use wifair_core::SpecError;
 
-pub use keys::{BssKeys, ErpProtection};
-pub use mode::{Format, Mode, Modes, OnAir, RateIndex};
-pub use timing::BssTiming;
+pub use channel::Band;
+use channel::{Chosen, Offer, Wish, list};
+use dsss::Preamble;
+pub use keys::{BandKeys, BssKeys, Coding, ErpProtection, LinkKeys, ProtectionKeys};
+pub(crate) use mcs::CodeRate;
+pub use mode::{Format, MAX_PPDU_DURATION, Mode, Modes, OnAir, RateIndex};
 pub(crate) use timing::{ACK_BYTES, contention_window};
+pub use timing::{BssTiming, ControlFrame, Handshake};
 
 wifair_core::registry! {
     /// A PHY by name, with its keys and those of the BSS.
@@ -23,6 +30,14 @@ wifair_core::registry! {
     Erp => erp,
     #[serde(rename = "802.11a")]
     Ofdm => ofdm,
+    #[serde(rename = "802.11n")]
+    Ht => ht,
+    #[serde(rename = "802.11ac")]
+    Vht => vht,
+    #[serde(rename = "802.11ax")]
+    He => he,
+    #[serde(rename = "802.11be")]
+    Eht => eht,
 }
 
 /// What a PHY's file says.
@@ -30,26 +45,65 @@ pub(crate) trait Phy {
     /// What the scenario sets otherwise for the BSS.
     fn keys(&self) -> &BssKeys;
 
-    /// The timing of a BSS that has this PHY.
-    fn characteristics(&self) -> Characteristics;
+    /// The format of its data frames.
+    fn format(&self) -> Format;
 
-    /// The modes of a link, the slowest first, which is mandatory; `path` is where the PHY stands in the plan.
-    fn modes(&self, path: &str) -> Result<Vec<OnAir>, SpecError>;
+    /// The timing of a BSS that has this PHY. Since OFDM it depends on the band alone: control frames are 802.11a's or g's.
+    fn characteristics(&self) -> Characteristics {
+        // What is in no band of its PHY is refused where the BSS's offer is found.
+        let band = self.chosen().and_then(|chosen| chosen.in_band());
+        Characteristics::of_ofdm(band.unwrap_or(Band::Ghz5))
+    }
 
-    /// How data frames are announced to 802.11b receivers.
-    fn protection(&self) -> Option<timing::Protection> {
+    /// From 802.11n on: what the PHY can do, and what the scenario chooses of it.
+    fn chosen(&self) -> Option<Chosen<'_>> {
         None
     }
+
+    /// Keys of the frames that protect others from 802.11b stations, if the PHY has them.
+    fn protection(&self) -> Option<&ProtectionKeys> {
+        None
+    }
+
+    /// The preamble of its DSSS frames, where it has any.
+    fn preamble(&self) -> Preamble {
+        self.protection().and_then(|keys| keys.preamble).unwrap_or_default()
+    }
+
+    /// How many streams an MCS has, where that follows from it.
+    fn streams_of(&self, _mcs: u8) -> Option<u8> {
+        None
+    }
+
+    /// Whether nothing is given but keys that a station of another BSS may have, too.
+    fn is_of_link(&self) -> bool;
+
+    /// The modes of a link, the slowest first; `path` is the key of the PHY in the plan.
+    fn modes(&self, wish: &Wish, path: &str) -> Result<Vec<OnAir>, SpecError>;
 }
 
 /// The timing of a BSS that has a PHY, as its clause gives it.
 pub(crate) struct Characteristics {
+    pub band: Band,
     pub slot_us: f64,
     pub sifs_us: f64,
     /// aRxPHYStartDelay.
     pub rx_start_delay_us: f64,
     pub cw_min: u16,
     pub is_dsss: bool,
+}
+
+impl Characteristics {
+    pub(crate) fn of_ofdm(band: Band) -> Characteristics {
+        Characteristics {
+            band,
+            slot_us: 9.0,
+            sifs_us: band.sifs_us(),
+            rx_start_delay_us: 20.0,
+            cw_min: 15,
+            is_dsss: false,
+        }
+    }
 }
 
 impl Default for PhySpec {
@@ -63,18 +117,113 @@ impl PhySpec {
         each!(PhySpec: self, spec => spec)
     }
 
-    /// Its rates in Mbps, the slowest first.
-    ///
-    /// # Errors
-    /// As [`Modes::new`].
-    pub fn rates_mbps(&self) -> Result<Vec<f64>, SpecError> {
-        Ok(Modes::new(self, "phy")?.rates().map(|rate| rate.as_mbps()).collect())
-    }
-
     /// Keys of the BSS, to set.
     pub fn bss_mut(&mut self) -> &mut BssKeys {
         each!(PhySpec: self, spec => &mut spec.bss)
     }
+
+    /// The rates that a station may have in Mbps, the slowest first; none from 802.11n on, where it has an MCS.
+    ///
+    /// # Errors
+    /// A key of the PHY that is out of range.
+    pub fn rates_mbps(&self) -> Result<Vec<f64>, SpecError> {
+        let modes = self.modes(&StationPhy::default(), "phy")?;
+        Ok(match modes.have_mcs() {
+            true => vec![],
+            false => modes.rates().map(|rate| rate.as_mbps()).collect(),
+        })
+    }
+
+    /// The band of a BSS with this PHY.
+    pub fn band(&self) -> Band {
+        self.phy().characteristics().band
+    }
+
+    /// The format of its data frames.
+    pub fn format(&self) -> Format {
+        self.phy().format()
+    }
+
+    /// The preamble of DSSS frames in a BSS with this PHY.
+    pub fn preamble(&self) -> Preamble {
+        self.phy().preamble()
+    }
+
+    /// What a BSS with this PHY offers; `path` is its key in the plan.
+    fn offer(&self, path: &str) -> Result<Offer, SpecError> {
+        match self.phy().chosen() {
+            Some(chosen) => chosen.offer(self.preamble(), path),
+            None => Ok(Offer { band: self.band(), preamble: self.preamble(), width_mhz: 20, streams: 1 }),
+        }
+    }
+
+    fn works_at(&self, band: Band) -> bool {
+        match self.phy().chosen() {
+            Some(chosen) => chosen.works_at(band),
+            None => self.band() == band,
+        }
+    }
+
+    /// The modes of a link of the BSS with this PHY; `path` is its key in the plan.
+    ///
+    /// # Errors
+    /// A key that is out of range, a combination that the PHY does not have, a PHY of the station that has no place in the BSS.
+    pub fn modes(&self, station: &StationPhy, path: &str) -> Result<Modes, SpecError> {
+        self.validate(path)?;
+        let offer = self.offer(path)?;
+        let (own, path) = match station.phy {
+            Some(own) => (own, format!("{}.phy", station.path)),
+            None => (self, path.to_owned()),
+        };
+        if station.phy.is_some() {
+            self.admit(own, offer.band, &path)?;
+            own.validate(&path)?;
+        }
+        if let (Some(streams), None) = (station.streams, own.phy().chosen()) {
+            let allowed = format!("no such key with {}, which has one stream", own.name());
+            return Err(SpecError::new(format!("{}.streams", station.path), streams, allowed));
+        }
+        let implied = station.mcs.and_then(|mcs| own.phy().streams_of(mcs));
+        if let (None, Some(mcs), Some(streams)) = (station.streams, station.mcs, implied)
+            && streams > offer.streams
+        {
+            let plural = if offer.streams == 1 { "" } else { "s" };
+            let allowed =
+                format!("one with at most {} stream{plural}, the BSS's (phy.streams)", offer.streams);
+            return Err(SpecError::new(format!("{}.mcs", station.path), mcs, allowed));
+        }
+        let wish = Wish { offer, streams: station.streams.or(implied), path: station.path };
+        Ok(Modes::new(own.phy().modes(&wish, &path)?))
+    }
+
+    /// Checks that a station with PHY `own` has its place in a BSS with this one.
+    fn admit(&self, own: &PhySpec, band: Band, path: &str) -> Result<(), SpecError> {
+        let is_older = |own: &PhySpec| own.works_at(band) && own.phy().format() <= self.phy().format();
+        if !is_older(own) {
+            let names = list(PhySpec::all().iter().filter(|own| is_older(own)).map(PhySpec::name));
+            let allowed = format!("{names} in a BSS with {} at {} GHz", self.name(), band.ghz());
+            return Err(SpecError::new(path, own.name(), allowed));
+        }
+        if !own.phy().is_of_link() {
+            let allowed = "keys of a link alone: width_mhz, streams, guard_interval_ns, coding, he_ltf, packet_extension_us \
+                           as far as the PHY has them; the others belong to the BSS (phy)";
+            return Err(SpecError::new(path, "a table with other keys", allowed));
+        }
+        Ok(())
+    }
+}
+
+/// What a station says of its PHY.
+#[derive(Clone, Copy, Default)]
+pub struct StationPhy<'a> {
+    /// Its own, where it is not the BSS's.
+    pub phy: Option<&'a PhySpec>,
+    /// How many streams it has.
+    pub streams: Option<u8>,
+    /// Its MCS, which in HT says how many streams it has.
+    pub mcs: Option<u8>,
+    /// Its key in the plan.
+    pub path: &'a str,
 }
 
 #[cfg(test)]

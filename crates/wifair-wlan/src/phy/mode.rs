@@ -2,7 +2,8 @@
 
 use wifair_core::{Rate, SpecError, Time};
 
-use super::PhySpec;
+use super::mcs::{MCS, Mcs};
+use super::symbols::{Count, SERVICE_BITS, Symbols, TAIL_BITS};
 
 /// How a PSDU is modulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,26 +12,116 @@ pub struct Mode {
     pub rate: Rate,
     /// What its PPDUs look like.
     pub format: Format,
+    /// Whether it is coded by LDPC.
+    pub ldpc: bool,
+    /// MCS, from HT on; 0 before.
+    pub mcs: u8,
+    /// Spatial streams.
+    pub streams: u8,
+    /// Channel width in MHz.
+    pub width_mhz: u16,
+    /// Guard interval in ns; 0 for DSSS.
+    pub guard_interval_ns: u16,
 }
 
 /// The format of a PPDU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
     /// DSSS and HR-DSSS (clauses 15 and 16).
     Dsss,
     /// OFDM, called non-HT since 802.11n (clauses 17 and 18).
     Ofdm,
+    /// HT, mixed format (clause 19).
+    Ht,
+    /// VHT (clause 21).
+    Vht,
+    /// HE SU (clause 27 of 802.11ax-2021).
+    He,
+    /// EHT MU to one user (clause 36 of 802.11be-2024).
+    Eht,
+}
+
+/// The longest PPDU from HT on (aPPDUMaxTime, 5.484 ms).
+pub const MAX_PPDU_DURATION: Time = Time::from_us(5_484);
+
+impl Format {
+    /// The longest PSDU in bytes (aPSDUMaxLength).
+    pub const fn max_psdu_bytes(self) -> u32 {
+        match self {
+            Format::Dsss | Format::Ofdm => 4_095,
+            Format::Ht => 65_535,
+            Format::Vht => 1_048_575,
+            Format::He => 6_500_631,
+            Format::Eht => 15_523_200,
+        }
+    }
+
+    /// The longest PPDU, where the format has a limit.
+    pub const fn max_ppdu_duration(self) -> Option<Time> {
+        match self {
+            Format::Dsss | Format::Ofdm => None,
+            Format::Ht | Format::Vht | Format::He | Format::Eht => Some(MAX_PPDU_DURATION),
+        }
+    }
+}
+
+impl Mode {
+    /// A placeholder before the first attempt.
+    pub(crate) fn none() -> Mode {
+        Mode::before_ht(Format::Dsss, 0)
+    }
+
+    /// Of 802.11b, or of what was there before 802.11n.
+    pub(crate) fn before_ht(format: Format, kbps: u32) -> Mode {
+        let guard_interval_ns = if format == Format::Dsss { 0 } else { 800 };
+        Mode {
+            rate: Rate::from_kbps(kbps),
+            format,
+            ldpc: false,
+            mcs: 0,
+            streams: 1,
+            width_mhz: 20,
+            guard_interval_ns,
+        }
+    }
+
+    /// Modulation and code rate, from OFDM on. OFDM's are those of the MCS that has its rate as reference, but for 9 Mbps, BPSK 3/4.
+    pub(crate) fn modulation(&self) -> Mcs {
+        let of_mcs = |mcs: u8| MCS[usize::from(mcs)];
+        match (self.format, self.rate.as_kbps()) {
+            (Format::Ht, _) => of_mcs(self.mcs % 8),
+            (Format::Ofdm, 9_000) => Mcs { bits: 1, ..of_mcs(2) },
+            (Format::Ofdm, kbps) => {
+                MCS.into_iter().find(|mcs| mcs.reference_kbps == kbps).unwrap_or(of_mcs(0))
+            }
+            _ => of_mcs(self.mcs),
+        }
+    }
+
+    /// The rate that the rate of a control response must not exceed (10.6.6.5, 10.6.11).
+    pub(super) fn reference_rate(&self) -> Rate {
+        match self.format {
+            Format::Dsss | Format::Ofdm => self.rate,
+            _ => Rate::from_kbps(self.modulation().reference_kbps),
+        }
+    }
 }
 
 /// A mode of [`Modes`], counted from the slowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RateIndex(pub u8);
 
-/// How long PPDUs of a mode are on the air.
+/// How long PPDUs of a mode are on the air, and what goes with them.
 #[derive(Clone, Copy, Debug)]
 pub struct OnAir {
     /// The mode.
     pub mode: Mode,
+    /// Which of [`BssTiming::handshakes`](super::BssTiming::handshakes) goes with its frames.
+    pub(crate) handshake: u8,
+    /// Frames with a longer PSDU are sent after an RTS.
+    pub(crate) rts_threshold: u32,
+    /// SIFS and MAC ACK: what follows a data frame that was decoded.
+    pub(crate) acknowledgement: Time,
     /// Half bits that every PPDU has beyond its PSDU, plus what makes the division round up.
     head: u64,
     /// ⌈2⁶⁴ / half bits of a symbol⌉: a multiplication instead of a division for each PPDU. Exact while (half bits of the PPDU) ·
@@ -39,20 +130,63 @@ pub struct OnAir {
     symbol_ns: u64,
     /// Preamble and signal extension, and what announces the PPDU.
     fixed_ns: u64,
+    /// What announces it.
+    announcement_ns: u64,
+    preamble_ns: u64,
+    extra_bits: u32,
+    half_bits: u32,
+    /// Where whole symbols of equal length are not all.
+    symbols: Option<Symbols>,
 }
 
 impl OnAir {
-    /// PPDUs of `mode` with `extra_bits` beside the PSDU, in symbols of `symbol` that carry `half_bits` / 2 bits each, after and
-    /// before `fixed`.
-    pub(super) fn new(mode: Mode, extra_bits: u32, half_bits: u32, symbol: Time, fixed: Time) -> OnAir {
-        let half_bits = u64::from(half_bits);
-        assert!(half_bits >= 2, "a symbol carries a bit");
+    /// PPDUs of `mode` with `extra_bits` beside the PSDU, in symbols of `symbol` that carry `half_bits` / 2 bits each, after
+    /// `preamble` and before `extension`.
+    pub(super) fn new(
+        mode: Mode,
+        extra_bits: u32,
+        half_bits: u32,
+        symbol: Time,
+        preamble: Time,
+        extension: Time,
+    ) -> OnAir {
+        let wide = u64::from(half_bits);
+        assert!(wide >= 2, "a symbol carries a bit");
         OnAir {
             mode,
-            head: 2 * u64::from(extra_bits) + half_bits - 1,
-            reciprocal: (u64::MAX / half_bits) + 1,
+            handshake: 0,
+            rts_threshold: u32::MAX,
+            acknowledgement: Time::ZERO,
+            head: 2 * u64::from(extra_bits) + wide - 1,
+            reciprocal: (u64::MAX / wide) + 1,
             symbol_ns: symbol.as_ns(),
-            fixed_ns: fixed.as_ns(),
+            fixed_ns: (preamble + extension).as_ns(),
+            announcement_ns: 0,
+            preamble_ns: preamble.as_ns(),
+            extra_bits,
+            half_bits,
+            symbols: None,
+        }
+    }
+
+    /// The same from HT on, with `encoders` BCC encoders unless the mode is coded by LDPC.
+    pub(super) fn with_symbols(
+        mode: Mode,
+        symbols: Symbols,
+        encoders: u32,
+        preamble: Time,
+        extension: Time,
+    ) -> OnAir {
+        let tail_bits = if mode.ldpc { 0 } else { TAIL_BITS * encoders };
+        let symbol = Time::from_ns(symbols.symbol_ns);
+        let is_plain = match symbols.count {
+            Count::Whole => !symbols.in_steps_of_4_us,
+            Count::Segments { ldpc: false } => symbols.padding_us == 0,
+            _ => false,
+        };
+        OnAir {
+            symbols: (!is_plain).then_some(symbols),
+            ..OnAir::new(mode, SERVICE_BITS + tail_bits, 2 * symbols.data_bits, symbol, preamble, extension)
         }
     }
 
@@ -64,9 +198,61 @@ impl OnAir {
     /// How long a frame with `psdu_bytes` occupies the medium, with the CTS-to-self and the SIFS that may go before it.
     #[inline]
     pub fn duration(&self, psdu_bytes: u32) -> Time {
+        if let Some(symbols) = &self.symbols {
+            return self.duration_by(symbols, psdu_bytes);
+        }
         let half_bits = self.head + 16 * u64::from(psdu_bytes);
         let symbols = ((u128::from(half_bits) * u128::from(self.reciprocal)) >> 64) as u64;
         Time::from_ns(self.fixed_ns + symbols * self.symbol_ns)
+    }
+
+    #[inline(never)]
+    fn duration_by(&self, symbols: &Symbols, psdu_bytes: u32) -> Time {
+        let bits = u64::from(self.extra_bits) + 8 * u64::from(psdu_bytes);
+        Time::from_ns(self.fixed_ns) + symbols.duration(bits)
+    }
+
+    /// How long the PPDU with a PSDU of `psdu_bytes` lasts, its signal extension included (TXTIME).
+    pub fn ppdu_duration(&self, psdu_bytes: u32) -> Time {
+        self.duration(psdu_bytes) - Time::from_ns(self.announcement_ns)
+    }
+
+    /// What goes before the PPDU to announce it: a CTS-to-self and a SIFS, or nothing.
+    pub fn announcement(&self) -> Time {
+        Time::from_ns(self.announcement_ns)
+    }
+
+    /// Preamble and headers before the PSDU.
+    pub fn preamble(&self) -> Time {
+        Time::from_ns(self.preamble_ns)
+    }
+
+    /// The longest PSDU in bytes that the format allows.
+    pub fn max_psdu_bytes(&self) -> u32 {
+        self.mode.format.max_psdu_bytes()
+    }
+
+    /// The longest PSDU in bytes whose PPDU lasts at most `duration` and that the format allows, as does every shorter one; none
+    /// if even an empty PSDU lasts longer.
+    pub fn largest_psdu(&self, duration: Time) -> Option<u32> {
+        let of_symbols = duration.as_ns().checked_sub(self.fixed_ns - self.announcement_ns)?;
+        let bits = match &self.symbols {
+            Some(symbols) => symbols.most_bits(Time::from_ns(of_symbols))?,
+            None => of_symbols / self.symbol_ns * u64::from(self.half_bits) / 2,
+        };
+        let bytes = bits.checked_sub(u64::from(self.extra_bits))? / 8;
+        Some(bytes.min(u64::from(self.max_psdu_bytes())) as u32)
+    }
+
+    /// The same as data frames of a BSS: after an announcement, with control frames of its.
+    pub(super) fn in_bss(self, handshake: u8, announcement: Time, acknowledgement: Time) -> OnAir {
+        OnAir {
+            handshake,
+            acknowledgement,
+            announcement_ns: announcement.as_ns(),
+            fixed_ns: self.fixed_ns + announcement.as_ns(),
+            ..self
+        }
     }
 }
 
@@ -75,18 +261,23 @@ impl OnAir {
 pub struct Modes(Vec<OnAir>);
 
 impl Modes {
-    /// Those of the PHY that `spec` names; `path` is where it stands in the plan.
-    ///
-    /// # Errors
-    /// A duration that is out of range.
-    pub fn new(spec: &PhySpec, path: &str) -> Result<Modes, SpecError> {
-        Ok(Modes(spec.phy().modes(path)?))
+    pub(super) fn new(modes: Vec<OnAir>) -> Modes {
+        Modes(modes)
     }
 
-    /// The same, each data frame after an announcement that takes `lead`.
-    pub(crate) fn after(mut self, lead: Time) -> Modes {
-        self.0.iter_mut().for_each(|on_air| on_air.fixed_ns += lead.as_ns());
-        self
+    /// The same, each changed.
+    pub(crate) fn map(self, change: impl FnMut(OnAir) -> OnAir) -> Modes {
+        Modes(self.0.into_iter().map(change).collect())
+    }
+
+    /// Whether they have MCSs: from 802.11n on.
+    pub fn have_mcs(&self) -> bool {
+        self.0[0].mode.format >= Format::Ht
+    }
+
+    /// Whether they are 802.11b's.
+    pub(crate) fn are_dsss(&self) -> bool {
+        self.0[0].mode.format == Format::Dsss
     }
 
     /// The index of the rate `mbps`, given at `key`.
@@ -99,6 +290,51 @@ impl Modes {
             None => {
                 let rates: Vec<String> = self.rates().map(|rate| rate.as_mbps().to_string()).collect();
                 Err(SpecError::new(key, mbps, format!("one of {} Mbps", rates.join(", "))))
+            }
+        }
+    }
+
+    /// The index of an MCS, given at `key`.
+    ///
+    /// # Errors
+    /// The PHY does not have it with these streams and this width; the error lists those that it has.
+    pub fn mcs_index(&self, mcs: u8, key: &str) -> Result<RateIndex, SpecError> {
+        match self.0.iter().position(|on_air| on_air.mode.mcs == mcs) {
+            Some(index) => Ok(RateIndex(index as u8)),
+            None => {
+                let Mode { streams, width_mhz, .. } = self.0[0].mode;
+                let listed: Vec<String> = self.0.iter().map(|on_air| on_air.mode.mcs.to_string()).collect();
+                let plural = if streams == 1 { "" } else { "s" };
+                let allowed =
+                    format!("one of {} at {width_mhz} MHz with {streams} stream{plural}", listed.join(", "));
+                Err(SpecError::new(key, mcs, allowed))
+            }
+        }
+    }
+
+    /// The index of what a station names by a rate in Mbps or, from 802.11n on, by an MCS, with the names of these keys; the
+    /// fastest if it names neither.
+    ///
+    /// # Errors
+    /// The PHY does not have it, or is not asked by that key.
+    pub fn chosen(
+        &self,
+        rate_mbps: Option<f64>,
+        mcs: Option<u8>,
+        path: &str,
+        [rate_key, mcs_key]: [&str; 2],
+    ) -> Result<RateIndex, SpecError> {
+        match (rate_mbps, mcs, self.have_mcs()) {
+            (None, None, _) => Ok(RateIndex(self.0.len() as u8 - 1)),
+            (Some(mbps), None, false) => self.rate_index(mbps, &format!("{path}.{rate_key}")),
+            (None, Some(mcs), true) => self.mcs_index(mcs, &format!("{path}.{mcs_key}")),
+            (Some(mbps), _, true) => {
+                let allowed = format!("no such key with a PHY from 802.11n on: {mcs_key} chooses the mode");
+                Err(SpecError::new(format!("{path}.{rate_key}"), mbps, allowed))
+            }
+            (_, Some(mcs), false) => {
+                let allowed = format!("no such key with a PHY before 802.11n: {rate_key} chooses the mode");
+                Err(SpecError::new(format!("{path}.{mcs_key}"), mcs, allowed))
             }
         }
     }
@@ -117,5 +353,10 @@ impl Modes {
     #[inline]
     pub fn on_air(&self, index: RateIndex) -> OnAir {
         self.0[usize::from(index.0)]
+    }
+
+    /// All of them, the slowest first.
+    pub fn iter(&self) -> impl Iterator<Item = &OnAir> {
+        self.0.iter()
     }
 }

@@ -5,8 +5,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, Rate, SpecError, Time};
+use wifair_core::{Info, SpecError, Time};
 
+use super::channel::{Band, Wish};
 use super::mode::{Format, Mode, OnAir};
 use super::{BssKeys, Characteristics, Phy};
 use crate::check;
@@ -35,7 +36,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Checks what the types cannot; `path` is where the PHY stands in the plan.
+    /// Checks what the types cannot; `path` is the key of the PHY in the plan.
     pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
         Ok(())
     }
@@ -46,20 +47,29 @@ impl Phy for Spec {
         &self.bss
     }
 
-    fn characteristics(&self) -> Characteristics {
-        Characteristics { slot_us: 9.0, sifs_us: 16.0, rx_start_delay_us: 20.0, cw_min: 15, is_dsss: false }
+    fn format(&self) -> Format {
+        Format::Ofdm
     }
 
-    fn modes(&self, path: &str) -> Result<Vec<OnAir>, SpecError> {
-        Ok(modes(check::micros(path, "plcp_us", self.plcp_us.unwrap_or(PREAMBLE_US))?))
+    fn characteristics(&self) -> Characteristics {
+        Characteristics::of_ofdm(Band::Ghz5)
+    }
+
+    fn is_of_link(&self) -> bool {
+        *self == Spec::default()
+    }
+
+    fn modes(&self, _wish: &Wish, path: &str) -> Result<Vec<OnAir>, SpecError> {
+        let plcp = check::micros(path, "plcp_us", self.plcp_us.unwrap_or(PREAMBLE_US))?;
+        Ok(modes(plcp, Time::ZERO))
     }
 }
 
-/// The eight modes, where a PPDU has `fixed` beside its symbols.
-pub(super) fn modes(fixed: Time) -> Vec<OnAir> {
+/// The eight modes, with this much before and after the symbols.
+pub(super) fn modes(preamble: Time, extension: Time) -> Vec<OnAir> {
     let on_air = |kbps| {
-        let mode = Mode { rate: Rate::from_kbps(kbps), format: Format::Ofdm };
-        OnAir::new(mode, EXTRA_BITS, kbps / 500 * 4, Time::from_us(4), fixed)
+        let mode = Mode::before_ht(Format::Ofdm, kbps);
+        OnAir::new(mode, EXTRA_BITS, kbps / 500 * 4, Time::from_us(4), preamble, extension)
     };
     [6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000].map(on_air).to_vec()
 }

@@ -7,6 +7,16 @@ fn timing(spec: &PhySpec) -> BssTiming {
     BssTiming::new(spec, "phy").unwrap()
 }
 
+fn modes(spec: &PhySpec) -> Modes {
+    spec.modes(&StationPhy::default(), "phy").unwrap()
+}
+
+/// MAC ACK, RTS and CTS of the first handshake, and aRxPHYStartDelay of the MAC ACK.
+fn control(spec: &PhySpec) -> [Time; 4] {
+    let Handshake { ack, rts, cts, .. } = timing(spec).handshakes[0];
+    [ack.duration, rts.duration, cts.duration, ack.start_delay]
+}
+
 fn b(preamble: Preamble, bss: BssKeys) -> PhySpec {
     PhySpec::Dsss(dsss::Spec { preamble, bss, ..Default::default() })
 }
@@ -22,7 +32,7 @@ fn g(spec: erp::Spec) -> PhySpec {
 /// Microseconds of a data frame with 1500 bytes of IP.
 fn data(spec: &PhySpec, mbps: f64) -> u64 {
     let timing = timing(spec);
-    let modes = Modes::new(spec, "phy").unwrap().after(timing.announcement());
+    let modes = modes(spec).map(|on_air| timing.in_bss(on_air, u32::MAX));
     modes.on_air(modes.rate_index(mbps, "rate").unwrap()).duration(timing.psdu_bytes(1_500)).as_ns() / 1_000
 }
 
@@ -34,19 +44,17 @@ fn dsss_by_hand() {
     assert_eq!([1.0, 2.0, 5.5, 11.0].map(|mbps| data(&spec, mbps)), [12_480, 6_336, 2_427, 1_310]);
     let us = Time::from_us;
     assert_eq!((long.slot, long.sifs, long.difs), (us(20), us(10), us(50)));
-    assert_eq!((long.ack, long.rts, long.slowest_ack), (us(304), us(352), us(304)));
-    assert_eq!((long.rx_start_delay, long.cw_min, long.cw_max), (us(192), 31, 1_023));
+    assert_eq!(control(&spec), [304, 352, 304, 192].map(us));
+    assert_eq!((long.slowest_ack, long.cw_min, long.cw_max), (us(304), 31, 1_023));
 
     let spec = b(Preamble::Short, BssKeys::default());
-    let short = timing(&spec);
-    assert_eq!((data(&spec, 11.0), short.ack, short.rx_start_delay), (1_214, us(208), us(96)));
+    assert_eq!((data(&spec, 11.0), control(&spec)), (1_214, [208, 256, 208, 96].map(us)));
 
     let table_one = b(Preamble::Long, BssKeys { mac_header_bytes: Some(30), ..Default::default() });
     assert_eq!(data(&table_one, 11.0), 192 + 1_122); // 12336 bits: 1121.45 µs
 
     let spec = b(Preamble::Long, BssKeys { control_rate_mbps: Some(2.0), ..Default::default() });
-    let fast_control = timing(&spec);
-    assert_eq!((fast_control.ack, fast_control.slowest_ack), (us(248), us(304)));
+    assert_eq!((control(&spec)[0], timing(&spec).slowest_ack), (us(248), us(304)));
 }
 
 #[test]
@@ -56,12 +64,12 @@ fn ofdm_by_hand() {
     assert_eq!((data(&a(), 54.0), data(&a(), 6.0)), (20 + 228, 20 + 2_052));
     let at_5_ghz = timing(&a());
     assert_eq!((at_5_ghz.slot, at_5_ghz.sifs, at_5_ghz.difs, at_5_ghz.cw_min), (us(9), us(16), us(34), 15));
-    assert_eq!((at_5_ghz.ack, at_5_ghz.rts), (us(20 + 24), us(20 + 32)));
+    assert_eq!(control(&a()), [20 + 24, 20 + 32, 20 + 24, 20].map(us));
 
     let bss = BssKeys { control_rate_mbps: Some(24.0), ..Default::default() };
     let spec = g(erp::Spec { bss, ..Default::default() });
     let erp = timing(&spec);
-    assert_eq!((data(&spec, 54.0), erp.ack, erp.slowest_ack), (254, us(34), us(50)));
+    assert_eq!((data(&spec, 54.0), control(&spec)[0], erp.slowest_ack), (254, us(34), us(50)));
     assert_eq!((erp.slot, erp.sifs, erp.difs), (us(9), us(10), us(28)));
 
     let long_slot = timing(&g(erp::Spec { short_slot: false, ..Default::default() }));
@@ -73,32 +81,27 @@ fn ofdm_by_hand() {
 #[test]
 fn protection_by_hand() {
     let us = Time::from_us;
-    let protected = |protection, preamble, rate| {
-        g(erp::Spec {
-            erp_protection: Some(protection),
-            preamble,
-            protection_rate_mbps: rate,
-            ..Default::default()
-        })
+    let protected = |how, preamble, rate| {
+        let protection = ProtectionKeys { erp_protection: Some(how), preamble, protection_rate_mbps: rate };
+        g(erp::Spec { protection, ..Default::default() })
     };
     // CTS of 112 bits at 1 Mbps after 192 µs, SIFS, and the 254 µs of an unprotected frame.
     let spec = protected(ErpProtection::CtsToSelf, None, None);
-    let g = timing(&spec);
-    assert_eq!((data(&spec, 54.0), g.ack, g.cts, g.slowest_ack), (304 + 10 + 254, us(50), us(304), us(304)));
-    assert!(g.announces && !g.always_reserves);
+    assert_eq!((data(&spec, 54.0), timing(&spec).slowest_ack), (304 + 10 + 254, us(304)));
+    assert_eq!(control(&spec), [50, 352, 304, 20].map(us));
     let spec = protected(ErpProtection::CtsToSelf, Some(Preamble::Short), Some(11.0));
-    assert_eq!((data(&spec, 54.0), timing(&spec).cts), (107 + 10 + 254, us(107)));
+    assert_eq!((data(&spec, 54.0), control(&spec)[2]), (107 + 10 + 254, us(107)));
     let spec = protected(ErpProtection::RtsCts, None, Some(2.0));
-    let rts = timing(&spec);
-    assert_eq!((data(&spec, 54.0), rts.rts, rts.cts), (254, us(192 + 80), us(192 + 56)));
-    assert_eq!((rts.rx_start_delay, rts.cts_start_delay), (us(20), us(192)));
+    assert_eq!((data(&spec, 54.0), control(&spec)), (254, [50, 192 + 80, 192 + 56, 20].map(us)));
+    assert_eq!(timing(&spec).handshakes[0].cts.start_delay, us(192));
 
     let error = |spec: PhySpec| BssTiming::new(&spec, "phy").unwrap_err().key;
     assert_eq!(error(protected(ErpProtection::RtsCts, None, Some(6.0))), "phy.protection_rate_mbps");
-    let idle = erp::Spec { protection_rate_mbps: Some(2.0), ..Default::default() };
-    assert_eq!(error(PhySpec::Erp(idle)), "phy.protection_rate_mbps");
-    let idle = erp::Spec { preamble: Some(Preamble::Long), ..Default::default() };
-    assert_eq!(error(PhySpec::Erp(idle)), "phy.preamble");
+    let idle = |protection| g(erp::Spec { protection, ..Default::default() });
+    let rate = ProtectionKeys { protection_rate_mbps: Some(2.0), ..Default::default() };
+    assert_eq!(error(idle(rate)), "phy.protection_rate_mbps");
+    let preamble = ProtectionKeys { preamble: Some(Preamble::Long), ..Default::default() };
+    assert_eq!(error(idle(preamble)), "phy.preamble");
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn the_multiplication_divides_exactly() {
     for (spec, per_mbps, extra, symbol_us, plcp_us) in
         [(a(), 8.0, 44u32, 4, 20), (PhySpec::default(), 2.0, 0, 1, 192)]
     {
-        let modes = Modes::new(&spec, "phy").unwrap();
+        let modes = modes(&spec);
         for (index, rate) in modes.rates().enumerate() {
             let carried = (per_mbps * rate.as_mbps()) as u32;
             let on_air = modes.on_air(RateIndex(index as u8));
@@ -121,7 +124,7 @@ fn the_multiplication_divides_exactly() {
 
 #[test]
 fn errors_name_the_key_and_what_is_allowed() {
-    let modes = Modes::new(&PhySpec::default(), "phy").unwrap();
+    let modes = modes(&PhySpec::default());
     let e = modes.rate_index(54.0, "stations[0].rate_mbps").unwrap_err();
     assert_eq!(e.to_string(), "stations[0].rate_mbps: 54 is not allowed; expected one of 1, 2, 5.5, 11 Mbps");
     let of_bss = |bss| b(Preamble::Long, bss);

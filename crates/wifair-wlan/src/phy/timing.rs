@@ -1,10 +1,10 @@
 //! The timing of a BSS: what all its nodes share, whatever the mode of their links.
 
-use wifair_core::{SpecError, Time};
+use wifair_core::{Rate, SpecError, Time};
 
-use super::keys::ErpProtection;
-use super::mode::{Mode, Modes, RateIndex};
-use super::{Characteristics, PhySpec, dsss};
+use super::keys::{ErpProtection, ProtectionKeys};
+use super::mode::{Format, Mode, Modes, OnAir, RateIndex};
+use super::{Characteristics, PhySpec, StationPhy, dsss, ofdm};
 use crate::check;
 
 /// PSDU bytes of MAC ACK and CTS (9.3.1.4, 9.3.1.3).
@@ -21,129 +21,242 @@ pub struct BssTiming {
     pub sifs: Time,
     /// DCF interframe space: SIFS and two slots (10.3.7).
     pub difs: Time,
-    /// aRxPHYStartDelay.
-    pub rx_start_delay: Time,
-    /// aRxPHYStartDelay of a CTS.
-    pub cts_start_delay: Time,
-    /// Mode of MAC ACK.
-    pub control: Mode,
-    /// Mode of RTS and CTS: that of MAC ACK, or as protection has it.
-    pub reservation: Mode,
-    /// A MAC ACK at the control rate.
-    pub ack: Time,
-    /// A CTS: at the control rate, or as protection has it.
-    pub cts: Time,
-    /// An RTS, likewise.
-    pub rts: Time,
-    /// Whether protection puts RTS and CTS before every data frame.
-    pub always_reserves: bool,
-    /// Whether protection puts a CTS-to-self before every data frame.
-    pub announces: bool,
-    /// A MAC ACK at the lowest mandatory rate, as EIFS counts it (10.3.2.3.7): that of 802.11b, where there are receivers
-    /// of it.
+    /// A MAC ACK at the lowest mandatory or basic rate, as EIFS counts it (10.3.2.3.7): that of 802.11b, where there are
+    /// receivers of it.
     pub slowest_ack: Time,
     /// CWmin in slots.
     pub cw_min: u16,
     /// CWmax in slots.
     pub cw_max: u16,
+    /// The control frames that go with data frames; a mode of a link refers to one of them.
+    pub handshakes: Vec<Handshake>,
+    /// CWmin of an 802.11b station.
+    dsss_cw_min: u16,
     overhead_bytes: u32,
     dsss: bool,
+    /// Whether the rates of control frames follow from those of data frames.
+    responds_by_rate: bool,
 }
 
-/// How OFDM frames are announced to 802.11b receivers.
-pub(crate) struct Protection {
-    pub how: ErpProtection,
-    pub preamble: dsss::Preamble,
-    pub rate_mbps: Option<f64>,
+/// The control frames that go with a data frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Handshake {
+    /// What answers the data frame.
+    pub ack: ControlFrame,
+    /// What reserves the medium for it.
+    pub rts: ControlFrame,
+    /// What answers the RTS, or announces the data frame as a CTS-to-self.
+    pub cts: ControlFrame,
+    /// How the data frame is protected from 802.11b receivers.
+    pub protection: Option<ErpProtection>,
+}
+
+/// A control frame.
+#[derive(Clone, Copy, Debug)]
+pub struct ControlFrame {
+    /// Its mode.
+    pub mode: Mode,
+    /// From its begin to that of its PSDU.
+    pub preamble: Time,
+    /// How long it lasts.
+    pub duration: Time,
+    /// aRxPHYStartDelay of its mode.
+    pub start_delay: Time,
+}
+
+impl ControlFrame {
+    fn new(on_air: &OnAir, bytes: u32, start_delay: Time) -> ControlFrame {
+        let duration = on_air.duration(bytes);
+        ControlFrame { mode: on_air.mode, preamble: start_delay, duration, start_delay }
+    }
+}
+
+impl Handshake {
+    fn new(on_air: &OnAir, start_delay: Time) -> Handshake {
+        let frame = |bytes| ControlFrame::new(on_air, bytes, start_delay);
+        Handshake { ack: frame(ACK_BYTES), rts: frame(RTS_BYTES), cts: frame(ACK_BYTES), protection: None }
+    }
+
+    /// Whether a CTS-to-self precedes the data frame.
+    pub(crate) fn announces(&self) -> bool {
+        self.protection == Some(ErpProtection::CtsToSelf)
+    }
 }
 
 impl BssTiming {
-    /// The timing that `spec` describes; `path` is where it stands in the plan.
+    /// The timing of a BSS of stations that all have the PHY `spec`; `path` is its key in the plan.
     ///
     /// # Errors
     /// A duration or size out of range, a rate that the PHY does not have, a contention window that is not a power of two
     /// minus one or exceeds 1023, a key that another lacks.
     pub fn new(spec: &PhySpec, path: &str) -> Result<BssTiming, SpecError> {
-        spec.validate(path)?;
+        BssTiming::with(spec, false, path)
+    }
+
+    /// The same where stations may have 802.11b's PHY.
+    pub(crate) fn with(spec: &PhySpec, has_dsss_station: bool, path: &str) -> Result<BssTiming, SpecError> {
+        let all = spec.modes(&StationPhy::default(), path)?;
         let phy = spec.phy();
-        let Characteristics { slot_us, sifs_us, rx_start_delay_us, cw_min, is_dsss } = phy.characteristics();
+        let Characteristics { band, slot_us, sifs_us, rx_start_delay_us, cw_min, is_dsss } =
+            phy.characteristics();
         let keys = phy.keys();
+        let has_dsss_station = has_dsss_station && !is_dsss;
 
         let us = |key, given: Option<f64>, default| check::micros(path, key, given.unwrap_or(default));
-        let slot = us("slot_us", keys.slot_us, slot_us)?;
+        let slot = us("slot_us", keys.slot_us, if has_dsss_station { 20.0 } else { slot_us })?;
         if slot == Time::ZERO {
             return Err(SpecError::new(format!("{path}.slot_us"), 0, "more than 0 microseconds"));
         }
         let sifs = us("sifs_us", keys.sifs_us, sifs_us)?;
-        let rx_start_delay = us("rx_start_delay_us", None, rx_start_delay_us)?;
+        let start_delay = us("rx_start_delay_us", None, rx_start_delay_us)?;
 
         let bytes = |key, given: Option<u32>, default| {
             check::integer(path, key, given.unwrap_or(default), 0..=1_000, "bytes")
         };
-        let overhead_bytes = bytes("mac_header_bytes", keys.mac_header_bytes, 24)?
+        let has_qos = phy.format() >= Format::Ht;
+        let overhead_bytes = bytes("mac_header_bytes", keys.mac_header_bytes, if has_qos { 26 } else { 24 })?
             + bytes("llc_bytes", keys.llc_bytes, 8)?
             + bytes("fcs_bytes", keys.fcs_bytes, 4)?;
 
         let cw_min = contention_window(path, "cw_min", keys.cw_min.unwrap_or(cw_min), 1)?;
         let cw_max = contention_window(path, "cw_max", keys.cw_max.unwrap_or(1_023), cw_min)?;
 
-        // The slowest rate of each PHY is mandatory.
-        let modes = Modes::new(spec, path)?;
-        let slowest = modes.on_air(RateIndex(0));
-        let control = match keys.control_rate_mbps {
-            Some(mbps) => modes.on_air(modes.rate_index(mbps, &format!("{path}.control_rate_mbps"))?),
-            None => slowest,
+        // Control frames are not HT. The slowest rate of each PHY before HT is mandatory.
+        let control = match phy.chosen() {
+            Some(_) => {
+                Modes::new(ofdm::modes(Time::from_us(ofdm::PREAMBLE_US as u64), band.signal_extension()))
+            }
+            None => all,
         };
+        let rate = |mbps, key: &str| control.rate_index(mbps, &format!("{path}.{key}"));
+        let rates: Vec<RateIndex> = match (keys.control_rate_mbps, phy.chosen()) {
+            (Some(mbps), _) => vec![rate(mbps, "control_rate_mbps")?],
+            (None, Some(chosen)) => {
+                let given = chosen.band.basic_rates_mbps.clone().unwrap_or(vec![6.0, 12.0, 24.0]);
+                if given.is_empty() {
+                    let allowed = "one rate or more, as [6, 12, 24]";
+                    return Err(SpecError::new(format!("{path}.basic_rates_mbps"), "[]", allowed));
+                }
+                let mut rates = given
+                    .into_iter()
+                    .map(|mbps| rate(mbps, "basic_rates_mbps"))
+                    .collect::<Result<Vec<_>, _>>()?;
+                rates.sort();
+                rates.dedup();
+                rates
+            }
+            (None, None) => vec![RateIndex(0)],
+        };
+        let lowest = if has_qos && keys.control_rate_mbps.is_none() { rates[0] } else { RateIndex(0) };
         let mut timing = BssTiming {
             slot,
             sifs,
             difs: sifs + slot * 2,
-            rx_start_delay,
-            cts_start_delay: rx_start_delay,
-            control: control.mode,
-            reservation: control.mode,
-            ack: control.duration(ACK_BYTES),
-            cts: control.duration(ACK_BYTES),
-            rts: control.duration(RTS_BYTES),
-            always_reserves: false,
-            announces: false,
-            slowest_ack: slowest.duration(ACK_BYTES),
+            slowest_ack: control.on_air(lowest).duration(ACK_BYTES),
             cw_min,
             cw_max,
+            handshakes: rates
+                .iter()
+                .map(|&rate| Handshake::new(&control.on_air(rate), start_delay))
+                .collect(),
+            dsss_cw_min: contention_window(path, "cw_min", keys.cw_min.unwrap_or(31), 1)?,
             overhead_bytes,
             dsss: is_dsss,
+            responds_by_rate: has_qos && keys.control_rate_mbps.is_none(),
         };
-        if let Some(protection) = phy.protection() {
-            timing.protect(&protection, path)?;
-        }
+        timing.protect(phy.protection(), has_dsss_station, band, path)?;
         Ok(timing)
     }
 
-    /// Announces data frames in 802.11b's modulation.
-    fn protect(&mut self, protection: &Protection, path: &str) -> Result<(), SpecError> {
-        let spec = PhySpec::Dsss(dsss::Spec { preamble: protection.preamble, ..Default::default() });
-        let modes = Modes::new(&spec, path)?;
-        let legacy = BssTiming::new(&spec, path)?;
-        let rate = match protection.rate_mbps {
+    /// Announces data frames in 802.11b's modulation, and adds the control frames of 802.11b stations.
+    fn protect(
+        &mut self,
+        keys: Option<&ProtectionKeys>,
+        has_dsss_station: bool,
+        band: super::Band,
+        path: &str,
+    ) -> Result<(), SpecError> {
+        let Some(keys) = keys else { return Ok(()) };
+        let how = keys.erp_protection.or(has_dsss_station.then_some(ErpProtection::CtsToSelf));
+        let Some(how) = how else {
+            let given = [
+                ("preamble", keys.preamble.is_some()),
+                ("protection_rate_mbps", keys.protection_rate_mbps.is_some()),
+            ];
+            return match given.into_iter().find(|(_, is_given)| *is_given) {
+                Some((key, _)) => {
+                    let allowed = format!(
+                        "no such key without {path}.erp_protection: it is of the 802.11b frames that protect"
+                    );
+                    Err(SpecError::new(format!("{path}.{key}"), "this key", allowed))
+                }
+                None => Ok(()),
+            };
+        };
+        if band != super::Band::Ghz2_4 {
+            let allowed = "no such key but at 2.4 GHz: there are no 802.11b stations elsewhere";
+            return Err(SpecError::new(format!("{path}.erp_protection"), "this key", allowed));
+        }
+        let preamble = keys.preamble.unwrap_or_default();
+        let dsss = PhySpec::Dsss(dsss::Spec { preamble, ..Default::default() });
+        let start_delay = check::micros(path, "", dsss.phy().characteristics().rx_start_delay_us)?;
+        let modes = dsss.modes(&StationPhy::default(), path)?;
+        let rate = match keys.protection_rate_mbps {
             Some(mbps) => modes.rate_index(mbps, &format!("{path}.protection_rate_mbps"))?,
             None => RateIndex(0),
         };
-        let on_air = modes.on_air(rate);
-        self.reservation = on_air.mode;
-        self.cts = on_air.duration(ACK_BYTES);
-        self.rts = on_air.duration(RTS_BYTES);
-        self.slowest_ack = legacy.slowest_ack;
-        self.cts_start_delay = legacy.rx_start_delay;
-        match protection.how {
-            ErpProtection::RtsCts => self.always_reserves = true,
-            ErpProtection::CtsToSelf => self.announces = true,
+        let of_dsss = Handshake::new(&modes.on_air(rate), start_delay);
+        for handshake in &mut self.handshakes {
+            *handshake = Handshake { ack: handshake.ack, protection: Some(how), ..of_dsss };
+        }
+        self.slowest_ack = modes.on_air(RateIndex(0)).duration(ACK_BYTES);
+        if has_dsss_station {
+            self.handshakes.push(Handshake::new(&modes.on_air(RateIndex(0)), start_delay));
         }
         Ok(())
     }
 
-    /// What goes before each data frame to announce it: a CTS-to-self and a SIFS, or nothing.
-    pub fn announcement(&self) -> Time {
-        if self.announces { self.cts + self.sifs } else { Time::ZERO }
+    /// The same mode as the BSS's data frames have it: with the control frames that go with them. Frames with a PSDU longer than
+    /// `rts_threshold` are sent after an RTS.
+    pub fn in_bss(&self, on_air: OnAir, rts_threshold: u32) -> OnAir {
+        let index = self.handshake_of(&on_air.mode);
+        let handshake = &self.handshakes[usize::from(index)];
+        let announcement =
+            if handshake.announces() { handshake.cts.duration + self.sifs } else { Time::ZERO };
+        let always_reserves = handshake.protection == Some(ErpProtection::RtsCts);
+        let mut own = on_air.in_bss(index, announcement, self.sifs + handshake.ack.duration);
+        own.rts_threshold = if always_reserves { 0 } else { rts_threshold };
+        own
+    }
+
+    /// The control frames that go with data frames of a mode that is [`BssTiming::in_bss`].
+    pub fn handshake(&self, on_air: &OnAir) -> &Handshake {
+        &self.handshakes[usize::from(on_air.handshake)]
+    }
+
+    /// Which control frames go with data frames of a mode (10.6.6.5).
+    fn handshake_of(&self, mode: &Mode) -> u8 {
+        let of_rate = |rate: Rate| {
+            let ofdm =
+                self.handshakes.iter().take_while(|handshake| handshake.ack.mode.format == Format::Ofdm);
+            ofdm.filter(|handshake| handshake.ack.mode.rate <= rate).count().saturating_sub(1)
+        };
+        let index = match mode.format {
+            Format::Dsss => self.handshakes.len() - 1,
+            _ if self.responds_by_rate => of_rate(mode.reference_rate()),
+            _ => 0,
+        };
+        index as u8
+    }
+
+    /// CWmin of a station with these modes.
+    pub(crate) fn cw_min_of(&self, modes: &Modes) -> u16 {
+        if modes.are_dsss() { self.dsss_cw_min } else { self.cw_min }
+    }
+
+    /// Whether protection goes before some data frames.
+    pub(crate) fn protects(&self) -> bool {
+        self.handshakes.iter().any(|handshake| handshake.protection.is_some())
     }
 
     /// Whether it is 802.11b's.

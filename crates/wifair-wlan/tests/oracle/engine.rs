@@ -11,8 +11,8 @@ use wifair_queue::{Direction, PortSpec};
 use wifair_wlan::{
     ApSpec, ArrivalWithinIfs, AttemptOutcome, BackoffRange, Bss, BssKeys, BssSpec, Categories, CategorySpec,
     ChannelSpec, Classify, Countdown, EdcaSpec, ErpProtection, FrameErrorRate, FrameKind, LinkRateChange,
-    MacSpec, Node, Output, PhySpec, Preamble, RateErrors, RateSpec, SharePort, StationChange, StationSpec,
-    Usage, aarf, arf, dsss, erp, ofdm,
+    MacSpec, Node, Output, PhySpec, Preamble, ProtectionKeys, RateErrors, RateSpec, SharePort, StationChange,
+    StationSpec, Usage, aarf, arf, dsss, erp, ofdm,
 };
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
@@ -319,7 +319,7 @@ fn spec(scenario: &Scenario) -> BssSpec {
 }
 
 fn error_rates(errors: &Errors) -> FrameErrorRate {
-    let by_rate = errors.by_rate.iter().map(|&(rate, data)| RateErrors { rate_mbps: mbps(rate), data });
+    let by_rate = errors.by_rate.iter().map(|&(rate, data)| RateErrors::at_rate(mbps(rate), data));
     FrameErrorRate {
         data_up: errors.data_up,
         data_down: errors.data_down,
@@ -369,12 +369,14 @@ fn phy(rules: &Rules) -> PhySpec {
         }
         Phy::Ofdm { .. } if is_erp => PhySpec::Erp(erp::Spec {
             short_slot: !long_slot,
-            erp_protection: rules.protection.map(|p| match p.self_addressed {
-                true => ErpProtection::CtsToSelf,
-                false => ErpProtection::RtsCts,
-            }),
-            protection_rate_mbps: rules.protection.map(|p| mbps(p.rate)),
-            preamble: rules.protection.map(|p| preamble(p.plcp)),
+            protection: ProtectionKeys {
+                erp_protection: rules.protection.map(|p| match p.self_addressed {
+                    true => ErpProtection::CtsToSelf,
+                    false => ErpProtection::RtsCts,
+                }),
+                protection_rate_mbps: rules.protection.map(|p| mbps(p.rate)),
+                preamble: rules.protection.map(|p| preamble(p.plcp)),
+            },
             bss,
             ..Default::default()
         }),

@@ -1,0 +1,218 @@
+//! Bands, widths, streams and guard intervals: what a link of 802.11n or later is set to, and what is refused.
+
+use wifair_core::{SpecError, Time};
+
+use super::dsss::Preamble;
+use super::keys::{BandKeys, LinkKeys};
+use super::mode::{Format, Mode, OnAir};
+use super::symbols::{Count, Symbols};
+
+/// A frequency band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Band {
+    /// 2.4 GHz.
+    Ghz2_4,
+    /// 5 GHz.
+    Ghz5,
+    /// 6 GHz.
+    Ghz6,
+}
+
+impl Band {
+    const ALL: [Band; 3] = [Band::Ghz2_4, Band::Ghz5, Band::Ghz6];
+
+    /// In GHz.
+    pub fn ghz(self) -> f64 {
+        match self {
+            Band::Ghz2_4 => 2.4,
+            Band::Ghz5 => 5.0,
+            Band::Ghz6 => 6.0,
+        }
+    }
+
+    pub(super) fn sifs_us(self) -> f64 {
+        if self == Band::Ghz2_4 { 10.0 } else { 16.0 }
+    }
+
+    /// What ends each PPDU but DSSS (18.3.2.4).
+    pub(super) fn signal_extension(self) -> Time {
+        if self == Band::Ghz2_4 { Time::from_us(6) } else { Time::ZERO }
+    }
+}
+
+/// What a PHY from 802.11n on can do.
+pub(super) struct Abilities {
+    pub name: &'static str,
+    /// By band, the narrowest width first; none where it does not work.
+    pub widths_mhz: fn(Band) -> &'static [u16],
+    /// Unless it is at 2.4 GHz.
+    pub default_width_mhz: u16,
+    pub max_streams: u8,
+    pub guard_intervals_ns: &'static [u16],
+}
+
+/// A PHY from 802.11n on, and what the scenario chooses of what it can do.
+pub(crate) struct Chosen<'a> {
+    pub(super) abilities: &'static Abilities,
+    pub band: &'a BandKeys,
+    pub link: &'a LinkKeys,
+}
+
+impl Chosen<'_> {
+    /// The band of the BSS; that of the error, if it is none of the PHY's.
+    pub(super) fn in_band(&self) -> Option<Band> {
+        let ghz = self.band.band_ghz.unwrap_or(5.0);
+        Band::ALL.into_iter().find(|&band| band.ghz() == ghz && self.works_at(band))
+    }
+
+    pub(super) fn works_at(&self, band: Band) -> bool {
+        !(self.abilities.widths_mhz)(band).is_empty()
+    }
+
+    /// What a BSS with this PHY offers.
+    pub(super) fn offer(&self, preamble: Preamble, path: &str) -> Result<Offer, SpecError> {
+        let name = self.abilities.name;
+        let Some(band) = self.in_band() else {
+            let bands = Band::ALL.into_iter().filter(|&band| self.works_at(band)).map(Band::ghz);
+            let allowed = format!("{} with {name}", list(bands));
+            let given = self.band.band_ghz.unwrap_or(5.0);
+            return Err(SpecError::new(format!("{path}.band_ghz"), given, allowed));
+        };
+        let default = if band == Band::Ghz2_4 { 20 } else { self.abilities.default_width_mhz };
+        let width_mhz = self.abilities.width(self.link.width_mhz.unwrap_or(default), band, path)?;
+        let streams = self.abilities.streams(self.link.streams.unwrap_or(1), &format!("{path}.streams"))?;
+        Ok(Offer { band, preamble, width_mhz, streams })
+    }
+}
+
+/// What a BSS offers its links.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    pub band: Band,
+    /// Of its DSSS frames.
+    pub preamble: Preamble,
+    pub width_mhz: u16,
+    pub streams: u8,
+}
+
+/// What a station asks of its link.
+#[derive(Clone, Copy)]
+pub(crate) struct Wish<'a> {
+    pub offer: Offer,
+    pub streams: Option<u8>,
+    /// The key of the station in the plan.
+    pub path: &'a str,
+}
+
+/// What a link is set to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setting {
+    pub band: Band,
+    pub width_mhz: u16,
+    pub streams: u8,
+    pub guard_interval_ns: u16,
+}
+
+impl Abilities {
+    /// What a link is set to; `path` is the key of the PHY in the plan.
+    pub(super) fn setting(&self, link: &LinkKeys, wish: &Wish, path: &str) -> Result<Setting, SpecError> {
+        let offer = wish.offer;
+        let widest = *(self.widths_mhz)(offer.band).last().expect("a PHY of another band is refused before");
+        let width_mhz =
+            self.width(link.width_mhz.unwrap_or(offer.width_mhz.min(widest)), offer.band, path)?;
+        let (asked, key) = match wish.streams {
+            Some(streams) => (streams, format!("{}.streams", wish.path)),
+            None => (link.streams.unwrap_or(offer.streams.min(self.max_streams)), format!("{path}.streams")),
+        };
+        let streams = self.streams(asked, &key)?;
+        for (key, value, offered) in [
+            (format!("{path}.width_mhz"), width_mhz, offer.width_mhz),
+            (key, streams.into(), offer.streams.into()),
+        ] {
+            if value > offered {
+                let name = key.rsplit('.').next().unwrap_or_default().to_owned();
+                return Err(SpecError::new(key, value, format!("at most {offered}, the BSS's (phy.{name})")));
+            }
+        }
+        let guard_interval_ns = link.guard_interval_ns.unwrap_or(800);
+        if !self.guard_intervals_ns.contains(&guard_interval_ns) {
+            let allowed = format!("{} ns with {}", list(self.guard_intervals_ns), self.name);
+            return Err(SpecError::new(format!("{path}.guard_interval_ns"), guard_interval_ns, allowed));
+        }
+        Ok(Setting { band: offer.band, width_mhz, streams, guard_interval_ns })
+    }
+
+    fn width(&self, width_mhz: u16, band: Band, path: &str) -> Result<u16, SpecError> {
+        let widths = (self.widths_mhz)(band);
+        if widths.contains(&width_mhz) {
+            return Ok(width_mhz);
+        }
+        let allowed = format!("{} MHz with {} at {} GHz", list(widths), self.name, band.ghz());
+        Err(SpecError::new(format!("{path}.width_mhz"), width_mhz, allowed))
+    }
+
+    fn streams(&self, streams: u8, key: &str) -> Result<u8, SpecError> {
+        if (1..=self.max_streams).contains(&streams) {
+            return Ok(streams);
+        }
+        Err(SpecError::new(key, streams, format!("1 to {} with {}", self.max_streams, self.name)))
+    }
+}
+
+/// Values in words: "20, 40 or 80".
+pub(super) fn list(values: impl IntoIterator<Item = impl ToString>) -> String {
+    let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+    match values.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        Some((only, _)) => only.clone(),
+        None => "nothing".into(),
+    }
+}
+
+/// What a PHY's clause says of one of its modes.
+pub(super) struct Waveform {
+    pub format: Format,
+    pub mcs: u8,
+    pub ldpc: bool,
+    pub subcarriers: u32,
+    /// Data subcarriers of a segment of the last symbol.
+    pub segment_subcarriers: u32,
+    /// A symbol without its guard interval.
+    pub symbol_ns: u64,
+    pub count: Count,
+    pub padding_us: u8,
+    pub preamble: Time,
+}
+
+impl Setting {
+    /// A mode with this setting: how long its PPDUs last.
+    pub(super) fn on_air(&self, wave: &Waveform, encoders: impl Fn(u32) -> u32) -> OnAir {
+        let &Setting { band, width_mhz, streams, guard_interval_ns } = self;
+        let mode = Mode {
+            rate: wifair_core::Rate::from_kbps(0),
+            format: wave.format,
+            ldpc: wave.ldpc,
+            mcs: wave.mcs,
+            streams,
+            width_mhz,
+            guard_interval_ns,
+        };
+        let modulation = mode.modulation();
+        let per_subcarrier = modulation.bits * u32::from(streams);
+        let coded_bits = wave.subcarriers * per_subcarrier;
+        let symbol_ns = wave.symbol_ns + u64::from(guard_interval_ns);
+        let data_bits = modulation.code.data_of(coded_bits);
+        let symbols = Symbols {
+            count: wave.count,
+            in_steps_of_4_us: guard_interval_ns == 400,
+            padding_us: wave.padding_us,
+            code: modulation.code,
+            coded_bits,
+            data_bits,
+            segment_bits: wave.segment_subcarriers * per_subcarrier,
+            symbol_ns,
+        };
+        let mode = Mode { rate: symbols.rate(), ..mode };
+        OnAir::with_symbols(mode, symbols, encoders(data_bits), wave.preamble, band.signal_extension())
+    }
+}

@@ -1,0 +1,111 @@
+//! `802.11be`: EHT to a single user at 2.4, 5 and 6 GHz, 20 to 320 MHz, 1 to 8 streams.
+//!
+//! Source: 802.11be-2024, clause 36; MCS 0 to 13 (36.5), EHT MU PPDUs to one user over the whole width, padding and packet
+//! extension by 36.3.13 and 36.3.14.
+//!
+//! Interpretations: as in `802.11ax`. EHT-SIG has two symbols, the 52 bits of one user at EHT-SIG-MCS 0.
+//!
+//! Deviations: no multi-link operation, OFDMA, MU-MIMO, punctured channels, and none of MCS 14 and 15.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Info, SpecError, Time};
+
+use super::Phy;
+use super::channel::{Abilities, Band, Chosen, Wish};
+use super::he::{GUARD_INTERVALS_NS, HeLtf, SingleUser, check_padding};
+use super::keys::{BandKeys, BssKeys, LinkKeys, ProtectionKeys};
+use super::mode::{Format, OnAir};
+
+/// Shown in lists of components.
+pub const INFO: Info = Info {
+    name: "802.11be",
+    source: "802.11be-2024, clause 36",
+    idea: "EHT to a single user at 2.4, 5 and 6 GHz: MCS 0 to 13 on 1 to 8 streams, 20 to 320 MHz; one link.",
+};
+
+const ABILITIES: Abilities = Abilities {
+    name: INFO.name,
+    widths_mhz: |band| match band {
+        Band::Ghz2_4 => &[20, 40],
+        Band::Ghz5 => &[20, 40, 80, 160],
+        Band::Ghz6 => &[20, 40, 80, 160, 320],
+    },
+    default_width_mhz: 80,
+    max_streams: 8,
+    guard_intervals_ns: &GUARD_INTERVALS_NS,
+};
+
+/// Keys of 802.11be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spec {
+    /// Size of the EHT-LTFs: 2x with a guard interval of 800 (also 4x) or 1600 ns, 4x with 3200.
+    pub he_ltf: Option<HeLtf>,
+    /// Nominal packet padding in µs: 0, 8, 16 or 20. The packet extension follows from it and from how much of the last
+    /// symbol is filled (36.3.14).
+    pub packet_extension_us: u8,
+    /// Keys of a link.
+    #[serde(flatten)]
+    pub link: LinkKeys,
+    /// Band and basic rates.
+    #[serde(flatten)]
+    pub band: BandKeys,
+    /// Protection from 802.11b stations.
+    #[serde(flatten)]
+    pub protection: ProtectionKeys,
+    /// Keys of the BSS.
+    #[serde(flatten)]
+    pub bss: BssKeys,
+}
+
+impl Spec {
+    /// Checks what the types cannot; `path` is the key of the PHY in the plan.
+    pub fn validate(&self, path: &str) -> Result<(), SpecError> {
+        check_padding(self.packet_extension_us, &[0, 8, 16, 20], path)
+    }
+}
+
+impl Phy for Spec {
+    fn keys(&self) -> &BssKeys {
+        &self.bss
+    }
+
+    fn protection(&self) -> Option<&ProtectionKeys> {
+        Some(&self.protection)
+    }
+
+    fn format(&self) -> Format {
+        Format::Eht
+    }
+
+    fn chosen(&self) -> Option<Chosen<'_>> {
+        Some(Chosen { abilities: &ABILITIES, band: &self.band, link: &self.link })
+    }
+
+    fn is_of_link(&self) -> bool {
+        let Spec { he_ltf, packet_extension_us, .. } = *self;
+        *self == Spec { he_ltf, packet_extension_us, link: self.link.clone(), ..Spec::default() }
+    }
+
+    fn modes(&self, wish: &Wish, path: &str) -> Result<Vec<OnAir>, SpecError> {
+        let setting = ABILITIES.setting(&self.link, wish, path)?;
+        let ltfs: &[HeLtf] = match setting.guard_interval_ns {
+            800 => &[HeLtf::Half, HeLtf::Whole],
+            1_600 => &[HeLtf::Half],
+            _ => &[HeLtf::Whole],
+        };
+        let single_user = SingleUser {
+            name: INFO.name,
+            format: Format::Eht,
+            mcs: 14,
+            // Non-HT preamble, RL-SIG, U-SIG, EHT-SIG, EHT-STF.
+            preamble: Time::from_us(20 + 4 + 8 + 8 + 4),
+            ltfs,
+            ltf: self.he_ltf,
+            padding_us: self.packet_extension_us,
+            coding: self.link.coding,
+        };
+        single_user.modes(&setting, path)
+    }
+}
