@@ -1,0 +1,167 @@
+"""What the page can change, as data: the scene (what there is) and the values of its controls, both from the plan alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from wifair.components import Node, components, resolved, transport, words
+from wifair.errors import InputError, ScenarioError
+from wifair.live import Session
+from wifair.python_scheme import PythonScheme
+
+Table = dict[str, Any]
+
+# How many flows of a group can be opened beyond those of the scenario, and the bounds of the page's controls, which are within
+# the engine's.
+RESERVE = 32
+BOUNDS = {
+    ("ap", "limit_packets"): (1, 10_000),
+    ("wire", "one_way_delay_ms"): (0, 10_000),
+    ("flows", "tcp", "receiver_window_segments"): (1, 10_000),
+}
+
+
+def parameters(name: str) -> list[Table]:
+    """The parameters of a scheme for a form: key, kind (`number`, `integer`, `boolean`, `choice`), default, choices, description.
+
+    A parameter of another kind is `fixed`: a scenario file can set it.
+    """
+    schema = next(listed["parameters"] for listed in components("schemes") if listed["name"] == name)
+    return [
+        {
+            "key": key,
+            **_kind(resolved(node, schema)),
+            "default": node.get("default"),
+            "description": node.get("description", ""),
+        }
+        for key, node in schema.get("properties", {}).items()
+    ]
+
+
+def _kind(node: Node) -> Table:
+    choices = words(node)
+    if choices:
+        return {"kind": "choice", "choices": choices}
+    types = node.get("type", [])
+    types = [types] if isinstance(types, str) else list(types)
+    nullable = bool(node.get("nullable")) or "null" in types
+    for kind in ("boolean", "integer", "number"):
+        if kind in types:
+            return {"kind": kind, "nullable": nullable}
+    return {"kind": "fixed"}
+
+
+def schemes(named: Mapping[str, PythonScheme]) -> list[Table]:
+    """Every scheme that can be chosen: the registered ones, and those that the command line has named."""
+    listed = [
+        {
+            "name": scheme["name"],
+            "idea": scheme["idea"],
+            "source": scheme["source"],
+            "parameters": parameters(scheme["name"]),
+        }
+        for scheme in components("schemes")
+    ]
+    own = [{"name": name, "idea": "Written in Python.", "source": name, "parameters": []} for name in named]
+    return [*listed, *own]
+
+
+def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
+    """What there is: names, groups, and what can be chosen."""
+    plan = session.scenario.plan()
+    stations = [station["label"] for station in plan["cell"]["stations"]]
+    phy = plan["cell"]["phy"]["name"]
+    place = {label: index for index, label in enumerate(stations)}
+    groups: dict[str, Table] = {}
+    for flow in plan["flows"]:
+        carried_by = transport(flow["application"]["name"])
+        group = groups.setdefault(
+            flow["group"],
+            {
+                "name": flow["group"],
+                "direction": flow["direction"],
+                "application": flow["application"]["name"],
+                "over_tcp": carried_by == "tcp",
+                "most": 0,
+            },
+        )
+        group["most"] += 1
+    return {
+        "title": session.scenario.title,
+        "stations": stations,
+        "flows": [
+            {
+                "label": flow["label"],
+                "group": flow["group"],
+                "direction": flow["direction"],
+                "station": place[flow["station"]],
+                "over_tcp": transport(flow["application"]["name"]) == "tcp",
+                "mss_bytes": flow["tcp"]["mss_bytes"],
+            }
+            for flow in plan["flows"]
+        ],
+        "groups": list(groups.values()),
+        "phy": phy,
+        "rates_mbps": next(listed["rates_mbps"] for listed in components("phys") if listed["name"] == phy),
+        "edca": plan["cell"]["mac"].get("edca") is not None,
+        "limit_is_controlled": plan["cell"]["ap"]["port"].get("limit_controller") is not None,
+        "schemes": schemes(named),
+        "congestion_controls": [listed["name"] for listed in components("congestion_controls")],
+        "bounds": {".".join(path): bounds for path, bounds in BOUNDS.items()},
+    }
+
+
+def values(session: Session) -> Table:
+    """The present values of the controls: the plan, and over it the events so far. Limit, rates and open flows are in each picture."""
+    plan = session.scenario.plan()
+    scheme: Table = plan["cell"]["ap"]["port"]["scheme"]
+    delay_ms = plan["wire"]["one_way_delay_ms"]
+    limit = plan["cell"]["ap"]["port"]["limit_packets"]
+    tcp = {
+        flow["group"]: {key: flow["tcp"][key] for key in ("congestion_control", "receiver_window_segments", "ecn")}
+        for flow in plan["flows"]
+        if transport(flow["application"]["name"]) == "tcp"
+    }
+    counts: dict[str, int] = {}
+    for flow in plan["flows"]:
+        counts[flow["group"]] = counts.get(flow["group"], 0) + (not flow["waits"])
+    for event in plan["events"]:
+        if event["at_s"] > session.now_s:
+            continue
+        ap, flows, wire = event.get("ap") or {}, event.get("flows") or {}, event.get("wire") or {}
+        scheme = ap.get("scheme") or scheme
+        limit = ap.get("limit_packets") or limit
+        delay_ms = wire.get("one_way_delay_ms", delay_ms)
+        if flows.get("count") is not None:
+            counts[flows["group"]] = flows["count"]
+        changed = {key: value for key, value in (flows.get("tcp") or {}).items() if value is not None}
+        if changed:
+            tcp[flows["group"]].update(changed)
+    by_id = session.scenario.python_schemes
+    if scheme["name"] == "external":
+        scheme = {"name": str(by_id[scheme["id"]]), **scheme["parameters"]}
+    for table in tcp.values():
+        table["congestion_control"] = table["congestion_control"]["name"]
+    return {"scheme": scheme, "limit_packets": limit, "one_way_delay_ms": delay_ms, "tcp": tcp, "counts": counts}
+
+
+def change(given: object, named: Mapping[str, PythonScheme]) -> Table:
+    """A change that the page asks for, as `Session.apply` takes it. What it may say the scenario's schema and the engine decide."""
+    if not isinstance(given, Mapping):
+        raise InputError("change: a table of keys is needed.")
+    for path, (low, high) in BOUNDS.items():
+        value: Any = given
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if value is not None and not (
+            isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+        ):
+            raise ScenarioError(".".join(path), f"{value!r} is not accepted", value=value, allowed=f"{low} to {high}")
+    ap = given.get("ap")
+    scheme: Any = ap.get("scheme") if isinstance(ap, Mapping) else None
+    name: Any = scheme.get("name") if isinstance(scheme, Mapping) else scheme
+    if isinstance(name, str) and name in named:
+        with_name = {**scheme, "name": named[name]} if isinstance(scheme, Mapping) else named[name]
+        return {**given, "ap": {**ap, "scheme": with_name}}  # type: ignore[dict-item]
+    return dict(given)

@@ -1,0 +1,185 @@
+// The controls: forms made from what the scenario has and from the schema of the schemes.
+
+const el = (tag, properties = {}, ...children) => {
+  const node = Object.assign(document.createElement(tag), properties);
+  node.append(...children);
+  return node;
+};
+
+let numbered = 0;
+
+export class Forms {
+  /** `apply(change)` asks for a change; `refused(error)` tells why not. */
+  constructor(form, apply, refused) {
+    this.form = form;
+    this.apply = apply;
+    this.refused = refused;
+    form.addEventListener("submit", (event) => event.preventDefault());
+  }
+
+  field(label, input, title = "") {
+    numbered += 1;
+    input.id = `control-${numbered}`;
+    if (title) input.title = title;
+    const name = el("label", { htmlFor: input.id, textContent: label, title });
+    return el("div", { className: "field" }, name, input);
+  }
+
+  async send(change, input) {
+    try {
+      await this.apply(change);
+      input?.setCustomValidity("");
+    } catch (error) {
+      this.refused(error);
+    }
+  }
+
+  numeric(value, [min, max], step, change) {
+    const input = el("input", { type: "number", value: String(value), min: String(min), max: String(max), step: String(step) });
+    input.addEventListener("change", () => {
+      if (input.value !== "" && input.checkValidity()) this.send(change(Number(input.value)), input);
+      else input.reportValidity();
+    });
+    return input;
+  }
+
+  choice(value, names, change) {
+    const input = el("select", {}, ...names.map((name) => el("option", { value: String(name), textContent: String(name), selected: name === value })));
+    input.addEventListener("change", () => this.send(change(input.value), input));
+    return input;
+  }
+
+  /** Makes all forms for a scene and the values as they stand. */
+  build(scene, values, state) {
+    this.scene = scene;
+    const groups = [this.buffer(scene, values), this.counts(scene, values), this.tcp(scene, values), this.wire(scene, values), this.rates(scene, state)];
+    this.form.replaceChildren(...groups.filter(Boolean));
+  }
+
+  buffer(scene, values) {
+    const set = el("fieldset", {}, el("legend", { textContent: "Scheme and buffer" }));
+    const names = scene.schemes.map((scheme) => scheme.name);
+    const idea = el("p", { className: "hint" });
+    const box = el("div");
+    const choose = this.choice(values.scheme.name, names, (name) => ({ ap: { scheme: name } }));
+    choose.disabled = scene.edca;
+    const show = () => {
+      const scheme = scene.schemes.find((one) => one.name === values.scheme.name);
+      idea.textContent = scene.edca ? "Under EDCA the AP has a port per category; its scheme stays." : scheme?.idea ?? "";
+      box.replaceChildren(...(scene.edca ? [] : this.parameters(scheme, values.scheme)));
+    };
+    show();
+    set.append(this.field("Scheme", choose), idea, box);
+    const limit = this.numeric(values.limit_packets, scene.bounds["ap.limit_packets"], 1, (packets) => ({ ap: { limit_packets: packets } }));
+    limit.disabled = scene.limit_is_controlled;
+    set.append(this.field("Limit [packets]", limit, scene.limit_is_controlled ? "A limit controller moves it" : ""));
+    return set;
+  }
+
+  /** A form for the parameters of a scheme. */
+  parameters(scheme, now) {
+    if (!scheme) return [];
+    const given = { ...now };
+    delete given.name;
+    const change = (key, value) => ({ ap: { scheme: { name: scheme.name, ...this.plain(scheme, { ...given, [key]: value }) } } });
+    const fields = scheme.parameters.filter((one) => one.kind !== "fixed").map((one) => {
+      const value = given[one.key] ?? one.default;
+      const label = one.key.replaceAll("_", " ");
+      if (one.kind === "choice") {
+        return this.field(label, this.choice(value, one.choices, (word) => change(one.key, word)), one.description);
+      }
+      if (one.kind === "boolean") {
+        const input = el("input", { type: "checkbox", checked: Boolean(value) });
+        input.addEventListener("change", () => this.send(change(one.key, input.checked), input));
+        return this.field(label, input, one.description);
+      }
+      const input = el("input", { type: "number", value: value === null || value === undefined ? "" : String(value),
+        step: one.kind === "integer" ? "1" : "any", placeholder: one.nullable ? "none" : "" });
+      input.addEventListener("change", () => {
+        if (input.value === "" && !one.nullable) return input.reportValidity();
+        return this.send(change(one.key, input.value === "" ? undefined : Number(input.value)), input);
+      });
+      return this.field(label, input, one.description);
+    });
+    if (!fields.length) return [];
+    const details = el("details", { open: this.open ?? false }, el("summary", { textContent: `Parameters of ${scheme.name}` }), ...fields);
+    details.addEventListener("toggle", () => { this.open = details.open; });
+    return [details];
+  }
+
+  /** Parameters that differ from their defaults: the event says no more than it must. */
+  plain(scheme, values) {
+    const kept = {};
+    for (const one of scheme.parameters) {
+      const value = values[one.key];
+      if (value !== undefined && value !== null && JSON.stringify(value) !== JSON.stringify(one.default)) kept[one.key] = value;
+    }
+    return kept;
+  }
+
+  counts(scene, values) {
+    const set = el("fieldset", {}, el("legend", { textContent: "Open flows" }));
+    for (const group of scene.groups) {
+      const said = el("output", { textContent: String(values.counts[group.name]) });
+      const input = el("input", { type: "range", min: "0", max: String(group.most), value: String(values.counts[group.name]) });
+      input.addEventListener("input", () => { said.textContent = input.value; });
+      input.addEventListener("change", () => this.send({ flows: { name: group.name, count: Number(input.value) } }, input));
+      const row = this.field(`${group.name} (${group.direction})`, input);
+      row.classList.add("by-range");
+      row.insertBefore(said, input);
+      set.append(row);
+    }
+    return set;
+  }
+
+  tcp(scene, values) {
+    const over = scene.groups.filter((group) => group.over_tcp).map((group) => group.name);
+    if (!over.length) return null;
+    const first = values.tcp[over[0]];
+    const set = el("fieldset", {}, el("legend", { textContent: "TCP of new connections" }));
+    const same = (key) => over.every((name) => values.tcp[name][key] === first[key]);
+    const change = (key, value) => ({ flows: { tcp: { [key]: value } } });
+    const control = this.choice(first.congestion_control, scene.congestion_controls, (name) => change("congestion_control", name));
+    const window = this.numeric(first.receiver_window_segments, scene.bounds["flows.tcp.receiver_window_segments"], 1,
+      (segments) => change("receiver_window_segments", segments));
+    const ecn = el("input", { type: "checkbox", checked: first.ecn });
+    ecn.addEventListener("change", () => this.send(change("ecn", ecn.checked), ecn));
+    set.append(this.field("Congestion control", control), this.field("Window [segments]", window), this.field("ECN", ecn));
+    const again = el("button", { type: "button", textContent: "Reconnect all flows" });
+    again.title = "Closes every connection over TCP and opens it again, with these values";
+    again.addEventListener("click", async () => {
+      const counts = over.map((name) => [name, Number(this.values.counts[name])]);
+      for (const count of [0, 1]) {
+        for (const [name, open] of counts) await this.send({ flows: { name, count: count * open } });
+      }
+    });
+    const mixed = ["congestion_control", "receiver_window_segments", "ecn"].every(same) ? "" : " Groups differ now; a change sets all.";
+    set.append(el("p", { className: "hint", textContent: `Open connections keep theirs.${mixed}` }), again);
+    this.values = values;
+    return set;
+  }
+
+  wire(scene, values) {
+    const set = el("fieldset", {}, el("legend", { textContent: "Wire" }));
+    set.append(this.field("One-way delay [ms]", this.numeric(values.one_way_delay_ms, scene.bounds["wire.one_way_delay_ms"], "any",
+      (ms) => ({ wire: { one_way_delay_ms: ms } }))));
+    return set;
+  }
+
+  rates(scene, state) {
+    const set = el("fieldset", {}, el("legend", { textContent: "Station" }));
+    const open = new Set(scene.flows.filter((_, i) => !state || state.flows.open[i]).map((flow) => flow.station));
+    const listed = scene.stations.filter((_, i) => open.has(i));
+    const names = listed.length ? listed : scene.stations;
+    this.station = names.includes(this.station) ? this.station : names[0];
+    const index = () => scene.stations.indexOf(this.station);
+    const rate = this.choice(null, scene.rates_mbps, (mbps) => ({ station: { name: this.station, rate_mbps: Number(mbps) } }));
+    const show = () => { rate.value = String(this.state?.stations.rate_up_mbps[index()] ?? state?.stations.rate_up_mbps[index()] ?? ""); };
+    const which = el("select", {}, ...names.map((name) => el("option", { value: name, textContent: name, selected: name === this.station })));
+    which.addEventListener("change", () => { this.station = which.value; show(); });
+    show();
+    this.showRate = show;
+    set.append(this.field("Station", which), this.field("Rate [Mbit/s]", rate));
+    return set;
+  }
+}

@@ -1,0 +1,268 @@
+// The page: pictures come in, are drawn, and are acknowledged; what is turned goes out.
+
+import { AirView } from "./air.js";
+import { BufferView } from "./buffer.js";
+import { readColours } from "./colours.js";
+import { FlowsView } from "./flows.js";
+import { clock, speed as speedText } from "./format.js";
+import { Forms } from "./forms.js";
+import { LessonView } from "./lessons.js";
+import { Socket } from "./socket.js";
+import { Store } from "./store.js";
+
+const $ = (id) => document.getElementById(id);
+// Simulated seconds per second, by the slider's place; null is as fast as the engine runs.
+const SPEEDS = [1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000, null];
+const SUMMARY_MS = 6000;
+
+let store = null;
+let scene = null;
+let generation = -1;
+let selected = 0;
+let drawing = false;
+let moving = false;
+let fresh = false;
+let summarised = -Infinity;
+let lastClock = "";
+
+// For whoever measures: how long the script of each picture took, in ms, and what has been shown.
+const lab = { takes: [], draws: [], pictures: 0, ready: false };
+globalThis.lab = lab;
+
+const problem = (text) => {
+  $("problem").textContent = text;
+  $("problem").hidden = !text;
+};
+
+const socket = new Socket({ scene: begin, state: take, values: setValues, failed: (message) => problem(message.message) },
+  (code) => {
+    problem(code === 4401 ? "Refused: open the address that `wifair lab` has printed, token included."
+      : "The lab has ended, or the connection is lost. Start `wifair lab` again.");
+    for (const button of document.querySelectorAll("header button")) button.disabled = true;
+  });
+
+const ask = async (message) => {
+  try {
+    const answer = await socket.ask(message);
+    problem("");
+    return answer;
+  } catch (error) {
+    problem(error.message);
+    throw error;
+  }
+};
+const change = (what) => ask({ type: "change", change: what });
+
+const buffer = new BufferView($("buffer"), $("buffer-said"), document.querySelector(".rates"), $("gauges"));
+const air = new AirView($("air"), $("air-said"), $("zoom-said"));
+const flows = new FlowsView({ bars: $("bars"), jain: $("jain"), said: $("flows-said"),
+  boxes: { goodput: $("chart-goodput"), cwnd: $("chart-cwnd"), rtt: $("chart-rtt") } }, select);
+const forms = new Forms($("controls"), change, () => store && rebuild());
+const lesson = new LessonView({ section: $("story"), title: $("story-title"), captions: $("captions"), waiting: $("waiting") }, change);
+lab.lesson = lesson;
+
+function begin(message) {
+  scene = message.scene;
+  generation = message.generation;
+  store = new Store(scene, message.values);
+  lab.store = store;
+  selected = 0;
+  $("title").textContent = scene.title;
+  document.title = scene.title ? `${scene.title} – wifair lab` : "wifair lab";
+  const chooser = $("lesson");
+  chooser.replaceChildren(new Option("none", ""), ...message.lessons.map((one) => new Option(one.title, one.name)));
+  chooser.value = message.lesson?.name ?? "";
+  readColours();
+  buffer.clear();
+  air.clear();
+  flows.clear(store);
+  lesson.load(message.lesson);
+  forms.state = null;
+  rebuild();
+}
+
+function rebuild() {
+  // A form that is in use keeps the focus: the element at the same place gets it.
+  const inputs = () => [...$("controls").querySelectorAll("input, select, button, summary")];
+  const place = inputs().indexOf(document.activeElement);
+  forms.build(scene, store.values, store.state);
+  if (place >= 0) inputs()[place]?.focus();
+}
+
+function setValues(message) {
+  store.values = message.values;
+  rebuild();
+}
+
+function take(message) {
+  const start = performance.now();
+  if (!store || message.generation !== generation) {
+    socket.seen();
+    return;
+  }
+  const first = !store.state;
+  store.take(message);
+  forms.state = message.state;
+  if (first) rebuild();
+  buffer.take(store, start);
+  lesson.take(store);
+  fresh = true;
+  lab.takes.push(performance.now() - start);
+  schedule();
+}
+
+function schedule() {
+  if (!drawing) {
+    drawing = true;
+    requestAnimationFrame(draw);
+  }
+}
+
+function draw() {
+  const start = performance.now();
+  drawing = false;
+  if (!store?.state) return;
+  const { message } = store;
+  moving = buffer.draw(store, selected, start);
+  if (fresh || air.dirty) {
+    air.dirty = false;
+    air.draw(store, selected, start);
+    flows.draw(store, selected, start);
+    header(message);
+  }
+  if (start - summarised > SUMMARY_MS && message.playing) summarise(start);
+  lab.draws.push(performance.now() - start);
+  if (lab.draws.length > 4000) lab.draws.splice(0, 2000);
+  if (lab.takes.length > 4000) lab.takes.splice(0, 2000);
+  lab.pictures += fresh ? 1 : 0;
+  lab.ready = true;
+  if (fresh) socket.seen();
+  fresh = false;
+  if (moving) schedule();
+}
+
+function header(message) {
+  const text = clock(message.state.time_ns);
+  if (text !== lastClock) {
+    lastClock = text;
+    $("clock").textContent = text;
+  }
+  const wanted = message.playing ? "Pause" : "Play";
+  if ($("play").textContent !== wanted) $("play").textContent = wanted;
+  const achieved = message.playing && message.achieved > 0 ? `${Number(message.achieved.toPrecision(2))}× real time` : message.playing ? "" : "paused";
+  if ($("achieved").textContent !== achieved) $("achieved").textContent = achieved;
+}
+
+/** For those who hear the page. */
+function summarise(now) {
+  summarised = now;
+  const jain = store.jain();
+  $("summary").textContent = `${(store.state.time_ns / 1e9).toFixed(2)} seconds. Buffer: ${$("buffer-said").textContent}. ` +
+    `Air: ${$("air-said").textContent}. Flows: ${$("flows-said").textContent}. ` +
+    (jain === null ? "" : `Jain's index ${jain.toFixed(2)}.`);
+}
+
+function select(flow) {
+  selected = flow;
+  air.dirty = true;
+  flows.written = -Infinity;
+  if (store?.state) {
+    fresh = fresh || false;
+    flows.draw(store, selected, performance.now());
+    schedule();
+  }
+}
+
+function selectNext(step) {
+  const open = store?.state ? store.open() : [];
+  if (!open.length) return;
+  const place = open.indexOf(selected);
+  select(open[(place + step + open.length) % open.length]);
+}
+
+const chosenSpeed = () => SPEEDS[Number($("speed").value)];
+const sayTheSpeed = () => { $("speed-said").textContent = speedText(chosenSpeed()); };
+const play = () => ask({ type: "play", speed: chosenSpeed() });
+
+async function toggle() {
+  if (store?.message?.playing) {
+    await ask({ type: "pause" });
+    setTimeout(() => store?.state && summarise(performance.now()), 150);
+  } else await play();
+}
+
+async function step() {
+  await ask({ type: "step" });
+  setTimeout(() => store?.state && summarise(performance.now()), 150);
+}
+
+function setSpeed(place) {
+  $("speed").value = String(place);
+  sayTheSpeed();
+  air.dirty = true;
+  if (store?.message?.playing) play();
+}
+
+async function save() {
+  const { text } = await ask({ type: "save" });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/toml" }));
+  link.download = "session.toml";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+function zoom(factor) {
+  air.zoom(factor);
+  air.dirty = true;
+  schedule();
+}
+
+const quietly = (action) => () => { action().catch(() => {}); };
+$("play").addEventListener("click", quietly(toggle));
+$("step").addEventListener("click", quietly(step));
+$("save").addEventListener("click", quietly(save));
+$("restart").addEventListener("click", quietly(() => ask({ type: "load", lesson: $("lesson").value || null })));
+$("lesson").addEventListener("change", quietly(async () => {
+  await ask({ type: "load", lesson: $("lesson").value || null });
+}));
+$("speed").addEventListener("input", () => setSpeed(Number($("speed").value)));
+$("zoom-in").addEventListener("click", () => zoom(0.5));
+$("zoom-out").addEventListener("click", () => zoom(2));
+$("air").addEventListener("wheel", (event) => {
+  if (!event.ctrlKey && !event.shiftKey) return; // the page scrolls
+  event.preventDefault();
+  zoom(event.deltaY > 0 ? 1.25 : 0.8);
+}, { passive: false });
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, select, textarea, summary, a")) return;
+  if (event.key === " " && event.target.closest("button")) return; // presses that button
+  const place = Number($("speed").value);
+  const keys = { " ": quietly(toggle), s: quietly(step), "+": () => setSpeed(Math.min(SPEEDS.length - 1, place + 1)),
+    "-": () => setSpeed(Math.max(0, place - 1)), "[": () => zoom(2), "]": () => zoom(0.5), j: () => selectNext(1), k: () => selectNext(-1) };
+  const action = keys[event.key];
+  if (action) {
+    event.preventDefault();
+    action();
+  }
+});
+
+let resizing = 0;
+addEventListener("resize", () => {
+  clearTimeout(resizing);
+  resizing = setTimeout(() => {
+    if (!store) return;
+    flows.resize();
+    air.dirty = true;
+    schedule();
+  }, 120);
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  readColours();
+  if (store) flows.makeCharts(store);
+  air.dirty = true;
+  schedule();
+});
+sayTheSpeed();

@@ -1,0 +1,74 @@
+// What captions may wait for. Each measure is a number from the present rates, or null where there is nothing to measure.
+
+import { sum } from "./store.js";
+
+/** The flows of a group that are open. */
+function members(store, group) {
+  const flags = store.state.flows.open;
+  return store.scene.flows.map((flow, i) => (flow.group === group && flags[i] ? i : -1)).filter((i) => i >= 0);
+}
+
+const mean = (list) => (list.length ? sum(list, (x) => x) / list.length : null);
+
+const goodput = (store, group) => mean(members(store, group).map((i) => store.rates.goodput[i]));
+const rtt = (store, group) => mean(members(store, group).map((i) => store.rates.rtt[i]).filter((x) => x !== null));
+const airtime = (store, group) => mean([...new Set(members(store, group).map((i) => store.scene.flows[i].station))]
+  .map((station) => store.rates.up[station] + store.rates.down[station]));
+const fates = (store, names, cls) => sum(cls === undefined ? [0, 1, 2] : [cls],
+  (c) => sum(names, (name) => store.rates.fates[c][name]));
+
+const MEASURES = {
+  /** Simulated seconds since the start. */
+  time_s: (store) => store.state.time_ns / 1e9,
+  /** Jain's index of the goodput of the open flows over TCP. */
+  jain: (store) => store.jain(),
+  /** Mean goodput of a group's open flows, in Mbit/s. */
+  goodput_mbps: (store, { group }) => goodput(store, group),
+  /** Mean goodput of a group's flows over that of another's. */
+  goodput_ratio: (store, { group, over }) => {
+    const below = goodput(store, over);
+    return below > 0 ? goodput(store, group) / below : null;
+  },
+  /** Mean round-trip time of a group's samples, in ms. */
+  rtt_ms: (store, { group }) => rtt(store, group),
+  /** Mean share of the air of a group's stations over that of another's. */
+  airtime_ratio: (store, { group, over }) => {
+    const below = airtime(store, over);
+    return below > 0 ? airtime(store, group) / below : null;
+  },
+  /** Packets queued at the AP. */
+  queue_packets: (store) => sum(store.state.ports, (port) => port.queued_packets),
+  /** The limit of the AP's buffer. */
+  limit_packets: (store) => sum(store.state.ports, (port) => port.limit_packets),
+  /** Mean wait of the packets that left the AP's buffer, in ms. */
+  sojourn_ms: (store) => store.rates.sojourn,
+  /** Data packets lost at the AP's buffer, per second. */
+  data_drops_per_s: (store) => fates(store, ["tail_dropped", "aqm_refused", "evicted", "aqm_evicted"], 0),
+  /** TCP ACKs lost at the AP's buffer, filtered ones not among them, per second. */
+  ack_drops_per_s: (store) => fates(store, ["tail_dropped", "aqm_refused", "evicted", "aqm_evicted"], 1),
+  /** Redundant ACKs taken out of the AP's buffer, per second. */
+  acks_filtered_per_s: (store) => fates(store, ["filtered"], 1),
+  /** Share of TCP ACKs among the packets queued. */
+  ack_share: (store) => {
+    let [acks, all] = [0, 0];
+    for (const port of store.state.ports) {
+      for (let i = 1; i < port.packets.length; i += 5) {
+        all += 1;
+        acks += port.packets[i] === 1 ? 1 : 0;
+      }
+    }
+    return all ? acks / all : null;
+  },
+  /** Retransmission timeouts of a group's flows, per second. */
+  timeouts_per_s: (store, { group }) => sum(members(store, group), (i) => store.rates.timeouts[i]),
+};
+
+/** Whether a condition holds now. */
+export function holds(store, condition) {
+  if (!store.rates) return false;
+  const value = MEASURES[condition.measure](store, condition);
+  if (value === null || !Number.isFinite(value)) return false;
+  return (condition.above === undefined || value > condition.above) && (condition.below === undefined || value < condition.below);
+}
+
+export const names = Object.keys(MEASURES);

@@ -1,0 +1,377 @@
+"""The server of the lab: the page's own files, and one WebSocket.
+
+Who may speak: the host name must be a loopback name, the origin the server's own, and the first message the token, which is in the
+fragment of the address that `wifair lab` opens, so that it is in no log and no request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import json
+import logging
+import math
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from wifair.errors import InputError, WifairError
+from wifair.lab import controls
+from wifair.lab.driver import FASTEST, SLOWEST, Driver
+from wifair.lab.lessons import lessons
+from wifair.live import Session
+from wifair.python_scheme import PythonScheme
+from wifair.scenario import Scenario
+
+Table = dict[str, Any]
+Scope = MutableMapping[str, Any]
+
+LOG = logging.getLogger(__name__)
+
+PAGE = Path(__file__).parent / "page"
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
+# In bytes; a longer message ends the connection.
+LONGEST_MESSAGE = 16_384
+# How long a connection may take to say who it is, in seconds, and how many may be open.
+HELLO_S = 5.0
+MOST_CONNECTIONS = 16
+# Pictures that a browser has not acknowledged; it gets no more until it does.
+PICTURES_UNDER_WAY = 2
+REFUSED, BUSY, GOING_AWAY = 4401, 4429, 1001
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a `Host` header names this machine, with any port, as one that SSH forwards."""
+    name, colon, port = host.rpartition(":")
+    if not colon or host.endswith("]"):
+        name, port = host, ""
+    return name.lower() in LOOPBACK and (not port or (port.isascii() and port.isdigit()))
+
+
+class OnlyHere:
+    """Refuses requests for another host, and sockets from another origin."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        """One request, as ASGI has it."""
+        headers = [(key.decode("latin-1"), value.decode("latin-1")) for key, value in scope.get("headers", [])]
+        hosts = [value for key, value in headers if key == "host"]
+        origins = [value for key, value in headers if key == "origin"]
+        allowed = len(hosts) == 1 and is_loopback(hosts[0])
+        if scope["type"] == "websocket" or origins:
+            allowed = allowed and origins == [f"http://{hosts[0]}"]
+        if allowed or scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": REFUSED})
+        else:
+            await PlainTextResponse("Refused.\n", 403, HEADERS)(scope, receive, send)
+
+
+class Client:
+    """A browser's connection: it gets each picture if it can take one, and every other message."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self.socket = socket
+        self.messages: asyncio.Queue[str] = asyncio.Queue(64)
+        self.picture: str | None = None
+        self.under_way = 0
+        self.news = asyncio.Event()
+
+    def can_take(self) -> bool:
+        """Whether it can take a picture."""
+        return self.under_way < PICTURES_UNDER_WAY and self.picture is None
+
+    def tell(self, message: Table) -> None:
+        """Sends a message. A browser that takes none for too long gets the newest ones."""
+        if self.messages.full():
+            self.messages.get_nowait()
+        self.messages.put_nowait(json.dumps(message))
+        self.news.set()
+
+    async def send(self) -> None:
+        """Sends what there is, until it is cancelled."""
+        while True:
+            await self.news.wait()
+            self.news.clear()
+            while not self.messages.empty():
+                await self.socket.send_text(self.messages.get_nowait())
+            if self.picture is not None:
+                picture, self.picture = self.picture, None
+                self.under_way += 1
+                await self.socket.send_text(picture)
+
+
+class Lab:
+    """A session, those who look at it, and what they may ask for."""
+
+    def __init__(self, scenario: Scenario, named: Mapping[str, PythonScheme] | None = None) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self.named = dict(named or {})
+        self.first = scenario
+        self.lesson: str | None = None
+        self.clients: set[Client] = set()
+        self.connections = 0
+        self.stopping = asyncio.Event()
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.driver = Driver(Session(scenario, controls.RESERVE), self._publish)
+        self._scene: Table | None = None
+        self.app = OnlyHere(
+            Starlette(
+                routes=[WebSocketRoute("/live", self.live), Route("/{path:path}", self.file, methods=["GET"])],
+                lifespan=self._lifespan,
+            )
+        )
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        self.loop = asyncio.get_running_loop()
+        self.driver.start()
+        yield
+        await asyncio.to_thread(self.driver.stop)
+
+    def stop(self) -> None:
+        """Ends all connections."""
+        self.stopping.set()
+
+    # Pictures: from the driver's thread to every browser that can take one.
+
+    def _publish(self, text: str) -> None:
+        if self.loop and not self.loop.is_closed():
+            with contextlib.suppress(RuntimeError):  # it closes now
+                self.loop.call_soon_threadsafe(self._hand_out, text)
+
+    def _hand_out(self, text: str) -> None:
+        for client in self.clients:
+            if client.can_take():
+                client.picture = text
+                client.news.set()
+        self._want()
+
+    def _want(self) -> None:
+        if any(client.can_take() for client in self.clients):
+            self.driver.want()
+
+    # The page's files.
+
+    async def file(self, request: Request) -> Response:
+        """A file of the page; its names are those that are there, whatever the path says."""
+        name = request.path_params["path"] or "index.html"
+        path = _files().get(name)
+        if path is None:
+            return PlainTextResponse("There is no such file.\n", 404, HEADERS)
+        return FileResponse(path, headers=HEADERS, media_type=TYPES[path.suffix])
+
+    # The socket.
+
+    async def live(self, socket: WebSocket) -> None:
+        """A browser's connection, from its first message to its end."""
+        await socket.accept()
+        if self.connections >= MOST_CONNECTIONS:
+            await socket.close(BUSY)
+            return
+        self.connections += 1
+        try:
+            await self._converse(socket)
+        except (WebSocketDisconnect, RuntimeError):
+            pass  # it has gone
+        finally:
+            self.connections -= 1
+
+    async def _converse(self, socket: WebSocket) -> None:
+        try:
+            first = read(await asyncio.wait_for(socket.receive(), HELLO_S))
+        except (InputError, TimeoutError):
+            first = {}
+        token = first.get("token")
+        known = isinstance(token, str) and hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
+        if first.get("type") != "hello" or not known:
+            await socket.close(REFUSED)
+            return
+        client = Client(socket)
+        client.tell(await self._scene_message())
+        self.clients.add(client)
+        tasks = [asyncio.create_task(work) for work in (client.send(), self._listen(client), self.stopping.wait())]
+        self.driver.do(self.driver.touch)
+        self._want()
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.clients.discard(client)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            with contextlib.suppress(Exception):
+                await socket.close(GOING_AWAY)
+            self._want()
+
+    async def _listen(self, client: Client) -> None:
+        while True:
+            received = await client.socket.receive()
+            if received["type"] == "websocket.disconnect":
+                return
+            number = None
+            try:
+                message = read(received)
+                number = message.get("number") if isinstance(message.get("number"), int) else None
+                await self._obey(client, message, number)
+            except WifairError as error:
+                client.tell({"type": "refused", "number": number, "message": str(error)})
+            except (WebSocketDisconnect, asyncio.CancelledError):
+                raise
+            except Exception:
+                LOG.exception("a message could not be handled")
+                client.tell(
+                    {"type": "refused", "number": number, "message": "the server failed; its terminal says how."}
+                )
+
+    async def _obey(self, client: Client, message: Table, number: int | None) -> None:
+        driver, kind = self.driver, message.get("type")
+        if kind == "seen":
+            client.under_way = max(0, client.under_way - 1)
+            self._want()
+            return
+        if kind == "play":
+            speed = _speed(message)
+            await self._do(lambda: driver.play(speed))
+        elif kind == "pause":
+            await self._do(driver.pause)
+        elif kind == "step":
+            await self._do(driver.step)
+        elif kind == "change":
+            wanted = controls.change(message.get("change"), self.named)
+            event = await self._do(lambda: self._change(wanted))
+            self._tell_all({"type": "values", "values": await self._do(lambda: controls.values(driver.session))})
+            client.tell({"type": "done", "number": number, "at_s": event})
+            return
+        elif kind == "save":
+            text = await self._do(driver.session.to_toml)
+            client.tell({"type": "saved", "number": number, "text": text})
+            return
+        elif kind == "load":
+            await self._load(message.get("lesson"))
+        else:
+            allowed = "play, pause, step, change, save, load, seen"
+            raise InputError(f"type: {str(kind)[:40]!r} is no message; allowed here: {allowed}.")
+        client.tell({"type": "done", "number": number})
+
+    def _change(self, change: Table) -> float:
+        event = self.driver.session.apply(change)
+        self.driver.touch()
+        return float(event["at_s"])
+
+    async def _load(self, lesson: object) -> None:
+        """Begins the lesson, or without one the scenario of the command line, from time zero."""
+        if lesson is not None and (not isinstance(lesson, str) or lesson not in lessons()):
+            raise InputError(f"lesson: no lesson is called {str(lesson)[:40]!r}; allowed here: {', '.join(lessons())}.")
+        scenario = Scenario.from_settings(lessons()[lesson]["scenario"]) if lesson else self.first
+        session = Session(scenario, controls.RESERVE)
+        self.lesson = lesson
+        await self._do(lambda: self.driver.load(session))
+        self._tell_all(await self._scene_message())
+        await self._do(self.driver.touch)  # a picture that came before the scene was of no use
+
+    async def _do(self, command: Callable[[], Any]) -> Any:
+        return await asyncio.wrap_future(self.driver.do(command))
+
+    def _tell_all(self, message: Table) -> None:
+        for client in self.clients:
+            client.tell(message)
+
+    async def _scene_message(self) -> Table:
+        def made() -> Table:
+            session = self.driver.session
+            return {
+                "type": "scene",
+                "generation": self.driver.generation,
+                "scene": controls.scene(session, self.named),
+                "values": controls.values(session),
+                "lesson": None if self.lesson is None else {"name": self.lesson, **_told(self.lesson)},
+                "lessons": [
+                    {"name": name, "title": table["title"], "about": table["about"]}
+                    for name, table in lessons().items()
+                ],
+            }
+
+        message: Table = await self._do(made)
+        return message
+
+
+def _told(lesson: str) -> Table:
+    return {key: value for key, value in lessons()[lesson].items() if key != "scenario"}
+
+
+def _files() -> dict[str, Path]:
+    return {
+        path.relative_to(PAGE).as_posix(): path for path in PAGE.rglob("*") if path.is_file() and path.suffix in TYPES
+    }
+
+
+def _speed(message: Mapping[str, Any]) -> float:
+    """The speed that a message asks for; without one, as fast as the engine runs."""
+    speed = message.get("speed")
+    if speed is None:
+        return FASTEST
+    if isinstance(speed, bool) or not isinstance(speed, int | float) or not SLOWEST <= speed <= 1e6:
+        raise InputError(f"speed: {str(speed)[:40]} is not accepted; allowed here: {SLOWEST} to 1000000, or none.")
+    return float(speed)
+
+
+def read(received: Mapping[str, Any]) -> Table:
+    """A message of the page: a JSON object. Anything else is refused."""
+    if received["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(received.get("code", 1000))
+    text = received.get("text")
+    if text is None:
+        raise InputError("a message is text, not bytes.")
+    if len(text) > LONGEST_MESSAGE:
+        raise InputError(f"a message has at most {LONGEST_MESSAGE} characters.")
+    try:
+        message = json.loads(text, parse_constant=_no_constant, parse_float=_finite, parse_int=_short)
+    except (ValueError, RecursionError):
+        raise InputError("a message is a JSON object.") from None
+    if not isinstance(message, dict):
+        raise InputError("a message is a JSON object.")
+    return message
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+def _short(text: str) -> int:
+    number = int(text) if len(text) < 18 else None
+    if number is None:
+        raise ValueError(text)
+    return number

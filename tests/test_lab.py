@@ -1,0 +1,554 @@
+"""`wifair lab`: who may speak with its server, what its page shows, and what a session in the browser leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from wifair.lab import controls
+from wifair.lab.lessons import lessons
+from wifair.lab.server import LONGEST_MESSAGE, is_loopback, read
+from wifair.scenario import Scenario
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ROOT = Path(__file__).parent.parent
+SCENARIO = """
+title = "<b>ten</b> & ten"
+[ap]
+limit_packets = 50
+[[flows]]
+count = 10
+direction = "up"
+[[flows]]
+count = 10
+direction = "down"
+"""
+
+
+class Lab:
+    """A running `wifair lab`."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        path = folder / "cell.toml"
+        path.write_text(SCENARIO, encoding="utf-8")
+        code = "from wifair.cli import main; main()"
+        command = [sys.executable, "-c", code, "lab", str(path), "--port", "0", "--no-browser", *options]
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "COLUMNS": "400"},
+        )
+        assert self.process.stdout
+        said = ""
+        while "#token=" not in said:
+            line = self.process.stdout.readline()
+            assert line, f"the lab has ended: {said}"
+            said += line
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=([\w-]+)", said)
+        assert found
+        self.url, self.port, self.token = found.group(0), int(found.group(1)), found.group(2)
+        self.origin = f"http://127.0.0.1:{self.port}"
+
+    def socket(self, origin: str | None = None, host: str | None = None) -> Any:
+        """A connection, as a context manager."""
+        headers = {"Host": host} if host else {}
+        url = f"ws://127.0.0.1:{self.port}/live"
+        asked: Any = {"origin": origin or self.origin, "additional_headers": headers}
+        return connect(url, max_size=None, open_timeout=60, **asked)
+
+    @contextmanager
+    def hello(self) -> Iterator[ClientConnection]:
+        """A connection that has said who it is, after the first message."""
+        with self.socket() as socket:
+            socket.send(json.dumps({"type": "hello", "token": self.token}))
+            assert json.loads(socket.recv(60))["type"] == "scene"
+            yield socket
+
+    def get(self, path: str, **headers: str) -> tuple[int, dict[str, str], str]:
+        request = urllib.request.Request(f"{self.origin}{path}", headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, dict(answer.headers), answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, dict(error.headers), ""
+
+    def stop(self) -> float:
+        """Ctrl-C; how long it takes, in seconds."""
+        start = time.perf_counter()
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(30)
+        took = time.perf_counter() - start
+        assert self.process.stdout
+        self.process.stdout.close()
+        return took
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    running = Lab(tmp_path_factory.mktemp("lab"))
+    yield running
+    running.stop()
+
+
+def answered(socket: ClientConnection, number: int) -> dict[str, Any]:
+    """The answer to the message of that number."""
+    while True:
+        message: dict[str, Any] = json.loads(socket.recv(60))
+        if message.get("number") == number and message["type"] != "state":
+            return message
+        if message["type"] == "state":
+            socket.send('{"type": "seen"}')
+
+
+def ask(socket: ClientConnection, number: int, **message: Any) -> dict[str, Any]:
+    socket.send(json.dumps({**message, "number": number}))
+    return answered(socket, number)
+
+
+def picture(socket: ClientConnection) -> dict[str, Any]:
+    """The next picture."""
+    while True:
+        message: dict[str, Any] = json.loads(socket.recv(60))
+        if message["type"] == "state":
+            socket.send('{"type": "seen"}')
+            return message
+
+
+def is_closed(socket: ClientConnection) -> bool:
+    try:
+        socket.recv(60)
+    except ConnectionClosed:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("host", "allowed"),
+    [
+        ("127.0.0.1:8765", True),
+        ("localhost:9", True),
+        ("LOCALHOST", True),
+        ("[::1]:80", True),
+        ("[::1]", True),
+        ("", False),
+        ("evil.example", False),
+        ("127.0.0.1.evil.example:80", False),
+        ("localhost:80@evil.example", False),
+        ("localhost:x", False),
+        ("0.0.0.0:8765", False),
+    ],
+)
+def test_hosts(host: str, allowed: bool) -> None:
+    assert is_loopback(host) is allowed
+
+
+def test_only_the_page_itself_is_served(lab: Lab) -> None:
+    status, headers, text = lab.get("/")
+    assert status == 200
+    assert "<title>wifair lab</title>" in text
+    assert headers["content-security-policy"].startswith("default-src 'self';")
+    assert headers["x-content-type-options"] == "nosniff"
+    assert lab.token not in text
+    for path in ("/main.js", "/lab.css", "/vendor/uPlot.js", "/icon.svg"):
+        assert lab.get(path)[0] == 200
+    for path in (
+        "/../server.py",
+        "/%2e%2e/server.py",
+        "/..%2fserver.py",
+        "//etc/passwd",
+        "/page",
+        "/server.py",
+        "/vendor/",
+    ):
+        assert lab.get(path)[0] == 404
+    assert lab.get("/", Host="evil.example")[0] == 403
+    assert lab.get("/", Host=f"localhost:{lab.port + 1}")[0] == 200, "a port that SSH forwards"
+    assert lab.get("/", Origin="http://evil.example")[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("origin", "host"),
+    [
+        ("http://evil.example", None),
+        ("null", None),
+        ("https://127.0.0.1", None),
+        ("http://evil.example", "evil.example"),
+    ],
+)
+def test_another_origin_or_host_gets_no_socket(lab: Lab, origin: str, host: str | None) -> None:
+    with pytest.raises((InvalidStatus, ConnectionClosed)), lab.socket(origin, host):
+        pass
+
+
+def test_without_the_token_nothing_is_said(lab: Lab) -> None:
+    for first in (
+        "{}",
+        "hello",
+        '{"type": "hello"}',
+        '{"type": "hello", "token": "x"}',
+        '{"type": "play"}',
+        '{"token": 7}',
+    ):
+        with lab.socket() as socket:
+            socket.send(first)
+            assert is_closed(socket)
+
+
+def hostile(seed: int) -> list[str | bytes]:
+    """A thousand messages that nobody should send."""
+    draw = random.Random(seed)
+    words: list[Any] = [
+        "play",
+        "step",
+        "change",
+        "save",
+        "load",
+        "seen",
+        "hello",
+        "__proto__",
+        "",
+        "\u0000",
+        "x" * 500,
+        None,
+        -1,
+        1e308,
+        [],
+        {},
+    ]
+    keys = [
+        "ap",
+        "flows",
+        "wire",
+        "station",
+        "scheme",
+        "limit_packets",
+        "name",
+        "count",
+        "tcp",
+        "at_s",
+        "one_way_delay_ms",
+        "\u202e",
+    ]
+    values: list[Any] = [
+        "droptail",
+        "/etc/passwd.py:Evil",
+        "../x.py:X",
+        "external",
+        -1,
+        0,
+        10**15,
+        1e300,
+        True,
+        None,
+        [],
+        [[]],
+        {"name": 1},
+        "up",
+    ]
+
+    def tree(depth: int) -> Any:
+        if depth == 0 or draw.random() < 0.3:
+            return draw.choice(values)
+        return {draw.choice(keys): tree(depth - 1) for _ in range(draw.randint(0, 3))}
+
+    found: list[str | bytes] = [
+        "{", "[]", "null", '"play"', "NaN", '{"type": NaN}', '{"type": 1e999}', "[" * 9000, '{"a":' * 3000, b"\x00\xff", "9" * 5000,
+        '{"type": "play", "speed": -1}', '{"type": "play", "speed": 1e-9}', '{"type": "play", "speed": "fast"}',
+        '{"type": "load", "lesson": "../../secret"}', '{"type": "load", "lesson": 7}', '{"type": "change"}',
+    ]  # fmt: skip
+    while len(found) < 1000:
+        kind = draw.choice([*words, "change", "change", "change", "change"])
+        message = {
+            "type": kind,
+            "change": tree(4),
+            "speed": draw.choice([-5, "x", [], True]),
+            "lesson": draw.choice(["x", 5, [], {}]),
+        }
+        found.append(json.dumps(message))
+    return found
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_a_thousand_hostile_messages_are_refused(lab: Lab, seed: int) -> None:
+    with lab.hello() as socket:
+        before = picture(socket)["state"]
+        counted = 0
+        for message in hostile(seed):
+            kind = None
+            with suppress(ValueError, RecursionError, AttributeError):
+                kind = json.loads(message).get("type")
+            if kind in ("step", "save", "seen"):  # these have nothing to refuse
+                continue
+            socket.send(message)
+            while (answer := json.loads(socket.recv(60)))["type"] not in ("refused", "done"):
+                assert answer["type"] in ("state", "values")
+            assert answer["type"] == "refused", message
+            assert len(answer["message"]) < 4000
+            counted += 1
+        assert counted > 700
+        after = picture(socket)["state"] if ask(socket, 1, type="step")["type"] == "done" else None
+        assert after
+        assert after["flows"]["open"] == before["flows"]["open"]
+    with lab.socket() as socket, suppress(ConnectionClosed):
+        socket.send(json.dumps({"type": "hello", "token": lab.token}))
+        socket.send("x" * (LONGEST_MESSAGE * 5))
+        while True:
+            socket.recv(60)
+    assert lab.get("/")[0] == 200, "it goes on"
+
+
+def test_messages_are_read_with_care() -> None:
+    from wifair.errors import InputError
+
+    assert read({"type": "websocket.receive", "text": '{"type": "play", "speed": 2.5}'}) == {
+        "type": "play",
+        "speed": 2.5,
+    }
+    for text in ('{"a": Infinity}', '{"a": 1e999}', '{"a": 99999999999999999999}', "1", "x" * (LONGEST_MESSAGE + 1)):
+        with pytest.raises(InputError):
+            read({"type": "websocket.receive", "text": text})
+
+
+def test_a_slow_browser_gets_fewer_pictures_and_the_engine_goes_on(lab: Lab) -> None:
+    with lab.hello() as slow, lab.hello() as quick:
+        first = picture(quick)["state"]["time_ns"]
+        assert ask(quick, 1, type="play", speed=None)["type"] == "done"
+        times = [picture(quick)["state"]["time_ns"] for _ in range(12)]
+        assert times == sorted(times)
+        assert times[-1] > first
+        assert ask(quick, 2, type="pause")["type"] == "done"
+        pictures = 0
+        with suppress(TimeoutError):
+            while True:
+                pictures += json.loads(slow.recv(1))["type"] == "state"
+        assert pictures <= 3, "it has acknowledged none"
+
+
+def test_a_session_over_the_socket_is_what_it_saves(lab: Lab) -> None:
+    with lab.hello() as socket:
+        assert ask(socket, 1, type="load", lesson=None)["type"] == "done"
+        for number in range(2, 30):
+            assert ask(socket, number, type="step")["type"] == "done"
+        assert ask(socket, 40, type="change", change={"ap": {"scheme": "fq-codel"}})["type"] == "done"
+        refused = ask(socket, 41, type="change", change={"ap": {"limit_packets": 20_000}})
+        assert refused["type"] == "refused"
+        assert "1 to 10000" in refused["message"]
+        assert (
+            "did you mean fq-codel" in ask(socket, 42, type="change", change={"ap": {"scheme": "fq-codle"}})["message"]
+        )
+        ask(socket, 43, type="step")
+        saved = Scenario.from_settings(tomllib.loads(ask(socket, 44, type="save")["text"]))
+    assert saved.plan()["events"][0]["ap"]["scheme"]["name"] == "fq-codel"
+    assert saved.title == "<b>ten</b> & ten"
+
+
+def test_ctrl_c_ends_it_within_a_second(tmp_path: Path) -> None:
+    """With a connection that has said nothing, and one that takes no pictures while the engine runs."""
+    running = Lab(tmp_path)
+    with suppress(ConnectionClosed), running.socket(), running.hello() as socket:
+        ask(socket, 1, type="play", speed=None)
+        took = running.stop()
+    allowed = 1.0 if os.environ.get("CI") == "true" else 5.0  # other work may go on here
+    assert took < allowed
+    assert running.process.returncode in (0, 130)
+
+
+def test_parameters_of_every_scheme_make_a_form() -> None:
+    for scheme in controls.schemes({}):
+        for one in scheme["parameters"]:
+            assert one["kind"] in ("choice", "boolean", "integer", "number", "fixed"), (scheme["name"], one)
+            assert one["kind"] != "choice" or one["default"] in one["choices"]
+
+
+@pytest.mark.parametrize("name", lessons())
+def test_lessons_are_scenarios_with_captions_that_can_appear(name: str) -> None:
+    lesson = lessons()[name]
+    scenario = Scenario.from_settings(lesson["scenario"])
+    groups = {flow["group"] for flow in scenario.plan()["flows"]}
+    known = set(re.findall(r"^  (\w+): \(store", (ROOT / "python/wifair/lab/page/measures.js").read_text(), re.M))
+    from wifair.live import Session
+
+    session = Session(scenario)
+    for caption in lesson["caption"]:
+        assert caption["text"].endswith(".")
+        for condition in caption["when"]:
+            assert condition["measure"] in known
+            assert {condition.get("group"), condition.get("over")} <= groups | {None}
+            assert {"above", "below"} & condition.keys()
+        if "change" in caption:
+            assert caption["button"]
+            session.apply(controls.change(caption["change"], {}))
+
+
+# In the browser.
+
+browser_needed = pytest.mark.needs("chromium")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(lab: Lab, browser: Browser) -> Iterator[Page]:
+    """The page of a session that has begun again; nothing may be said on the console."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
+    context.set_default_timeout(60_000)
+    shown = context.new_page()
+    problems: list[str] = []
+    shown.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    shown.on("pageerror", lambda error: problems.append(str(error)))
+    shown.goto(lab.url)
+    until(shown, "globalThis.lab?.ready === true")
+    shown.get_by_label("Lesson").select_option("")
+    shown.get_by_role("button", name="Restart").click()
+    until(shown, "lab.store.scene.title !== '' && lab.lesson.lesson === null")
+    until(shown, "lab.store.state?.time_ns === 0")
+    yield shown
+    context.close()
+    assert problems == []
+
+
+def until(page: Page, condition: str, seconds: float = 60) -> None:
+    """Waits until the expression holds in the page. (Playwright's own wait wants `eval`, which the page forbids.)"""
+    end = time.monotonic() + seconds
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, f"not within {seconds} s: {condition}"
+        page.wait_for_timeout(40)
+
+
+def time_ns(page: Page) -> int:
+    return int(page.evaluate("lab.store.state.time_ns"))
+
+
+@browser_needed
+def test_play_pause_step_and_save(page: Page, tmp_path: Path) -> None:
+    assert "token" not in page.evaluate("location.href")
+    assert page.title() == "<b>ten</b> & ten – wifair lab"
+    page.get_by_role("button", name="Play").click()
+    until(page, "lab.store.state.time_ns > 3e8")
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Play").wait_for()
+    before = page.evaluate("lab.store.state.air.exchanges")
+    page.keyboard.press("s")
+    until(page, f"lab.store.state.air.exchanges > {before}")
+    assert page.evaluate("lab.store.state.air.exchanges") == before + 1
+    page.get_by_label("Scheme").select_option("codel")
+    page.get_by_text("Parameters of codel").click()
+    page.get_by_label("target ms").fill("20")
+    page.get_by_label("target ms").press("Tab")
+    until(page, "lab.store.values.scheme.target_ms === 20")
+    page.get_by_label("up (up)").fill("3")
+    until(page, "lab.store.values.counts.up === 3")
+    page.get_by_label("One-way delay").fill("25")
+    page.get_by_label("One-way delay").press("Enter")
+    until(page, "lab.store.values.one_way_delay_ms === 25")
+    page.get_by_role("button", name="Play").click()
+    now = time_ns(page)
+    until(page, f"lab.store.state.time_ns > {now + 2e8}")
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Play").wait_for()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save as scenario").click()
+    path = tmp_path / "session.toml"
+    waiting.value.save_as(path)
+    saved = Scenario.from_toml(path)
+    assert [sorted(key for key, value in event.items() if value) for event in saved.plan()["events"]] == [
+        ["ap", "at_s"],
+        ["ap", "at_s"],
+        ["at_s", "flows"],
+        ["at_s", "wire"],
+    ]
+    page.get_by_label("Limit").fill("0")
+    page.get_by_label("Limit").press("Enter")
+    assert page.evaluate("document.querySelector('#controls :invalid') !== null")
+
+
+@browser_needed
+def test_keys_and_words(page: Page) -> None:
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("+")
+    assert page.locator("#speed-said").text_content() == "2× real time"
+    page.keyboard.press("-")
+    page.keyboard.press("]")
+    assert page.locator("#zoom-said").text_content() in ("50 ms", "100 ms")
+    page.keyboard.press("s")
+    until(page, "document.getElementById('summary').textContent.includes('Buffer:')")
+    page.keyboard.press("j")
+    until(page, "document.querySelector('#bars [aria-pressed=true]').textContent.startsWith('up-2')")
+
+
+@browser_needed
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(page: Page, scheme: Any) -> None:
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+    page.emulate_media(color_scheme=scheme)
+    page.get_by_label("Lesson").select_option("one-slow-station")
+    until(page, "lab.store.scene.title === 'one slow station'")
+    page.get_by_text("Parameters of").click()
+    page.get_by_text("Keys and legend").click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Step").click()
+    found = Axe().run(page).response["violations"]
+    serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+    assert serious == []
+
+
+@browser_needed
+@pytest.mark.parametrize("name", lessons())
+def test_every_lesson_comes_to_its_end(page: Page, name: str) -> None:
+    page.get_by_label("Lesson").select_option(name)
+    until(page, f"lab.store.scene.title === {json.dumps(lessons()[name]['scenario']['title'])}")
+    page.evaluate("const s = document.getElementById('speed'); s.value = 15; s.dispatchEvent(new Event('input'))")
+    page.get_by_role("button", name="Play").click()
+    changes = sum("change" in caption for caption in lessons()[name]["caption"])
+    for number in range(changes):
+        button = page.locator("#captions button").nth(number)
+        button.click()
+    until(page, "lab.lesson.progress.ended")
+    assert page.locator("#captions li").count() == len(lessons()[name]["caption"])
+
+
+@browser_needed
+@pytest.mark.parametrize("width", [400, 1400])
+def test_nothing_is_wider_than_the_page(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.get_by_role("button", name="Step").click()
+    until(page, "lab.store.state.time_ns > 0")
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@browser_needed
+def test_a_script_in_a_name_is_text(page: Page) -> None:
+    assert page.locator("#title b").count() == 0
+    assert page.locator("#title").text_content() == "<b>ten</b> & ten"
