@@ -87,6 +87,7 @@ def _profile() -> Key:
 def _group(model: type[Any]) -> list[Key]:
     told = {
         "count": "How many alike.",
+        "reserve": "How many more may start by an event that raises the group's count.",
         "name": "The group's name; its members are `name-1`, `name-2`, … (`name` alone for one).",
         "direction": "`up`: data from the station to the server; `down`: from the server to the station.",
         "station": "A group of stations, by name, or a table of keys of the flows' own stations.",
