@@ -43,7 +43,12 @@ def p95(values: list[float]) -> float:
     return sorted(values)[int(0.95 * len(values))] if values else float("nan")
 
 
-def measure(page: Page, client: CDPSession, name: str, place: int) -> dict[str, object]:
+def server_s(pid: int) -> float:
+    """Processor time that a process has used."""
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().split()[13:15])) / 100
+
+
+def measure(page: Page, client: CDPSession, pid: int, name: str, place: int) -> dict[str, object]:
     page.evaluate(
         f"(s => {{ s.value = {place}; s.dispatchEvent(new Event('input')) }})(document.getElementById('speed'))"
     )
@@ -51,11 +56,13 @@ def measure(page: Page, client: CDPSession, name: str, place: int) -> dict[str, 
     page.wait_for_timeout(1500)
     page.evaluate("lab.takes.length = lab.draws.length = longest.length = 0; lab.pictures = 0")
     before, then, sim = task_s(client), time.perf_counter(), page.evaluate("lab.store.state.time_ns")
+    cpu = server_s(pid)
     page.wait_for_timeout(SECONDS * 1000)
     found = page.evaluate(
         "({ pictures: lab.pictures, takes: lab.takes, draws: lab.draws, longest, now: lab.store.state.time_ns })"
     )
     passed, used = time.perf_counter() - then, task_s(client) - before
+    cpu = server_s(pid) - cpu
     page.click("#play")
     page.wait_for_timeout(500)
     each = [take + draw for take, draw in zip(found["takes"], found["draws"], strict=False)]
@@ -66,6 +73,7 @@ def measure(page: Page, client: CDPSession, name: str, place: int) -> dict[str, 
         "main_thread_ms_per_picture_mean_cpu": round(1e3 * used / max(1, found["pictures"]), 2),
         "longest_task_ms_wall": round(max(found["longest"], default=0.0), 1),
         "simulated_s_per_s": round((found["now"] - sim) / 1e9 / passed, 2),
+        "simulated_s_per_server_cpu_s": round((found["now"] - sim) / 1e9 / cpu, 1),
     }
 
 
@@ -107,9 +115,7 @@ def main() -> None:
         print(json.dumps({"first_picture_s": round(time.perf_counter() - start, 2)}))
         page.evaluate(WATCH)
         for name, place in SPEEDS.items():
-            print(json.dumps(measure(page, client, name, place)), flush=True)
-        times = Path(f"/proc/{server.pid}/stat")
-        print(json.dumps({"server_cpu_s": sum(map(int, times.read_text().split()[13:15])) / 100}))
+            print(json.dumps(measure(page, client, server.pid, name, place)), flush=True)
         server.send_signal(2)
         start = time.perf_counter()
         server.wait()

@@ -65,7 +65,7 @@ class Driver:
         """Ends the thread; commands that wait are dropped."""
         self._stopping = True
         self._wake.set()
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=0.5)  # a daemon: a piece of work that takes longer ends with the process
 
     def want(self) -> None:
         """Somebody can take a picture."""
