@@ -486,11 +486,16 @@ mod tests {
                         let flags = TcpFlags::from_bits(us as u8);
                         let packet = Packet { tuple, payload_bytes: size, flags, ..Packet::default() };
                         for port in &mut ports {
-                            port.offer(&packet, FlowId(flow), StationId(0), now, view);
+                            port.offer(&packet, FlowId(flow), StationId(flow as u16), now, view);
                         }
                     }
                     4 | 5 => {
-                        let grant = Grant { max_bytes: if what == 4 { u32::MAX } else { size }, ..Grant::ANY };
+                        let grant = Grant {
+                            station: (us % 2 == 0).then_some(StationId(flow as u16)),
+                            max_bytes: if what == 4 { u32::MAX } else { size },
+                            gathers: us % 4 == 0,
+                            ..Grant::ANY
+                        };
                         let [short, general] = ports.each_mut().map(|port| port.take(&grant, now, view));
                         prop_assert_eq!(format!("{short:?}"), format!("{general:?}"));
                         in_service.extend(short.zip(general).map(|(short, general)| [short, general]));

@@ -168,11 +168,14 @@ pub struct Grant {
     pub station: Option<StationId>,
     /// Greatest IP length in bytes.
     pub max_bytes: u32,
+    /// Whether a queue that all stations share gives the first packet for `station`, wherever it is, and not its head alone. Schemes
+    /// with an order of their own give what they would give next, if it is for `station`.
+    pub gathers: bool,
 }
 
 impl Grant {
     /// Leave to send anything in best effort.
-    pub const ANY: Grant = Grant { ac: Ac::BestEffort, station: None, max_bytes: u32::MAX };
+    pub const ANY: Grant = Grant { ac: Ac::BestEffort, station: None, max_bytes: u32::MAX, gathers: false };
 }
 
 /// How a packet's stay at the MAC ended.

@@ -120,6 +120,9 @@ fn station_row(label: &str, direction: &str, usage: &Usage, duration_s: f64) -> 
         attempts: usage.attempts,
         retries: usage.retries,
         retry_lost: usage.lost_at_retry_limit,
+        ppdus: usage.ppdus,
+        mpdus: usage.mpdus,
+        block_ack_requests: usage.block_ack_requests,
         buffer_offered_packets: 0,
         buffer_lost_packets: 0,
     }

@@ -13,6 +13,7 @@ mod failure;
 mod live;
 #[cfg(test)]
 mod metering_tests;
+mod ppdu;
 
 use wifair_core::{FlowId, Packet, StationId, Time};
 use wifair_queue::{Direction, Outcome, Reception};
@@ -52,6 +53,8 @@ pub enum Output<'a> {
 enum Told {
     /// The packet in service of the exchange's sender has reached its receiver.
     Delivery,
+    /// A recipient has passed on a packet.
+    Passed,
     LinkRate(LinkRateChange),
 }
 
@@ -70,6 +73,8 @@ pub struct Bss {
     /// How a channel is made that is needed later.
     channel_recipe: ChannelRecipe,
     rate_adaptation: RateSpec,
+    /// The packet that a recipient has last passed on, and its link.
+    passed: Option<(LinkId, Packet)>,
     now: Time,
 }
 
@@ -212,6 +217,10 @@ impl Bss {
                 };
                 Output::Delivery(Delivery { packet: &self.nodes.edcaf(sender).departure().packet, to })
             }
+            Told::Passed => {
+                let (link, packet) = self.passed.as_ref().expect("a packet was passed on");
+                Output::Delivery(Delivery { packet, to: Node::of(link.receiver()) })
+            }
             Told::LinkRate(change) => Output::LinkRate(change),
         }
     }
@@ -223,6 +232,8 @@ impl Bss {
         self.now = now;
         match self.nodes.deadlines.take(now) {
             Due::LinkRate(change) => return Some(Told::LinkRate(change)),
+            Due::Passed => return self.pass_on(now),
+            Due::Reorder => self.nodes.expire_reordering(now),
             Due::Tick(port) => {
                 for sender in self.nodes.tick(port, now) {
                     self.serve(sender, now);
@@ -293,6 +304,9 @@ impl Bss {
         fate: impl FnOnce(&mut Medium, Attempt, &BssTiming) -> Fate,
     ) {
         let edcaf = self.nodes.edcaf_mut(sender);
+        if edcaf.serves_queue() {
+            return self.transmit_ppdu(sender, now, lead);
+        }
         let (link, psdu_bytes) = (edcaf.link(), edcaf.psdu_bytes());
         let row = &mut self.links[link.index()];
         let mode = row.on_air.mode;
@@ -308,7 +322,9 @@ impl Bss {
             }
             None => {}
         }
-        let end = self.medium.carry(sender, link, fate, lead.is_some(), data_end, &row.on_air);
+        let follows = lead.is_some();
+        let exchange = OngoingExchange { sender, link, handshake, fate, end: Time::ZERO, follows };
+        let end = self.medium.carry(exchange, data_end, row.on_air.acknowledgement);
         edcaf.attempt(mode, end - now);
         row.usage.attempts += 1;
     }
@@ -317,6 +333,9 @@ impl Bss {
     #[inline(always)]
     fn deliver(&mut self, now: Time) -> Option<Told> {
         let OngoingExchange { sender, link, .. } = self.medium.pass_data();
+        if self.nodes.edcaf(sender).serves_queue() {
+            return self.deliver_ppdu(now);
+        }
         let usage = &mut self.links[link.index()].usage;
         let Some(flow) = self.nodes.deliver(sender, link.direction(), now) else {
             usage.duplicates += 1;
@@ -338,6 +357,9 @@ impl Bss {
         row.usage.airtime += airtime;
         if fate != Fate::Decoded {
             return self.end_failure(now);
+        }
+        if self.nodes.edcaf(sender).serves_queue() {
+            return self.end_ppdu(sender, now);
         }
         if row.adapts {
             self.ask_adaptation(link, true, now);
@@ -367,9 +389,11 @@ impl Bss {
     /// Whether the frame in service of `sender`, whose frame before has just been acknowledged, belongs to the same TXOP.
     #[inline(never)]
     fn fits_txop(&self, sender: u32, limit: Time, now: Time) -> bool {
-        let data = self.data_airtime(sender);
-        let acknowledgement = self.on_air(sender).acknowledgement;
-        now + self.phy.sifs + data + acknowledgement <= self.medium.txop_began() + limit
+        let exchange = match self.nodes.edcaf(sender).serves_queue() {
+            true => self.head_exchange(sender),
+            false => self.data_airtime(sender) + self.on_air(sender).acknowledgement,
+        };
+        now + self.phy.sifs + exchange <= self.medium.txop_began() + limit
     }
 
     /// The next frame of a TXOP: it follows after a SIFS, which belongs to its exchange.

@@ -121,6 +121,11 @@ impl Contention {
     #[inline]
     pub(crate) fn start_over(&mut self, entity: u32, ready: bool) {
         self.reset_window(entity);
+        self.go_on(entity, ready);
+    }
+
+    /// The frame of a transmitter was given up, and its CW stays: a new backoff, for the next frame if there is one.
+    pub(crate) fn go_on(&mut self, entity: u32, ready: bool) {
         self.draw(entity);
         if ready {
             self.ready(entity);
@@ -150,12 +155,18 @@ impl Contention {
         self.resume(now, now, None);
     }
 
-    /// A transmitter's frame is to be sent again: twice the window, up to CWmax, and a new backoff that it counts after
-    /// an IFS of its own that runs from `from`. It is deaf until its timeout.
+    /// The next backoff of `entity` is drawn with twice the window, up to CWmax.
+    #[inline(always)]
+    pub(crate) fn widen(&mut self, entity: u32) {
+        let e = &mut self.entities[entity as usize];
+        e.cw = (2 * e.cw + 1).min(e.cw_max);
+    }
+
+    /// A transmitter's frame is to be sent again: a new backoff that it counts after an IFS of its own that runs from `from`. It is
+    /// deaf until its timeout.
     #[inline(always)]
     pub(crate) fn fail(&mut self, entity: u32, from: Time, deaf_until: Time) {
         let e = &mut self.entities[entity as usize];
-        e.cw = (2 * e.cw + 1).min(e.cw_max);
         e.counter = e.backoff.below(self.rules.slots(e.cw)).into();
         e.place = Place::Aside;
         let origin = from + pick(&mut self.first, &mut self.others, e.grid).aifs;
@@ -304,10 +315,8 @@ impl Contention {
         losers
     }
 
-    /// A loser of an internal collision contends again: twice the window and a new backoff.
+    /// A loser of an internal collision contends again: a new backoff.
     pub(crate) fn lose_internally(&mut self, entity: u32) {
-        let e = &mut self.entities[entity as usize];
-        e.cw = (2 * e.cw + 1).min(e.cw_max);
         self.draw(entity);
         self.ready(entity);
     }

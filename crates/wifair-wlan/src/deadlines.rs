@@ -21,6 +21,10 @@ pub struct LinkRateChange {
 pub(crate) enum Due {
     /// The owner is to hear of it.
     LinkRate(LinkRateChange),
+    /// The owner takes the next packet that a recipient has passed on.
+    Passed,
+    /// A reorder timeout expires.
+    Reorder,
     /// The scheme of that port has its tick.
     Tick(u32),
     /// The frame in service of that channel access function, which reached a retry limit, is given up: its sender knows.
@@ -37,6 +41,9 @@ pub(crate) struct Deadlines {
     next_loss: Time,
     /// The oldest first; they are due at once.
     rate_changes: VecDeque<LinkRateChange>,
+    /// Packets that recipients have passed on are to be taken at once.
+    has_passed: bool,
+    next_reorder: Time,
 }
 
 impl Deadlines {
@@ -48,6 +55,8 @@ impl Deadlines {
             losses: Vec::new(),
             next_loss: Time::MAX,
             rate_changes: VecDeque::new(),
+            has_passed: false,
+            next_reorder: Time::MAX,
         }
     }
 
@@ -83,11 +92,22 @@ impl Deadlines {
         self.next = now;
     }
 
-    /// Takes what is due at `now == next()`: first what is to be told, then ticks, then losses. A tick stays until its port asks
-    /// for another.
+    /// Whether packets that recipients have passed on are to be taken at once, and when the next reorder timeout expires.
+    pub(crate) fn set_reordering(&mut self, has_passed: bool, next_reorder: Time, now: Time) {
+        self.has_passed = has_passed;
+        self.next_reorder = next_reorder;
+        self.review(now);
+    }
+
+    /// Takes what is due at `now == next()`: first what is to be told, then reorder timeouts, ticks, losses. A tick stays until its
+    /// port asks for another, a reorder timeout until [`Deadlines::set_reordering`].
     pub(crate) fn take(&mut self, now: Time) -> Due {
         let due = if let Some(change) = self.rate_changes.pop_front() {
             Due::LinkRate(change)
+        } else if self.has_passed {
+            Due::Passed
+        } else if now == self.next_reorder {
+            Due::Reorder
         } else if now == self.next_tick {
             let due = self.ticks.iter().filter(|(_, at)| *at == now).map(|(port, _)| *port);
             Due::Tick(due.min().expect("a tick is due"))
@@ -103,7 +123,8 @@ impl Deadlines {
     }
 
     fn review(&mut self, now: Time) {
-        let untold = if self.rate_changes.is_empty() { Time::MAX } else { now };
-        self.next = self.next_loss.min(self.next_tick).min(untold);
+        let is_told = self.rate_changes.is_empty() && !self.has_passed;
+        let untold = if is_told { Time::MAX } else { now };
+        self.next = self.next_loss.min(self.next_tick).min(self.next_reorder).min(untold);
     }
 }

@@ -19,13 +19,38 @@ pub(crate) struct Role {
     pub txop_limit: Time,
 }
 
+/// What a link with a Block Ack agreement sends in an exchange.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ppdu {
+    pub psdu_bytes: u32,
+    /// 0: it is a Block Ack Request.
+    pub mpdus: u32,
+    /// Of the PPDU, with the CTS-to-self that may go before it.
+    pub airtime: Time,
+    /// A SIFS and what answers it.
+    pub response: Time,
+}
+
+impl Ppdu {
+    /// Whether it is a Block Ack Request.
+    pub(crate) fn is_request(&self) -> bool {
+        self.mpdus == 0
+    }
+}
+
 /// What a channel access function serves: a packet that it has taken from its port, until it is acknowledged or given up.
 ///
 /// It is written in place: a packet moves once, from the port.
 #[derive(Debug)]
 pub(crate) struct Edcaf {
-    /// Without it the function is free, and what follows has no meaning.
+    /// Without it no single frame is in service.
     departure: Option<Departure>,
+    /// A link with a Block Ack agreement is in service.
+    serves_queue: bool,
+    /// What that link last sent, or sends.
+    ppdu: Ppdu,
+    /// Its exchanges that have failed in a row.
+    failed_exchanges: u32,
     link: LinkId,
     psdu_bytes: u32,
     attempts: u32,
@@ -49,6 +74,9 @@ impl Edcaf {
     pub(crate) fn new(role: Role) -> Edcaf {
         Edcaf {
             departure: None,
+            serves_queue: false,
+            ppdu: Ppdu::default(),
+            failed_exchanges: 0,
             link: LinkId::of(role.is_ap, StationId(0)),
             psdu_bytes: 0,
             attempts: 0,
@@ -73,7 +101,7 @@ impl Edcaf {
     }
 
     pub(crate) fn is_free(&self) -> bool {
-        self.departure.is_none()
+        self.departure.is_none() && !self.serves_queue
     }
 
     /// Takes what the port gave, if anything; whether there is a packet in service now.
@@ -91,6 +119,52 @@ impl Edcaf {
         self.long_retries = 0;
         self.delivered = false;
         true
+    }
+
+    /// A link with a Block Ack agreement is in service from now on.
+    pub(crate) fn serve_queue(&mut self, link: LinkId) {
+        self.departure = None;
+        self.serves_queue = true;
+        self.link = link;
+    }
+
+    /// The link in service is released.
+    pub(crate) fn release(&mut self) {
+        self.serves_queue = false;
+    }
+
+    pub(crate) fn serves_queue(&self) -> bool {
+        self.serves_queue
+    }
+
+    /// Settles what the link in service sends.
+    pub(crate) fn set_ppdu(&mut self, ppdu: Ppdu) {
+        self.psdu_bytes = ppdu.psdu_bytes;
+        self.ppdu = ppdu;
+    }
+
+    pub(crate) fn ppdu(&self) -> Ppdu {
+        self.ppdu
+    }
+
+    /// What preceded the PPDU: taken once.
+    pub(crate) fn take_overhead(&mut self) -> Time {
+        std::mem::take(&mut self.overhead)
+    }
+
+    /// The exchange of the link in service has failed; whether as often in a row as `limit` allows, from where the count restarts.
+    pub(crate) fn fail_exchange(&mut self, limit: u32) -> bool {
+        self.failed_exchanges += 1;
+        let exhausted = self.failed_exchanges >= limit;
+        if exhausted {
+            self.failed_exchanges = 0;
+        }
+        exhausted
+    }
+
+    /// An exchange has succeeded, or a single frame was lost.
+    pub(crate) fn forget_failures(&mut self) {
+        self.failed_exchanges = 0;
     }
 
     /// The packet in service, while the node transmits or waits for the outcome.

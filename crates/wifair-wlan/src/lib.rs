@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod access_point;
+mod aggregation;
 mod bss;
 mod channel;
 mod check;
@@ -28,7 +29,8 @@ mod records;
 mod spec;
 mod wheel;
 
-pub use bss::air::{AirFrame, Attempt, AttemptOutcome, Attempted, Decoded, FrameKind};
+pub use aggregation::{AggregationSpec, Fill, Requests, SentMpdu};
+pub use bss::air::{AirFrame, Attempt, AttemptOutcome, Attempted, Decoded, FrameKind, Transmission};
 pub use bss::{Bss, Delivery, Output};
 pub use channel::{ChannelSpec, FadingSpec, FrameErrorRate, RateErrors};
 pub use contention::{ArrivalWithinIfs, BackoffRange};

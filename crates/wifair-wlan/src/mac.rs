@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, Time};
 
+use crate::aggregation::AggregationSpec;
 use crate::check;
 use crate::contention::{ArrivalWithinIfs, BackoffRange};
 use crate::edca::EdcaSpec;
@@ -51,6 +52,9 @@ pub struct MacSpec {
     pub rate_adaptation: RateSpec,
     /// EDCA's four access categories; without the table, DCF.
     pub edca: Option<EdcaSpec>,
+    /// A-MPDUs and Block Ack between 802.11n stations and later ones. Where there are such links and `edca`, they are used with their
+    /// defaults even without the table.
+    pub aggregation: Option<AggregationSpec>,
 }
 
 impl Default for MacSpec {
@@ -70,6 +74,7 @@ impl Default for MacSpec {
             cts_timeout_us: None,
             rate_adaptation: RateSpec::default(),
             edca: None,
+            aggregation: None,
         }
     }
 }

@@ -7,7 +7,6 @@ use crate::channel::{Attempt, Channel};
 use crate::contention::Contention;
 use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
 use crate::mac::Mac;
-use crate::node::LinkId;
 use crate::phy::{BssTiming, OnAir};
 
 /// What the medium was used for so far.
@@ -91,6 +90,11 @@ impl Medium {
         &self.contention
     }
 
+    /// The channel, to draw from.
+    pub(crate) fn channel_mut(&mut self) -> Option<&mut Channel> {
+        self.channel.as_mut()
+    }
+
     pub(crate) fn channel(&self) -> Option<&Channel> {
         self.channel.as_ref()
     }
@@ -135,8 +139,9 @@ impl Medium {
         self.contention.transmitters()
     }
 
-    /// A loser of an internal collision contends again.
-    pub(crate) fn lose_internally(&mut self, sender: u32) {
+    /// A loser of an internal collision contends again, with CWmin or twice the window.
+    pub(crate) fn lose_internally(&mut self, sender: u32, resets: bool) {
+        self.set_window(sender, resets);
         self.contention.lose_internally(sender);
     }
 
@@ -149,6 +154,20 @@ impl Medium {
     pub(crate) fn start_over(&mut self, sender: u32, more: bool) {
         self.contention.start_over(sender, more);
         self.review();
+    }
+
+    /// What `sender` had in service has been given up, and its CW stays: it contends with what is next, if there is anything.
+    pub(crate) fn go_on(&mut self, sender: u32, more: bool) {
+        self.contention.go_on(sender, more);
+        self.review();
+    }
+
+    /// The next backoff of `sender` is drawn with CWmin, or with twice the window.
+    pub(crate) fn set_window(&mut self, sender: u32, resets: bool) {
+        match resets {
+            true => self.contention.reset_window(sender),
+            false => self.contention.widen(sender),
+        }
     }
 
     /// Slots that nobody could tell of when the wait of `sender` began.
@@ -168,22 +187,15 @@ impl Medium {
         self.channel.as_mut().map_or(Fate::Decoded, |channel| channel.fate(attempt, phy))
     }
 
-    /// A data frame is on its way, until `data_end`; returns when its exchange ends.
+    /// The data frame of `exchange` is on its way until `data_end`; a SIFS and what answers it take `response`. Returns when the
+    /// exchange ends, which `exchange` does not know.
     #[inline(always)]
-    pub(crate) fn carry(
-        &mut self,
-        sender: u32,
-        link: LinkId,
-        fate: Fate,
-        follows: bool,
-        data_end: Time,
-        on_air: &OnAir,
-    ) -> Time {
-        let (phase, end) = match fate {
+    pub(crate) fn carry(&mut self, exchange: OngoingExchange, data_end: Time, response: Time) -> Time {
+        let (phase, end) = match exchange.fate {
             Fate::DataLost => (Phase::Ending, data_end),
-            Fate::Decoded | Fate::AckLost => (Phase::Data, data_end + on_air.acknowledgement),
+            Fate::Decoded | Fate::AckLost => (Phase::Data, data_end + response),
         };
-        self.exchange = OngoingExchange { sender, link, handshake: on_air.handshake, fate, end, follows };
+        self.exchange = OngoingExchange { end, ..exchange };
         self.phase = phase;
         self.due = data_end;
         end
@@ -216,6 +228,11 @@ impl Medium {
         if self.exchange.follows { self.txop_began } else { self.began }
     }
 
+    /// When the TXOP began in which an exchange follows that is about to begin ([`Medium::follow`]).
+    pub(crate) fn txop_of_next_began(&self) -> Time {
+        self.txop_began
+    }
+
     /// `sender`, whose exchange has ended, keeps the medium: another follows.
     pub(crate) fn follow(&mut self, sender: u32, now: Time) {
         self.contention.reset_window(sender);
@@ -233,11 +250,28 @@ impl Medium {
         if lost {
             self.contention.set_aside(sender, from, deaf_until);
         } else {
+            self.contention.widen(sender);
             self.contention.fail(sender, from, deaf_until);
         }
         if self.category_bits > 0 {
             self.hold_siblings(sender, from, deaf_until, now);
         }
+    }
+
+    /// The same where CW has been set ([`Medium::set_window`]).
+    pub(crate) fn fail_with_window(
+        &mut self,
+        sender: u32,
+        lost: bool,
+        from: Time,
+        deaf_until: Time,
+        now: Time,
+    ) {
+        match lost {
+            true => self.contention.set_aside(sender, from, deaf_until),
+            false => self.contention.fail(sender, from, deaf_until),
+        }
+        self.hold_siblings(sender, from, deaf_until, now);
     }
 
     /// The other categories of the node of `sender`, whose frame has failed, wait as it does.

@@ -41,6 +41,11 @@ impl LinkId {
         LinkId(2 * u32::from(station.0) + u32::from(down))
     }
 
+    /// The link with that index.
+    pub(crate) fn at(index: usize) -> LinkId {
+        LinkId(index as u32)
+    }
+
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }

@@ -1,5 +1,6 @@
 //! The access point and the stations: their ports, their channel access functions, and what their schemes may look at.
 
+mod link_queues;
 mod live;
 
 use std::ops::Range;
@@ -8,8 +9,9 @@ use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationI
 use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Port, Reception, View};
 
 use crate::access_point::{AccessPoint, Surroundings};
+use crate::aggregation::Aggregation;
 use crate::deadlines::Deadlines;
-use crate::edca::{BEST_EFFORT, CATEGORY_BITS, Edca, RANKS};
+use crate::edca::{BEST_EFFORT, CATEGORY_BITS, Edca, RANKS, rank};
 use crate::edcaf::Edcaf;
 use crate::node::{AP, LinkId, node_of};
 use crate::phy::BssTiming;
@@ -30,6 +32,8 @@ pub(crate) struct Nodes {
     own_limits: Vec<bool>,
     /// All stations share one: a station has no flow monitor, its scheme sees an idle one.
     stations: Surroundings,
+    /// Where links have Block Ack agreements.
+    aggregation: Option<Box<Aggregation>>,
     /// What they have to do beside exchanges.
     pub deadlines: Deadlines,
 }
@@ -42,7 +46,15 @@ impl Nodes {
         [ap, stations]: [Surroundings; 2],
     ) -> Nodes {
         let places = places.into_iter().map(|(port, edcaf)| Place { port, edcaf }).collect();
-        Nodes { places, edca, ap: AccessPoint::new(ap), own_limits, stations, deadlines: Deadlines::none() }
+        Nodes {
+            places,
+            edca,
+            ap: AccessPoint::new(ap),
+            own_limits,
+            stations,
+            aggregation: None,
+            deadlines: Deadlines::none(),
+        }
     }
 
     /// Bits of a channel access function's number that tell its category: none under DCF.
@@ -101,6 +113,9 @@ impl Nodes {
 
     /// A free channel access function takes a packet into service, if its port gives one; whether it has.
     pub(crate) fn load(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
+        if self.aggregation.is_some() {
+            return self.choose(index, phy, now);
+        }
         let (port, edcaf) = parts(&mut self.places, index);
         let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
         take(port, edcaf, side.view(), phy, &mut self.deadlines, now)
@@ -113,6 +128,9 @@ impl Nodes {
         let (port, edcaf) = parts(&mut self.places, index);
         let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
         port.finish(edcaf.departure(), outcome, now, side.view(), || edcaf.exchange(outcome, now));
+        if self.aggregation.is_some() {
+            return self.choose_after_frame(index, phy, now);
+        }
         take(port, edcaf, side.view(), phy, &mut self.deadlines, now).then(|| edcaf.role().txop_limit)
     }
 
@@ -200,6 +218,11 @@ impl Nodes {
         self.edca.as_ref()
     }
 
+    /// The channel access function of a category at a node.
+    pub(crate) fn edcaf_of(&self, node: u32, ac: Ac) -> u32 {
+        if self.edca.is_some() { node << CATEGORY_BITS | rank(ac) } else { node }
+    }
+
     /// The category of a channel access function; none under DCF.
     pub(crate) fn category_of(&self, index: u32) -> Option<Ac> {
         self.edca.as_ref().map(|_| self.edcaf(index).role().ac)
@@ -269,10 +292,12 @@ impl Nodes {
 
     /// Every packet that waits in a port or is in service and has not reached its receiver, and whether it goes to a station.
     pub(crate) fn packets_under_way(&self) -> impl Iterator<Item = (bool, &Packet)> {
-        self.places.iter().flat_map(|Place { port, edcaf }| {
+        let queued = self.aggregation.iter().flat_map(|aggregation| aggregation.packets_under_way());
+        let waiting = self.places.iter().flat_map(|Place { port, edcaf }| {
             let in_service = edcaf.under_way().map(|departure| &departure.packet);
             port.packets().chain(in_service).map(|packet| (edcaf.role().is_ap, packet))
-        })
+        });
+        waiting.chain(queued)
     }
 }
 

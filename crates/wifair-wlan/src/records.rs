@@ -11,7 +11,7 @@ counters! {
         pub airtime: Time,
         /// Frames that reached the upper layer of their receiver, each once.
         pub delivered: u64,
-        /// Transmissions: data frames or, where one was not answered, RTS.
+        /// Transmissions: PPDUs or, where one was not answered, RTS.
         pub attempts: u64,
         /// Failures after which the frame was to be sent again.
         pub retries: u64,
@@ -25,6 +25,12 @@ counters! {
         pub duplicates: u64,
         /// Internal collisions that such a frame lost: a higher access category of its node transmitted.
         pub internal_collisions: u64,
+        /// Of the transmissions, those of links with a Block Ack agreement that carry MPDUs.
+        pub ppdus: u64,
+        /// MPDUs in these.
+        pub mpdus: u64,
+        /// Of the transmissions, Block Ack Requests.
+        pub block_ack_requests: u64,
         /// Integral of the link rate, which the next data frame would have, over time: in kbit/s · ns.
         pub rate_integral: u128,
     }

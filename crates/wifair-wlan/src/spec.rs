@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, Class, SpecError, StationId};
 use wifair_queue::{FlowsSpec, LimitSpec, LoweredLimit, PortSpec, SchemeSpec};
 
+use crate::aggregation;
 use crate::channel::{ChannelSpec, FrameErrorRate};
 use crate::check;
 use crate::edca::{Categories, EdcaSpec, RANKS, key};
 use crate::link::StationModes;
-use crate::mac::MacSpec;
-use crate::phy::{Modes, PhySpec};
+use crate::mac::{Mac, MacSpec};
+use crate::phy::{Format, Modes, PhySpec};
+use crate::rate::RateSpec;
 
 /// Greatest number of stations in a cell.
 pub const MAX_STATIONS: usize = 20_000;
@@ -302,6 +304,45 @@ fn validate_place(
         }
     }
     Ok(())
+}
+
+impl BssSpec {
+    /// Whether links have Block Ack agreements: where the BSS is 802.11n or later, and uses EDCA.
+    pub fn aggregates(&self) -> bool {
+        self.phy.format() >= Format::Ht && self.mac.edca.is_some()
+    }
+
+    /// What PPDUs may contain, where links have Block Ack agreements.
+    ///
+    /// # Errors
+    /// A value out of range, or a key that aggregation does not go with.
+    pub(crate) fn aggregation(&self, mac: &Mac) -> Result<Option<aggregation::Rules>, SpecError> {
+        let refused = |key: &str, allowed: &str| Err(SpecError::new(key, "this key", allowed));
+        if !self.aggregates() {
+            if self.mac.aggregation.is_none() {
+                return Ok(None);
+            }
+            let allowed = match self.mac.edca {
+                None => "no such table without mac.edca: A-MPDUs need QoS",
+                Some(_) => "no such table with this phy.name: A-MPDUs are of 802.11n, ac, ax and be",
+            };
+            return refused("mac.aggregation", allowed);
+        }
+        if self.mac.capture_db.is_some() {
+            return refused(
+                "mac.capture_db",
+                "no such key where links aggregate: capture of A-MPDUs is not modelled",
+            );
+        }
+        if self.mac.rate_adaptation != RateSpec::default() {
+            return refused(
+                "mac.rate_adaptation",
+                "fixed where links aggregate: the others do not know of MPDUs yet",
+            );
+        }
+        let spec = self.mac.aggregation.clone().unwrap_or_default();
+        spec.rules(mac.retry_limit_short, "mac.aggregation").map(Some)
+    }
 }
 
 impl BssSpec {

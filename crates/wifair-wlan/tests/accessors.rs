@@ -106,6 +106,9 @@ fn usage(scale: u64, first: u64) -> Usage {
         lost_internally: count(6),
         duplicates: count(7),
         internal_collisions: count(8),
+        ppdus: 0,
+        mpdus: 0,
+        block_ack_requests: 0,
         rate_integral: count(9).into(),
     }
 }

@@ -3,10 +3,10 @@
 
 mod oracle;
 
-use oracle::engine::Engine;
+use oracle::engine::{Engine, like_the_engine};
 use oracle::frame::Tally;
 use oracle::radio::{Capture, Captures, Track};
-use oracle::random::{edca_scenarios, scenarios};
+use oracle::random::{aggregated_scenarios, edca_scenarios, scenarios};
 use oracle::record::{Outcome, Record};
 use oracle::scenario::{Change, Errors, Pattern, Scenario, Station, Stream, Trigger};
 use oracle::timing::Rules;
@@ -18,7 +18,10 @@ use std::fmt::{Debug, Write};
 
 /// Runs both; an error says how they differ and what happened before.
 fn compare(scenario: &Scenario) -> Result<Record, String> {
-    let oracle = air::run(scenario);
+    let mut oracle = air::run(scenario);
+    if scenario.stations.iter().any(|station| station.ht.is_some()) {
+        [&mut oracle.half_way, &mut oracle.whole].into_iter().for_each(forget_what_the_engine_does_not_say);
+    }
     let (half_way, whole) = (&oracle.half_way, &oracle.whole);
     let mut engine = Engine::new(scenario);
     engine.run_until(half_way.end);
@@ -47,12 +50,33 @@ fn compare(scenario: &Scenario) -> Result<Record, String> {
     Err(report)
 }
 
+/// Of links with agreements the engine lists PPDUs, but neither frames nor requests' starting sequence numbers; what is
+/// acknowledged and given up follows in its counters and in what is sent next.
+fn forget_what_the_engine_does_not_say(record: &mut Record) {
+    record.frames.clear();
+    record.given_up.clear();
+    record.rates.clear();
+    for tally in record.up.iter_mut().chain(&mut record.down) {
+        (tally.attempts, tally.failures, tally.rate_integral) = (0, 0, 0);
+    }
+    for transmission in &mut record.transmissions {
+        transmission.request = None;
+        transmission.mpdus.iter_mut().for_each(|mpdu| mpdu.acknowledged = None);
+    }
+}
+
 /// In the middle of things the engine has booked a failure with its exchange, of which the sender learns only at its
 /// timeout, and knows how an exchange will end that goes on: `engine` with what the oracle knows of these.
 fn ignoring_the_future(mut engine: Record, oracle: &Record) -> Record {
     let ours = oracle.up.iter().chain(&oracle.down);
     let theirs = engine.up.iter_mut().chain(&mut engine.down);
-    ours.zip(theirs).for_each(|(ours, theirs)| theirs.failures = ours.failures);
+    for (ours, theirs) in ours.zip(theirs) {
+        theirs.failures = ours.failures;
+        if !oracle.transmissions.is_empty() {
+            // An MPDU that its recipient holds will be passed on.
+            theirs.lost_after_delivery = ours.lost_after_delivery;
+        }
+    }
     for (ours, theirs) in oracle.attempts.iter().zip(&mut engine.attempts) {
         theirs.outcome = ours.outcome.and(theirs.outcome);
         theirs.ended = ours.ended.and(theirs.ended);
@@ -132,7 +156,7 @@ fn cases(usual: u32, validation: u32) -> u32 {
     if validating() { validation } else { usual }
 }
 
-fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least: Seen) {
+fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least: Seen) -> Seen {
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 1_000, ..Config::default() };
     // The same scenarios in every run: a failure is a change of the engine, never of the weather.
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
@@ -159,6 +183,7 @@ fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least:
     let seen = seen.into_inner();
     tell(&format!("{seen:?}"));
     assert!(seen.covers(&least), "the scenarios are too quiet to say anything: {seen:?}");
+    seen
 }
 
 /// What random scenarios have had to deal with.
@@ -209,7 +234,6 @@ impl Seen {
             && self.internal_collisions >= least.internal_collisions
             && self.new_rates >= least.new_rates
             && self.collisions_with_eifs >= least.collisions_with_eifs
-            && self.captures.covers_all()
     }
 }
 
@@ -222,7 +246,7 @@ fn random_scenarios_are_equal_step_by_step() {
         collisions_with_eifs: 200,
         ..Seen::default()
     };
-    compare_random(scenarios(), cases(300, 10_000), least);
+    assert!(compare_random(scenarios(), cases(300, 10_000), least).captures.covers_all());
 }
 
 /// Four categories with windows and AIFSNs of their own, at the AP and at stations, internal collisions, TXOPs.
@@ -236,7 +260,14 @@ fn random_edca_scenarios_are_equal_step_by_step() {
         collisions_with_eifs: 200,
         ..Seen::default()
     };
-    compare_random(edca_scenarios(), cases(200, 10_000), least);
+    assert!(compare_random(edca_scenarios(), cases(200, 10_000), least).captures.covers_all());
+}
+
+/// A-MPDUs, Block Acks, errors per MPDU, reordering, TXOPs of several PPDUs, older stations among them.
+#[test]
+fn random_aggregated_scenarios_are_equal_step_by_step() {
+    let least = Seen { exchanges: 5_000, collisions: 500, internal_collisions: 200, ..Seen::default() };
+    compare_random(aggregated_scenarios().prop_map(like_the_engine), cases(200, 20_000), least);
 }
 
 /// Far more stations than the random scenarios have, with frames of unequal length.

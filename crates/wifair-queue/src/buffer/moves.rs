@@ -171,7 +171,7 @@ impl Buffer {
     pub(crate) fn release_head_plainly(&mut self, grant: &Grant) -> Option<Departure> {
         let head = self.slots.head()?;
         if !self.fits(head, grant) {
-            return None;
+            return if grant.gathers { self.release_gathered(grant) } else { None };
         }
         self.length_changes();
         Some(self.depart(head))
@@ -211,6 +211,18 @@ impl Buffer {
             None => self.slots.head()?,
             Some(index) => index.head(&self.slots, grant.ac)?,
         };
-        self.fits(head, grant).then(|| self.release(head))
+        if self.fits(head, grant) {
+            return Some(self.release(head));
+        }
+        if grant.gathers { self.release_gathered(grant) } else { None }
+    }
+
+    /// The first packet for the grant's station, wherever it is in the queue, if it fits.
+    #[inline(never)]
+    fn release_gathered(&mut self, grant: &Grant) -> Option<Departure> {
+        let mut queued = std::iter::successors(self.head(), |&slot| self.after(slot));
+        let unbounded = Grant { max_bytes: u32::MAX, ..*grant };
+        let first = queued.find(|&slot| self.may_go(slot, &unbounded))?;
+        self.fits(first, grant).then(|| self.release(first))
     }
 }

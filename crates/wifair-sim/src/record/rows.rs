@@ -191,6 +191,12 @@ row! {
         retries: u64,
         /// Frames given up at the retry limit.
         retry_lost: u64,
+        /// Of the attempts, PPDUs under a Block Ack agreement.
+        ppdus: u64,
+        /// MPDUs in these PPDUs, retransmissions included.
+        mpdus: u64,
+        /// Of the attempts, Block Ack Requests.
+        block_ack_requests: u64,
         /// Packets that came to the station's own buffer; nothing on the row `down`.
         buffer_offered_packets: u64,
         /// Of these, lost before the MAC took them; nothing on the row `down`.

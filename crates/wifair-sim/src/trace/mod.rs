@@ -91,7 +91,14 @@ pub struct Trace {
 
 impl Trace {
     /// Opens the files. Events go to `sink`.
+    ///
+    /// # Errors
+    /// A file that cannot be written; a BSS with aggregation, whose frames are not traced.
     pub fn new(spec: &TraceSpec, plan: &Plan, seed: u64, sink: EventSink) -> Result<Trace, TraceError> {
+        if plan.bss.aggregates() {
+            let allowed = "no trace: frames of aggregated cells are not written yet";
+            return Err(SpecError::new("trace", "a trace", allowed).into());
+        }
         let captures = |pcap| Captures::create(&spec.folder, pcap, plan, seed);
         Ok(Trace {
             captures: spec.pcap.as_ref().map(captures).transpose()?,

@@ -7,6 +7,7 @@ use wifair_core::{Ac, Packet, StationId, Time};
 use wifair_queue::{Direction, Journal};
 
 use super::Bss;
+use crate::aggregation::SentMpdu;
 use crate::exchange::{Collider, Fate, OngoingExchange};
 use crate::node::{LinkId, Node};
 use crate::phy::{Handshake, Mode};
@@ -105,6 +106,27 @@ pub struct Attempt<'a> {
     pub mode: Mode,
 }
 
+/// The transmission of a PPDU, or of a Block Ack Request, of a link with a Block Ack agreement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transmission<'a> {
+    /// Who transmits.
+    pub from: Node,
+    /// The node that it is addressed to.
+    pub to: Node,
+    /// Its access category.
+    pub ac: Ac,
+    /// What becomes of the exchange. A PPDU of which some MPDUs are decoded and whose response arrives is acknowledged.
+    pub outcome: AttemptOutcome,
+    /// When it begins.
+    pub begins: Time,
+    /// For how long its frames occupy the medium.
+    pub airtime: Time,
+    /// The mode of the PPDU.
+    pub mode: Mode,
+    /// Its MPDUs, in order; none in a Block Ack Request.
+    pub mpdus: Vec<SentMpdu<'a>>,
+}
+
 impl Bss {
     /// Every port writes in `journal` from now on.
     pub fn keep_journal(&mut self, journal: &Journal) {
@@ -121,7 +143,7 @@ impl Bss {
         Node::of(port >> self.nodes.category_bits())
     }
 
-    /// The transmissions of the exchange that has just begun: one, or those that collide.
+    /// The transmissions of single frames in the exchange that has just begun: one, or those that collide.
     pub fn attempts(&self) -> impl Iterator<Item = Attempt<'_>> {
         let (collide, exchange, begins) =
             (self.medium.is_collision(), self.medium.exchange(), self.medium.began());
@@ -132,15 +154,13 @@ impl Bss {
             airtime: ends - begins,
             mode: self.nodes.edcaf(sender).last_attempt().1,
         };
-        let outcome = match exchange.fate {
-            Fate::Decoded => AttemptOutcome::Acknowledged,
-            Fate::DataLost => AttemptOutcome::DataLost,
-            Fate::AckLost => AttemptOutcome::AckLost,
-        };
-        let is_one = !collide || !self.medium.is_lost();
+        let outcome = outcome_of(exchange.fate);
+        let is_frame = |sender: u32| !self.nodes.edcaf(sender).serves_queue();
+        let is_one = (!collide || !self.medium.is_lost()) && is_frame(exchange.sender);
         let single = is_one.then(|| attempt(exchange.sender, outcome, exchange.end));
         let colliders = if collide { self.medium.colliders() } else { &[] };
-        single.into_iter().chain(colliders.iter().enumerate().map(move |(index, collider)| {
+        let colliders = colliders.iter().enumerate().filter(move |(_, collider)| is_frame(collider.sender));
+        single.into_iter().chain(colliders.map(move |(index, collider)| {
             let outcome = match self.medium.is_in_vain(index) && !collider.with_rts {
                 true => AttemptOutcome::AckLost,
                 false => AttemptOutcome::Collided,
@@ -149,9 +169,41 @@ impl Bss {
         }))
     }
 
-    /// The frames of the exchange that has just begun, in the order of their ends, as far as somebody transmits them.
+    /// The transmissions of links with a Block Ack agreement in the exchange that has just begun.
+    pub fn transmissions(&self) -> impl Iterator<Item = Transmission<'_>> {
+        let (collide, exchange, begins) =
+            (self.medium.is_collision(), self.medium.exchange(), self.medium.began());
+        let transmission = move |sender: u32, outcome, ends: Time| {
+            let edcaf = self.nodes.edcaf(sender);
+            let (from, to) = self.ends_of(edcaf.link());
+            let reaches = outcome != AttemptOutcome::Collided;
+            Transmission {
+                from,
+                to,
+                ac: edcaf.role().ac,
+                outcome,
+                begins,
+                airtime: ends - begins,
+                mode: self.links[edcaf.link().index()].on_air.mode,
+                mpdus: self.nodes.mpdus_on_air(sender, reaches).collect(),
+            }
+        };
+        let outcome = outcome_of(exchange.fate);
+        let single = (!collide).then_some((exchange.sender, outcome, exchange.end));
+        let colliders = if collide { self.medium.colliders() } else { &[] };
+        let colliders = colliders.iter().map(|c| (c.sender, AttemptOutcome::Collided, c.ends));
+        let all = single.into_iter().chain(colliders);
+        let all = all.filter(|(sender, ..)| self.nodes.edcaf(*sender).serves_queue());
+        all.map(move |(sender, outcome, ends)| transmission(sender, outcome, ends))
+    }
+
+    /// The frames of the exchange that has just begun, but those of links with a Block Ack agreement, in the order of their ends, as far as somebody transmits them.
     pub fn frames(&self, mut each: impl FnMut(&AirFrame)) {
+        let is_frame = |sender| !self.nodes.edcaf(sender).serves_queue();
         if !self.medium.is_collision() {
+            if !is_frame(self.medium.exchange().sender) {
+                return;
+            }
             return self.frames_of_single(&mut |frame| each(&frame));
         }
         let mut frames = Vec::with_capacity(2 * self.medium.colliders().len() + 4);
@@ -160,6 +212,9 @@ impl Bss {
             frames[0].decoded = Decoded::ByAddressee;
         }
         for (index, &Collider { sender, link, with_rts, .. }) in self.medium.colliders().iter().enumerate() {
+            if !is_frame(sender) {
+                continue;
+            }
             let airtime = self.data_airtime(sender);
             let ends = self.medium.began() + airtime;
             let data =
@@ -307,5 +362,13 @@ impl Bss {
             Direction::Up => (station, Node::Ap),
             Direction::Down => (Node::Ap, station),
         }
+    }
+}
+
+fn outcome_of(fate: Fate) -> AttemptOutcome {
+    match fate {
+        Fate::Decoded => AttemptOutcome::Acknowledged,
+        Fate::DataLost => AttemptOutcome::DataLost,
+        Fate::AckLost => AttemptOutcome::AckLost,
     }
 }

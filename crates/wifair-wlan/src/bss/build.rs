@@ -5,6 +5,7 @@ use wifair_queue::{Direction, Port, PortSpec};
 
 use super::Bss;
 use crate::access_point::Surroundings;
+use crate::aggregation::Aggregation;
 use crate::channel::ChannelRecipe;
 use crate::contention::{Access, Contention, Rules};
 use crate::edca::{CATEGORY_BITS, Countdown, Edca, RANKS};
@@ -96,7 +97,11 @@ impl Bss {
         let contention = Contention::new(rules, entities);
         let places: Vec<_> = ports.zip(edcafs).collect();
         let sides = [surroundings(Direction::Down), surroundings(Direction::Up)];
-        let nodes = Nodes::new(edca, places, own_limits, sides);
+        let mut nodes = Nodes::new(edca, places, own_limits, sides);
+        if let Some(rules) = spec.aggregation(&mac)? {
+            let windows: Vec<u32> = rows.iter().map(|row| row.on_air.mode.format.max_window()).collect();
+            nodes.set_aggregation(Aggregation::new(rules, &windows, labels().count() * RANKS.len()));
+        }
         let mut bss = Bss {
             medium: Medium::new(contention, category_bits),
             meter: Meter::wanted_by(nodes.ports_of(AP), &phy),
@@ -109,6 +114,7 @@ impl Bss {
                 seed,
             },
             rate_adaptation: spec.mac.rate_adaptation.clone(),
+            passed: None,
             now: Time::ZERO,
             phy,
             modes,

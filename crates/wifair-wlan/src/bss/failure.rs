@@ -29,17 +29,27 @@ impl Bss {
         let edcaf = self.nodes.edcaf_mut(sender);
         let usage = &mut self.links[edcaf.link().index()].usage;
         usage.internal_collisions += 1;
-        if counts && edcaf.fail(false, Time::ZERO, &self.mac) {
+        if edcaf.serves_queue() {
+            let resets = counts && edcaf.fail_exchange(self.mac.retry_limit_short);
+            self.medium.lose_internally(sender, resets);
+            self.meter_wait(sender, now);
+        } else if counts && edcaf.fail(false, Time::ZERO, &self.mac) {
             usage.lost_internally += 1;
             self.medium.withdraw(sender);
             self.give_up(sender, now);
         } else {
-            self.medium.lose_internally(sender);
+            self.medium.lose_internally(sender, false);
             self.meter_wait(sender, now);
         }
     }
 
     fn start_collision(&mut self, now: Time) {
+        for index in 0..self.medium.transmitters().len() {
+            let sender = self.medium.transmitters()[index];
+            if self.nodes.edcaf(sender).serves_queue() {
+                self.form(sender, now, false);
+            }
+        }
         let (nodes, links, mac, phy) = (&self.nodes, &self.links, &self.mac, &self.phy);
         self.medium.collide(now, |sender| {
             let edcaf = nodes.edcaf(sender);
@@ -48,6 +58,7 @@ impl Bss {
             let (handshake, with_rts) = (usize::from(on_air.handshake), edcaf.with_rts(on_air));
             let (airtime, wait) = match with_rts {
                 true => (phy.handshakes[handshake].rts.duration, mac.waits[handshake].cts_timeout),
+                false if edcaf.serves_queue() => (edcaf.ppdu().airtime, mac.waits[handshake].ack_timeout),
                 false => (on_air.duration(edcaf.psdu_bytes()), mac.waits[handshake].ack_timeout),
             };
             let ends = now + airtime;
@@ -59,7 +70,11 @@ impl Bss {
         for index in 0..self.medium.colliders().len() {
             let Collider { sender, link, ends, timeout, .. } = self.medium.colliders()[index];
             self.count_attempt(sender, link, self.medium.end_of_attempt(index) - now);
-            if self.nodes.edcaf_mut(sender).fail(false, timeout - ends, &self.mac) {
+            if self.nodes.edcaf(sender).serves_queue() {
+                if self.fail_ppdu(sender, timeout - ends, timeout) {
+                    self.medium.mark_lost(index);
+                }
+            } else if self.nodes.edcaf_mut(sender).fail(false, timeout - ends, &self.mac) {
                 self.medium.mark_lost(index);
                 self.nodes.deadlines.lose(sender, timeout);
             }
@@ -82,10 +97,14 @@ impl Bss {
     }
 
     #[inline(always)]
-    fn count_attempt(&mut self, sender: u32, link: LinkId, airtime: Time) {
+    pub(super) fn count_attempt(&mut self, sender: u32, link: LinkId, airtime: Time) {
         let row = &mut self.links[link.index()];
         row.usage.attempts += 1;
-        self.nodes.edcaf_mut(sender).attempt(row.on_air.mode, airtime);
+        let edcaf = self.nodes.edcaf_mut(sender);
+        if edcaf.serves_queue() {
+            return self.count_ppdu(sender, link, airtime);
+        }
+        edcaf.attempt(row.on_air.mode, airtime);
     }
 
     /// The frames of a collision end, or the data frame that is captured from it.
@@ -118,19 +137,28 @@ impl Bss {
             _ => (now, now + self.mac.eifs_lead),
         };
         let edcaf = self.nodes.edcaf_mut(sender);
-        let with_rts = !follows && edcaf.with_rts(&self.links[link.index()].on_air);
-        let lost = edcaf.fail(with_rts, known - now, &self.mac);
-        self.adapt(link, false, now);
-        if lost {
-            self.medium.withdraw(sender);
-            self.nodes.deadlines.lose(sender, known);
+        let response = if edcaf.serves_queue() { edcaf.ppdu().response } else { waits.acknowledgement };
+        if edcaf.serves_queue() {
+            let lost = self.fail_ppdu(sender, known - now, known);
+            if lost {
+                self.medium.withdraw(sender);
+            }
+            self.retry_ppdu(sender, link, lost, resumes.max(not_before), known, now);
+        } else {
+            let with_rts = !follows && edcaf.with_rts(&self.links[link.index()].on_air);
+            let lost = edcaf.fail(with_rts, known - now, &self.mac);
+            self.adapt(link, false, now);
+            if lost {
+                self.medium.withdraw(sender);
+                self.nodes.deadlines.lose(sender, known);
+            }
+            self.retry(sender, link, lost, resumes.max(not_before), known, now);
         }
-        self.retry(sender, link, lost, resumes.max(not_before), known, now);
         if fate == Fate::AckLost {
             return (now, None);
         }
         self.medium.divert(link.receiver(), now + self.mac.eifs_lead, now);
-        let nav = now + waits.acknowledgement;
+        let nav = now + response;
         (nav, Some(nav))
     }
 
@@ -189,10 +217,14 @@ impl Bss {
                     others.map(|(_, other)| other.ends).chain(captured.map(|captured| captured.ends));
                 from = from.max(self.eifs_of_collider(ends, others.max().unwrap_or_default()));
             }
+            // What is lost may have been given up by now, and the next frame have taken its place.
+            if !lost && self.nodes.edcaf(sender).serves_queue() {
+                self.retry_ppdu(sender, link, lost, from, timeout, now);
+                continue;
+            }
             if !with_rts {
                 self.adapt(link, false, now);
             }
-            // What is lost may have been given up by now, and the next frame have taken its place.
             self.retry(sender, link, lost, from, timeout, now);
         }
     }
@@ -208,6 +240,9 @@ impl Bss {
     #[cold]
     #[inline(never)]
     pub(super) fn give_up(&mut self, sender: u32, now: Time) {
+        if self.nodes.edcaf(sender).serves_queue() {
+            return self.give_up_mpdus(sender, now);
+        }
         let edcaf = self.nodes.edcaf(sender);
         let usage = &mut self.links[edcaf.link().index()].usage;
         usage.lost_at_retry_limit += 1;

@@ -127,6 +127,12 @@ impl Channel {
         data > 0.0 && self.streams[attempt.link.receiver() as usize].chance(data)
     }
 
+    /// Draws whether the sender of a data frame cannot decode what answers it.
+    pub(crate) fn loses_ack(&mut self, attempt: &Attempt, phy: &BssTiming) -> bool {
+        let (_, ack) = self.error_rates(attempt, phy);
+        ack > 0.0 && self.streams[attempt.node as usize].chance(ack)
+    }
+
     /// Error rates of a data frame and its MAC ACK.
     #[inline]
     fn error_rates(&mut self, attempt: &Attempt, phy: &BssTiming) -> (f64, f64) {

@@ -56,6 +56,21 @@ impl Format {
         }
     }
 
+    /// Whether a PPDU of one MPDU is an S-MPDU, with a delimiter (10.12.8).
+    pub(crate) fn has_s_mpdus(self) -> bool {
+        self >= Format::Vht
+    }
+
+    /// The longest Block Ack window, in MPDUs; 0 without one.
+    pub(crate) fn max_window(self) -> u32 {
+        match self {
+            Format::Dsss | Format::Ofdm => 0,
+            Format::Ht | Format::Vht => 64,
+            Format::He => 256,
+            Format::Eht => 1_024,
+        }
+    }
+
     /// The longest PPDU, where the format has a limit.
     pub const fn max_ppdu_duration(self) -> Option<Time> {
         match self {
@@ -193,6 +208,11 @@ impl OnAir {
     /// The data rate.
     pub fn rate(&self) -> Rate {
         self.mode.rate
+    }
+
+    /// Bytes of data that pass in `duration` at the mode's rate, rounded up.
+    pub(crate) fn bytes_in(&self, duration: Time) -> u32 {
+        (duration.as_ns() * u64::from(self.half_bits)).div_ceil(self.symbol_ns * 16) as u32
     }
 
     /// How long a frame with `psdu_bytes` occupies the medium, with the CTS-to-self and the SIFS that may go before it.

@@ -49,6 +49,8 @@ pub struct Handshake {
     pub cts: ControlFrame,
     /// How the data frame is protected from 802.11b receivers.
     pub protection: Option<ErpProtection>,
+    /// What responses last, and a Block Ack Request, by their bytes.
+    response: OnAir,
 }
 
 /// A control frame.
@@ -74,7 +76,18 @@ impl ControlFrame {
 impl Handshake {
     fn new(on_air: &OnAir, start_delay: Time) -> Handshake {
         let frame = |bytes| ControlFrame::new(on_air, bytes, start_delay);
-        Handshake { ack: frame(ACK_BYTES), rts: frame(RTS_BYTES), cts: frame(ACK_BYTES), protection: None }
+        Handshake {
+            ack: frame(ACK_BYTES),
+            rts: frame(RTS_BYTES),
+            cts: frame(ACK_BYTES),
+            protection: None,
+            response: *on_air,
+        }
+    }
+
+    /// How long a response, or a Block Ack Request, of `bytes` lasts.
+    pub(crate) fn response(&self, bytes: u32) -> Time {
+        self.response.duration(bytes)
     }
 
     /// Whether a CTS-to-self precedes the data frame.
@@ -207,7 +220,8 @@ impl BssTiming {
         };
         let of_dsss = Handshake::new(&modes.on_air(rate), start_delay);
         for handshake in &mut self.handshakes {
-            *handshake = Handshake { ack: handshake.ack, protection: Some(how), ..of_dsss };
+            let Handshake { ack, response, .. } = *handshake;
+            *handshake = Handshake { ack, response, protection: Some(how), ..of_dsss };
         }
         self.slowest_ack = modes.on_air(RateIndex(0)).duration(ACK_BYTES);
         if has_dsss_station {

@@ -3,20 +3,26 @@
 use super::frame::{Kind, NodeId, Packet, Tally};
 use super::radio::TX_POWER_DBM;
 use super::rate::Adaptation;
-use super::record::{Aired, Airtime, Attempt, Decoded, Delivery, NewRate, Outcome, Record};
+use super::record::{
+    Aired, Airtime, Attempt, Decoded, Delivery, NewRate, Outcome, Record, Sent, Transmission,
+};
 use super::scenario::{Change, Errors, Offer, Outside, Scenario, Traffic};
-use super::timing::{self, Phy, Rules, Tenths};
-use wifair_core::{FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
+use super::timing::{self, Ht, Phy, Rules, Tenths};
+use wifair_core::{Ac, FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::{Direction, PortSpec};
 use wifair_wlan::{
-    ApSpec, ArrivalWithinIfs, AttemptOutcome, BackoffRange, Bss, BssKeys, BssSpec, Categories, CategorySpec,
-    ChannelSpec, Classify, Countdown, EdcaSpec, ErpProtection, FrameErrorRate, FrameKind, LinkRateChange,
-    MacSpec, Node, Output, PhySpec, Preamble, ProtectionKeys, RateErrors, RateSpec, SharePort, StationChange,
-    StationSpec, Usage, aarf, arf, dsss, erp, ofdm,
+    AggregationSpec, ApSpec, ArrivalWithinIfs, AttemptOutcome, BackoffRange, BandKeys, Bss, BssKeys, BssSpec,
+    Categories, CategorySpec, ChannelSpec, Classify, Countdown, EdcaSpec, ErpProtection, Fill,
+    FrameErrorRate, FrameKind, LinkKeys, LinkRateChange, MacSpec, Node, Output, PhySpec, Preamble,
+    ProtectionKeys, RateErrors, RateSpec, Requests, SharePort, StationChange, StationSpec, Usage, aarf, arf,
+    dsss, erp, ht, ofdm,
 };
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
 const CODE_POINTS: [u8; 4] = [48, 32, 0, 8];
+
+/// The categories, the highest first.
+const RANKS: [Ac; 4] = [Ac::Voice, Ac::Video, Ac::BestEffort, Ac::Background];
 
 /// IP protocol number of UDP.
 const UDP: u32 = 17;
@@ -25,6 +31,8 @@ pub struct Engine {
     bss: Bss,
     traffic: Traffic,
     log: Log,
+    /// By station.
+    has_agreements: Vec<bool>,
 }
 
 /// What the engine said, in steps of the clock.
@@ -33,6 +41,7 @@ struct Log {
     step: Time,
     deliveries: Vec<Delivery>,
     attempts: Vec<Attempt>,
+    transmissions: Vec<Transmission>,
     frames: Vec<Aired>,
     rates: Vec<NewRate>,
 }
@@ -48,7 +57,6 @@ pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
 
 impl Engine {
     pub fn new(scenario: &Scenario) -> Engine {
-        assert!(scenario.rules.aggregation.is_none(), "the engine has no aggregation");
         let bss = Bss::new(&spec(scenario), scenario.seed).expect("the scenario is valid");
         for (_, change) in &scenario.changes {
             if let Change::Station { station, .. } = change {
@@ -60,10 +68,12 @@ impl Engine {
             step: Time::from_ns(1_000 / u64::from(scenario.rules.steps)),
             deliveries: Vec::new(),
             attempts: Vec::new(),
+            transmissions: Vec::new(),
             frames: Vec::new(),
             rates: Vec::new(),
         };
-        Engine { bss, traffic: Traffic::new(scenario), log }
+        let has_agreements = scenario.stations.iter().map(|station| station.ht.is_some()).collect();
+        Engine { bss, traffic: Traffic::new(scenario), log, has_agreements }
     }
 
     /// Nothing will happen any more.
@@ -111,7 +121,18 @@ impl Engine {
 
     fn change(&mut self, change: &Change, now: Time) {
         match change {
-            Change::Modes { .. } => unreachable!("the engine has no aggregation"),
+            Change::Modes { station, modes } => {
+                let stations = self.bss.snapshot(now).stations.len();
+                let station = station % stations;
+                if self.has_agreements[station] {
+                    let change = StationChange {
+                        mcs: Some(modes.up.mcs as u8),
+                        mcs_down: Some(modes.down.mcs as u8),
+                        ..StationChange::new("")
+                    };
+                    self.bss.change_station(StationId(station as u16), &change, now);
+                }
+            }
             Change::ApLimit(packets) => self.bss.set_ap_limit(*packets as u32, now),
             Change::Station { station, .. } => {
                 let stations = self.bss.snapshot(now).stations.len();
@@ -135,7 +156,7 @@ impl Engine {
 
     /// All that happened before `now`.
     pub fn record(&self, now: u64) -> Record {
-        let Log { step, deliveries, attempts, frames, rates } = &self.log;
+        let Log { step, deliveries, attempts, transmissions, frames, rates } = &self.log;
         let snapshot = self.bss.snapshot(*step * now);
         let steps = |time| self.log.steps(time);
         let airtime = Airtime {
@@ -144,17 +165,23 @@ impl Engine {
             collisions: steps(snapshot.collision_airtime),
             idle: steps(snapshot.idle),
         };
-        let tally = |usage: &Usage| tally(usage, *step);
+        let aggregates = self.has_agreements.iter().any(|has| *has);
+        let tally = |usage: &Usage| match aggregates {
+            false => tally(usage, *step),
+            true => Tally { attempts: 0, failures: 0, ..tally(&Usage { rate_integral: 0, ..*usage }, *step) },
+        };
         // The engine knows all of an exchange at its start.
-        let mut frames: Vec<_> = frames.iter().filter(|frame| frame.at < now).copied().collect();
+        let mut frames: Vec<_> =
+            frames.iter().filter(|frame| frame.at < now && !aggregates).copied().collect();
         frames.sort_by_key(|frame| (frame.at, frame.from));
         let mut attempts = attempts.clone();
         attempts.sort_by_key(|attempt| (attempt.at, attempt.from));
-        let mut rates = rates.clone();
+        let mut rates = if aggregates { vec![] } else { rates.clone() };
         rates.sort();
         Record {
             deliveries: deliveries.clone(),
             attempts,
+            transmissions: transmissions.clone(),
             frames,
             rates,
             up: snapshot.stations.iter().map(|s| tally(&s.up)).collect(),
@@ -189,13 +216,31 @@ impl Log {
                 category: attempt.what.ac.map_or(0, |_| category_of(attempt.what.packet)),
                 number: attempt.what.number,
                 rate: tenths(attempt.mode.rate),
-                outcome: Some(match attempt.outcome {
-                    AttemptOutcome::Acknowledged => Outcome::Acknowledged,
-                    AttemptOutcome::Collided => Outcome::Collided,
-                    AttemptOutcome::DataLost => Outcome::DataLost,
-                    AttemptOutcome::AckLost => Outcome::AckLost,
-                }),
+                outcome: Some(outcome(attempt.outcome)),
                 ended: Some(at + self.steps(attempt.airtime)),
+            });
+        }
+        for transmission in bss.transmissions() {
+            let at = self.steps(transmission.begins);
+            let category = RANKS.iter().position(|&ac| ac == transmission.ac).expect("one of four");
+            self.transmissions.push(Transmission {
+                at,
+                from: node_id(transmission.from),
+                to: node_id(transmission.to),
+                category,
+                rate: tenths(transmission.mode.rate),
+                mpdus: (transmission.mpdus.iter())
+                    .map(|mpdu| Sent {
+                        seq: mpdu.sequence,
+                        packet: mpdu.packet.seq,
+                        number: mpdu.number,
+                        decoded: Some(mpdu.decoded),
+                        acknowledged: None,
+                    })
+                    .collect(),
+                request: None,
+                outcome: Some(outcome(transmission.outcome)),
+                ended: Some(at + self.steps(transmission.airtime)),
             });
         }
         bss.frames(|frame| {
@@ -227,6 +272,15 @@ impl Log {
         let station = usize::from(change.station.0) + 1;
         let (from, to) = if change.direction == Direction::Up { (station, 0) } else { (0, station) };
         self.rates.push(NewRate { at: self.steps(now), from, to, rate: tenths(change.rate) });
+    }
+}
+
+fn outcome(outcome: AttemptOutcome) -> Outcome {
+    match outcome {
+        AttemptOutcome::Acknowledged => Outcome::Acknowledged,
+        AttemptOutcome::Collided => Outcome::Collided,
+        AttemptOutcome::DataLost => Outcome::DataLost,
+        AttemptOutcome::AckLost => Outcome::AckLost,
     }
 }
 
@@ -293,12 +347,11 @@ fn spec(scenario: &Scenario) -> BssSpec {
         ..PortSpec::default()
     };
     let station = |(index, s): (usize, &super::scenario::Station)| StationSpec {
-        rate_down_mbps: Some(mbps(s.rate_down)),
         frame_error_rate: error_rates(&s.errors),
         position_m: s.track.map(|track| track.position_m),
         velocity_m_per_s: s.track.map(|track| track.velocity_m_per_s),
         port: port.clone(),
-        ..StationSpec::new(Scenario::label(index + 1), mbps(s.rate_up))
+        ..mode_of(index, s, &scenario.rules)
     };
     let (ap_m, channel) = scenario.rules.capture.map_or(Default::default(), |capture| {
         let channel = ChannelSpec {
@@ -316,6 +369,89 @@ fn spec(scenario: &Scenario) -> BssSpec {
         channel,
         ..BssSpec::new(scenario.stations.iter().enumerate().map(station).collect())
     }
+}
+
+/// A station with its PHY and modes.
+fn mode_of(index: usize, station: &super::scenario::Station, rules: &Rules) -> StationSpec {
+    let label = Scenario::label(index + 1);
+    let plain = StationSpec {
+        rate_down_mbps: Some(mbps(station.rate_down)),
+        ..StationSpec::new(label.clone(), mbps(station.rate_up))
+    };
+    match (station.ht, rules.aggregation) {
+        (_, None) => plain,
+        (None, Some(_)) => StationSpec {
+            phy: Some(match rules.phy {
+                Phy::Ofdm { extension: 6 } => PhySpec::Erp(Default::default()),
+                _ => PhySpec::Ofdm(Default::default()),
+            }),
+            ..plain
+        },
+        (Some(modes), Some(_)) => StationSpec {
+            phy: Some(PhySpec::Ht(ht::Spec { link: link_keys(modes.up), ..Default::default() })),
+            rate_mbps: None,
+            rate_down_mbps: None,
+            mcs: Some(modes.up.mcs as u8),
+            mcs_down: Some(modes.down.mcs as u8),
+            ..StationSpec::new(label, 6.0)
+        },
+    }
+}
+
+fn link_keys(mode: Ht) -> LinkKeys {
+    LinkKeys {
+        width_mhz: Some(if mode.forty_mhz { 40 } else { 20 }),
+        streams: Some((mode.mcs / 8 + 1) as u8),
+        guard_interval_ns: Some(if mode.short_gi { 400 } else { 800 }),
+        ..LinkKeys::default()
+    }
+}
+
+fn band_keys(rules: &Rules) -> BandKeys {
+    let band_ghz = if matches!(rules.phy, Phy::Ofdm { extension: 6 }) { 2.4 } else { 5.0 };
+    BandKeys { band_ghz: Some(band_ghz), ..BandKeys::default() }
+}
+
+/// What the engine can do of a scenario with aggregation: the links of a station differ in their MCSs alone, of as many streams.
+pub fn like_the_engine(mut scenario: Scenario) -> Scenario {
+    let stations = scenario.stations.len();
+    for station in &mut scenario.stations {
+        if let Some(modes) = &mut station.ht {
+            modes.down = Ht { mcs: modes.up.mcs / 8 * 8 + modes.down.mcs % 8, ..modes.up };
+        }
+    }
+    for (_, change) in &mut scenario.changes {
+        if let Change::Modes { station, modes } = change
+            && let Some(now) = scenario.stations[*station % stations].ht
+        {
+            let with = |mode: Ht| Ht { mcs: now.up.mcs / 8 * 8 + mode.mcs % 8, ..now.up };
+            *modes = super::scenario::Modes { up: with(modes.up), down: with(modes.down) };
+        }
+        if let Change::Station { station, rate, rate_down, .. } = change
+            && scenario.stations[*station % stations].ht.is_some()
+        {
+            (*rate, *rate_down) = (None, None);
+        }
+    }
+    let changes_nothing = |change: &Change| {
+        matches!(change, Change::Station { rate: None, rate_down: None, errors: None, track: None, .. })
+    };
+    scenario.changes.retain(|(_, change)| !changes_nothing(change));
+    scenario
+}
+
+fn aggregation(rules: &Rules) -> Option<AggregationSpec> {
+    rules.aggregation.map(|given| AggregationSpec {
+        window: Some(given.window),
+        max_mpdus: given.max_mpdus,
+        max_ampdu_bytes: Some(given.max_ampdu_bytes),
+        max_ppdu_us: micros(given.max_ppdu, rules),
+        min_mpdu_spacing_us: f64::from(given.min_spacing_quarters) / 4.0,
+        max_attempts: Some(given.max_attempts),
+        reorder_timeout_ms: micros(given.reorder_timeout, rules) / 1e3,
+        fill: if given.head_run { Fill::HeadRun } else { Fill::Gather },
+        bar: if given.requests { Requests::GivenUp } else { Requests::Never },
+    })
 }
 
 fn error_rates(errors: &Errors) -> FrameErrorRate {
@@ -356,27 +492,39 @@ fn phy(rules: &Rules) -> PhySpec {
     let bss = BssKeys {
         slot_us: if long_slot { None } else { given(rules.slot, standard.slot) },
         sifs_us: given(rules.sifs, standard.sifs),
-        mac_header_bytes: Some(rules.overhead_bytes - 12),
+        mac_header_bytes: Some(
+            rules.overhead_bytes - 12 + if rules.aggregation.is_some_and(|a| a.ccmp) { 16 } else { 0 },
+        ),
         control_rate_mbps: Some(mbps(rules.control_rate)),
         cw_min: Some(rules.cw_min as u16),
         cw_max: Some(rules.cw_max as u16),
         ..BssKeys::default()
     };
     let preamble = |plcp| if plcp == 192 { Preamble::Long } else { Preamble::Short };
+    let protection = || ProtectionKeys {
+        erp_protection: rules.protection.map(|p| match p.self_addressed {
+            true => ErpProtection::CtsToSelf,
+            false => ErpProtection::RtsCts,
+        }),
+        protection_rate_mbps: rules.protection.map(|p| mbps(p.rate)),
+        preamble: rules.protection.map(|p| preamble(p.plcp)),
+    };
+    if rules.aggregation.is_some() {
+        let slot_us = given(rules.slot, Rules::dot11a().in_steps(rules.steps).slot);
+        return PhySpec::Ht(ht::Spec {
+            link: LinkKeys { width_mhz: Some(40), streams: Some(4), ..LinkKeys::default() },
+            band: band_keys(rules),
+            protection: protection(),
+            bss: BssKeys { slot_us, ..bss },
+        });
+    }
     match rules.phy {
         Phy::Dsss { plcp } => {
             PhySpec::Dsss(dsss::Spec { preamble: preamble(plcp), bss, ..Default::default() })
         }
         Phy::Ofdm { .. } if is_erp => PhySpec::Erp(erp::Spec {
             short_slot: !long_slot,
-            protection: ProtectionKeys {
-                erp_protection: rules.protection.map(|p| match p.self_addressed {
-                    true => ErpProtection::CtsToSelf,
-                    false => ErpProtection::RtsCts,
-                }),
-                protection_rate_mbps: rules.protection.map(|p| mbps(p.rate)),
-                preamble: rules.protection.map(|p| preamble(p.plcp)),
-            },
+            protection: protection(),
             bss,
             ..Default::default()
         }),
@@ -407,6 +555,7 @@ fn mac(rules: &Rules) -> MacSpec {
         cts_timeout_us: rules.cts_timeout.map(|steps| micros(steps, rules)),
         rate_adaptation: rules.adaptation.map_or(RateSpec::default(), adaptation),
         edca: rules.edca.as_ref().map(|table| edca(table, rules)),
+        aggregation: aggregation(rules),
     }
 }
 

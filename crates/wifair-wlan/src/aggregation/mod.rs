@@ -1,0 +1,206 @@
+//! Aggregation: A-MPDUs and Block Ack (802.11-2020, 9.7, 10.12 and 10.25; `docs/medium.md`, section 12).
+//!
+//! Nothing here knows the medium: the originator says what a PPDU contains and hears what became of it, the recipient says what is
+//! passed on.
+
+mod originator;
+mod psdu;
+mod recipient;
+mod spec;
+
+use std::collections::VecDeque;
+
+use wifair_core::{Packet, Time};
+
+pub(crate) use originator::{Formed, Limits, Mpdu, Originator};
+pub(crate) use psdu::Psdu;
+pub(crate) use recipient::Recipient;
+pub(crate) use spec::Rules;
+pub use spec::{AggregationSpec, Fill, Requests};
+
+use crate::node::LinkId;
+
+/// An MPDU of a PPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentMpdu<'a> {
+    /// Its sequence number, modulo 4096.
+    pub sequence: u16,
+    /// What it carries.
+    pub packet: &'a Packet,
+    /// Which transmission it is, from 1.
+    pub number: u32,
+    /// Whether its receiver decodes it from this PPDU; false in a collision.
+    pub decoded: bool,
+}
+
+/// A packet that has crossed the medium.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received {
+    pub packet: Packet,
+    /// The share that its MPDU had of the airtime of the exchange that brought it.
+    pub airtime: Time,
+}
+
+/// A Block Ack agreement: both its ends.
+#[derive(Debug)]
+pub(crate) struct Agreement {
+    pub originator: Originator,
+    pub recipient: Recipient<Received>,
+    /// In MPDUs.
+    pub window: u32,
+}
+
+impl Agreement {
+    fn new(window: u32) -> Agreement {
+        Agreement {
+            originator: Originator::new(window.into()),
+            recipient: Recipient::new(window.into()),
+            window,
+        }
+    }
+}
+
+/// The agreements of a BSS, and which of them wait to be served.
+#[derive(Debug)]
+pub(crate) struct Aggregation {
+    pub rules: Rules,
+    /// By link and rank of the access category.
+    agreements: Vec<Option<Agreement>>,
+    /// By channel access function: its pending links, the one that became pending first at the head.
+    pending: Vec<VecDeque<LinkId>>,
+    /// Packets that recipients have passed on and that nobody has taken yet, with their links and ranks.
+    passed: VecDeque<(LinkId, u32, Received)>,
+    /// Recipients that hold MPDUs, and when their reorder timeouts expire.
+    waits: Vec<(Time, usize)>,
+}
+
+impl Aggregation {
+    /// `windows`: by link, in MPDUs; 0 without an agreement. `functions` is the number of channel access functions.
+    pub fn new(rules: Rules, windows: &[u32], functions: usize) -> Aggregation {
+        let agreement = |&window: &u32| (window > 0).then(|| Agreement::new(window.min(rules.window)));
+        Aggregation {
+            rules,
+            agreements: windows
+                .iter()
+                .flat_map(|window| std::array::from_fn::<_, 4, _>(|_| agreement(window)))
+                .collect(),
+            pending: vec![VecDeque::new(); functions],
+            passed: VecDeque::new(),
+            waits: Vec::new(),
+        }
+    }
+
+    fn index(link: LinkId, rank: u32) -> usize {
+        4 * link.index() + rank as usize
+    }
+
+    /// The agreement of a link and category, if both ends are 802.11n or later.
+    pub fn of(&self, link: LinkId, rank: u32) -> Option<&Agreement> {
+        self.agreements[Aggregation::index(link, rank)].as_ref()
+    }
+
+    /// The same, to change.
+    pub fn of_mut(&mut self, link: LinkId, rank: u32) -> Option<&mut Agreement> {
+        self.agreements[Aggregation::index(link, rank)].as_mut()
+    }
+
+    /// The pending link that a channel access function serves before it asks its port; `last` was in service last.
+    pub fn take_pending(&mut self, function: u32, last: LinkId) -> Option<LinkId> {
+        let pending = &mut self.pending[function as usize];
+        if *pending.front()? == last { None } else { pending.pop_front() }
+    }
+
+    /// The pending link that it serves when its port gives nothing.
+    pub fn take_last(&mut self, function: u32) -> Option<LinkId> {
+        self.pending[function as usize].pop_front()
+    }
+
+    /// A link is in service, and pending no more.
+    pub fn unlist(&mut self, function: u32, link: LinkId) {
+        self.pending[function as usize].retain(|other| *other != link);
+    }
+
+    /// A channel access function releases the link in service: it is pending if it has anything left to send.
+    pub fn release(&mut self, function: u32, link: LinkId, rank: u32) {
+        if self.of(link, rank).is_some_and(|agreement| agreement.originator.is_pending()) {
+            self.pending[function as usize].push_back(link);
+        }
+    }
+
+    /// The PPDU on the air has ended at `now`. `each` hears of every MPDU decoded from it whether it is a duplicate. When the earliest
+    /// reorder timeout expires now.
+    pub fn receive(&mut self, link: LinkId, rank: u32, now: Time, mut each: impl FnMut(bool)) {
+        let index = Aggregation::index(link, rank);
+        let Some(Agreement { originator, recipient, .. }) = &mut self.agreements[index] else { return };
+        let passed = &mut self.passed;
+        originator.end(|mpdu, share| {
+            let received = Received { packet: mpdu.departure.packet, airtime: share };
+            let new = recipient
+                .receive(mpdu.sequence, received, now, |received| passed.push_back((link, rank, received)));
+            each(!new);
+            new
+        });
+        self.review(index);
+    }
+
+    /// A Block Ack Request has reached the recipient.
+    pub fn request(&mut self, link: LinkId, rank: u32) {
+        let index = Aggregation::index(link, rank);
+        let Some(Agreement { originator, recipient, .. }) = &mut self.agreements[index] else { return };
+        let passed = &mut self.passed;
+        recipient.request(originator.window_start(), |received| passed.push_back((link, rank, received)));
+        self.review(index);
+    }
+
+    /// When a reorder timeout expires next.
+    pub fn next_wait(&self) -> Time {
+        self.waits.iter().map(|(at, _)| *at).min().unwrap_or(Time::MAX)
+    }
+
+    /// A reorder timeout has expired.
+    pub fn expire(&mut self, now: Time) {
+        // AP, station 0, station 1, ...; at the AP by station, from voice down: the recipient of an uplink is the AP.
+        let order = |index: usize| {
+            let link = index / 4;
+            (link % 2, link, index % 4)
+        };
+        let due = self.waits.iter().filter(|(at, _)| *at <= now).map(|(_, index)| *index);
+        let Some(index) = due.min_by_key(|&index| order(index)) else { return };
+        let (link, rank) = (LinkId::at(index / 4), index as u32 % 4);
+        let since = now - self.rules.reorder_timeout;
+        if let Some(agreement) = &mut self.agreements[index] {
+            let passed = &mut self.passed;
+            agreement.recipient.give_up_waiting(since, |received| passed.push_back((link, rank, received)));
+        }
+        self.review(index);
+    }
+
+    fn review(&mut self, index: usize) {
+        self.waits.retain(|(_, other)| *other != index);
+        let deadline =
+            self.agreements[index].as_ref().and_then(|a| a.recipient.deadline(self.rules.reorder_timeout));
+        self.waits.extend(deadline.map(|at| (at, index)));
+    }
+
+    /// Whether packets that were passed on have not been taken.
+    pub fn has_passed(&self) -> bool {
+        !self.passed.is_empty()
+    }
+
+    /// The next packet that was passed on, with its link and the rank of its category.
+    pub fn take_passed(&mut self) -> Option<(LinkId, u32, Received)> {
+        self.passed.pop_front()
+    }
+
+    /// Packets that originators have and recipients do not, or that recipients hold; and whether they go down.
+    pub fn packets_under_way(&self) -> impl Iterator<Item = (bool, &Packet)> {
+        self.agreements.iter().enumerate().flat_map(|(index, agreement)| {
+            let down = !(index / 4).is_multiple_of(2);
+            let packets = agreement.iter().flat_map(|agreement| {
+                let held = agreement.recipient.held().map(|received| &received.packet);
+                agreement.originator.packets_not_received().chain(held)
+            });
+            packets.map(move |packet| (down, packet))
+        })
+    }
+}

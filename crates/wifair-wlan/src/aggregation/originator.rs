@@ -1,0 +1,295 @@
+//! The originator's side of a Block Ack agreement: the MPDUs that its channel access function has taken from the port and that
+//! are not yet acknowledged or given up (802.11-2020, 10.25.6; `docs/medium.md`, section 12).
+
+use std::collections::VecDeque;
+
+use wifair_core::{Packet, Rate, Time};
+use wifair_queue::Departure;
+
+use super::psdu::{Psdu, Shares};
+
+/// An MPDU in the link queue.
+#[derive(Debug)]
+pub(crate) struct Mpdu {
+    pub departure: Departure,
+    pub sequence: u64,
+    /// Its length, without a delimiter.
+    pub bytes: u32,
+    /// PPDUs that contained it.
+    pub attempts: u32,
+    /// Exchanges in which it was not acknowledged.
+    failures: u32,
+    /// Its receiver decodes it from the PPDU that is on the air.
+    decoded: bool,
+    /// Its receiver has decoded it, from this PPDU or an earlier one.
+    received: bool,
+    /// And took it: it was no duplicate, and had not been skipped by a reorder timeout.
+    taken: bool,
+    pub taken_at: Time,
+    /// Its shares of what its PPDUs have occupied, and of what they took in addition.
+    pub airtime: Time,
+    pub overhead: Time,
+    /// Its share of the airtime of its last attempt, and the rate of that.
+    share: Time,
+    pub rate: Rate,
+}
+
+/// What a PPDU may contain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub max_mpdus: u32,
+    /// The longest PSDU, whatever bounds it: the standard's length, the PPDU's duration or the TXOP.
+    pub max_psdu_bytes: u32,
+    /// From the start of a subframe to the start of the next, at least.
+    pub spacing_bytes: u32,
+    /// Bytes of an MPDU that are not its IP packet's.
+    pub mac_bytes: u32,
+}
+
+/// What an originator sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Formed {
+    /// So many MPDUs from the head of the link queue.
+    Mpdus(Psdu),
+    /// A Block Ack Request.
+    Request,
+}
+
+impl Mpdu {
+    /// Whether its receiver decodes it from the last PPDU, unless that collides.
+    pub fn is_decoded(&self) -> bool {
+        self.decoded
+    }
+
+    /// Whether its recipient has it, or has passed it on.
+    pub fn is_taken(&self) -> bool {
+        self.taken
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Originator {
+    window: u64,
+    queue: VecDeque<Mpdu>,
+    next_sequence: u64,
+    /// MPDUs of the queue that the last PPDU contained.
+    formed: usize,
+    owes_request: bool,
+    /// Of the Block Ack Request that is owed.
+    request_failures: u32,
+}
+
+impl Originator {
+    /// Nothing to send. `window` is in MPDUs.
+    pub fn new(window: u64) -> Originator {
+        Originator {
+            window,
+            queue: VecDeque::new(),
+            next_sequence: 0,
+            formed: 0,
+            owes_request: false,
+            request_failures: 0,
+        }
+    }
+
+    /// Whether it has anything to send.
+    pub fn is_pending(&self) -> bool {
+        self.owes_request || !self.queue.is_empty()
+    }
+
+    /// WinStartO: the oldest sequence number that is neither acknowledged nor given up.
+    pub fn window_start(&self) -> u64 {
+        self.queue.front().map_or(self.next_sequence, |head| head.sequence)
+    }
+
+    /// A packet enters the link queue. `mac_bytes` as in [`Limits`].
+    pub fn push(&mut self, departure: Departure, mac_bytes: u32, now: Time) {
+        self.queue.push_back(Mpdu {
+            sequence: self.next_sequence,
+            bytes: departure.packet.ip_bytes() + mac_bytes,
+            attempts: 0,
+            failures: 0,
+            decoded: true, // unless the channel says otherwise
+            received: false,
+            taken: false,
+            taken_at: now,
+            airtime: Time::ZERO,
+            overhead: Time::ZERO,
+            share: Time::ZERO,
+            rate: Rate::from_kbps(0),
+            departure,
+        });
+        self.next_sequence += 1;
+    }
+
+    /// The length of what would be sent first: a Block Ack Request (`None`) or the head alone.
+    pub fn head_bytes(&self) -> Option<u32> {
+        if self.owes_request {
+            return None;
+        }
+        Some(self.queue.front().expect("a link in service has something to send").bytes)
+    }
+
+    /// Settles what is sent. `take` gives the next packet for the link of at most so many IP bytes.
+    pub fn form(
+        &mut self,
+        limits: &Limits,
+        now: Time,
+        mut take: impl FnMut(u32) -> Option<Departure>,
+    ) -> Formed {
+        self.formed = 0;
+        if self.owes_request {
+            return Formed::Request;
+        }
+        let end = self.window_start() + self.window;
+        let mut psdu = Psdu::default();
+        for mpdu in &self.queue {
+            let with = if self.formed == 0 {
+                Psdu::of(mpdu.bytes)
+            } else {
+                psdu.with(mpdu.bytes, limits.spacing_bytes)
+            };
+            let fits = with.mpdus() <= limits.max_mpdus && with.bytes(true) <= limits.max_psdu_bytes;
+            if mpdu.sequence >= end || self.formed > 0 && !fits {
+                return Formed::Mpdus(psdu);
+            }
+            psdu = with;
+            self.formed += 1;
+        }
+        while self.next_sequence < end && psdu.mpdus() < limits.max_mpdus {
+            let room =
+                psdu.room(limits.max_psdu_bytes, limits.spacing_bytes).saturating_sub(limits.mac_bytes);
+            if room == 0 {
+                break;
+            }
+            let Some(departure) = take(room) else { break };
+            psdu = psdu.with(departure.packet.ip_bytes() + limits.mac_bytes, limits.spacing_bytes);
+            self.push(departure, limits.mac_bytes, now);
+            self.formed += 1;
+        }
+        Formed::Mpdus(psdu)
+    }
+
+    /// The MPDUs of the PPDU, in order.
+    pub fn formed(&self) -> impl Iterator<Item = &Mpdu> {
+        self.queue.iter().take(self.formed)
+    }
+
+    /// Whether the receiver decodes each MPDU of the PPDU is for `decodes` to say, by its length; whether it decodes any.
+    pub fn draw(&mut self, mut decodes: impl FnMut(u32) -> bool) -> bool {
+        let mut any = false;
+        for mpdu in self.queue.iter_mut().take(self.formed) {
+            mpdu.decoded = decodes(mpdu.bytes);
+            any |= mpdu.decoded;
+        }
+        any
+    }
+
+    /// The PPDU occupies the medium for `airtime` and took `overhead` in addition: each MPDU has its share.
+    pub fn attempt(&mut self, airtime: Time, overhead: Time, rate: Rate) {
+        let whole = self.formed().map(|mpdu| u64::from(mpdu.bytes)).sum();
+        let (mut airtimes, mut overheads) =
+            (Shares::of(airtime.as_ns(), whole), Shares::of(overhead.as_ns(), whole));
+        for mpdu in self.queue.iter_mut().take(self.formed) {
+            mpdu.attempts += 1;
+            mpdu.share = Time::from_ns(airtimes.next(mpdu.bytes));
+            mpdu.airtime += mpdu.share;
+            mpdu.overhead += Time::from_ns(overheads.next(mpdu.bytes));
+            mpdu.rate = rate;
+        }
+    }
+
+    /// The PPDU has ended: the MPDUs that its receiver decodes go to `received`, each with its share of the airtime; it says whether
+    /// the recipient takes it.
+    pub fn end(&mut self, mut received: impl FnMut(&Mpdu, Time) -> bool) {
+        for mpdu in self.queue.iter_mut().take(self.formed).filter(|mpdu| mpdu.decoded) {
+            mpdu.received = true;
+            mpdu.taken |= received(mpdu, mpdu.share);
+        }
+    }
+
+    /// Packets that the receiver has not.
+    pub fn packets_not_received(&self) -> impl Iterator<Item = &Packet> {
+        self.queue.iter().filter(|mpdu| !mpdu.taken).map(|mpdu| &mpdu.departure.packet)
+    }
+
+    /// The response has been decoded: what the recipient has decoded, of the PPDU or, after a Block Ack Request, of the whole
+    /// queue, is acknowledged and goes to `done`; the rest of the PPDU has failed.
+    pub fn acknowledge(&mut self, mut done: impl FnMut(Mpdu)) {
+        let (covered, failures) = if self.owes_request { (self.queue.len(), 0) } else { (self.formed, 1) };
+        let mut kept = Vec::new();
+        for mpdu in self.queue.drain(..covered) {
+            if mpdu.received {
+                done(mpdu);
+            } else {
+                kept.push(Mpdu { failures: mpdu.failures + failures, ..mpdu });
+            }
+        }
+        for mpdu in kept.into_iter().rev() {
+            self.queue.push_front(mpdu);
+        }
+        if self.owes_request {
+            self.drop_request();
+        }
+        self.formed = 0;
+    }
+
+    /// The exchange has failed, of which the originator knew after waiting for `timeout`: each MPDU of the PPDU has failed, or the
+    /// Block Ack Request.
+    pub fn fail(&mut self, timeout: Time) {
+        if self.owes_request {
+            self.request_failures += 1;
+        }
+        let whole = self.formed().map(|mpdu| u64::from(mpdu.bytes)).sum();
+        let mut overheads = Shares::of(timeout.as_ns(), whole);
+        for mpdu in self.queue.iter_mut().take(self.formed) {
+            mpdu.failures += 1;
+            mpdu.overhead += Time::from_ns(overheads.next(mpdu.bytes));
+        }
+    }
+
+    fn drop_request(&mut self) {
+        self.owes_request = false;
+        self.request_failures = 0;
+    }
+
+    /// Whether [`Originator::give_up`] would do anything.
+    pub fn has_exhausted(&self, max: &Attempts) -> bool {
+        self.request_failures >= max.request || self.queue.iter().any(|mpdu| mpdu.failures >= max.mpdu)
+    }
+
+    /// Whether [`Originator::give_up`] would leave nothing to send.
+    pub fn is_exhausted(&self, max: &Attempts) -> bool {
+        let exhausted = self.queue.iter().all(|mpdu| mpdu.failures >= max.mpdu);
+        let request = if max.requests_after { self.queue.is_empty() } else { true };
+        exhausted && request && (!self.owes_request || self.request_failures >= max.request)
+    }
+
+    /// MPDUs and a Block Ack Request that have failed as often as they may are given up; the MPDUs go to `done`.
+    pub fn give_up(&mut self, max: &Attempts, mut done: impl FnMut(Mpdu)) {
+        if self.request_failures >= max.request {
+            self.drop_request();
+        }
+        if self.queue.iter().all(|mpdu| mpdu.failures < max.mpdu) {
+            return;
+        }
+        self.formed = 0;
+        for mpdu in std::mem::take(&mut self.queue) {
+            if mpdu.failures < max.mpdu {
+                self.queue.push_back(mpdu);
+            } else {
+                done(mpdu);
+            }
+        }
+        self.owes_request |= max.requests_after;
+    }
+}
+
+/// How often something may fail before it is given up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempts {
+    pub mpdu: u32,
+    pub request: u32,
+    /// Whether a Block Ack Request follows an MPDU that is given up.
+    pub requests_after: bool,
+}

@@ -1,0 +1,135 @@
+//! How long an A-MPDU is, and what may still join it (802.11-2020, 9.7 and 10.12; `docs/medium.md`, section 12).
+
+/// Bytes of the delimiter before an MPDU in an A-MPDU, and what subframes are padded to multiples of.
+const DELIMITER_BYTES: u32 = 4;
+
+/// The PSDU of MPDUs that go together, as it grows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Psdu {
+    /// Subframes before the last, with their padding.
+    before: u32,
+    /// The last MPDU.
+    last: u32,
+    mpdus: u32,
+}
+
+impl Psdu {
+    /// One MPDU of `bytes`.
+    pub fn of(bytes: u32) -> Psdu {
+        Psdu { before: 0, last: bytes, mpdus: 1 }
+    }
+
+    /// With an MPDU of `bytes` more. Between the starts of two there are at least `spacing_bytes`.
+    pub fn with(self, bytes: u32, spacing_bytes: u32) -> Psdu {
+        Psdu { before: self.before_next(spacing_bytes), last: bytes, mpdus: self.mpdus + 1 }
+    }
+
+    fn before_next(&self, spacing_bytes: u32) -> u32 {
+        let subframe = (DELIMITER_BYTES + self.last).max(spacing_bytes);
+        self.before + subframe.next_multiple_of(DELIMITER_BYTES)
+    }
+
+    /// Number of MPDUs.
+    pub fn mpdus(&self) -> u32 {
+        self.mpdus
+    }
+
+    /// Length in bytes. A lone MPDU has a delimiter only as an S-MPDU.
+    pub fn bytes(&self, lone_has_delimiter: bool) -> u32 {
+        match self.mpdus {
+            1 if !lone_has_delimiter => self.last,
+            _ => self.before + DELIMITER_BYTES + self.last,
+        }
+    }
+
+    /// The longest MPDU that may join so that the PSDU has at most `max_bytes`.
+    pub fn room(&self, max_bytes: u32, spacing_bytes: u32) -> u32 {
+        max_bytes.saturating_sub(self.before_next(spacing_bytes) + DELIMITER_BYTES)
+    }
+}
+
+/// Splits a total among parts in proportion to their sizes: the first `n` together get what is proportional to the sum of theirs,
+/// rounded down.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shares {
+    total: u64,
+    whole: u64,
+    sum: u64,
+    given: u64,
+}
+
+impl Shares {
+    /// Of `total`, among parts whose sizes add up to `whole`.
+    pub fn of(total: u64, whole: u64) -> Shares {
+        Shares { total, whole, sum: 0, given: 0 }
+    }
+
+    /// The share of the next part.
+    pub fn next(&mut self, size: u32) -> u64 {
+        self.sum += u64::from(size);
+        let until = (u128::from(self.total) * u128::from(self.sum) / u128::from(self.whole)) as u64;
+        let share = until - self.given;
+        self.given = until;
+        share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Subframe by subframe, as 9.7.1 draws it.
+    fn plainly(mpdus: &[u32], spacing_bytes: u32, lone_has_delimiter: bool) -> u32 {
+        if mpdus.len() == 1 && !lone_has_delimiter {
+            return mpdus[0];
+        }
+        let mut bytes = 0;
+        for (index, mpdu) in mpdus.iter().enumerate() {
+            let start = bytes;
+            bytes += 4 + mpdu;
+            if index + 1 < mpdus.len() {
+                while bytes % 4 != 0 {
+                    bytes += 1;
+                }
+                while bytes - start < spacing_bytes {
+                    bytes += 4;
+                }
+            }
+        }
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn lengths_and_room(
+            mpdus in prop::collection::vec(30u32..3_000, 1..70),
+            spacing_bytes in prop_oneof![Just(0), 1u32..2_000],
+            lone in any::<bool>(),
+            max_bytes in 0u32..70_000,
+        ) {
+            let grow = |psdu: Psdu, &bytes: &u32| psdu.with(bytes, spacing_bytes);
+            let psdu = mpdus[1..].iter().fold(Psdu::of(mpdus[0]), grow);
+            prop_assert_eq!(psdu.bytes(lone), plainly(&mpdus, spacing_bytes, lone));
+            prop_assert_eq!(psdu.mpdus() as usize, mpdus.len());
+            let room = psdu.room(max_bytes, spacing_bytes);
+            if room > 0 {
+                prop_assert_eq!(psdu.with(room, spacing_bytes).bytes(lone), max_bytes);
+            }
+            prop_assert!(psdu.with(room + 1, spacing_bytes).bytes(lone) > max_bytes);
+        }
+
+        #[test]
+        fn shares_add_up(total in 0u64..10_000_000, sizes in prop::collection::vec(1u32..2_000, 1..70)) {
+            let whole: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
+            let mut shares = Shares::of(total, whole);
+            let parts: Vec<u64> = sizes.iter().map(|&size| shares.next(size)).collect();
+            prop_assert_eq!(parts.iter().sum::<u64>(), total);
+            for (part, size) in parts.iter().zip(&sizes) {
+                let exact = total as f64 * f64::from(*size) / whole as f64;
+                prop_assert!((*part as f64 - exact).abs() <= 1.0);
+            }
+        }
+    }
+}

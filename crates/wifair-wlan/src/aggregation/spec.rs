@@ -1,0 +1,130 @@
+//! Parameters of aggregation (`mac.aggregation` in a plan; `docs/medium.md`, section 12).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{SpecError, Time};
+
+use super::originator::Attempts;
+use crate::check;
+
+/// Which packets of a shared FIFO join a PPDU for a station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fill {
+    /// All of that station's, wherever they are in the queue, as in ns-3.
+    #[default]
+    Gather,
+    /// Those at the head of the queue, up to the first one for another station.
+    HeadRun,
+}
+
+/// When a Block Ack Request is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Requests {
+    /// After an MPDU has been given up, so that the recipient does not wait for it.
+    #[default]
+    GivenUp,
+    /// Never: the recipient waits until its window moves or its reorder timeout expires.
+    Never,
+}
+
+/// Parameters of A-MPDU and Block Ack, for all links between 802.11n stations and later ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AggregationSpec {
+    /// Block Ack window in MPDUs, 1 to 1024; at most, and by default, what the PHY allows: 64 for 802.11n and ac, 256 for ax, 1024 for be.
+    pub window: Option<u32>,
+    /// Longest A-MPDU in bytes; at most, and by default, what the PHY allows: 65535 for 802.11n, 1048575 for ac, 6500631 for ax, 15523200
+    /// for be.
+    pub max_ampdu_bytes: Option<u32>,
+    /// Longest PPDU in µs: 5484 (9.4.2.55.3, the limit of the L-SIG length).
+    pub max_ppdu_us: f64,
+    /// Most MPDUs per PPDU; without the key, the window. 1: no aggregation.
+    pub max_mpdus: Option<u32>,
+    /// Least time from the start of an MPDU to the start of the next (10.12.3): 0, 0.25, 0.5, 1, 2, 4, 8 or 16 µs.
+    pub min_mpdu_spacing_us: f64,
+    /// Attempts of an MPDU after which it is given up; by default `mac.retry_limit_short`.
+    pub max_attempts: Option<u32>,
+    /// For how long an MPDU that came out of order waits for those before it, in ms: 100, as in Linux.
+    pub reorder_timeout_ms: f64,
+    /// When a Block Ack Request is sent: given-up (after an MPDU is given up) or never.
+    pub bar: Requests,
+    /// Which packets of a shared FIFO join a PPDU: gather (all for its station) or head-run (up to the first for another).
+    pub fill: Fill,
+}
+
+impl Default for AggregationSpec {
+    fn default() -> AggregationSpec {
+        AggregationSpec {
+            window: None,
+            max_ampdu_bytes: None,
+            max_ppdu_us: 5_484.0,
+            max_mpdus: None,
+            min_mpdu_spacing_us: 0.0,
+            max_attempts: None,
+            reorder_timeout_ms: 100.0,
+            bar: Requests::default(),
+            fill: Fill::default(),
+        }
+    }
+}
+
+/// The values of Minimum MPDU Start Spacing (Table 9-189), in µs.
+const SPACINGS_US: [f64; 8] = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
+
+/// [`AggregationSpec`], ready for use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub window: u32,
+    pub max_ampdu_bytes: u32,
+    pub max_ppdu: Time,
+    pub max_mpdus: u32,
+    pub spacing: Time,
+    pub attempts: Attempts,
+    pub reorder_timeout: Time,
+    pub fill: Fill,
+}
+
+impl AggregationSpec {
+    /// Checks the values; `path` is where they are in the plan, `retry_limit` is `mac.retry_limit_short`.
+    ///
+    /// # Errors
+    /// A value out of range.
+    pub(crate) fn rules(&self, retry_limit: u32, path: &str) -> Result<Rules, SpecError> {
+        let given = |key, value: Option<u32>, default, range, unit| match value {
+            Some(value) => check::integer(path, key, value, range, unit),
+            None => Ok(default),
+        };
+        if !SPACINGS_US.contains(&self.min_mpdu_spacing_us) {
+            let key = format!("{path}.min_mpdu_spacing_us");
+            return Err(SpecError::new(key, self.min_mpdu_spacing_us, "0, 0.25, 0.5, 1, 2, 4, 8 or 16 us"));
+        }
+        let micros = Time::from_ns(
+            (check::number(path, "max_ppdu_us", self.max_ppdu_us, 100.0..=5_484.0, "us")? * 1e3).round()
+                as u64,
+        );
+        let timeout_ms =
+            check::number(path, "reorder_timeout_ms", self.reorder_timeout_ms, 0.001..=1e6, "ms")?;
+        Ok(Rules {
+            window: given("window", self.window, 1_024, 1..=1_024, "MPDUs")?,
+            max_ampdu_bytes: given(
+                "max_ampdu_bytes",
+                self.max_ampdu_bytes,
+                u32::MAX,
+                100..=15_523_200,
+                "bytes",
+            )?,
+            max_ppdu: micros,
+            max_mpdus: given("max_mpdus", self.max_mpdus, u32::MAX, 1..=1_024, "MPDUs")?,
+            spacing: Time::from_ns((self.min_mpdu_spacing_us * 1e3) as u64),
+            attempts: Attempts {
+                mpdu: given("max_attempts", self.max_attempts, retry_limit, 1..=1_000_000, "attempts")?,
+                request: retry_limit,
+                requests_after: self.bar == Requests::GivenUp,
+            },
+            reorder_timeout: Time::from_secs_f64(timeout_ms * 1e-3),
+            fill: self.fill,
+        })
+    }
+}

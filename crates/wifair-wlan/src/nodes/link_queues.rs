@@ -1,0 +1,263 @@
+//! What the nodes do with links that have a Block Ack agreement (`docs/medium.md`, section 12): which of them a channel access
+//! function serves, what its PPDUs contain, and what becomes of their MPDUs.
+
+use wifair_core::{Ac, FlowId, Rate, Time};
+use wifair_queue::{Direction, Exchange, Grant, Outcome, Reception};
+
+use super::{Nodes, Place, is_held, parts};
+use crate::aggregation::{Aggregation, Fill, Formed, Limits, Mpdu, Psdu, Received, Rules, SentMpdu};
+use crate::edca::{RANKS, rank};
+use crate::node::LinkId;
+use crate::phy::BssTiming;
+
+impl Nodes {
+    /// The links that `aggregation` knows have Block Ack agreements.
+    pub(crate) fn set_aggregation(&mut self, aggregation: Aggregation) {
+        self.aggregation = Some(Box::new(aggregation));
+    }
+
+    fn aggregation(&self) -> &Aggregation {
+        self.aggregation.as_ref().expect("a link with an agreement is in service")
+    }
+
+    fn aggregation_mut(&mut self) -> &mut Aggregation {
+        self.aggregation.as_mut().expect("a link with an agreement is in service")
+    }
+
+    /// What PPDUs may contain.
+    pub(crate) fn aggregation_rules(&self) -> &Rules {
+        &self.aggregation().rules
+    }
+
+    fn in_service(&self, index: u32) -> (LinkId, u32) {
+        let edcaf = self.edcaf(index);
+        (edcaf.link(), rank(edcaf.role().ac))
+    }
+
+    /// Block Ack window of the link in service, in MPDUs.
+    pub(crate) fn window_of(&self, index: u32) -> u32 {
+        let (link, rank) = self.in_service(index);
+        self.aggregation().of(link, rank).map_or(1, |agreement| agreement.window)
+    }
+
+    /// Bytes of the head of the link queue in service; none if a Block Ack Request goes before it.
+    pub(crate) fn head_bytes(&self, index: u32) -> Option<u32> {
+        let (link, rank) = self.in_service(index);
+        self.aggregation().of(link, rank)?.originator.head_bytes()
+    }
+
+    /// A free channel access function chooses the link that it serves next; whether there is one.
+    pub(crate) fn choose(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
+        let last = self.edcaf(index).link();
+        let rank = rank(self.edcaf(index).role().ac);
+        if let Some(link) = self.aggregation_mut().take_pending(index, last) {
+            self.edcaf_mut(index).serve_queue(link);
+            return true;
+        }
+        let (port, edcaf) = parts(&mut self.places, index);
+        let role = *edcaf.role();
+        let side = if role.is_ap { self.ap.knows() } else { &self.stations };
+        let departure = port.take(&Grant { ac: role.ac, ..Grant::ANY }, now, side.view());
+        if port.keeps_clock() {
+            self.deadlines.set_tick(role.port, port.next_tick(), now);
+        }
+        let aggregation = self.aggregation.as_mut().expect("it has been asked");
+        let Some(departure) = departure else {
+            match aggregation.take_last(index) {
+                Some(link) => edcaf.serve_queue(link),
+                None => edcaf.release(),
+            }
+            return !edcaf.is_free();
+        };
+        let link = LinkId::of(role.is_ap, departure.station);
+        let Some(agreement) = aggregation.of_mut(link, rank) else {
+            edcaf.release();
+            return edcaf.load(Some(departure), phy, now);
+        };
+        agreement.originator.push(departure, phy.psdu_bytes(0), now);
+        aggregation.unlist(index, link);
+        edcaf.serve_queue(link);
+        true
+    }
+
+    /// A channel access function is done with a single frame, and chooses; if there is something to send, its TXOP limit.
+    #[inline(never)]
+    pub(super) fn choose_after_frame(&mut self, index: u32, phy: &BssTiming, now: Time) -> Option<Time> {
+        let edcaf = self.edcaf_mut(index);
+        edcaf.forget_failures();
+        edcaf.load(None, phy, now);
+        self.choose(index, phy, now).then(|| self.edcaf(index).role().txop_limit)
+    }
+
+    /// The link in service, whose exchange has succeeded or which has nothing left, is released, and the next chosen; whether there
+    /// is one.
+    pub(crate) fn choose_next(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
+        let (link, rank) = self.in_service(index);
+        self.aggregation_mut().release(index, link, rank);
+        self.choose(index, phy, now)
+    }
+
+    /// Settles what the link in service sends: a PSDU of `max_psdu_bytes` at most, in which the starts of two subframes are
+    /// `spacing_bytes` apart at least; or a Block Ack Request.
+    pub(crate) fn form(
+        &mut self,
+        index: u32,
+        max_psdu_bytes: u32,
+        spacing_bytes: u32,
+        phy: &BssTiming,
+        now: Time,
+    ) -> Option<Psdu> {
+        let (port, edcaf) = parts(&mut self.places, index);
+        let role = *edcaf.role();
+        let link = edcaf.link();
+        let side = if role.is_ap { self.ap.knows() } else { &self.stations };
+        let aggregation = self.aggregation.as_mut().expect("a link with an agreement is in service");
+        let rules = aggregation.rules;
+        let agreement = aggregation.of_mut(link, rank(role.ac)).expect("it has an agreement");
+        let limits = Limits {
+            max_mpdus: rules.max_mpdus,
+            max_psdu_bytes,
+            spacing_bytes,
+            mac_bytes: phy.psdu_bytes(0),
+        };
+        let formed = agreement.originator.form(&limits, now, |max_bytes| {
+            let grant = Grant {
+                ac: role.ac,
+                station: Some(link.station()),
+                max_bytes,
+                gathers: rules.fill == Fill::Gather,
+            };
+            port.take(&grant, now, side.view())
+        });
+        if port.keeps_clock() {
+            self.deadlines.set_tick(role.port, port.next_tick(), now);
+        }
+        match formed {
+            Formed::Mpdus(psdu) => Some(psdu),
+            Formed::Request => None,
+        }
+    }
+
+    /// Whether the receiver decodes each MPDU of the PPDU is for `decodes` to say, by its length; whether it decodes any.
+    pub(crate) fn draw(&mut self, index: u32, decodes: impl FnMut(u32) -> bool) -> bool {
+        let (link, rank) = self.in_service(index);
+        self.aggregation_mut().of_mut(link, rank).is_some_and(|agreement| agreement.originator.draw(decodes))
+    }
+
+    /// The MPDUs of the PPDU on the air. Only where it `reaches` its receiver does that decode any.
+    pub(crate) fn mpdus_on_air(&self, index: u32, reaches: bool) -> impl Iterator<Item = SentMpdu<'_>> {
+        let (link, rank) = self.in_service(index);
+        let agreement = self.aggregation().of(link, rank);
+        agreement.into_iter().flat_map(|agreement| agreement.originator.formed()).map(move |mpdu| SentMpdu {
+            sequence: (mpdu.sequence % 4_096) as u16,
+            packet: &mpdu.departure.packet,
+            number: mpdu.attempts,
+            decoded: reaches && mpdu.is_decoded(),
+        })
+    }
+
+    /// Counts an attempt of the PPDU that occupies the medium for `airtime`.
+    pub(crate) fn attempt_ppdu(&mut self, index: u32, airtime: Time, rate: Rate) {
+        let overhead = self.edcaf_mut(index).take_overhead();
+        let (link, rank) = self.in_service(index);
+        if let Some(agreement) = self.aggregation_mut().of_mut(link, rank) {
+            agreement.originator.attempt(airtime, overhead, rate);
+        }
+    }
+
+    /// The PPDU of the link in service has ended. `each` hears of each MPDU that was decoded whether it is a duplicate.
+    pub(crate) fn receive_ppdu(&mut self, index: u32, now: Time, each: impl FnMut(bool)) {
+        let (link, rank) = self.in_service(index);
+        match self.edcaf(index).ppdu().is_request() {
+            true => self.aggregation_mut().request(link, rank),
+            false => self.aggregation_mut().receive(link, rank, now, each),
+        }
+        self.review_reordering(now);
+    }
+
+    /// A reorder timeout expires.
+    pub(crate) fn expire_reordering(&mut self, now: Time) {
+        self.aggregation_mut().expire(now);
+        self.review_reordering(now);
+    }
+
+    fn review_reordering(&mut self, now: Time) {
+        let aggregation = self.aggregation();
+        let (has_passed, next) = (aggregation.has_passed(), aggregation.next_wait());
+        self.deadlines.set_reordering(has_passed, next, now);
+    }
+
+    /// The next packet that a recipient has passed on, with its link, its category and, where it has come up, its flow: the AP's flow
+    /// monitor sees it.
+    pub(crate) fn take_passed(&mut self, now: Time) -> Option<(LinkId, Ac, Received, FlowId)> {
+        let (link, rank, received) = self.aggregation_mut().take_passed()?;
+        self.review_reordering(now);
+        let flow = match link.direction() {
+            Direction::Down => FlowId::default(),
+            Direction::Up => {
+                let (places, bits) = (&self.places, self.category_bits());
+                let held = |flow| is_held(&places[..1 << bits], flow);
+                self.ap.observe(&received.packet, Direction::Up, now, held)
+            }
+        };
+        Some((link, RANKS[rank as usize], received, flow))
+    }
+
+    /// The schemes of the AP's ports that ask for it hear of a packet that has come up.
+    pub(crate) fn report_reception(&mut self, reception: &Reception, now: Time) {
+        let ap = self.range(crate::node::AP);
+        for Place { port, .. } in &mut self.places[ap] {
+            if port.hooks().reception {
+                port.receive(reception, now, self.ap.knows().view());
+            }
+        }
+    }
+
+    /// The exchange of the link in service has failed, after `timeout`. Whether something has failed as often as it may, and whether
+    /// nothing is left to send without it.
+    pub(crate) fn fail_ppdu(&mut self, index: u32, timeout: Time) -> (bool, bool) {
+        let (link, rank) = self.in_service(index);
+        let attempts = self.aggregation().rules.attempts;
+        let agreement = self.aggregation_mut().of_mut(link, rank).expect("it has an agreement");
+        agreement.originator.fail(timeout);
+        (agreement.originator.has_exhausted(&attempts), agreement.originator.is_exhausted(&attempts))
+    }
+
+    /// Takes what is acknowledged, if the exchange has `succeeded`, and then what has failed as often as it may out of the link queue
+    /// in service; `done` hears of each MPDU, and whether it is the AP's. Whether the link has anything left to send.
+    pub(crate) fn finish_mpdus(
+        &mut self,
+        index: u32,
+        succeeded: bool,
+        now: Time,
+        mut done: impl FnMut(&Mpdu, Outcome, bool),
+    ) -> bool {
+        let (port, edcaf) = parts(&mut self.places, index);
+        let role = *edcaf.role();
+        let side = if role.is_ap { self.ap.knows() } else { &self.stations };
+        let aggregation = self.aggregation.as_mut().expect("a link with an agreement is in service");
+        let attempts = aggregation.rules.attempts;
+        let agreement = aggregation.of_mut(edcaf.link(), rank(role.ac)).expect("it has an agreement");
+        let mut finish = |mpdu: Mpdu, outcome: Outcome| {
+            done(&mpdu, outcome, role.is_ap);
+            let departure = &mpdu.departure;
+            port.finish(departure, outcome, now, side.view(), || Exchange {
+                outcome,
+                packets: std::slice::from_ref(&departure.packet),
+                flow: departure.flow,
+                station: departure.station,
+                ac: role.ac,
+                rate: mpdu.rate,
+                attempts: mpdu.attempts.min(u32::from(u8::MAX)) as u8,
+                airtime: mpdu.airtime,
+                overhead: mpdu.overhead,
+                service: now - mpdu.taken_at,
+            });
+        };
+        if succeeded {
+            agreement.originator.acknowledge(|mpdu| finish(mpdu, Outcome::Delivered));
+        }
+        agreement.originator.give_up(&attempts, |mpdu| finish(mpdu, Outcome::LostAtRetryLimit));
+        agreement.originator.is_pending()
+    }
+}
