@@ -76,6 +76,8 @@ PERMISSIVE = re.compile(
     r"(0BSD|Apache([ -]2\.0|( Software)? License)?|BSD([ -][23]-Clause)?( License)?|CC0-1\.0|ISC( License \(ISCL\))?"
     r"|MIT(-CMU| License)?|PSF-2\.0|Python Software Foundation License|Unlicense|Zlib)"
 )
+# Packages without a licence in their metadata, and the licence of the file that they install.
+BY_FILE = {"axe-playwright-python": "MIT"}
 # For developers alone.
 COPYLEFT_BY_FILE = re.compile(r"MPL-2\.0|Mozilla Public License 2\.0 \(MPL 2\.0\)")
 
@@ -83,6 +85,8 @@ COPYLEFT_BY_FILE = re.compile(r"MPL-2\.0|Mozilla Public License 2\.0 \(MPL 2\.0\
 def licences(package: str) -> list[str]:
     """The licences that apply to an installed package; of a choice, every one that may be chosen."""
     told: Any = metadata(package)
+    if package in BY_FILE:
+        return [BY_FILE[package]]
     if expression := told.get("License-Expression"):
         return re.split(r" AND | OR ", re.sub(r"[()]", "", expression))
     classified = [c.split(" :: ")[-1] for c in told.get_all("Classifier") or [] if c.startswith("License ::")]

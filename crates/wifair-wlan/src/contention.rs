@@ -162,7 +162,7 @@ impl Contention {
         e.cw = (2 * e.cw + 1).min(e.cw_max);
     }
 
-    /// A transmitter's frame is to be sent again: a new backoff that it counts after an IFS of its own that runs from `from`. It is
+    /// A transmitter's frame is to be sent again: a new backoff that it counts after its IFS, which runs from `from`. It is
     /// deaf until its timeout.
     #[inline(always)]
     pub(crate) fn fail(&mut self, entity: u32, from: Time, deaf_until: Time) {

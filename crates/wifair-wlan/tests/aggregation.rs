@@ -196,7 +196,7 @@ fn case() -> impl Strategy<Value = Case> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300 * effort() as u32, ..ProptestConfig::default() })]
 
-    /// Each packet is delivered once or lost, those of a link in order; the books agree; the medium comes to rest.
+    /// Each packet is delivered once or lost, those of a link in order; the counters agree; the medium comes to rest.
     #[test]
     fn every_packet_is_delivered_once_in_order_or_lost(case in case()) {
         let mut bss = Bss::new(&case.spec, case.seed).unwrap();

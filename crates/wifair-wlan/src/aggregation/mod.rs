@@ -127,7 +127,7 @@ impl Aggregation {
         }
     }
 
-    /// The PPDU on the air has ended at `now`. `each` hears of every MPDU decoded from it whether it is a duplicate. When the earliest
+    /// The PPDU on the air has ended at `now`. `each` receives for every MPDU decoded from it whether it is a duplicate. When the earliest
     /// reorder timeout expires now.
     pub fn receive(&mut self, link: LinkId, rank: u32, now: Time, mut each: impl FnMut(bool)) {
         let index = Aggregation::index(link, rank);

@@ -208,7 +208,7 @@ impl Originator {
         }
     }
 
-    /// Packets that the receiver has not.
+    /// Packets that have not reached the recipient.
     pub fn packets_not_received(&self) -> impl Iterator<Item = &Packet> {
         self.queue.iter().filter(|mpdu| !mpdu.taken).map(|mpdu| &mpdu.departure.packet)
     }

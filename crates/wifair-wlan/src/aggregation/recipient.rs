@@ -14,7 +14,7 @@ pub(crate) struct Recipient<T> {
     window: u64,
     /// WinStartB: the first sequence number that has not been passed on.
     first: u64,
-    /// What has come out of order, by sequence number from `first` on, and when. Its last entry is never vacant.
+    /// What was received out of order, by sequence number from `first` on, and when. Its last entry is never vacant.
     held: VecDeque<Option<(T, Time)>>,
 }
 

@@ -46,7 +46,7 @@ pub struct AggregationSpec {
     pub min_mpdu_spacing_us: f64,
     /// Attempts of an MPDU after which it is given up; by default `mac.retry_limit_short`.
     pub max_attempts: Option<u32>,
-    /// For how long an MPDU that came out of order waits for those before it, in ms: 100, as in Linux.
+    /// For how long an MPDU received out of order waits for those before it, in ms: 100, as in Linux.
     pub reorder_timeout_ms: f64,
     /// When a Block Ack Request is sent: given-up (after an MPDU is given up) or never.
     pub bar: Requests,

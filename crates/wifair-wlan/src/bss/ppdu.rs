@@ -27,7 +27,7 @@ fn block_ack_bytes(window: u32) -> u32 {
 }
 
 impl Bss {
-    /// What the link in service of `sender` has to send goes on the air now or, in a TXOP that goes on, after `lead`.
+    /// What the link in service of `sender` has to send is transmitted now or, within a TXOP, after `lead`.
     #[inline(never)]
     pub(super) fn transmit_ppdu(&mut self, sender: u32, now: Time, lead: Option<Time>) {
         self.form(sender, now, lead.is_some());

@@ -165,7 +165,7 @@ impl Nodes {
         }
     }
 
-    /// The PPDU of the link in service has ended. `each` hears of each MPDU that was decoded whether it is a duplicate.
+    /// The PPDU of the link in service has ended. `each` receives for each decoded MPDU whether it is a duplicate.
     pub(crate) fn receive_ppdu(&mut self, index: u32, now: Time, each: impl FnMut(bool)) {
         let (link, rank) = self.in_service(index);
         match self.edcaf(index).ppdu().is_request() {
@@ -203,7 +203,7 @@ impl Nodes {
         Some((link, RANKS[rank as usize], received, flow))
     }
 
-    /// The schemes of the AP's ports that ask for it hear of a packet that has come up.
+    /// Reports a packet that has come up to the schemes of the AP's ports that ask for it.
     pub(crate) fn report_reception(&mut self, reception: &Reception, now: Time) {
         let ap = self.range(crate::node::AP);
         for Place { port, .. } in &mut self.places[ap] {
@@ -224,7 +224,7 @@ impl Nodes {
     }
 
     /// Takes what is acknowledged, if the exchange has `succeeded`, and then what has failed as often as it may out of the link queue
-    /// in service; `done` hears of each MPDU, and whether it is the AP's. Whether the link has anything left to send.
+    /// in service; `done` receives each MPDU, and whether it is the AP's. Whether the link has anything left to send.
     pub(crate) fn finish_mpdus(
         &mut self,
         index: u32,
