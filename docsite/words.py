@@ -13,7 +13,7 @@ from pathlib import Path
 
 GENERATED = re.compile(r"<!-- ([^:>]+): written by [^>]*-->\n(.*?)<!-- end of \1 -->", re.DOTALL)
 CODE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
-MOST_WORDS = 36_800
+MOST_WORDS = 35_000
 
 
 def written(text: str) -> str:
