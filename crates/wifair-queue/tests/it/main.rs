@@ -1,0 +1,24 @@
+//! The integration tests of the crate, as one program: it links once. Run a part with `cargo test -p wifair-queue --test it PART::`.
+
+mod aqm;
+mod categories;
+#[path = "../common/mod.rs"]
+mod common;
+mod dqm;
+mod examples;
+mod external;
+mod flows;
+mod ledger;
+mod limits;
+mod marking;
+mod model;
+mod modern;
+#[path = "../naive/mod.rs"]
+mod naive;
+#[path = "../plain/mod.rs"]
+mod plain;
+mod priorities;
+mod queues;
+mod registry;
+mod safe_filter;
+mod turns;

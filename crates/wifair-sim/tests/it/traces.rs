@@ -1,0 +1,197 @@
+//! Traces look on and change nothing, and what they tell is what the books say.
+
+use crate::common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use wifair_sim::{
+    EventRow, Fingerprint, Network, PcapSpec, Plan, RunRecord, Trace, TraceError, TraceSpec, fingerprint,
+    run_traced, run_watched,
+};
+
+/// A folder of this test's own, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder); // it may not be there
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A bit of everything: slow and lossy links, RTS, a small buffer, ECN, selective ACKs, transfers that end.
+fn busy(scheme: &str) -> Value {
+    let mut plan = common::symmetric(3, 3, scheme, 0.0, 10.0);
+    plan["cell"]["stations"][1]["rate_mbps"] = json!(2.0);
+    plan["cell"]["stations"][2]["frame_error_rate"] =
+        json!({"data_up": 0.2, "ack_down": 0.1, "data_down": 0.1});
+    plan["cell"]["mac"] = json!({"rts_threshold_bytes": 1000, "retry_limit_short": 4});
+    plan["cell"]["ap"]["port"]["limit_packets"] = json!(15);
+    for flow in plan["flows"].as_array_mut().unwrap() {
+        flow["tcp"]["ecn"] = json!(true);
+        flow["tcp"]["sack"] = json!({});
+    }
+    plan["flows"][4]["application"] = json!({"name": "transfers", "transfer_bytes": 20_000});
+    plan
+}
+
+fn with_edca(mut plan: Value) -> Value {
+    plan["cell"]["mac"] = json!({"edca": {"classify": "dscp"}, "retry_limit_short": 4});
+    for (index, flow) in plan["flows"].as_array_mut().unwrap().iter_mut().enumerate() {
+        flow["tcp"]["dscp"] = json!([48, 0, 32, 8][index % 4]);
+    }
+    plan
+}
+
+/// A rate changes, packets above a lowered limit go, connections are forgotten, and somebody samples what the scheme says of itself.
+fn with_changes(mut plan: Value) -> Value {
+    plan["events"] = json!([
+        {"at_s": 3.0, "station": {"label": "up-1", "rate_mbps": 5.5}},
+        {"at_s": 5.0, "ap": {"limit_packets": 4}},
+        {"at_s": 7.0, "ap": {"limit_packets": 30}},
+    ]);
+    plan["cell"]["ap"]["port"]["lowered_limit"] = json!("evict");
+    plan["cell"]["ap"]["flows"] = json!({"idle_timeout_s": 1.0});
+    plan["run"]["sample_interval_s"] = json!(1.0);
+    plan
+}
+
+/// Every scheme in the busy BSS: under DCF, with changes while it runs, under EDCA, and with one port for all categories where
+/// that is possible.
+fn plans() -> impl Iterator<Item = (String, Plan)> {
+    common::schemes().into_iter().flat_map(|scheme| {
+        let mut shared = with_edca(busy(scheme));
+        shared["cell"]["mac"]["edca"]["share_port"] = json!("ap");
+        [busy(scheme), with_changes(busy(scheme)), with_edca(busy(scheme)), shared]
+            .into_iter()
+            .enumerate()
+            .filter_map(move |(i, plan)| {
+                Some((format!("{scheme} {i}"), Plan::from_json(&plan.to_string()).ok()?))
+            })
+    })
+}
+
+fn spec(folder: PathBuf) -> TraceSpec {
+    let pcap = PcapSpec { stations: vec!["up-3".into()], servers: true, full_frames: false };
+    TraceSpec { folder, pcap: Some(pcap), events: true }
+}
+
+fn traced(plan: &Plan, folder: PathBuf) -> (RunRecord, Vec<EventRow>) {
+    let rows = Arc::new(Mutex::new(vec![]));
+    let sink = Arc::clone(&rows);
+    let events = Box::new(move |new: Vec<EventRow>| {
+        sink.lock().unwrap().extend(new);
+        true
+    });
+    let record = run_traced(plan, 1, &spec(folder), events, &mut |_| true).unwrap().unwrap();
+    let rows = std::mem::take(&mut *rows.lock().unwrap());
+    (record, rows)
+}
+
+#[test]
+fn the_course_is_the_same_with_traces() {
+    let folder = folder("same-course");
+    assert!(plans().count() > 3 * common::schemes().len());
+    for (scheme, plan) in plans() {
+        let trace = Trace::new(&spec(folder.clone()), &plan, 1, Box::new(|_| true)).unwrap();
+        let mut network = Network::tapped(&plan, 1, (Fingerprint::new(), trace)).unwrap();
+        network.run_until(wifair_core::Time::from_s(10));
+        assert_eq!(network.tap().0.value(), fingerprint(&plan, 1).unwrap(), "{scheme}");
+    }
+}
+
+/// The event log and the books of the ports count the same things, each by its own way.
+#[test]
+fn the_event_log_agrees_with_the_books() {
+    let folder = folder("books");
+    for (scheme, plan) in plans() {
+        let (record, rows) = traced(&plan, folder.clone());
+        assert!(rows.is_sorted_by_key(|row| row.time_ns), "{scheme}");
+        if !record.series.is_empty() {
+            let untraced = run_watched(&plan, 1, &mut |_| true).unwrap().unwrap();
+            assert_eq!(record.series, untraced.series, "{scheme}");
+        }
+        let mut counts: BTreeMap<(bool, &str, &str, &str), u64> = BTreeMap::new();
+        for row in &rows {
+            *counts.entry((&*row.node == "ap", row.event, row.detail, row.class)).or_default() += 1;
+        }
+        for node in ["ap", "stations"] {
+            for class in ["data", "ack", "other"] {
+                let count = |event, detail| {
+                    counts.get(&(node == "ap", event, detail, class)).copied().unwrap_or_default()
+                };
+                let of_node = record.queues.iter().filter(|row| row.node == node && row.class == class);
+                let queue = of_node.clone().next().unwrap();
+                let told = [
+                    ("accepted", count("enqueue", ""), queue.accepted_packets),
+                    ("tail drop", count("refuse", "tail-drop"), queue.tail_drop_packets),
+                    ("aqm", count("refuse", "aqm") + count("evict", "aqm"), queue.aqm_drop_packets),
+                    ("filtered", count("evict", "redundant"), queue.filtered_packets),
+                    ("evicted", count("evict", "victim"), queue.evicted_packets),
+                    ("ce", count("mark", "ce"), queue.ce_marked_packets),
+                    ("ece", count("mark", "ece"), queue.ece_marked_packets),
+                    ("dequeued", count("dequeue", ""), queue.dequeued_packets),
+                    ("delivered", count("finish", "delivered"), queue.delivered_packets),
+                    ("lost", count("finish", "lost-at-retry-limit"), queue.retry_lost_packets),
+                ];
+                for (what, events, books) in told {
+                    assert_eq!(events, books, "{scheme} {node} {class} {what}");
+                }
+            }
+        }
+        the_medium_agrees(&record, &rows);
+        lengths_follow_from_events(&rows);
+    }
+}
+
+/// Airtime of the exchanges that were not collisions is the stations'; but for the one that goes on at the end.
+fn the_medium_agrees(record: &RunRecord, rows: &[EventRow]) {
+    let exchanges = || rows.iter().filter(|row| row.event == "exchange");
+    let alone = exchanges().filter(|row| row.detail != "collided");
+    let airtime: u64 = alone.map(|row| row.airtime_ns.unwrap()).sum();
+    let stations: f64 = record.stations.iter().map(|row| row.airtime_s).sum();
+    let longest = exchanges().map(|row| row.airtime_ns.unwrap()).max().unwrap();
+    let beyond = airtime as f64 * 1e-9 - stations;
+    assert!((-1e-9..=longest as f64 * 1e-9).contains(&beyond), "{beyond}");
+    let attempts: u64 = record.stations.iter().map(|row| row.attempts).sum();
+    assert_eq!(exchanges().count() as u64, attempts);
+}
+
+/// At each port the queue is as long as what came in and went out says.
+fn lengths_follow_from_events(rows: &[EventRow]) {
+    let mut lengths: BTreeMap<(&str, &str), i64> = BTreeMap::new();
+    for (index, row) in rows.iter().enumerate() {
+        let length = lengths.entry((&row.node, row.category)).or_default();
+        *length += match row.event {
+            "enqueue" => 1,
+            "dequeue" | "evict" => -1,
+            _ => 0,
+        };
+        // What is decided together has the length after the last of it.
+        let is_last =
+            rows.get(index + 1).is_none_or(|next| (&next.node, next.time_ns) != (&row.node, row.time_ns));
+        if let Some(told) = row.queued_packets.filter(|_| is_last) {
+            assert_eq!(*length, told as i64, "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn errors_name_what_is_wrong() {
+    let plan = common::plan(&common::symmetric(2, 1, "droptail", 0.0, 1.0));
+    let error = |spec: TraceSpec| Trace::new(&spec, &plan, 1, Box::new(|_| true)).err().unwrap();
+    let pcap = PcapSpec { stations: vec!["up-7".into()], ..PcapSpec::default() };
+    let unknown = error(TraceSpec { folder: folder("errors"), pcap: Some(pcap), events: false });
+    assert!(matches!(&unknown, TraceError::Spec(spec) if spec.allowed == "up-1, up-2, down-1"), "{unknown}");
+    let nowhere = TraceSpec { folder: "/nowhere".into(), pcap: Some(PcapSpec::default()), events: false };
+    assert!(error(nowhere).to_string().starts_with("/nowhere/ap-air.pcapng: cannot be written"));
+    // A disk that is full is told of at the end.
+    if Path::new("/dev/full").exists() {
+        let folder = folder("full");
+        std::os::unix::fs::symlink("/dev/full", folder.join("ap-wire.pcapng")).unwrap();
+        let spec = TraceSpec { folder, pcap: Some(PcapSpec::default()), events: false };
+        let failed = run_traced(&plan, 1, &spec, Box::new(|_| true), &mut |_| true).unwrap_err();
+        assert!(failed.to_string().contains("ap-wire.pcapng: cannot be written: No space left"), "{failed}");
+    }
+}

@@ -1,0 +1,26 @@
+//! The integration tests of the crate, as one program: it links once. Run a part with `cargo test -p wifair-wlan --test it PART::`.
+
+mod accessors;
+mod aggregation;
+mod anomaly;
+mod arrivals;
+mod categories;
+mod changes;
+mod channel;
+mod frames;
+mod generations;
+mod hooks;
+#[path = "../oracle/mod.rs"]
+mod oracle;
+mod oracle_aggregation;
+mod oracle_edca;
+mod oracle_exact;
+mod oracle_saturation;
+mod oracle_self;
+mod origins;
+mod phy_durations;
+mod properties;
+mod rate_adaptation;
+mod saturation;
+#[path = "../support/mod.rs"]
+mod support;
