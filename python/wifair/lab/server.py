@@ -203,10 +203,7 @@ class Lab:
             self.connections -= 1
 
     async def _converse(self, socket: WebSocket) -> None:
-        try:
-            first = read(await asyncio.wait_for(socket.receive(), HELLO_S))
-        except (InputError, TimeoutError):
-            first = {}
+        first = await self._first_message(socket)
         token = first.get("token")
         known = isinstance(token, str) and hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
         if first.get("type") != "hello" or not known:
@@ -228,6 +225,18 @@ class Lab:
             with contextlib.suppress(Exception):
                 await socket.close(GOING_AWAY)
             self._want()
+
+    async def _first_message(self, socket: WebSocket) -> Table:
+        """What the connection says first; nothing if that is no message, comes too late, or the server ends before it."""
+        received, stopped = asyncio.create_task(socket.receive()), asyncio.create_task(self.stopping.wait())
+        try:
+            await asyncio.wait((received, stopped), timeout=HELLO_S, return_when=asyncio.FIRST_COMPLETED)
+            return read(received.result()) if received.done() else {}
+        except InputError:
+            return {}
+        finally:
+            received.cancel()
+            stopped.cancel()
 
     async def _listen(self, client: Client) -> None:
         while True:
