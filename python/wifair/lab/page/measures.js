@@ -1,6 +1,8 @@
 // What captions may wait for. Each measure is a number from the present rates, or null where there is nothing to measure.
 
-import { sum } from "./store.js";
+import { FATES, sum } from "./store.js";
+
+const LOSSES = ["tail_dropped", "aqm_refused", "evicted", "aqm_evicted"];
 
 /** The flows of a group that are open. */
 function members(store, group) {
@@ -42,10 +44,12 @@ const MEASURES = {
   limit_packets: (store) => sum(store.state.ports, (port) => port.limit_packets),
   /** Mean wait of the packets that left the AP's buffer, in ms. */
   sojourn_ms: (store) => store.rates.sojourn,
+  /** Data packets lost at the AP's buffer since the start. Downloads that starve send, and lose, only now and then. */
+  data_drops: (store) => sum(store.state.ports, (port) => sum(LOSSES, (name) => port.counters[0][FATES.indexOf(name)])),
   /** Data packets lost at the AP's buffer, per second. */
-  data_drops_per_s: (store) => fates(store, ["tail_dropped", "aqm_refused", "evicted", "aqm_evicted"], 0),
+  data_drops_per_s: (store) => fates(store, LOSSES, 0),
   /** TCP ACKs lost at the AP's buffer, filtered ones not among them, per second. */
-  ack_drops_per_s: (store) => fates(store, ["tail_dropped", "aqm_refused", "evicted", "aqm_evicted"], 1),
+  ack_drops_per_s: (store) => fates(store, LOSSES, 1),
   /** Redundant ACKs taken out of the AP's buffer, per second. */
   acks_filtered_per_s: (store) => fates(store, ["filtered"], 1),
   /** Share of TCP ACKs among the packets queued. */

@@ -4,7 +4,8 @@
 const WINDOW_NS = 1.5e9;
 const MOST_FRAMES = 24000;
 const MOST_POINTS = 600;
-const FATES = ["offered", "tail_dropped", "aqm_refused", "evicted", "aqm_evicted", "filtered", "dequeued", "delivered",
+/** What a port counts, in the order of its counters. */
+export const FATES = ["offered", "tail_dropped", "aqm_refused", "evicted", "aqm_evicted", "filtered", "dequeued", "delivered",
   "lost_at_retry_limit", "ce_marked", "ece_marked"];
 
 export class Store {
