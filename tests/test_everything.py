@@ -183,7 +183,7 @@ JUDGED = {
     "five-rates": ["airtime", "total", "rtt"],
     "uploads-slow-down": ["directions", "airtime", "total", "rtt"],
     "ten-downloads-far-away": ["flows", "total", "rtt"],
-    "home": ["airtime", "total", "ping", "call", "time:film", "time:pages"],
+    "home": ["airtime", "total", "ping", "call", "stream", "stream-loss", "time:film", "time:pages"],
     "cafe": ["directions", "airtime", "total", "ping", "time:reading", "time:reading-outside"],
     "video-call": ["flows", "total", "ping", "call", "stream", "stream-loss"],
     "update-night": ["flows", "total", "ping", "game", "time:pages"],

@@ -53,6 +53,7 @@ def test_what_is_saved_repeats_the_session(name: str) -> None:
     session = Session(cell() if name == "cell" else Scenario.from_toml(name), reserve=4)
     groups = list(dict.fromkeys(flow["group"] for flow in session.scenario.plan()["flows"]))
     station = session.scenario.plan()["cell"]["stations"][0]
+    mode = "rate_mbps" if station["mcs"] is None else "mcs"
     changes: list[dict[str, Any]] = [
         {"ap": {"limit_packets": 7}},
         {"wire": {"one_way_delay_ms": 33.3}},
@@ -60,9 +61,13 @@ def test_what_is_saved_repeats_the_session(name: str) -> None:
         *({"flows": {"name": group, "count": 0}} for group in groups),
         *({"flows": {"name": group, "count": 3}} for group in groups),
         {"ap": {"scheme": {"name": "codel", "target_ms": 10.0}, "limit_packets": 60}},
-        {"wire": {"one_way_delay_ms": 1.0}, "station": {"name": station["label"], "rate_mbps": station["rate_mbps"]}},
+        {"wire": {"one_way_delay_ms": 1.0}, "station": {"name": station["label"], mode: station[mode]}},
     ]
     session.advance(0.123456789)
+    if session.scenario.plan()["cell"]["mac"]["edca"]:  # the AP has a port for each category: its scheme stays
+        with pytest.raises(InputError, match=r"no such change under mac\.edca"):
+            session.apply(changes[-2])
+        del changes[-2]["ap"]["scheme"]
     for change in changes:
         session.apply(change)
         session.step()

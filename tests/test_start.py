@@ -158,8 +158,12 @@ def test_check_on_the_command_line(here: Cli) -> None:
 
 
 def test_air_times_follow_the_rates() -> None:
-    plan = Plan(Scenario.from_toml("home"))
-    times = plan.airtimes(1500)
+    at_home = {
+        "phy": {"name": "802.11a"},
+        "stations": [{"name": "near"}, {"name": "far", "rate_mbps": 6}],
+        "flows": [{"direction": "down", "station": name} for name in ("near", "far")],
+    }
+    times = Plan(Scenario(**at_home)).airtimes(1500)
     assert times["far", "down"] > 5 * times["near", "down"]
 
 
