@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
@@ -46,8 +48,8 @@ class CellRuns:
 
     def first(self, count: int) -> CellRuns:
         """The first `count` replications."""
-        wanted = self.seeds[:count]
-        return CellRuns({name: frame.filter(pl.col("seed").is_in(wanted)) for name, frame in self._frames.items()})
+        last = self.seeds[:count][-1]
+        return CellRuns({name: frame.head(int((frame["seed"] <= last).sum())) for name, frame in self._frames.items()})
 
     def extended(self, more: CellRuns) -> CellRuns:
         """These replications and further ones."""
@@ -94,9 +96,10 @@ class CellRuns:
         key = (table, column, *only.items())
         if key not in self._arrays:
             frame = self._frames[table]
-            if only:
-                frame = frame.filter(*(pl.col(name) == value for name, value in only.items()))
-            values = frame[column].cast(pl.Float64).to_numpy()
+            found = frame[column]
+            if only:  # on the series: a query of its own for each of so many small tables takes ten times as long
+                found = found.filter(reduce(and_, (frame[name] == value for name, value in only.items())))
+            values = found.cast(pl.Float64).to_numpy()
             self._arrays[key] = values.reshape(len(self.seeds), -1)
         return self._arrays[key]
 
