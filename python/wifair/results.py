@@ -327,6 +327,16 @@ class Results:
     def to_dict(self) -> dict[str, Any]:
         """Everything that is said of the results, as one JSON document's content."""
         return {
+            **self._manifest(),
+            "summary": self.summary().to_dicts(),
+            "flows": self.flow_summary().to_dicts(),
+            "datagrams": delays.stream_summary(self.frames).to_dicts(),
+            "transfers": self.transfer_summary().to_dicts(),
+        }
+
+    def _manifest(self) -> dict[str, Any]:
+        """What was run, by which versions, and what of it is missing."""
+        return {
             "schema_version": SCHEMA_VERSION,
             "versions": dict(self.made_by),
             "seeds": list(self.seeds),
@@ -336,10 +346,6 @@ class Results:
                 {"name": cell.name, "keys": dict(cell.keys), "simulated_s": cell.scenario.simulated_s()}
                 for cell in self.cells
             ],
-            "summary": self.summary().to_dicts(),
-            "flows": self.flow_summary().to_dicts(),
-            "datagrams": delays.stream_summary(self.frames).to_dicts(),
-            "transfers": self.transfer_summary().to_dicts(),
         }
 
     def save(self, folder: str | Path, csv: bool = False) -> Path:
@@ -351,14 +357,9 @@ class Results:
                     frame.write_csv(folder / f"{name}.csv")
                 else:
                     frame.write_parquet(folder / f"{name}.parquet")
-            plans = {cell.name: cell.scenario.plan() for cell in self.cells}
-            (folder / "plan.json").write_text(json.dumps(plans, indent=1) + "\n", encoding="utf-8")
-            manifest = {
-                key: value
-                for key, value in self.to_dict().items()
-                if key not in ("summary", "flows", "datagrams", "transfers")
-            }
-            (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+            plans = ",\n".join(f"{json.dumps(cell.name)}: {cell.scenario.plan_json}" for cell in self.cells)
+            (folder / "plan.json").write_text(f"{{\n{plans}\n}}\n", encoding="utf-8")
+            (folder / "manifest.json").write_text(json.dumps(self._manifest(), indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             raise InputError(f"{folder}: cannot be written: {error.strerror}.") from None
         return folder
