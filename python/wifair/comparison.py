@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.stats import LEVEL, Interval, holm, p_value, paired_difference
+from wifair.quantiles import resolution_of
+from wifair.stats import LEVEL, Interval, holm, p_value, paired_difference, t_interval
 
 if TYPE_CHECKING:
     from wifair.precision import Precision
@@ -47,6 +48,11 @@ Pair = tuple[str, str]
 def against_first(cells: Sequence[ResultCell]) -> list[Pair]:
     """Every scenario against the first one."""
     return [(cell.name, cells[0].name) for cell in cells[1:]]
+
+
+def all_pairs(cells: Sequence[ResultCell]) -> list[Pair]:
+    """Every scenario against each one before it."""
+    return [(cell.name, other.name) for i, cell in enumerate(cells) for other in cells[:i]]
 
 
 def along(cells: Iterable[ResultCell], path: str) -> list[Pair]:
@@ -91,7 +97,8 @@ def paired(
             if not both.height:
                 continue
             mine, theirs = both["value"].to_numpy(), both["value_reference"].to_numpy()
-            found = paired_difference(mine, theirs)
+            resolution = resolution_of(metric, mine, theirs)
+            found = paired_difference(mine, theirs, resolution=resolution)
             row = {
                 "scenario": name,
                 "against": reference,
@@ -102,7 +109,7 @@ def paired(
                 "runs": found.difference.n,
                 "identical": found.difference.identical and found.difference.estimate == 0,
                 "correlation": found.correlation,
-                "p": p_value(mine - theirs),
+                "p": p_value(mine - theirs, resolution=resolution),
             }
             if metric in wished:
                 mean = float(theirs.mean())
@@ -150,15 +157,17 @@ def ranking(results: Results, metric: str, names: Sequence[str] = ()) -> Ranking
         return None
     leader = max(measured, key=lambda name: sign * means[name].estimate)
     others = [name for name in measured if name != leader]
-    margins = []
+    margins, resolutions = [], []
     for name in others:
         a, b = (_by_seed(results, each, metric) for each in (leader, name))
         both = a.join(b, on="seed", suffix="_other").drop_nulls()
         margins.append(sign * (both["value"] - both["value_other"]).to_numpy())
-    adjusted = holm([p_value(margin) for margin in margins])
+        resolutions.append(resolution_of(metric, *both.select("value", "value_other").get_columns()))
+    tested = list(zip(margins, resolutions, strict=True))
+    adjusted = holm([p_value(margin, resolution=resolution) for margin, resolution in tested])
     found = [
-        (name, paired_difference(margin, 0 * margin).difference, p)
-        for name, margin, p in zip(others, margins, adjusted, strict=True)
+        (name, t_interval(margin, resolution=resolution), p)
+        for name, (margin, resolution), p in zip(others, tested, adjusted, strict=True)
     ]
     behind = sorted(((n, d) for n, d, p in found if p < 1 - LEVEL), key=lambda item: item[1].estimate)
     return Ranking(metric, leader, means[leader], tuple(n for n, _, p in found if p >= 1 - LEVEL), tuple(behind))

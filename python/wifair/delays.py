@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from wifair.stats import t_interval
+from wifair.quantiles import interval_of
 
 KEYS = ["scenario", "seed"]
 
@@ -93,7 +93,7 @@ def stream_summary(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         keys = ["scenario", "label", "application", "direction"]
         for key, part in frames["datagrams"].group_by(keys, maintain_order=True):
             for metric, unit in STREAM_UNITS.items():
-                found = t_interval(part[metric].drop_nulls().to_numpy())
+                found = interval_of(metric, part[metric].drop_nulls().to_numpy())
                 if found.n:
                     fields = {"mean": found.estimate, "ci_low": found.low, "ci_high": found.high, "runs": found.n}
                     rows.append(dict(zip(texts, (*key, metric, unit), strict=True)) | fields)

@@ -15,6 +15,7 @@ import polars as pl
 
 from wifair import delays
 from wifair.errors import InputError
+from wifair.quantiles import interval_of
 from wifair.segment import together
 from wifair.stats import Interval, jain, t_interval
 
@@ -212,7 +213,7 @@ class Results:
             keys = ["scenario", "group", "bytes"]
             for key, part in self.transfer_groups.group_by(keys, maintain_order=True):
                 for metric, unit in TRANSFER_UNITS.items():
-                    found = t_interval(part[metric].drop_nulls().cast(pl.Float64).to_numpy())
+                    found = interval_of(metric, part[metric].drop_nulls().cast(pl.Float64).to_numpy())
                     if found.n:
                         fields = {"metric": metric, "unit": unit, **interval_fields(found)}
                         rows.append(dict(zip(keys, key, strict=True)) | fields)
@@ -268,7 +269,7 @@ class Results:
 
     def interval(self, scenario: str, metric: str) -> Interval:
         """The mean of a metric over the replications of a scenario, with its 95 % interval."""
-        return t_interval(self.values(scenario, metric).drop_nulls().to_numpy())
+        return interval_of(metric, self.values(scenario, metric).drop_nulls().to_numpy())
 
     def values(self, scenario: str, metric: str) -> pl.Series:
         """A metric of each replication of a scenario, by seed; null where it does not exist."""
@@ -403,7 +404,7 @@ def writable_folder(folder: str | Path) -> Path:
         path.mkdir(parents=True, exist_ok=True)
         probe = path / ".wifair-probe"
         probe.write_bytes(b"")
-        probe.unlink()
+        probe.unlink(missing_ok=True)  # another process may be probing, too
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}.") from None
     return path

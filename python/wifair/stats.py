@@ -50,13 +50,18 @@ class Interval:
         if self.n == 0:
             return "–"
         if self.low is None or self.high is None:
-            return f"{self.estimate:.4g} (n/a)"
+            return f"{_plain(self.estimate)} (n/a)"
         half = (self.high - self.low) / 2
         if self.identical or not half > 0:
-            return f"{self.estimate:.4g} (identical)"
+            return f"{_plain(self.estimate)} (identical)"
         half = float(f"{half:.2g}")  # two digits of it are as many as it is good for
         decimals = min(max(1 - math.floor(math.log10(half)), 0), 9)
         return f"{self.estimate:.{decimals}f} ± {half:.{decimals}f}"
+
+
+def _plain(value: float) -> str:
+    """Four digits, and large numbers without a power of ten."""
+    return f"{value:.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
@@ -72,21 +77,26 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
     return array[np.isfinite(array)]
 
 
-def t_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
-    """The mean with its t interval. Values that do not exist (NaN) are left out."""
+def t_interval(values: ArrayLike, level: float = LEVEL, resolution: float = 0.0) -> Interval:
+    """The mean with its t interval. Values that do not exist (NaN) are left out.
+
+    Values that are known to a `resolution` and do not differ have an interval of mean ± `resolution`.
+    """
     array = _finite(values)
     n = int(array.size)
     if n == 0:
         return Interval(float("nan"), None, None, 0)
     if bool(np.all(array == array[0])):
-        bound = float(array[0]) if n > 1 else None
-        return Interval(float(array[0]), bound, bound, n, identical=n > 1)
+        mean = float(array[0])
+        if n == 1:
+            return Interval(mean, None, None, n)
+        return Interval(mean, mean - resolution, mean + resolution, n, identical=resolution == 0.0)
     mean = float(array.mean())
     half = float(stdtrit(n - 1, 0.5 + level / 2)) * float(array.std(ddof=1)) / n**0.5
     return Interval(mean, mean - half, mean + half, n)
 
 
-def paired_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> Paired:
+def paired_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL, resolution: float = 0.0) -> Paired:
     """`first` − `second`, seed by seed, with the correlation of the two (`None` where one of them does not vary).
 
     A correlation near zero says that common random numbers did not help here; the interval is right all the same.
@@ -98,7 +108,7 @@ def paired_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL)
     both = np.isfinite(a) & np.isfinite(b)
     a, b = a[both], b[both]
     varies = a.size > 1 and bool(np.ptp(a) > 0) and bool(np.ptp(b) > 0)
-    return Paired(t_interval(a - b, level), float(np.corrcoef(a, b)[0, 1]) if varies else None)
+    return Paired(t_interval(a - b, level, resolution), float(np.corrcoef(a, b)[0, 1]) if varies else None)
 
 
 def seeds_needed(values: ArrayLike, half_width: float, level: float = LEVEL) -> int | None:
@@ -144,16 +154,22 @@ def mser(values: ArrayLike, batch: int = 5) -> int:
     return int(np.argmin(scores)) * batch
 
 
-def p_value(values: ArrayLike, null: float = 0.0) -> float:
-    """Two-sided p of a one-sample t test of the mean against `null`; 1 where fewer than two values exist."""
+def p_value(values: ArrayLike, null: float = 0.0, resolution: float = 0.0) -> float:
+    """Two-sided p of a one-sample t test of the mean against `null`; 1 where fewer than two values exist.
+
+    Values that are known to a `resolution` and do not differ have a standard error that makes it the half of their 95 % interval.
+    """
     array = _finite(values)
     if array.size < 2:
         return 1.0
     spread = float(array.std(ddof=1)) if np.ptp(array) > 0 else 0.0
     distance = float(array.mean()) - null
+    error = spread / array.size**0.5
     if spread == 0.0:
-        return 1.0 if distance == 0.0 else 0.0
-    t = distance / (spread / array.size**0.5)
+        if resolution == 0.0:
+            return 1.0 if distance == 0.0 else 0.0
+        error = resolution / float(stdtrit(array.size - 1, 0.5 + LEVEL / 2))
+    t = distance / error
     return float(2.0 * stdtr(array.size - 1, -abs(t)))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from wifair.papers.runs import CellRuns
+from wifair.quantiles import RESOLUTION
 from wifair.stats import Interval, Values, jain_rows, paired_difference, ratio
 
 Plan: TypeAlias = Mapping[str, Any]
@@ -61,6 +62,8 @@ class Criterion:
     matters: float
     values: Callable[[CellRuns], Values]
     judged: bool = True
+    # On the scale that is compared: quantiles of a histogram that differ by less are not known to differ.
+    resolution: float = 0.0
 
     @property
     def margin(self) -> float:
@@ -77,9 +80,10 @@ class Criterion:
     def effect(self, values: Values, reference: Values) -> Interval:
         """What a scheme has over another, seed by seed: a difference, or a factor; with its 95 % interval."""
         if self.scale == "difference":
-            return paired_difference(values, reference).difference
+            return paired_difference(values, reference, resolution=self.resolution).difference
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = paired_difference(np.log(values), np.log(reference)).difference
+            logs = np.log(values), np.log(reference)
+            found = paired_difference(*logs, resolution=self.resolution).difference
         ends = [None if end is None else float(np.exp(end)) for end in (found.low, found.high)]
         return Interval(float(np.exp(found.estimate)), ends[0], ends[1], found.n, found.identical)
 
@@ -223,10 +227,9 @@ def _of_datagrams(
     return values
 
 
-def _felt(
-    id: str, title: str, unit: str, values: Callable[[CellRuns], Values], better: Literal["more", "less"] = "less"
-) -> Criterion:
-    return Criterion(id, "delay", title, unit, better, "ratio", SHARE_MATTERS, values)
+def _felt(id: str, title: str, unit: str, values: Callable[[CellRuns], Values]) -> Criterion:
+    resolution = float(np.log1p(RESOLUTION)) if "quantile" in unit else 0.0
+    return Criterion(id, "delay", title, unit, "less", "ratio", SHARE_MATTERS, values, resolution=resolution)
 
 
 # By application. Of a call the worse direction counts: it takes two to talk.

@@ -10,6 +10,7 @@ import polars as pl
 
 from wifair import delays
 from wifair.comparison import BETTER, Ranking, ranking
+from wifair.quantiles import interval_of
 from wifair.report import charts
 from wifair.report.parts import Cell, Chart, Findings, Part, Section, Table, Text, cell
 from wifair.results import HEADINGS, SHOWN, TRANSFER_UNITS, UNITS
@@ -200,7 +201,9 @@ def transfers(results: Results) -> list[Part]:
     whole = results.transfer_groups.filter(pl.col("bytes").is_null())
     rows = []
     for key, part in whole.group_by("scenario", "group", maintain_order=True):
-        found = [t_interval(part[metric].drop_nulls().cast(pl.Float64).to_numpy()) for metric in TRANSFER_UNITS]
+        found = [
+            interval_of(metric, part[metric].drop_nulls().cast(pl.Float64).to_numpy()) for metric in TRANSFER_UNITS
+        ]
         rows.append([*map(str, key), *found])
     headings = ("scenario", "group", *(f"{m.removesuffix('_s')}\n{unit}" for m, unit in TRANSFER_UNITS.items()))
     return [Table.of(headings, rows, "Transfers of all sizes: means over the replications, 95 % intervals.")]
@@ -213,7 +216,7 @@ def datagrams(results: Results) -> list[Part]:
     shown = {metric: unit for metric, unit in delays.STREAM_UNITS.items() if results.datagrams[metric].count()}
     keys = ("scenario", "label", "application", "direction")
     rows = [
-        [*map(str, key), *(t_interval(part[metric].drop_nulls().to_numpy()) for metric in shown)]
+        [*map(str, key), *(interval_of(metric, part[metric].drop_nulls().to_numpy()) for metric in shown)]
         for key, part in results.datagrams.group_by(*keys, maintain_order=True)
     ]
     units = (f"{metric.removesuffix('_ms').replace('_', ' ')}\n{unit}" for metric, unit in shown.items())
