@@ -85,8 +85,8 @@ class PaperCell:
 # In today's scenarios a wait at the beginning counts, so there is no warm-up. In a minute they carry more packets than a paper's
 # cell in its ten.
 _GALLERYS_S = {FULL: 60.0, QUICK: 20.0}
-# A starting point for new scenarios, not a case to compare.
-_SKETCHES = ("plain",)
+# A starting point for new scenarios and the tests of flent, not cases of a network to compare.
+_SKETCHES = ("plain", "rrul", "rrul_be", "tcp_8up", "tcp_8down")
 
 
 @dataclass(frozen=True)
