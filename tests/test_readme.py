@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
+from importlib import import_module
 
 from conftest import ROOT
-from wifair import Scenario, compare
+from wifair import compare, load
 from wifair.stats import t_interval
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -19,11 +19,10 @@ COLUMNS = {
 
 
 def test_the_example_gives_the_table_below_it() -> None:
-    (text,) = re.findall(r"^```toml\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-    (schemes,) = re.findall(r"^wifair compare cell\.toml --schemes (\S+)$", README, re.MULTILINE)
+    ((cell, schemes),) = re.findall(r"^wifair compare (paper:\S+) --schemes (\S+)$", README, re.MULTILINE)
     heads, _, *rows = re.findall(r"^\|.*\|$", README.partition("--schemes")[2].partition("## ")[0], re.MULTILINE)
     columns = [COLUMNS[head.strip()] for head in heads.strip("|").split("|")[1:]]
-    results = compare(Scenario(**tomllib.loads(text)), schemes.split(","), seeds=10)
+    results = compare(load(cell), schemes.split(","), seeds=10)
     for row, scheme in zip(rows, schemes.split(","), strict=True):
         label, *cells = (cell.strip() for cell in row.strip("|").split("|"))
         assert label == f"`{scheme}`"
@@ -34,3 +33,13 @@ def test_the_example_gives_the_table_below_it() -> None:
 
 def test_it_is_short() -> None:
     assert len(README.splitlines()) <= 110
+
+
+def test_the_example_is_a_point_of_the_figure() -> None:
+    """The example's cell is the figure's at ten downloads, which the paper's page lists."""
+    study = import_module("wifair.papers.adaptive_pushout").STUDY
+    cells = study.cells(study.forms["full"], "5a")
+    [of_figure] = [cell.scenario for cell in cells if cell.keys["n_down"] == 10 and cell.keys["scheme"] == "droptail"]
+    own, theirs = load("paper:adaptive-pushout").plan(), of_figure.plan()
+    assert {**own, "run": None} == {**theirs, "run": None}
+    assert {**own["run"], "record_transfers": True} == {**theirs["run"], "record_transfers": True}

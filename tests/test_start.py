@@ -207,25 +207,25 @@ def test_looking_changes_nothing() -> None:
 
 def verdict(scenario: Scenario, label: str) -> str:
     told = explain(watched(scenario).run(seeds=2))
-    return " ".join(sentence.text for sentence in told if sentence.flow == label and "held it back" in sentence.text)
+    return " ".join(sentence.text for sentence in told if sentence.flow == label and "was limited by" in sentence.text)
 
 
 def test_verdicts_in_cases_that_are_clear() -> None:
     run = {"warmup_s": 2, "duration_s": 10}
     small = Scenario(run=run, flows=[{"direction": "down", "tcp": {"receiver_window_segments": 4}}])
-    assert verdict(small, "down").startswith("The receiver's window of 4 segments held it back")
+    assert verdict(small, "down").startswith("It was limited by the receive window of 4 segments")
     lazy = {"name": "web", "think_mean_s": 5.0}
     assert verdict(Scenario(run=run, flows=[{"direction": "down", "application": lazy}]), "down").startswith(
-        "Its application held it back"
+        "It was limited by its application"
     )
     lossy = Scenario(run={"warmup_s": 2, "duration_s": 60}, wire={"loss_rate": 0.3}, flows=[{"direction": "down"}])
-    assert verdict(lossy, "down").startswith("Losses held it back: for")
+    assert verdict(lossy, "down").startswith("It was limited by losses: for")
     wide = Scenario(
         run=run,
         ap={"limit_packets": 20},
         flows=[{"direction": "down", "tcp": {"receiver_window_segments": 200, "sack": {}}}],
     )
-    assert verdict(wide, "down").startswith("The congestion window held it back")
+    assert verdict(wide, "down").startswith("It was limited by its congestion window")
 
 
 def test_explain_on_the_command_line(here: Cli, tmp_path: Path) -> None:
@@ -233,7 +233,8 @@ def test_explain_on_the_command_line(here: Cli, tmp_path: Path) -> None:
     figure = tmp_path / "why.png"
     done = here("explain", "plain", *brief, "--scheme", "fq-codel", "--figure", figure)
     assert done.returncode == 0, done.stderr
-    assert "The air: " in done.stdout
+    assert "A flow of " in done.stdout
+    assert "The air: " in here("explain", "plain", *brief, "--verbose").stdout
     assert figure.stat().st_size > 10_000
     document = json.loads(here("explain", "plain", *brief, "--json").stdout)
     assert all(entry["sentence"] and entry["counters"] for entry in document["sentences"])

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from wifair.comparison import COMPARED, Differences, paired
-from wifair.components import nearest
+from wifair.components import components, nearest, unknown
 from wifair.errors import InputError
+from wifair.everything.contenders import PLAIN, REFERENCE, contenders
 from wifair.papers import Reproduction, find
-from wifair.python_scheme import named
+from wifair.python_scheme import PythonScheme, named
 from wifair.results import Results
 from wifair.scenario import Scenario
 from wifair.scheme import Scheme
@@ -40,14 +41,15 @@ def run(
 
 def compare(
     scenario: Scenario,
-    schemes: Sequence[SchemeLike],
+    schemes: Sequence[SchemeLike] | None = None,
     seeds: int | Iterable[int] = 10,
     threads: int | None = None,
     store: Store | str | Path | None = None,
 ) -> Results:
     """The scenario under each of the schemes, with common random numbers: the same seeds for all.
 
-    A scheme is a name, a table of a name and parameters, or a class (or an instance) of one written in Python.
+    A scheme is a name, a table of a name and parameters, or a class (or an instance) of one written in Python. Without any:
+    tail drop, `mac80211` and the scenario's own scheme.
     """
     return comparison(scenario, schemes, seeds).run(threads, store=store)
 
@@ -79,12 +81,36 @@ def paper(
     return find(paper_id).reproduce(form, figure, seeds, threads, None, opened(store), title, reading)
 
 
-def comparison(scenario: Scenario, schemes: Sequence[SchemeLike], seeds: int | Iterable[int], title: str = "") -> Study:
-    """The study behind `compare`: one cell a scheme, named after it."""
+def usual_schemes(scenario: Scenario) -> list[Any]:
+    """Tail drop, what Linux has, and the scenario's own scheme."""
+    own = scenario.settings().get("ap", {}).get("scheme", PLAIN)
+    return list({label(value): value for value in (PLAIN, REFERENCE, own)}.values())
+
+
+def comparison(
+    scenario: Scenario, schemes: Sequence[SchemeLike] | None, seeds: int | Iterable[int], title: str = ""
+) -> Study:
+    """The study behind `compare`: one cell a scheme, named after it; the usual schemes where none is named."""
+    schemes = usual_schemes(scenario) if schemes is None else schemes
     chosen = {label(value): value for value in map(named, schemes)}
     if len(chosen) < max(len(schemes), 1):
         listed = ",".join(label(named(value)) for value in schemes)
         raise InputError(f"schemes: {listed!r} must name at least one scheme, and none twice.")
-    # The scenario's own scheme keeps its parameters; the others run with their defaults.
-    cells = [Cell(name, scenario.override({"ap.scheme": value}), {"scheme": name}) for name, value in chosen.items()]
+    cells = [Cell(name, _under(scenario, value), {"scheme": name}) for name, value in chosen.items()]
     return Study(cells, seeds, title)
+
+
+def _under(scenario: Scenario, value: Any) -> Scenario:
+    """The scenario under a scheme, or under what comes with more than a scheme: a limit controller, other senders."""
+    name, parameters = (value, {}) if isinstance(value, str) else (value.get("name"), value)
+    schemes = [listed["name"] for listed in components("schemes")]
+    if isinstance(name, PythonScheme) or name in schemes or not isinstance(name, str):
+        # The scenario's own scheme keeps its parameters; the others run with their defaults.
+        return scenario.override({"ap.scheme": value})
+    if any(listed["name"] == name for listed in components("limit_controllers")):
+        controller = {**parameters, "name": name}
+        return scenario.override({"ap.scheme": PLAIN, "ap.limit_controller": controller})
+    known = {contender.name: contender for contender in contenders()}
+    if name not in known:
+        raise unknown("scheme", name, known, "schemes: ")
+    return known[name].applied(scenario)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from wifair.errors import ScenarioError
+from wifair.errors import InputError, ScenarioError
 
 Node = Mapping[str, Any]
 
@@ -37,8 +37,56 @@ UNITS = {
 }
 
 
-# PHYs of 802.11 that exist but are not modelled: a similar name would be no help.
-NOT_MODELLED = {f"802.11{letters}" for letters in ("ad", "ay", "ah", "aj", "af", "p", "bd", "bn", "bq", "bb")}
+# What exists and is not modelled, by the words that a scenario may ask for it with: a similar name would be no help.
+_MILLIMETRE = "60 GHz, with directional beams and a MAC for them"
+NOT_MODELLED = {
+    "802.11": "the original PHYs of 1997",
+    "802.11ad": _MILLIMETRE,
+    "802.11ay": _MILLIMETRE,
+    "802.11aj": _MILLIMETRE,
+    "802.11ah": "below 1 GHz",
+    "802.11af": "television bands",
+    "802.11p": "vehicles, outside of a BSS",
+    "802.11bd": "vehicles, outside of a BSS",
+    "802.11bn": "several APs that coordinate",
+    "802.11bb": "light",
+    "multi_link": "multi-link operation: a station has one link",
+    "mlo": "multi-link operation: a station has one link",
+    "links": "multi-link operation: a station has one link",
+    "ofdma": "OFDMA: a PPDU has one user",
+    "mu_mimo": "MU-MIMO: a PPDU has one user",
+    "beamforming": "beamforming",
+    "hidden_stations": "hidden stations: every node hears every other",
+    "hidden": "hidden stations: every node hears every other",
+    "carrier_sense_range_m": "hidden stations: every node hears every other",
+    "bss": "a second BSS: there is one",
+    "neighbours": "a second BSS: there is one",
+    "interferers": "interference from outside of the BSS",
+    "roaming": "roaming: there is one AP",
+    "mesh": "mesh: stations talk to the AP alone",
+    "power_save": "power saving",
+    "twt": "target wake time",
+    "beacons": "beacons and association",
+    "pacing": "pacing of segments",
+    "bbr": "BBR: congestion control here reacts to losses and marks",
+    "quic": "QUIC: transports are TCP and UDP",
+    "timestamps": "TCP timestamps",
+}
+
+
+def missing(name: object) -> str:
+    """What of the real world a name stands for that is not modelled; empty where it is none of these."""
+    told = name.lower().replace("-", "_") if isinstance(name, str) else ""
+    return NOT_MODELLED.get(told.replace("_", "-") if told.startswith("802") else told, "")
+
+
+def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> InputError:
+    """The error for a name that does not exist."""
+    known = list(known)
+    hint = nearest(name, known)
+    asked = f" Did you mean {hint}?" if hint else ""
+    return InputError(f"{where}there is no {kind} {name!r}.{asked} Allowed here: {', '.join(known)}.")
+
 
 # A key that TOML takes without quotes, or several by dots; a path of ours may have places in a list behind each.
 BARE_KEY = re.compile(r"([A-Za-z0-9_-]+(\[\d+\])*)(\.[A-Za-z0-9_-]+(\[\d+\])*)*")
@@ -166,8 +214,10 @@ def _stem(key: str) -> str:
 def unknown_key(path: str, key: str, value: object, known: Iterable[str], where: str = "") -> ScenarioError:
     """The error for a key that does not exist."""
     known = sorted(known)
-    problem = f"unknown key (value {value!r}){where}"
-    return ScenarioError(join(path, key), problem, value=value, allowed=", ".join(known), hint=nearest(key, known))
+    problem, hint = f"unknown key (value {value!r}){where}", nearest(key, known)
+    if lack := missing(key):
+        problem, hint = f"not modelled ({lack}; docs/scope.md)", ""
+    return ScenarioError(join(path, key), problem, value=value, allowed=", ".join(known), hint=hint)
 
 
 def join(path: str, key: str) -> str:
@@ -197,6 +247,10 @@ def checked(value: object, node: Node, path: str) -> Any:
             raise ScenarioError(path, f"{value!r} is not a list", value=value)
         return [checked(entry, node["items"], f"{path}[{i}]") for i, entry in enumerate(value)]
     _check_type(value, _types(node), path)
+    if isinstance(value, int) and value < 0 and str(node.get("format", "")).startswith("uint"):
+        described = re.search(r"\b\d+ to \d+\b", str(node.get("description", "")))
+        range_ = described[0] if described else "whole numbers from 0 on"
+        raise ScenarioError(path, f"{value} is not allowed", value=value, allowed=range_)
     return value
 
 
@@ -228,8 +282,8 @@ def _checked_component(value: object, choice: dict[str, Node], path: str) -> dic
     if not isinstance(name, str) or name not in choice:
         problem = "the table needs a name" if name is None else f"unknown name {name!r}"
         hint = nearest(name, choice) if isinstance(name, str) else ""
-        if hint and name in NOT_MODELLED:
-            problem, hint = f"{name} is not modelled", ""
+        if lack := missing(name):
+            problem, hint = f"{name} is not modelled ({lack}; docs/scope.md)", ""
         raise ScenarioError(path, problem, value=name, allowed=", ".join(sorted(choice)), hint=hint)
     own = properties(choice[name])
     for key in table:

@@ -30,15 +30,15 @@ PHASES = {
     "avoidance": "congestion avoidance",
     "slow_start": "slow start",
     "recovery": "fast recovery",
-    "timed_out": "waiting for the retransmission timer",
+    "timed_out": "waiting for a retransmission timeout",
     "idle": "idle",
 }
 # Where and why the AP's losses were.
 LOSSES = {
-    "ap_tail_drop_packets": "refused by the full buffer",
-    "ap_evicted_packets": "pushed out of it",
+    "ap_tail_drop_packets": "dropped at the full buffer",
+    "ap_evicted_packets": "evicted from it",
     "ap_aqm_drop_packets": "dropped by its active queue management",
-    "ap_retry_lost_packets": "given up on the air at the retry limit",
+    "ap_retry_lost_packets": "lost at the retry limit",
 }
 # A share from which on something is called the main thing, and a rarer thing worth a sentence.
 MOST, SOME = 0.5, 0.2
@@ -126,7 +126,7 @@ def of_share(flow: dict[str, Any], equal: float) -> list[Sentence]:
     text = f"{flow['label']} ({flow['application']}, {flow['direction']}) got {flow['goodput_mbps']:.3g} Mbps"
     if flow["transport"] == "tcp":
         counters["equal_share_mbps"] = equal
-        text += f", {flow['goodput_mbps'] / equal:.0%} of an equal share among the flows of TCP" if equal else ""
+        text += f", {flow['goodput_mbps'] / equal:.0%} of an equal share among TCP flows" if equal else ""
     return [Sentence(flow["label"], text + ".", counters)]
 
 
@@ -138,7 +138,7 @@ def of_losses(flow: dict[str, Any], stations: pl.DataFrame, flows: pl.DataFrame)
     text = f"The AP lost {flow['ap_lost_packets']:,.0f} of its {flow['ap_offered_packets']:,.0f} {what}"
     told = [Sentence(flow["label"], f"{text}: {', '.join(reasons)}." if reasons else f"{text}.", counters)]
     if flow["ap_filtered_packets"] > 0:
-        text = f"{flow['ap_filtered_packets']:,.0f} of its ACKs were redundant and taken out, which is no loss."
+        text = f"{flow['ap_filtered_packets']:,.0f} redundant ACKs were filtered, which is no loss."
         told.append(Sentence(flow["label"], text, {"ap_filtered_packets": flow["ap_filtered_packets"]}))
     own = stations.row(by_predicate=(pl.col("station") == flow["station"]) & (pl.col("direction") == "up"), named=True)
     lost = {"buffer_lost_packets": own["buffer_lost_packets"], "retry_lost": own["retry_lost"]}
@@ -151,10 +151,8 @@ def of_losses(flow: dict[str, Any], stations: pl.DataFrame, flows: pl.DataFrame)
         )
         told.append(Sentence(flow["label"], text, lost | {"buffer_offered_packets": own["buffer_offered_packets"]}))
     if flow["transport"] == "tcp" and flow["segments_sent"] > 0:
-        text = f"Of {flow['segments_sent']:,.0f} segments {flow['retransmissions']:,.0f} were sent again, "
-        text += (
-            f"with {flow['fast_retransmits']:,.0f} fast retransmits and {flow['timeouts']:,.0f} expiries of the timer."
-        )
+        text = f"Of {flow['segments_sent']:,.0f} segments {flow['retransmissions']:,.0f} were retransmissions, "
+        text += f"with {flow['fast_retransmits']:,.0f} fast retransmits and {flow['timeouts']:,.0f} retransmission timeouts."
         names = ("segments_sent", "retransmissions", "fast_retransmits", "timeouts")
         told.append(Sentence(flow["label"], text, {name: flow[name] for name in names}))
     return told
@@ -163,7 +161,7 @@ def of_losses(flow: dict[str, Any], stations: pl.DataFrame, flows: pl.DataFrame)
 def of_air(flow: dict[str, Any], air: pl.DataFrame) -> list[Sentence]:
     """Its station's part of the air."""
     share = float(air.filter(pl.col("station") == flow["station"])["airtime_share"].item())
-    text = f"Its station {flow['station']} held {share:.0%} of the air, both ways together."
+    text = f"Its station {flow['station']} used {share:.0%} of the air, both ways together."
     return [Sentence(flow["label"], text, {"airtime_share": share})]
 
 
@@ -175,10 +173,51 @@ def of_phases(flow: dict[str, Any], state: dict[str, Any]) -> list[Sentence]:
     return [Sentence(flow["label"], text, {"looks": state["looks"], **{name: state[name] for name in PHASES}})]
 
 
+def limit_of(flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any]) -> tuple[str, str, dict[str, float]]:
+    """What limited it: in a word or two, as a sentence, with counters."""
+    active = state["looks"] - state["idle"]
+    if active == 0:
+        return "application", "It was limited by its application: it had nothing to send.", {}
+    waiting = state["timed_out"] / active
+    window = state["held_by_receiver_window"] / active
+    application = state["held_by_application"] / active
+    if state["idle"] / state["looks"] > MOST:
+        idle = state["idle"] / state["looks"]
+        return (
+            "application",
+            f"It was limited by its application: it had nothing to send for {idle:.0%} of the time.",
+            {},
+        )
+    if application > MOST:
+        text = (
+            f"It was limited by its application: everything to send was in flight in {application:.0%} of the samples."
+        )
+        return "application", text, {}
+    if waiting > SOME:
+        text = (
+            f"It was limited by losses: for {waiting:.0%} of the time it waited for a retransmission timeout, of which it "
+            f"had {flow['timeouts']:,.0f}."
+        )
+        return "timeouts", text, {"timeouts": flow["timeouts"]}
+    if window > MOST:
+        segments = plan["tcp"]["receiver_window_segments"]
+        text = f"It was limited by the receive window of {segments} segments in {window:.0%} of the samples"
+        counters: dict[str, float] = {}
+        if flow["rtt_mean_ms"]:
+            most = segments * plan["tcp"]["mss_bytes"] * 8e-3 / flow["rtt_mean_ms"]
+            text += f": one window per round trip of {flow['rtt_mean_ms']:.0f} ms is {most:.3g} Mbps"
+            counters = {"rtt_mean_ms": flow["rtt_mean_ms"], "receiver_window_segments": segments}
+        return "receive window", f"{text}.", counters
+    reductions = flow["fast_retransmits"] + flow["ecn_reductions"] + flow["timeouts"]
+    held = state["held_by_congestion_window"] / active
+    text = f"It was limited by its congestion window in {held:.0%} of the samples: losses and marks cut it {reductions:,.0f} times."
+    return "congestion window", text, {name: flow[name] for name in ("fast_retransmits", "ecn_reductions", "timeouts")}
+
+
 def of_restraint(
     flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any], wire_rtt_ms: float
 ) -> list[Sentence]:
-    """What held it back: the verdict."""
+    """What limited it: the verdict."""
     names = (
         "held_by_application",
         "held_by_receiver_window",
@@ -187,41 +226,11 @@ def of_restraint(
         "idle",
         "looks",
     )
-    counters = {name: state[name] for name in names}
-    active = state["looks"] - state["idle"]
-    told = []
-    if active == 0:
-        return [Sentence(flow["label"], "It had nothing to send: its application held it back.", counters)]
-    waiting = state["timed_out"] / active
-    window = state["held_by_receiver_window"] / active
-    application = state["held_by_application"] / active
-    if state["idle"] / state["looks"] > MOST:
-        text = f"Its application held it back: it had nothing to send for {state['idle'] / state['looks']:.0%} of the time."
-    elif application > MOST:
-        text = f"Its application held it back: all that there was to send was under way in {application:.0%} of the samples."
-    elif waiting > SOME:
-        text = (
-            f"Losses held it back: for {waiting:.0%} of the time it waited for the retransmission timer, "
-            f"which expired {flow['timeouts']:,.0f} times."
-        )
-        counters["timeouts"] = flow["timeouts"]
-    elif window > MOST:
-        segments = plan["tcp"]["receiver_window_segments"]
-        text = f"The receiver's window of {segments} segments held it back in {window:.0%} of the samples"
-        if flow["rtt_mean_ms"]:
-            most = segments * plan["tcp"]["mss_bytes"] * 8e-3 / flow["rtt_mean_ms"]
-            text += f": a window a round trip of {flow['rtt_mean_ms']:.0f} ms is {most:.3g} Mbps"
-            counters |= {"rtt_mean_ms": flow["rtt_mean_ms"], "receiver_window_segments": segments}
-        text += "."
-    else:
-        reductions = flow["fast_retransmits"] + flow["ecn_reductions"] + flow["timeouts"]
-        held = state["held_by_congestion_window"] / active
-        text = f"The congestion window held it back in {held:.0%} of the samples: losses and marks cut it {reductions:,.0f} times."
-        counters |= {name: flow[name] for name in ("fast_retransmits", "ecn_reductions", "timeouts")}
-    told.append(Sentence(flow["label"], text, counters))
-    if flow["rtt_mean_ms"]:
+    _, text, more = limit_of(flow, state, plan)
+    told = [Sentence(flow["label"], text, {name: state[name] for name in names} | more)]
+    if flow["rtt_mean_ms"] and state["idle"] < state["looks"]:
         beyond = flow["rtt_mean_ms"] - wire_rtt_ms
-        text = f"A round trip took {flow['rtt_mean_ms']:.0f} ms, {wire_rtt_ms:.0f} ms of them on the wire; queues and air took {beyond:.0f} ms."
+        text = f"A round trip took {flow['rtt_mean_ms']:.0f} ms, {wire_rtt_ms:.0f} ms of it on the wire and {beyond:.0f} ms in queues and on the air."
         told.append(Sentence(flow["label"], text, {"rtt_mean_ms": flow["rtt_mean_ms"], "wire_rtt_ms": wire_rtt_ms}))
     return told
 
@@ -268,11 +277,11 @@ def draw(results: Results, path: str | Path) -> Path:
     parts = {
         words: [row[name] / row["looks"] for row in states.iter_rows(named=True)] for name, words in PHASES.items()
     }
-    _stacked(axes[0], states["label"].to_list(), parts, "share of the time", "What senders of TCP did")
+    _stacked(axes[0], states["label"].to_list(), parts, "share of the time", "What TCP senders did")
 
     lost = {words: flows[name].to_list() for name, words in LOSSES.items()}
-    lost["redundant ACKs taken out (no loss)"] = flows["ap_filtered_packets"].to_list()
-    _stacked(axes[1], flows["label"].to_list(), lost, "packets a run", "What the AP lost, or took out")
+    lost["redundant ACKs filtered (no loss)"] = flows["ap_filtered_packets"].to_list()
+    _stacked(axes[1], flows["label"].to_list(), lost, "packets per run", "What the AP lost or filtered")
     _intervals(axes[1], results.flows, "label", pl.col("ap_lost_packets") + pl.col("ap_filtered_packets"))
 
     labels = stations["station"].unique(maintain_order=True).to_list()
@@ -280,14 +289,14 @@ def draw(results: Results, path: str | Path) -> Path:
         f"{words} the station": stations.filter(pl.col("direction") == way)["airtime_share"].to_list()
         for way, words in (("up", "from"), ("down", "to"))
     }
-    _stacked(axes[2], labels, ways, "share of the time", "Who held the air")
+    _stacked(axes[2], labels, ways, "share of the time", "Who used the air")
     _intervals(axes[2], results.stations, "station", pl.col("airtime_share"))
     made.savefig(path)
     return Path(path)
 
 
-# Told apart in grey: by shade and by hatching.
-BARS = (("0.35", ""), ("0.6", "//"), ("0.8", "xx"), ("0.15", ".."), ("0.93", "\\\\"))
+# Colour-blind safe (Okabe, Ito 2008); in grey the hatching tells them apart.
+BARS = (("#0072B2", ""), ("#E69F00", "//"), ("#D55E00", "xx"), ("#000000", ".."), ("#CCCCCC", "\\\\"))
 
 
 def _intervals(axes: Axes, frame: pl.DataFrame, entity: str, quantity: pl.Expr) -> None:

@@ -197,6 +197,11 @@ def load(name: str) -> PythonScheme:
     """The scheme that `path/to/file.py:Class` names. The file is run, as any Python program that one starts."""
     stem, mark, wanted = name.partition(MARK)
     path = Path(f"{stem}.py")
+    if not mark and name.endswith(".py"):
+        path = Path(name)
+        raise InputError(
+            f"{name}: which scheme of the file? Allowed here: {_choice(path, _schemes_of(_module(path)))}."
+        )
     if not mark or not wanted.isidentifier():
         raise InputError(f"{name}: is no scheme of a file; expected FILE.py:CLASS, as my_file.py:MyScheme.")
     module = _module(path)
@@ -204,16 +209,25 @@ def load(name: str) -> PythonScheme:
     if not (isinstance(found, type) and issubclass(found, Scheme)):
         from wifair.components import nearest
 
-        known = [
-            key
-            for key, value in vars(module).items()
-            if isinstance(value, type) and issubclass(value, Scheme) and value is not Scheme
-        ]
+        known = _schemes_of(module)
         hint = nearest(wanted, known)
         asked = f" Did you mean {hint}?" if hint else ""
         listed = ", ".join(known) or "none: a scheme derives from wifair.Scheme"
         raise InputError(f"{path} has no scheme {wanted!r}.{asked} Schemes there: {listed}.")
     return PythonScheme(found, name)
+
+
+def _schemes_of(module: ModuleType) -> list[str]:
+    """The names of the schemes that a module has."""
+    return [
+        key
+        for key, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Scheme) and value is not Scheme
+    ]
+
+
+def _choice(path: Path, classes: list[str]) -> str:
+    return ", ".join(f"{path}:{name}" for name in classes) or "none, since a scheme derives from wifair.Scheme"
 
 
 def _module(path: Path) -> ModuleType:

@@ -133,6 +133,8 @@ class Scenario(BaseModel):
             raise InputError(f"{path}: not read: its lists and tables lie too deep in each other.") from None
         except ValueError as error:  # no TOML, or a number of thousands of digits
             raise InputError(f"{path}: not valid TOML: {error}.") from None
+        if "scenario" in settings and "flows" not in settings:
+            raise InputError(f"{path}: is a study, not a scenario; run it with `wifair sweep {path}`.")
         return cls.from_settings(settings, overrides)
 
     @classmethod

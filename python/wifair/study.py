@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from wifair.scenario import Scenario
     from wifair.traces import Traces
 
+# Replications of one scenario: more would take memory for nothing.
+MOST_SEEDS = 100_000
+
 # How often a waiting study looks for Ctrl-C and moves its progress bar.
 POLL_MS = 100
 
@@ -276,7 +279,13 @@ def horizon_s(plan_json: str) -> float:
 
 def seed_list(seeds: int | Iterable[int]) -> tuple[int, ...]:
     """Seeds 1, 2, … `seeds`, or those given."""
+    if isinstance(seeds, (str, bytes, bool)) or not isinstance(seeds, (int, Iterable)):
+        raise InputError(f"seeds: {seeds!r} is no number; allowed here: a whole number from 1 on, or a list of seeds.")
+    if isinstance(seeds, int) and seeds > MOST_SEEDS:
+        raise InputError(f"seeds: {seeds} replications are too many; allowed here: 1 to {MOST_SEEDS}.")
     listed = tuple(range(1, seeds + 1)) if isinstance(seeds, int) else tuple(seeds)
+    if wrong := [seed for seed in listed if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0]:
+        raise InputError(f"seeds: {wrong[0]!r} is no seed; allowed here: whole numbers from 0 on.")
     if not listed:
         raise InputError(f"seeds: {seeds!r} is no number of replications; allowed here: 1 or more (10 by default).")
     if len(set(listed)) < len(listed):

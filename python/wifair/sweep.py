@@ -119,6 +119,8 @@ class Sweep:
             raise InputError(f"{path}: cannot be read: {reason}.") from None
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{path}: not valid TOML: {error}.") from None
+        if "flows" in told and "scenario" not in told:
+            raise InputError(f"{path}: is a scenario, not a study; run it with `wifair run {path}`.")
         for key, value in told.items():
             if key not in SHAPES:
                 raise unknown_key("", key, value, SHAPES)

@@ -12,9 +12,12 @@ def check(
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
-    """Say what is odd about a scenario, each finding with its arithmetic. Nothing is simulated."""
+    """Find settings without the effect that they seem to have.
+
+    Each finding comes with its arithmetic; nothing is simulated.
+    """
     from wifair.check import check as findings_of
-    from wifair.cli.output import print_json, stdout
+    from wifair.cli.output import print_json, print_text
     from wifair.overrides import parse_assignments
     from wifair.scenario import Scenario
 
@@ -23,9 +26,8 @@ def check(
     if json:
         print_json({"title": loaded.title or scenario.stem, "findings": [finding.to_dict() for finding in findings]})
         return
-    console = stdout()
     for finding in findings:
-        console.print(f"{finding.key}: {finding.finding}.", markup=False)
-        console.print(f"    {finding.arithmetic}", markup=False)
+        print_text(f"{finding.key}: {finding.finding}.")
+        print_text(finding.arithmetic, indent="    ")
     if not findings:
-        console.print("nothing is odd, as far as arithmetic can tell", markup=False)
+        print_text("nothing is odd, as far as arithmetic can tell")

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from wifair.cli.options import Json, Out, Set, Store, Threads, Wishes
+from wifair.cli.options import Json, Out, Set, Store, Threads, Verbose, Wishes
 
 EXAMPLE = "Example: wifair compare scenarios/five-lines.toml --schemes droptail,ack-pushout,adaptive-pushout"
 
-File = Annotated[Path | None, typer.Argument(metavar="[SCENARIO.toml]", help="The scenario.", show_default=False)]
+File = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[SCENARIO.toml]", help="The scenario: a file, or a name that `wifair new` lists.", show_default=False
+    ),
+]
 Schemes = Annotated[
     str,
     typer.Option(
         metavar="A,B,C",
-        help="The schemes: names from `wifair schemes`, FILE.py:CLASS. With --all all that there are by default.",
+        help="The schemes: names that `wifair schemes` or results have, also with parameters as 'las,mac80211(signal=drop)', "
+        "FILE.py:CLASS. By default droptail, mac80211 and the scenario's own; with --all every one.",
         show_default=False,
     ),
 ]
@@ -59,9 +65,12 @@ def compare(
     all: All = False,
     full: Full = False,
     scenarios: Scenarios = "",
+    verbose: Verbose = False,
     page: Pages = [],  # noqa: B006 -- typer copies the default
 ) -> None:
-    """Run a scenario under several schemes with common random numbers, and compare them pair by pair.
+    """Run a scenario under several schemes, and compare them.
+
+    All schemes have the same random numbers, so differences are paired by seed.
 
     With --all (as in `wifair compare --all --quick`), run every scheme in every scenario, and say who is best by what.
     """
@@ -82,12 +91,13 @@ def compare(
         raise InputError("a scenario is missing: give SCENARIO.toml, or --all for everything against everything.")
     if full or scenarios or page:
         raise InputError("--full, --scenarios and --page go with --all.")
-    one_scenario(scenario, named(schemes), 10 if seeds is None else seeds, threads, out, store, precision, json, set)
+    count = 10 if seeds is None else seeds
+    one_scenario(scenario, named(schemes), count, threads, out, store, precision, json, set, verbose)
 
 
 def one_scenario(
     scenario: Path,
-    names: list[str],
+    names: list[str | dict[str, Any]],
     seeds: int,
     threads: int | None,
     out: Path | None,
@@ -95,28 +105,33 @@ def one_scenario(
     precision: list[str],
     json: bool,
     set: list[str],
+    verbose: bool,
 ) -> None:
-    """A scenario under each scheme, all against the first."""
+    """A scenario under each scheme, all pairs."""
     from wifair.api import comparison
-    from wifair.cli.output import kept, print_differences, print_json, print_results, progress, say, say_of
+    from wifair.cli.output import print_json, progress, say, say_of
+    from wifair.cli.printed import kept, print_differences, print_results, print_verdicts
     from wifair.cli.schemes_of_files import assignments
-    from wifair.comparison import COMPARED, against_first, paired
+    from wifair.comparison import COMPARED, all_pairs, paired
     from wifair.precision import Precision
     from wifair.scenario import Scenario
     from wifair.store import opened
 
     wishes = [Precision.parse(text) for text in precision]
     loaded = Scenario.from_toml(scenario, assignments(set))
-    study = comparison(loaded, names, seeds, f"{loaded.title or scenario.stem}: {', '.join(names)}")
+    title = loaded.title or scenario.stem
+    study = comparison(loaded, names or None, seeds)
+    study.title = f"{title}: {', '.join(cell.name for cell in study.cells)}"
     folder = opened(store)
     with kept(out, json, folder), progress("simulating") as report:
         results = study.run(threads, report, folder)
-    differences = paired(results, against_first(results.cells), COMPARED, wishes)
+    differences = paired(results, all_pairs(results.cells), COMPARED, wishes)
     if json:
         print_json({**results.to_dict(), "differences": differences})
     else:
-        print_results(results)
-        print_differences(differences)
+        print_results(results, title)
+        print_verdicts(results)
+        print_differences(differences, results, verbose or bool(wishes))
     say_of(folder)
     if out:
         say(f"results are in {results.save(out)}")

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wifair.errors import InputError
 
 if TYPE_CHECKING:
+    from wifair.everything.contest import Contest
     from wifair.everything.findings import Overview
 
 # Where the report goes, and next to it the store, unless an option says otherwise.
 FOLDER = Path("results/comparison")
+# Settings whose conclusions are printed one by one.
+FEW_SETTINGS = 4
 
 
 def everything(
     form: str,
     scenarios: Sequence[str],
-    schemes: Sequence[str],
+    schemes: Sequence[str | Mapping[str, Any]],
     seeds: int | None,
     threads: int | None,
     out: Path | None,
@@ -29,7 +32,8 @@ def everything(
     arguments: Sequence[str],
 ) -> None:
     """Runs it, judges it, and writes the report; finished replications are kept, so a killed run can be continued."""
-    from wifair.cli.output import kept, print_json, progress, say, say_of
+    from wifair.cli.output import print_json, progress, say, say_of
+    from wifair.cli.printed import kept
     from wifair.everything.contest import Contest
     from wifair.everything.document import document
     from wifair.everything.figures import draw
@@ -67,23 +71,47 @@ def everything(
     if json:
         print_json(found)
     else:
-        print_overview(overview)
+        print_overview(contest, overview, report)
     say(f"the report is in {report}; {monotonic() - began:.0f} s")
 
 
-def print_overview(overview: Overview) -> None:
-    """The findings, and the results of each setting."""
-    from rich.markdown import Markdown
-    from rich.table import Table
-
-    from wifair.cli.output import stdout
+def print_overview(contest: Contest, overview: Overview, report: Path) -> None:
+    """The findings, the tally of each scheme, and the conclusion of each setting where there are few."""
+    from wifair.cli.output import print_lines, print_table, print_text
+    from wifair.cli.printed import SCOPE
+    from wifair.cli.tables import columns
+    from wifair.everything.contenders import REFERENCE
     from wifair.everything.findings import conclusion
+    from wifair.everything.verdict import Standing
 
-    console = stdout()
-    table = Table(title="Who is best by everything, or left unbeaten", title_justify="left", show_lines=True)
-    table.add_column("scenario / senders", no_wrap=True)
-    table.add_column("conclusion")
-    for judged in overview.settings:
-        table.add_row(judged.setting.id, conclusion(judged).replace("`", ""))
-    console.print(table)
-    console.print(Markdown("\n".join(f"- {finding}" for finding in overview.findings)))
+    ran = f"{len(overview.contenders)} schemes in {len(overview.settings)} settings"
+    print_text(f"{ran}, {contest.seeds} replications of each ({contest.form} form); 95 % intervals in brackets.")
+    print_lines([""])
+    for finding in overview.findings:
+        print_text(plain(finding), indent="  ", first="- ")
+    print_text(SCOPE, indent="  ", first="")
+    print_lines([""])
+    stands = (Standing.BETTER, Standing.WORSE, Standing.TRADE)
+    rows = [
+        (
+            record.name,
+            f"{record.ran}",
+            f"{record.winner}",
+            f"{record.shown}",
+            *("–" if record.name == REFERENCE else f"{record.standings[standing]}" for standing in stands),
+        )
+        for record in overview.records
+    ]
+    headings = ("scheme", "settings", "best", "unbeaten", "better", "worse", "trade-off")
+    title = f"In how many settings each scheme is best by every criterion, is shown to be unbeaten, and is better or worse than {REFERENCE}"
+    print_table(title, columns(headings, rows))
+    if len(overview.settings) <= FEW_SETTINGS:
+        for judged in overview.settings:
+            print_text(f"{judged.setting.id}: {plain(conclusion(judged))}", indent="  ", first="")
+    else:
+        print_text(f"Every setting, with figures: {report}")
+
+
+def plain(text: str) -> str:
+    """A sentence without the marks of Markdown."""
+    return text.replace("`", "").replace("**", "")

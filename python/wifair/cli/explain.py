@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wifair.cli.options import Json, ScenarioFile, Seeds, Set, Store, Threads
+from wifair.cli.options import Json, ScenarioFile, Seeds, Set, Store, Threads, Verbose
+
+if TYPE_CHECKING:
+    from wifair.explain import Sentence
 
 EXAMPLE = "Example: wifair explain scenarios/five-lines.toml --seeds 3 --figure why.png"
 
@@ -24,13 +27,19 @@ def explain(
     threads: Threads = None,
     store: Store = None,
     figure: Figure = None,
+    verbose: Verbose = False,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
-    """Say why each flow got what it got: losses by reason, the air, TCP's states, what held it back. Means over the runs."""
+    """Say why flows got what they got, from counters.
+
+    Losses by reason, airtime, TCP's states, what limited it: means over the runs.
+    """
     from wifair import explain as why
-    from wifair import warmup
-    from wifair.cli.output import print_json, progress, say, say_of, stdout
+    from wifair import explain_groups, warmup
+    from wifair.cli.output import print_json, print_lines, print_table, print_text, progress, say, say_of
+    from wifair.cli.printed import print_run
+    from wifair.cli.tables import columns
     from wifair.overrides import parse_assignments
     from wifair.results import writable_folder
     from wifair.scenario import Scenario
@@ -44,16 +53,35 @@ def explain(
     folder = opened(store)
     with progress("simulating") as report:
         results = why.results_of(loaded, seeds, threads, report, folder)
-    sentences = why.explain(results)
+    found = explain_groups.groups(results)
+    leading, sentences = explain_groups.lead(results, found), why.explain(results) if json or verbose else []
     if json:
-        print_json({"title": loaded.title or scenario.stem, "sentences": [told.to_dict() for told in sentences]})
+        told = {"title": loaded.title or scenario.stem, "lead": [sentence.to_dict() for sentence in leading]}
+        told |= {"groups": [explain_groups.to_dict(group) for group in found]}
+        print_json(told | {"sentences": [sentence.to_dict() for sentence in sentences]})
     else:
-        console, before = stdout(), ""
-        for told in sentences:
-            if told.flow != before:
-                console.print()
-            console.print(told.text if not told.flow or told.flow != before else f"  {told.text}", markup=False)
-            before = told.flow
+        print_run(results, loaded.title or scenario.stem)
+        for sentence in leading:
+            print_text(sentence.text, indent="  ", first="- ")
+        print_lines([""])
+        table = columns(explain_groups.HEADINGS, explain_groups.rows(found))
+        print_table(explain_groups.NOTE, table)
+        print_flows(sentences)
+        if not verbose:
+            print_text("--verbose explains every flow.")
     if figure:
         say(f"drawn in {why.draw(results, figure)}")
     say_of(folder)
+
+
+def print_flows(sentences: list[Sentence]) -> None:
+    """Everything that there is to say, flow by flow."""
+    from wifair.cli.output import print_lines, print_text
+
+    before = ""
+    for told in sentences:
+        if told.flow != before:
+            print_lines([""])
+        indent = "  " if told.flow and told.flow == before else ""
+        print_text(told.text, indent=f"{indent}  ", first=indent)
+        before = told.flow

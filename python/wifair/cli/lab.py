@@ -40,7 +40,9 @@ def lab(
     scheme: Schemes = [],  # noqa: B006 -- typer copies the default
     set: Set = [],  # noqa: B006
 ) -> None:
-    """See it happen: the AP's queue, the air and the flows in the browser, live, with everything to turn.
+    """Watch a scenario live in the browser, and change it.
+
+    The page shows the AP's queue, the air and the flows.
 
     The page is served on the loopback address, to clients that have the token in the printed address. Ctrl-C ends it.
     """

@@ -7,31 +7,38 @@ from typing import Annotated
 
 import typer
 
-EXAMPLE = "Example: wifair new home"
+EXAMPLE = "Example: wifair new paper:adaptive-pushout"
 
 Template = Annotated[
-    str | None, typer.Argument(metavar="TEMPLATE", help="Without it, what there is is listed.", show_default=False)
+    str | None, typer.Argument(metavar="NAME", help="Without a name, list what there is.", show_default=False)
 ]
-File = Annotated[Path | None, typer.Argument(metavar="FILE.toml", help="TEMPLATE.toml by default.", show_default=False)]
+File = Annotated[Path | None, typer.Argument(metavar="FILE.toml", help="NAME.toml by default.", show_default=False)]
 
 
 def new(template: Template = None, file: File = None) -> None:
-    """Write a commented scenario to start from, one of a small gallery. Its name alone also works wherever a scenario does."""
+    """Write a commented scenario: a template or a cell of a paper.
+
+    A name alone also works wherever a scenario file does.
+    """
     from wifair import gallery
-    from wifair.cli.output import say, stdout
-    from wifair.components import nearest
+    from wifair.cli.output import print_lines, print_table, print_text, say
+    from wifair.cli.tables import columns
+    from wifair.components import unknown
     from wifair.errors import InputError
 
     if template is None:
-        for name in gallery.names():
-            stdout().print(f"[bold]{name}[/bold]: {gallery.about(name)}")
+        templates = [(name, gallery.about(name)) for name in gallery.names()]
+        print_table("Templates, all with hosts of today", columns(("name", "scenario"), templates, prose=(1,)))
+        cells = [(name, *gallery.source_of(name)) for name in gallery.cells()]
+        print_table("Cells of papers", columns(("name", "paper", "scenario"), cells, left=2, prose=(2,)), keys=2)
+        mains = ", ".join(f"paper:{paper}" for paper in gallery.MAIN_CELLS)
+        print_text(f"NAME/today has the hosts of today in a paper's cell. A paper's main cell: {mains}.")
+        print_lines([""])
         return
     source = gallery.path_of(template)
     if source is None:
-        hint = nearest(template, gallery.names())
-        asked = f" Did you mean {hint}?" if hint else ""
-        raise InputError(f"there is no template {template!r}.{asked} Allowed here: {', '.join(gallery.names())}.")
-    path = file or Path(f"{template}.toml")
+        raise unknown("scenario", template, gallery.known())
+    path = file or Path(gallery.file_name(template))
     try:
         with path.open("x", encoding="utf-8") as out:
             out.write(source.read_text(encoding="utf-8"))

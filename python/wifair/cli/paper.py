@@ -60,8 +60,9 @@ def paper(
     reading: Reading = None,
     json: Json = False,
 ) -> None:
-    """Run a paper's study and say which of its published results are reproduced."""
-    from wifair.cli.output import kept, print_json, progress, say, say_of, stdout
+    """Run a paper's study: say which published results hold."""
+    from wifair.cli.output import print_json, print_lines, print_text, progress, say, say_of
+    from wifair.cli.printed import kept
     from wifair.papers import find
     from wifair.papers.page import verdicts, write
     from wifair.results import versions
@@ -103,8 +104,8 @@ def paper(
     if json:
         print_json(document)
         return
-    console = stdout()
-    console.print(f"{study.TITLE}\n", markup=False)
+    print_text(study.TITLE)
+    print_lines([""])
     if reading:
         print_reading(found.sensitivities[0])
     else:
@@ -112,90 +113,74 @@ def paper(
     if found.sensitivities and not reading:
         print_sensitivities(found.sensitivities)
     elif not reading and figure is None:
-        console.print("Which verdicts depend on what the paper leaves open: --full runs the other readings.\n")
+        print_text("Which verdicts depend on what the paper leaves open: --full runs the other readings.")
+        print_lines([""])
     print_conditions(found, figures, folder)
     say(f"{document['wall_s']} s")
 
 
 def print_claims(judgements: list[Judgement]) -> None:
-    """One entry a claim, in the order of the paper, and the count of the verdicts."""
-    from rich.table import Table
+    """The count of the verdicts, then one entry a claim, in the order of the paper."""
+    from wifair.cli.output import print_lines, print_text
 
-    from wifair.cli.output import stdout
-
-    colours = {"reproduced": "green", "trend only": "yellow", "not reproduced": "red"}
-    table = Table(title="Claims", title_justify="left", show_lines=True)
-    table.add_column("section\nfigure")
-    table.add_column("claim", ratio=5)
-    table.add_column("measured", ratio=3)
-    table.add_column("verdict", ratio=4)
-    for found in judgements:
-        colour = colours.get(found.verdict.value, "default")
-        place = found.section + (f"\nFig. {found.figure}" if found.figure else "")
-        verdict = f"[{colour}]{found.verdict.value}[/{colour}]\n{found.why}"
-        table.add_row(place, f"{found.statement}\n[dim]{found.id}[/dim]", measured_text(found), verdict)
-    console = stdout()
-    console.print(table)
     counts = Counter(found.verdict.value for found in judgements)
-    console.print(", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()), markup=False)
-    console.print()
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    print_text(f"{len(judgements)} claims: {told}")
+    print_lines([""])
+    for found in judgements:
+        place = found.section + (f", Fig. {found.figure}" if found.figure else "")
+        print_text(f"{found.verdict.value.upper()}  {place}: {found.statement} ({found.id})", indent="  ", first="")
+        print_text(f"measured {measured_text(found)}; {found.why}", indent="    ")
+    print_lines([""])
 
 
 def measured_text(found: Judgement) -> str:
     """Measured value with its interval and unit."""
     if found.measured is None:
         return "–"
-    interval = "" if found.ci_low is None else f" [{found.ci_low:.4g}, {found.ci_high:.4g}]".replace("[", r"\[")
-    published = "" if found.published is None else f"\npublished: {found.published:g}"
-    return f"{found.measured:.4g}{interval}\n{found.unit}{published}"
+    interval = "" if found.ci_low is None else f" [{found.ci_low:.4g}, {found.ci_high:.4g}]"
+    published = "" if found.published is None else f", published {found.published:g}"
+    return f"{found.measured:.4g}{interval} {found.unit}{published}"
 
 
 def print_sensitivities(sensitivities: list[Sensitivity]) -> None:
-    """A table of each kind of reading, one line each, with the verdicts that it changes."""
-    from rich.table import Table
-
-    from wifair.cli.output import stdout
+    """The readings by kind, with the verdicts that each changes."""
+    from wifair.cli.output import print_lines, print_text
     from wifair.papers.page import changes
 
-    console = stdout()
     for kind in dict.fromkeys(other.kind for other in sensitivities):
-        table = Table(title=kind, title_justify="left", show_lines=True)
-        for heading in ("--reading", "question", "here", "verdicts that change (same seeds)"):
-            table.add_column(heading)
+        print_text(kind)
         for other in sensitivities:
             if other.kind == kind:
-                told = "\n".join(changes(other.to_dict())).replace("`", "")
-                table.add_row(other.id, other.question, other.choice, told)
-        console.print(table)
-        console.print()
+                print_text(f"{other.id}: {other.question} {other.choice}", indent="    ", first="  ")
+                for told in changes(other.to_dict()):
+                    print_text(told.replace("`", ""), indent="      ", first="    ")
+        print_lines([""])
 
 
 def print_reading(other: Sensitivity) -> None:
     """One line a claim that looks at something that the reading changes: the value that decides, in the baseline and here."""
-    from rich.table import Table
+    from wifair.cli.output import print_table, print_text
+    from wifair.cli.tables import columns
 
-    from wifair.cli.output import stdout
-
-    console = stdout()
-    console.print(f"{other.question} {other.choice}", markup=False)
-    table = Table(title="Claims that look at what it changes", title_justify="left")
-    for heading in ("claim", "baseline", "here", "change", "verdict"):
-        table.add_column(heading)
+    print_text(f"{other.question} {other.choice}")
+    rows = []
     for name, outcome in other.outcomes.items():
         values = ("–" if found is None else f"{found}" for found in (outcome.before, outcome.measured, outcome.change))
         verdict = f"{outcome.baseline} → {outcome.here}" if outcome.changed else outcome.here
-        table.add_row(name, *(value.replace("[", r"\[") for value in values), verdict)
-    console.print(table if other.outcomes else "It changes nothing that a claim looks at.")
-    console.print()
+        rows.append((name, *values, verdict))
+    if not rows:
+        print_text("It changes nothing that a claim looks at.")
+        return
+    headings = ("claim", "baseline", "here", "change", "verdict")
+    print_table("Claims that look at what it changes", columns(headings, rows, left=1, prose=(4,)))
 
 
 def print_conditions(found: Reproduction, figures: Mapping[str, list[Path]], folder: Path) -> None:
     """What was run, and where things lie."""
-    from wifair.cli.output import stdout
+    from wifair.cli.output import print_lines, print_text
 
-    console = stdout()
     told = ", ".join(f"{key} {value}" for key, value in found.conditions.items() if key != "schemes")
-    console.print(f"Conditions: {told}", markup=False)
-    for name, paths in figures.items():
-        console.print(f"Figure {name}: {paths[0]}", markup=False, soft_wrap=True)
-    console.print(f"Tables, plans, verdicts: {folder}", markup=False, soft_wrap=True)
+    print_text(f"Conditions: {told}")
+    print_lines(f"Figure {name}: {paths[0]}" for name, paths in figures.items())
+    print_lines([f"Tables, plans, verdicts: {folder}"])

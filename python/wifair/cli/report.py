@@ -59,7 +59,10 @@ def report(
     out: Page = None,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
-    """Write one HTML file with charts, tables, verdicts and how to run it again; it needs no network to be opened."""
+    """Write one HTML file with charts, tables and verdicts.
+
+    It says how to run everything again, and needs no network to be opened.
+    """
     from wifair.cli.output import say
     from wifair.errors import InputError
     from wifair.report.page import write
@@ -117,7 +120,8 @@ def _scenario(
     arguments: list[str],
 ) -> Report:
     from wifair.api import comparison
-    from wifair.cli.output import kept, progress, say_of
+    from wifair.cli.output import progress, say_of
+    from wifair.cli.printed import kept
     from wifair.cli.schemes_of_files import assignments
     from wifair.cli.schemes_of_files import schemes as named
     from wifair.comparison import COMPARED, against_first, paired
@@ -133,7 +137,8 @@ def _scenario(
         study = Study([Cell(title, loaded)], count, title)
     else:
         names = named(schemes)
-        study = comparison(loaded, names, count, f"{title}: {', '.join(names)}")
+        study = comparison(loaded, names, count)
+        study.title = f"{title}: {', '.join(cell.name for cell in study.cells)}"
     folder = opened(store)
     with kept(None, store=folder), progress("simulating") as bar:
         results = study.run(threads, bar, folder)
@@ -145,7 +150,8 @@ def _scenario(
 def _study(
     file: Path, schemes: str | None, set: list[str], threads: int | None, store: Path | None, arguments: list[str]
 ) -> Report:
-    from wifair.cli.output import kept, progress, say_of
+    from wifair.cli.output import progress, say_of
+    from wifair.cli.printed import kept
     from wifair.cli.schemes_of_files import assignments
     from wifair.cli.schemes_of_files import schemes as named
     from wifair.report.study import of_study
@@ -172,7 +178,8 @@ def _stored(title: str, store: Path, arguments: list[str]) -> Report:
 def _paper(
     paper_id: str, full: bool, seeds: int | None, threads: int | None, store: Path | None, arguments: list[str]
 ) -> Report:
-    from wifair.cli.output import kept, progress, say_of
+    from wifair.cli.output import progress, say_of
+    from wifair.cli.printed import kept
     from wifair.papers import find
     from wifair.report.paper import of_paper
     from wifair.store import opened

@@ -18,7 +18,7 @@ EXAMPLE_EXPORT = 'Example: wifair results export "buffer sizes" --csv --out resu
 EXAMPLE_PRUNE = "Example: wifair results prune --other-engines --dry-run"
 
 app = typer.Typer(
-    help="List, export or prune the finished replications in a store.", no_args_is_help=True, rich_markup_mode=None
+    help="List, export or prune a store of finished replications.", no_args_is_help=True, rich_markup_mode=None
 )
 
 Title = Annotated[str, typer.Argument(metavar="STUDY", help="The study, by its title.", show_default=False)]
@@ -40,7 +40,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be 
 
 @app.command("list", epilog=EXAMPLE)
 def list_results(store: StoreFolder = DEFAULT_STORE, json: Json = False) -> None:
-    """List the studies in a store, engine by engine, and how much of each is there."""
+    """List the studies in a store, and how much of each is there."""
     from wifair import _native
     from wifair.cli.output import print_json, say
     from wifair.store import engines
@@ -81,24 +81,27 @@ def about(engine: EngineStore, present: str) -> dict[str, Any]:
 
 def print_list(told: list[dict[str, Any]]) -> None:
     """A table an engine, a line a study."""
-    from rich.table import Table
-
-    from wifair.cli.output import stdout
+    from wifair.cli.output import print_table, print_text
+    from wifair.cli.tables import columns
 
     for engine in told:
         whose = "the present engine" if engine["present"] else "another engine: not used by any run"
         held = f"{engine['replications']} replications, {engine['bytes'] / 1e6:.1f} MB"
-        stdout().print(f"Engine {engine['engine']} (wifair {engine['wifair']}), {whose}: {held}", markup=False)
-        table = Table()
-        for heading in ("study", "scenarios", "seeds", "finished", "last asked for"):
-            table.add_column(heading, justify="right" if heading in ("scenarios", "seeds", "finished") else "left")
-        for study in engine["studies"]:
-            finished = f"{study['finished']} of {study['replications']}"
-            columns = (str(study["scenarios"]), str(study["seeds"]), finished, study["last_asked_for"])
-            table.add_row(study["title"].replace("[", r"\["), *columns)
-        stdout().print(table)
+        rows = [
+            (
+                study["title"],
+                str(study["scenarios"]),
+                str(study["seeds"]),
+                f"{study['finished']} of {study['replications']}",
+                study["last_asked_for"],
+            )
+            for study in engine["studies"]
+        ]
+        title = f"Engine {engine['engine']} (wifair {engine['wifair']}), {whose}: {held}"
+        headings = ("study", "scenarios", "seeds", "finished", "last asked for")
+        print_table(title, columns(headings, rows, prose=(0,)))
     if not told:
-        stdout().print("The store is empty.")
+        print_text("The store is empty.")
 
 
 @app.command("export", epilog=EXAMPLE_EXPORT)
@@ -109,7 +112,7 @@ def export(
     engine: Engine = None,
     csv: Csv = False,
 ) -> None:
-    """Write the tables of a study, as far as they are there, with plans and a manifest."""
+    """Write the tables of a study, with plans and a manifest."""
     from wifair.cli.output import say
     from wifair.store import stored_results
 
@@ -128,10 +131,10 @@ def prune_results(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Remove damaged segments and files that were never finished, and what the options name."""
+    """Remove what is damaged or unfinished, and what options name."""
     from dataclasses import asdict
 
-    from wifair.cli.output import print_json, stdout
+    from wifair.cli.output import print_json, print_text
     from wifair.prune import prune
 
     found = prune(store, other_engines=other_engines, study=study, unlisted=unlisted, dry=dry_run)
@@ -139,6 +142,4 @@ def prune_results(
         print_json({"store": str(store), "dry_run": dry_run, **asdict(found)})
         return
     verb = "would be removed" if dry_run else "are removed"
-    stdout().print(
-        f"{found.replications} replications {verb}: {found.files} files, {found.bytes / 1e6:.1f} MB", markup=False
-    )
+    print_text(f"{found.replications} replications {verb}: {found.files} files, {found.bytes / 1e6:.1f} MB")

@@ -18,34 +18,62 @@ Name = Annotated[str | None, typer.Argument(help="Show this scheme or limit cont
 
 
 def schemes(name: Name = None, json: Json = False) -> None:
-    """List the access point's schemes and limit controllers: source, idea, parameters with units and defaults."""
-    from wifair.cli.output import print_json, stdout
-    from wifair.components import components, nearest
-    from wifair.errors import InputError
+    """List the schemes of the access point's buffer.
+
+    With a name: its source and parameters.
+    """
+    from wifair.cli.output import print_json, print_lines, print_text
+    from wifair.components import components, unknown
 
     listed = {kind: components(kind) for kind in KINDS}
     if name is not None:
         known = [component["name"] for kind in KINDS for component in listed[kind]]
-        if name not in known:
-            hint = nearest(name, known)
-            asked = f" Did you mean {hint}?" if hint else ""
-            raise InputError(f"there is no scheme {name!r}.{asked} Allowed here: {', '.join(known)}.")
+        if name not in known and (others := _combined(name)):
+            listed = {kind: [] for kind in KINDS}
+            print_text(f"{name}: {others}", indent="  ", first="")
+        elif name not in known:
+            raise unknown("scheme", name, known)
         listed = {kind: [c for c in listed[kind] if c["name"] == name] for kind in KINDS}
     if json:
         print_json({kind: [{**c, "parameters": parameters(c)} for c in listed[kind]] for kind in KINDS})
         return
-    console = stdout()
+    if name is None:
+        print_all(listed)
+        return
     for scheme in (component for kind in KINDS for component in listed[kind]):
-        console.print(f"[bold]{scheme['name']}[/bold]")
-        console.print(f"  {scheme['idea']}", markup=False)
-        console.print(f"  Source: {scheme['source']}", markup=False)
+        print_text(f"{scheme['name']}: {scheme['idea']}", indent="  ", first="")
+        print_text(f"Source: {scheme['source']}", indent="  ")
         for parameter in parameters(scheme):
             default = json_format.dumps(parameter["default"])
             choices = f", one of {', '.join(parameter['choices'])}" if parameter["choices"] else ""
             unit = f" [{parameter['unit']}]" if parameter["unit"] else ""
             about = parameter["description"].partition("\n\n")[0].replace("\n", " ")
-            console.print(f"    {parameter['name']}{unit} = {default}{choices}: {about}", markup=False)
-        console.print()
+            print_text(f"{parameter['name']}{unit} = {default}{choices}: {about}", indent="      ", first="    ")
+        print_lines([""])
+
+
+def print_all(listed: dict[str, list[dict[str, Any]]]) -> None:
+    """One entry a scheme."""
+    from wifair.cli.output import print_table, print_text
+    from wifair.cli.tables import columns
+    from wifair.everything.contenders import contenders
+
+    titles = {"schemes": "Schemes", "limit_controllers": "Controllers of the buffer's limit, over tail drop"}
+    known = set()
+    for kind in KINDS:
+        rows = [(component["name"], component["idea"]) for component in listed[kind]]
+        known |= {name for name, _ in rows}
+        print_table(titles[kind], columns(("name", "idea"), rows, prose=(1,)))
+    others = [(contender.name, contender.about) for contender in contenders() if contender.name not in known]
+    print_table("Combinations that `compare` also accepts", columns(("name", "what it is"), others, prose=(1,)))
+    print_text("`wifair schemes NAME` lists source and parameters; `compare --schemes 'NAME(key=value)'` sets them.")
+
+
+def _combined(name: str) -> str:
+    """What a combination of a scheme with something else is; empty where there is none of that name."""
+    from wifair.everything.contenders import contenders
+
+    return next((contender.about for contender in contenders() if contender.name == name), "")
 
 
 def parameters(component: dict[str, Any]) -> list[dict[str, Any]]:

@@ -9,12 +9,40 @@ def scheme(name: str) -> str:
     """A scheme's name; of `FILE.py:CLASS` one that knows its class."""
     from wifair.python_scheme import MARK, load
 
-    return load(name) if MARK in name else name
+    return load(name) if MARK in name or name.endswith(".py") else name
 
 
-def schemes(names: str) -> list[str]:
-    """The schemes that `A,B,C` names."""
-    return [scheme(name.strip()) for name in names.split(",") if name.strip()]
+def schemes(names: str) -> list[str | dict[str, Any]]:
+    """The schemes that `A,B(key=value),C` names."""
+    return [_variant(name) for name in split(names) if name]
+
+
+def split(text: str, separator: str = ",") -> list[str]:
+    """The parts of a text between separators that are in no brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == separator and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def _variant(text: str) -> str | dict[str, Any]:
+    """A scheme by its name, or with parameters as `mac80211(ack_filter=conservative)`, as results name it."""
+    from wifair.errors import InputError
+    from wifair.overrides import parse_assignments
+
+    name, bracket, rest = text.partition("(")
+    if not bracket:
+        return scheme(text)
+    if not rest.endswith(")"):
+        raise InputError(f"--schemes {text}: a bracket is not closed; expected NAME(key=value,key=value).")
+    given = [part for part in split(rest[:-1]) if part]
+    if wrong := [part for part in given if "=" not in part]:
+        raise InputError(f"--schemes {text}: {wrong[0]!r} is no parameter; expected NAME(key=value,key=value).")
+    return {"name": scheme(name.strip()), **dict(parse_assignments(given))}
 
 
 def assignments(texts: list[str], ap_scheme: str | None = None) -> list[tuple[str, Any]]:

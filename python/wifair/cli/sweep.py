@@ -46,7 +46,8 @@ def sweep(
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
     """Run a study: a grid over keys of a scenario. After an interruption the same command continues."""
-    from wifair.cli.output import kept, print_differences, print_json, print_needed, progress, say, say_of
+    from wifair.cli.output import print_json, progress, say, say_of
+    from wifair.cli.printed import kept, print_differences, print_needed
     from wifair.cli.schemes_of_files import assignments
     from wifair.cli.schemes_of_files import schemes as named
     from wifair.store import Store
@@ -63,7 +64,7 @@ def sweep(
         print_json(results.to_dict() | more)
     else:
         print_grid(loaded, results)
-        print_differences(differences)
+        print_differences(differences, results)
         print_needed(seeds_needed)
     say_of(folder)
     if out:
@@ -72,20 +73,16 @@ def sweep(
 
 def print_grid(sweep: Sweep, results: Results) -> None:
     """One line a cell: its coordinates, then the metrics' means with half-widths of their 95 % intervals."""
-    from rich.table import Table
+    from wifair.cli.output import print_table
+    from wifair.cli.printed import heading, print_run
+    from wifair.cli.tables import columns
 
-    from wifair.cli.output import stdout
-    from wifair.results import HEADINGS, UNITS
-    from wifair.study import seeds_text
-
-    title = f"{sweep.title}: mean ± half-width of the 95 % interval, seeds {seeds_text(results.seeds)}"
-    table = Table(title=title, title_justify="left")
+    print_run(results, sweep.title)
     paths = list(dict.fromkeys(path for cell in results.cells for path in cell.keys))
-    for path in paths or ["scenario"]:
-        table.add_column(path.replace("[", r"\["))
-    for metric in sweep.metrics:
-        table.add_column(f"{HEADINGS.get(metric, metric)}\n\\[{UNITS[metric]}]", justify="right")
+    headings = [*(paths or ["scenario"]), *(heading(metric) for metric in sweep.metrics)]
+    rows = []
     for cell in results.cells:
         point = [str(cell.keys.get(path, "–")) for path in paths] or [cell.name]
-        table.add_row(*point, *(results.interval(cell.name, metric).short() for metric in sweep.metrics))
-    stdout().print(table)
+        rows.append([*point, *(results.interval(cell.name, metric).short() for metric in sweep.metrics)])
+    keys = len(paths) or 1
+    print_table("Mean ± half-width of the 95 % interval", columns(headings, rows, left=keys), keys=keys)

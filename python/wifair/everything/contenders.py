@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from wifair.components import components, nearest
+from wifair.components import components, unknown
 from wifair.errors import InputError
 from wifair.papers.alt.study import Q_MIN
 from wifair.papers.spm_af_las.study import SPM_SENDER
 from wifair.python_scheme import PythonScheme
 from wifair.scenario import Scenario, Table
+from wifair.sweep import label
 
 # What ships today, and what shipped before.
 REFERENCE = "mac80211"
@@ -73,7 +74,7 @@ class ArfAware(Contender):
         return super().applied(scenario.override({"tcp.congestion_control": control}), ack_filter)
 
 
-def contenders(names: Sequence[str] = ()) -> list[Contender]:
+def contenders(names: Sequence[str | Mapping[str, Any]] = ()) -> list[Contender]:
     """All of them, or those named, in the order of the registries."""
     every = [_scheme(told) for told in components("schemes")]
     every += [_controlled(told) for told in components("limit_controllers")]
@@ -101,13 +102,12 @@ def contenders(names: Sequence[str] = ()) -> list[Contender]:
     every += [
         Contender(str(name), "written in Python", {"name": name}) for name in names if isinstance(name, PythonScheme)
     ]
+    every += [Contender(label(name), "a variant", name) for name in names if isinstance(name, Mapping)]
     known = [contender.name for contender in every]
-    for name in map(str, names):
+    wanted = [label(name) for name in names]
+    for name in wanted:
         if name not in known:
-            hint = nearest(name, known)
-            asked = f" Did you mean {hint}?" if hint else ""
-            raise InputError(f"schemes: there is no {name!r}.{asked} Allowed here: {', '.join(known)}.")
-    wanted = set(map(str, names))
+            raise unknown("scheme", name, known, "schemes: ")
     return [contender for contender in every if not names or contender.name in wanted]
 
 

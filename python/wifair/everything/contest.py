@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -66,7 +66,11 @@ class Contest:
 
     @classmethod
     def of(
-        cls, form: str, scenarios: Sequence[str] = (), schemes: Sequence[str] = (), seeds: int | None = None
+        cls,
+        form: str,
+        scenarios: Sequence[str] = (),
+        schemes: Sequence[str | Mapping[str, Any]] = (),
+        seeds: int | None = None,
     ) -> Contest:
         """The contest of a form; every scenario and scheme, or those named."""
         among = tuple(contenders(schemes))

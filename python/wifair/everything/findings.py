@@ -19,20 +19,20 @@ def conclusion(judged: Judged) -> str:
     if not verdict.judged or len(verdict.contenders) < 2:
         return "There is nothing to compare."
     if len(verdict.winners) == 1:
-        return f"{listed(verdict.winners)} is best by everything."
+        return f"{listed(verdict.winners)} is the best by every criterion."
     if verdict.winners:
-        return f"{listed(verdict.winners)} are best by everything, and alike."
-    told = "Nobody is shown to be best by everything"
+        return f"{listed(verdict.winners)} are equally good, and the best by every criterion."
+    told = "No scheme is shown to be the best by every criterion."
     if verdict.candidates:
-        told += f" ({listed(verdict.candidates)} may be)"
+        told += f" More replications may show that {listed(verdict.candidates, ' or ')} is."
     first = verdict.nearest[0]
     criterion, best = verdict.weakest(first)
-    told += f". Nearest to the best in everything: {listed(verdict.nearest)}{', not told apart' if verdict.nearest[1:] else ''}"
+    told += f" The best compromise is {listed(verdict.nearest, ' or ')}"
     if best != first:
-        told += f" (`{first}` at worst: {criterion.title}, {over_reference(judged, criterion, first, best)} against `{best}`)"
+        told += f"; the worst of `{first}` is {criterion.title}: {over_reference(judged, criterion, first, best)} against `{best}`"
+    told += f". A trade-off among: {listed(verdict.shown)}." if verdict.shown else "."
     rest = [name for name in verdict.unbeaten if name not in verdict.shown]
-    told += f". Shown to be unbeaten: {listed(verdict.shown) or 'nobody'}"
-    return f"{told}; open: {listed(rest)}." if rest else f"{told}."
+    return f"{told} Undecided: {listed(rest)}." if rest else told
 
 
 def best_by(judged: Judged, criterion: Criterion) -> str:
@@ -55,7 +55,7 @@ def over_reference(judged: Judged, criterion: Criterion, name: str, reference: s
     rows = verdict.values[criterion.id]
     found = criterion.effect(rows[verdict.contenders.index(name)], rows[verdict.contenders.index(reference)])
     if found.identical and found.estimate == (1.0 if criterion.scale == "ratio" else 0.0):
-        return "identical in every run"
+        return "no difference in any run"
     return criterion.effect_text(found)
 
 
@@ -173,23 +173,24 @@ class Overview:
         if PLAIN not in self.contenders:
             return f"`{PLAIN}` is not among the schemes."
         stands = Counter({Standing(k): n for k, n in self.record(REFERENCE, PLAIN).standings.items()})
-        told = f"**What ships against a plain buffer.** `{REFERENCE}` is better than `{PLAIN}` and worse by nothing in "
-        told += f"{stands[Standing.BETTER]} of {stands.total()} settings, the reverse holds in {stands[Standing.WORSE]}, and in "
-        told += f"{stands[Standing.TRADE]} it gains by one criterion and loses by another."
+        told = f"**`{REFERENCE}`, which Linux ships, improves on `{PLAIN}` in {stands[Standing.BETTER]} of {stands.total()} "
+        told += f"settings** without a loss. In {stands[Standing.TRADE] or 'none'} it gains by one criterion and loses by another, "
+        told += f"and in {stands[Standing.WORSE] or 'none'} it is worse."
         return told + self._typical(REFERENCE, PLAIN)
 
     def _challenger(self) -> str:
         others = [record for record in self.records if record.name != REFERENCE]
         first = max(others, key=lambda r: (r.standings[Standing.BETTER], -r.standings[Standing.WORSE]), default=None)
-        begin = "**What still beats it.** "
         if first is None or not first.standings[Standing.BETTER]:
-            told = f"{begin}In no setting is any scheme better than `{REFERENCE}` and worse by nothing."
+            told = f"**No scheme improves on `{REFERENCE}` in any setting** without a loss."
             return told + self._largest_gain_of_any()
         stands = Counter(first.standings)
         settings = sum(bool(standings(judged)[Standing.BETTER]) for judged in self.settings)
-        told = f"{begin}In {settings} of {len(self.settings)} settings some scheme is better than `{REFERENCE}` and worse by nothing; "
-        told += f"most often `{first.name}`: in {stands[Standing.BETTER]} of {stands.total()} (the reverse in "
-        told += f"{stands[Standing.WORSE]}, a trade in {stands[Standing.TRADE]})."
+        told = (
+            f"**In {settings} of {len(self.settings)} settings some scheme improves on `{REFERENCE}`** without a loss. "
+        )
+        told += f"`{first.name}` does so most often: in {stands[Standing.BETTER]} of {stands.total()}. It is worse in "
+        told += f"{stands[Standing.WORSE] or 'none'}, and trades one criterion for another in {stands[Standing.TRADE] or 'none'}."
         return told + self._typical(first.name, REFERENCE) + self._largest_gain_of_any()
 
     def _largest_gain_of_any(self) -> str:
@@ -203,35 +204,45 @@ class Overview:
         if not behind:
             return ""
         example, name = max(behind, key=lambda found: found[0].gap)
-        return f" The largest gain of any over `{REFERENCE}`: `{name}`, {example.told(name, REFERENCE)}."
+        return (
+            f" The largest gain of any scheme over `{REFERENCE}` is that of `{name}`: {example.told(name, REFERENCE)}."
+        )
 
     def _by_kind(self) -> str:
         told = [text for kind in self.kinds for text in [self._best_by(kind)] if text]
-        return "**Who is best by what.** " + "; ".join(told) + "." if told else "Nothing is judged."
+        if not told:
+            return "Nothing is judged."
+        leaders = {self._leader(kind).name for kind in self.kinds}
+        head = "No scheme leads by all criteria." if len(leaders) > 1 else f"{listed(leaders)} leads by all criteria."
+        return f"**{head}** {' '.join(told)}"
+
+    def _leader(self, kind: Kind) -> Record:
+        return max(self.records, key=lambda record: record.best[kind])
 
     def _best_by(self, kind: Kind) -> str:
         """Who is among the best by a kind of criterion in most settings, and what that typically is over the reference."""
         judged = sum(any(c.kind == kind for c in setting.verdict.judged) for setting in self.settings)
-        most = max(self.records, key=lambda record: record.best[kind])
+        most = self._leader(kind)
         other = PLAIN if most.name == REFERENCE else REFERENCE
         gains = [example for example in self.examples(most.name, other) if example.criterion.kind == kind]
-        told = f"{kind}: `{most.name}`, among the best in {most.best[kind]} of {judged} settings"
-        return told + (f", against `{other}` typically {_median(gains).told(most.name, other)}" if gains else "")
+        told = f"{kind.capitalize()}: `{most.name}` is among the best in {most.best[kind]} of {judged} settings"
+        return told + (f"; a typical gain over `{other}` is {_median(gains).told(most.name, other)}." if gains else ".")
 
     def _typical(self, name: str, other: str) -> str:
         """The median gain and the largest loss."""
         gains, losses = self.examples(name, other), self.examples(other, name)
         told = ""
         if gains:
-            told += f" A typical gain (the median of {len(gains)}): {_median(gains).told(name, other)}."
+            told += f" A typical gain is {_median(gains).told(name, other)}."
         if losses:
-            told += f" The largest loss: {losses[-1].told(name, other)}."
+            told += f" The largest loss is {losses[-1].told(name, other)}."
         return told
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str], last: str = ", ") -> str:
     """Names as code."""
-    return ", ".join(f"`{name}`" for name in names)
+    *others, final = [f"`{name}`" for name in names] or [""]
+    return f"{', '.join(others)}{last}{final}" if others else final
 
 
 def _value(value: float) -> str:

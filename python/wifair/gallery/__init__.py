@@ -1,23 +1,64 @@
-"""Scenarios to start from, usable by name: `wifair run home`, `wifair new home`."""
+"""Scenarios to start from, usable by name: `wifair run home`, `wifair new home`.
+
+Three kinds of name: a template (`home`), a cell of a paper with the paper's senders or today's (`ten-and-ten`,
+`ten-and-ten/today`; `packaging/paper_cells.py` writes these files), and a paper's main cell (`paper:adaptive-pushout`).
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+PAPERS = FOLDER / "papers"
+# The main cell of each paper.
+MAIN_CELLS = {
+    "adaptive-pushout": "ten-and-ten",
+    "spm-af-las": "five-and-five",
+    "arf-aware-tcp": "five-rates",
+    "dqm": "five-and-five-ecn",
+    "alt": "ten-downloads-far-away",
+}
+_PAPER = "paper:"
 
 
 def names() -> list[str]:
-    """Their names, the plain one first."""
+    """The names of the templates, the plain one first."""
     return sorted((path.stem for path in FOLDER.glob("*.toml")), key=lambda name: (name != "plain", name))
+
+
+def cells() -> list[str]:
+    """The names of the papers' cells."""
+    return sorted(path.parent.name for path in PAPERS.glob("*/paper.toml"))
+
+
+def known() -> list[str]:
+    """Every name that is accepted, but for the suffixes that say which senders."""
+    return [*names(), *(f"{_PAPER}{paper}" for paper in MAIN_CELLS), *cells()]
 
 
 def path_of(name: str) -> Path | None:
     """The file of that scenario; nothing where there is none of that name."""
-    return FOLDER / f"{name}.toml" if name in names() else None
+    name, _, senders = MAIN_CELLS.get(name.removeprefix(_PAPER), name).partition("/")
+    if name in names() and senders in ("", "today"):  # a template has today's senders
+        return FOLDER / f"{name}.toml"
+    path = PAPERS / name / f"{senders or 'paper'}.toml"
+    return path if name in cells() and senders in ("", "paper", "today") else None
+
+
+def file_name(name: str) -> str:
+    """The file that `wifair new NAME` writes."""
+    return f"{name.removeprefix(_PAPER).replace('/', '-')}.toml"
+
+
+def source_of(cell: str) -> tuple[str, str]:
+    """The paper of a cell, and what the cell is."""
+    title, _, rest = about(cell).partition(": ")
+    return rest.partition(",")[0], title
 
 
 def about(name: str) -> str:
     """What it is about: the comment at its head, in one line."""
-    lines = (FOLDER / f"{name}.toml").read_text(encoding="utf-8").split("\n\n")[0].splitlines()
+    path = path_of(name)
+    assert path is not None
+    lines = path.read_text(encoding="utf-8").split("\n\n")[0].splitlines()
     return " ".join(line.removeprefix("#").strip() for line in lines)

@@ -1,0 +1,202 @@
+"""Results as tables on standard output: what was run, means with their intervals, paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wifair import delays
+from wifair.cli.output import print_json, print_lines, print_table, print_text, say
+from wifair.cli.tables import Column, columns, marked
+from wifair.comparison import BETTER, Ranking, ranking
+from wifair.described import described
+from wifair.results import HEADINGS, SHOWN, UNITS, merged, writable_folder
+from wifair.study import StudyInterrupted, seeds_text
+
+if TYPE_CHECKING:
+    from wifair.results import ResultCell, Results
+    from wifair.store import Store
+
+# Pairs of which the differences are printed without --verbose.
+FEW_PAIRS = 3
+STAR = "* best, or not distinguishable from the best at 5 %"
+SCOPE = (
+    "Scope: one BSS; no hidden stations, no other BSS. Other traffic or rates may give another order: docs/scope.md says "
+    "what is modelled."
+)
+
+
+@contextmanager
+def kept(out: Path | None, as_json: bool = False, store: Store | None = None) -> Iterator[None]:
+    """Ctrl-C within keeps what was finished: in the store, written to `out`, or summed up on standard output."""
+    if out:
+        writable_folder(out)
+    try:
+        yield
+    except StudyInterrupted as interruption:
+        results = merged(interruption.results)
+        if out:
+            results.save(out)
+        if store:
+            interruption.args = (
+                f"{interruption}; they are in {store.folder}, and the same command continues from there.",
+            )
+        elif out:
+            interruption.args = (f"{interruption}; they are kept in {out}.",)
+        else:
+            interruption.args = (f"{interruption}; they are summed up on standard output.",)
+            if as_json:
+                print_json(results.to_dict())
+            else:
+                print_results(results)
+        raise
+
+
+def heading(metric: str, units: Mapping[str, str] = UNITS) -> str:
+    """A metric's name, with its unit if it has one."""
+    unit = units.get(metric, "").removesuffix(" of payload")
+    name = HEADINGS.get(metric, metric.replace("_", " "))
+    return f"{name}, {unit}" if unit and unit not in ("index", "ratio", "share of time") else name
+
+
+def varying(results: Results) -> str:
+    """What the rows of a table differ in: the one coordinate that they have, or the scenario."""
+    paths = {path for cell in results.cells for path in cell.keys}
+    return paths.pop().removeprefix("ap.") if len(paths) == 1 else "scenario"
+
+
+def name_of(cell: ResultCell) -> str:
+    """A cell in the rows of a table: its coordinate if it has one."""
+    return f"{next(iter(cell.keys.values()))}" if len(cell.keys) == 1 else cell.name
+
+
+def print_run(results: Results, title: str = "") -> None:
+    """What was run."""
+    if title:
+        print_text(title)
+    parts = described([cell.scenario.plan() for cell in results.cells])
+    seeds = f"seeds {seeds_text(results.seeds)}" if len(results.seeds) > 1 else f"seed {results.seeds[0]}"
+    print_text("; ".join([*parts, seeds]))
+    print_lines([""])
+
+
+def print_results(results: Results, title: str = "") -> None:
+    """What was run, and the means with half-widths of their 95 % intervals; a row for each scenario."""
+    print_run(results, title)
+    shown = [metric for metric in (*SHOWN, *delays.SHOWN) if results.metrics[metric].count()]
+    print_metrics(results, shown)
+    if len(results.seeds) == 1:
+        say("a single run has no interval: take it as an example, not as a result; --seeds 10 gives one.")
+    for warning in results.warnings():
+        say(f"warning: {warning}")
+
+
+def print_metrics(results: Results, metrics: Sequence[str]) -> None:
+    """A row for each scenario, or for each metric where there is one scenario."""
+    if len(results.cells) == 1:
+        [cell] = results.cells
+        rows = [(heading(metric), results.interval(cell.name, metric).short()) for metric in metrics]
+        print_table("Mean ± half-width of the 95 % interval", columns(("metric", "mean"), rows))
+        return
+    names = Column(varying(results), tuple(name_of(cell) for cell in results.cells))
+    table, stars = [names], False
+    for metric in metrics:
+        found = tuple(results.interval(cell.name, metric).short() for cell in results.cells)
+        column = Column(heading(metric), found, right=True)
+        order = ranking(results, metric) if metric in BETTER and len(results.seeds) > 1 else None
+        stars |= order is not None
+        table.append(marked(column, [order is not None and cell.name in order.leaders for cell in results.cells]))
+    legend = f"; {STAR}" if stars else ""
+    print_table(f"Mean ± half-width of the 95 % interval{legend}", table, turn=True)
+
+
+def verdicts(results: Results) -> list[str]:
+    """Who is best by what, in a sentence for each metric of which more or less is better."""
+    if len(results.cells) < 2 or len(results.seeds) < 2:
+        return []
+    names = {cell.name: name_of(cell) for cell in results.cells}
+    found = [ranking(results, metric) for metric in BETTER if results.metrics[metric].count()]
+    return [_verdict(order, names) for order in found if order is not None]
+
+
+def _verdict(order: Ranking, names: Mapping[str, str]) -> str:
+    told = f"{heading(order.metric)}: {names[order.leader]} is best ({order.mean.short()})"
+    if order.equals:
+        told += f", not distinguishable from {', '.join(names[name] for name in order.equals)}"
+    if order.behind:
+        name, margin = order.behind[0]
+        nearest = "" if len(order.behind) == 1 else ", nearest first"
+        told += f"; behind{nearest}: {', '.join(names[name] for name, _ in order.behind)}"
+        told += f" (by {margin.short()})" if len(order.behind) == 1 else f" ({names[name]} by {margin.short()})"
+    return f"{told}."
+
+
+def print_verdicts(results: Results) -> None:
+    """The verdicts, and what they hold for."""
+    found = verdicts(results)
+    for told in found:
+        print_text(told, indent="  ", first="")
+    if found:
+        print_text(SCOPE, indent="  ", first="")
+        print_lines([""])
+
+
+def print_differences(rows: Sequence[Mapping[str, Any]], results: Results, verbose: bool = True) -> None:
+    """A table for each pair, a line for each metric."""
+    names = {cell.name: name_of(cell) for cell in results.cells}
+    pairs = list(dict.fromkeys((row["scenario"], row["against"]) for row in rows))
+    if len(pairs) > FEW_PAIRS and not verbose:
+        print_text(f"--verbose shows the paired differences of all {len(pairs)} pairs.")
+        return
+    for pair in pairs:
+        mine = [row for row in rows if (row["scenario"], row["against"]) == pair]
+        wished = any("seeds_needed" in row for row in mine)
+        headings = ["metric", "difference", "95 % interval", "correlation", "p (Holm)"]
+        told = [
+            [
+                heading(row["metric"]),
+                *_difference(row),
+                "–" if row["correlation"] is None else f"{row['correlation']:.2f}",
+                p_text(row),
+                *([seeds_text_of(row) if "seeds_needed" in row else ""] if wished else []),
+            ]
+            for row in mine
+        ]
+        table = columns([*headings, "seeds needed"] if wished else headings, told, prose=(0,))
+        print_table(f"{names[pair[0]]} minus {names[pair[1]]}, paired by seed", table)
+
+
+def _difference(row: Mapping[str, Any]) -> tuple[str, str]:
+    if row["identical"]:
+        return "0", "equal in every run"
+    if row["ci_low"] is None:
+        return f"{row['difference']:+.4g}", "one run: none"
+    return f"{row['difference']:+.4g}", f"{row['ci_low']:+.4g} to {row['ci_high']:+.4g}"
+
+
+def p_text(row: Mapping[str, Any]) -> str:
+    """A p value: below a ten-thousandth it says no more than that."""
+    if row["ci_low"] is None:
+        return "n/a"
+    return "< 0.0001" if row["p_holm"] < 1e-4 else f"{row['p_holm']:.2g}"
+
+
+def print_needed(rows: Sequence[Mapping[str, Any]]) -> None:
+    """A line for each scenario and wish."""
+    if not rows:
+        return
+    told = []
+    for row in rows:
+        now = "n/a" if row["half_width"] is None else f"± {row['half_width']:.2g} ({row['runs']} seeds)"
+        told.append((row["scenario"], heading(row["metric"]), now, seeds_text_of(row)))
+    table = columns(("scenario", "metric", "half-width now", "seeds needed"), told, left=2)
+    print_table("Seeds needed for a 95 % interval of that half-width (Stein's rule)", table, keys=2)
+
+
+def seeds_text_of(row: Mapping[str, Any]) -> str:
+    """How many seeds a wish takes."""
+    if row["seeds_needed"] is None:
+        return "one run cannot tell"
+    return f"{row['seeds_needed']} for ± {row['half_width_wanted']:.2g}"

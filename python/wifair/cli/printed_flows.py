@@ -1,0 +1,115 @@
+"""Tables of one scenario's flows, datagrams, transfers and warm-up on standard output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from wifair.cli.output import print_table, say
+from wifair.cli.printed import heading
+from wifair.cli.tables import columns
+from wifair.delays import STREAM_UNITS
+from wifair.quantiles import interval_of
+from wifair.results import TRANSFER_UNITS
+from wifair.stats import t_interval
+from wifair.warmup import QUANTITIES
+
+if TYPE_CHECKING:
+    from wifair.results import Results
+    from wifair.warmup import Check
+
+# Flows that are printed one by one without --verbose.
+FEW_FLOWS = 12
+# Fewer transfers in a replication say little about their times.
+FEW_TRANSFERS = 5
+
+
+def print_flows(results: Results, verbose: bool = False) -> None:
+    """A line for each flow; for each group of flows where there are many."""
+    of_tcp = results.flows.filter(pl.col("transport") == "tcp")
+    if of_tcp.is_empty():
+        return
+    single = verbose or of_tcp["label"].n_unique() <= FEW_FLOWS
+    keys = ["label" if single else "group", "direction"]
+    rows = []
+    for key, part in of_tcp.group_by(*keys, maintain_order=True):
+        number = part["label"].n_unique()
+        runs = part.group_by("seed", maintain_order=True).agg(
+            pl.col("goodput_mbps", "rtt_mean_ms", "timeouts").mean(),
+            least=pl.col("goodput_mbps").min(),
+            most=pl.col("goodput_mbps").max(),
+        )
+        wanted = (
+            ("goodput_mbps", "rtt_mean_ms", "timeouts")
+            if single
+            else ("goodput_mbps", "least", "most", "rtt_mean_ms", "timeouts")
+        )
+        found = [t_interval(runs[column].drop_nulls().to_numpy()).short() for column in wanted]
+        rows.append((*map(str, key), *([] if single else [str(number)]), *found))
+    mean = ("goodput, Mbps",) if single else ("flows", "goodput, Mbps", "least", "most")
+    headings = (keys[0].replace("label", "flow"), "direction", *mean, "RTT, ms", "timeouts per run")
+    note = "" if single else ": means over the flows of a group; --verbose shows every flow"
+    print_table(f"Flows over TCP{note}", columns(headings, rows, left=2), keys=1)
+
+
+def print_datagrams(results: Results) -> None:
+    """A line for each flow without TCP and direction, where there are any; columns without a number are left out."""
+    if "datagrams" not in results.frames:
+        return
+    table = results.datagrams
+    shown = [metric for metric in STREAM_UNITS if table[metric].count()]
+    rows = []
+    for key, part in table.group_by("label", "application", "direction", maintain_order=True):
+        found = [interval_of(metric, part[metric].drop_nulls().to_numpy()).short() for metric in shown]
+        rows.append((*map(str, key), *found))
+    headings = ("flow", "carries", "direction", *(_quantity(metric) for metric in shown))
+    print_table("Datagrams: means over the runs", columns(headings, rows, left=3), keys=3)
+
+
+def _quantity(metric: str) -> str:
+    told = heading(metric, STREAM_UNITS).replace(" ms,", ",")
+    for quantile, words in (("p50", "median"), ("p95", "95 %"), ("p99", "99 %")):
+        told = told.replace(quantile, words)
+    return told.replace("rtt", "RTT").replace("mos", "MOS")
+
+
+def print_transfers(results: Results) -> None:
+    """A line for each group of transfers, where there are any."""
+    if "transfer_groups" not in results.frames:
+        return
+    of_all_sizes = results.transfer_groups.filter(pl.col("bytes").is_null())
+    names = {
+        "completed": "completed",
+        "mean_s": "mean, s",
+        "cov": "coefficient of variation",
+        "p50_s": "median, s",
+        "p95_s": "95 %, s",
+        "p99_s": "99 %, s",
+    }
+    rows = []
+    for (group,), part in of_all_sizes.group_by("group", maintain_order=True):
+        values = {metric: part[metric].drop_nulls().cast(pl.Float64).to_numpy() for metric in TRANSFER_UNITS}
+        rows.append((str(group), *(interval_of(metric, found).short() for metric, found in values.items())))
+        fewest = int(values["completed"].min())
+        if fewest < FEW_TRANSFERS:
+            say(
+                f"warning: {group}: a run completed only {fewest} transfers, too few for their times; raise run.duration_s."
+            )
+    print_table(
+        "Transfers of all sizes: means over the runs", columns(("group", *(names[m] for m in TRANSFER_UNITS)), rows)
+    )
+
+
+def print_checks(checks: list[Check]) -> None:
+    """A line for each quantity whose warm-up was checked."""
+    if not checks:
+        return
+    rows = []
+    for found in checks:
+        quantity = f"{found.course.quantity}, {QUANTITIES[found.course.quantity]}"
+        settled = "–" if found.settled_s is None else f"{found.settled_s:g}"
+        rows.append((quantity, f"{found.mean:.4g}", str(found.drift), f"{found.p:.2g}", settled, found.verdict))
+    headings = ("quantity", "mean", "difference [95 % interval]", "p (Holm)", "settled at, s", "verdict")
+    table = columns(headings, rows, prose=(0, 5))
+    print_table("Warm-up: first tenth of the measurement minus its second half", table)

@@ -1,0 +1,65 @@
+"""What was run, in one sentence: PHY and rates, the access point's scheme and buffer, TCP, times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from wifair.components import transport
+
+Plan = Mapping[str, Any]
+
+
+def described(plans: Sequence[Plan]) -> list[str]:
+    """What all these plans have in common, part by part; what differs between them is left out."""
+    found = [[part(plan) for plan in plans] for part in (_phy, _scheme, _buffer, _tcp, _times)]
+    return [parts[0] for parts in found if parts[0] and len(set(parts)) == 1]
+
+
+def _phy(plan: Plan) -> str:
+    phy, stations = plan["cell"]["phy"], plan["cell"]["stations"]
+    told = str(phy["name"])
+    if phy.get("width_mhz"):
+        told += f", {phy['width_mhz']:g} MHz"
+    mcs = {station["mcs"] for station in stations if station.get("mcs") is not None}
+    rates = {rate for s in stations for rate in (s.get("rate_mbps"), s.get("rate_down_mbps")) if rate is not None}
+    parts = [f"MCS {_range(mcs)}"] if mcs else []
+    parts += [f"{_range(rates)} Mbps"] if rates and not mcs else []
+    adaptation = plan["cell"]["mac"]["rate_adaptation"]["name"]
+    parts += [f"rates by {adaptation}"] if adaptation != "fixed" else []
+    return ", ".join([told, *parts])
+
+
+def _range(values: Iterable[float]) -> str:
+    low, high = min(values := list(values)), max(values)
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def _scheme(plan: Plan) -> str:
+    port = plan["cell"]["ap"]["port"]
+    control = port["limit_controller"]
+    return f"{port['scheme']['name']} at the AP" + (f", limit by {control['name']}" if control else "")
+
+
+def _buffer(plan: Plan) -> str:
+    return f"{plan['cell']['ap']['port']['limit_packets']:,} packets"
+
+
+def _tcp(plan: Plan) -> str:
+    senders = [flow["tcp"] for flow in plan["flows"] if transport(flow["application"]["name"]) == "tcp"]
+    controls = list(dict.fromkeys(tcp["congestion_control"]["name"] for tcp in senders))
+    if not controls:
+        return ""
+    options = [
+        name
+        for name, there in (("SACK", "sack"), ("ECN", "ecn"))
+        if all(tcp.get(there) not in (None, False) for tcp in senders)
+    ]
+    windows = {tcp["receiver_window_segments"] for tcp in senders}
+    told = "/".join(controls) + (f" with {' and '.join(options)}" if options else "")
+    return f"{told}, windows of {_range(windows)} segments"
+
+
+def _times(plan: Plan) -> str:
+    run = plan["run"]
+    return f"{run['duration_s']:g} s" + (f" after {run['warmup_s']:g} s of warm-up" if run["warmup_s"] else "")

@@ -1,0 +1,245 @@
+"""Why groups of like flows got what they got: at most three sentences, and one row for each group.
+
+The sentences state counters next to each other. What a counter causes is a question for two runs: `wifair compare`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from wifair.explain import Sentence, limit_of, means
+
+if TYPE_CHECKING:
+    from wifair.results import Results
+
+# From which ratio on two goodputs are called different.
+DIFFERENT = 1.1
+# A station that holds this many times the mean of all is worth a sentence.
+HOG = 1.5
+
+
+@dataclass(frozen=True)
+class Group:
+    """Flows that the scenario describes together: means over flows and replications."""
+
+    name: str
+    flows: int
+    direction: str
+    application: str
+    transport: str
+    stations: tuple[str, ...]
+    goodput_mbps: float
+    # Of what it offered to the AP's buffer.
+    lost_share: float | None
+    # Reductions of the congestion window, and retransmission timeouts, per flow and replication.
+    cuts: float
+    timeouts: float
+    rtt_ms: float | None
+    airtime_share: float
+    limit: str
+    datagram_loss: float | None = None
+    delay_p95_ms: float | None = None
+
+    @property
+    def at_the_ap(self) -> str:
+        """What of it passes the AP's buffer."""
+        return "ACKs" if self.direction == "up" and self.transport == "tcp" else "packets"
+
+
+def groups(results: Results) -> list[Group]:
+    """The groups, in the order of the scenario."""
+    keys = ["flow", "label", "group", "direction", "station", "application", "transport"]
+    flows = means(results.flows, keys)
+    air = means(results.stations, ["station", "direction"]).group_by("station").agg(pl.col("airtime_share").sum())
+    shares = dict(air.iter_rows())
+    states = (
+        {row["label"]: row for row in means(results.frames["states"], ["label"]).iter_rows(named=True)}
+        if "states" in results.frames
+        else {}
+    )
+    plans = {flow["label"]: flow for flow in results.cells[0].scenario.plan()["flows"]}
+    streams = means(results.datagrams, ["label", "direction"]) if "datagrams" in results.frames else None
+    found = []
+    for (name, direction), part in flows.group_by("group", "direction", maintain_order=True):
+        rows = list(part.iter_rows(named=True))
+        limits = [
+            limit_of(row, states[row["label"]], plans[row["label"]])[0]
+            for row in rows
+            if row["label"] in states and row["transport"] == "tcp"
+        ]
+        stations = tuple(dict.fromkeys(row["station"] for row in rows))
+        offered = float(part["ap_offered_packets"].sum())
+        own = (
+            streams.filter(pl.col("label").is_in(part["label"].to_list()))
+            if streams is not None and rows[0]["transport"] != "tcp"
+            else None
+        )
+        sent = float(own["sent_packets"].sum()) if own is not None else 0.0
+        found.append(
+            Group(
+                str(name),
+                len(rows),
+                str(direction),
+                rows[0]["application"],
+                rows[0]["transport"],
+                stations,
+                _mean(part["goodput_mbps"]) or 0.0,
+                float(part["ap_lost_packets"].sum()) / offered if offered else None,
+                _mean(part["fast_retransmits"] + part["ecn_reductions"] + part["timeouts"]) or 0.0,
+                _mean(part["timeouts"]) or 0.0,
+                _mean(part["rtt_mean_ms"]),
+                sum(shares[station] for station in stations),
+                max(set(limits), key=limits.count) if limits else "–",
+                float(own["lost_packets"].sum()) / sent if own is not None and sent else None,
+                _most(own["delay_p95_ms"] if own["delay_p95_ms"].count() else own["rtt_p95_ms"])
+                if own is not None
+                else None,
+            )
+        )
+    return found
+
+
+def _mean(values: pl.Series) -> float | None:
+    there = values.drop_nulls()
+    return float(there.mean()) if there.len() else None  # type: ignore[arg-type]
+
+
+def _most(values: pl.Series) -> float | None:
+    there = values.drop_nulls()
+    return float(there.max()) if there.len() else None  # type: ignore[arg-type]
+
+
+def lead(results: Results, found: list[Group]) -> list[Sentence]:
+    """At most three sentences: who gets how much, what the AP loses and what that does to windows, who holds the air or waits."""
+    bulk = [group for group in found if group.application == "bulk" and group.transport == "tcp"]
+    told = []
+    if bulk:
+        best, worst = (pick(bulk, key=lambda group: group.goodput_mbps) for pick in (max, min))
+        told.append(_shares(best, worst))
+        told.append(_losses(best, worst))
+    third = _charged(results, found) or _slow(results) or _queue(results)
+    return [*told, third]
+
+
+def _shares(best: Group, worst: Group) -> Sentence:
+    counters = {f"goodput_mbps of {group.name}": group.goodput_mbps for group in (best, worst)}
+    each = "each " if best.flows > 1 else ""
+    if best is worst:
+        return Sentence("", f"{each.capitalize()}{best.name} gets {best.goodput_mbps:.3g} Mbps.", counters)
+    ratio = best.goodput_mbps / worst.goodput_mbps if worst.goodput_mbps else float("inf")
+    told = f"a flow of {best.name} gets {best.goodput_mbps:.3g} Mbps, a flow of {worst.name} {worst.goodput_mbps:.3g}"
+    if ratio < DIFFERENT:
+        return Sentence("", f"Goodputs are about equal: {told}.", counters)
+    times = "" if ratio == float("inf") else f": {_two_digits(ratio)} times as much"
+    return Sentence("", f"{told[:1].upper()}{told[1:]}{times}.", counters)
+
+
+def _two_digits(value: float) -> str:
+    return f"{float(f'{value:.2g}'):,g}"
+
+
+def _losses(best: Group, worst: Group) -> Sentence:
+    pair = [worst] if best is worst else [worst, best]
+    lost = " and ".join(f"{_percent(group.lost_share)} of the {group.at_the_ap} of {group.name}" for group in pair)
+    cut = ", ".join(
+        f"{'that' if i else 'the window'} of {group.name} {group.cuts:.2g} times" for i, group in enumerate(pair)
+    )
+    counters = {
+        f"{name} of {group.name}": getattr(group, name) or 0.0 for group in pair for name in ("lost_share", "cuts")
+    }
+    mixed = {group.at_the_ap for group in pair} == {"ACKs", "packets"}
+    acks = " (a lost ACK cuts none: the next one covers it)" if mixed else ""
+    told = f"The AP loses {lost}; losses and marks cut {cut} per run{acks}."
+    return Sentence("", told, counters)
+
+
+def _charged(results: Results, found: list[Group]) -> Sentence | None:
+    """Under mac80211, airtime of a station's uploads that its downlink pays."""
+    if results.cells[0].scenario.plan()["cell"]["ap"]["port"]["scheme"]["name"] != "mac80211":
+        return None
+    shares = _airtimes(results, "up")
+    for upload in (group for group in found if group.direction == "up" and group.transport == "tcp"):
+        for other in found:
+            both = [station for station in upload.stations if station in other.stations]
+            if other is upload or not both or (other.direction == "up" and other.transport == "tcp"):
+                continue
+            share = sum(shares[station] for station in both)
+            delay = (
+                "" if other.delay_p95_ms is None else f"; 95 % of its packets arrive within {other.delay_p95_ms:.3g} ms"
+            )
+            told = (
+                f"{upload.name} and {other.name} share {', '.join(both[:3])}: mac80211 charges the {_percent(share)} of the air that "
+                f"{upload.name} uses to that station, so {other.name} gets fewer turns{delay}."
+            )
+            return Sentence("", told, {"airtime_share": share})
+    return None
+
+
+def _slow(results: Results) -> Sentence | None:
+    """A station with a lower rate that holds most of the air."""
+    shares = {name: up + down for name, up, down in _both(results)}
+    mean = sum(shares.values()) / len(shares)
+    rates = {station["label"]: station["rate_mbps"] for station in results.cells[0].scenario.plan()["cell"]["stations"]}
+    name = max(shares, key=lambda station: shares[station])
+    rate, highest = rates[name], max((r for r in rates.values() if r is not None), default=None)
+    if rate is None or highest is None or rate >= highest or shares[name] < HOG * mean:
+        return None
+    told = f"{name} holds {_percent(shares[name])} of the air: its link has {rate:g} Mbps, the fastest {highest:g}."
+    return Sentence("", told, {"airtime_share": shares[name], "rate_mbps": rate})
+
+
+def _queue(results: Results) -> Sentence:
+    """How long packets wait at the AP, and what collisions take."""
+    queue = results.queues.filter((pl.col("node") == "ap") & (pl.col("class") == "all"))
+    waited, collisions = _mean(queue["sojourn_mean_ms"]) or 0.0, _mean(results.runs["collision_share"]) or 0.0
+    told = f"Packets wait {waited:.3g} ms in the AP's buffer on average; collisions take {_percent(collisions)} of the air."
+    return Sentence("", told, {"sojourn_mean_ms": waited, "collision_share": collisions})
+
+
+def _both(results: Results) -> list[tuple[str, float, float]]:
+    up, down = _airtimes(results, "up"), _airtimes(results, "down")
+    return [(name, up.get(name, 0.0), down.get(name, 0.0)) for name in {**up, **down}]
+
+
+def _airtimes(results: Results, direction: str) -> dict[str, float]:
+    rows = means(results.stations, ["station", "direction"]).filter(pl.col("direction") == direction)
+    return {row["station"]: row["airtime_share"] for row in rows.iter_rows(named=True)}
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
+
+
+def rows(found: list[Group]) -> list[tuple[str, ...]]:
+    """The table: one row for each group."""
+
+    def number(value: float | None, form: str = ".3g") -> str:
+        return "–" if value is None else f"{value:{form}}"
+
+    return [
+        (
+            group.name,
+            f"{group.flows}",
+            number(group.goodput_mbps),
+            _percent(group.lost_share if group.transport == "tcp" else group.datagram_loss),
+            number(group.cuts) if group.transport == "tcp" else "–",
+            f"{group.rtt_ms:.0f}" if group.rtt_ms is not None else number(group.delay_p95_ms, ".0f"),
+            _percent(group.airtime_share),
+            group.limit,
+        )
+        for group in found
+    ]
+
+
+HEADINGS: tuple[str, ...] = ("group", "flows", "Mbps each", "lost", "window cuts", "RTT, ms", "airtime", "limited by")
+NOTE: str = "Means over flows and runs. Lost: at the AP (datagrams: in all, and their 95 % delay as RTT)."
+
+
+def to_dict(group: Group) -> dict[str, Any]:
+    """A group as it goes into JSON."""
+    from dataclasses import asdict
+
+    return asdict(group)

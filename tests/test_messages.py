@@ -1,0 +1,64 @@
+"""Messages of the command line and of Python: what is wrong, what is allowed, what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import wifair
+from conftest import Cli
+from wifair.components import components, missing
+
+SCHEMES = "examples/adaptive_pushout.py"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["run", "home", "--set", "ap.limit_packets=-5"],
+            "ap.limit_packets: -5 is not allowed; allowed here: 1 to 100000.",
+        ),
+        (["run", "scenarios/studies/buffer-sizes.toml"], "is a study, not a scenario; run it with `wifair sweep"),
+        (["sweep", "scenarios/five-lines.toml"], "is a scenario, not a study; run it with `wifair run"),
+        (["run", "home", "--scheme", SCHEMES], f"which scheme of the file? Allowed here: {SCHEMES}:AdaptivePushout."),
+        (["run", "home", "--seeds", "10000000"], "10000000 replications are too many; allowed here: 1 to 100000."),
+        (["run", "home", "--set", "phy.name=802.11ad"], "phy: 802.11ad is not modelled (60 GHz"),
+        (["run", "home", "--set", "mac.multi_link=true"], "mac.multi_link: not modelled (multi-link operation"),
+        (["new", "ten-and-tne"], "Did you mean ten-and-ten?"),
+        (["compare", "home", "--schemes", "las(x"], "a bracket is not closed"),
+        (["compare", "home", "--schemes", "las(x)"], "'x' is no parameter"),
+        (["compare", "home", "--schemes", "lass"], "Did you mean las?"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_is_allowed(here: Cli, arguments: list[str], message: str) -> None:
+    done = here(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("seeds", ["ten", 1.5, True, [1, "2"], [-1]])
+def test_seeds_that_are_none(seeds: object) -> None:
+    with pytest.raises(wifair.InputError, match="seeds: "):
+        wifair.load("home").run(seeds=seeds)  # type: ignore[arg-type]
+
+
+def test_what_is_modelled_is_not_said_to_be_missing() -> None:
+    for kind in ("phys", "schemes", "congestion_controls", "rate_adaptations", "applications"):
+        assert not [listed["name"] for listed in components(kind) if missing(listed["name"])]
+
+
+def test_few_transfers_are_pointed_out(here: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "files.toml"
+    path.write_text(
+        "[run]\nwarmup_s = 0\nduration_s = 2\n[[flows]]\nname = 'files'\ndirection = 'down'\n"
+        "application = { name = 'transfers', transfer_bytes = 500_000 }\n"
+    )
+    done = here("run", path, "--seeds", "2")
+    assert "warning: files: a run completed only" in done.stderr
+    assert "completed only" not in here("run", path, "--seeds", "2", "--set", "run.duration_s=20").stderr
+
+
+def test_public_names_are_listed() -> None:
+    assert set(wifair.__all__) <= set(dir(wifair))
