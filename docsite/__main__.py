@@ -24,7 +24,17 @@ from docsite.keys import KINDS, folder
 ROOT = Path(__file__).parent.parent
 # Hand-written pages by section of the site, in order. A page that is named nowhere comes last among the guides.
 START = ("index",)
-GUIDES = ("explain", "lab", "sweeps", "report", "traces", "own-scheme-in-python", "own-scheme-in-rust", "adding")
+GUIDES = (
+    "first-lecture",
+    "explain",
+    "lab",
+    "sweeps",
+    "report",
+    "traces",
+    "own-scheme-in-python",
+    "own-scheme-in-rust",
+    "adding",
+)
 CONCEPTS = ("concepts", "scope")
 MODELS = ("medium", "tcp", "traffic", "modern-ap", "architecture")
 QUALITY = (
