@@ -58,6 +58,19 @@ def of_components() -> Iterator[Scenario]:
         yield Scenario(flows=both, phy={"name": phy["name"]}, mac={"edca": {}})
 
 
+def of_changes() -> Iterator[Scenario]:
+    """Every kind of event, with flows in reserve."""
+    events = [
+        {"at_s": 0.1, "ap": {"limit_packets": 7, "scheme": "codel"}},
+        {"at_s": 0.2, "wire": {"one_way_delay_ms": 5.0}},
+        {"at_s": 0.3, "flows": {"name": "up", "count": 0, "tcp": {"congestion_control": "cubic", "ecn": True}}},
+        {"at_s": 0.4, "flows": {"name": "up", "count": 2}},
+        {"at_s": 0.5, "station": {"name": "up", "rate_mbps": 1.0}},
+    ]
+    run = {"warmup_s": 0.0, "duration_s": 1.0}
+    yield Scenario(run=run, flows=[{"direction": "up", "count": 1, "reserve": 1}], events=events)
+
+
 def plan(scenario: Scenario) -> dict[str, Any]:
     """Its plan without defaults, reduced to a few entries."""
     built = _PlanBuilder(scenario).build()
@@ -84,7 +97,7 @@ def write(folder: Path, content: bytes) -> None:
 def main() -> None:
     """Adds them to the kept inputs."""
     folders = {target: unpacked(target) for target in targets()}
-    for source in (scenarios, of_papers, of_components):
+    for source in (scenarios, of_papers, of_components, of_changes):
         for scenario in source():
             write(folders["plan"], json.dumps(plan(scenario), separators=(",", ":")).encode())
     noise = random.Random(9)

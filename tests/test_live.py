@@ -64,10 +64,6 @@ def test_what_is_saved_repeats_the_session(name: str) -> None:
         {"wire": {"one_way_delay_ms": 1.0}, "station": {"name": station["label"], mode: station[mode]}},
     ]
     session.advance(0.123456789)
-    if session.scenario.plan()["cell"]["mac"]["edca"]:  # the AP has a port for each category: its scheme stays
-        with pytest.raises(InputError, match=r"no such change under mac\.edca"):
-            session.apply(changes[-2])
-        del changes[-2]["ap"]["scheme"]
     for change in changes:
         session.apply(change)
         session.step()
@@ -222,10 +218,36 @@ def test_a_change_that_is_not_allowed_is_refused_and_changes_nothing(change: dic
     assert session.fingerprint() == cell().override({"run.duration_s": 1.0}).fingerprint()
 
 
-def test_a_scheme_change_under_edca_is_refused() -> None:
-    session = Session(cell(mac={"edca": {}}))
-    with pytest.raises(ScenarioError, match="edca"):
-        session.apply({"ap": {"scheme": "codel"}})
+def test_under_edca_a_scheme_takes_over_every_category_without_its_own() -> None:
+    categories = {"voice": {"scheme": "droptail"}}
+    session = Session(cell(mac={"edca": {"classify": "dscp"}}, ap={"scheme": "droptail", "categories": categories}))
+    session.advance(0.5)
+    session.apply({"ap": {"scheme": {"name": "red"}}})
+    session.advance(0.6)
+    gauges = {port["category"]: set(port["gauges"]) for port in session.snapshot()["ports"]}
+    assert gauges.pop("voice") == set()
+    assert len(gauges) == 3
+    assert all(names for names in gauges.values())
+
+
+def test_under_edca_a_scheme_must_suit_what_its_categories_carry() -> None:
+    session = Session(cell(mac={"edca": {"tcp_acks": "voice"}}))
+    with pytest.raises(ScenarioError, match="does not decide on") as refused:
+        session.apply({"ap": {"scheme": "adaptive-pushout"}})
+    assert refused.value.key == "events[0].ap.scheme"
+
+
+def test_ppdus_show_their_mpdus() -> None:
+    """Those of a PPDU add up to what leaves the AP and the stations, and Block Acks follow them."""
+    session = Session("home")
+    session.advance(2, 0.1)
+    frames = session.snapshot()["frames"]
+    ppdus = [frame for frame in frames if frame[3] == 0]
+    assert any(len(frame[10]) > 4 for frame in ppdus)
+    assert all(len(frame[10]) % 4 == 0 and frame[10][3::4] for frame in ppdus)
+    assert all(any(frame[10][3::4]) == (frame[4] in (0, 3)) for frame in ppdus)
+    answers = {frame[0] for frame in frames if frame[3] == 1}
+    assert all(frame[1] - 10_000 in answers for frame in ppdus if frame[4] == 0), "a SIFS later, at 2.4 GHz"
 
 
 def test_what_cannot_be_saved_says_so() -> None:

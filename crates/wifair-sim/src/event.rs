@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, StationId, Time};
 use wifair_queue::SchemeSpec;
 use wifair_tcp::TcpChange;
-use wifair_wlan::{Bss, StationChange};
+use wifair_wlan::{Bss, BssSpec, StationChange};
 
 use crate::agenda::{Agenda, Event};
 use crate::check::check_range;
@@ -45,7 +45,7 @@ pub struct ApChange {
     /// `lowered_limit` says. Not where a limit controller moves the limit.
     pub limit_packets: Option<u32>,
     /// Queue management scheme from now on. It is offered the queued packets in their order, from head to tail; what it does
-    /// not place counts as evicted. Limit and counters stay as they are. Not under EDCA.
+    /// not place counts as evicted. Limit and counters stay as they are. Under EDCA at every category without a scheme of its own.
     pub scheme: Option<SchemeSpec>,
 }
 
@@ -93,6 +93,7 @@ impl EventSpec {
         path: &str,
         horizon_s: f64,
         named: &Named,
+        cell: &BssSpec,
         bss: &Bss,
     ) -> Result<(), SpecError> {
         check_range(&format!("{path}.at_s"), self.at_s, 0.0, horizon_s, "s, the end of the run")?;
@@ -109,7 +110,7 @@ impl EventSpec {
             bss.check_change(station, change, &path)?;
         }
         if let Some(change) = &self.ap {
-            change.validate(&format!("{path}.ap"), bss)?;
+            change.validate(&format!("{path}.ap"), cell, bss)?;
         }
         if let Some(change) = &self.flows {
             change.validate(&format!("{path}.flows"), named)?;
@@ -154,7 +155,7 @@ impl EventSpec {
 }
 
 impl ApChange {
-    fn validate(&self, path: &str, bss: &Bss) -> Result<(), SpecError> {
+    fn validate(&self, path: &str, cell: &BssSpec, bss: &Bss) -> Result<(), SpecError> {
         if self.limit_packets.is_none() && self.scheme.is_none() {
             return Err(SpecError::new(path, "a table without effect", "limit_packets or scheme in it"));
         }
@@ -169,7 +170,7 @@ impl ApChange {
             }
         }
         match &self.scheme {
-            Some(scheme) => bss.check_ap_scheme(scheme, &format!("{path}.scheme")),
+            Some(scheme) => cell.check_ap_scheme(scheme, &format!("{path}.scheme")),
             None => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wifair_core::{Ac, Class, Ecn, Packet, SpecError, StationId, Time};
 use wifair_queue::{Direction, Entry, Eviction, Journal, Ledger, Outcome, Port, PortEvent, Refusal};
 use wifair_tcp::Phase;
-use wifair_wlan::{AttemptOutcome, Bss, Decoded, FrameKind, Node, Usage};
+use wifair_wlan::{AttemptOutcome, Bss, Decoded, FrameKind, Node, SentMpdu, Transmission, Usage};
 
 use crate::address;
 use crate::connection::Connection;
@@ -19,6 +19,8 @@ use crate::tap::Tap;
 
 /// Most frames and most events at ports that wait for a snapshot; beyond that the oldest go, and are counted.
 const MAX_WAITING: usize = 4096;
+/// Most MPDUs that a snapshot lists, of the newest PPDUs.
+const MAX_MPDUS: usize = 8192;
 /// Most packets of a port that a snapshot lists, from the head.
 const MAX_LISTED: usize = 4096;
 /// For how long the journal of the ports grows.
@@ -27,7 +29,7 @@ const AT_ONCE: Time = Time::from_ms(100);
 const STEP_WITHIN: Time = Time::from_s(1);
 
 /// A frame on the air, or the wait for access before it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Frame {
     begins: Time,
     ends: Time,
@@ -41,6 +43,17 @@ struct Frame {
     rate_mbps: f64,
     /// Since when its sender has waited for access, for the first frame of a transmission.
     waits_from: Option<Time>,
+    /// Of a PPDU with a Block Ack agreement.
+    mpdus: Vec<Mpdu>,
+}
+
+/// An MPDU on the air.
+#[derive(Clone, Copy, Debug)]
+struct Mpdu {
+    flow: u32,
+    class: Class,
+    bytes: u32,
+    decoded: bool,
 }
 
 /// What happened at a port of the AP.
@@ -75,6 +88,54 @@ impl Watch {
             self.omitted_frames += MAX_WAITING as u64;
         }
         self.frames.push(frame);
+    }
+
+    /// The PPDU of a link with a Block Ack agreement, and what answers it; the RTS alone where that collides.
+    fn note_transmission(&mut self, what: &Transmission, idle_since: Time) {
+        let mpdus: Vec<Mpdu> = what.mpdus.iter().map(|mpdu| self.mpdu(mpdu)).collect();
+        // A Block Ack Request carries no packet: it shows as a control frame.
+        let first = mpdus.first().copied();
+        let outcome = match what.outcome {
+            AttemptOutcome::Acknowledged => 0,
+            AttemptOutcome::Collided => 1,
+            AttemptOutcome::DataLost => 2,
+            AttemptOutcome::AckLost => 3,
+        };
+        let lost_answer = outcome == 3;
+        let frame = Frame {
+            begins: what.begins,
+            ends: what.begins + what.airtime,
+            node: number(what.from),
+            kind: 2,
+            outcome: if lost_answer { 0 } else { outcome },
+            flow: first.map_or(0, |mpdu| mpdu.flow),
+            class: first.map_or(Class::Other, |mpdu| mpdu.class),
+            attempt: what.mpdus.first().map_or(1, |mpdu| mpdu.number),
+            rate_mbps: what.mode.rate.as_mbps(),
+            waits_from: Some(idle_since).filter(|from| *from < what.begins),
+            mpdus: vec![],
+        };
+        let Some((begins, ends)) = what.ppdu else { return self.note(frame) };
+        if begins > what.begins {
+            self.note(Frame { ends: begins, outcome: 0, ..frame.clone() });
+        }
+        let waits_from = frame.waits_from.filter(|_| begins == what.begins);
+        let kind = if first.is_some() { 0 } else { 2 };
+        self.note(Frame { begins, ends, kind, waits_from, mpdus, ..frame.clone() });
+        if let Some((begins, ends)) = what.response {
+            let outcome = if lost_answer { 3 } else { 0 };
+            let node = number(what.to);
+            self.note(Frame { begins, ends, node, kind: 1, outcome, waits_from: None, ..frame });
+        }
+    }
+
+    fn mpdu(&self, sent: &SentMpdu) -> Mpdu {
+        Mpdu {
+            flow: self.flow_of[address::slot_of(&sent.packet.tuple)],
+            class: sent.packet.class(),
+            bytes: sent.packet.ip_bytes(),
+            decoded: sent.decoded,
+        }
     }
 }
 
@@ -132,10 +193,15 @@ impl Tap for Watch {
                 attempt: what.number,
                 rate_mbps: frame.mode.rate.as_mbps(),
                 waits_from: waits_from.filter(|from| *from < frame.begins),
+                mpdus: vec![],
             };
             frames.push((noted, what.sender));
         });
         frames.into_iter().for_each(|(frame, _)| self.note(frame));
+        for transmission in bss.transmissions() {
+            self.ends = self.ends.max(transmission.begins + transmission.airtime);
+            self.note_transmission(&transmission, idle_since);
+        }
     }
 }
 
@@ -246,7 +312,14 @@ impl LiveNetwork {
         let watch = self.network.tap_mut();
         let surplus = watch.frames.len().saturating_sub(MAX_WAITING);
         let omitted = std::mem::take(&mut watch.omitted_frames) + surplus as u64;
-        let frames: Vec<Frame> = watch.frames.drain(..).skip(surplus).collect();
+        let mut frames: Vec<Frame> = watch.frames.drain(..).skip(surplus).collect();
+        let mut listed = 0;
+        for frame in frames.iter_mut().rev() {
+            listed += frame.mpdus.len();
+            if listed > MAX_MPDUS {
+                frame.mpdus.clear();
+            }
+        }
         let air = self.network.bss().snapshot(now);
         let bss = self.network.bss();
         let stations = |of: fn(&Usage) -> u64, up: bool| -> Vec<u64> {
@@ -369,6 +442,8 @@ impl Frame {
     /// Times are before `now`, in nanoseconds.
     fn row(&self, now: Time) -> Value {
         let before = |at: Time| now.as_ns() as i64 - at.as_ns() as i64;
+        let of = |mpdu: &Mpdu| [mpdu.flow, mpdu.class as u32, mpdu.bytes, u32::from(mpdu.decoded)];
+        let mpdus: Vec<u32> = self.mpdus.iter().flat_map(of).collect();
         json!([
             before(self.begins),
             before(self.ends),
@@ -380,6 +455,7 @@ impl Frame {
             self.attempt,
             self.rate_mbps,
             before(self.waits_from.unwrap_or(self.begins)),
+            mpdus,
         ])
     }
 }

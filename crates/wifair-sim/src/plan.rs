@@ -281,7 +281,7 @@ impl Plan {
         }
         let named = self.named();
         for (i, event) in self.events.iter().enumerate() {
-            event.validate(&format!("events[{i}]"), self.horizon_s(), &named, bss)?;
+            event.validate(&format!("events[{i}]"), self.horizon_s(), &named, &self.bss, bss)?;
         }
         self.validate_tcp_of_events()
     }

@@ -22,14 +22,21 @@ struct Place {
     edcaf: Edcaf,
 }
 
+/// What the port of an access category at the AP has of its own, so that a change of the AP's leaves it as it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Own {
+    pub limit: bool,
+    pub scheme: bool,
+}
+
 /// All nodes, the access point first. Ports and channel access functions are numbered alike: under DCF by node, under EDCA by node
 /// and category (its rank in the low bits). A function has a port of its own, unless those of its node share the first's.
 pub(crate) struct Nodes {
     places: Vec<Place>,
     edca: Option<Edca>,
     ap: AccessPoint,
-    /// By the AP's ports: whether the limit is one of its own, which a change of the AP's limit leaves as it is.
-    own_limits: Vec<bool>,
+    /// By the AP's ports.
+    own: Vec<Own>,
     /// All stations share one: a station has no flow monitor, its scheme sees an idle one.
     stations: Surroundings,
     /// Where links have Block Ack agreements.
@@ -42,7 +49,7 @@ impl Nodes {
     pub(crate) fn new(
         edca: Option<Edca>,
         places: Vec<(Port, Edcaf)>,
-        own_limits: Vec<bool>,
+        own: Vec<Own>,
         [ap, stations]: [Surroundings; 2],
     ) -> Nodes {
         let places = places.into_iter().map(|(port, edcaf)| Place { port, edcaf }).collect();
@@ -50,7 +57,7 @@ impl Nodes {
             places,
             edca,
             ap: AccessPoint::new(ap),
-            own_limits,
+            own,
             stations,
             aggregation: None,
             deadlines: Deadlines::none(),
@@ -66,6 +73,12 @@ impl Nodes {
     fn range(&self, node: u32) -> Range<usize> {
         let first = (node << self.category_bits()) as usize;
         first..first + (1 << self.category_bits())
+    }
+
+    /// The channel access functions of a node.
+    pub(crate) fn edcafs_of(&self, node: u32) -> Range<u32> {
+        let range = self.range(node);
+        range.start as u32..range.end as u32
     }
 
     /// The channel access function that serves best effort at a node.
@@ -245,8 +258,8 @@ impl Nodes {
 
     /// Moves the limit of the AP's ports that have none of their own.
     pub(crate) fn set_ap_limit(&mut self, packets: u32, now: Time) {
-        for (place, own) in self.places.iter_mut().zip(&self.own_limits) {
-            if !own {
+        for (place, own) in self.places.iter_mut().zip(&self.own) {
+            if !own.limit {
                 place.port.set_limit(packets, now);
             }
         }
@@ -254,8 +267,8 @@ impl Nodes {
 
     /// Whether a limit controller moves what [`Nodes::set_ap_limit`] would.
     pub(crate) fn ap_limit_is_controlled(&self) -> bool {
-        let ports = self.places.iter().zip(&self.own_limits);
-        ports.into_iter().any(|(place, own)| !own && place.port.has_limit_controller())
+        let ports = self.places.iter().zip(&self.own);
+        ports.into_iter().any(|(place, own)| !own.limit && place.port.has_limit_controller())
     }
 
     /// The port for best effort of a node.

@@ -179,6 +179,20 @@ fn validate_ports(
     Ok(())
 }
 
+impl BssSpec {
+    /// Checks another scheme for the AP's ports, as if it were `ap.port.scheme`; `path` is its place in the plan.
+    ///
+    /// # Errors
+    /// What that key would not be allowed to be.
+    pub fn check_ap_scheme(&self, scheme: &SchemeSpec, path: &str) -> Result<(), SpecError> {
+        let port = PortSpec { scheme: scheme.clone(), ..self.ap.port.clone() };
+        validate_ports(&port, &self.ap.categories, self.mac.edca.as_ref(), "ap").map_err(|error| {
+            let within = error.key.strip_prefix("ap.port.scheme").unwrap_or_default();
+            SpecError { key: format!("{path}{within}"), ..error }
+        })
+    }
+}
+
 /// The same where the categories share a port.
 fn validate_shared_port(
     port: &PortSpec,

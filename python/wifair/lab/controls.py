@@ -21,6 +21,9 @@ BOUNDS = {
     ("flows", "tcp", "receiver_window_segments"): (1, 10_000),
 }
 
+# Modulation and coding schemes for a number of spatial streams.
+MCS_COUNT = {"802.11n": 8, "802.11ac": 10, "802.11ax": 12, "802.11be": 14}
+
 
 def parameters(name: str) -> list[Table]:
     """The parameters of a scheme for a form: key, kind (`number`, `integer`, `boolean`, `choice`), default, choices, description.
@@ -103,8 +106,7 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
         ],
         "groups": list(groups.values()),
         "phy": phy,
-        "rates_mbps": next(listed["rates_mbps"] for listed in components("phys") if listed["name"] == phy),
-        "edca": plan["cell"]["mac"].get("edca") is not None,
+        "modes": [_modes(station, phy) for station in plan["cell"]["stations"]],
         "limit_is_controlled": plan["cell"]["ap"]["port"].get("limit_controller") is not None,
         "schemes": schemes(named),
         "congestion_controls": [listed["name"] for listed in components("congestion_controls")],
@@ -123,6 +125,7 @@ def values(session: Session) -> Table:
         for flow in plan["flows"]
         if transport(flow["application"]["name"]) == "tcp"
     }
+    modes = {station["label"]: station["mcs"] for station in plan["cell"]["stations"]}
     counts: dict[str, int] = {}
     for flow in plan["flows"]:
         counts[flow["group"]] = counts.get(flow["group"], 0) + (not flow["waits"])
@@ -133,6 +136,9 @@ def values(session: Session) -> Table:
         scheme = ap.get("scheme") or scheme
         limit = ap.get("limit_packets") or limit
         delay_ms = wire.get("one_way_delay_ms", delay_ms)
+        station = event.get("station") or {}
+        if station.get("mcs") is not None:
+            modes[station["label"]] = station["mcs"]
         if flows.get("count") is not None:
             counts[flows["group"]] = flows["count"]
         changed = {key: value for key, value in (flows.get("tcp") or {}).items() if value is not None}
@@ -143,7 +149,27 @@ def values(session: Session) -> Table:
         scheme = {"name": str(by_id[scheme["id"]]), **scheme["parameters"]}
     for table in tcp.values():
         table["congestion_control"] = table["congestion_control"]["name"]
-    return {"scheme": scheme, "limit_packets": limit, "one_way_delay_ms": delay_ms, "tcp": tcp, "counts": counts}
+    return {
+        "scheme": scheme,
+        "limit_packets": limit,
+        "one_way_delay_ms": delay_ms,
+        "tcp": tcp,
+        "counts": counts,
+        "mcs": list(modes.values()),
+    }
+
+
+def _modes(station: Table, phy: str) -> Table:
+    """By which key a station's mode is set, and to what; combinations that the standard leaves out are refused when they are asked for."""
+    name = (station["phy"] or {}).get("name", phy)
+    if station["mcs"] is None:
+        return {
+            "key": "rate_mbps",
+            "choices": next(listed["rates_mbps"] for listed in components("phys") if listed["name"] == name),
+        }
+    # The MCS of 802.11n numbers the spatial streams, too: it stays with as many.
+    first = station["mcs"] // 8 * 8 if name == "802.11n" else 0
+    return {"key": "mcs", "choices": list(range(first, first + MCS_COUNT.get(name, 14)))}
 
 
 def change(given: object, named: Mapping[str, PythonScheme]) -> Table:

@@ -123,6 +123,10 @@ pub struct Transmission<'a> {
     pub airtime: Time,
     /// The mode of the PPDU.
     pub mode: Mode,
+    /// From when until when the PPDU is on the air; none where an RTS collides.
+    pub ppdu: Option<(Time, Time)>,
+    /// The same of the ACK or Block Ack that answers it, if there is one.
+    pub response: Option<(Time, Time)>,
     /// Its MPDUs, in order; none in a Block Ack Request.
     pub mpdus: Vec<SentMpdu<'a>>,
 }
@@ -173,10 +177,12 @@ impl Bss {
     pub fn transmissions(&self) -> impl Iterator<Item = Transmission<'_>> {
         let (collide, exchange, begins) =
             (self.medium.is_collision(), self.medium.exchange(), self.medium.began());
-        let transmission = move |sender: u32, outcome, ends: Time| {
+        let transmission = move |sender: u32, outcome, ends: Time, ppdu_ends: Option<Time>| {
             let edcaf = self.nodes.edcaf(sender);
             let (from, to) = self.ends_of(edcaf.link());
+            let on_air = self.on_air(sender);
             let reaches = outcome != AttemptOutcome::Collided;
+            let is_answered = matches!(outcome, AttemptOutcome::Acknowledged | AttemptOutcome::AckLost);
             Transmission {
                 from,
                 to,
@@ -184,17 +190,23 @@ impl Bss {
                 outcome,
                 begins,
                 airtime: ends - begins,
-                mode: self.links[edcaf.link().index()].on_air.mode,
+                mode: on_air.mode,
+                ppdu: ppdu_ends.map(|ends| (ends + on_air.announcement() - edcaf.ppdu().airtime, ends)),
+                response: ppdu_ends
+                    .filter(|_| is_answered)
+                    .map(|data_ends| (data_ends + self.phy.sifs, ends)),
                 mpdus: self.nodes.mpdus_on_air(sender, reaches).collect(),
             }
         };
         let outcome = outcome_of(exchange.fate);
-        let single = (!collide).then_some((exchange.sender, outcome, exchange.end));
+        let single = (!collide).then(|| (exchange.sender, outcome, exchange.end, Some(self.medium.due())));
         let colliders = if collide { self.medium.colliders() } else { &[] };
-        let colliders = colliders.iter().map(|c| (c.sender, AttemptOutcome::Collided, c.ends));
+        let colliders = colliders
+            .iter()
+            .map(|c| (c.sender, AttemptOutcome::Collided, c.ends, (!c.with_rts).then_some(c.ends)));
         let all = single.into_iter().chain(colliders);
         let all = all.filter(|(sender, ..)| self.nodes.edcaf(*sender).serves_queue());
-        all.map(move |(sender, outcome, ends)| transmission(sender, outcome, ends))
+        all.map(move |(sender, outcome, ends, ppdu_ends)| transmission(sender, outcome, ends, ppdu_ends))
     }
 
     /// The frames of the exchange that has just begun, but those of links with a Block Ack agreement, in the order of their ends, as far as somebody transmits them.

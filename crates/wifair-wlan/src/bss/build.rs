@@ -15,7 +15,7 @@ use crate::mac::Mac;
 use crate::medium::Medium;
 use crate::meter::Meter;
 use crate::node::AP;
-use crate::nodes::Nodes;
+use crate::nodes::{Nodes, Own};
 use crate::phy::{BssTiming, Format, Modes, RateIndex, StationPhy};
 use crate::spec::{AP_LABEL, BssSpec, DOWN_KEYS, StationChange, StationSpec, UP_KEYS};
 
@@ -74,9 +74,12 @@ impl Bss {
             let ac = ac.unwrap_or(Ac::BestEffort);
             Edcaf::new(Role { is_ap: node == AP as usize, ac, port, txop_limit })
         });
-        let own_limit = |ac: &Option<Ac>| {
+        let own = |ac: &Option<Ac>| {
             let own = ac.map(|ac| spec.ap.categories.of(ac));
-            own.is_some_and(|own| own.limit_packets.is_some() || own.limit_controller.is_some())
+            Own {
+                limit: own.is_some_and(|own| own.limit_packets.is_some() || own.limit_controller.is_some()),
+                scheme: own.is_some_and(|own| own.scheme.is_some()),
+            }
         };
 
         let mut rows = Vec::new();
@@ -93,11 +96,11 @@ impl Bss {
             let rows = rows[direction as usize..].iter().step_by(2);
             Surroundings::new(&spec.ap.flows, rows.map(|row| row.on_air.rate()))
         };
-        let own_limits = categories.iter().map(own_limit).collect();
+        let own = categories.iter().map(own).collect();
         let contention = Contention::new(rules, entities);
         let places: Vec<_> = ports.zip(edcafs).collect();
         let sides = [surroundings(Direction::Down), surroundings(Direction::Up)];
-        let mut nodes = Nodes::new(edca, places, own_limits, sides);
+        let mut nodes = Nodes::new(edca, places, own, sides);
         if let Some(rules) = spec.aggregation(&mac)? {
             let windows: Vec<u32> = rows.iter().map(|row| row.on_air.mode.format.max_window()).collect();
             nodes.set_aggregation(Aggregation::new(rules, &windows, labels().count() * RANKS.len()));

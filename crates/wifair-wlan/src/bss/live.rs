@@ -1,6 +1,6 @@
 //! What a live view asks of a BSS: another scheme at the AP, the journal of the AP's ports alone, and who waits for access.
 
-use wifair_core::{SpecError, Time};
+use wifair_core::Time;
 use wifair_queue::{Journal, SchemeSpec};
 
 use super::Bss;
@@ -8,29 +8,20 @@ use crate::meter::Meter;
 use crate::node::AP;
 
 impl Bss {
-    /// Checks another scheme for the AP's port; `path` is its place in the plan.
-    ///
-    /// # Errors
-    /// A parameter that is not allowed, or EDCA, under which the AP has several ports.
-    pub fn check_ap_scheme(&self, scheme: &SchemeSpec, path: &str) -> Result<(), SpecError> {
-        if self.nodes.edca().is_some() {
-            let allowed = "no such change under mac.edca, where the AP has a port for each category";
-            return Err(SpecError::new(path, scheme.name(), allowed));
-        }
-        scheme.validate(path)
-    }
-
-    /// Puts `scheme` at the AP's port at `now`, which is not after [`Bss::next_event`]: see
-    /// [`Port::change_scheme`](wifair_queue::Port::change_scheme). `scheme` has passed [`Bss::check_ap_scheme`].
+    /// Puts `scheme` at each port of the AP but those of categories with a scheme of their own, at `now`, which is not after
+    /// [`Bss::next_event`]: see [`Port::change_scheme`](wifair_queue::Port::change_scheme). `scheme` has passed
+    /// [`BssSpec::check_ap_scheme`](crate::BssSpec::check_ap_scheme).
     pub fn set_ap_scheme(&mut self, scheme: &SchemeSpec, now: Time) {
         self.come_from_outside(now);
-        self.nodes.set_ap_scheme(scheme.build(), now);
+        self.nodes.set_ap_scheme(scheme, now);
         // A meter stays once it is there: its counts are cumulative.
         if self.meter.is_none() {
             self.meter = Meter::wanted_by(self.nodes.ports_of(AP), &self.phy);
         }
-        if self.nodes.edcaf(AP).is_free() {
-            self.serve(AP, now);
+        for sender in self.nodes.edcafs_of(AP) {
+            if self.nodes.edcaf(sender).is_free() {
+                self.serve(sender, now);
+            }
         }
     }
 

@@ -1,17 +1,20 @@
 //! Changes at the AP's ports for a live view.
 
 use wifair_core::Time;
-use wifair_queue::{Journal, Scheme};
+use wifair_queue::{Journal, SchemeSpec};
 
 use super::Nodes;
 use crate::node::AP;
 
 impl Nodes {
-    /// Puts a scheme at the AP's port; under DCF, where it has one.
-    pub(crate) fn set_ap_scheme(&mut self, scheme: Box<dyn Scheme>, now: Time) {
-        let port = &mut self.places[AP as usize].port;
-        port.change_scheme(scheme, now, self.ap.knows().view());
-        self.deadlines.set_tick(AP, port.next_tick(), now);
+    /// Puts a scheme at each of the AP's ports but those with one of their own.
+    pub(crate) fn set_ap_scheme(&mut self, scheme: &SchemeSpec, now: Time) {
+        for ((number, place), own) in (0..).zip(&mut self.places).zip(&self.own) {
+            if !own.scheme {
+                place.port.change_scheme(scheme.build(), now, self.ap.knows().view());
+                self.deadlines.set_tick(number, place.port.next_tick(), now);
+            }
+        }
     }
 
     /// The AP's ports write in `journal` from now on, or in none.

@@ -142,7 +142,33 @@ export class AirView {
     }
   }
 
+  /** The MPDUs of a PPDU, side by side, each as wide as its share of the bytes; one that is not decoded is shown as lost. */
+  mpdus(cx, store, frame, x, wide, y, lane, selected) {
+    const { mpdus } = frame;
+    let bytes = 0;
+    for (let i = 2; i < mpdus.length; i += 4) bytes += mpdus[i];
+    const inset = lane > 8 ? 1.5 : 0.5;
+    let at = x;
+    for (let i = 0; i < mpdus.length; i += 4) {
+      const [flow, cls, size, decoded] = [mpdus[i], mpdus[i + 1], mpdus[i + 2], mpdus[i + 3]];
+      const part = (wide * size) / bytes;
+      const tall = (lane - 2 * inset) * (cls === 1 ? 0.55 : 1);
+      cx.fillStyle = decoded ? colours[store.scene.flows[flow].direction] : colours.lost;
+      cx.fillRect(at, y + lane - inset - tall, Math.max(0.5, part - (part > 3 ? 1 : 0)), tall);
+      if (flow === selected && part > 2) {
+        cx.fillStyle = colours.ink;
+        cx.fillRect(at, y + lane - inset - 2, Math.max(1, part - 1), 2);
+      }
+      at += part;
+    }
+  }
+
   frame(cx, store, frame, x, wide, y, lane, details, selected) {
+    const count = frame.mpdus.length / 4;
+    if (count > 0 && wide >= count) {
+      this.mpdus(cx, store, frame, x, wide, y, lane, selected);
+      return;
+    }
     const inset = lane > 8 ? 1.5 : 0.5;
     const data = frame.kind === 0;
     // A MAC ACK, RTS or CTS is low and grey; a frame that carries a TCP ACK is half as high as data.

@@ -52,7 +52,7 @@ export class Forms {
   /** Makes all forms for a scene and the values as they stand. */
   build(scene, values, state) {
     this.scene = scene;
-    const groups = [this.buffer(scene, values), this.counts(scene, values), this.tcp(scene, values), this.wire(scene, values), this.rates(scene, state)];
+    const groups = [this.buffer(scene, values), this.counts(scene, values), this.tcp(scene, values), this.wire(scene, values), this.rates(scene, values, state)];
     this.form.replaceChildren(...groups.filter(Boolean));
   }
 
@@ -62,11 +62,10 @@ export class Forms {
     const idea = el("p", { className: "hint" });
     const box = el("div");
     const choose = this.choice(values.scheme.name, names, (name) => ({ ap: { scheme: name } }));
-    choose.disabled = scene.edca;
     const show = () => {
       const scheme = scene.schemes.find((one) => one.name === values.scheme.name);
-      idea.textContent = scene.edca ? "Under EDCA the AP has a port per category; its scheme stays." : scheme?.idea ?? "";
-      box.replaceChildren(...(scene.edca ? [] : this.parameters(scheme, values.scheme)));
+      idea.textContent = scheme?.idea ?? "";
+      box.replaceChildren(...this.parameters(scheme, values.scheme));
     };
     show();
     set.append(this.field("Scheme", choose), idea, box);
@@ -166,20 +165,30 @@ export class Forms {
     return set;
   }
 
-  rates(scene, state) {
+  rates(scene, values, state) {
     const set = el("fieldset", {}, el("legend", { textContent: "Station" }));
     const open = new Set(scene.flows.filter((_, i) => !state || state.flows.open[i]).map((flow) => flow.station));
     const listed = scene.stations.filter((_, i) => open.has(i));
     const names = listed.length ? listed : scene.stations;
     this.station = names.includes(this.station) ? this.station : names[0];
     const index = () => scene.stations.indexOf(this.station);
-    const rate = this.choice(null, scene.rates_mbps, (mbps) => ({ station: { name: this.station, rate_mbps: Number(mbps) } }));
-    const show = () => { rate.value = String(this.state?.stations.rate_up_mbps[index()] ?? state?.stations.rate_up_mbps[index()] ?? ""); };
+    const modes = () => scene.modes[index()];
+    const mode = this.choice(null, modes().choices, (value) => ({ station: { name: this.station, [modes().key]: Number(value) } }));
+    const field = this.field("Rate [Mbit/s]", mode);
+    const show = () => {
+      const { key, choices } = modes();
+      field.firstChild.textContent = key === "mcs" ? "MCS" : "Rate [Mbit/s]";
+      if (mode.options.length !== choices.length || mode.options[0]?.value !== String(choices[0])) {
+        mode.replaceChildren(...choices.map((value) => new Option(String(value), String(value))));
+      }
+      const rate = this.state?.stations.rate_up_mbps[index()] ?? state?.stations.rate_up_mbps[index()];
+      mode.value = String((key === "mcs" ? values.mcs[index()] : rate) ?? "");
+    };
     const which = el("select", {}, ...names.map((name) => el("option", { value: name, textContent: name, selected: name === this.station })));
     which.addEventListener("change", () => { this.station = which.value; show(); });
     show();
     this.showRate = show;
-    set.append(this.field("Station", which), this.field("Rate [Mbit/s]", rate));
+    set.append(this.field("Station", which), field);
     return set;
   }
 }

@@ -55,7 +55,7 @@ export class Store {
     let from = t;
     for (const row of rows) {
       const frame = { begins: t - row[0], ends: t - row[1], node: row[2], kind: row[3], outcome: row[4], flow: row[5],
-        cls: row[6], attempt: row[7], rate: row[8], waits: t - row[9] };
+        cls: row[6], attempt: row[7], rate: row[8], waits: t - row[9], mpdus: row[10] };
       from = Math.min(from, frame.begins);
       this.frames.push(frame);
     }
