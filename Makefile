@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 COMPONENTS := $(addsuffix /*.rs,$(addprefix crates/,wifair-queue/src/schemes wifair-queue/src/limits wifair-tcp/src/congestion wifair-wlan/src/rate wifair-wlan/src/phy wifair-sim/src/application))
 
-.PHONY: demo comparison scope test docs lint supply coverage validate package bench bench-peers mutants fuzz load clean
+.PHONY: demo comparison scope test docs lint lint-rust lint-python tests-built supply coverage validate package bench bench-peers mutants fuzz load clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
@@ -20,15 +20,24 @@ comparison: $(VENV)/.built
 scope: $(VENV)/.built
 	$(BIN)/python docs/figures/departures.py
 
-test: lint
+# What the tests need is built side by side; the tests themselves run one after the other, since some hold times against bounds.
+test:
+	$(MAKE) --jobs=2 --output-sync=target $(VENV)/.built tests-built lint-python
 	cargo test --workspace --exclude wifair-py
 	$(BIN)/pytest --numprocesses logical --dist loadfile
 
-lint: $(VENV)/.built
+lint: lint-rust lint-python
+
+lint-rust:
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(COMPONENTS) # declared by a macro, which cargo fmt does not see
 	cargo fmt --manifest-path fuzz/Cargo.toml --check # a workspace of its own, which needs a nightly compiler to be built
 	cargo clippy --workspace --all-targets -- -D warnings
+
+tests-built: lint-rust
+	cargo test --workspace --exclude wifair-py --no-run --quiet
+
+lint-python: $(VENV)/.installed
 	$(BIN)/ruff format --check python tests benches docsite notebooks examples packaging fuzz
 	$(BIN)/ruff check python tests benches docsite notebooks examples packaging fuzz
 	$(BIN)/mypy
