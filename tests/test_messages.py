@@ -62,3 +62,11 @@ def test_few_transfers_are_pointed_out(here: Cli, tmp_path: Path) -> None:
 
 def test_public_names_are_listed() -> None:
     assert set(wifair.__all__) <= set(dir(wifair))
+
+
+def test_frames_go_to_pandas() -> None:
+    """What the extra `pandas` is for."""
+    results = wifair.load("scenarios/five-lines.toml").override({"run.warmup_s": 0.5, "run.duration_s": 1}).run(seeds=2)
+    flows = results.flows.to_pandas()
+    assert list(flows.columns) == results.flows.columns
+    assert flows["goodput_mbps"].sum() == pytest.approx(results.flows["goodput_mbps"].sum())

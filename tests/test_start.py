@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT, Cli
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wifair import Scenario, ScenarioError, gallery
+from wifair import Scenario, ScenarioError, explain_groups, gallery
 from wifair.check import Finding, Plan, check
 from wifair.components import components
 from wifair.explain import PHASES, explain, watched
@@ -240,3 +240,29 @@ def test_explain_on_the_command_line(here: Cli, tmp_path: Path) -> None:
     assert all(entry["sentence"] and entry["counters"] for entry in document["sentences"])
     with pytest.raises(ScenarioError, match="state_interval_s"):
         Scenario(run={"state_interval_s": 0.0}, flows=[{"direction": "up"}])
+
+
+def test_the_lead_names_shares_losses_and_a_cause_across_flows() -> None:
+    def lead_of(scenario: Scenario) -> str:
+        results = watched(scenario).run(seeds=2)
+        found = explain_groups.lead(results, explain_groups.groups(results))
+        assert 1 <= len(found) <= 3
+        assert all(sentence.counters for sentence in found)
+        return " ".join(sentence.text for sentence in found)
+
+    run = {"warmup_s": 5, "duration_s": 20}
+    told = lead_of(starved())
+    assert told.startswith("A flow of up gets ")
+    assert " of the packets of down and " in told
+    assert "(a lost ACK cuts none: the next one covers it)" in told
+    flows: list[dict[str, Any]] = [
+        {"name": "upload", "direction": "up", "station": "phone"},
+        {"name": "call", "direction": "down", "station": "phone", "application": "voip"},
+        {"name": "film", "direction": "down"},
+    ]
+    shared = Scenario(run=run, stations=[{"name": "phone"}], flows=flows, ap={"scheme": "mac80211"})
+    assert "upload and call share phone: mac80211 charges the " in lead_of(shared)
+    slow = [{"direction": "down", "count": 2}, {"name": "far", "direction": "down", "station": {"rate_mbps": 1.0}}]
+    assert re.search(
+        r"far holds \d+ % of the air: its link has 1 Mbps, the fastest 11\.", lead_of(Scenario(run=run, flows=slow))
+    )

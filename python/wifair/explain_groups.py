@@ -179,16 +179,19 @@ def _charged(results: Results, found: list[Group]) -> Sentence | None:
 
 
 def _slow(results: Results) -> Sentence | None:
-    """A station with a lower rate that holds most of the air."""
-    shares = {name: up + down for name, up, down in _both(results)}
-    mean = sum(shares.values()) / len(shares)
-    rates = {station["label"]: station["rate_mbps"] for station in results.cells[0].scenario.plan()["cell"]["stations"]}
+    """A station with a slower link that holds most of the air."""
+    rows = means(results.stations, ["station", "direction"])
+    stations = rows.group_by("station", maintain_order=True).agg(
+        pl.col("airtime_share").sum(), pl.col("link_rate_mbps").max()
+    )
+    shares = dict(stations.select("station", "airtime_share").iter_rows())
+    rates = {name: rate for name, rate in stations.select("station", "link_rate_mbps").iter_rows() if rate}
     name = max(shares, key=lambda station: shares[station])
-    rate, highest = rates[name], max((r for r in rates.values() if r is not None), default=None)
-    if rate is None or highest is None or rate >= highest or shares[name] < HOG * mean:
+    rate, highest = rates.get(name), max(rates.values(), default=0.0)
+    if rate is None or rate >= highest or shares[name] < HOG * sum(shares.values()) / len(shares):
         return None
-    told = f"{name} holds {_percent(shares[name])} of the air: its link has {rate:g} Mbps, the fastest {highest:g}."
-    return Sentence("", told, {"airtime_share": shares[name], "rate_mbps": rate})
+    told = f"{name} holds {_percent(shares[name])} of the air: its link has {rate:.3g} Mbps, the fastest {highest:.3g}."
+    return Sentence("", told, {"airtime_share": shares[name], "link_rate_mbps": rate})
 
 
 def _queue(results: Results) -> Sentence:
@@ -197,11 +200,6 @@ def _queue(results: Results) -> Sentence:
     waited, collisions = _mean(queue["sojourn_mean_ms"]) or 0.0, _mean(results.runs["collision_share"]) or 0.0
     told = f"Packets wait {waited:.3g} ms in the AP's buffer on average; collisions take {_percent(collisions)} of the air."
     return Sentence("", told, {"sojourn_mean_ms": waited, "collision_share": collisions})
-
-
-def _both(results: Results) -> list[tuple[str, float, float]]:
-    up, down = _airtimes(results, "up"), _airtimes(results, "down")
-    return [(name, up.get(name, 0.0), down.get(name, 0.0)) for name in {**up, **down}]
 
 
 def _airtimes(results: Results, direction: str) -> dict[str, float]:

@@ -45,7 +45,7 @@ Wishes = Annotated[
         show_default=False,
     ),
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Everything: every flow, every pair.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Everything: every flow, pair or claim.")]
 # Where `wifair sweep` keeps finished replications, and `wifair results` looks for them.
 DEFAULT_STORE = Path("results/store")
 Store = Annotated[

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wifair.cli.options import Json, Out, Store, Threads
+from wifair.cli.options import Json, Out, Store, Threads, Verbose
 from wifair.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def paper(
     store: Store = None,
     page: Page = None,
     reading: Reading = None,
+    verbose: Verbose = False,
     json: Json = False,
 ) -> None:
     """Run a paper's study: say which published results hold."""
@@ -109,7 +110,7 @@ def paper(
     if reading:
         print_reading(found.sensitivities[0])
     else:
-        print_claims(found.judgements)
+        print_claims(found.judgements, verbose)
     if found.sensitivities and not reading:
         print_sensitivities(found.sensitivities)
     elif not reading and figure is None:
@@ -119,18 +120,30 @@ def paper(
     say(f"{document['wall_s']} s")
 
 
-def print_claims(judgements: list[Judgement]) -> None:
-    """The count of the verdicts, then one entry a claim, in the order of the paper."""
+def print_claims(judgements: list[Judgement], verbose: bool) -> None:
+    """The count of the verdicts, then the claims by verdict; with `verbose` each with its numbers, in the order of the paper."""
     from wifair.cli.output import print_lines, print_text
 
     counts = Counter(found.verdict.value for found in judgements)
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    print_text(f"{len(judgements)} claims: {told}")
+    print_text(f"{len(judgements)} claims: {told}.")
     print_lines([""])
-    for found in judgements:
-        place = found.section + (f", Fig. {found.figure}" if found.figure else "")
-        print_text(f"{found.verdict.value.upper()}  {place}: {found.statement} ({found.id})", indent="  ", first="")
-        print_text(f"measured {measured_text(found)}; {found.why}", indent="    ")
+    if verbose:
+        for found in judgements:
+            place = found.section + (f", Fig. {found.figure}" if found.figure else "")
+            print_text(f"{found.verdict.value.upper()}  {place}: {found.statement} ({found.id})", indent="  ", first="")
+            print_text(f"measured {measured_text(found)}; {found.why}", indent="    ")
+        print_lines([""])
+        return
+    for verdict in sorted(counts, key=["reproduced", "trend only", "not reproduced"].__contains__, reverse=True):
+        mine = [found for found in judgements if found.verdict.value == verdict]
+        if verdict in ("not reproduced", "trend only"):
+            print_text(f"{verdict.capitalize()}:")
+            for found in mine:
+                print_text(f"{found.statement} ({found.id})", indent="    ", first="  ")
+        else:
+            print_text(f"{verdict.capitalize()}: {', '.join(found.id for found in mine)}.", indent="  ", first="")
+    print_text("--verbose shows every claim with its numbers.")
     print_lines([""])
 
 
