@@ -38,12 +38,11 @@ pub use deadlines::LinkRateChange;
 pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, SharePort};
 pub use mac::MacSpec;
 pub use node::Node;
-pub use phy::dsss::Preamble;
 pub use phy::he::HeLtf;
 pub use phy::{
     Band, BandKeys, BssKeys, BssTiming, Coding, ControlFrame, ErpProtection, Format, Handshake, LinkKeys,
-    MAX_PPDU_DURATION, Mode, Modes, OnAir, PhySpec, ProtectionKeys, RateIndex, StationPhy, dsss, eht, erp,
-    he, ht, ofdm, vht,
+    MAX_PPDU_DURATION, Mode, Modes, OnAir, PhySpec, Preamble, ProtectionKeys, RateIndex, StationPhy, dsss,
+    eht, erp, he, ht, ofdm, vht,
 };
 pub use rate::{RateAdaptation, RateSpec, aarf, arf, fixed};
 pub use records::{BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};

@@ -2,8 +2,7 @@
 
 use wifair_core::{SpecError, Time};
 
-use super::dsss::Preamble;
-use super::keys::{BandKeys, LinkKeys};
+use super::keys::{BandKeys, LinkKeys, Preamble};
 use super::mode::{Format, Mode, OnAir};
 use super::symbols::{Count, Symbols};
 

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
 use super::channel::{Band, Wish};
+use super::keys::{BssKeys, Preamble};
 use super::mode::{Format, Mode, OnAir};
-use super::{BssKeys, Characteristics, Phy};
+use super::{Characteristics, Phy};
 use crate::check;
 
 /// Shown in lists of components.
@@ -18,26 +19,6 @@ pub const INFO: Info = Info {
     source: "802.11-2020, clauses 15 and 16",
     idea: "DSSS and HR-DSSS at 2.4 GHz: 1, 2, 5.5, 11 Mbps.",
 };
-
-/// PLCP preamble (16.2.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Preamble {
-    /// 144 µs of preamble and 48 µs of header.
-    #[default]
-    Long,
-    /// 72 µs of preamble and 24 µs of header.
-    Short,
-}
-
-impl Preamble {
-    fn us(self) -> f64 {
-        match self {
-            Preamble::Long => 192.0,
-            Preamble::Short => 96.0,
-        }
-    }
-}
 
 /// Keys of 802.11b.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

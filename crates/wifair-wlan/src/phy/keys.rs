@@ -3,8 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::dsss::Preamble;
-
 /// What a scenario may set otherwise about timing and overhead of a BSS, whatever its PHY. An absent key takes the PHY's
 /// value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +26,27 @@ pub struct BssKeys {
     pub cw_min: Option<u16>,
     /// CWmax in slots, a power of two minus one: 1023.
     pub cw_max: Option<u16>,
+}
+
+/// PLCP preamble (16.2.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preamble {
+    /// 144 µs of preamble and 48 µs of header.
+    #[default]
+    Long,
+    /// 72 µs of preamble and 24 µs of header.
+    Short,
+}
+
+impl Preamble {
+    /// Preamble and header, in µs.
+    pub(super) fn us(self) -> f64 {
+        match self {
+            Preamble::Long => 192.0,
+            Preamble::Short => 96.0,
+        }
+    }
 }
 
 /// Protection of OFDM data frames from 802.11b receivers, at 2.4 GHz.

@@ -14,8 +14,7 @@ use wifair_core::SpecError;
 
 pub use channel::Band;
 use channel::{Chosen, Offer, Wish, list};
-use dsss::Preamble;
-pub use keys::{BandKeys, BssKeys, Coding, ErpProtection, LinkKeys, ProtectionKeys};
+pub use keys::{BandKeys, BssKeys, Coding, ErpProtection, LinkKeys, Preamble, ProtectionKeys};
 pub(crate) use mcs::CodeRate;
 pub use mode::{Format, MAX_PPDU_DURATION, Mode, Modes, OnAir, RateIndex};
 pub(crate) use timing::{ACK_BYTES, contention_window};

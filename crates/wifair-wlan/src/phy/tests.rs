@@ -1,7 +1,6 @@
 use wifair_core::Time;
 
 use super::*;
-use crate::phy::dsss::Preamble;
 
 fn timing(spec: &PhySpec) -> BssTiming {
     BssTiming::new(spec, "phy").unwrap()
