@@ -42,6 +42,7 @@ _SOURCES: WeakKeyDictionary[type[Scheme], str | None] = WeakKeyDictionary()
 _OPTIONAL = (
     "dequeue",
     "on_exchange",
+    "on_transmission",
     "on_reception",
     "on_link_rate",
     "on_tick",

@@ -35,12 +35,14 @@ from wifair._native import (
     Indexes,
     Kind,
     MisuseError,
+    Mpdu,
     Packet,
     Pick,
     Pool,
     Reception,
     Refusal,
     Rng,
+    Transmission,
 )
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "Indexes",
     "Kind",
     "MisuseError",
+    "Mpdu",
     "Packet",
     "Pick",
     "Pool",
@@ -62,6 +65,7 @@ __all__ = [
     "Refusal",
     "Rng",
     "Scheme",
+    "Transmission",
 ]
 
 
@@ -122,6 +126,10 @@ class Scheme:
 
     def on_exchange(self, exchange: Exchange, buffer: Buffer, cx: Context) -> None:
         """A frame exchange of a packet from this buffer is over."""
+
+    def on_transmission(self, transmission: Transmission, buffer: Buffer, cx: Context) -> None:
+        """The outcome of a PPDU is known: an A-MPDU with its MPDUs, or a single frame; `on_exchange` follows for each packet
+        that is done."""
 
     def on_reception(self, reception: Reception, buffer: Buffer, cx: Context) -> None:
         """The access point has received a data frame from a station."""

@@ -9,7 +9,7 @@ use wifair_core::{Class, FlowId, Packet, Rate, StationId, Time};
 
 use crate::{
     Arrival, Buffer, Cx, Departure, Eviction, Exchange, Grant, Hooks, Indexes, Outcome, Placed, Reception,
-    Refusal, Scheme, SchemeSpec,
+    Refusal, Scheme, SchemeSpec, Transmission,
 };
 
 /// What has happened to a packet at a port.
@@ -202,6 +202,12 @@ impl Scheme for Journaled {
         if self.hooks.exchange {
             self.scheme.on_exchange(exchange, buffer, cx);
         }
+        self.journal.settle(from, buffer);
+    }
+
+    fn on_transmission(&mut self, transmission: &Transmission, buffer: &mut Buffer, cx: &mut Cx) {
+        let from = self.journal.begin();
+        self.scheme.on_transmission(transmission, buffer, cx);
         self.journal.settle(from, buffer);
     }
 

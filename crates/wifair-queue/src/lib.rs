@@ -44,6 +44,9 @@ pub use journal::{Entry, Journal, PortEvent};
 pub use limit::{LimitController, Occupancy, Wants};
 pub use limits::LimitSpec;
 pub use port::{LoweredLimit, Port, PortSpec};
-pub use scheme::{Cx, Exchange, Grant, Hooks, Link, Outcome, Reception, Scheme, Shortcuts, View};
+pub use scheme::{
+    Cx, Exchange, Grant, Hooks, Link, MpduOutcome, Outcome, Reception, Scheme, Shortcuts, Transmission,
+    TransmittedMpdu, View,
+};
 pub use schemes::SchemeSpec;
 pub use snapshot::{FlowLedger, Ledger, PortSnapshot};

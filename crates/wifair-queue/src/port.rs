@@ -9,7 +9,7 @@ use crate::limit::LimitControl;
 use crate::snapshot::Ledger;
 use crate::{
     Arrival, Buffer, Count, Cx, Departure, Exchange, Grant, Hooks, LimitSpec, Outcome, PortSnapshot,
-    Reception, Refusal, Scheme, SchemeSpec, Shortcuts, View, Wants,
+    Reception, Refusal, Scheme, SchemeSpec, Shortcuts, Transmission, View, Wants,
 };
 
 /// Parameters of a port.
@@ -326,6 +326,14 @@ impl Port {
         if self.lowered_limit == LoweredLimit::Evict && self.buffer.excess() > 0 {
             self.scheme.evict_excess(&mut self.buffer);
         }
+    }
+
+    /// The outcome of a transmission is known. For schemes with [`Hooks::transmission`] alone.
+    pub fn transmitted(&mut self, transmission: &Transmission, now: Time, view: View) {
+        self.buffer.advance(now);
+        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
+        self.scheme.on_transmission(transmission, &mut self.buffer, &mut cx);
+        self.watch(now);
     }
 
     /// The access point has received a data frame. For schemes with [`Hooks::reception`] alone.

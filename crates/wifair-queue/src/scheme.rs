@@ -51,6 +51,10 @@ pub trait Scheme: Send {
     /// A frame exchange of a packet from this buffer is over.
     fn on_exchange(&mut self, _exchange: &Exchange, _buffer: &mut Buffer, _cx: &mut Cx) {}
 
+    /// A transmission of packets from this buffer is over and its outcome known. What ends a packet's stay at the MAC is told by
+    /// [`Scheme::on_exchange`] afterwards.
+    fn on_transmission(&mut self, _transmission: &Transmission, _buffer: &mut Buffer, _cx: &mut Cx) {}
+
     /// A data frame from a station has been received.
     fn on_reception(&mut self, _reception: &Reception, _buffer: &mut Buffer, _cx: &mut Cx) {}
 
@@ -115,6 +119,8 @@ impl Shortcuts {
 pub struct Hooks {
     /// [`Scheme::on_exchange`].
     pub exchange: bool,
+    /// [`Scheme::on_transmission`].
+    pub transmission: bool,
     /// [`Scheme::on_reception`]; at an access point alone.
     pub reception: bool,
     /// [`Scheme::on_link_rate`].
@@ -127,8 +133,14 @@ pub struct Hooks {
 
 impl Hooks {
     /// Nothing.
-    pub const NONE: Hooks =
-        Hooks { exchange: false, reception: false, link_rate: false, tick: false, forgotten: false };
+    pub const NONE: Hooks = Hooks {
+        exchange: false,
+        transmission: false,
+        reception: false,
+        link_rate: false,
+        tick: false,
+        forgotten: false,
+    };
 }
 
 /// What a decision may look at beside the buffer.
@@ -206,8 +218,9 @@ pub struct Exchange<'a> {
     pub attempts: u8,
     /// How long these occupied the medium.
     pub airtime: Time,
-    /// What they took beside: a DIFS and the slots of backoff that it counted itself before each, the timeout after
-    /// each that failed. Only for schemes with [`Hooks::exchange`] or [`Hooks::reception`].
+    /// What they took in addition: a DIFS and the slots of backoff that it counted itself before each, the timeout after
+    /// each that failed. Complete only where a scheme of the access point has one of the hooks [`Hooks::exchange`],
+    /// [`Hooks::transmission`] and [`Hooks::reception`].
     pub overhead: Time,
     /// From head of line to the end: `airtime` and `overhead`, and as long as its counter stood frozen because others
     /// transmitted.
@@ -217,6 +230,68 @@ pub struct Exchange<'a> {
 impl Exchange<'_> {
     /// How long these packets kept the channel for themselves: interframe spaces, own backoff, every attempt, timeouts,
     /// MAC ACK.
+    pub fn channel_time(&self) -> Time {
+        self.airtime + self.overhead
+    }
+}
+
+/// What became of an MPDU of a [`Transmission`], as far as its sender knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MpduOutcome {
+    /// It is acknowledged.
+    Delivered,
+    /// It is not, and will be sent again.
+    ToRetry,
+    /// It is not, and has reached its retry limit.
+    GivenUp,
+}
+
+/// An MPDU of a [`Transmission`].
+#[derive(Clone, Copy, Debug)]
+pub struct TransmittedMpdu<'a> {
+    /// The packet.
+    pub packet: &'a Packet,
+    /// Its flow.
+    pub flow: FlowId,
+    /// What became of it.
+    pub outcome: MpduOutcome,
+    /// Its transmissions so far, this one included.
+    pub attempts: u32,
+    /// Its share of the transmission's airtime, by length. The shares of all MPDUs add up to the airtime.
+    pub airtime: Time,
+    /// Its share of the overhead, likewise.
+    pub overhead: Time,
+}
+
+/// A PPDU that was sent, or an RTS that no CTS answered, and what became of it (`docs/medium.md`, section 12).
+#[derive(Clone, Copy, Debug)]
+pub struct Transmission<'a> {
+    /// The station at the other end.
+    pub station: StationId,
+    /// Access category.
+    pub ac: Ac,
+    /// Data rate.
+    pub rate: Rate,
+    /// Its MPDUs, in order: one without aggregation, none in a Block Ack Request.
+    pub mpdus: &'a [TransmittedMpdu<'a>],
+    /// How long it occupied the medium, with what preceded and answered it.
+    pub airtime: Time,
+    /// What it took in addition, as [`Exchange::overhead`].
+    pub overhead: Time,
+}
+
+impl Transmission<'_> {
+    /// Number of MPDUs.
+    pub fn sent(&self) -> u32 {
+        self.mpdus.len() as u32
+    }
+
+    /// MPDUs that are acknowledged.
+    pub fn acknowledged(&self) -> u32 {
+        self.mpdus.iter().filter(|mpdu| mpdu.outcome == MpduOutcome::Delivered).count() as u32
+    }
+
+    /// As [`Exchange::channel_time`].
     pub fn channel_time(&self) -> Time {
         self.airtime + self.overhead
     }

@@ -239,7 +239,11 @@ impl Bss {
                     self.serve(sender, now);
                 }
             }
-            Due::Loss(sender) => self.give_up(sender, now),
+            Due::Failure(sender) => self.nodes.report_failure(sender, false, now),
+            Due::Loss(sender) => {
+                self.nodes.report_failure(sender, true, now);
+                self.give_up(sender, now);
+            }
         }
         None
     }
@@ -362,7 +366,7 @@ impl Bss {
             return self.end_ppdu(sender, now);
         }
         if row.adapts {
-            self.ask_adaptation(link, true, now);
+            self.ask_adaptation(link, 1, 1, now);
         }
         let next = self.done(sender, Outcome::Delivered, now);
         if let Some(limit) = next
@@ -422,13 +426,21 @@ impl Bss {
         }
     }
 
+    /// Counts slots that nobody could tell of when the wait of `sender` for access began.
+    #[cold]
+    fn meter_late_draws(&mut self, sender: u32) {
+        if let Some(meter) = &self.meter {
+            self.nodes.edcaf_mut(sender).wait(meter.slots(self.medium.take_drawn_late(sender)));
+        }
+    }
+
     /// `sender` is done with its frame: completes what is known of it, and counts it.
     #[cold]
     #[inline(never)]
     fn meter_frame(&mut self, sender: u32) {
+        self.meter_late_draws(sender);
         let Some(meter) = &mut self.meter else { return };
-        let edcaf = self.nodes.edcaf_mut(sender);
-        edcaf.wait(meter.slots(self.medium.take_drawn_late(sender)));
+        let edcaf = self.nodes.edcaf(sender);
         meter.count(edcaf.departure().class, edcaf.role().is_ap, edcaf.channel_time());
     }
 
@@ -447,8 +459,8 @@ impl Bss {
     }
 
     #[inline(never)]
-    fn ask_adaptation(&mut self, link: LinkId, acknowledged: bool, now: Time) {
-        let rate = self.links[link.index()].adaptation.on_attempt(acknowledged);
+    fn ask_adaptation(&mut self, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
+        let rate = self.links[link.index()].adaptation.on_attempt(sent, acknowledged);
         self.set_rate(link, rate, now);
     }
 }

@@ -27,7 +27,9 @@ pub(crate) enum Due {
     Reorder,
     /// The scheme of that port has its tick.
     Tick(u32),
-    /// The frame in service of that channel access function, which reached a retry limit, is given up: its sender knows.
+    /// The sender knows that the attempt of that channel access function has failed.
+    Failure(u32),
+    /// It knows that the frame in service of that channel access function, which reached a retry limit, is given up.
     Loss(u32),
 }
 
@@ -37,8 +39,9 @@ pub(crate) struct Deadlines {
     /// By port.
     ticks: Vec<(u32, Time)>,
     next_tick: Time,
-    losses: Vec<(Time, u32)>,
-    next_loss: Time,
+    /// When which channel access function knows of a failure, and whether a frame is given up.
+    failures: Vec<(Time, u32, bool)>,
+    next_failure: Time,
     /// The oldest first; they are due at once.
     rate_changes: VecDeque<LinkRateChange>,
     /// Packets that recipients have passed on are to be taken at once.
@@ -52,8 +55,8 @@ impl Deadlines {
             next: Time::MAX,
             ticks: Vec::new(),
             next_tick: Time::MAX,
-            losses: Vec::new(),
-            next_loss: Time::MAX,
+            failures: Vec::new(),
+            next_failure: Time::MAX,
             rate_changes: VecDeque::new(),
             has_passed: false,
             next_reorder: Time::MAX,
@@ -81,8 +84,18 @@ impl Deadlines {
     /// The frame in service of `edcaf` is given up at `at`.
     #[cold]
     pub(crate) fn lose(&mut self, edcaf: u32, at: Time) {
-        self.losses.push((at, edcaf));
-        self.next_loss = self.next_loss.min(at);
+        self.fail(edcaf, at, true);
+    }
+
+    /// The port of `edcaf` is to hear at `at` of the attempt that has failed.
+    #[cold]
+    pub(crate) fn learn(&mut self, edcaf: u32, at: Time) {
+        self.fail(edcaf, at, false);
+    }
+
+    fn fail(&mut self, edcaf: u32, at: Time, is_loss: bool) {
+        self.failures.push((at, edcaf, is_loss));
+        self.next_failure = self.next_failure.min(at);
         self.next = self.next.min(at);
     }
 
@@ -99,7 +112,7 @@ impl Deadlines {
         self.review(now);
     }
 
-    /// Takes what is due at `now == next()`: first what is to be told, then reorder timeouts, ticks, losses. A tick stays until its
+    /// Takes what is due at `now == next()`: first what is to be told, then reorder timeouts, ticks, failures. A tick stays until its
     /// port asks for another, a reorder timeout until [`Deadlines::set_reordering`].
     pub(crate) fn take(&mut self, now: Time) -> Due {
         let due = if let Some(change) = self.rate_changes.pop_front() {
@@ -113,10 +126,10 @@ impl Deadlines {
             Due::Tick(due.min().expect("a tick is due"))
         } else {
             let first =
-                (0..self.losses.len()).min_by_key(|&index| self.losses[index]).expect("a loss is due");
-            let (_, edcaf) = self.losses.swap_remove(first);
-            self.next_loss = self.losses.iter().map(|(at, _)| *at).min().unwrap_or(Time::MAX);
-            Due::Loss(edcaf)
+                (0..self.failures.len()).min_by_key(|&index| self.failures[index]).expect("a failure is due");
+            let (_, edcaf, is_loss) = self.failures.swap_remove(first);
+            self.next_failure = self.failures.iter().map(|(at, ..)| *at).min().unwrap_or(Time::MAX);
+            if is_loss { Due::Loss(edcaf) } else { Due::Failure(edcaf) }
         };
         self.review(now);
         due
@@ -125,6 +138,6 @@ impl Deadlines {
     fn review(&mut self, now: Time) {
         let is_told = self.rate_changes.is_empty() && !self.has_passed;
         let untold = if is_told { Time::MAX } else { now };
-        self.next = self.next_loss.min(self.next_tick).min(self.next_reorder).min(untold);
+        self.next = self.next_failure.min(self.next_tick).min(self.next_reorder).min(untold);
     }
 }

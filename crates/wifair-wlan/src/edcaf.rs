@@ -29,6 +29,10 @@ pub(crate) struct Ppdu {
     pub airtime: Time,
     /// A SIFS and what answers it.
     pub response: Time,
+    /// What its exchange occupies, from RTS to response.
+    pub occupied: Time,
+    /// What it took in addition, as far as known.
+    pub overhead: Time,
 }
 
 impl Ppdu {
@@ -67,6 +71,9 @@ pub(crate) struct Edcaf {
     /// What they took beside: the timeouts after those that failed and, where the BSS has a meter, the spaces and
     /// backoffs before them.
     overhead: Time,
+    /// Of these, what attempts before the last one took, and what the last one did; where its port asks for transmissions.
+    before_last: [Time; 2],
+    of_last: [Time; 2],
 }
 
 impl Edcaf {
@@ -88,6 +95,8 @@ impl Edcaf {
             taken_at: Time::ZERO,
             airtime: Time::ZERO,
             overhead: Time::ZERO,
+            before_last: [Time::ZERO; 2],
+            of_last: [Time::ZERO; 2],
         }
     }
 
@@ -114,6 +123,7 @@ impl Edcaf {
         self.taken_at = now;
         self.airtime = Time::ZERO;
         self.overhead = Time::ZERO;
+        self.before_last = [Time::ZERO; 2];
         self.attempts = 0;
         self.short_retries = 0;
         self.long_retries = 0;
@@ -147,9 +157,16 @@ impl Edcaf {
         self.ppdu
     }
 
-    /// What preceded the PPDU: taken once.
-    pub(crate) fn take_overhead(&mut self) -> Time {
-        std::mem::take(&mut self.overhead)
+    /// The PPDU goes on the air, in an exchange that occupies the medium for `occupied`; returns what preceded it.
+    pub(crate) fn attempt_ppdu(&mut self, occupied: Time) -> Time {
+        let overhead = std::mem::take(&mut self.overhead);
+        self.ppdu = Ppdu { occupied, overhead, ..self.ppdu };
+        overhead
+    }
+
+    /// The exchange of the PPDU has failed, after a wait for `timeout`.
+    pub(crate) fn fail_ppdu(&mut self, timeout: Time) {
+        self.ppdu.overhead += timeout;
     }
 
     /// The exchange of the link in service has failed; whether as often in a row as `limit` allows, from where the count restarts.
@@ -207,6 +224,18 @@ impl Edcaf {
     /// Counts what an attempt took beside its airtime.
     pub(crate) fn wait(&mut self, overhead: Time) {
         self.overhead += overhead;
+    }
+
+    /// The last attempt is over, and all that it took is counted.
+    pub(crate) fn close_attempt(&mut self) {
+        let all = [self.airtime, self.overhead];
+        self.of_last = [all[0] - self.before_last[0], all[1] - self.before_last[1]];
+        self.before_last = all;
+    }
+
+    /// Airtime and overhead of the last attempt, since [`Edcaf::close_attempt`].
+    pub(crate) fn of_last(&self) -> [Time; 2] {
+        self.of_last
     }
 
     /// What the attempts have taken so far, all in all.

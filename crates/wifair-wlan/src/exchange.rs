@@ -57,6 +57,8 @@ pub(crate) struct Collider {
     /// Its frame reached a retry limit.
     pub lost: bool,
     pub with_rts: bool,
+    /// Number of MPDUs; none in a Block Ack Request.
+    pub mpdus: u32,
 }
 
 /// A frame that its addressee captures from a collision (section 11). Whose it is lies in the exchange that goes on; if it is

@@ -1,6 +1,6 @@
 //! Channel times of the flows of each direction: what an AP can know of them, and the engine's truth.
 //!
-//! Only a BSS whose AP's scheme asks for exchanges or receptions has a meter; the others pay a test.
+//! Only a BSS whose AP's scheme asks for exchanges, transmissions or receptions has a meter; the others pay a test.
 
 use wifair_core::{Ac, Class, Time};
 use wifair_queue::{Direction, Port};
@@ -21,7 +21,10 @@ impl Meter {
         mut ap: impl Iterator<Item = (Option<Ac>, &'a Port)>,
         phy: &BssTiming,
     ) -> Option<Meter> {
-        let wanted = ap.any(|(_, port)| port.hooks().exchange || port.hooks().reception);
+        let wanted = ap.any(|(_, port)| {
+            let hooks = port.hooks();
+            hooks.exchange || hooks.transmission || hooks.reception
+        });
         wanted.then(|| Meter { channel_times: ChannelTimes::default(), slot: phy.slot })
     }
 

@@ -2,11 +2,12 @@
 
 mod link_queues;
 mod live;
+mod reports;
 
 use std::ops::Range;
 
 use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
-use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Port, Reception, View};
+use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, MpduOutcome, Outcome, Port, Reception, View};
 
 use crate::access_point::{AccessPoint, Surroundings};
 use crate::aggregation::Aggregation;
@@ -140,6 +141,10 @@ impl Nodes {
     pub(crate) fn done(&mut self, index: u32, outcome: Outcome, phy: &BssTiming, now: Time) -> Option<Time> {
         let (port, edcaf) = parts(&mut self.places, index);
         let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
+        if port.hooks().transmission && outcome == Outcome::Delivered {
+            edcaf.close_attempt();
+            reports::report_frame(port, edcaf, MpduOutcome::Delivered, now, side.view());
+        }
         port.finish(edcaf.departure(), outcome, now, side.view(), || edcaf.exchange(outcome, now));
         if self.aggregation.is_some() {
             return self.choose_after_frame(index, phy, now);

@@ -12,7 +12,6 @@ use crate::edca::{Categories, EdcaSpec, RANKS, key};
 use crate::link::StationModes;
 use crate::mac::{Mac, MacSpec};
 use crate::phy::{Format, Modes, PhySpec};
-use crate::rate::RateSpec;
 
 /// Greatest number of stations in a cell.
 pub const MAX_STATIONS: usize = 20_000;
@@ -346,12 +345,6 @@ impl BssSpec {
             return refused(
                 "mac.capture_db",
                 "no such key where links aggregate: capture of A-MPDUs is not modelled",
-            );
-        }
-        if self.mac.rate_adaptation != RateSpec::default() {
-            return refused(
-                "mac.rate_adaptation",
-                "fixed where links aggregate: the others do not know of MPDUs yet",
             );
         }
         let spec = self.mac.aggregation.clone().unwrap_or_default();

@@ -71,6 +71,78 @@ impl Exchange {
     }
 }
 
+/// An MPDU of a transmission.
+#[pyclass(module = "wifair.scheme", frozen, get_all)]
+#[derive(Clone)]
+pub struct Mpdu {
+    /// "delivered" (acknowledged), "to-retry" or "given-up", as far as its sender knows.
+    outcome: &'static str,
+    /// Its flow.
+    flow: u32,
+    /// What it is.
+    kind: Kind,
+    /// Length in bytes, IP header included.
+    ip_bytes: u32,
+    /// TCP payload in bytes.
+    payload_bytes: u32,
+    /// Its transmissions so far, this one included.
+    attempts: u32,
+    /// Its share of the transmission's airtime, in nanoseconds.
+    airtime_ns: u64,
+    /// Its share of the transmission's channel time, in nanoseconds.
+    channel_time_ns: u64,
+}
+
+/// A PPDU that was sent, or an RTS that no CTS answered, and what became of it.
+#[pyclass(module = "wifair.scheme", frozen, get_all)]
+pub struct Transmission {
+    /// The station at the other end.
+    station: u16,
+    /// Access category: "voice", "video", "best-effort" or "background"; under DCF best effort.
+    category: &'static str,
+    /// Data rate, in Mbit/s.
+    rate_mbps: f64,
+    /// Its MPDUs, in order: one without aggregation, none in a Block Ack Request.
+    mpdus: Vec<Mpdu>,
+    /// Number of MPDUs.
+    sent: u32,
+    /// MPDUs that are acknowledged.
+    acknowledged: u32,
+    /// How long it occupied the medium, in nanoseconds, with what preceded and answered it.
+    airtime_ns: u64,
+    /// Airtime, with the interframe spaces, own backoff and timeout that went with it, in nanoseconds.
+    channel_time_ns: u64,
+}
+
+impl Transmission {
+    pub fn new(told: &wifair_queue::Transmission) -> Transmission {
+        let mpdu = |mpdu: &wifair_queue::TransmittedMpdu| Mpdu {
+            outcome: match mpdu.outcome {
+                wifair_queue::MpduOutcome::Delivered => "delivered",
+                wifair_queue::MpduOutcome::ToRetry => "to-retry",
+                wifair_queue::MpduOutcome::GivenUp => "given-up",
+            },
+            flow: mpdu.flow.0,
+            kind: mpdu.packet.class().into(),
+            ip_bytes: mpdu.packet.ip_bytes(),
+            payload_bytes: mpdu.packet.payload_bytes,
+            attempts: mpdu.attempts,
+            airtime_ns: mpdu.airtime.as_ns(),
+            channel_time_ns: (mpdu.airtime + mpdu.overhead).as_ns(),
+        };
+        Transmission {
+            station: told.station.0,
+            category: told.ac.name(),
+            rate_mbps: told.rate.as_mbps(),
+            mpdus: told.mpdus.iter().map(mpdu).collect(),
+            sent: told.sent(),
+            acknowledged: told.acknowledged(),
+            airtime_ns: told.airtime.as_ns(),
+            channel_time_ns: told.channel_time().as_ns(),
+        }
+    }
+}
+
 /// A data frame that the access point has received from a station.
 #[pyclass(module = "wifair.scheme", frozen, get_all)]
 pub struct Reception {

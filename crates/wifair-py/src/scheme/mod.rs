@@ -88,6 +88,8 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<context::Flows>()?;
     module.add_class::<events::Grant>()?;
     module.add_class::<events::Exchange>()?;
+    module.add_class::<events::Transmission>()?;
+    module.add_class::<events::Mpdu>()?;
     module.add_class::<events::Reception>()?;
     module.add_class::<words::Indexes>()?;
     module.add_class::<words::Kind>()?;

@@ -9,7 +9,7 @@ use pyo3::types::PyTuple;
 use wifair_core::{Class, FlowId, StationId, Time};
 use wifair_queue::{
     Arrival, Cx, Departure, Eviction, Exchange, Grant, Hooks, Indexes, Placed, Reception, Refusal, Scheme,
-    Shortcuts,
+    Shortcuts, Transmission,
 };
 
 use super::buffer::Buffer;
@@ -30,6 +30,7 @@ struct Made {
     enqueue: Py<PyAny>,
     dequeue: Option<Py<PyAny>>,
     on_exchange: Option<Py<PyAny>>,
+    on_transmission: Option<Py<PyAny>>,
     on_reception: Option<Py<PyAny>>,
     on_link_rate: Option<Py<PyAny>>,
     on_tick: Option<Py<PyAny>>,
@@ -128,6 +129,7 @@ impl Scheme for PythonScheme {
     fn hooks(&self) -> Hooks {
         Hooks {
             exchange: self.made.on_exchange.is_some(),
+            transmission: self.made.on_transmission.is_some(),
             reception: self.made.on_reception.is_some(),
             link_rate: self.made.on_link_rate.is_some(),
             tick: self.made.on_tick.is_some(),
@@ -188,6 +190,21 @@ impl Scheme for PythonScheme {
             buffer,
             cx,
             |py| object(py, events::Exchange::new(exchange)),
+        );
+    }
+
+    fn on_transmission(
+        &mut self,
+        transmission: &Transmission,
+        buffer: &mut wifair_queue::Buffer,
+        cx: &mut Cx,
+    ) {
+        self.tell(
+            "on_transmission",
+            |made| &made.on_transmission,
+            buffer,
+            cx,
+            |py| object(py, events::Transmission::new(transmission)),
         );
     }
 

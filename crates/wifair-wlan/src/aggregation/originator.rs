@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use wifair_core::{Packet, Rate, Time};
-use wifair_queue::Departure;
+use wifair_queue::{Departure, MpduOutcome, TransmittedMpdu};
 
 use super::psdu::{Psdu, Shares};
 
@@ -29,8 +29,9 @@ pub(crate) struct Mpdu {
     /// Its shares of what its PPDUs have occupied, and of what they took in addition.
     pub airtime: Time,
     pub overhead: Time,
-    /// Its share of the airtime of its last attempt, and the rate of that.
+    /// Its shares of the airtime and the overhead of its last attempt, and the rate of that.
     share: Time,
+    overhead_share: Time,
     pub rate: Rate,
 }
 
@@ -116,6 +117,7 @@ impl Originator {
             airtime: Time::ZERO,
             overhead: Time::ZERO,
             share: Time::ZERO,
+            overhead_share: Time::ZERO,
             rate: Rate::from_kbps(0),
             departure,
         });
@@ -194,7 +196,8 @@ impl Originator {
             mpdu.attempts += 1;
             mpdu.share = Time::from_ns(airtimes.next(mpdu.bytes));
             mpdu.airtime += mpdu.share;
-            mpdu.overhead += Time::from_ns(overheads.next(mpdu.bytes));
+            mpdu.overhead_share = Time::from_ns(overheads.next(mpdu.bytes));
+            mpdu.overhead += mpdu.overhead_share;
             mpdu.rate = rate;
         }
     }
@@ -234,6 +237,16 @@ impl Originator {
         self.formed = 0;
     }
 
+    /// The data rate of the PPDU; none for a Block Ack Request.
+    pub fn rate_formed(&self) -> Option<Rate> {
+        self.formed().next().map(|mpdu| mpdu.rate)
+    }
+
+    /// MPDUs of the PPDU that the recipient has decoded.
+    pub fn acknowledged(&self) -> u32 {
+        self.formed().filter(|mpdu| mpdu.received).count() as u32
+    }
+
     /// The exchange has failed, of which the originator knew after waiting for `timeout`: each MPDU of the PPDU has failed, or the
     /// Block Ack Request.
     pub fn fail(&mut self, timeout: Time) {
@@ -244,8 +257,27 @@ impl Originator {
         let mut overheads = Shares::of(timeout.as_ns(), whole);
         for mpdu in self.queue.iter_mut().take(self.formed) {
             mpdu.failures += 1;
-            mpdu.overhead += Time::from_ns(overheads.next(mpdu.bytes));
+            let share = Time::from_ns(overheads.next(mpdu.bytes));
+            mpdu.overhead_share += share;
+            mpdu.overhead += share;
         }
+    }
+
+    /// What became of the MPDUs of the PPDU, whose exchange has `succeeded` or, after [`Originator::fail`], not.
+    pub fn transmitted(&self, succeeded: bool, max: &Attempts) -> impl Iterator<Item = TransmittedMpdu<'_>> {
+        let max_failures = if succeeded { max.mpdu - 1 } else { max.mpdu }; // the failure of a success is yet to be counted
+        self.formed().map(move |mpdu| TransmittedMpdu {
+            packet: &mpdu.departure.packet,
+            flow: mpdu.departure.flow,
+            outcome: match mpdu.failures {
+                _ if succeeded && mpdu.received => MpduOutcome::Delivered,
+                failures if failures >= max_failures => MpduOutcome::GivenUp,
+                _ => MpduOutcome::ToRetry,
+            },
+            attempts: mpdu.attempts,
+            airtime: mpdu.share,
+            overhead: mpdu.overhead_share,
+        })
     }
 
     fn drop_request(&mut self) {

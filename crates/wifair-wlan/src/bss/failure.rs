@@ -61,8 +61,9 @@ impl Bss {
                 false if edcaf.serves_queue() => (edcaf.ppdu().airtime, mac.waits[handshake].ack_timeout),
                 false => (on_air.duration(edcaf.psdu_bytes()), mac.waits[handshake].ack_timeout),
             };
+            let mpdus = if edcaf.serves_queue() { edcaf.ppdu().mpdus } else { 1 };
             let ends = now + airtime;
-            Collider { sender, link, ends, timeout: ends + wait, lost: false, with_rts }
+            Collider { sender, link, ends, timeout: ends + wait, lost: false, with_rts, mpdus }
         });
         if self.mac.capture_db.is_some() {
             self.capture(now);
@@ -74,9 +75,12 @@ impl Bss {
                 if self.fail_ppdu(sender, timeout - ends, timeout) {
                     self.medium.mark_lost(index);
                 }
-            } else if self.nodes.edcaf_mut(sender).fail(false, timeout - ends, &self.mac) {
-                self.medium.mark_lost(index);
-                self.nodes.deadlines.lose(sender, timeout);
+            } else {
+                let lost = self.nodes.edcaf_mut(sender).fail(false, timeout - ends, &self.mac);
+                if lost {
+                    self.medium.mark_lost(index);
+                }
+                self.fail_frame(sender, lost, timeout);
             }
         }
     }
@@ -138,8 +142,10 @@ impl Bss {
         };
         let edcaf = self.nodes.edcaf_mut(sender);
         let response = if edcaf.serves_queue() { edcaf.ppdu().response } else { waits.acknowledgement };
+        let mpdus = edcaf.ppdu().mpdus;
         if edcaf.serves_queue() {
             let lost = self.fail_ppdu(sender, known - now, known);
+            self.adapt(link, mpdus, 0, now);
             if lost {
                 self.medium.withdraw(sender);
             }
@@ -147,11 +153,11 @@ impl Bss {
         } else {
             let with_rts = !follows && edcaf.with_rts(&self.links[link.index()].on_air);
             let lost = edcaf.fail(with_rts, known - now, &self.mac);
-            self.adapt(link, false, now);
+            self.adapt(link, 1, 0, now);
             if lost {
                 self.medium.withdraw(sender);
-                self.nodes.deadlines.lose(sender, known);
             }
+            self.fail_frame(sender, lost, known);
             self.retry(sender, link, lost, resumes.max(not_before), known, now);
         }
         if fate == Fate::AckLost {
@@ -190,7 +196,7 @@ impl Bss {
         let not_before = self.eifs_of_collider(captured.ends, captured.others_end);
         let (from, nav) = match fate {
             Fate::Decoded => {
-                self.adapt(link, true, now);
+                self.adapt(link, 1, 1, now);
                 let more = self.done(sender, Outcome::Delivered, now).is_some();
                 self.medium.succeed_aside(sender, more, not_before.max(now), now);
                 if more {
@@ -209,7 +215,7 @@ impl Bss {
     fn end_colliders(&mut self, captured: Option<Captured>, from: Time, now: Time) {
         for index in 0..self.medium.colliders().len() {
             let colliders = self.medium.colliders();
-            let Collider { sender, link, ends, timeout, lost, with_rts } = colliders[index];
+            let Collider { sender, link, ends, timeout, lost, with_rts, mpdus } = colliders[index];
             let mut from = timeout.max(from);
             if self.mac.colliders_wait_eifs {
                 let others = colliders.iter().enumerate().filter(|(other, _)| *other != index);
@@ -218,12 +224,12 @@ impl Bss {
                 from = from.max(self.eifs_of_collider(ends, others.max().unwrap_or_default()));
             }
             // What is lost may have been given up by now, and the next frame have taken its place.
+            if !with_rts {
+                self.adapt(link, mpdus, 0, now);
+            }
             if !lost && self.nodes.edcaf(sender).serves_queue() {
                 self.retry_ppdu(sender, link, lost, from, timeout, now);
                 continue;
-            }
-            if !with_rts {
-                self.adapt(link, false, now);
             }
             self.retry(sender, link, lost, from, timeout, now);
         }
@@ -254,11 +260,31 @@ impl Bss {
         }
     }
 
-    /// Tells the sender's rate adaptation the outcome of a data frame.
+    /// The frame of `sender` has failed, which it knows at `known`; then it is given up if it is `lost`.
+    fn fail_frame(&mut self, sender: u32, lost: bool, known: Time) {
+        let asks = self.nodes.asks_for_transmissions(sender);
+        if asks {
+            self.close_attempt(sender);
+        }
+        if lost {
+            self.nodes.deadlines.lose(sender, known);
+        } else if asks {
+            self.nodes.deadlines.learn(sender, known);
+        }
+    }
+
+    /// An attempt of a frame of `sender` is over: what it took.
+    #[cold]
+    pub(super) fn close_attempt(&mut self, sender: u32) {
+        self.meter_late_draws(sender);
+        self.nodes.edcaf_mut(sender).close_attempt();
+    }
+
+    /// Tells the sender's rate adaptation how many MPDUs of a PPDU were acknowledged.
     #[inline]
-    fn adapt(&mut self, link: LinkId, acknowledged: bool, now: Time) {
-        if self.links[link.index()].adapts {
-            self.ask_adaptation(link, acknowledged, now);
+    fn adapt(&mut self, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
+        if sent > 0 && self.links[link.index()].adapts {
+            self.ask_adaptation(link, sent, acknowledged, now);
         }
     }
 }

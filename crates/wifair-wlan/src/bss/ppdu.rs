@@ -77,11 +77,17 @@ impl Bss {
             Some(psdu) => {
                 let psdu_bytes = psdu.bytes(on_air.mode.format.has_s_mpdus());
                 let response = if psdu.mpdus() == 1 { on_air.acknowledgement } else { block_ack };
-                Ppdu { psdu_bytes, mpdus: psdu.mpdus(), airtime: on_air.duration(psdu_bytes), response }
+                Ppdu {
+                    psdu_bytes,
+                    mpdus: psdu.mpdus(),
+                    airtime: on_air.duration(psdu_bytes),
+                    response,
+                    ..Ppdu::default()
+                }
             }
             None => {
                 let airtime = self.request_airtime(sender);
-                Ppdu { psdu_bytes: REQUEST_BYTES, mpdus: 0, airtime, response: block_ack }
+                Ppdu { psdu_bytes: REQUEST_BYTES, airtime, response: block_ack, ..Ppdu::default() }
             }
         };
         self.nodes.edcaf_mut(sender).set_ppdu(ppdu);
@@ -138,6 +144,12 @@ impl Bss {
     /// The response has been decoded.
     #[inline(never)]
     pub(super) fn end_ppdu(&mut self, sender: u32, now: Time) {
+        let edcaf = self.nodes.edcaf(sender);
+        let (link, sent) = (edcaf.link(), edcaf.ppdu().mpdus);
+        if sent > 0 && self.links[link.index()].adapts {
+            self.ask_adaptation(link, sent, self.nodes.acknowledged(sender), now);
+        }
+        self.nodes.report_ppdu(sender, true, now);
         self.finish_mpdus(sender, true, now);
         self.nodes.edcaf_mut(sender).forget_failures();
         let more = self.nodes.choose_next(sender, &self.phy, now);
@@ -176,7 +188,9 @@ impl Bss {
         row.usage.ppdus += u64::from(mpdus > 0);
         row.usage.mpdus += u64::from(mpdus);
         row.usage.block_ack_requests += u64::from(mpdus == 0);
-        self.nodes.attempt_ppdu(sender, airtime, row.on_air.rate());
+        let rate = row.on_air.rate();
+        self.meter_late_draws(sender);
+        self.nodes.attempt_ppdu(sender, airtime, rate);
     }
 
     /// The exchange of the link in service of `sender` has failed, which it knows at `known`, after it has waited for `timeout`.
@@ -187,6 +201,8 @@ impl Bss {
         let (gives_up, lost) = self.nodes.fail_ppdu(sender, timeout);
         if gives_up {
             self.nodes.deadlines.lose(sender, known);
+        } else if self.nodes.asks_for_transmissions(sender) {
+            self.nodes.deadlines.learn(sender, known);
         }
         lost
     }

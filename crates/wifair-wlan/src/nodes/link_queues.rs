@@ -158,7 +158,7 @@ impl Nodes {
 
     /// Counts an attempt of the PPDU that occupies the medium for `airtime`.
     pub(crate) fn attempt_ppdu(&mut self, index: u32, airtime: Time, rate: Rate) {
-        let overhead = self.edcaf_mut(index).take_overhead();
+        let overhead = self.edcaf_mut(index).attempt_ppdu(airtime);
         let (link, rank) = self.in_service(index);
         if let Some(agreement) = self.aggregation_mut().of_mut(link, rank) {
             agreement.originator.attempt(airtime, overhead, rate);
@@ -173,6 +173,13 @@ impl Nodes {
             false => self.aggregation_mut().receive(link, rank, now, each),
         }
         self.review_reordering(now);
+    }
+
+    /// MPDUs of the PPDU of the link in service that its response, which was decoded, acknowledges.
+    pub(crate) fn acknowledged(&self, index: u32) -> u32 {
+        let (link, rank) = self.in_service(index);
+        let agreement = self.aggregation().of(link, rank);
+        agreement.map_or(0, |agreement| agreement.originator.acknowledged())
     }
 
     /// A reorder timeout expires.
@@ -218,6 +225,7 @@ impl Nodes {
     pub(crate) fn fail_ppdu(&mut self, index: u32, timeout: Time) -> (bool, bool) {
         let (link, rank) = self.in_service(index);
         let attempts = self.aggregation().rules.attempts;
+        self.edcaf_mut(index).fail_ppdu(timeout);
         let agreement = self.aggregation_mut().of_mut(link, rank).expect("it has an agreement");
         agreement.originator.fail(timeout);
         (agreement.originator.has_exhausted(&attempts), agreement.originator.is_exhausted(&attempts))

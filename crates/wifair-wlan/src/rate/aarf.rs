@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
 use super::RateAdaptation;
-use super::ladder::{Ladder, Step};
+use super::ladder::{Ladder, Step, is_success};
 use crate::check;
 use crate::phy::RateIndex;
 
@@ -85,9 +85,13 @@ pub struct Aarf {
 }
 
 impl RateAdaptation for Aarf {
-    fn on_attempt(&mut self, acknowledged: bool) -> RateIndex {
+    fn on_attempt(&mut self, sent: u32, acknowledged: u32) -> RateIndex {
         let Spec { success_threshold, success_threshold_max, timer_frames, factor } = self.spec;
-        match self.ladder.on_attempt(acknowledged, self.success_threshold, self.timer_frames) {
+        match self.ladder.on_attempt(
+            is_success(sent, acknowledged),
+            self.success_threshold,
+            self.timer_frames,
+        ) {
             Step::ProbeFailed => {
                 let longer = self.success_threshold.saturating_mul(factor);
                 self.success_threshold = longer.min(success_threshold_max);

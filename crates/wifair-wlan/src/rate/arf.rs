@@ -7,7 +7,8 @@
 //!
 //! Interpretations: the timer counts transmissions, not milliseconds (`timer_frames`), as in Lacage et al.; when it has
 //! run out, the next success raises the rate (a failure never does). A failed probe and a fallback both clear all
-//! counts, so the lower rate again has two failures to lose.
+//! counts, so the lower rate again has two failures to lose. An A-MPDU, which the sources do not know, is one attempt; it has
+//! succeeded if at least half of its MPDUs are acknowledged.
 //!
 //! Deviations: none known. Every attempt counts, retransmissions and collisions too: the sender cannot tell.
 
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
 use super::RateAdaptation;
-use super::ladder::Ladder;
+use super::ladder::{Ladder, is_success};
 use crate::check;
 use crate::phy::RateIndex;
 
@@ -66,8 +67,12 @@ pub struct Arf {
 }
 
 impl RateAdaptation for Arf {
-    fn on_attempt(&mut self, acknowledged: bool) -> RateIndex {
-        self.ladder.on_attempt(acknowledged, self.spec.success_threshold, self.spec.timer_frames);
+    fn on_attempt(&mut self, sent: u32, acknowledged: u32) -> RateIndex {
+        self.ladder.on_attempt(
+            is_success(sent, acknowledged),
+            self.spec.success_threshold,
+            self.spec.timer_frames,
+        );
         self.ladder.rate()
     }
 }

@@ -38,7 +38,7 @@ pub struct Fixed {
 }
 
 impl RateAdaptation for Fixed {
-    fn on_attempt(&mut self, _acknowledged: bool) -> RateIndex {
+    fn on_attempt(&mut self, _sent: u32, _acknowledged: u32) -> RateIndex {
         self.rate
     }
 

@@ -15,6 +15,11 @@ pub(super) enum Step {
     Fallback,
 }
 
+/// Whether a PPDU counts as a success: at least half of its MPDUs are acknowledged.
+pub(super) fn is_success(sent: u32, acknowledged: u32) -> bool {
+    2 * acknowledged >= sent
+}
+
 /// Where the sender stands, and what it counts. All counters begin anew with every step.
 #[derive(Debug)]
 pub(super) struct Ladder {

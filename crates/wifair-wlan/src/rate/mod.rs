@@ -8,9 +8,10 @@ use crate::phy::RateIndex;
 
 /// Chooses the data rate towards one peer.
 pub trait RateAdaptation: Send {
-    /// A data frame to the peer was acknowledged, or not (an RTS without a CTS says nothing about the rate and is
-    /// not told). Returns the rate of the next data frame, an index into the PHY's rates.
-    fn on_attempt(&mut self, acknowledged: bool) -> RateIndex;
+    /// A PPDU with `sent` MPDUs went to the peer, of which it acknowledged so many; a single frame is one MPDU. (An RTS without a
+    /// CTS says nothing about the rate, nor does a Block Ack Request: neither is reported.) Returns the rate of the next PPDU, an
+    /// index into the PHY's rates.
+    fn on_attempt(&mut self, sent: u32, acknowledged: u32) -> RateIndex;
 
     /// Whether the rate ever changes; if not, [`RateAdaptation::on_attempt`] is not called.
     fn adapts(&self) -> bool {

@@ -2,12 +2,16 @@
 
 use crate::support;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use support::{Logged, cell_b, external, us};
-use wifair_core::{Rng, Time};
-use wifair_queue::{Arrival, Buffer, Cx, Exchange, Hooks, Placed, Scheme, SchemeSpec};
+use proptest::prelude::*;
+use support::{Logged, cell_b, cell_g, effort, external, packet_down, us};
+use wifair_core::{Rng, StationId, Time};
+use wifair_queue::{
+    Arrival, Buffer, Cx, Exchange, Hooks, MpduOutcome, Outcome, Placed, Scheme, SchemeSpec, Transmission,
+};
+use wifair_wlan::{AggregationSpec, CategorySpec, EdcaSpec, PhySpec};
 
 const SLOT: Time = Time::from_us(20);
 const DIFS: Time = Time::from_us(50);
@@ -183,4 +187,142 @@ fn a_backoff_drawn_late_is_charged() {
         assert_eq!((times.actual.down, times.believed.down), (airtime + overhead, airtime + overhead));
     }
     assert!(met[0] > 20 && met[1] > 20, "{met:?}");
+}
+
+/// Airtime and overhead.
+type Took = (Time, Time);
+
+/// What a [`Watcher`] has heard.
+#[derive(Default)]
+struct Heard {
+    /// Of each packet, by station and number: of its transmissions the outcomes, and what its shares add up to.
+    packets: BTreeMap<(u16, u32), (Vec<MpduOutcome>, Took)>,
+    /// Airtime of all transmissions, and MPDUs in them.
+    airtime: Time,
+    mpdus: u64,
+    transmissions: u64,
+    exchanges: u64,
+}
+
+/// Tail drop that holds what it hears of transmissions against what it hears of exchanges.
+struct Watcher(Arc<Mutex<Heard>>);
+
+impl Scheme for Watcher {
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
+        buffer.append_or_drop(arrival)
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks { exchange: true, transmission: true, ..Hooks::NONE }
+    }
+
+    fn on_transmission(&mut self, told: &Transmission, _buffer: &mut Buffer, _cx: &mut Cx) {
+        let heard = &mut *self.0.lock().unwrap();
+        let sum = |of: fn(&wifair_queue::TransmittedMpdu) -> Time| {
+            told.mpdus.iter().fold(Time::ZERO, |sum, mpdu| sum + of(mpdu))
+        };
+        if told.sent() > 0 {
+            assert_eq!(sum(|mpdu| mpdu.airtime), told.airtime, "the shares add up to the airtime");
+            assert_eq!(sum(|mpdu| mpdu.overhead), told.overhead, "the shares add up to the overhead");
+        }
+        let delivered = told.mpdus.iter().filter(|mpdu| mpdu.outcome == MpduOutcome::Delivered).count();
+        assert_eq!((told.sent() as usize, told.acknowledged() as usize), (told.mpdus.len(), delivered));
+        for mpdu in told.mpdus {
+            let (outcomes, took) = heard.packets.entry((told.station.0, mpdu.packet.seq)).or_default();
+            outcomes.push(mpdu.outcome);
+            assert_eq!(outcomes.len() as u32, mpdu.attempts);
+            *took = (took.0 + mpdu.airtime, took.1 + mpdu.overhead);
+        }
+        heard.airtime += told.airtime;
+        heard.mpdus += u64::from(told.sent());
+        heard.transmissions += 1;
+    }
+
+    fn on_exchange(&mut self, exchange: &Exchange, _buffer: &mut Buffer, _cx: &mut Cx) {
+        let heard = &mut *self.0.lock().unwrap();
+        heard.exchanges += 1;
+        let key = (exchange.station.0, exchange.packets[0].seq);
+        let (outcomes, took) = heard.packets.remove(&key).expect("a packet that was transmitted");
+        assert_eq!(took, (exchange.airtime, exchange.overhead), "a packet's shares add up to what it took");
+        assert_eq!(outcomes.len(), usize::from(exchange.attempts));
+        let (last, before) = outcomes.split_last().expect("it was transmitted");
+        assert!(before.iter().all(|outcome| *outcome == MpduOutcome::ToRetry));
+        match exchange.outcome {
+            Outcome::LostAtRetryLimit => assert_eq!(*last, MpduOutcome::GivenUp),
+            // What the response to a Block Ack Request acknowledges had failed.
+            Outcome::Delivered => assert_ne!(*last, MpduOutcome::GivenUp),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60 * effort() as u32, ..ProptestConfig::default() })]
+
+    /// The split of airtime and overhead adds up exactly, by PPDU and by packet, for single frames and A-MPDUs, with errors, collisions,
+    /// RTS and TXOPs; without collisions it adds up to the airtime that is charged to the stations.
+    #[test]
+    fn shares_of_transmissions_add_up(
+        (kind, collides, uses_rts, has_txop, bar) in (0..4, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+        errors in [0.0..0.6, 0.0..0.3, 0.0..0.6, 0.0..0.3],
+        attempts in 1u32..4,
+        bursts in prop::collection::vec((0u64..4_000, 0u16..2, 1u32..30), 1..25),
+        seed in any::<u64>(),
+    ) {
+        let mut spec = if kind == 0 { cell_b(2) } else { cell_g(2) };
+        if kind > 1 {
+            spec.phy = PhySpec::Ht(Default::default());
+            for station in &mut spec.stations {
+                (station.mcs, station.rate_mbps) = (Some(kind as u8 + 1), None);
+            }
+            let bar = if bar { wifair_wlan::Requests::GivenUp } else { wifair_wlan::Requests::Never };
+            let aggregation = AggregationSpec { max_attempts: Some(attempts), bar, ..AggregationSpec::default() };
+            spec.mac.aggregation = Some(aggregation);
+        }
+        if kind > 0 {
+            let txop_limit_us = has_txop.then_some(3_000.0);
+            let best_effort = CategorySpec { txop_limit_us, ..CategorySpec::default() };
+            spec.mac.edca = Some(EdcaSpec { best_effort, ..EdcaSpec::default() });
+        }
+        spec.mac.retry_limit_short = attempts;
+        spec.mac.rts_threshold_bytes = uses_rts.then_some(800);
+        for station in &mut spec.stations {
+            let [data_up, ack_up, data_down, ack_down] = errors;
+            let rates = wifair_wlan::FrameErrorRate { data_up, data_down, ack_up, ack_down, by_rate: vec![] };
+            station.frame_error_rate = rates;
+        }
+        let heard = Arc::<Mutex<Heard>>::default();
+        let shared = heard.clone();
+        spec.ap.port.scheme = external(move || Watcher(shared.clone()));
+        let mut run = Logged::new(&spec, seed);
+        let (mut now, mut number) = (Time::ZERO, 0);
+        for (gap_us, station, packets) in bursts {
+            now += us(gap_us);
+            while run.bss.next_event() <= now {
+                let due = run.bss.next_event();
+                run.bss.advance(due);
+            }
+            for _ in 0..packets {
+                number += 1;
+                run.bss.send_down(StationId(station), &packet_down(station, number, 1_500 - number % 1_000), now);
+            }
+            if collides {
+                run.up(1 - station, packets.div_ceil(3), now);
+            }
+        }
+        while run.bss.next_event() < Time::MAX {
+            let due = run.bss.next_event();
+            run.bss.advance(due);
+        }
+        let end = now + Time::from_s(100);
+        let heard = heard.lock().unwrap();
+        prop_assert!(heard.packets.is_empty(), "what is transmitted ends");
+        prop_assert_eq!(heard.exchanges, run.bss.ap_port().snapshot(end).sojourn.count());
+        let down = run.bss.snapshot(end).stations.iter().fold((0, Time::ZERO), |sum, station| {
+            (sum.0 + station.down.attempts, sum.1 + station.down.airtime)
+        });
+        prop_assert_eq!(heard.transmissions, down.0, "each is reported once");
+        if !collides {
+            prop_assert_eq!(heard.airtime, down.1);
+        }
+    }
 }

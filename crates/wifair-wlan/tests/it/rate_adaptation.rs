@@ -5,7 +5,41 @@ use crate::support;
 
 use support::{cell_b, packet, packet_down};
 use wifair_core::{StationId, Time};
-use wifair_wlan::{Bss, BssSpec, FrameErrorRate, Output, RateAdaptation, RateIndex, RateSpec, aarf, arf};
+use wifair_queue::Direction;
+use wifair_wlan::{
+    Bss, BssSpec, EdcaSpec, FrameErrorRate, Output, PhySpec, RateAdaptation, RateIndex, RateSpec,
+    StationSpec, aarf, arf,
+};
+
+/// An A-MPDU succeeds if half of its MPDUs do: ARF climbs to the fastest MCS of a link on which three in ten are lost, and descends
+/// where seven in ten are.
+#[test]
+fn an_aggregate_counts_as_one_attempt() {
+    for (data_up, rate_mbps) in [(0.0, 65.0), (0.3, 65.0), (0.7, 6.5)] {
+        let mut station = StationSpec::with_mcs("sta", 3);
+        station.port.limit_packets = 10_000;
+        station.frame_error_rate.data_up = data_up;
+        let mut spec = BssSpec::new(vec![station]);
+        spec.phy = PhySpec::Ht(Default::default());
+        spec.mac.edca = Some(EdcaSpec::default());
+        spec.mac.rate_adaptation = RateSpec::Arf(arf::Spec::default());
+        let mut bss = Bss::new(&spec, 1).unwrap();
+        for seq in 0..6_000 {
+            bss.send_up(StationId(0), &packet(0, seq, 1_500), Time::ZERO);
+        }
+        let (mut at_rate, mut samples) = (0, 0);
+        for ms in 300..800 {
+            while bss.next_event() < Time::from_ms(ms) {
+                bss.advance(bss.next_event());
+            }
+            samples += 1;
+            at_rate += u32::from(bss.link_rate(StationId(0), Direction::Up).as_mbps() == rate_mbps);
+        }
+        assert!(at_rate * 10 > samples * 8, "{data_up}: {at_rate} of {samples} at {rate_mbps}");
+        let usage = bss.snapshot(Time::from_ms(799)).stations[0].up;
+        assert!(usage.mpdus > 2 * usage.ppdus, "{usage:?}");
+    }
+}
 
 /// Plays a script on an adaptation of four rates that begins at `first`: `10+ 2-` is ten successes, two failures; `=3`
 /// asserts that the next attempt has rate 3, and that it had it since the last assertion but for the last attempt.
@@ -21,7 +55,7 @@ fn play(mut adaptation: impl RateAdaptation, first: u8, script: &str) {
         let before = rate;
         for attempt in 1..=count {
             assert_eq!(rate, before, "attempt {attempt} of {word} in {script}");
-            rate = adaptation.on_attempt(outcome == "+");
+            rate = adaptation.on_attempt(1, u32::from(outcome == "+"));
         }
     }
 }

@@ -1,0 +1,74 @@
+//! What ports hear of single transmissions, where their schemes ask for it (`docs/medium.md`, section 12).
+
+use wifair_core::Time;
+use wifair_queue::{MpduOutcome, Port, TransmittedMpdu, View};
+
+use super::{Nodes, parts};
+use crate::edca::rank;
+use crate::edcaf::Edcaf;
+
+impl Nodes {
+    /// Whether the scheme behind a channel access function asks for transmissions.
+    pub(crate) fn asks_for_transmissions(&self, index: u32) -> bool {
+        self.places[self.edcaf(index).role().port as usize].port.hooks().transmission
+    }
+
+    /// The sender knows that its attempt has failed; a single frame is given up if it is `lost`.
+    pub(crate) fn report_failure(&mut self, index: u32, lost: bool, now: Time) {
+        if !self.asks_for_transmissions(index) {
+            return;
+        }
+        if self.edcaf(index).serves_queue() {
+            self.report_ppdu(index, false, now);
+        } else {
+            let (port, edcaf) = parts(&mut self.places, index);
+            let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
+            let outcome = if lost { MpduOutcome::GivenUp } else { MpduOutcome::ToRetry };
+            report_frame(port, edcaf, outcome, now, side.view());
+        }
+        let number = self.edcaf(index).role().port;
+        self.deadlines.set_tick(number, self.places[number as usize].port.next_tick(), now);
+    }
+
+    /// The outcome of the PPDU of the link in service is known: its response was decoded, or the exchange has failed.
+    pub(crate) fn report_ppdu(&mut self, index: u32, succeeded: bool, now: Time) {
+        let (port, edcaf) = parts(&mut self.places, index);
+        if !port.hooks().transmission {
+            return;
+        }
+        let (role, link, ppdu) = (edcaf.role(), edcaf.link(), edcaf.ppdu());
+        let side = if role.is_ap { self.ap.knows() } else { &self.stations };
+        let aggregation = self.aggregation.as_ref().expect("a link with an agreement is in service");
+        let agreement = aggregation.of(link, rank(role.ac)).expect("it has an agreement");
+        let originator = &agreement.originator;
+        let mpdus: Vec<_> = originator.transmitted(succeeded, &aggregation.rules.attempts).collect();
+        let transmission = wifair_queue::Transmission {
+            station: link.station(),
+            ac: role.ac,
+            rate: originator.rate_formed().unwrap_or(side.view().links[link.station().index()].rate),
+            mpdus: &mpdus,
+            airtime: ppdu.occupied,
+            overhead: ppdu.overhead,
+        };
+        port.transmitted(&transmission, now, side.view());
+    }
+}
+
+/// The port of a channel access function hears of the last attempt of its single frame.
+#[cold]
+#[inline(never)]
+pub(super) fn report_frame(port: &mut Port, edcaf: &Edcaf, outcome: MpduOutcome, now: Time, view: View) {
+    let (departure, (attempts, mode)) = (edcaf.departure(), edcaf.last_attempt());
+    let [airtime, overhead] = edcaf.of_last();
+    let packet = &departure.packet;
+    let mpdu = TransmittedMpdu { packet, flow: departure.flow, outcome, attempts, airtime, overhead };
+    let transmission = wifair_queue::Transmission {
+        station: departure.station,
+        ac: edcaf.role().ac,
+        rate: mode.rate,
+        mpdus: &[mpdu],
+        airtime,
+        overhead,
+    };
+    port.transmitted(&transmission, now, view);
+}
