@@ -21,6 +21,7 @@ from wifair.scheme import (
     Packet,
     Reception,
     Refusal,
+    Transmission,
 )
 from wifair.study import Cell, Study
 
@@ -182,6 +183,13 @@ class Told(Scheme):
         assert 0 < exchange.airtime_ns <= min(exchange.channel_time_ns, exchange.service_ns)
         self.log.append(("exchange", (exchange.delivered, exchange.rate_mbps)))
 
+    def on_transmission(self, transmission: Transmission, buffer: Buffer, cx: Context) -> None:
+        assert transmission.sent == len(transmission.mpdus) == 1
+        assert transmission.acknowledged == (transmission.mpdus[0].outcome == "delivered")
+        assert sum(mpdu.airtime_ns for mpdu in transmission.mpdus) == transmission.airtime_ns
+        assert sum(mpdu.channel_time_ns for mpdu in transmission.mpdus) == transmission.channel_time_ns
+        self.log.append(("transmission", transmission.mpdus[0].attempts))
+
     def on_reception(self, reception: Reception, buffer: Buffer, cx: Context) -> None:
         assert cx.flows.carries(reception.flow, Direction.UP) or reception.kind is not Kind.DATA
         self.log.append(("reception", reception.station))
@@ -213,6 +221,8 @@ def test_a_scheme_is_told_what_it_asks_for() -> None:
     assert kinds["tick"] == [round(at * 5e8) for at in range(1, 8)]
     assert kinds["rate"] == [(1, 5.5)]
     assert {rate for _, rate in kinds["exchange"]} == {5.5, 11.0}
+    assert len(kinds["transmission"]) > len(kinds["exchange"])
+    assert kinds["transmission"].count(1) >= len(kinds["exchange"])
     assert set(kinds["reception"]) == {0, 1, 2, 3}
     assert len(kinds["forgotten"]) == 1
 

@@ -128,8 +128,10 @@ class Scheme:
         """A frame exchange of a packet from this buffer is over."""
 
     def on_transmission(self, transmission: Transmission, buffer: Buffer, cx: Context) -> None:
-        """The outcome of a PPDU is known: an A-MPDU with its MPDUs, or a single frame; `on_exchange` follows for each packet
-        that is done."""
+        """The outcome of a PPDU is known: of an A-MPDU, or of a single frame.
+
+        `on_exchange` follows for each packet that is done.
+        """
 
     def on_reception(self, reception: Reception, buffer: Buffer, cx: Context) -> None:
         """The access point has received a data frame from a station."""

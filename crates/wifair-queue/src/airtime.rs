@@ -50,15 +50,27 @@ impl AirtimeRoundRobin {
         self.first = u32::from(station.0);
     }
 
-    /// The station at the head once those with a negative deficit have moved to the end, each with a quantum more.
-    pub fn next(&mut self) -> Option<StationId> {
+    /// The station at the head once those with a negative deficit have moved to the end, each with a quantum more, and those that
+    /// `may_send` excludes, too. None if it excludes all.
+    pub fn next(&mut self, may_send: impl Fn(StationId) -> bool) -> Option<StationId> {
+        let (mut round_from, mut any) = (NONE, false);
         loop {
             let first = self.first;
             let row = self.rows.get_mut(first as usize)?;
-            if row.deficit_ns >= 0 {
+            if first == round_from && !std::mem::take(&mut any) {
+                return None;
+            }
+            if round_from == NONE {
+                round_from = first;
+            }
+            let may_send = may_send(StationId(first as u16));
+            any |= may_send;
+            if row.deficit_ns >= 0 && may_send {
                 return Some(StationId(first as u16));
             }
-            row.deficit_ns += self.quantum_ns;
+            if row.deficit_ns < 0 {
+                row.deficit_ns += self.quantum_ns;
+            }
             let next = row.next;
             if next != NONE {
                 row.next = NONE;
@@ -159,7 +171,7 @@ mod tests {
                             plain.deficits[usize::from(head)] += 256_000;
                             plain.list.rotate_left(1);
                         }
-                        let next = robin.next();
+                        let next = robin.next(|_| true);
                         prop_assert_eq!(next, plain.list.front().map(|station| StationId(*station)));
                         let Some(head) = next else { continue };
                         if what == 7 {
@@ -188,7 +200,7 @@ mod tests {
         }
         let mut now = Time::ZERO;
         for _ in 0..5_000 {
-            let station = robin.next().expect("all are busy");
+            let station = robin.next(|_| true).expect("all are busy");
             let airtime = Time::from_us([1_500, 12_000, 1_500][station.index()]);
             now += airtime;
             robin.stay(now);

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use wifair_core::{Class, FlowId, Packet, Rate, StationId, Time};
+use wifair_core::{Ac, Class, FlowId, Packet, Rate, StationId, Time};
 
 use crate::{
     Arrival, Buffer, Cx, Departure, Eviction, Exchange, Grant, Hooks, Indexes, Outcome, Placed, Reception,
@@ -186,6 +186,24 @@ impl Scheme for Journaled {
         }
         self.journal.settle(from, buffer);
         departure
+    }
+
+    fn arbitrates(&self) -> bool {
+        self.scheme.arbitrates()
+    }
+
+    fn choose_station(
+        &mut self,
+        grant: &Grant,
+        is_pending: &dyn Fn(StationId) -> bool,
+        buffer: &mut Buffer,
+        cx: &mut Cx,
+    ) -> Option<StationId> {
+        self.scheme.choose_station(grant, is_pending, buffer, cx)
+    }
+
+    fn on_pending(&mut self, station: StationId, ac: Ac, cx: &mut Cx) {
+        self.scheme.on_pending(station, ac, cx);
     }
 
     fn hooks(&self) -> Hooks {

@@ -45,8 +45,8 @@ pub use limit::{LimitController, Occupancy, Wants};
 pub use limits::LimitSpec;
 pub use port::{LoweredLimit, Port, PortSpec};
 pub use scheme::{
-    Cx, Exchange, Grant, Hooks, Link, MpduOutcome, Outcome, Reception, Scheme, Shortcuts, Transmission,
-    TransmittedMpdu, View,
+    Cx, Exchange, Grant, Hooks, Link, MpduOutcome, Outcome, Reception, Scheme, Shortcuts, StationLimit,
+    Transmission, TransmittedMpdu, View,
 };
 pub use schemes::SchemeSpec;
 pub use snapshot::{FlowLedger, Ledger, PortSnapshot};

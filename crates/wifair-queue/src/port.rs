@@ -128,6 +128,8 @@ pub struct Port {
     /// Whether either keeps a clock.
     keeps_clock: bool,
     rng: Rng,
+    /// Nanoseconds from dequeue to first transmission, where links aggregate.
+    wait_below: LogHistogram,
 }
 
 impl Port {
@@ -185,6 +187,7 @@ impl Port {
             control,
             scheme,
             rng: Rng::stream(seed, label, "scheme"),
+            wait_below: LogHistogram::new(),
             ordinary: false,
         }
         .reviewed()
@@ -270,6 +273,35 @@ impl Port {
         let departure = self.scheme.dequeue(grant, &mut self.buffer, &mut cx);
         self.watch(now);
         departure
+    }
+
+    /// Whether the scheme decides to which station the MAC sends next.
+    pub fn arbitrates(&self) -> bool {
+        self.scheme.arbitrates()
+    }
+
+    /// The station to which the MAC sends next, as [`Scheme::choose_station`] has it.
+    pub fn choose_station(
+        &mut self,
+        grant: &Grant,
+        is_pending: &dyn Fn(StationId) -> bool,
+        now: Time,
+        view: View,
+    ) -> Option<StationId> {
+        self.buffer.advance(now);
+        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
+        self.scheme.choose_station(grant, is_pending, &mut self.buffer, &mut cx)
+    }
+
+    /// The MAC has something to send again to a station. For schemes that arbitrate.
+    pub fn hold_pending(&mut self, station: StationId, ac: Ac, now: Time, view: View) {
+        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
+        self.scheme.on_pending(station, ac, &mut cx);
+    }
+
+    /// A packet that has left is transmitted for the first time, after a wait below the buffer.
+    pub fn note_wait_below(&mut self, wait: Time) {
+        self.wait_below.record_time(wait);
     }
 
     /// For a limit controller that wants to know when there is nothing to do.
@@ -459,7 +491,7 @@ impl Port {
 
     /// All counters up to `now`.
     pub fn snapshot(&self, now: Time) -> PortSnapshot {
-        PortSnapshot::of(&self.buffer, now)
+        PortSnapshot { wait_below: self.wait_below.clone(), ..PortSnapshot::of(&self.buffer, now) }
     }
 }
 

@@ -38,6 +38,27 @@ pub trait Scheme: Send {
         buffer.release_head(grant)
     }
 
+    /// Whether it decides to which station the MAC sends next, also what the MAC has to send again: then
+    /// [`Scheme::choose_station`] is asked where links aggregate.
+    fn arbitrates(&self) -> bool {
+        false
+    }
+
+    /// The station to send to next: one with packets queued that the grant admits, or one for which the MAC holds something, which
+    /// `is_pending` says.
+    fn choose_station(
+        &mut self,
+        _grant: &Grant,
+        _is_pending: &dyn Fn(StationId) -> bool,
+        _buffer: &mut Buffer,
+        _cx: &mut Cx,
+    ) -> Option<StationId> {
+        None
+    }
+
+    /// The MAC holds something for the station again: MPDUs that were not acknowledged. For a scheme that arbitrates.
+    fn on_pending(&mut self, _station: StationId, _ac: Ac, _cx: &mut Cx) {}
+
     /// Which of its decisions are always the same, so that the port need not ask for them. Asked once.
     fn shortcuts(&self) -> Shortcuts {
         Shortcuts::NONE
@@ -173,7 +194,7 @@ pub struct Link {
 
 /// Leave to send one packet. An aggregate is a series of grants for one station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grant {
+pub struct Grant<'a> {
     /// The access category that won access.
     pub ac: Ac,
     /// The only station to which the packet may go; any if `None`.
@@ -183,11 +204,36 @@ pub struct Grant {
     /// Whether a queue that all stations share gives the first packet for `station`, wherever it is, and not its head alone. Schemes
     /// with an order of their own give what they would give next, if it is for `station`.
     pub gathers: bool,
+    /// Which stations have so much pending below the buffer that they may get no more for now.
+    pub station_limit: Option<StationLimit<'a>>,
 }
 
-impl Grant {
+impl Grant<'_> {
     /// Leave to send anything in best effort.
-    pub const ANY: Grant = Grant { ac: Ac::BestEffort, station: None, max_bytes: u32::MAX, gathers: false };
+    pub const ANY: Grant<'static> =
+        Grant { ac: Ac::BestEffort, station: None, max_bytes: u32::MAX, gathers: false, station_limit: None };
+
+    /// Whether a packet may go to the station.
+    #[inline]
+    pub fn admits(&self, station: StationId) -> bool {
+        self.station.is_none_or(|only| only == station)
+            && self.station_limit.is_none_or(|limit| limit.admits(station))
+    }
+}
+
+/// What each station has pending below the buffer, and what it may: airtime, where airtime queue limits (AQL) hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StationLimit<'a> {
+    /// By [`StationId::index`]; [`Time::MAX`] where the Block Ack window is full.
+    pub pending: &'a [Time],
+    /// A station with less pending may get a packet.
+    pub below: Time,
+}
+
+impl StationLimit<'_> {
+    fn admits(&self, station: StationId) -> bool {
+        self.pending.get(station.index()).is_none_or(|pending| *pending < self.below)
+    }
 }
 
 /// How a packet's stay at the MAC ended.

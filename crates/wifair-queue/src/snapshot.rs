@@ -107,6 +107,9 @@ pub struct PortSnapshot {
     pub length: LogHistogram,
     /// Nanoseconds from enqueue to dequeue of each packet dequeued.
     pub sojourn: LogHistogram,
+    /// Nanoseconds from dequeue to first transmission of each packet, on links with a Block Ack agreement: what it waited below the
+    /// scheme.
+    pub wait_below: LogHistogram,
 }
 
 impl PortSnapshot {
@@ -141,6 +144,7 @@ impl PortSnapshot {
             flows,
             length: buffer.length_histogram(now),
             sojourn: buffer.sojourn().clone(),
+            wait_below: LogHistogram::new(),
         }
     }
 
@@ -168,6 +172,7 @@ impl PortSnapshot {
             flows,
             length: self.length.since(&earlier.length),
             sojourn: self.sojourn.since(&earlier.sojourn),
+            wait_below: self.wait_below.since(&earlier.wait_below),
         }
     }
 }

@@ -212,6 +212,9 @@ fn port_rows(node: &str, port: &PortSnapshot) -> Vec<QueueRow> {
     all.sojourn_p50_ms = quantile_ms(&port.sojourn, 0.5);
     all.sojourn_p95_ms = quantile_ms(&port.sojourn, 0.95);
     all.sojourn_p99_ms = quantile_ms(&port.sojourn, 0.99);
+    all.below_mean_ms = port.wait_below.mean().map(ns_to_ms);
+    all.below_p95_ms = quantile_ms(&port.wait_below, 0.95);
+    all.below_p99_ms = quantile_ms(&port.wait_below, 0.99);
     rows
 }
 
@@ -258,6 +261,9 @@ fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
         sojourn_p50_ms: None,
         sojourn_p95_ms: None,
         sojourn_p99_ms: None,
+        below_mean_ms: None,
+        below_p95_ms: None,
+        below_p99_ms: None,
     }
 }
 

@@ -272,9 +272,22 @@ impl Bss {
         self.now = now;
     }
 
+    /// A channel access function takes what its port gives: if it was free, it contends now.
+    #[cold]
+    fn serve_ahead(&mut self, sender: u32, now: Time) {
+        let was_free = self.nodes.edcaf(sender).is_free();
+        if self.refill(sender, now) && was_free {
+            self.medium.arrive(sender, now);
+            self.meter_wait(sender, now);
+        }
+    }
+
     /// A channel access function is free: if its port gives a packet, it contends for that.
     #[inline(never)]
     fn serve(&mut self, sender: u32, now: Time) {
+        if self.nodes.works_ahead(sender) {
+            return self.serve_ahead(sender, now);
+        }
         if self.nodes.load(sender, &self.phy, now) {
             self.medium.arrive(sender, now);
             self.meter_wait(sender, now);

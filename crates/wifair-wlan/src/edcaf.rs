@@ -20,8 +20,14 @@ pub(crate) struct Role {
 }
 
 /// What a link with a Block Ack agreement sends in an exchange.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Ppdu {
+    /// The data rate's, of a Block Ack Request too.
+    pub mode: Mode,
+    /// The control frames that go with it: an index into those of the BSS.
+    pub handshake: u8,
+    /// Whether RTS and CTS go before it, unless it follows another of its TXOP.
+    pub with_rts: bool,
     pub psdu_bytes: u32,
     /// 0: it is a Block Ack Request.
     pub mpdus: u32,
@@ -36,6 +42,21 @@ pub(crate) struct Ppdu {
 }
 
 impl Ppdu {
+    /// Of `mode`, yet without anything.
+    pub(crate) fn of(mode: Mode) -> Ppdu {
+        Ppdu {
+            mode,
+            handshake: 0,
+            with_rts: false,
+            psdu_bytes: 0,
+            mpdus: 0,
+            airtime: Time::ZERO,
+            response: Time::ZERO,
+            occupied: Time::ZERO,
+            overhead: Time::ZERO,
+        }
+    }
+
     /// Whether it is a Block Ack Request.
     pub(crate) fn is_request(&self) -> bool {
         self.mpdus == 0
@@ -51,6 +72,8 @@ pub(crate) struct Edcaf {
     departure: Option<Departure>,
     /// A link with a Block Ack agreement is in service.
     serves_queue: bool,
+    /// It takes packets whatever it has in service.
+    has_room: bool,
     /// What that link last sent, or sends.
     ppdu: Ppdu,
     /// Its exchanges that have failed in a row.
@@ -82,7 +105,8 @@ impl Edcaf {
         Edcaf {
             departure: None,
             serves_queue: false,
-            ppdu: Ppdu::default(),
+            has_room: false,
+            ppdu: Ppdu::of(Mode::none()),
             failed_exchanges: 0,
             link: LinkId::of(role.is_ap, StationId(0)),
             psdu_bytes: 0,
@@ -111,6 +135,17 @@ impl Edcaf {
 
     pub(crate) fn is_free(&self) -> bool {
         self.departure.is_none() && !self.serves_queue
+    }
+
+    /// Whether it takes packets from its port.
+    #[inline]
+    pub(crate) fn asks(&self) -> bool {
+        self.is_free() || self.has_room
+    }
+
+    /// Whether it takes packets whatever it has in service.
+    pub(crate) fn set_room(&mut self, has_room: bool) {
+        self.has_room = has_room;
     }
 
     /// Takes what the port gave, if anything; whether there is a packet in service now.

@@ -29,7 +29,9 @@ mod records;
 mod spec;
 mod wheel;
 
-pub use aggregation::{AggregationSpec, Fill, Requests, SentMpdu};
+pub use aggregation::{
+    AggregationSpec, Ath9kSpec, Fill, FirmwareSpec, HardwareSpec, IdealSpec, Requests, SentMpdu,
+};
 pub use bss::air::{AirFrame, Attempt, AttemptOutcome, Attempted, Decoded, FrameKind, Transmission};
 pub use bss::{Bss, Delivery, Output};
 pub use channel::{ChannelSpec, FadingSpec, FrameErrorRate, RateErrors};

@@ -1,5 +1,6 @@
 //! The access point and the stations: their ports, their channel access functions, and what their schemes may look at.
 
+mod hardware;
 mod link_queues;
 mod live;
 mod reports;
@@ -103,7 +104,7 @@ impl Nodes {
         &mut self.places[index as usize].edcaf
     }
 
-    /// A station's host, or the wire, hands a packet to the port of a channel access function; whether that is free, and asks
+    /// A station's host, or the wire, hands a packet to the port of a channel access function; whether that asks for packets
     /// ([`Nodes::load`]).
     #[inline(always)] // into the two places from which all packets come
     pub(crate) fn offer(
@@ -118,11 +119,11 @@ impl Nodes {
         let side = if is_ap { self.ap.knows() } else { &self.stations };
         let (port, edcaf) = parts(&mut self.places, index);
         port.offer_in(edcaf.role().ac, packet, flow, station, now, side.view());
-        let is_free = edcaf.is_free();
-        if !is_free && port.keeps_clock() {
+        let asks = edcaf.asks();
+        if !asks && port.keeps_clock() {
             self.deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
         }
-        is_free
+        asks
     }
 
     /// A free channel access function takes a packet into service, if its port gives one; whether it has.
@@ -161,7 +162,7 @@ impl Nodes {
         self.deadlines.set_tick(port_of, port.next_tick(), now);
         let functions = self.range(node).map(|index| index as u32);
         functions
-            .filter(|&index| self.edcaf(index).role().port == port_of && self.edcaf(index).is_free())
+            .filter(|&index| self.edcaf(index).role().port == port_of && self.edcaf(index).asks())
             .collect()
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, Class, SpecError, StationId};
 use wifair_queue::{FlowsSpec, LimitSpec, LoweredLimit, PortSpec, SchemeSpec};
 
-use crate::aggregation;
+use crate::aggregation::{self, Fill, Hardware, HardwareSpec};
 use crate::channel::{ChannelSpec, FrameErrorRate};
 use crate::check;
 use crate::edca::{Categories, EdcaSpec, RANKS, key};
@@ -53,6 +53,8 @@ pub struct ApSpec {
     pub categories: Categories<CategoryPortSpec>,
     /// Its flow monitor.
     pub flows: FlowsSpec,
+    /// What lies between its ports and the air, where links aggregate.
+    pub hardware: HardwareSpec,
     /// Where it stands, in metres: `[x, y]`.
     pub position_m: [f64; 2],
 }
@@ -325,13 +327,19 @@ impl BssSpec {
         self.phy.format() >= Format::Ht && self.mac.edca.is_some()
     }
 
-    /// What PPDUs may contain, where links have Block Ack agreements.
+    /// What PPDUs may contain and what lies below the AP's ports, where links have Block Ack agreements.
     ///
     /// # Errors
     /// A value out of range, or a key that aggregation does not go with.
-    pub(crate) fn aggregation(&self, mac: &Mac) -> Result<Option<aggregation::Rules>, SpecError> {
+    pub(crate) fn aggregation(&self, mac: &Mac) -> Result<Option<(aggregation::Rules, Hardware)>, SpecError> {
         let refused = |key: &str, allowed: &str| Err(SpecError::new(key, "this key", allowed));
         if !self.aggregates() {
+            if self.ap.hardware != HardwareSpec::default() {
+                return refused(
+                    "ap.hardware",
+                    "ideal where no link aggregates (it needs mac.edca and 802.11n or later): the MAC then takes one packet at a time",
+                );
+            }
             if self.mac.aggregation.is_none() {
                 return Ok(None);
             }
@@ -348,7 +356,20 @@ impl BssSpec {
             );
         }
         let spec = self.mac.aggregation.clone().unwrap_or_default();
-        spec.rules(mac.retry_limit_short, "mac.aggregation").map(Some)
+        let rules = spec.rules(mac.retry_limit_short, "mac.aggregation")?;
+        let hardware = self.ap.hardware.rules(rules.driver_queue, "ap.hardware")?;
+        let arbitrates = |scheme: &SchemeSpec| scheme.build().arbitrates();
+        let schemes = RANKS.map(|ac| self.port(0, Some(ac)).scheme);
+        if rules.fill == Fill::DriverQueue
+            && let Some(scheme) = schemes.iter().find(|scheme| arbitrates(scheme))
+        {
+            let allowed = format!(
+                "gather or head-run with the scheme {}, whose queues by station took the place of the driver's in 2016",
+                scheme.name()
+            );
+            return Err(SpecError::new("mac.aggregation.fill", "driver-queue", allowed));
+        }
+        Ok(Some((rules, hardware)))
     }
 }
 

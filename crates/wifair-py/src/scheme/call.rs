@@ -99,7 +99,7 @@ pub struct Call<'a> {
     /// The arrival, once it is placed.
     pub seen: Option<Seen>,
     pub placed: Option<Placed>,
-    pub grant: Option<&'a Grant>,
+    pub grant: Option<&'a Grant<'a>>,
     pub departure: Option<Departure>,
     /// Absent where the engine gives none.
     pub surroundings: Option<Surroundings<'a>>,

@@ -241,8 +241,7 @@ impl Buffer {
     /// The same for one who knows that the category is right.
     fn fits(&self, slot: SlotId, grant: &Grant) -> bool {
         let slot = self.slots.get(slot);
-        slot.packet.ip_bytes() <= grant.max_bytes
-            && grant.station.is_none_or(|station| station == slot.station)
+        slot.packet.ip_bytes() <= grant.max_bytes && grant.admits(slot.station)
     }
 
     /// Whether packets of several access categories come here, each of which is granted access by itself.

@@ -25,8 +25,11 @@
 //! the kernel has one set of both for all, as then. Turns and airtime are each category's own in any case. A station's own frames are charged as the AP
 //! receives them, without attempts that it did not hear. `limit_bytes` counts IP bytes, the kernel memory. As in `fq-codel`, room
 //! is made before the arrival is placed. Only pure ACKs set off the ACK filter.
-//! Airtime queue limits bound what stations have pending in the hardware; the MAC here takes one frame at a time, so there is
-//! nothing to bound, and `aql` is refused.
+//! Block Ack Requests are charged to nobody. Airtime queue limits are part of what lies below the scheme
+//! (`ap.hardware = "firmware"`), so `aql` is refused here.
+//!
+//! Aggregates: it names the station of each PPDU, one with packets queued or with MPDUs to send again, as the driver asks it to, unless the firmware serves
+//! stations in turns by itself. A station is charged its share of each PPDU when the MPDU is acknowledged or given up.
 //!
 //! Random draws: six at the first arrival, the keys of the hash.
 
@@ -78,7 +81,7 @@ pub struct Spec {
     pub drop_batch_packets: u32,
     /// Whether redundant ACKs are taken out of their queue.
     pub ack_filter: Thinning,
-    /// Airtime queue limits: false, since they act on what waits in the hardware, and nothing does.
+    /// Airtime queue limits: false, since they are part of what lies below the scheme (`ap.hardware = "firmware"`).
     pub aql: bool,
 }
 
@@ -147,8 +150,8 @@ impl Spec {
         check::within(path, "limit_bytes", self.limit_bytes.into(), 65_535.0..=1e9, "bytes")?;
         check::within(path, "drop_batch_packets", self.drop_batch_packets.into(), 1.0..=1e5, "packets")?;
         if self.aql {
-            let allowed = "false: airtime queue limits bound what waits in the hardware, and the MAC here takes one frame at a \
-                           time, so they would have no effect";
+            let allowed = "false: airtime queue limits bound what waits below the scheme, so they belong to \
+                           ap.hardware = \"firmware\", which always has them";
             return Err(SpecError::new(format!("{path}.aql"), true, allowed));
         }
         self.codel().validate(path)
@@ -198,7 +201,7 @@ impl Mac80211 {
     /// The MAC has asked in vain: debts are paid, and nobody is listed.
     fn rest(&mut self) {
         for (stations, ac) in self.stations.iter_mut().zip(Ac::ALL) {
-            while let Some(station) = stations.next() {
+            while let Some(station) = stations.next(|_| true) {
                 self.queues.rest(member(station, ac));
                 stations.leave();
             }
@@ -242,7 +245,7 @@ impl Scheme for Mac80211 {
             return self.dequeue_for(station, grant, buffer, cx);
         }
         loop {
-            let station = self.stations[grant.ac as usize].next()?;
+            let station = self.stations[grant.ac as usize].next(|station| grant.admits(station))?;
             let departure = self.dequeue_for(station, grant, buffer, cx);
             let stations = &mut self.stations[grant.ac as usize];
             if self.queues.backlog(member(station, grant.ac)) > 0 {
@@ -254,6 +257,32 @@ impl Scheme for Mac80211 {
                 return departure;
             }
         }
+    }
+
+    fn arbitrates(&self) -> bool {
+        true
+    }
+
+    fn choose_station(
+        &mut self,
+        grant: &Grant,
+        is_pending: &dyn Fn(StationId) -> bool,
+        _buffer: &mut Buffer,
+        cx: &mut Cx,
+    ) -> Option<StationId> {
+        let stations = &mut self.stations[grant.ac as usize];
+        loop {
+            let station = stations.next(|station| grant.admits(station) || is_pending(station))?;
+            if self.queues.backlog(member(station, grant.ac)) > 0 || is_pending(station) {
+                stations.stay(cx.now);
+                return Some(station);
+            }
+            stations.leave();
+        }
+    }
+
+    fn on_pending(&mut self, station: StationId, ac: Ac, cx: &mut Cx) {
+        self.stations[ac as usize].wake(station, cx.now);
     }
 
     fn on_exchange(&mut self, exchange: &Exchange, _buffer: &mut Buffer, cx: &mut Cx) {

@@ -167,6 +167,13 @@ row! {
         sojourn_p95_ms: Option<f64>,
         /// 99 % quantile of that time, in milliseconds.
         sojourn_p99_ms: Option<f64>,
+        /// Mean time from leaving the buffer to the first transmission, in milliseconds: the wait below the scheme. On links that
+        /// aggregate.
+        below_mean_ms: Option<f64>,
+        /// 95 % quantile of that time, in milliseconds.
+        below_p95_ms: Option<f64>,
+        /// 99 % quantile of that time, in milliseconds.
+        below_p99_ms: Option<f64>,
     }
 }
 

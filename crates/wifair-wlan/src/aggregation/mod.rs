@@ -3,6 +3,7 @@
 //! Nothing here knows the medium: the originator says what a PPDU contains and hears what became of it, the recipient says what is
 //! passed on.
 
+mod hardware;
 mod originator;
 mod psdu;
 mod recipient;
@@ -12,13 +13,17 @@ use std::collections::VecDeque;
 
 use wifair_core::{Packet, Time};
 
+pub use hardware::{Ath9kSpec, FirmwareSpec, HardwareSpec, IdealSpec};
+pub(crate) use hardware::{Backlog, Feed, Hardware};
 pub(crate) use originator::{Formed, Limits, Mpdu, Originator};
 pub(crate) use psdu::Psdu;
 pub(crate) use recipient::Recipient;
 pub(crate) use spec::Rules;
 pub use spec::{AggregationSpec, Fill, Requests};
 
-use crate::node::LinkId;
+use crate::edca::CATEGORY_BITS;
+use crate::edcaf::Ppdu;
+use crate::node::{AP, LinkId};
 
 /// An MPDU of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +65,15 @@ impl Agreement {
     }
 }
 
+/// A PPDU, or a Block Ack Request, in a hardware queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Built {
+    pub link: LinkId,
+    /// Its number among those of the link.
+    pub number: u32,
+    pub ppdu: Ppdu,
+}
+
 /// The agreements of a BSS, and which of them wait to be served.
 #[derive(Debug)]
 pub(crate) struct Aggregation {
@@ -68,6 +82,12 @@ pub(crate) struct Aggregation {
     agreements: Vec<Option<Agreement>>,
     /// By channel access function: its pending links, the one that became pending first at the head.
     pending: Vec<VecDeque<LinkId>>,
+    /// What lies below the AP's ports.
+    pub hardware: Hardware,
+    /// What the AP's link queues hold; only where packets leave the ports ahead of PPDUs.
+    pub backlog: Backlog,
+    /// By the AP's channel access functions: PPDUs that are formed, the one in service at the head.
+    pub built: [VecDeque<Built>; 4],
     /// Packets that recipients have passed on and that nobody has taken yet, with their links and ranks.
     passed: VecDeque<(LinkId, u32, Received)>,
     /// Recipients that hold MPDUs, and when their reorder timeouts expire.
@@ -76,7 +96,7 @@ pub(crate) struct Aggregation {
 
 impl Aggregation {
     /// `windows`: by link, in MPDUs; 0 without an agreement. `functions` is the number of channel access functions.
-    pub fn new(rules: Rules, windows: &[u32], functions: usize) -> Aggregation {
+    pub fn new(rules: Rules, hardware: Hardware, windows: &[u32], functions: usize) -> Aggregation {
         let agreement = |&window: &u32| (window > 0).then(|| Agreement::new(window.min(rules.window)));
         Aggregation {
             rules,
@@ -85,9 +105,22 @@ impl Aggregation {
                 .flat_map(|window| std::array::from_fn::<_, 4, _>(|_| agreement(window)))
                 .collect(),
             pending: vec![VecDeque::new(); functions],
+            hardware,
+            backlog: Backlog::new(if hardware.works_ahead() { windows.len() / 2 } else { 0 }),
+            built: Default::default(),
             passed: VecDeque::new(),
             waits: Vec::new(),
         }
+    }
+
+    /// Whether a FIFO gives the first packet that may go, wherever it is.
+    pub fn gathers(&self) -> bool {
+        self.rules.fill == Fill::Gather
+    }
+
+    /// What lies below the port of a channel access function.
+    pub fn hardware_of(&self, function: u32) -> &Hardware {
+        if function >> CATEGORY_BITS == AP { &self.hardware } else { &Hardware::IDEAL }
     }
 
     fn index(link: LinkId, rank: u32) -> usize {
@@ -102,6 +135,12 @@ impl Aggregation {
     /// The same, to change.
     pub fn of_mut(&mut self, link: LinkId, rank: u32) -> Option<&mut Agreement> {
         self.agreements[Aggregation::index(link, rank)].as_mut()
+    }
+
+    /// The same, with what the AP's link queues hold.
+    pub fn with_backlog(&mut self, link: LinkId, rank: u32) -> (&mut Agreement, &mut Backlog) {
+        let agreement = self.agreements[Aggregation::index(link, rank)].as_mut();
+        (agreement.expect("a link with an agreement is in service"), &mut self.backlog)
     }
 
     /// The pending link that a channel access function serves before it asks its port; `last` was in service last.
@@ -120,11 +159,26 @@ impl Aggregation {
         self.pending[function as usize].retain(|other| *other != link);
     }
 
-    /// A channel access function releases the link in service: it is pending if it has anything left to send.
-    pub fn release(&mut self, function: u32, link: LinkId, rank: u32) {
-        if self.of(link, rank).is_some_and(|agreement| agreement.originator.is_pending()) {
-            self.pending[function as usize].push_back(link);
+    /// A link that is not in service, or whose PPDU is formed or dissolved, is pending if it has anything left to send. Whether it
+    /// has become so.
+    pub fn release(&mut self, function: u32, link: LinkId, rank: u32) -> bool {
+        let Some(Agreement { originator, .. }) = self.of(link, rank) else { return false };
+        let (is_pending, is_full) = (originator.is_pending(), originator.is_full());
+        let Hardware { ahead, feed, .. } = *self.hardware_of(function);
+        if ahead > 0 && feed == Feed::OnDemand {
+            self.backlog.set_full(rank, link.station(), is_full);
         }
+        match (is_pending, self.is_pending(function, link)) {
+            (true, false) => self.pending[function as usize].push_back(link),
+            (false, true) => self.unlist(function, link),
+            _ => return false,
+        }
+        is_pending
+    }
+
+    /// Whether a link waits to be served.
+    pub fn is_pending(&self, function: u32, link: LinkId) -> bool {
+        self.pending[function as usize].contains(&link)
     }
 
     /// The PPDU on the air has ended at `now`. `each` receives for every MPDU decoded from it whether it is a duplicate. When the earliest

@@ -13,6 +13,10 @@ use super::psdu::{Psdu, Shares};
 pub(crate) struct Mpdu {
     pub departure: Departure,
     pub sequence: u64,
+    /// The PPDU that contains it, of those that are formed; [`NONE`] if it is free.
+    ppdu: u32,
+    /// What it counts in the airtime that its station has pending.
+    pub pending: Time,
     /// Its length, without a delimiter.
     pub bytes: u32,
     /// PPDUs that contained it.
@@ -47,14 +51,17 @@ pub(crate) struct Limits {
     pub mac_bytes: u32,
 }
 
-/// What an originator sends.
+/// What an originator sends: the number of the PPDU, and its PSDU; none of a Block Ack Request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Formed {
-    /// So many MPDUs from the head of the link queue.
-    Mpdus(Psdu),
-    /// A Block Ack Request.
-    Request,
+pub(crate) struct Formed {
+    pub ppdu: u32,
+    pub psdu: Option<Psdu>,
 }
+
+/// In no PPDU.
+const NONE: u32 = 0;
+/// What stands for the number of a PPDU for a Block Ack Request.
+const REQUEST: u32 = u32::MAX;
 
 impl Mpdu {
     /// Whether its receiver decodes it from the last PPDU, unless that collides.
@@ -73,9 +80,13 @@ pub(crate) struct Originator {
     window: u64,
     queue: VecDeque<Mpdu>,
     next_sequence: u64,
-    /// MPDUs of the queue that the last PPDU contained.
-    formed: usize,
+    /// The number of the PPDU that is in service: on the air, or next.
+    in_service: u32,
+    /// Of the PPDU formed last.
+    last_ppdu: u32,
     owes_request: bool,
+    /// The Block Ack Request is formed.
+    request_formed: bool,
     /// Of the Block Ack Request that is owed.
     request_failures: u32,
 }
@@ -87,15 +98,24 @@ impl Originator {
             window,
             queue: VecDeque::new(),
             next_sequence: 0,
-            formed: 0,
+            in_service: NONE,
+            last_ppdu: NONE,
             owes_request: false,
+            request_formed: false,
             request_failures: 0,
         }
     }
 
-    /// Whether it has anything to send.
+    /// Whether it has anything to send that is in no PPDU and in the window.
     pub fn is_pending(&self) -> bool {
-        self.owes_request || !self.queue.is_empty()
+        let free = || self.queue.iter().find(|mpdu| mpdu.ppdu == NONE);
+        self.owes_request && !self.request_formed
+            || free().is_some_and(|mpdu| mpdu.sequence < self.window_start() + self.window)
+    }
+
+    /// Whether no packet more may be sent before one is acknowledged or given up.
+    pub fn is_full(&self) -> bool {
+        self.next_sequence >= self.window_start() + self.window
     }
 
     /// WinStartO: the oldest sequence number that is neither acknowledged nor given up.
@@ -103,10 +123,12 @@ impl Originator {
         self.queue.front().map_or(self.next_sequence, |head| head.sequence)
     }
 
-    /// A packet enters the link queue. `mac_bytes` as in [`Limits`].
-    pub fn push(&mut self, departure: Departure, mac_bytes: u32, now: Time) {
+    /// A packet enters the link queue, with what it counts in the airtime pending. `mac_bytes` as in [`Limits`].
+    pub fn push(&mut self, departure: Departure, mac_bytes: u32, pending: Time, now: Time) {
         self.queue.push_back(Mpdu {
             sequence: self.next_sequence,
+            ppdu: NONE,
+            pending,
             bytes: departure.packet.ip_bytes() + mac_bytes,
             attempts: 0,
             failures: 0,
@@ -132,31 +154,32 @@ impl Originator {
         Some(self.queue.front().expect("a link in service has something to send").bytes)
     }
 
-    /// Settles what is sent. `take` gives the next packet for the link of at most so many IP bytes.
+    /// Forms a PPDU of what is in none. `take` gives the next packet for the link of at most so many IP bytes.
     pub fn form(
         &mut self,
         limits: &Limits,
         now: Time,
         mut take: impl FnMut(u32) -> Option<Departure>,
     ) -> Formed {
-        self.formed = 0;
-        if self.owes_request {
-            return Formed::Request;
+        if self.owes_request && !self.request_formed {
+            self.request_formed = true;
+            return Formed { ppdu: REQUEST, psdu: None };
         }
+        self.last_ppdu = if self.last_ppdu + 1 < REQUEST { self.last_ppdu + 1 } else { 1 };
+        let ppdu = self.last_ppdu;
         let end = self.window_start() + self.window;
         let mut psdu = Psdu::default();
-        for mpdu in &self.queue {
-            let with = if self.formed == 0 {
-                Psdu::of(mpdu.bytes)
-            } else {
-                psdu.with(mpdu.bytes, limits.spacing_bytes)
+        for mpdu in self.queue.iter_mut().filter(|mpdu| mpdu.ppdu == NONE) {
+            let with = match psdu.mpdus() {
+                0 => Psdu::of(mpdu.bytes),
+                _ => psdu.with(mpdu.bytes, limits.spacing_bytes),
             };
             let fits = with.mpdus() <= limits.max_mpdus && with.bytes(true) <= limits.max_psdu_bytes;
-            if mpdu.sequence >= end || self.formed > 0 && !fits {
-                return Formed::Mpdus(psdu);
+            if mpdu.sequence >= end || psdu.mpdus() > 0 && !fits {
+                return Formed { ppdu, psdu: Some(psdu) };
             }
             psdu = with;
-            self.formed += 1;
+            mpdu.ppdu = ppdu;
         }
         while self.next_sequence < end && psdu.mpdus() < limits.max_mpdus {
             let room =
@@ -166,33 +189,61 @@ impl Originator {
             }
             let Some(departure) = take(room) else { break };
             psdu = psdu.with(departure.packet.ip_bytes() + limits.mac_bytes, limits.spacing_bytes);
-            self.push(departure, limits.mac_bytes, now);
-            self.formed += 1;
+            self.push(departure, limits.mac_bytes, Time::ZERO, now);
+            self.queue.back_mut().expect("it has just come").ppdu = ppdu;
         }
-        Formed::Mpdus(psdu)
+        Formed { ppdu, psdu: Some(psdu) }
+    }
+
+    /// A PPDU that is formed, or the Block Ack Request, is in service.
+    pub fn serve(&mut self, ppdu: u32) {
+        self.in_service = ppdu;
+    }
+
+    /// What is in service is sent no more: its MPDUs are free to be in another PPDU.
+    pub fn dissolve(&mut self) {
+        let ppdu = std::mem::replace(&mut self.in_service, NONE);
+        match ppdu {
+            NONE => {}
+            REQUEST => self.request_formed = false,
+            _ => self.queue.iter_mut().filter(|mpdu| mpdu.ppdu == ppdu).for_each(|mpdu| mpdu.ppdu = NONE),
+        }
+    }
+
+    fn is_request(&self) -> bool {
+        self.in_service == REQUEST
     }
 
     /// The MPDUs of the PPDU, in order.
     pub fn formed(&self) -> impl Iterator<Item = &Mpdu> {
-        self.queue.iter().take(self.formed)
+        self.queue.iter().filter(|mpdu| mpdu.ppdu == self.in_service && mpdu.ppdu != NONE)
+    }
+
+    fn formed_mut(&mut self) -> impl Iterator<Item = &mut Mpdu> {
+        let ppdu = self.in_service;
+        self.queue.iter_mut().filter(move |mpdu| mpdu.ppdu == ppdu && ppdu != NONE)
     }
 
     /// Whether the receiver decodes each MPDU of the PPDU is for `decodes` to say, by its length; whether it decodes any.
     pub fn draw(&mut self, mut decodes: impl FnMut(u32) -> bool) -> bool {
         let mut any = false;
-        for mpdu in self.queue.iter_mut().take(self.formed) {
+        for mpdu in self.formed_mut() {
             mpdu.decoded = decodes(mpdu.bytes);
             any |= mpdu.decoded;
         }
         any
     }
 
-    /// The PPDU occupies the medium for `airtime` and took `overhead` in addition: each MPDU has its share.
-    pub fn attempt(&mut self, airtime: Time, overhead: Time, rate: Rate) {
+    /// The PPDU occupies the medium for `airtime` and took `overhead` in addition: each MPDU has its share. `first` receives
+    /// since when each has been in the link queue that is sent for the first time.
+    pub fn attempt(&mut self, airtime: Time, overhead: Time, rate: Rate, mut first: impl FnMut(Time)) {
         let whole = self.formed().map(|mpdu| u64::from(mpdu.bytes)).sum();
         let (mut airtimes, mut overheads) =
             (Shares::of(airtime.as_ns(), whole), Shares::of(overhead.as_ns(), whole));
-        for mpdu in self.queue.iter_mut().take(self.formed) {
+        for mpdu in self.formed_mut() {
+            if mpdu.attempts == 0 {
+                first(mpdu.taken_at);
+            }
             mpdu.attempts += 1;
             mpdu.share = Time::from_ns(airtimes.next(mpdu.bytes));
             mpdu.airtime += mpdu.share;
@@ -205,7 +256,7 @@ impl Originator {
     /// The PPDU has ended: the MPDUs that its receiver decodes go to `received`, each with its share of the airtime; it says whether
     /// the recipient takes it.
     pub fn end(&mut self, mut received: impl FnMut(&Mpdu, Time) -> bool) {
-        for mpdu in self.queue.iter_mut().take(self.formed).filter(|mpdu| mpdu.decoded) {
+        for mpdu in self.formed_mut().filter(|mpdu| mpdu.decoded) {
             mpdu.received = true;
             mpdu.taken |= received(mpdu, mpdu.share);
         }
@@ -216,30 +267,26 @@ impl Originator {
         self.queue.iter().filter(|mpdu| !mpdu.taken).map(|mpdu| &mpdu.departure.packet)
     }
 
-    /// The response has been decoded: what the recipient has decoded, of the PPDU or, after a Block Ack Request, of the whole
-    /// queue, is acknowledged and goes to `done`; the rest of the PPDU has failed.
+    /// The response has been decoded: what the recipient has decoded, of the PPDU or, after a Block Ack Request, of what is in no
+    /// PPDU, is acknowledged and goes to `done`; the rest of the PPDU has failed.
     pub fn acknowledge(&mut self, mut done: impl FnMut(Mpdu)) {
-        let (covered, failures) = if self.owes_request { (self.queue.len(), 0) } else { (self.formed, 1) };
-        let mut kept = Vec::new();
-        for mpdu in self.queue.drain(..covered) {
-            if mpdu.received {
-                done(mpdu);
-            } else {
-                kept.push(Mpdu { failures: mpdu.failures + failures, ..mpdu });
+        let (covered, failures) = if self.is_request() { (NONE, 0) } else { (self.in_service, 1) };
+        for _ in 0..self.queue.len() {
+            let Some(mut mpdu) = self.queue.pop_front() else { break };
+            if mpdu.ppdu == covered {
+                if mpdu.received {
+                    done(mpdu);
+                    continue;
+                }
+                mpdu.failures += failures;
+                mpdu.ppdu = NONE;
             }
+            self.queue.push_back(mpdu);
         }
-        for mpdu in kept.into_iter().rev() {
-            self.queue.push_front(mpdu);
-        }
-        if self.owes_request {
+        if self.is_request() {
             self.drop_request();
         }
-        self.formed = 0;
-    }
-
-    /// The data rate of the PPDU; none for a Block Ack Request.
-    pub fn rate_formed(&self) -> Option<Rate> {
-        self.formed().next().map(|mpdu| mpdu.rate)
+        self.in_service = NONE;
     }
 
     /// MPDUs of the PPDU that the recipient has decoded.
@@ -250,12 +297,12 @@ impl Originator {
     /// The exchange has failed, of which the originator knew after waiting for `timeout`: each MPDU of the PPDU has failed, or the
     /// Block Ack Request.
     pub fn fail(&mut self, timeout: Time) {
-        if self.owes_request {
+        if self.is_request() {
             self.request_failures += 1;
         }
         let whole = self.formed().map(|mpdu| u64::from(mpdu.bytes)).sum();
         let mut overheads = Shares::of(timeout.as_ns(), whole);
-        for mpdu in self.queue.iter_mut().take(self.formed) {
+        for mpdu in self.formed_mut() {
             mpdu.failures += 1;
             let share = Time::from_ns(overheads.next(mpdu.bytes));
             mpdu.overhead_share += share;
@@ -282,6 +329,7 @@ impl Originator {
 
     fn drop_request(&mut self) {
         self.owes_request = false;
+        self.request_formed = false;
         self.request_failures = 0;
     }
 
@@ -305,7 +353,6 @@ impl Originator {
         if self.queue.iter().all(|mpdu| mpdu.failures < max.mpdu) {
             return;
         }
-        self.formed = 0;
         for mpdu in std::mem::take(&mut self.queue) {
             if mpdu.failures < max.mpdu {
                 self.queue.push_back(mpdu);

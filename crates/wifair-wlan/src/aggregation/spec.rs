@@ -16,6 +16,8 @@ pub enum Fill {
     Gather,
     /// Those at the head of the queue, up to the first one for another station.
     HeadRun,
+    /// The queue feeds queues of the driver, one per station, in its own order, as drivers did before 2016; at the access point.
+    DriverQueue,
 }
 
 /// When a Block Ack Request is sent.
@@ -50,8 +52,12 @@ pub struct AggregationSpec {
     pub reorder_timeout_ms: f64,
     /// When a Block Ack Request is sent: given-up (after an MPDU is given up) or never.
     pub bar: Requests,
-    /// Which packets of a shared FIFO join a PPDU: gather (all for its station) or head-run (up to the first for another).
+    /// Which packets of a shared FIFO join a PPDU: gather (all for its station), head-run (up to the first for another) or driver-queue
+    /// (those that the FIFO has passed on to the station's queue in the driver).
     pub fill: Fill,
+    /// Packets in all queues of the driver together, 1 to 100000, for each access category: 123, as in ath9k. With
+    /// `fill = "driver-queue"` alone.
+    pub driver_queue_packets: Option<u32>,
 }
 
 impl Default for AggregationSpec {
@@ -66,12 +72,16 @@ impl Default for AggregationSpec {
             reorder_timeout_ms: 100.0,
             bar: Requests::default(),
             fill: Fill::default(),
+            driver_queue_packets: None,
         }
     }
 }
 
 /// The values of Minimum MPDU Start Spacing (Table 9-189), in µs.
 const SPACINGS_US: [f64; 8] = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
+
+/// Frames that ath9k holds for an access category (ATH_MAX_QDEPTH).
+const DRIVER_QUEUE_PACKETS: u32 = 123;
 
 /// [`AggregationSpec`], ready for use.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +94,8 @@ pub(crate) struct Rules {
     pub attempts: Attempts,
     pub reorder_timeout: Time,
     pub fill: Fill,
+    /// Length of the driver's queues, if they are used.
+    pub driver_queue: Option<u32>,
 }
 
 impl AggregationSpec {
@@ -125,6 +137,17 @@ impl AggregationSpec {
             },
             reorder_timeout: Time::from_secs_f64(timeout_ms * 1e-3),
             fill: self.fill,
+            driver_queue: match (self.fill, self.driver_queue_packets) {
+                (Fill::DriverQueue, packets) => {
+                    let packets = packets.unwrap_or(DRIVER_QUEUE_PACKETS);
+                    Some(check::integer(path, "driver_queue_packets", packets, 1..=100_000, "packets")?)
+                }
+                (_, None) => None,
+                (_, Some(packets)) => {
+                    let key = format!("{path}.driver_queue_packets");
+                    return Err(SpecError::new(key, packets, "no such key unless fill is \"driver-queue\""));
+                }
+            },
         })
     }
 }

@@ -190,7 +190,7 @@ impl Bss {
                 outcome,
                 begins,
                 airtime: ends - begins,
-                mode: on_air.mode,
+                mode: edcaf.ppdu().mode,
                 ppdu: ppdu_ends.map(|ends| (ends + on_air.announcement() - edcaf.ppdu().airtime, ends)),
                 response: ppdu_ends
                     .filter(|_| is_answered)

@@ -101,9 +101,24 @@ impl Bss {
         let places: Vec<_> = ports.zip(edcafs).collect();
         let sides = [surroundings(Direction::Down), surroundings(Direction::Up)];
         let mut nodes = Nodes::new(edca, places, own, sides);
-        if let Some(rules) = spec.aggregation(&mac)? {
+        if let Some((rules, hardware)) = spec.aggregation(&mac)? {
             let windows: Vec<u32> = rows.iter().map(|row| row.on_air.mode.format.max_window()).collect();
-            nodes.set_aggregation(Aggregation::new(rules, &windows, labels().count() * RANKS.len()));
+            if hardware.works_ahead()
+                && let Some(link) = windows.iter().position(|window| *window == 0)
+            {
+                let key = if rules.driver_queue.is_some() { "mac.aggregation.fill" } else { "ap.hardware" };
+                let label = &spec.stations[link / 2].label;
+                let allowed = format!(
+                    "no such key with station {label:?}, which is older than 802.11n: all links must aggregate"
+                );
+                return Err(SpecError::new(key, "this key", allowed));
+            }
+            nodes.set_aggregation(Aggregation::new(
+                rules,
+                hardware,
+                &windows,
+                labels().count() * RANKS.len(),
+            ));
         }
         let mut bss = Bss {
             medium: Medium::new(contention, category_bits),

@@ -47,7 +47,7 @@ impl Bss {
         for index in 0..self.medium.transmitters().len() {
             let sender = self.medium.transmitters()[index];
             if self.nodes.edcaf(sender).serves_queue() {
-                self.form(sender, now, false);
+                self.settle_ppdu(sender, now, false);
             }
         }
         let (nodes, links, mac, phy) = (&self.nodes, &self.links, &self.mac, &self.phy);
@@ -55,7 +55,10 @@ impl Bss {
             let edcaf = nodes.edcaf(sender);
             let link = edcaf.link();
             let on_air = &links[link.index()].on_air;
-            let (handshake, with_rts) = (usize::from(on_air.handshake), edcaf.with_rts(on_air));
+            let (handshake, with_rts) = match edcaf.serves_queue() {
+                true => (usize::from(edcaf.ppdu().handshake), edcaf.ppdu().with_rts),
+                false => (usize::from(on_air.handshake), edcaf.with_rts(on_air)),
+            };
             let (airtime, wait) = match with_rts {
                 true => (phy.handshakes[handshake].rts.duration, mac.waits[handshake].cts_timeout),
                 false if edcaf.serves_queue() => (edcaf.ppdu().airtime, mac.waits[handshake].ack_timeout),

@@ -5,13 +5,12 @@ use wifair_core::Time;
 use wifair_queue::{Direction, Outcome, Reception};
 
 use super::{Bss, Told};
-use crate::aggregation::Psdu;
+use crate::aggregation::{Formed, Psdu};
 use crate::channel::Attempt;
 use crate::edcaf::Ppdu;
 use crate::exchange::{Fate, OngoingExchange};
 use crate::meter::Meter;
 use crate::node::LinkId;
-use crate::phy::OnAir;
 
 /// PSDU bytes of a Block Ack Request (9.3.1.7.2).
 const REQUEST_BYTES: u32 = 24;
@@ -30,32 +29,42 @@ impl Bss {
     /// What the link in service of `sender` has to send is transmitted now or, within a TXOP, after `lead`.
     #[inline(never)]
     pub(super) fn transmit_ppdu(&mut self, sender: u32, now: Time, lead: Option<Time>) {
-        self.form(sender, now, lead.is_some());
+        self.settle_ppdu(sender, now, lead.is_some());
         let edcaf = self.nodes.edcaf(sender);
-        let (link, Ppdu { airtime, response, .. }) = (edcaf.link(), edcaf.ppdu());
-        let on_air = &self.links[link.index()].on_air;
+        let (link, Ppdu { airtime, response, handshake, with_rts, .. }) = (edcaf.link(), edcaf.ppdu());
         let before = match lead {
             Some(lead) => lead,
-            None if edcaf.with_rts(on_air) => self.mac.waits[usize::from(on_air.handshake)].reservation,
+            None if with_rts => self.mac.waits[usize::from(handshake)].reservation,
             None => Time::ZERO,
         };
         let fate = self.fate_of_ppdu(sender, now);
-        let OnAir { handshake, .. } = self.links[link.index()].on_air;
         let follows = lead.is_some();
         let exchange = OngoingExchange { sender, link, handshake, fate, end: Time::ZERO, follows };
         let end = self.medium.carry(exchange, now + before + airtime, response);
         self.count_attempt(sender, link, end - now);
     }
 
-    /// Settles what the link in service of `sender` sends, in an exchange that starts now or follows in a TXOP.
-    pub(super) fn form(&mut self, sender: u32, now: Time, follows: bool) {
-        let edcaf = self.nodes.edcaf(sender);
-        let (link, role) = (edcaf.link(), edcaf.role());
+    /// Settles what the link in service of `sender` sends, in an exchange that starts now or follows in a TXOP, unless it was formed
+    /// ahead.
+    pub(super) fn settle_ppdu(&mut self, sender: u32, now: Time, follows: bool) {
+        if self.nodes.ahead(sender) > 0 {
+            return;
+        }
+        self.nodes.dissolve(sender);
+        let (formed, ppdu) = self.form(sender, self.nodes.edcaf(sender).link(), now, follows);
+        self.nodes.serve_ppdu(sender, formed.ppdu);
+        self.nodes.edcaf_mut(sender).set_ppdu(ppdu);
+    }
+
+    /// Forms a PPDU for a link of `sender`, for an exchange that starts now or follows in a TXOP.
+    fn form(&mut self, sender: u32, link: LinkId, now: Time, follows: bool) -> (Formed, Ppdu) {
+        let role = self.nodes.edcaf(sender).role();
         let on_air = &self.links[link.index()].on_air;
-        let block_ack = self.block_ack(sender);
+        let block_ack = self.block_ack(sender, link);
         let rules = self.nodes.aggregation_rules();
         let longest = |duration| on_air.largest_psdu(duration).unwrap_or(0);
-        let mut max_psdu_bytes = rules.max_ampdu_bytes.min(longest(rules.max_ppdu));
+        let max_ppdu = rules.max_ppdu.min(self.nodes.max_ppdu(sender));
+        let mut max_psdu_bytes = rules.max_ampdu_bytes.min(longest(max_ppdu));
         if role.txop_limit > Time::ZERO {
             let (began, start) = match follows {
                 true => (self.medium.txop_of_next_began(), now + self.phy.sifs),
@@ -71,26 +80,49 @@ impl Bss {
             max_psdu_bytes = max_psdu_bytes.min(fits);
         }
         let spacing_bytes = on_air.bytes_in(rules.spacing);
-        let formed = self.nodes.form(sender, max_psdu_bytes, spacing_bytes, &self.phy, now);
+        let formed = self.nodes.form(sender, link, max_psdu_bytes, spacing_bytes, &self.phy, now);
         let on_air = &self.links[link.index()].on_air;
-        let ppdu = match formed {
+        let mut ppdu = Ppdu::of(on_air.mode);
+        match formed.psdu {
             Some(psdu) => {
-                let psdu_bytes = psdu.bytes(on_air.mode.format.has_s_mpdus());
-                let response = if psdu.mpdus() == 1 { on_air.acknowledgement } else { block_ack };
-                Ppdu {
-                    psdu_bytes,
-                    mpdus: psdu.mpdus(),
-                    airtime: on_air.duration(psdu_bytes),
-                    response,
-                    ..Ppdu::default()
-                }
+                ppdu.psdu_bytes = psdu.bytes(on_air.mode.format.has_s_mpdus());
+                ppdu.mpdus = psdu.mpdus();
+                ppdu.airtime = on_air.duration(ppdu.psdu_bytes);
+                ppdu.response = if psdu.mpdus() == 1 { on_air.acknowledgement } else { block_ack };
             }
             None => {
-                let airtime = self.request_airtime(sender);
-                Ppdu { psdu_bytes: REQUEST_BYTES, airtime, response: block_ack, ..Ppdu::default() }
+                ppdu.psdu_bytes = REQUEST_BYTES;
+                ppdu.airtime = self.request_airtime(link);
+                ppdu.response = block_ack;
             }
-        };
-        self.nodes.edcaf_mut(sender).set_ppdu(ppdu);
+        }
+        ppdu.handshake = on_air.handshake;
+        ppdu.with_rts = ppdu.psdu_bytes > on_air.rts_threshold;
+        (formed, ppdu)
+    }
+
+    /// Packets leave the port of `sender` for what lies below it, as far as there is room; whether it has anything to send.
+    pub(super) fn refill(&mut self, sender: u32, now: Time) -> bool {
+        self.nodes.feed(sender, &self.phy, now);
+        if self.nodes.ahead(sender) == 0 {
+            return !self.nodes.edcaf(sender).is_free() || self.nodes.choose(sender, &self.phy, now);
+        }
+        while let Some(link) = self.nodes.pick_ahead(sender, &self.phy, now) {
+            let (formed, ppdu) = self.form(sender, link, now, false);
+            self.nodes.put_built(sender, link, formed, ppdu, now);
+        }
+        self.nodes.review_room(sender);
+        !self.nodes.edcaf(sender).is_free() || self.nodes.serve_built(sender)
+    }
+
+    /// The outcome of what the link in service of `sender` has sent is known, and it chooses what it sends next; whether there is
+    /// anything.
+    fn choose_next(&mut self, sender: u32, now: Time) -> bool {
+        if !self.nodes.works_ahead(sender) {
+            return self.nodes.choose_next(sender, &self.phy, now);
+        }
+        self.nodes.let_go(sender, now);
+        self.refill(sender, now)
     }
 
     /// Draws what the channel does to each MPDU and to the response.
@@ -98,7 +130,7 @@ impl Bss {
         let edcaf = self.nodes.edcaf(sender);
         let (link, ppdu) = (edcaf.link(), edcaf.ppdu());
         let Some(channel) = self.medium.channel_mut() else { return Fate::Decoded };
-        let OnAir { mode, handshake, .. } = self.links[link.index()].on_air;
+        let Ppdu { mode, handshake, .. } = ppdu;
         let attempt = |psdu_bytes| Attempt { link, node: link.sender(), mode, handshake, psdu_bytes, now };
         let decodes = |bytes| !channel.loses_data(&attempt(bytes), &self.phy);
         if !ppdu.is_request() && !self.nodes.draw(sender, decodes) {
@@ -152,7 +184,7 @@ impl Bss {
         self.nodes.report_ppdu(sender, true, now);
         self.finish_mpdus(sender, true, now);
         self.nodes.edcaf_mut(sender).forget_failures();
-        let more = self.nodes.choose_next(sender, &self.phy, now);
+        let more = self.choose_next(sender, now);
         if more && self.continues_txop(sender, now) {
             return self.follow(sender, now);
         }
@@ -170,14 +202,18 @@ impl Bss {
 
     /// How long the head of the link queue in service of `sender`, or its Block Ack Request, and what answers it occupy the medium.
     pub(super) fn head_exchange(&self, sender: u32) -> Time {
-        let link = self.nodes.edcaf(sender).link();
+        let edcaf = self.nodes.edcaf(sender);
+        if self.nodes.ahead(sender) > 0 {
+            return edcaf.ppdu().airtime + edcaf.ppdu().response;
+        }
+        let link = edcaf.link();
         let on_air = &self.links[link.index()].on_air;
         match self.nodes.head_bytes(sender) {
             Some(bytes) => {
                 let psdu_bytes = Psdu::of(bytes).bytes(on_air.mode.format.has_s_mpdus());
                 on_air.duration(psdu_bytes) + on_air.acknowledgement
             }
-            None => self.request_airtime(sender) + self.block_ack(sender),
+            None => self.request_airtime(link) + self.block_ack(sender, link),
         }
     }
 
@@ -188,9 +224,9 @@ impl Bss {
         row.usage.ppdus += u64::from(mpdus > 0);
         row.usage.mpdus += u64::from(mpdus);
         row.usage.block_ack_requests += u64::from(mpdus == 0);
-        let rate = row.on_air.rate();
+        let now = self.medium.began();
         self.meter_late_draws(sender);
-        self.nodes.attempt_ppdu(sender, airtime, rate);
+        self.nodes.attempt_ppdu(sender, airtime, now);
     }
 
     /// The exchange of the link in service of `sender` has failed, which it knows at `known`, after it has waited for `timeout`.
@@ -198,7 +234,10 @@ impl Bss {
     pub(super) fn fail_ppdu(&mut self, sender: u32, timeout: Time, known: Time) -> bool {
         let resets = self.nodes.edcaf_mut(sender).fail_exchange(self.mac.retry_limit_short);
         self.medium.set_window(sender, resets);
-        let (gives_up, lost) = self.nodes.fail_ppdu(sender, timeout);
+        let (mut gives_up, mut lost) = self.nodes.fail_ppdu(sender, timeout);
+        if self.nodes.works_ahead(sender) {
+            (gives_up, lost) = (true, true); // what it sends next is settled when the outcome is known
+        }
         if gives_up {
             self.nodes.deadlines.lose(sender, known);
         } else if self.nodes.asks_for_transmissions(sender) {
@@ -226,10 +265,20 @@ impl Bss {
 
     /// MPDUs, or a Block Ack Request, of the link in service of `sender` have failed as often as they may.
     pub(super) fn give_up_mpdus(&mut self, sender: u32, now: Time) {
-        if self.finish_mpdus(sender, false, now) {
-            return;
-        }
-        let more = self.nodes.choose(sender, &self.phy, now);
+        let link = self.nodes.edcaf(sender).link();
+        let is_left = self.finish_mpdus(sender, false, now);
+        let more = match self.nodes.works_ahead(sender) {
+            false if is_left => return, // it contends already
+            false => self.nodes.choose(sender, &self.phy, now),
+            true => {
+                self.links[link.index()].usage.retries += u64::from(is_left);
+                if is_left && self.nodes.ahead(sender) == 0 {
+                    self.refill(sender, now)
+                } else {
+                    self.choose_next(sender, now)
+                }
+            }
+        };
         self.medium.go_on(sender, more);
         if more {
             self.meter_wait(sender, now);
@@ -253,13 +302,14 @@ impl Bss {
         })
     }
 
-    fn block_ack(&self, sender: u32) -> Time {
-        let handshake = self.phy.handshake(self.on_air(sender));
-        self.phy.sifs + handshake.response(block_ack_bytes(self.nodes.window_of(sender)))
+    /// A SIFS and the Block Ack of a link of `sender`.
+    fn block_ack(&self, sender: u32, link: LinkId) -> Time {
+        let handshake = self.phy.handshake(&self.links[link.index()].on_air);
+        self.phy.sifs + handshake.response(block_ack_bytes(self.nodes.window_of(sender, link)))
     }
 
-    fn request_airtime(&self, sender: u32) -> Time {
-        let on_air = self.on_air(sender);
+    fn request_airtime(&self, link: LinkId) -> Time {
+        let on_air = &self.links[link.index()].on_air;
         on_air.announcement() + self.phy.handshake(on_air).response(REQUEST_BYTES)
     }
 }

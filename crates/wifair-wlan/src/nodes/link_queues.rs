@@ -1,14 +1,24 @@
 //! What the nodes do with links that have a Block Ack agreement (`docs/medium.md`, section 12): which of them a channel access
 //! function serves, what its PPDUs contain, and what becomes of their MPDUs.
 
-use wifair_core::{Ac, FlowId, Rate, Time};
-use wifair_queue::{Direction, Exchange, Grant, Outcome, Reception};
+use wifair_core::{Ac, FlowId, Time};
+use wifair_queue::{Departure, Direction, Exchange, Grant, Outcome, Reception};
 
 use super::{Nodes, Place, is_held, parts};
-use crate::aggregation::{Aggregation, Fill, Formed, Limits, Mpdu, Psdu, Received, Rules, SentMpdu};
+use crate::aggregation::{
+    Aggregation, Feed, Fill, Formed, Hardware, Limits, Mpdu, Received, Rules, SentMpdu,
+};
 use crate::edca::{RANKS, rank};
 use crate::node::LinkId;
 use crate::phy::BssTiming;
+
+/// What a channel access function serves next.
+pub(super) enum Picked {
+    /// A link with a Block Ack agreement.
+    Link(LinkId),
+    /// A packet of another link.
+    Frame(Departure),
+}
 
 impl Nodes {
     /// The links that `aggregation` knows have Block Ack agreements.
@@ -16,11 +26,11 @@ impl Nodes {
         self.aggregation = Some(Box::new(aggregation));
     }
 
-    fn aggregation(&self) -> &Aggregation {
+    pub(super) fn aggregation(&self) -> &Aggregation {
         self.aggregation.as_ref().expect("a link with an agreement is in service")
     }
 
-    fn aggregation_mut(&mut self) -> &mut Aggregation {
+    pub(super) fn aggregation_mut(&mut self) -> &mut Aggregation {
         self.aggregation.as_mut().expect("a link with an agreement is in service")
     }
 
@@ -34,9 +44,9 @@ impl Nodes {
         (edcaf.link(), rank(edcaf.role().ac))
     }
 
-    /// Block Ack window of the link in service, in MPDUs.
-    pub(crate) fn window_of(&self, index: u32) -> u32 {
-        let (link, rank) = self.in_service(index);
+    /// Block Ack window of a link, in MPDUs.
+    pub(crate) fn window_of(&self, index: u32, link: LinkId) -> u32 {
+        let rank = rank(self.edcaf(index).role().ac);
         self.aggregation().of(link, rank).map_or(1, |agreement| agreement.window)
     }
 
@@ -49,35 +59,76 @@ impl Nodes {
     /// A free channel access function chooses the link that it serves next; whether there is one.
     pub(crate) fn choose(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
         let last = self.edcaf(index).link();
-        let rank = rank(self.edcaf(index).role().ac);
-        if let Some(link) = self.aggregation_mut().take_pending(index, last) {
-            self.edcaf_mut(index).serve_queue(link);
-            return true;
+        match self.pick(index, last, phy, now) {
+            Some(Picked::Link(link)) => self.edcaf_mut(index).serve_queue(link),
+            Some(Picked::Frame(departure)) => {
+                self.edcaf_mut(index).release();
+                self.edcaf_mut(index).load(Some(departure), phy, now);
+            }
+            None => self.edcaf_mut(index).release(),
         }
+        !self.edcaf(index).is_free()
+    }
+
+    /// What a channel access function serves next, where `last` was the link before.
+    pub(super) fn pick(&mut self, index: u32, last: LinkId, phy: &BssTiming, now: Time) -> Option<Picked> {
         let (port, edcaf) = parts(&mut self.places, index);
         let role = *edcaf.role();
         let side = if role.is_ap { self.ap.knows() } else { &self.stations };
-        let departure = port.take(&Grant { ac: role.ac, ..Grant::ANY }, now, side.view());
+        let aggregation = self.aggregation.as_mut().expect("it has been asked");
+        let Hardware { ahead, feed, .. } = *aggregation.hardware_of(index);
+        let (asks_port, gathers) = (feed == Feed::OnDemand, ahead > 0 && aggregation.gathers());
+        let arbitrates = asks_port && port.arbitrates();
+        if !arbitrates && let Some(link) = aggregation.take_pending(index, last) {
+            return Some(Picked::Link(link));
+        }
+        let picked = loop {
+            let station_limit = (ahead > 0).then(|| aggregation.backlog.with_room(rank(role.ac)));
+            let mut grant = Grant { ac: role.ac, gathers, station_limit, ..Grant::ANY };
+            if arbitrates {
+                let is_pending = |station| aggregation.is_pending(index, LinkId::of(role.is_ap, station));
+                let Some(station) = port.choose_station(&grant, &is_pending, now, side.view()) else {
+                    break None;
+                };
+                if is_pending(station) {
+                    break Some(Picked::Link(LinkId::of(role.is_ap, station)));
+                }
+                grant.station = Some(station);
+            }
+            let departure = if asks_port { port.take(&grant, now, side.view()) } else { None };
+            let Some(departure) = departure else {
+                if arbitrates {
+                    continue; // what was queued for that station is gone
+                }
+                break aggregation.take_last(index).map(Picked::Link);
+            };
+            let link = LinkId::of(role.is_ap, departure.station);
+            break match aggregation.of_mut(link, rank(role.ac)) {
+                Some(agreement) => {
+                    agreement.originator.push(departure, phy.psdu_bytes(0), Time::ZERO, now);
+                    Some(Picked::Link(link))
+                }
+                None => Some(Picked::Frame(departure)),
+            };
+        };
         if port.keeps_clock() {
             self.deadlines.set_tick(role.port, port.next_tick(), now);
         }
-        let aggregation = self.aggregation.as_mut().expect("it has been asked");
-        let Some(departure) = departure else {
-            match aggregation.take_last(index) {
-                Some(link) => edcaf.serve_queue(link),
-                None => edcaf.release(),
-            }
-            return !edcaf.is_free();
-        };
-        let link = LinkId::of(role.is_ap, departure.station);
-        let Some(agreement) = aggregation.of_mut(link, rank) else {
-            edcaf.release();
-            return edcaf.load(Some(departure), phy, now);
-        };
-        agreement.originator.push(departure, phy.psdu_bytes(0), now);
-        aggregation.unlist(index, link);
-        edcaf.serve_queue(link);
-        true
+        if let Some(Picked::Link(link)) = picked {
+            aggregation.unlist(index, link);
+        }
+        picked
+    }
+
+    /// A link that is served no more waits to be served again, if it has anything left to send.
+    pub(super) fn release(&mut self, index: u32, link: LinkId, now: Time) {
+        let (port, edcaf) = parts(&mut self.places, index);
+        let role = *edcaf.role();
+        let aggregation = self.aggregation.as_mut().expect("a link with an agreement was in service");
+        if aggregation.release(index, link, rank(role.ac)) && port.arbitrates() {
+            let side = if role.is_ap { self.ap.knows() } else { &self.stations };
+            port.hold_pending(link.station(), role.ac, now, side.view());
+        }
     }
 
     /// A channel access function is done with a single frame, and chooses; if there is something to send, its TXOP limit.
@@ -92,27 +143,28 @@ impl Nodes {
     /// The link in service, whose exchange has succeeded or which has nothing left, is released, and the next chosen; whether there
     /// is one.
     pub(crate) fn choose_next(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
-        let (link, rank) = self.in_service(index);
-        self.aggregation_mut().release(index, link, rank);
+        let (link, _) = self.in_service(index);
+        self.release(index, link, now);
         self.choose(index, phy, now)
     }
 
-    /// Settles what the link in service sends: a PSDU of `max_psdu_bytes` at most, in which the starts of two subframes are
-    /// `spacing_bytes` apart at least; or a Block Ack Request.
+    /// Forms a PPDU for a link: a PSDU of `max_psdu_bytes` at most, in which the starts of two subframes are `spacing_bytes` apart at
+    /// least; or a Block Ack Request.
     pub(crate) fn form(
         &mut self,
         index: u32,
+        link: LinkId,
         max_psdu_bytes: u32,
         spacing_bytes: u32,
         phy: &BssTiming,
         now: Time,
-    ) -> Option<Psdu> {
+    ) -> Formed {
         let (port, edcaf) = parts(&mut self.places, index);
         let role = *edcaf.role();
-        let link = edcaf.link();
         let side = if role.is_ap { self.ap.knows() } else { &self.stations };
-        let aggregation = self.aggregation.as_mut().expect("a link with an agreement is in service");
+        let aggregation = self.aggregation.as_mut().expect("a link with an agreement is served");
         let rules = aggregation.rules;
+        let asks_port = aggregation.hardware_of(index).feed == Feed::OnDemand;
         let agreement = aggregation.of_mut(link, rank(role.ac)).expect("it has an agreement");
         let limits = Limits {
             max_mpdus: rules.max_mpdus,
@@ -126,16 +178,26 @@ impl Nodes {
                 station: Some(link.station()),
                 max_bytes,
                 gathers: rules.fill == Fill::Gather,
+                ..Grant::ANY
             };
-            port.take(&grant, now, side.view())
+            if asks_port { port.take(&grant, now, side.view()) } else { None }
         });
         if port.keeps_clock() {
             self.deadlines.set_tick(role.port, port.next_tick(), now);
         }
-        match formed {
-            Formed::Mpdus(psdu) => Some(psdu),
-            Formed::Request => None,
-        }
+        formed
+    }
+
+    /// The PPDU of that number is the one that the link in service sends.
+    pub(crate) fn serve_ppdu(&mut self, index: u32, number: u32) {
+        let (link, rank) = self.in_service(index);
+        self.aggregation_mut().of_mut(link, rank).expect("it has an agreement").originator.serve(number);
+    }
+
+    /// What the link in service last sent is formed anew.
+    pub(crate) fn dissolve(&mut self, index: u32) {
+        let (link, rank) = self.in_service(index);
+        self.aggregation_mut().of_mut(link, rank).expect("it has an agreement").originator.dissolve();
     }
 
     /// Whether the receiver decodes each MPDU of the PPDU is for `decodes` to say, by its length; whether it decodes any.
@@ -157,11 +219,13 @@ impl Nodes {
     }
 
     /// Counts an attempt of the PPDU that occupies the medium for `airtime`.
-    pub(crate) fn attempt_ppdu(&mut self, index: u32, airtime: Time, rate: Rate) {
-        let overhead = self.edcaf_mut(index).attempt_ppdu(airtime);
-        let (link, rank) = self.in_service(index);
-        if let Some(agreement) = self.aggregation_mut().of_mut(link, rank) {
-            agreement.originator.attempt(airtime, overhead, rate);
+    pub(crate) fn attempt_ppdu(&mut self, index: u32, airtime: Time, now: Time) {
+        let (port, edcaf) = parts(&mut self.places, index);
+        let (overhead, rate) = (edcaf.attempt_ppdu(airtime), edcaf.ppdu().mode.rate);
+        let (link, rank) = (edcaf.link(), rank(edcaf.role().ac));
+        let aggregation = self.aggregation.as_mut().expect("a link with an agreement is in service");
+        if let Some(agreement) = aggregation.of_mut(link, rank) {
+            agreement.originator.attempt(airtime, overhead, rate, |since| port.note_wait_below(now - since));
         }
     }
 
@@ -245,9 +309,14 @@ impl Nodes {
         let side = if role.is_ap { self.ap.knows() } else { &self.stations };
         let aggregation = self.aggregation.as_mut().expect("a link with an agreement is in service");
         let attempts = aggregation.rules.attempts;
-        let agreement = aggregation.of_mut(edcaf.link(), rank(role.ac)).expect("it has an agreement");
+        let is_fed = aggregation.hardware_of(index).feed != Feed::OnDemand;
+        let (link, rank) = (edcaf.link(), rank(role.ac));
+        let (agreement, backlog) = aggregation.with_backlog(link, rank);
         let mut finish = |mpdu: Mpdu, outcome: Outcome| {
             done(&mpdu, outcome, role.is_ap);
+            if is_fed {
+                backlog.leave(rank, link.station(), mpdu.pending);
+            }
             let departure = &mpdu.departure;
             port.finish(departure, outcome, now, side.view(), || Exchange {
                 outcome,
@@ -262,8 +331,9 @@ impl Nodes {
                 service: now - mpdu.taken_at,
             });
         };
-        if succeeded {
-            agreement.originator.acknowledge(|mpdu| finish(mpdu, Outcome::Delivered));
+        match succeeded {
+            true => agreement.originator.acknowledge(|mpdu| finish(mpdu, Outcome::Delivered)),
+            false => agreement.originator.dissolve(),
         }
         agreement.originator.give_up(&attempts, |mpdu| finish(mpdu, Outcome::LostAtRetryLimit));
         agreement.originator.is_pending()

@@ -40,12 +40,12 @@ impl Nodes {
         let side = if role.is_ap { self.ap.knows() } else { &self.stations };
         let aggregation = self.aggregation.as_ref().expect("a link with an agreement is in service");
         let agreement = aggregation.of(link, rank(role.ac)).expect("it has an agreement");
-        let originator = &agreement.originator;
-        let mpdus: Vec<_> = originator.transmitted(succeeded, &aggregation.rules.attempts).collect();
+        let mpdus: Vec<_> =
+            agreement.originator.transmitted(succeeded, &aggregation.rules.attempts).collect();
         let transmission = wifair_queue::Transmission {
             station: link.station(),
             ac: role.ac,
-            rate: originator.rate_formed().unwrap_or(side.view().links[link.station().index()].rate),
+            rate: ppdu.mode.rate,
             mpdus: &mpdus,
             airtime: ppdu.occupied,
             overhead: ppdu.overhead,

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use support::{effort, packet, packet_down};
 use wifair_core::{StationId, Time};
-use wifair_queue::Ledger;
+use wifair_queue::{Ledger, SchemeSpec};
 use wifair_wlan::{
-    AggregationSpec, Bss, BssSpec, CategorySpec, Delivery, EdcaSpec, Fill, FrameErrorRate, LinkKeys, Node,
-    Output, PhySpec, Requests, StationPhy, StationSpec, Usage, eht, he, ht, vht,
+    AggregationSpec, Ath9kSpec, Bss, BssSpec, CategorySpec, Delivery, EdcaSpec, Fill, FirmwareSpec,
+    FrameErrorRate, HardwareSpec, LinkKeys, Node, Output, PhySpec, Requests, StationPhy, StationSpec, Usage,
+    eht, he, ht, vht,
 };
 
 /// A BSS of `n` stations with `phy`, in the mode that `mcs` says.
@@ -22,6 +23,10 @@ fn cell(n: usize, phy: PhySpec, mcs: u8, aggregation: AggregationSpec) -> BssSpe
     spec.mac.edca = Some(EdcaSpec::default());
     spec.mac.aggregation = Some(aggregation);
     spec
+}
+
+fn mac80211() -> SchemeSpec {
+    serde_json::from_str(r#"{"name": "mac80211"}"#).unwrap()
 }
 
 fn ht20() -> PhySpec {
@@ -129,6 +134,28 @@ struct Case {
     arrivals: Vec<(u64, u16, bool, u32)>,
 }
 
+/// What lies below the AP's ports: a profile, a driver's queues, and whether the scheme arbitrates between stations.
+fn below() -> impl Strategy<Value = (HardwareSpec, Option<u32>, bool)> {
+    let ath9k = (1u32..4, prop_oneof![Just(4_000.0), Just(700.0)])
+        .prop_map(|(aggregates, max_ppdu_us)| HardwareSpec::Ath9k(Ath9kSpec { aggregates, max_ppdu_us }));
+    let firmware = prop_oneof![Just(5_000.0), Just(300.0)].prop_map(|aql_low_us| {
+        HardwareSpec::Firmware(FirmwareSpec {
+            aql_low_us,
+            aql_high_us: 2.0 * aql_low_us,
+            aql_total_us: 3_000.0,
+        })
+    });
+    let driver_queue = prop_oneof![2 => Just(None), 1 => (1u32..40).prop_map(Some)];
+    let ideal = || Just(HardwareSpec::default());
+    prop_oneof![
+        3 => (ideal(), Just(None), any::<bool>()),
+        1 => (ideal(), (1u32..40).prop_map(Some), Just(false)),
+        2 => (ath9k.clone(), Just(None), any::<bool>()),
+        2 => (ath9k, driver_queue, Just(false)),
+        2 => (firmware, Just(None), any::<bool>()),
+    ]
+}
+
 fn case() -> impl Strategy<Value = Case> {
     let aggregation = (
         prop_oneof![Just(1u32), 2u32..5, Just(64)],
@@ -148,10 +175,10 @@ fn case() -> impl Strategy<Value = Case> {
         prop::collection::vec(station, 1..4),
         prop_oneof![Just(0.0), Just(1_500.0)],
         prop_oneof![Just(None), Just(Some(1_000u32))],
-        any::<u64>(),
+        (any::<u64>(), below()),
         prop::collection::vec((gap, any::<u16>(), any::<bool>(), bytes), 1..150),
     )
-        .prop_map(|(aggregation, errors, txop_us, rts, seed, arrivals)| {
+        .prop_map(|(aggregation, errors, txop_us, rts, (seed, below), arrivals)| {
             let (window, max_mpdus, attempts, timeout_ms, (gather, requests), spacing, longest) = aggregation;
             let mut spec = cell(
                 errors.len(),
@@ -172,16 +199,26 @@ fn case() -> impl Strategy<Value = Case> {
             let best_effort = CategorySpec { txop_limit_us: Some(txop_us), ..CategorySpec::default() };
             spec.mac.edca = Some(EdcaSpec { best_effort, ..EdcaSpec::default() });
             spec.mac.rts_threshold_bytes = rts;
+            let (hardware, driver_queue, arbitrates) = below;
+            let all_aggregate = hardware != HardwareSpec::default() || driver_queue.is_some();
+            spec.ap.hardware = hardware;
+            if arbitrates {
+                spec.ap.port.scheme = mac80211();
+            }
+            if let (Some(packets), Some(aggregation)) = (driver_queue, &mut spec.mac.aggregation) {
+                aggregation.fill = Fill::DriverQueue;
+                aggregation.driver_queue_packets = Some(packets);
+            }
             for (station, (rate, [data_up, data_down, ack_up, ack_down])) in
                 spec.stations.iter_mut().zip(errors)
             {
                 // One in five is older, and sends single frames.
                 match rate {
-                    4 => {
+                    4 if !all_aggregate => {
                         station.phy = Some(PhySpec::Ofdm(Default::default()));
                         (station.mcs, station.rate_mbps) = (None, Some(24.0));
                     }
-                    _ => station.mcs = Some([0, 1, 4, 7][rate]),
+                    _ => station.mcs = Some([0, 1, 4, 7][rate % 4]),
                 }
                 station.frame_error_rate =
                     FrameErrorRate { data_up, data_down, ack_up, ack_down, by_rate: vec![] };
@@ -251,7 +288,248 @@ proptest! {
         prop_assert_eq!(all.lost_at_retry_limit.packets, lost);
         // A packet that a reorder timeout has skipped may be acknowledged and dropped.
         prop_assert!(received <= all.delivered.packets + lost_after);
-        let dropped = all.tail_dropped.packets;
+        let dropped = all.tail_dropped.packets + all.evicted.packets + all.aqm_evicted.packets;
         prop_assert_eq!(all.delivered.packets + lost + dropped, case.arrivals.len() as u64);
     }
+}
+
+/// HE80 with a station at each MCS, from 0 to 11.
+fn every_mcs() -> BssSpec {
+    let link = LinkKeys { width_mhz: Some(80), ..Default::default() };
+    let mut spec =
+        cell(12, PhySpec::He(he::Spec { link, ..Default::default() }), 0, AggregationSpec::default());
+    for (station, mcs) in spec.stations.iter_mut().zip(0..) {
+        station.mcs = Some(mcs);
+    }
+    spec
+}
+
+/// Saturates all stations of [`every_mcs`] downwards with 60 Mbps each; the airtime of each in the last of `seconds`, over the mean.
+fn airtimes_down(spec: &BssSpec, seconds: u64) -> Vec<f64> {
+    let mut bss = Bss::new(spec, 1).unwrap();
+    let (mut number, mut half) = (0, None);
+    for ms in 0..seconds * 1_000 {
+        let now = Time::from_ms(ms);
+        run(&mut bss, now, |_, _, _| ());
+        for station in 0..spec.stations.len() as u16 {
+            for _ in 0..5 {
+                number += 1;
+                bss.send_down(StationId(station), &packet_down(station, number, 1_500), now);
+            }
+        }
+        if ms == 1_000 {
+            half = Some(bss.snapshot(now));
+        }
+    }
+    let end = Time::from_ms(seconds * 1_000 - 1);
+    run(&mut bss, end, |_, _, _| ());
+    let used = bss.snapshot(end).since(&half.unwrap());
+    let airtimes: Vec<f64> = used.stations.iter().map(|s| s.down.airtime.as_secs_f64()).collect();
+    let mean = airtimes.iter().sum::<f64>() / airtimes.len() as f64;
+    airtimes.into_iter().map(|airtime| airtime / mean).collect()
+}
+
+/// mac80211 gives stations at MCS 0 to 11 the same airtime, with lost MPDUs too; behind a FIFO the slowest has most.
+#[test]
+fn mac80211_shares_the_airtime_of_aggregates() {
+    let (ideal, ath9k) = (HardwareSpec::default(), HardwareSpec::Ath9k(Ath9kSpec::default()));
+    for (hardware, lost) in [(&ideal, 0.0), (&ideal, 0.2), (&ath9k, 0.0), (&ath9k, 0.2)] {
+        let mut spec = every_mcs();
+        // With ath9k a station whose window is full loses turns: 802.11be's is large enough.
+        if lost > 0.0 && hardware == &ath9k {
+            let link = LinkKeys { width_mhz: Some(80), ..Default::default() };
+            spec.phy = PhySpec::Eht(eht::Spec { link, ..Default::default() });
+        }
+        spec.ap.hardware = hardware.clone();
+        spec.ap.port.scheme = mac80211();
+        spec.ap.port.limit_packets = 8_192;
+        for station in spec.stations.iter_mut().step_by(3) {
+            station.frame_error_rate.data_down = lost;
+        }
+        let airtimes = airtimes_down(&spec, 2 + 2 * effort());
+        assert!(
+            airtimes.iter().all(|ratio| (ratio - 1.0).abs() < 0.02),
+            "{hardware:?}, {lost}: {airtimes:?}"
+        );
+    }
+    let mut spec = every_mcs();
+    spec.ap.port.limit_packets = 1_000;
+    let airtimes = airtimes_down(&spec, 3);
+    assert!(airtimes[0] > 1.5 && airtimes[11] < 0.5, "{airtimes:?}");
+}
+
+/// AQL with firmware that takes stations in turns: each turn is a PPDU of what 5 ms of pending airtime hold, the packet that exceeds
+/// them included. That is 15 packets at MCS 0, 2.1 % more airtime than the mean.
+#[test]
+fn airtime_queue_limits_share_the_airtime_to_a_packet() {
+    let mut spec = every_mcs();
+    spec.ap.hardware = HardwareSpec::Firmware(FirmwareSpec::default());
+    spec.ap.port.scheme = mac80211();
+    spec.ap.port.limit_packets = 8_192;
+    let modes = spec.phy.modes(&StationPhy::default(), "phy").unwrap();
+    let turns: Vec<f64> = (0..12)
+        .map(|mcs| {
+            let on_air = modes.on_air(modes.mcs_index(mcs, "mcs").unwrap());
+            let pending_ns = 1_538 * 8_000_000 / u64::from(on_air.rate().as_kbps());
+            let packets = 5_000_000u64.div_ceil(pending_ns) as u32;
+            let block_ack_us = match mcs {
+                0 => 100,
+                1 | 2 => 60,
+                _ => 40,
+            };
+            let ppdu = on_air.ppdu_duration((packets - 1) * 1_544 + 1_542);
+            (ppdu + Time::from_us(16 + block_ack_us)).as_secs_f64()
+        })
+        .collect();
+    let mean = turns.iter().sum::<f64>() / 12.0;
+    let airtimes = airtimes_down(&spec, 2 + 2 * effort());
+    for (airtime, turn) in airtimes.iter().zip(&turns) {
+        assert!((airtime - turn / mean).abs() < 0.02, "{airtimes:?}, by turns {turns:?}");
+    }
+    let most = airtimes.iter().map(|ratio| (ratio - 1.0).abs()).fold(0.0, f64::max);
+    println!(
+        "airtimes with AQL: {airtimes:.4?}, by turns {:.4?}",
+        turns.iter().map(|t| t / mean).collect::<Vec<_>>()
+    );
+    assert!(most < 0.025, "{airtimes:?}");
+    // With lost MPDUs the window of 802.11ax is too short for its share at MCS 9; that of 802.11be is not.
+    for (be, short) in [(false, true), (true, false)] {
+        if be {
+            let link = LinkKeys { width_mhz: Some(80), ..Default::default() };
+            spec.phy = PhySpec::Eht(eht::Spec { link, ..Default::default() });
+        }
+        for station in spec.stations.iter_mut().step_by(3) {
+            station.frame_error_rate.data_down = 0.2;
+        }
+        let airtimes = airtimes_down(&spec, 3);
+        assert_eq!(airtimes[9] < 0.6, short, "{airtimes:?}");
+    }
+}
+
+/// The PPDUs of a saturated downlink of two stations: to whom, MPDUs, airtime of the PPDU's exchange. `watch` sees the BSS at the start of each.
+fn downlink(spec: &BssSpec, mut watch: impl FnMut(&Bss)) -> Vec<(Node, usize, Time)> {
+    let mut bss = Bss::new(spec, 1).unwrap();
+    let mut sent = vec![];
+    for number in 0..600 {
+        let station = number as u16 % 2;
+        bss.send_down(StationId(station), &packet_down(station, number, 1_500), Time::ZERO);
+    }
+    let mut began = |bss: &Bss| {
+        watch(bss);
+        sent.extend(bss.transmissions().map(|ppdu| (ppdu.to, ppdu.mpdus.len(), ppdu.airtime)));
+    };
+    while bss.advance_watched(Time::from_s(2), &mut began).is_some() {}
+    sent
+}
+
+/// Packets that have left the AP's buffer and are not acknowledged.
+fn below_the_scheme(bss: &Bss) -> u64 {
+    let snapshot = bss.ap_port().snapshot(Time::from_s(10));
+    snapshot.classes.iter().map(|ledger| ledger.in_service.packets).sum()
+}
+
+/// What the profiles say, on packets that alternate between two stations of HT20 at 65 Mbps.
+#[test]
+fn profiles_of_what_lies_below_the_scheme() {
+    let spec = |hardware: &HardwareSpec, fill| {
+        let aggregation = AggregationSpec { fill, ..AggregationSpec::default() };
+        let mut spec = cell(2, ht20(), 7, aggregation);
+        spec.ap.port.limit_packets = 1_000;
+        spec.ap.hardware = hardware.clone();
+        spec
+    };
+    let ideal = HardwareSpec::default();
+    let ath9k = HardwareSpec::Ath9k(Ath9kSpec::default());
+    let firmware = HardwareSpec::Firmware(FirmwareSpec::default());
+    let stations = [Node::Station(StationId(0)), Node::Station(StationId(1))];
+    let longest = |sent: &[(Node, usize, Time)]| sent.iter().map(|ppdu| ppdu.1).max().unwrap();
+    let last = |sent: &[(Node, usize, Time)]| sent.iter().rev().take(6).map(|ppdu| ppdu.1).min().unwrap();
+    // 1,544 bytes per subframe: 28 fit 5.484 ms, 20 fit 4 ms.
+    for (hardware, most) in [(&ideal, 28), (&ath9k, 20), (&firmware, 28)] {
+        let sent = downlink(&spec(hardware, Fill::Gather), |_| ());
+        assert_eq!(longest(&sent), most, "{hardware:?}");
+        for station in stations {
+            assert!(sent.iter().filter(|ppdu| ppdu.0 == station).map(|ppdu| ppdu.1).sum::<usize>() == 300);
+        }
+    }
+    // The head run is one packet long; with ath9k nothing is different.
+    for hardware in [&ideal, &ath9k] {
+        assert_eq!(longest(&downlink(&spec(hardware, Fill::HeadRun), |_| ())), 1, "{hardware:?}");
+    }
+    // The driver's 123 packets are half and half, so aggregates fill, and no more than 123 wait below.
+    for hardware in [&ideal, &ath9k] {
+        let mut most = 0;
+        let sent = downlink(&spec(hardware, Fill::DriverQueue), |bss| most = most.max(below_the_scheme(bss)));
+        assert_eq!(most, 123, "{hardware:?}");
+        assert!(longest(&sent) >= 20 && last(&sent) >= 1, "{hardware:?}: {sent:?}");
+    }
+    // Two aggregates of 20 at most are out of the scheme's reach with ath9k.
+    let mut most = 0;
+    downlink(&spec(&ath9k, Fill::Gather), |bss| most = most.max(below_the_scheme(bss)));
+    assert_eq!(most, 40);
+    // AQL: 24 ms are 126 packets of 189.3 us in all; a station may have one more than 12 ms.
+    let mut most = 0;
+    downlink(&spec(&firmware, Fill::Gather), |bss| most = most.max(below_the_scheme(bss)));
+    assert_eq!(most, 127);
+    let few = FirmwareSpec { aql_low_us: 1_000.0, aql_high_us: 1_000.0, ..FirmwareSpec::default() };
+    let mut most = 0;
+    downlink(&spec(&HardwareSpec::Firmware(few), Fill::Gather), |bss| most = most.max(below_the_scheme(bss)));
+    assert_eq!(most, 12, "six of 189.3 us each");
+}
+
+/// What cannot be, by its key.
+#[test]
+fn profiles_are_refused_by_their_keys() {
+    let refused = |change: fn(&mut BssSpec), key: &str| {
+        let mut spec = cell(2, ht20(), 7, AggregationSpec::default());
+        change(&mut spec);
+        let error = Bss::new(&spec, 1).map(|_| ()).unwrap_err();
+        assert_eq!(error.key, key, "{error}");
+    };
+    refused(
+        |spec| {
+            spec.ap.hardware = HardwareSpec::Firmware(FirmwareSpec::default());
+            spec.mac.aggregation.as_mut().unwrap().fill = Fill::DriverQueue;
+        },
+        "mac.aggregation.fill",
+    );
+    refused(
+        |spec| {
+            spec.ap.port.scheme = mac80211();
+            spec.mac.aggregation.as_mut().unwrap().fill = Fill::DriverQueue;
+        },
+        "mac.aggregation.fill",
+    );
+    refused(
+        |spec| spec.mac.aggregation.as_mut().unwrap().driver_queue_packets = Some(10),
+        "mac.aggregation.driver_queue_packets",
+    );
+    refused(
+        |spec| {
+            spec.ap.hardware = HardwareSpec::Ath9k(Ath9kSpec { aggregates: 0, ..Ath9kSpec::default() });
+        },
+        "ap.hardware.aggregates",
+    );
+    refused(
+        |spec| {
+            let firmware = FirmwareSpec { aql_high_us: 400.0, ..FirmwareSpec::default() };
+            spec.ap.hardware = HardwareSpec::Firmware(firmware);
+        },
+        "ap.hardware.aql_high_us",
+    );
+    refused(
+        |spec| {
+            (spec.mac.edca, spec.mac.aggregation) = (None, None);
+            spec.ap.hardware = HardwareSpec::Ath9k(Ath9kSpec::default());
+        },
+        "ap.hardware",
+    );
+    refused(
+        |spec| {
+            spec.stations[1] = StationSpec::new("older", 24.0);
+            spec.stations[1].phy = Some(PhySpec::Ofdm(Default::default()));
+            spec.ap.hardware = HardwareSpec::Ath9k(Ath9kSpec::default());
+        },
+        "ap.hardware",
+    );
 }

@@ -450,6 +450,7 @@ fn aggregation(rules: &Rules) -> Option<AggregationSpec> {
         max_attempts: Some(given.max_attempts),
         reorder_timeout_ms: micros(given.reorder_timeout, rules) / 1e3,
         fill: if given.head_run { Fill::HeadRun } else { Fill::Gather },
+        driver_queue_packets: None,
         bar: if given.requests { Requests::GivenUp } else { Requests::Never },
     })
 }

@@ -1,0 +1,192 @@
+//! What lies between the AP's ports and the air (`ap.hardware` in a plan; `docs/medium.md`, section 12).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{Ac, Rate, SpecError, StationId, Time};
+use wifair_queue::{Grant, StationLimit};
+
+use crate::check;
+
+/// What lies between the AP's ports and the air.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub enum HardwareSpec {
+    /// Nothing: a PPDU is formed when it is sent.
+    Ideal(IdealSpec),
+    /// PPDUs are formed ahead of access and wait in a short hardware queue, as with the ath9k driver since 2016.
+    Ath9k(Ath9kSpec),
+    /// Packets leave the port early for queues by station in the firmware, bounded by airtime queue limits (AQL) alone, as with ath10k and
+    /// mt76.
+    Firmware(FirmwareSpec),
+}
+
+impl Default for HardwareSpec {
+    fn default() -> HardwareSpec {
+        HardwareSpec::Ideal(IdealSpec {})
+    }
+}
+
+/// `ideal` has no parameters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct IdealSpec {}
+
+/// Parameters of `ath9k`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ath9kSpec {
+    /// Length of the hardware queue of an access category in PPDUs, 1 to 64: 2 (ATH_AGGR_MIN_QDEPTH).
+    pub aggregates: u32,
+    /// Longest PPDU in µs, 100 to 5484: 4000 (the driver's table of 4 ms frame lengths).
+    pub max_ppdu_us: f64,
+}
+
+impl Default for Ath9kSpec {
+    fn default() -> Ath9kSpec {
+        Ath9kSpec { aggregates: 2, max_ppdu_us: 4_000.0 }
+    }
+}
+
+/// Parameters of `firmware`: the kernel's AQL (`include/net/cfg80211.h`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FirmwareSpec {
+    /// Airtime pending in a category below which a station always gets packets, in µs, 100 to 1000000: 5000.
+    pub aql_low_us: f64,
+    /// Airtime pending below which it gets packets while little is pending in all, in µs, from `aql_low_us` to 1000000: 12000.
+    pub aql_high_us: f64,
+    /// Airtime pending of all stations and categories below which `aql_high_us` holds, in µs, up to 10000000: 24000.
+    pub aql_total_us: f64,
+}
+
+impl Default for FirmwareSpec {
+    fn default() -> FirmwareSpec {
+        FirmwareSpec { aql_low_us: 5_000.0, aql_high_us: 12_000.0, aql_total_us: 24_000.0 }
+    }
+}
+
+/// [`HardwareSpec`], ready for use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hardware {
+    /// PPDUs formed ahead of access; 0: they are formed when they are sent.
+    pub ahead: usize,
+    pub max_ppdu: Time,
+    pub feed: Feed,
+}
+
+/// When packets leave the port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feed {
+    /// When a PPDU is formed.
+    OnDemand,
+    /// As long as the link queues hold fewer.
+    Packets(u32),
+    /// As airtime queue limits have it.
+    Airtime { low: Time, high: Time, total: Time },
+}
+
+impl Hardware {
+    /// What stations have.
+    pub const IDEAL: Hardware = Hardware { ahead: 0, max_ppdu: Time::MAX, feed: Feed::OnDemand };
+
+    /// Whether packets leave the port otherwise than with `ideal`.
+    pub fn works_ahead(&self) -> bool {
+        self.ahead > 0 || self.feed != Feed::OnDemand
+    }
+}
+
+impl HardwareSpec {
+    /// Checks the values; `path` is where they are in the plan. `driver_queue` is the length of the driver's queues, if they are used.
+    ///
+    /// # Errors
+    /// A value out of range, or a driver's queues before those of the firmware.
+    pub(crate) fn rules(&self, driver_queue: Option<u32>, path: &str) -> Result<Hardware, SpecError> {
+        let us = |key, value, range: std::ops::RangeInclusive<f64>| {
+            let us = check::number(path, key, value, range, "us")?;
+            Ok(Time::from_ns((us * 1e3).round() as u64))
+        };
+        let feed = driver_queue.map_or(Feed::OnDemand, Feed::Packets);
+        match self {
+            HardwareSpec::Ideal(IdealSpec {}) => Ok(Hardware { feed, ..Hardware::IDEAL }),
+            HardwareSpec::Ath9k(spec) => Ok(Hardware {
+                ahead: check::integer(path, "aggregates", spec.aggregates, 1..=64, "PPDUs")? as usize,
+                max_ppdu: us("max_ppdu_us", spec.max_ppdu_us, 100.0..=5_484.0)?,
+                feed,
+            }),
+            HardwareSpec::Firmware(_) if driver_queue.is_some() => {
+                let allowed = "gather or head-run with ap.hardware = \"firmware\", which has queues by station itself; \
+                               driver-queue goes with ideal and ath9k";
+                Err(SpecError::new("mac.aggregation.fill", "driver-queue", allowed))
+            }
+            HardwareSpec::Firmware(spec) => {
+                let low = us("aql_low_us", spec.aql_low_us, 100.0..=1e6)?;
+                let high = us("aql_high_us", spec.aql_high_us, spec.aql_low_us..=1e6)?;
+                let total = us("aql_total_us", spec.aql_total_us, 0.0..=1e7)?;
+                Ok(Hardware { feed: Feed::Airtime { low, high, total }, ..Hardware::IDEAL })
+            }
+        }
+    }
+}
+
+/// What the AP's link queues hold, and what of it bounds them.
+#[derive(Debug)]
+pub(crate) struct Backlog {
+    /// By rank: MPDUs.
+    mpdus: [u32; 4],
+    /// By rank and station: airtime pending.
+    pending: [Vec<Time>; 4],
+    total: Time,
+}
+
+impl Backlog {
+    /// Nothing, for so many stations.
+    pub fn new(stations: usize) -> Backlog {
+        Backlog {
+            mpdus: [0; 4],
+            pending: std::array::from_fn(|_| vec![Time::ZERO; stations]),
+            total: Time::ZERO,
+        }
+    }
+
+    /// Leave for the port of a category to give one packet more, if there is room.
+    pub fn grant(&self, feed: Feed, ac: Ac, rank: u32, gathers: bool) -> Option<Grant<'_>> {
+        match feed {
+            Feed::OnDemand => None,
+            Feed::Packets(most) => {
+                (self.mpdus[rank as usize] < most).then_some(Grant { ac, gathers, ..Grant::ANY })
+            }
+            Feed::Airtime { low, high, total } => {
+                let below = if self.total < total { high } else { low };
+                let station_limit = Some(StationLimit { pending: &self.pending[rank as usize], below });
+                Some(Grant { ac, gathers, station_limit, ..Grant::ANY })
+            }
+        }
+    }
+
+    /// The stations to which PPDUs may be formed ahead: those whose windows are not full.
+    pub fn with_room(&self, rank: u32) -> StationLimit<'_> {
+        StationLimit { pending: &self.pending[rank as usize], below: Time::MAX }
+    }
+
+    /// Where PPDUs are formed ahead on demand: whether the Block Ack window of a station is full.
+    pub fn set_full(&mut self, rank: u32, station: StationId, is_full: bool) {
+        self.pending[rank as usize][station.index()] = if is_full { Time::MAX } else { Time::ZERO };
+    }
+
+    /// An MPDU of `bytes` enters a link queue; the airtime that it counts as pending.
+    pub fn enter(&mut self, rank: u32, station: StationId, bytes: u32, rate: Rate) -> Time {
+        let pending = Time::from_ns(u64::from(bytes) * 8_000_000 / u64::from(rate.as_kbps()));
+        self.mpdus[rank as usize] += 1;
+        self.pending[rank as usize][station.index()] += pending;
+        self.total += pending;
+        pending
+    }
+
+    /// An MPDU leaves its link queue.
+    pub fn leave(&mut self, rank: u32, station: StationId, pending: Time) {
+        self.mpdus[rank as usize] -= 1;
+        let of_station = &mut self.pending[rank as usize][station.index()];
+        *of_station -= pending;
+        self.total -= pending;
+    }
+}

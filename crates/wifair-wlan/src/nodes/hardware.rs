@@ -1,0 +1,110 @@
+//! What lies between the AP's ports and the air, where it is not `ideal` (`docs/medium.md`, section 12): link queues that ports feed
+//! ahead of PPDUs, and PPDUs that are formed ahead of access.
+
+use wifair_core::Time;
+
+use super::link_queues::Picked;
+use super::{Nodes, parts};
+use crate::aggregation::{Built, Feed, Formed};
+use crate::edca::rank;
+use crate::edcaf::Ppdu;
+use crate::node::LinkId;
+use crate::phy::BssTiming;
+
+impl Nodes {
+    /// Whether packets leave the port of a channel access function otherwise than with `ideal`.
+    pub(crate) fn works_ahead(&self, index: u32) -> bool {
+        self.aggregation.as_ref().is_some_and(|aggregation| aggregation.hardware_of(index).works_ahead())
+    }
+
+    /// How many PPDUs a channel access function forms ahead of access.
+    pub(crate) fn ahead(&self, index: u32) -> usize {
+        self.aggregation.as_ref().map_or(0, |aggregation| aggregation.hardware_of(index).ahead)
+    }
+
+    /// The longest PPDU of the hardware below a channel access function.
+    pub(crate) fn max_ppdu(&self, index: u32) -> Time {
+        self.aggregation.as_ref().map_or(Time::MAX, |aggregation| aggregation.hardware_of(index).max_ppdu)
+    }
+
+    /// The port feeds the link queues of a channel access function, where it does so ahead of PPDUs.
+    pub(crate) fn feed(&mut self, index: u32, phy: &BssTiming, now: Time) {
+        let (port, edcaf) = parts(&mut self.places, index);
+        let role = *edcaf.role();
+        let aggregation = self.aggregation.as_mut().expect("there is hardware");
+        let hardware = *aggregation.hardware_of(index);
+        if hardware.feed == Feed::OnDemand {
+            return;
+        }
+        let (rank, gathers) = (rank(role.ac), aggregation.gathers());
+        let view = self.ap.knows().view();
+        while let Some(grant) = aggregation.backlog.grant(hardware.feed, role.ac, rank, gathers)
+            && let Some(departure) = port.take(&grant, now, view)
+        {
+            let (station, mac_bytes) = (departure.station, phy.psdu_bytes(0));
+            let (link, bytes) = (LinkId::of(true, station), departure.packet.ip_bytes() + mac_bytes);
+            let rate = view.links[station.index()].rate;
+            let pending = aggregation.backlog.enter(rank, station, bytes, rate);
+            let agreement = aggregation.of_mut(link, rank).expect("all links of the AP have agreements");
+            agreement.originator.push(departure, mac_bytes, pending, now);
+            // The link in service is released when its exchange is over.
+            if hardware.ahead > 0 || !edcaf.serves_queue() || edcaf.link() != link {
+                aggregation.release(index, link, rank);
+            }
+        }
+        edcaf.set_room(true);
+        if port.keeps_clock() {
+            self.deadlines.set_tick(role.port, port.next_tick(), now);
+        }
+    }
+
+    /// The link for which a channel access function with room in its hardware queue forms the next PPDU.
+    pub(crate) fn pick_ahead(&mut self, index: u32, phy: &BssTiming, now: Time) -> Option<LinkId> {
+        let aggregation = self.aggregation();
+        let built = &aggregation.built[index as usize];
+        if built.len() >= aggregation.hardware.ahead {
+            return None;
+        }
+        let last = built.back().map_or(self.edcaf(index).link(), |built| built.link);
+        match self.pick(index, last, phy, now)? {
+            Picked::Link(link) => Some(link),
+            Picked::Frame(_) => unreachable!("all links of the AP have agreements"),
+        }
+    }
+
+    /// A PPDU joins the hardware queue.
+    pub(crate) fn put_built(&mut self, index: u32, link: LinkId, formed: Formed, ppdu: Ppdu, now: Time) {
+        self.aggregation_mut().built[index as usize].push_back(Built { link, number: formed.ppdu, ppdu });
+        self.release(index, link, now);
+    }
+
+    /// Notes whether the hardware queue has room.
+    pub(crate) fn review_room(&mut self, index: u32) {
+        let aggregation = self.aggregation();
+        let (built, hardware) = (&aggregation.built[index as usize], aggregation.hardware);
+        let has_room = hardware.feed != Feed::OnDemand || built.len() < hardware.ahead;
+        self.edcaf_mut(index).set_room(has_room);
+    }
+
+    /// The first of the hardware queue is in service; whether there is one.
+    pub(crate) fn serve_built(&mut self, index: u32) -> bool {
+        let first = self.aggregation().built[index as usize].front().copied();
+        let edcaf = self.edcaf_mut(index);
+        let Some(Built { link, number, ppdu }) = first else {
+            edcaf.release();
+            return false;
+        };
+        edcaf.serve_queue(link);
+        edcaf.set_ppdu(ppdu);
+        self.serve_ppdu(index, number);
+        true
+    }
+
+    /// The outcome of what the link in service has sent is known: that is in service no more, and leaves the hardware queue.
+    pub(crate) fn let_go(&mut self, index: u32, now: Time) {
+        let link = self.edcaf(index).link();
+        self.aggregation_mut().built[index as usize].pop_front();
+        self.edcaf_mut(index).release();
+        self.release(index, link, now);
+    }
+}
