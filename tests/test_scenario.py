@@ -66,10 +66,19 @@ def test_from_802_11n_on_a_station_has_an_mcs() -> None:
     stations = scenario.plan()["cell"]["stations"]
     assert [(station["mcs"], station["rate_mbps"]) for station in stations] == [(9, None), (3, None), (None, 54.0)]
     alone = {station: airtime for (station, way), airtime in scenario.airtimes_us(1500).items() if way == "up"}
-    # DIFS 28, 7.5 slots of 9, SIFS 10 and MAC ACK 34 in each; HE20 with two streams, MCS 9: 12326 bits in 4 symbols of 3120.
-    assert alone["new"] == pytest.approx(28 + 67.5 + 36 + 2 * 7.2 + 4 * 13.6 + 6 + 10 + 34)
+    # AIFS 37, 7.5 slots of 9, SIFS 10 and MAC ACK 34 in each; HE20 with two streams, MCS 9: 12326 bits in 4 symbols of 3120.
+    assert alone["new"] == pytest.approx(37 + 67.5 + 36 + 2 * 7.2 + 4 * 13.6 + 6 + 10 + 34)
     # HT20 with two streams has MCS 8 to 15: MCS 3 has one stream.
-    assert alone["sensor"] == pytest.approx(28 + 67.5 + 20 + 58 * 4 + 6 + 10 + 34)
+    assert alone["sensor"] == pytest.approx(37 + 67.5 + 20 + 58 * 4 + 6 + 10 + 34)
+
+
+def test_from_802_11n_on_a_scenario_has_edca() -> None:
+    assert Scenario(phy={"name": "802.11g"}, flows=[UP]).plan()["cell"]["mac"]["edca"] is None
+    cell = Scenario(phy={"name": "802.11n"}, ap={"hardware": "ath9k"}, flows=[UP]).plan()["cell"]
+    assert cell["mac"]["edca"]["parameter_set"] == "802.11"
+    assert cell["ap"]["hardware"] == {"name": "ath9k", "aggregates": 2, "max_ppdu_us": 4000.0}
+    tables = Scenario(phy={"name": "802.11n"}, flows=[UP], run={"warmup_s": 0.0, "duration_s": 0.3}).run(1).stations
+    assert tables["mpdus"].sum() > 2 * tables["ppdus"].sum() > 0
 
 
 def test_the_dialect_lies_below_the_scenarios_own_keys() -> None:
@@ -128,6 +137,19 @@ WRONG: list[tuple[dict[str, Any], str, list[str]]] = [
     ({"phy": {"name": "802.11ad"}}, "phy", ["802.11ad is not modelled", "802.11ac"]),
     ({"phy": {"name": "802.11axe"}}, "phy", ["unknown name '802.11axe'", "did you mean 802.11ax?"]),
     ({"phy": {"name": "802.11n", "width_mhz": 80}}, "phy.width_mhz", ["80", "20 or 40 MHz"]),
+    ({"ap": {"hardware": "ath10k"}}, "ap.hardware", ["unknown name", "did you mean ath9k"]),
+    ({"ap": {"hardware": "ath9k"}}, "ap.hardware", ["ideal", "mac.edca"]),
+    (
+        {"phy": {"name": "802.11n"}, "ap": {"hardware": {"name": "ath9k", "aql_low_us": 1.0}}},
+        "ap.hardware",
+        ["firmware"],
+    ),
+    ({"phy": {"name": "802.11n"}, "ap": {"scheme": {"name": "mac80211", "aql": True}}}, "ap.scheme.aql", ["firmware"]),
+    (
+        {"phy": {"name": "802.11n"}, "mac": {"edca": {"parameter_set": "openwtr"}}},
+        "mac.edca.parameter_set",
+        ["openwrt"],
+    ),
     ({"phy": {"name": "802.11n", "he_ltf": "2x"}}, "phy.he_ltf", ["802.11ax"]),
     ({"phy": {"name": "802.11ax", "width_ghz": 0.08}}, "phy.width_ghz", ["width_mhz", "MHz"]),
     ({"phy": {"name": "802.11ac", "width_mhz": 20}, "station": {"mcs": 9}}, "station.mcs", ["9", "7, 8 at 20 MHz"]),

@@ -113,6 +113,11 @@ def transport(application: str) -> str:
     return found
 
 
+def has_mcs(phy: str) -> bool:
+    """Whether stations of a PHY have an MCS instead of a rate: from 802.11n on."""
+    return any(listed["name"] == phy and not listed["rates_mbps"] for listed in components("phys"))
+
+
 def highest_rate_mbps(phy: str | None) -> float | None:
     """The highest rate of a PHY, of the plan's own where none is named; nothing where there is no such PHY, or its stations have an MCS."""
     phy = phy or default_name(plan_node("cell", "phy"))

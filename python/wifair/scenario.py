@@ -22,6 +22,7 @@ from wifair.components import (
     checked_table,
     default_name,
     engine_schema,
+    has_mcs,
     highest_rate_mbps,
     join,
     nearest,
@@ -249,6 +250,8 @@ class _PlanBuilder:
             table = checked({"name": name, **given} if name else given, node, section)
             parent = plan["cell"] if place[0] == "cell" else plan
             parent[place[-1]] = layered(self.dialect.get(section, {}), table)
+        if has_mcs(plan["cell"]["phy"]["name"]):  # stations from 802.11n on are QoS stations
+            plan["cell"]["mac"].setdefault("edca", {})
         plan["cell"]["ap"] = self.access_point()
         plan["cell"]["stations"], plan["flows"] = self.stations_and_flows()
         plan["events"] = self.events()

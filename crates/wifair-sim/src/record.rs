@@ -182,8 +182,9 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
 
 /// The rows of the AP's buffers, under EDCA of all together and of each.
 fn ap_rows(ports: &[(Option<Ac>, PortSnapshot)]) -> Vec<QueueRow> {
-    if let [(None, port)] = ports {
-        return port_rows("ap", port);
+    if let [(category, port)] = ports {
+        let own = category.map(|category| port_rows(&format!("ap/{}", category.name()), port));
+        return [port_rows("ap", port), own.unwrap_or_default()].concat();
     }
     let mut ledgers = <[Ledger; 3]>::default();
     let (mut length, mut sojourns, mut sojourn_ns) = (0.0, 0, 0.0);

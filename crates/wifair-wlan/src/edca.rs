@@ -93,6 +93,20 @@ pub enum Countdown {
     Dcf,
 }
 
+/// Whose defaults the categories' parameters have: each is a set for the AP and one for stations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ParameterSet {
+    /// The standard's: 802.11e-2005, 7.3.2.29 for stations, the MIB's dot11QAPEDCATable for the AP.
+    #[default]
+    #[serde(rename = "802.11")]
+    Ieee80211,
+    /// What hostapd sets without being told (`hostapd_config_defaults`): CWmin 15 and the TXOP limits of OFDM with every PHY.
+    Hostapd,
+    /// What OpenWrt sets: hostapd's, and TXOPs of 2 ms for best effort at the AP (`tx_queue_data2_burst`).
+    Openwrt,
+}
+
 /// Which category a packet belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -162,6 +176,8 @@ pub struct EdcaSpec {
     pub best_effort: CategorySpec,
     /// AC_BK, the lowest.
     pub background: CategorySpec,
+    /// Defaults of the categories' parameters: 802.11 (the standard's), hostapd or openwrt.
+    pub parameter_set: ParameterSet,
     /// Of the AP alone.
     pub ap: Categories<CategorySpec>,
     /// Of the stations alone.
@@ -186,6 +202,7 @@ impl Default for EdcaSpec {
             video: CategorySpec::default(),
             best_effort: CategorySpec::default(),
             background: CategorySpec::default(),
+            parameter_set: ParameterSet::default(),
             ap: Categories::default(),
             stations: Categories::default(),
             classify: Classify::default(),
@@ -234,7 +251,7 @@ impl EdcaSpec {
         let side = if at_ap { "ap" } else { "stations" };
         let path_of =
             |is_own: bool| if is_own { format!("{path}.{side}.{name}") } else { format!("{path}.{name}") };
-        let standard = Standard::of(ac, at_ap, phy);
+        let standard = Standard::of(self.parameter_set, ac, at_ap, phy);
 
         let aifsn = own.aifsn.or(common.aifsn).unwrap_or(standard.aifsn);
         let least = if at_ap { 1 } else { 2 };
@@ -251,7 +268,7 @@ impl EdcaSpec {
     }
 }
 
-/// The standard's defaults (802.11e-2005, 7.3.2.29 for stations, dot11QAPEDCATable for the AP).
+/// The defaults of a category.
 struct Standard {
     aifsn: u8,
     cw_min: u16,
@@ -260,15 +277,24 @@ struct Standard {
 }
 
 impl Standard {
-    fn of(ac: Ac, at_ap: bool, phy: &BssTiming) -> Standard {
-        let whole = phy.cw_min + 1;
+    fn of(set: ParameterSet, ac: Ac, at_ap: bool, phy: &BssTiming) -> Standard {
+        let whole = match set {
+            ParameterSet::Ieee80211 => phy.cw_min + 1,
+            ParameterSet::Hostapd | ParameterSet::Openwrt => 16,
+        };
         let (half, quarter) = ((whole / 2).max(1), (whole / 4).max(1));
-        let dsss = phy.is_dsss();
         let first = if at_ap { 1 } else { 2 };
+        let (voice_us, video_us) = match set {
+            ParameterSet::Ieee80211 if phy.is_dsss() => (3_264.0, 6_016.0),
+            // The AP's are given in 0.1 ms.
+            ParameterSet::Hostapd | ParameterSet::Openwrt if at_ap => (1_500.0, 3_000.0),
+            _ => (1_504.0, 3_008.0),
+        };
+        let ap_best_effort_us = if set == ParameterSet::Openwrt { 2_000.0 } else { 0.0 };
         let (aifsn, cw_min, cw_max, txop_limit_us) = match ac {
-            Ac::Voice => (first, quarter - 1, half - 1, if dsss { 3_264.0 } else { 1_504.0 }),
-            Ac::Video => (first, half - 1, whole - 1, if dsss { 6_016.0 } else { 3_008.0 }),
-            Ac::BestEffort if at_ap => (3, whole - 1, (4 * whole - 1).min(phy.cw_max), 0.0),
+            Ac::Voice => (first, quarter - 1, half - 1, voice_us),
+            Ac::Video => (first, half - 1, whole - 1, video_us),
+            Ac::BestEffort if at_ap => (3, whole - 1, (4 * whole - 1).min(phy.cw_max), ap_best_effort_us),
             Ac::BestEffort => (3, whole - 1, phy.cw_max, 0.0),
             Ac::Background => (7, whole - 1, phy.cw_max, 0.0),
         };
@@ -372,16 +398,17 @@ mod tests {
             assert_eq!(Classify::BestEffort.category(dscp), Ac::BestEffort);
         }
     }
-    /// The two tables in figures: AIFSN, CWmin, CWmax, TXOP limit in µs, at stations and at the AP.
+    /// The tables in figures: AIFSN, CWmin, CWmax, TXOP limit in µs, at stations and at the AP.
     #[test]
     fn the_standards_defaults() {
         use crate::phy::PhySpec;
-        let row = |phy: &BssTiming, at_ap| {
+        let row_of = |set, phy: &BssTiming, at_ap| {
             RANKS.map(|ac| {
-                let Standard { aifsn, cw_min, cw_max, txop_limit_us } = Standard::of(ac, at_ap, phy);
+                let Standard { aifsn, cw_min, cw_max, txop_limit_us } = Standard::of(set, ac, at_ap, phy);
                 (aifsn, cw_min, cw_max, txop_limit_us)
             })
         };
+        let row = |phy: &BssTiming, at_ap| row_of(ParameterSet::Ieee80211, phy, at_ap);
         let timing = |spec| BssTiming::new(&spec, "phy").unwrap();
         let (b, g) = (timing(PhySpec::default()), timing(PhySpec::Erp(Default::default())));
         let rest = [(3, 31, 1_023, 0.0), (7, 31, 1_023, 0.0)];
@@ -390,5 +417,12 @@ mod tests {
         let rest = [(3, 15, 1_023, 0.0), (7, 15, 1_023, 0.0)];
         assert_eq!(row(&g, false), [(2, 3, 7, 1_504.0), (2, 7, 15, 3_008.0), rest[0], rest[1]]);
         assert_eq!(row(&g, true), [(1, 3, 7, 1_504.0), (1, 7, 15, 3_008.0), (3, 15, 63, 0.0), rest[1]]);
+        for phy in [&b, &g] {
+            for (set, best_effort_us) in [(ParameterSet::Hostapd, 0.0), (ParameterSet::Openwrt, 2_000.0)] {
+                assert_eq!(row_of(set, phy, false), row(&g, false));
+                let ap = [(1, 3, 7, 1_500.0), (1, 7, 15, 3_000.0), (3, 15, 63, best_effort_us), rest[1]];
+                assert_eq!(row_of(set, phy, true), ap);
+            }
+        }
     }
 }

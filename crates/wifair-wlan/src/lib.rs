@@ -37,7 +37,7 @@ pub use bss::{Bss, Delivery, Output};
 pub use channel::{ChannelSpec, FadingSpec, FrameErrorRate, RateErrors};
 pub use contention::{ArrivalWithinIfs, BackoffRange};
 pub use deadlines::LinkRateChange;
-pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, SharePort};
+pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, ParameterSet, SharePort};
 pub use mac::MacSpec;
 pub use node::Node;
 pub use phy::he::HeLtf;
