@@ -56,7 +56,7 @@ fn what_does_not_belong_is_refused() {
         (r#"{"name": "dqm", "packet_time_weight": 0}"#, "packet_time_weight", "more than 0"),
         (r#"{"name": "codel", "target_ms": 0}"#, "target_ms", "ms"),
         (r#"{"name": "fq-codel", "queues": 0}"#, "queues", "1 to 65536"),
-        (r#"{"name": "mac80211", "aql": true}"#, "aql", "one frame at a time"),
+        (r#"{"name": "mac80211", "aql": true}"#, "aql", "ap.hardware"),
         (r#"{"name": "pie", "mark_up_to": 2}"#, "mark_up_to", "0 to 1"),
     ] {
         let error = plan(&format!(r#"{{"scheme": {json}}}"#)).unwrap().validate("ap.port").unwrap_err();
