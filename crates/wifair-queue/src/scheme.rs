@@ -72,7 +72,7 @@ pub trait Scheme: Send {
     /// A frame exchange of a packet from this buffer is over.
     fn on_exchange(&mut self, _exchange: &Exchange, _buffer: &mut Buffer, _cx: &mut Cx) {}
 
-    /// A transmission of packets from this buffer is over and its outcome known. What ends a packet's stay at the MAC is told by
+    /// A transmission of packets from this buffer is over and its outcome known. What ends a packet's stay at the MAC is reported by
     /// [`Scheme::on_exchange`] afterwards.
     fn on_transmission(&mut self, _transmission: &Transmission, _buffer: &mut Buffer, _cx: &mut Cx) {}
 

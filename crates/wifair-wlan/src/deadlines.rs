@@ -87,7 +87,7 @@ impl Deadlines {
         self.fail(edcaf, at, true);
     }
 
-    /// The port of `edcaf` is to hear at `at` of the attempt that has failed.
+    /// The failed attempt of `edcaf` is reported to its port at `at`.
     #[cold]
     pub(crate) fn learn(&mut self, edcaf: u32, at: Time) {
         self.fail(edcaf, at, false);
@@ -112,7 +112,7 @@ impl Deadlines {
         self.review(now);
     }
 
-    /// Takes what is due at `now == next()`: first what is to be told, then reorder timeouts, ticks, failures. A tick stays until its
+    /// Takes what is due at `now == next()`: first what the owner gets, then reorder timeouts, ticks, failures. A tick stays until its
     /// port asks for another, a reorder timeout until [`Deadlines::set_reordering`].
     pub(crate) fn take(&mut self, now: Time) -> Due {
         let due = if let Some(change) = self.rate_changes.pop_front() {

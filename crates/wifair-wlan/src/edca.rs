@@ -101,7 +101,7 @@ pub enum ParameterSet {
     #[default]
     #[serde(rename = "802.11")]
     Ieee80211,
-    /// What hostapd sets without being told (`hostapd_config_defaults`): CWmin 15 and the TXOP limits of OFDM with every PHY.
+    /// What hostapd sets by default (`hostapd_config_defaults`): CWmin 15 and the TXOP limits of OFDM with every PHY.
     Hostapd,
     /// What OpenWrt sets: hostapd's, and TXOPs of 2 ms for best effort at the AP (`tx_queue_data2_burst`).
     Openwrt,

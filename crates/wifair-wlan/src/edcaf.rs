@@ -192,7 +192,7 @@ impl Edcaf {
         self.ppdu
     }
 
-    /// The PPDU goes on the air, in an exchange that occupies the medium for `occupied`; returns what preceded it.
+    /// The PPDU is sent, in an exchange that occupies the medium for `occupied`; returns what preceded it.
     pub(crate) fn attempt_ppdu(&mut self, occupied: Time) -> Time {
         let overhead = std::mem::take(&mut self.overhead);
         self.ppdu = Ppdu { occupied, overhead, ..self.ppdu };

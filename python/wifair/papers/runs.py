@@ -97,7 +97,7 @@ class CellRuns:
         if key not in self._arrays:
             frame = self._frames[table]
             found = frame[column]
-            if only:  # on the series: a query of its own for each of so many small tables takes ten times as long
+            if only:  # on the series: a separate query for each of so many small tables takes ten times as long
                 found = found.filter(reduce(and_, (frame[name] == value for name, value in only.items())))
             values = found.cast(pl.Float64).to_numpy()
             self._arrays[key] = values.reshape(len(self.seeds), -1)

@@ -194,7 +194,7 @@ impl Nodes {
         self.aggregation_mut().of_mut(link, rank).expect("it has an agreement").originator.serve(number);
     }
 
-    /// What the link in service last sent is formed anew.
+    /// What the link in service sent last will be formed again.
     pub(crate) fn dissolve(&mut self, index: u32) {
         let (link, rank) = self.in_service(index);
         self.aggregation_mut().of_mut(link, rank).expect("it has an agreement").originator.dissolve();

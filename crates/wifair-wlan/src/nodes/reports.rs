@@ -1,4 +1,4 @@
-//! What ports hear of single transmissions, where their schemes ask for it (`docs/medium.md`, section 12).
+//! Single transmissions, reported to the ports whose schemes ask for them (`docs/medium.md`, section 12).
 
 use wifair_core::Time;
 use wifair_queue::{MpduOutcome, Port, TransmittedMpdu, View};
@@ -54,7 +54,7 @@ impl Nodes {
     }
 }
 
-/// The port of a channel access function hears of the last attempt of its single frame.
+/// Reports the last attempt of a single frame to the port of its channel access function.
 #[cold]
 #[inline(never)]
 pub(super) fn report_frame(port: &mut Port, edcaf: &Edcaf, outcome: MpduOutcome, now: Time, view: View) {

@@ -204,7 +204,7 @@ struct Heard {
     exchanges: u64,
 }
 
-/// Tail drop that holds what it hears of transmissions against what it hears of exchanges.
+/// Tail drop that compares transmissions with exchanges.
 struct Watcher(Arc<Mutex<Heard>>);
 
 impl Scheme for Watcher {
