@@ -190,7 +190,8 @@ impl BssSpec {
         validate_ports(&port, &self.ap.categories, self.mac.edca.as_ref(), "ap").map_err(|error| {
             let within = error.key.strip_prefix("ap.port.scheme").unwrap_or_default();
             SpecError { key: format!("{path}{within}"), ..error }
-        })
+        })?;
+        self.check_driver_queue(scheme)
     }
 }
 
@@ -358,18 +359,23 @@ impl BssSpec {
         let spec = self.mac.aggregation.clone().unwrap_or_default();
         let rules = spec.rules(mac.retry_limit_short, "mac.aggregation")?;
         let hardware = self.ap.hardware.rules(rules.driver_queue, "ap.hardware")?;
-        let arbitrates = |scheme: &SchemeSpec| scheme.build().arbitrates();
-        let schemes = RANKS.map(|ac| self.port(0, Some(ac)).scheme);
-        if rules.fill == Fill::DriverQueue
-            && let Some(scheme) = schemes.iter().find(|scheme| arbitrates(scheme))
-        {
-            let allowed = format!(
-                "gather or head-run with the scheme {}, whose queues by station took the place of the driver's in 2016",
-                scheme.name()
-            );
-            return Err(SpecError::new("mac.aggregation.fill", "driver-queue", allowed));
+        for ac in RANKS {
+            self.check_driver_queue(&self.port(0, Some(ac)).scheme)?;
         }
         Ok(Some((rules, hardware)))
+    }
+
+    /// Checks that no scheme that arbitrates between stations lies above a driver's queues.
+    fn check_driver_queue(&self, scheme: &SchemeSpec) -> Result<(), SpecError> {
+        let fill = self.mac.aggregation.as_ref().map_or(Fill::default(), |aggregation| aggregation.fill);
+        if fill != Fill::DriverQueue || !scheme.build().arbitrates() {
+            return Ok(());
+        }
+        let allowed = format!(
+            "gather or head-run with the scheme {}, whose queues by station took the place of the driver's in 2016",
+            scheme.name()
+        );
+        Err(SpecError::new("mac.aggregation.fill", "driver-queue", allowed))
     }
 }
 

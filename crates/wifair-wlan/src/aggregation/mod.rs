@@ -176,6 +176,11 @@ impl Aggregation {
         is_pending
     }
 
+    /// The links that wait to be served.
+    pub fn pending_of(&self, function: u32) -> impl Iterator<Item = LinkId> {
+        self.pending[function as usize].iter().copied()
+    }
+
     /// Whether a link waits to be served.
     pub fn is_pending(&self, function: u32, link: LinkId) -> bool {
         self.pending[function as usize].contains(&link)

@@ -19,7 +19,7 @@ impl Bss {
             self.meter = Meter::wanted_by(self.nodes.ports_of(AP), &self.phy);
         }
         for sender in self.nodes.edcafs_of(AP) {
-            if self.nodes.edcaf(sender).is_free() {
+            if self.nodes.edcaf(sender).asks() {
                 self.serve(sender, now);
             }
         }

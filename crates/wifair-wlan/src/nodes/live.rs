@@ -12,6 +12,12 @@ impl Nodes {
         for ((number, place), own) in (0..).zip(&mut self.places).zip(&self.own) {
             if !own.scheme {
                 place.port.change_scheme(scheme.build(), now, self.ap.knows().view());
+                if let (true, Some(aggregation)) = (place.port.arbitrates(), &self.aggregation) {
+                    for link in aggregation.pending_of(number) {
+                        let (ac, view) = (place.edcaf.role().ac, self.ap.knows().view());
+                        place.port.hold_pending(link.station(), ac, now, view);
+                    }
+                }
                 self.deadlines.set_tick(number, place.port.next_tick(), now);
             }
         }

@@ -533,3 +533,38 @@ fn profiles_are_refused_by_their_keys() {
         "ap.hardware",
     );
 }
+
+/// A scheme that takes over learns which stations have MPDUs to be sent again: nothing stays behind.
+#[test]
+fn another_scheme_takes_over_between_retries() {
+    let profiles = [
+        HardwareSpec::default(),
+        HardwareSpec::Ath9k(Ath9kSpec::default()),
+        HardwareSpec::Firmware(FirmwareSpec::default()),
+    ];
+    let schemes = [SchemeSpec::default(), mac80211()];
+    for (hardware, seed) in profiles.iter().flat_map(|hardware| (0..20).map(move |seed| (hardware, seed))) {
+        let mut spec = cell(3, ht20(), 4, AggregationSpec::default());
+        spec.ap.hardware = hardware.clone();
+        spec.ap.port.limit_packets = 1_000;
+        for station in &mut spec.stations {
+            station.frame_error_rate.data_down = 0.5;
+        }
+        let mut bss = Bss::new(&spec, seed).unwrap();
+        for number in 0..150 {
+            let station = number as u16 % 3;
+            bss.send_down(StationId(station), &packet_down(station, number, 1_500), Time::ZERO);
+        }
+        for ms in 1..40 {
+            let now = Time::from_us(700 * ms + seed);
+            run(&mut bss, now, |_, _, _| ());
+            bss.set_ap_scheme(&schemes[ms as usize % 2], now);
+        }
+        run(&mut bss, Time::from_s(60), |_, _, _| ());
+        assert_eq!(
+            (bss.next_event(), bss.packets_under_way().count()),
+            (Time::MAX, 0),
+            "{hardware:?}, {seed}"
+        );
+    }
+}
