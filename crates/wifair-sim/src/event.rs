@@ -45,7 +45,7 @@ pub struct ApChange {
     /// `lowered_limit` says. Not where a limit controller moves the limit.
     pub limit_packets: Option<u32>,
     /// Queue management scheme from now on. It is offered the queued packets in their order, from head to tail; what it does
-    /// not place counts as evicted. Limit and counters stay as they are. Under EDCA at every category without a scheme of its own.
+    /// not place counts as evicted. Limit and counters stay as they are. Under EDCA: at every category without a separate scheme.
     pub scheme: Option<SchemeSpec>,
 }
 

@@ -24,7 +24,7 @@ struct Place {
     edcaf: Edcaf,
 }
 
-/// What the port of an access category at the AP has of its own, so that a change of the AP's leaves it as it is.
+/// What the port of an access category at the AP has separately, so that a change of the AP's leaves it as it is.
 #[derive(Clone, Copy)]
 pub(crate) struct Own {
     pub limit: bool,

@@ -8,7 +8,7 @@ use crate::meter::Meter;
 use crate::node::AP;
 
 impl Bss {
-    /// Puts `scheme` at each port of the AP but those of categories with a scheme of their own, at `now`, which is not after
+    /// Puts `scheme` at each port of the AP but those of categories with a separate scheme, at `now`, which is not after
     /// [`Bss::next_event`]: see [`Port::change_scheme`](wifair_queue::Port::change_scheme). `scheme` has passed
     /// [`BssSpec::check_ap_scheme`](crate::BssSpec::check_ap_scheme).
     pub fn set_ap_scheme(&mut self, scheme: &SchemeSpec, now: Time) {

@@ -7,7 +7,7 @@ use super::Nodes;
 use crate::node::AP;
 
 impl Nodes {
-    /// Puts a scheme at each of the AP's ports but those with one of their own.
+    /// Puts a scheme at each of the AP's ports but those with a separate one.
     pub(crate) fn set_ap_scheme(&mut self, scheme: &SchemeSpec, now: Time) {
         for ((number, place), own) in (0..).zip(&mut self.places).zip(&self.own) {
             if !own.scheme {
