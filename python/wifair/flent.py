@@ -43,7 +43,7 @@ def sampled(scenario: Scenario, folder: Path | None = None) -> Scenario:
 
 
 def names_of(plan: Mapping[str, Any]) -> tuple[str, dict[str, str], dict[str, str]]:
-    """The test that the flows amount to, the name of each series by the flow's label, and the test's parameters."""
+    """The test of flent for these flows, the name of each series by the flow's label, and the test's parameters."""
     bulk = [flow for flow in plan["flows"] if flow["application"]["name"] == "bulk"]
     ways = {way: [flow for flow in bulk if flow["direction"] == way] for way in ("up", "down")}
     pings = [flow for flow in plan["flows"] if flow["application"]["name"] == "ping"]

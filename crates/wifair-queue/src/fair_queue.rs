@@ -217,7 +217,7 @@ impl FairQueue {
     }
 }
 
-/// The queue with most bytes, an arrival counted with its own; of several the one with the smallest number.
+/// The queue with the most bytes, counting an arrival in its queue; of several, the one with the smallest number.
 fn longest(buffer: &mut Buffer, arriving: Option<(QueueId, u32)>) -> Option<QueueId> {
     let queued = buffer.longest_queue().map(|queue| (queue, buffer.bytes_of(queue)));
     let joined = arriving.map(|(to, bytes)| (to, buffer.bytes_of(to) + bytes));

@@ -132,7 +132,7 @@ pub struct FlowSpec {
     /// When the application starts, in seconds.
     #[serde(default)]
     pub start_s: f64,
-    /// The start is put off by a time drawn uniformly from 0 to this, in seconds: one draw from the flow's stream.
+    /// The start is delayed by a time drawn uniformly from 0 to this, in seconds: one draw from the flow's stream.
     #[serde(default)]
     pub start_spread_s: f64,
     /// When the application stops, in seconds; none for never. A transfer without end ends then, one of a given size is

@@ -10,7 +10,7 @@ pub trait Tap {
     /// Whether [`Tap::exchange`] is to be called: the BSS is then watched event by event.
     const WATCHES_AIR: bool = false;
 
-    /// Whether [`Tap::exchange`] is to be called for the time being.
+    /// Whether to call [`Tap::exchange`] at present.
     fn is_watching(&self) -> bool {
         Self::WATCHES_AIR
     }

@@ -63,7 +63,7 @@ impl AccessPoint {
         self.knows.flows.observe(packet, direction, now, held)
     }
 
-    /// The next flow that the monitor has forgotten, with its 5-tuple.
+    /// The next flow that the monitor has removed, with its 5-tuple.
     #[inline]
     pub(crate) fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple)> {
         self.knows.flows.pop_forgotten()

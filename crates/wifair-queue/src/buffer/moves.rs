@@ -49,7 +49,7 @@ impl Buffer {
         Placed(())
     }
 
-    /// As [`Buffer::append`] for one who knows that there is room.
+    /// Like [`Buffer::append`], for callers that have checked that there is room.
     #[inline]
     pub(crate) fn put_at_tail(&mut self, arrival: Arrival) -> Placed {
         self.length_changes();

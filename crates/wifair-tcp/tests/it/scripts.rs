@@ -26,9 +26,9 @@ fn every_script_holds() {
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
 
-/// The patterns between backticks in the last column of the table of `docs/tcp.md`.
+/// The patterns between backticks in the last column of the table in the scripts' README.
 fn named_in_the_table() -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tcp.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/README.md");
     let page = std::fs::read_to_string(page).unwrap();
     let table = page.split("| source | rule | scripts |").nth(1).expect("the table of rules");
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
@@ -55,8 +55,8 @@ fn the_table_of_rules_names_every_script_and_no_other() {
         script_paths().iter().map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
     let missing: Vec<_> = patterns.iter().filter(|p| !names.iter().any(|name| matches(p, name))).collect();
     let unnamed: Vec<_> = names.iter().filter(|name| !patterns.iter().any(|p| matches(p, name))).collect();
-    assert!(missing.is_empty(), "docs/tcp.md names scripts that do not exist: {missing:?}");
-    assert!(unnamed.is_empty(), "scripts that docs/tcp.md does not name: {unnamed:?}");
+    assert!(missing.is_empty(), "the README names scripts that do not exist: {missing:?}");
+    assert!(unnamed.is_empty(), "scripts that the README does not name: {unnamed:?}");
 }
 
 const GOOD: &str = "end sender\n0 open\n0 > syn 0\n = cwnd 3 timer 1\n";

@@ -56,7 +56,7 @@ class Measured:
         return jain_rows(np.stack(shares, axis=1))
 
     def index_range(self, case: Case, control: str) -> Values:
-        """How far the index goes in a case with a return of the rate: greatest − least, before, during and after."""
+        """Range of the index (greatest − least) before, during and after a fall of the rate that ends."""
         found = [self.index_in(case, control, span) for span in (BEFORE, after(case), recovered(case))]
         reach: Values = np.ptp(np.stack(found), axis=0)
         return reach
