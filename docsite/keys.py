@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wifair.components import engine_schema, join, resolved, unit_of, variants, words
+from wifair.components import engine_schema, resolved, variants, words
+from wifair.keys import join, unit_of
 
 Node = Mapping[str, Any]
 

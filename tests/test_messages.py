@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import wifair
 from conftest import Cli
-from wifair.components import components, missing
+from wifair.components import components
+from wifair.keys import missing
 
 SCHEMES = "examples/adaptive_pushout.py"
 

@@ -15,7 +15,7 @@ from conftest import ROOT, Cli
 from wifair import Scenario, plots
 from wifair.comparison import against_first, paired, ranking
 from wifair.papers import find
-from wifair.report import figures, measured, page
+from wifair.report import figures, measured, page, rendering
 from wifair.report.paper import of_paper
 from wifair.report.parts import Chart, Findings, Report, Section, Table, Text, Verdicts, cell
 from wifair.report.scenario import of_scenario
@@ -251,7 +251,7 @@ def test_delay_is_told_where_there_is_any() -> None:
 
 
 def test_fragments_stand_alone_and_are_escaped() -> None:
-    made = page.fragment(Table.of(("a", "b"), [["<i>", 1.5]]), Text(["`x` & y"]))
+    made = rendering.fragment(Table.of(("a", "b"), [["<i>", 1.5]]), Text(["`x` & y"]))
     assert "&lt;i&gt;" in made
     assert "<code>x</code> &amp; y" in made
     assert "<style>" in made

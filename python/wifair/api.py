@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from wifair.comparison import COMPARED, Differences, paired
-from wifair.components import components, nearest, unknown
+from wifair.components import components
 from wifair.errors import InputError
 from wifair.everything.contenders import PLAIN, REFERENCE, contenders
+from wifair.keys import nearest, unknown
 from wifair.papers import Reproduction, find
 from wifair.python_scheme import PythonScheme, named
 from wifair.results import Results

@@ -7,89 +7,17 @@ impossible combinations are the engine's to judge.
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from wifair.errors import InputError, ScenarioError
+from wifair.errors import ScenarioError
+from wifair.keys import join, missing, nearest, unit_of, unknown_key
 
 Node = Mapping[str, Any]
-
-UNITS = {
-    "_ns": "nanoseconds",
-    "_us": "microseconds",
-    "_ms": "milliseconds",
-    "_s": "seconds",
-    "_bytes": "bytes",
-    "_mbps": "Mbps",
-    "_mhz": "MHz",
-    "_ghz": "GHz",
-    "_packets": "packets",
-    "_segments": "segments",
-    "_db": "dB",
-    "_m": "metres",
-    "_packets_per_s": "packets a second",
-    "_m_per_s": "metres a second",
-}
-
-
-# What exists and is not modelled, by the words that a scenario may ask for it with: a similar name would be no help.
-_MILLIMETRE = "60 GHz, with directional beams and a MAC for them"
-NOT_MODELLED = {
-    "802.11": "the original PHYs of 1997",
-    "802.11ad": _MILLIMETRE,
-    "802.11ay": _MILLIMETRE,
-    "802.11aj": _MILLIMETRE,
-    "802.11ah": "below 1 GHz",
-    "802.11af": "television bands",
-    "802.11p": "vehicles, outside of a BSS",
-    "802.11bd": "vehicles, outside of a BSS",
-    "802.11bn": "several APs that coordinate",
-    "802.11bb": "light",
-    "multi_link": "multi-link operation: a station has one link",
-    "mlo": "multi-link operation: a station has one link",
-    "links": "multi-link operation: a station has one link",
-    "ofdma": "OFDMA: a PPDU has one user",
-    "mu_mimo": "MU-MIMO: a PPDU has one user",
-    "beamforming": "beamforming",
-    "hidden_stations": "hidden stations: every node hears every other",
-    "hidden": "hidden stations: every node hears every other",
-    "carrier_sense_range_m": "hidden stations: every node hears every other",
-    "bss": "a second BSS: there is one",
-    "neighbours": "a second BSS: there is one",
-    "interferers": "interference from outside of the BSS",
-    "roaming": "roaming: there is one AP",
-    "mesh": "mesh: stations talk to the AP alone",
-    "power_save": "power saving",
-    "twt": "target wake time",
-    "beacons": "beacons and association",
-    "pacing": "pacing of segments",
-    "bbr": "BBR: congestion control here reacts to losses and marks",
-    "quic": "QUIC: transports are TCP and UDP",
-    "timestamps": "TCP timestamps",
-}
-
-
-def missing(name: object) -> str:
-    """What of the real world a name stands for that is not modelled; empty where it is none of these."""
-    told = name.lower().replace("-", "_") if isinstance(name, str) else ""
-    return NOT_MODELLED.get(told.replace("_", "-") if told.startswith("802") else told, "")
-
-
-def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> InputError:
-    """The error for a name that does not exist."""
-    known = list(known)
-    hint = nearest(name, known)
-    asked = f" Did you mean {hint}?" if hint else ""
-    return InputError(f"{where}there is no {kind} {name!r}.{asked} Allowed here: {', '.join(known)}.")
-
-
-# A key that TOML takes without quotes, or several by dots; a path of ours may have places in a list behind each.
-BARE_KEY = re.compile(r"([A-Za-z0-9_-]+(\[\d+\])*)(\.[A-Za-z0-9_-]+(\[\d+\])*)*")
 
 
 @cache
@@ -191,44 +119,6 @@ def words(node: Node) -> list[str]:
         elif option.get("type") != "null":
             return []
     return listed
-
-
-def unit_of(key: str) -> str:
-    """The unit in a key's name, in words; empty where it has none."""
-    suffix = max((suffix for suffix in UNITS if key.endswith(suffix)), key=len, default="")
-    return UNITS.get(suffix, "")
-
-
-def nearest(key: str, known: Iterable[str]) -> str:
-    """The known key that `key` was meant to be: the same quantity in another unit, or the closest spelling."""
-    known = list(known)
-    for name in known:
-        if unit_of(name) and unit_of(key) and _stem(name) == _stem(key):
-            return f"{name} (in {unit_of(name)})"
-    matches = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
-    if not matches:
-        matches = [name for name in known if _stem(name) == key][:1]
-    return matches[0] if matches else ""
-
-
-def _stem(key: str) -> str:
-    suffix = max((suffix for suffix in UNITS if key.endswith(suffix)), key=len, default="")
-    return key.removesuffix(suffix)
-
-
-def unknown_key(path: str, key: str, value: object, known: Iterable[str], where: str = "") -> ScenarioError:
-    """The error for a key that does not exist."""
-    known = sorted(known)
-    problem, hint = f"unknown key (value {value!r}){where}", nearest(key, known)
-    if lack := missing(key):
-        problem, hint = f"not modelled ({lack}; docs/scope.md)", ""
-    return ScenarioError(join(path, key), problem, value=value, allowed=", ".join(known), hint=hint)
-
-
-def join(path: str, key: str) -> str:
-    """The path of `key` below `path`. What TOML has in quotes is in quotes."""
-    key = key if BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)
-    return f"{path}.{key}" if path else key
 
 
 def checked(value: object, node: Node, path: str) -> Any:

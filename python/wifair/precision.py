@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from wifair.components import nearest
 from wifair.errors import InputError
+from wifair.keys import nearest
 from wifair.results import UNITS
 from wifair.stats import seeds_needed, t_interval
 

@@ -96,7 +96,7 @@ class PythonScheme(str):
 
     def component(self, given: Mapping[str, Any], path: str) -> dict[str, Any]:
         """What a plan says of it. `given` are its parameters, `path` is its place in the scenario."""
-        from wifair.components import join, unknown_key
+        from wifair.keys import join, unknown_key
 
         signature = inspect.signature(self.cls)
         known = signature.parameters
@@ -208,7 +208,7 @@ def load(name: str) -> PythonScheme:
     module = _module(path)
     found = getattr(module, wanted, None)
     if not (isinstance(found, type) and issubclass(found, Scheme)):
-        from wifair.components import nearest
+        from wifair.keys import nearest
 
         known = _schemes_of(module)
         hint = nearest(wanted, known)

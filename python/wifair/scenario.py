@@ -24,15 +24,13 @@ from wifair.components import (
     engine_schema,
     has_mcs,
     highest_rate_mbps,
-    join,
-    nearest,
     plan_node,
     properties,
     transport,
-    unknown_key,
 )
 from wifair.dialects import DIALECTS
 from wifair.errors import InputError, ScenarioError
+from wifair.keys import join, nearest, unknown_key
 from wifair.overrides import assign, layered
 from wifair.profiles import PROFILES
 

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from wifair import _native, segment
-from wifair.components import nearest
 from wifair.errors import InputError, WifairError
+from wifair.keys import nearest
 from wifair.results import Results, writable_folder
 from wifair.segment import PLANS, REPLICATIONS, Damaged, Tables, atomic, plan_hash
 

@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wifair.comparison import along, paired
-from wifair.components import join, nearest, unknown_key
 from wifair.errors import InputError, ScenarioError
+from wifair.keys import join, nearest, unknown_key
 from wifair.overrides import assign, layered
 from wifair.precision import Precision, needed
 from wifair.python_scheme import named

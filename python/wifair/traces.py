@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from wifair import _native
-from wifair.components import nearest
 from wifair.errors import InputError, ScenarioError, WifairError
+from wifair.keys import nearest
 from wifair.results import writable_folder
 from wifair.segment import atomic
 

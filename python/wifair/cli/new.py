@@ -23,8 +23,8 @@ def new(template: Template = None, file: File = None) -> None:
     from wifair import gallery
     from wifair.cli.output import print_lines, print_table, print_text, say
     from wifair.cli.tables import columns
-    from wifair.components import unknown
     from wifair.errors import InputError
+    from wifair.keys import unknown
 
     if template is None:
         templates = [(name, gallery.about(name)) for name in gallery.names()]

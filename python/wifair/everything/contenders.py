@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from wifair.components import components, unknown
+from wifair.components import components
 from wifair.errors import InputError
+from wifair.keys import unknown
 from wifair.papers.alt.study import Q_MIN
 from wifair.papers.spm_af_las.study import SPM_SENDER
 from wifair.python_scheme import PythonScheme

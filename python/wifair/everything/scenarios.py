@@ -13,9 +13,9 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from wifair import gallery
-from wifair.components import nearest
 from wifair.errors import InputError
 from wifair.everything.senders import GALLERYS, PAPERS, TODAYS, Senders
+from wifair.keys import nearest
 from wifair.scenario import Scenario
 
 FULL, QUICK = "full", "quick"

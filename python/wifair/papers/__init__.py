@@ -173,7 +173,7 @@ def find(paper_id: str) -> Paper:
     """The paper of that id."""
     known = paper_ids()
     if paper_id not in known:
-        from wifair.components import nearest
+        from wifair.keys import nearest
 
         hint = nearest(paper_id, known)
         asked = f" Did you mean {hint}?" if hint else ""

@@ -12,8 +12,8 @@ from enum import StrEnum
 from functools import reduce
 from typing import Any, Generic, Protocol, TypeVar
 
-from wifair.components import nearest
 from wifair.errors import InputError
+from wifair.keys import nearest
 from wifair.study import Cell
 
 Data = TypeVar("Data")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wifair.report import measured
-from wifair.report.page import fragment
 from wifair.report.parts import Facts, Text, Verdicts
+from wifair.report.rendering import fragment
 from wifair.study import seeds_text
 
 if TYPE_CHECKING:

@@ -51,9 +51,9 @@ class _Shown:
     """A part that a notebook shows as the page does."""
 
     def _repr_html_(self) -> str:
-        from wifair.report.page import fragment
+        from wifair.report.rendering import fragment
 
-        return fragment(self)  # type: ignore[arg-type]  # every subclass is a part
+        return fragment(self)
 
 
 @dataclass(frozen=True)
