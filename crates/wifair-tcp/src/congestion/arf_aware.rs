@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, Rate, SpecError, Time};
 
 use super::{CongestionControl, CongestionControlSpec, Control, Window};
-use crate::recovery::RecoveryRule;
+use crate::recovery_rule::RecoveryRule;
 
 /// What it says about itself.
 pub const INFO: Info = Info {

@@ -6,7 +6,7 @@
 
 use wifair_core::{Rate, Time};
 
-use crate::recovery::RecoveryRule;
+use crate::recovery_rule::RecoveryRule;
 
 /// The congestion window and what belongs to it, in bytes (RFC 5681, section 2).
 #[derive(Clone, Debug)]

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
 use super::{CongestionControl, Window, reno};
-use crate::recovery::{ExitWindow, PartialAckTimer, RecoveryRule};
+use crate::recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 
 /// What it says about itself.
 pub const INFO: Info = Info {

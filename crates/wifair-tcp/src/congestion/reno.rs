@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
 use super::{CongestionControl, Counting, Window};
-use crate::recovery::RecoveryRule;
+use crate::recovery_rule::RecoveryRule;
 
 /// What it says about itself.
 pub const INFO: Info = Info {
