@@ -142,7 +142,7 @@ WRONG: list[tuple[dict[str, Any], str, list[str]]] = [
     ({"ap": {"hardware": "ath9k"}}, "ap.hardware", ["ideal", "mac.edca"]),
     (
         {"phy": {"name": "802.11n"}, "ap": {"hardware": {"name": "ath9k", "aql_low_us": 1.0}}},
-        "ap.hardware",
+        "ap.hardware.aql_low_us",
         ["firmware"],
     ),
     ({"phy": {"name": "802.11n"}, "ap": {"scheme": {"name": "mac80211", "aql": True}}}, "ap.scheme.aql", ["firmware"]),

@@ -174,8 +174,15 @@ impl Watched {
             }
             for usage in [&usage.up, &usage.down] {
                 assert!(usage.delivered >= usage.lost_after_delivery);
-                // A frame whose last retry was an internal collision had no attempt for it.
                 let lost_on_air = usage.lost_at_retry_limit - usage.lost_internally;
+                if usage.ppdus + usage.block_ack_requests > 0 {
+                    // Attempts are PPDUs, losses and deliveries MPDUs.
+                    let sent = usage.attempts - usage.ppdus - usage.block_ack_requests + usage.mpdus;
+                    assert!(usage.ppdus <= usage.mpdus && usage.retries <= usage.attempts, "{usage:?}");
+                    assert!(usage.delivered <= sent && lost_on_air <= sent, "{usage:?}");
+                    continue;
+                }
+                // A frame whose last retry was an internal collision had no attempt for it.
                 let ended = usage.delivered - usage.lost_after_delivery + usage.retries + lost_on_air;
                 // The one that is on the air has not ended; those delivered may yet be repeated for their ACKs.
                 assert!(ended <= usage.attempts + self.queues && usage.attempts <= ended + 1, "{usage:?}");
