@@ -50,3 +50,10 @@ def test_new_writes_a_cell(here: Cli, tmp_path: Path, monkeypatch: pytest.Monkey
     written = tomllib.loads((tmp_path / "adaptive-pushout.toml").read_text(encoding="utf-8"))
     assert written["dialect"] == "ns-2"
     assert (tmp_path / "ten-and-ten-today.toml").exists()
+
+
+def test_a_name_has_a_report(here: Cli, tmp_path: Path) -> None:
+    brief = ["--seeds", "2", "--set", "run.warmup_s=0.5", "--set", "run.duration_s=1"]
+    done = here("report", "ten-and-ten", *brief, "--out", tmp_path / "report.html")
+    assert done.returncode == 0, done.stderr
+    assert "ten uploads and ten downloads" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -118,11 +118,8 @@ class Scenario(BaseModel):
 
         `overrides` are assignments (`"ap.limit_packets"`, 50) applied to it first.
         """
-        file = Path(path)
-        if not file.exists():
-            file = gallery.path_of(str(path)) or file
         try:
-            text = file.read_text(encoding="utf-8")
+            text = gallery.file_of(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
             raise InputError(f"{path}: cannot be read: {reason}.") from None

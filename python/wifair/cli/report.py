@@ -119,6 +119,7 @@ def _scenario(
     store: Path | None,
     arguments: list[str],
 ) -> Report:
+    from wifair import gallery
     from wifair.api import comparison
     from wifair.cli.output import progress, say_of
     from wifair.cli.printed import kept
@@ -144,7 +145,7 @@ def _scenario(
         results = study.run(threads, bar, folder)
     say_of(folder)
     differences = paired(results, against_first(results.cells), COMPARED)
-    return of_scenario(title, file, loaded, results, arguments, differences)
+    return of_scenario(title, gallery.file_of(file), loaded, results, arguments, differences)
 
 
 def _study(

@@ -45,6 +45,12 @@ def path_of(name: str) -> Path | None:
     return path if name in cells() and senders in ("", "paper", "today") else None
 
 
+def file_of(path: str | Path) -> Path:
+    """The file itself if there is one, else that of the scenario of that name, if there is one."""
+    path = Path(path)
+    return path if path.exists() else path_of(str(path)) or path
+
+
 def file_name(name: str) -> str:
     """The file that `wifair new NAME` writes."""
     return f"{name.removeprefix(_PAPER).replace('/', '-')}.toml"
