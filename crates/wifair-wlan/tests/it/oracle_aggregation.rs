@@ -6,14 +6,15 @@ use crate::oracle;
 use oracle::agreement::{Event, Events};
 use oracle::air;
 use oracle::frame::{Kind, NodeId};
+use oracle::mode::{Generation, Mode};
 use oracle::random::aggregated_scenarios;
 use oracle::record::{GivenUp, Outcome, Record, Transmission};
 use oracle::scenario::{Errors, Pattern, Scenario, Station, Stream};
-use oracle::timing::{Aggregation, Category, Edca, Ht, Rules};
+use oracle::timing::{Aggregation, Category, Edca, Modern, Rules};
 use oracle::{tell, validating};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wifair_core::Rng;
 
 const BEST_EFFORT: usize = 2;
@@ -35,6 +36,13 @@ fn rules(cw_min: u32, txop_limit: u32, aggregation: Aggregation) -> Rules {
         overhead_bytes: 38,
         edca: Some(edca),
         aggregation: Some(aggregation),
+        modern: Some(Modern {
+            generation: Generation::Ht,
+            band_ghz: 5.0,
+            width_mhz: 40,
+            basic_rates: None,
+            has_dot11b: false,
+        }),
         ..Rules::dot11a()
     }
 }
@@ -54,7 +62,7 @@ fn bss(rules: Rules, stations: usize, streams: Vec<Stream>) -> Scenario {
     Scenario {
         seed: 1,
         rules,
-        stations: vec![Station::ht(Ht::plain(7)); stations],
+        stations: vec![Station::modern(Mode::ht(7)); stations],
         streams,
         changes: vec![],
         port_limit: 100,
@@ -96,20 +104,23 @@ const ONE: u64 = 228;
 #[test]
 fn durations_of_802_11n() {
     let rules = without_chance(Aggregation::ht());
-    let mode = Ht::plain(7);
+    let mode = Mode::ht(7);
     let ppdu = |mpdus| rules.ppdu(rules.psdu_bytes(&vec![1500; mpdus], mode), mode);
     assert_eq!((ppdu(1), ppdu(3)), (ONE as u32, THREE as u32));
     assert_eq!((rules.response(1, mode), rules.response(3, mode), rules.request(mode)), (28, 32, 32));
-    let rates = |short_gi, forty_mhz, mcs: [u32; 4]| mcs.map(|mcs| Ht { mcs, short_gi, forty_mhz }.rate());
+    let rates = |short_gi, forty_mhz, mcs: [u32; 4]| {
+        let (guard_ns, width_mhz) = (if short_gi { 400 } else { 800 }, if forty_mhz { 40 } else { 20 });
+        mcs.map(|mcs| Mode { guard_ns, width_mhz, ..Mode::ht(mcs) }.rate())
+    };
     assert_eq!(rates(false, false, [0, 5, 7, 15]), [65, 520, 650, 1300]);
     assert_eq!(rates(true, false, [0, 5, 7, 15]), [72, 577, 722, 1444]);
     assert_eq!(rates(true, true, [0, 7, 15, 31]), [150, 1500, 3000, 6000]);
     // 48 short symbols of 3.6 µs fill 44 of 4 µs.
-    assert_eq!(rules.ppdu(1538, Ht { short_gi: true, ..mode }), 36 + 44 * 4);
+    assert_eq!(rules.ppdu(1538, Mode { guard_ns: 400, ..mode }), 36 + 44 * 4);
     // Two streams have two HT-LTFs, three and four have four; at 40 MHz four streams have two encoders.
-    assert_eq!(rules.ppdu(1538, Ht::plain(15)), 40 + 24 * 4);
-    assert_eq!(rules.ppdu(1538, Ht { forty_mhz: true, ..Ht::plain(31) }), 48 + 6 * 4);
-    assert_eq!(rules.ppdu(267, Ht { forty_mhz: true, ..Ht::plain(31) }), 48 + 2 * 4); // 2136 + 16 + 12 bits: over 2160
+    assert_eq!(rules.ppdu(1538, Mode::ht(15)), 40 + 24 * 4);
+    assert_eq!(rules.ppdu(1538, Mode { width_mhz: 40, ..Mode::ht(31) }), 48 + 6 * 4);
+    assert_eq!(rules.ppdu(267, Mode { width_mhz: 40, ..Mode::ht(31) }), 48 + 2 * 4); // 2136 + 16 + 12 bits: over 2160
 }
 
 #[test]
@@ -261,7 +272,7 @@ fn stations_without_agreement_get_single_frames() {
 
 /// One station that has always packets of `ip_bytes` to send, `k` in each PPDU: its throughput in Mbps between its first
 /// delivery and its last, the closed form, and the record.
-fn saturated(mode: Ht, ip_bytes: u32, k: u32) -> (f64, f64, Record) {
+fn saturated(mode: Mode, ip_bytes: u32, k: u32) -> (f64, f64, Record) {
     let cw_min = 15;
     let rules = rules(cw_min, 0, Aggregation { max_mpdus: Some(k), ..Aggregation::ht() });
     let ppdu = rules.ppdu(rules.psdu_bytes(&vec![ip_bytes; k as usize], mode), mode);
@@ -272,7 +283,7 @@ fn saturated(mode: Ht, ip_bytes: u32, k: u32) -> (f64, f64, Record) {
     let exchanges = (3.0 * 4.61 * f64::from(rules.slot) / cycle / 0.001).powi(2).max(300.0);
     let until = (exchanges * cycle) as u64;
     let scenario = Scenario {
-        stations: vec![Station::ht(mode)],
+        stations: vec![Station::modern(mode)],
         streams: vec![Stream {
             pattern: Pattern::Every { first: 0, gap: u64::from(busy * 100 / k), burst: 200 },
             ..burst(0, true, ip_bytes, 0)
@@ -291,15 +302,15 @@ fn saturated(mode: Ht, ip_bytes: u32, k: u32) -> (f64, f64, Record) {
 /// L · k / (AIFS + slot · CWmin / 2 + PPDU + SIFS + response), within 0.1 %.
 #[test]
 fn one_saturated_station_is_its_closed_form() {
-    let short = |mcs| Ht { short_gi: true, ..Ht::plain(mcs) };
+    let short = |mcs| Mode { guard_ns: 400, ..Mode::ht(mcs) };
     for (mode, ip_bytes, k) in [
-        (Ht::plain(7), 1500, 1),
-        (Ht::plain(7), 1500, 2),
-        (Ht::plain(7), 1500, 28),
-        (Ht::plain(0), 1500, 2),
+        (Mode::ht(7), 1500, 1),
+        (Mode::ht(7), 1500, 2),
+        (Mode::ht(7), 1500, 28),
+        (Mode::ht(0), 1500, 2),
         (short(3), 700, 16),
         (short(15), 500, 64),
-        (Ht { forty_mhz: true, ..short(31) }, 900, 64),
+        (Mode { width_mhz: 40, ..short(31) }, 900, 64),
     ] {
         let (measured, expected, record) = saturated(mode, ip_bytes, k);
         tell(&format!("{mode:?}, {k} MPDUs of {ip_bytes} bytes: {measured:.4} Mbps, expected {expected:.4}"));
@@ -320,35 +331,51 @@ type Link = (NodeId, NodeId, usize);
 #[derive(Default)]
 struct Seen {
     /// Sent, and neither acknowledged nor given up: how often each has failed.
-    outstanding: BTreeMap<u16, u32>,
-    next: u16,
-    given_up: Vec<u16>,
+    outstanding: BTreeMap<u64, u32>,
+    next: u64,
+    given_up: Vec<u64>,
     /// When each was decoded first.
-    decoded: BTreeMap<u16, u64>,
+    decoded: BTreeMap<u64, u64>,
     /// Requests that were decoded: when, and from where they start.
-    requests: Vec<(u64, u16)>,
+    requests: Vec<(u64, u64)>,
     owes_request: bool,
     /// When each was passed on.
-    delivered: BTreeMap<u16, u64>,
+    delivered: BTreeMap<u64, u64>,
+}
+
+impl Seen {
+    /// The sequence number, counted on where those on the air wrap, that is next to the latest.
+    fn unwrapped(&self, seq: u16) -> u64 {
+        let ahead = (u64::from(seq) + 4096 - self.next % 4096) % 4096;
+        if ahead < 2048 { self.next + ahead } else { self.next + ahead - 4096 }
+    }
 }
 
 /// Replays what the record says of each link with an agreement.
 fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
     let rules = scenario.rules.aggregation.expect("a scenario with aggregation");
     let mut links: BTreeMap<Link, Seen> = BTreeMap::new();
-    let mut numbers: BTreeMap<u32, (Link, u16)> = BTreeMap::new();
+    let mut numbers: BTreeMap<u32, (Link, u64)> = BTreeMap::new();
     for t in &record.transmissions {
         let key = (t.from, t.to, t.category);
         let link = links.entry(key).or_default();
         let start = link.outstanding.keys().next().copied().unwrap_or(link.next);
-        let seqs: Vec<u16> = t.mpdus.iter().map(|mpdu| mpdu.seq).collect();
-        let Some(ended) = t.ended else { continue };
+        let seqs: Vec<u64> = t.mpdus.iter().map(|mpdu| link.unwrapped(mpdu.seq)).collect();
+        let ended = t.ended.unwrap_or(record.end);
         // When the PPDU or the request itself ended, if it came so far.
         let mut frames = record.frames.iter().skip(record.frames.partition_point(|frame| frame.at < t.at));
         let frame = frames.find(|f| f.from == t.from && matches!(f.kind, Kind::Data | Kind::Request));
         let end = frame.filter(|frame| frame.ends <= ended).map(|frame| frame.ends);
+        if t.ended.is_none() {
+            // The run ends before its response does.
+            let mpdus = t.mpdus.iter().zip(&seqs).filter(|(mpdu, _)| mpdu.decoded == Some(true));
+            for (_, &seq) in mpdus {
+                link.decoded.entry(seq).or_insert(end.expect("what was decoded was sent"));
+            }
+            continue;
+        }
         let mut failed = seqs.clone();
-        if let Some(request) = t.request {
+        if let Some(request) = t.request.map(|request| link.unwrapped(request)) {
             assert!(link.owes_request, "nothing was given up before {t:?}");
             assert_eq!(request, start, "{t:?}");
             if t.outcome == Some(Outcome::Acknowledged) {
@@ -359,27 +386,27 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
                 link.requests.push((end.expect("it was answered"), request));
             }
         } else {
-            let old: Vec<u16> = link.outstanding.keys().copied().collect();
-            let expected: Vec<u16> = old.iter().copied().chain(link.next..).take(seqs.len()).collect();
+            let old: Vec<u64> = link.outstanding.keys().copied().collect();
+            let expected: Vec<u64> = old.iter().copied().chain(link.next..).take(seqs.len()).collect();
             assert_eq!(seqs, expected, "{t:?}");
-            assert!(u32::from(seqs[seqs.len() - 1]) < u32::from(seqs[0]) + rules.window, "{t:?}");
+            assert!(seqs[seqs.len() - 1] < seqs[0] + window(scenario, key), "{t:?}");
             assert!(rules.max_mpdus.is_none_or(|most| seqs.len() <= most as usize), "{t:?}");
-            for mpdu in &t.mpdus {
-                let failures = link.outstanding.entry(mpdu.seq).or_default();
+            for (mpdu, &seq) in t.mpdus.iter().zip(&seqs) {
+                let failures = link.outstanding.entry(seq).or_default();
                 assert_eq!(mpdu.number, *failures + 1, "{t:?}");
-                numbers.insert(mpdu.packet, (key, mpdu.seq));
-                link.next = link.next.max(mpdu.seq + 1);
+                numbers.insert(mpdu.packet, (key, seq));
+                link.next = link.next.max(seq + 1);
                 if mpdu.decoded == Some(true) {
                     let at = end.expect("what was decoded was sent");
-                    link.decoded.entry(mpdu.seq).or_insert(at);
+                    link.decoded.entry(seq).or_insert(at);
                 }
             }
             if t.outcome == Some(Outcome::Acknowledged) {
-                for mpdu in &t.mpdus {
-                    let has = link.decoded.contains_key(&mpdu.seq);
+                for (mpdu, seq) in t.mpdus.iter().zip(&seqs) {
+                    let has = link.decoded.contains_key(seq);
                     assert_eq!(mpdu.acknowledged, Some(has), "{t:?}");
                     if has {
-                        link.outstanding.remove(&mpdu.seq);
+                        link.outstanding.remove(seq);
                     }
                 }
             }
@@ -388,14 +415,15 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
         for seq in failed {
             *link.outstanding.get_mut(&seq).expect("it is") += 1;
         }
-        let at_limit = |(_, failures): &(&u16, &u32)| **failures == rules.max_attempts;
-        let gone: Vec<u16> = link.outstanding.iter().filter(at_limit).map(|(seq, _)| *seq).collect();
+        let at_limit = |(_, failures): &(&u64, &u32)| **failures == rules.max_attempts;
+        let gone: Vec<u64> = link.outstanding.iter().filter(at_limit).map(|(seq, _)| *seq).collect();
         link.outstanding.retain(|seq, _| !gone.contains(seq));
         // The transmitter knows at the end of a response, or at its timeout.
-        let known = ended + u64::from(scenario.rules.ack_timeout().max(scenario.rules.cts_timeout()));
+        let known = ended + longest_timeout(&scenario.rules);
         let of_link = record.given_up.iter().filter(|g| (g.from, g.to, g.category) == key);
         let told = of_link.skip(link.given_up.len()).take(gone.len());
-        let told: Vec<u16> = told.filter(|g| (ended..=known).contains(&g.at)).map(|g| g.seq).collect();
+        let told = told.filter(|g| (ended..=known).contains(&g.at));
+        let told: Vec<u64> = told.map(|g| link.unwrapped(g.seq)).collect();
         assert_eq!(gone, told, "given up after {t:?}");
         link.owes_request |= rules.requests && !gone.is_empty();
         link.given_up.extend(gone);
@@ -411,15 +439,26 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
     links
 }
 
+/// The window of a link.
+fn window(scenario: &Scenario, (from, to, _): Link) -> u64 {
+    let modes = scenario.stations[from.max(to) - 1].modes.expect("a link with an agreement");
+    scenario.rules.window(modes.up).into()
+}
+
+/// The timeout after frames of OFDM, or of 802.11b, whichever is longer.
+fn longest_timeout(rules: &Rules) -> u64 {
+    rules.ack_timeout().max(rules.cts_timeout()).into()
+}
+
 /// No loss, no duplicate and no gap but by what section 12 allows.
-fn assert_in_order(scenario: &Scenario, link: &Seen, at_rest: bool) {
+fn assert_in_order(scenario: &Scenario, key: Link, link: &Seen, at_rest: bool) {
     let rules = scenario.rules.aggregation.expect("a scenario with aggregation");
-    let (window, timeout) = (u64::from(rules.window), u64::from(rules.reorder_timeout));
+    let (window, timeout) = (window(scenario, key), u64::from(rules.reorder_timeout));
     // Whether the recipient could know at `now` that it need not wait for `seq`.
-    let skipped = |seq: u16, now: u64| {
+    let skipped = |seq: u64, now: u64| {
         let requested = link.requests.iter().any(|&(at, start)| at <= now && start > seq);
         let decoded = || link.decoded.iter().filter(|&(&later, _)| later > seq);
-        let beyond = decoded().any(|(&l, &at)| at <= now && u64::from(l) >= u64::from(seq) + window);
+        let beyond = decoded().any(|(&l, &at)| at <= now && l >= seq + window);
         requested || beyond || decoded().any(|(_, &at)| at + timeout <= now)
     };
     let mut latest = 0;
@@ -427,8 +466,11 @@ fn assert_in_order(scenario: &Scenario, link: &Seen, at_rest: bool) {
         assert!(at >= latest, "{seq} was passed on before one that precedes it");
         latest = at;
         assert!(link.decoded.get(&seq).is_some_and(|&decoded| decoded <= at), "{seq} from nowhere");
-        for before in (0..seq).filter(|before| !link.delivered.contains_key(before)) {
-            assert!(skipped(before, at), "{seq} was passed on at {at} without {before}");
+    }
+    for missing in (0..link.next).filter(|seq| !link.delivered.contains_key(seq)) {
+        // Those that follow are passed on no sooner.
+        if let Some((seq, &at)) = link.delivered.range(missing..).next() {
+            assert!(skipped(missing, at), "{seq} was passed on at {at} without {missing}");
         }
     }
     for (&seq, &decoded) in &link.decoded {
@@ -436,9 +478,9 @@ fn assert_in_order(scenario: &Scenario, link: &Seen, at_rest: bool) {
             // Held no longer than by the timeout, or what it waits for.
             Some(&at) => {
                 assert!(at <= decoded + timeout, "{seq} was held from {decoded} to {at}");
-                let waits_for = |before: u16| link.delivered.get(&before).is_none_or(|&then| then == at);
-                let waited = (0..seq).any(waits_for);
-                assert!(at == decoded || waited, "{seq} was held for nothing from {decoded} to {at}");
+                let waits_for = |before: u64| link.delivered.get(&before).is_none_or(|&then| then == at);
+                let waited = at == decoded || (0..seq).any(waits_for);
+                assert!(waited, "{seq} was held for nothing from {decoded} to {at}");
             }
             None if at_rest => {
                 let later = link.delivered.range(seq..).any(|(_, &at)| at <= decoded);
@@ -449,7 +491,8 @@ fn assert_in_order(scenario: &Scenario, link: &Seen, at_rest: bool) {
     }
     if at_rest {
         assert!(link.outstanding.is_empty(), "at rest, with {:?} outstanding", link.outstanding);
-        let known = |seq: u16| link.decoded.contains_key(&seq) || link.given_up.contains(&seq);
+        let given_up: BTreeSet<u64> = link.given_up.iter().copied().collect();
+        let known = |seq: u64| link.decoded.contains_key(&seq) || given_up.contains(&seq);
         assert!((0..link.next).all(known), "neither decoded nor given up");
     }
 }
@@ -506,15 +549,15 @@ impl Account {
 
 #[test]
 fn agreements_keep_their_order_and_lose_nothing() {
-    let cases = if validating() { 5_000 } else { 100 };
+    let cases = if validating() { 5_000 } else { 200 };
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 30, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[9; 32]);
     let account = RefCell::new(Account::default());
     let outcome = TestRunner::new_with_rng(config, rng).run(&aggregated_scenarios(), |scenario| {
         let run = air::run(&scenario);
         let record = &run.whole;
-        for link in links(&scenario, record).values() {
-            assert_in_order(&scenario, link, run.at_rest);
+        for (&key, link) in &links(&scenario, record) {
+            assert_in_order(&scenario, key, link, run.at_rest);
         }
         let airtime = &record.airtime;
         let occupied: u64 = airtime.up.iter().chain(&airtime.down).sum();

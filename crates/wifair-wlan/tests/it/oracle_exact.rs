@@ -3,23 +3,30 @@
 
 use crate::oracle;
 
-use oracle::engine::{Engine, like_the_engine};
+use oracle::engine::Engine;
+use oracle::flaw::Flaw;
 use oracle::frame::Tally;
 use oracle::radio::{Capture, Captures, Track};
-use oracle::random::{aggregated_scenarios, edca_scenarios, scenarios};
+use oracle::random::{edca_scenarios, modern_scenarios, scenarios};
 use oracle::record::{Outcome, Record};
 use oracle::scenario::{Change, Errors, Pattern, Scenario, Station, Stream, Trigger};
 use oracle::timing::Rules;
 use oracle::{air, tell, validating};
-use proptest::strategy::Strategy;
+use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::{Cell, RefCell};
 use std::fmt::{Debug, Write};
+use std::panic::catch_unwind;
 
 /// Runs both; an error says how they differ and what happened before.
 fn compare(scenario: &Scenario) -> Result<Record, String> {
     let mut oracle = air::run(scenario);
-    if scenario.stations.iter().any(|station| station.ht.is_some()) {
+    if scenario.stations.iter().any(|station| station.modes.is_some()) {
+        for record in [&mut oracle.half_way, &mut oracle.whole] {
+            record.up.iter_mut().chain(&mut record.down).for_each(|tally| tally.rate_integral = 0);
+        }
+    }
+    if scenario.aggregates() {
         [&mut oracle.half_way, &mut oracle.whole].into_iter().for_each(forget_what_the_engine_does_not_say);
     }
     let (half_way, whole) = (&oracle.half_way, &oracle.whole);
@@ -57,7 +64,7 @@ fn forget_what_the_engine_does_not_say(record: &mut Record) {
     record.given_up.clear();
     record.rates.clear();
     for tally in record.up.iter_mut().chain(&mut record.down) {
-        (tally.attempts, tally.failures, tally.rate_integral) = (0, 0, 0);
+        (tally.attempts, tally.failures) = (0, 0);
     }
     for transmission in &mut record.transmissions {
         transmission.request = None;
@@ -263,11 +270,37 @@ fn random_edca_scenarios_are_equal_step_by_step() {
     assert!(compare_random(edca_scenarios(), cases(200, 10_000), least).captures.covers_all());
 }
 
-/// A-MPDUs, Block Acks, errors per MPDU, reordering, TXOPs of several PPDUs, older stations among them.
+/// 802.11n to 802.11be: A-MPDUs, Block Acks, errors per MPDU, reordering, TXOPs of several PPDUs; stations of several generations.
 #[test]
-fn random_aggregated_scenarios_are_equal_step_by_step() {
+fn random_modern_scenarios_are_equal_step_by_step() {
     let least = Seen { exchanges: 5_000, collisions: 500, internal_collisions: 200, ..Seen::default() };
-    compare_random(aggregated_scenarios().prop_map(like_the_engine), cases(200, 20_000), least);
+    compare_random(modern_scenarios(), cases(300, 20_000), least);
+}
+
+/// The comparison notices each rule that the model breaks on purpose; in the short form a dozen.
+#[test]
+fn broken_rules_are_noticed() {
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let mut unnoticed = Flaw::ALL.to_vec();
+    let enough = if validating() { 0 } else { Flaw::ALL.len() - 12 };
+    for number in 1..=1_000 {
+        let scenario = modern_scenarios().new_tree(&mut runner).expect("a scenario").current();
+        unnoticed.retain(|&flaw| {
+            let rules = Rules { flaw: Some(flaw), ..scenario.rules };
+            let broken = Scenario { rules, ..scenario.clone() };
+            // That the model stumbles over itself is no difference.
+            let noticed = catch_unwind(|| compare(&broken)).is_ok_and(|same| same.is_err());
+            if noticed {
+                tell(&format!("{flaw:?} is noticed in scenario {number}"));
+            }
+            !noticed
+        });
+        if unnoticed.len() <= enough {
+            return;
+        }
+    }
+    panic!("not noticed: {unnoticed:?}");
 }
 
 /// Far more stations than the random scenarios have, with frames of unequal length.

@@ -1,5 +1,6 @@
 //! Both ends of a Block Ack agreement (docs/medium.md, section 12). Sequence numbers count from 0 and do not wrap.
 
+use super::flaw::Flaw;
 use super::frame::{Mpdu, Packet};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -54,6 +55,16 @@ pub enum Event {
     TimedOut,
     /// An MPDU beyond the recipient's window.
     WindowMoved,
+    /// Outstanding sequence numbers on both sides of a wrap, and what fails of them.
+    Wraps,
+    WrapPartial,
+    /// A PPDU longer than the windows of 64 and 256 MPDUs.
+    Over64,
+    Over256,
+    /// Bitmaps of these lengths.
+    Bitmap256,
+    Bitmap512,
+    Bitmap1024,
 }
 
 /// How often.
@@ -83,7 +94,7 @@ impl Events {
 
     /// Whether each event has happened `least` times.
     pub fn covers_all(&self, least: u64) -> bool {
-        self.0.len() == Event::WindowMoved as usize + 1 && self.0.values().all(|&count| count >= least)
+        self.0.len() == Event::Bitmap1024 as usize + 1 && self.0.values().all(|&count| count >= least)
     }
 }
 
@@ -101,6 +112,11 @@ impl Originator {
     pub fn enter(&mut self, packet: Packet) {
         self.queue.push_back(Mpdu { seq: self.next, packet, number: 0 });
         self.next += 1;
+    }
+
+    /// The sequence numbers that are outstanding lie on both sides of 4096 or a multiple of it.
+    pub fn wraps(&self) -> bool {
+        self.start() / 4096 < self.next.saturating_sub(1) / 4096
     }
 
     /// WinStartO.
@@ -123,9 +139,10 @@ impl Originator {
 
     /// These have failed, unless they have left the queue. What is given up.
     pub fn fail(&mut self, sent: &[Mpdu], max_attempts: u32, requests: bool) -> Vec<Mpdu> {
+        let sent: BTreeSet<u64> = sent.iter().map(|mpdu| mpdu.seq).collect();
         let (mut kept, mut given_up) = (VecDeque::new(), Vec::new());
         for mut mpdu in self.queue.drain(..) {
-            if sent.iter().any(|sent| sent.seq == mpdu.seq) {
+            if sent.contains(&mpdu.seq) {
                 mpdu.number += 1;
             }
             if mpdu.number == max_attempts {
@@ -145,24 +162,31 @@ impl Originator {
 /// The receiver's end.
 pub struct Recipient {
     window: u64,
-    timeout: u32,
+    timeout: u64,
+    flaw: Option<Flaw>,
     /// WinStartB.
     start: u64,
-    /// MPDUs out of order, and the steps until their timeouts.
-    held: BTreeMap<u64, (Packet, u32)>,
+    /// MPDUs out of order, and when they time out.
+    held: BTreeMap<u64, (Packet, u64)>,
     /// All that was ever decoded.
     pub decoded: BTreeSet<u64>,
 }
 
 impl Recipient {
-    pub fn new(window: u32, timeout: u32) -> Recipient {
+    pub fn new(window: u32, timeout: u32, flaw: Option<Flaw>) -> Recipient {
+        let late = flaw == Some(Flaw::LateReorderTimeout);
         Recipient {
             window: window.into(),
-            timeout,
+            timeout: (timeout + u32::from(late)).into(),
+            flaw,
             start: 0,
             held: BTreeMap::new(),
             decoded: BTreeSet::new(),
         }
+    }
+
+    fn has(&self, flaw: Flaw) -> bool {
+        self.flaw == Some(flaw)
     }
 
     pub fn holds_nothing(&self) -> bool {
@@ -170,21 +194,25 @@ impl Recipient {
     }
 
     /// An MPDU was decoded: what is passed on; none if it is dropped.
-    pub fn receive(&mut self, mpdu: &Mpdu, events: &mut Events) -> Option<Vec<Packet>> {
+    pub fn receive(&mut self, mpdu: &Mpdu, now: u64, events: &mut Events) -> Option<Vec<Packet>> {
         let seq = mpdu.seq;
         let new = self.decoded.insert(seq);
         // What lies further back has left the transmitter's window.
         self.decoded = self.decoded.split_off(&self.start.saturating_sub(2 * self.window));
+        if self.has(Flaw::OutOfOrder) {
+            return new.then(|| vec![mpdu.packet]);
+        }
         if seq < self.start || self.held.contains_key(&seq) {
             events.note(if new { Event::TooLate } else { Event::Duplicate });
-            return None;
+            return self.has(Flaw::NoDuplicateFilter).then(|| vec![mpdu.packet]);
         }
         let mut passed_on = Vec::new();
         if seq >= self.start + self.window {
             events.note(Event::WindowMoved);
-            passed_on = self.skip_to(seq + 1 - self.window);
+            let further = u64::from(self.has(Flaw::WindowMovesTooFar));
+            passed_on = self.skip_to(seq + 1 + further - self.window);
         }
-        self.held.insert(seq, (mpdu.packet, self.timeout));
+        self.held.insert(seq, (mpdu.packet, now + self.timeout));
         passed_on.extend(self.pass_on());
         events.note_if(self.held.contains_key(&seq), Event::Held);
         Some(passed_on)
@@ -200,23 +228,21 @@ impl Recipient {
         passed_on
     }
 
-    /// Steps until the next timeout.
-    pub fn next_timeout(&self) -> Option<u32> {
-        self.held.values().map(|&(_, left)| left).min()
-    }
-
-    pub fn pass(&mut self, steps: u32) {
-        for (_, left) in self.held.values_mut() {
-            *left -= steps;
-        }
+    /// When the next timeout is.
+    pub fn next_timeout(&self) -> Option<u64> {
+        self.held.values().map(|&(_, at)| at).min()
     }
 
     /// What is passed on because MPDUs have been held for too long.
-    pub fn time_out(&mut self, events: &mut Events) -> Vec<Packet> {
-        let Some((&last, _)) = self.held.iter().rev().find(|(_, (_, left))| *left == 0) else {
+    pub fn time_out(&mut self, now: u64, events: &mut Events) -> Vec<Packet> {
+        let Some((&last, _)) = self.held.iter().rev().find(|(_, (_, at))| *at == now) else {
             return Vec::new();
         };
         events.note(Event::TimedOut);
+        let last = match self.held.last_key_value() {
+            Some((&all, _)) if self.has(Flaw::TimeoutOfAll) => all,
+            _ => last,
+        };
         [self.skip_to(last), self.pass_on()].concat()
     }
 

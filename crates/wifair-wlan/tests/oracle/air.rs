@@ -2,13 +2,13 @@
 
 use super::agreement::Events;
 use super::frame::{Content, Counts, Frame, Heard, Kind, NodeId, Packet, Tally};
-use super::node::Node;
+use super::node::{Node, Peer};
 use super::radio::{Case, Radio};
 use super::rate::Ladder;
 use super::record::{
     Aired, Airtime, Attempt, Decoded, Delivery, GivenUp, NewRate, Outcome, Record, Sent, Transmission,
 };
-use super::scenario::{Change, Modes, Offer, Outside, Scenario, Station, Traffic};
+use super::scenario::{Change, Offer, Outside, Scenario, Station, Traffic};
 use super::timing::{Rules, Tenths};
 use std::collections::BTreeSet;
 
@@ -107,20 +107,22 @@ pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
 impl Medium {
     pub fn new(scenario: &Scenario) -> Medium {
         let Scenario { seed, rules, stations, .. } = scenario;
-        let ladder = |rate| Ladder::new(rules.adaptation, rules.rates(), rate);
-        let node = |id, rates, modes| {
-            let port = (scenario.port_limit, scenario.limit_counts_in_service);
-            Node::new(id, &Scenario::label(id), *seed, *rules, rates, modes, port)
+        let phy = |station: &Station| station.phy.unwrap_or(rules.phy);
+        let ladder = |station: &Station, rate| Ladder::new(rules.adaptation, phy(station).rates(), rate);
+        let peer = |station: &Station, up| Peer {
+            mode: station.modes.map(|modes| if up { modes.up } else { modes.down }),
+            phy: phy(station),
+            ladder: ladder(station, if up { station.rate_up } else { station.rate_down }),
         };
-        let mode = |modes: Option<Modes>, up: bool| modes.map(|modes| if up { modes.up } else { modes.down });
-        let itself = rules.rates()[0]; // never used
-        let down = [itself].into_iter().chain(stations.iter().map(|s| s.rate_down));
-        let down_modes = [None].into_iter().chain(stations.iter().map(|s| mode(s.ht, false)));
-        let mut nodes = vec![node(0, down.map(ladder).collect(), down_modes.collect())];
-        nodes.extend(
-            (stations.iter().enumerate())
-                .map(|(i, s)| node(i + 1, vec![ladder(s.rate_up)], vec![mode(s.ht, true)])),
-        );
+        let node = |id, peers| {
+            let port = (scenario.port_limit, scenario.limit_counts_in_service);
+            Node::new(id, &Scenario::label(id), *seed, *rules, peers, port)
+        };
+        // The AP's own entries are never used.
+        let itself = Station::clean(rules.rates()[0]);
+        let down = [&itself].into_iter().chain(stations).map(|station| peer(station, false));
+        let mut nodes = vec![node(0, down.collect())];
+        nodes.extend(stations.iter().enumerate().map(|(i, station)| node(i + 1, vec![peer(station, true)])));
         let links = (1..nodes.len())
             .flat_map(|i| [((i, 0), nodes[i].rate_to(0), 0, 0), ((0, i), nodes[0].rate_to(i), 0, 0)]);
         let links = links.collect();
@@ -233,8 +235,8 @@ impl Medium {
                 self.nodes[0].queue_limit = packets;
                 return;
             }
-            Change::Modes { station, modes } => {
-                self.change_modes(station % self.stations.len(), modes);
+            Change::Mcs { station, up, down } => {
+                self.change_mcs(station % self.stations.len(), up, down);
                 return;
             }
             Change::Station { station, rate, rate_down, errors, track } => {
@@ -242,10 +244,10 @@ impl Medium {
             }
         };
         if let Some(rate) = rate {
-            self.nodes[station + 1].rates[0].restart(rate);
+            self.nodes[station + 1].peers[0].ladder.restart(rate);
         }
         if let Some(rate) = rate_down.or(rate) {
-            self.nodes[0].rates[station + 1].restart(rate);
+            self.nodes[0].peers[station + 1].ladder.restart(rate);
         }
         if let Some(errors) = errors {
             self.stations[station].errors = errors;
@@ -256,17 +258,17 @@ impl Medium {
         self.note_rates();
     }
 
-    fn change_modes(&mut self, station: usize, modes: Modes) {
-        if self.stations[station].ht.is_some() {
-            self.nodes[station + 1].modes[0] = Some(modes.up);
-            self.nodes[0].modes[station + 1] = Some(modes.down);
+    fn change_mcs(&mut self, station: usize, up: u32, down: u32) {
+        if let Some(modes) = self.stations[station].modes {
+            let modes = modes.with_mcs(up, down);
+            self.nodes[station + 1].peers[0].mode = Some(modes.up);
+            self.nodes[0].peers[station + 1].mode = Some(modes.down);
             self.note_rates();
         }
     }
 
     /// What has been held out of order for too long is passed on.
     fn time_out(&mut self) {
-        self.nodes.iter_mut().for_each(Node::count_reordering);
         for node in 0..self.nodes.len() {
             while let Some(packets) = self.nodes[node].time_out() {
                 packets.iter().for_each(|packet| self.deliver(packet));
@@ -411,12 +413,16 @@ impl Medium {
     fn note_mpdus(&mut self, frame: &Frame, decoded: Decoded, decoded_mpdus: &[bool]) {
         let Some(transmission) = self.record.transmissions.get_mut(self.first_transmission) else { return };
         let everybody = decoded == Decoded::Everybody;
+        let all: BTreeSet<u16> = match &frame.content {
+            Content::Decoded(all) => all.iter().map(|&seq| on_air(seq)).collect(),
+            _ => BTreeSet::new(),
+        };
         for (index, mpdu) in transmission.mpdus.iter_mut().enumerate() {
-            match (frame.kind, &frame.content) {
-                (Kind::Data, _) if everybody => mpdu.decoded = Some(decoded_mpdus[index]),
-                (Kind::Ack, _) if everybody => mpdu.acknowledged = Some(true),
-                (Kind::BlockAck, Content::Decoded(all)) if everybody => {
-                    mpdu.acknowledged = Some(all.iter().any(|&seq| on_air(seq) == mpdu.seq));
+            match frame.kind {
+                Kind::Data if everybody => mpdu.decoded = Some(decoded_mpdus[index]),
+                Kind::Ack if everybody => mpdu.acknowledged = Some(true),
+                Kind::BlockAck if everybody => {
+                    mpdu.acknowledged = Some(all.contains(&mpdu.seq));
                 }
                 _ => {}
             }
@@ -443,15 +449,20 @@ impl Medium {
         let frames: Vec<Frame> = self.starting.iter().map(|&id| self.nodes[id].start()).collect();
         let first = &frames[0];
         let is_answer = first.kind.is_answer();
-        let drowned = !self.on_air.is_empty();
+        let follows = |f: &Frame| matches!(f.kind, Kind::Data | Kind::Request) && !f.opens_exchange;
+        // What comes after a CTS-to-self that has collided, with another or with a frame that has none.
+        let collides_on = matches!(self.exchange, Exchange::Collision) && frames.iter().all(follows);
+        let drowned = !self.on_air.is_empty() && !collides_on;
         assert!(
             !drowned || is_answer,
             "everybody hears everybody: nobody starts into a frame, but to answer"
         );
         let mut captured = None;
-        let follows = |f: &Frame| matches!(f.kind, Kind::Data | Kind::Request) && !f.opens_exchange;
-        if frames.len() > 1 && frames.iter().all(follows) {
-            // The collision of their CTS-to-selfs goes on.
+        if collides_on {
+            // For who is no longer on the air the SIFS before these counts for nothing.
+            for &other in self.openers.iter().filter(|&&id| frames.iter().all(|frame| frame.from != id)) {
+                self.nodes[other].wait();
+            }
         } else if frames.len() > 1 {
             assert!(frames.iter().all(|f| f.opens_exchange), "a response comes too early to be disturbed");
             captured = self.begin_collision(&frames);
@@ -459,7 +470,7 @@ impl Medium {
             self.begin_exchange(first);
         }
         // Who sent one of the frames of a collision hears nothing of what drowns in it.
-        let collided = self.openers.iter().copied().filter(|_| drowned);
+        let collided = self.openers.iter().copied().filter(|_| drowned || collides_on);
         let deaf: Vec<NodeId> = frames.iter().map(|f| f.from).chain(collided).collect();
         let answered = (is_answer && !drowned).then_some(first.to);
         for (id, node) in self.nodes.iter_mut().enumerate() {
@@ -471,6 +482,7 @@ impl Medium {
         for (index, frame) in frames.iter().enumerate() {
             let reach = match captured {
                 _ if drowned => Reach::Drowned,
+                _ if collides_on => Reach::Nobody,
                 _ if frames.len() == 1 => Reach::All,
                 Some(captured) if captured == index => Reach::Addressee,
                 _ => Reach::Nobody,
@@ -490,7 +502,7 @@ impl Medium {
             from: frame.from,
             to: if frame.kind == Kind::Announcement { frame.from } else { frame.to },
             packet: frame.content.packet(),
-            rate: frame.rate(&self.rules),
+            rate: frame.rate(),
             duration_field: frame.duration_field.into(),
             decoded: None,
         });

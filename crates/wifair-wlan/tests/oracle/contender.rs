@@ -1,6 +1,7 @@
 //! What contends for the medium: a node under DCF, one of its access categories under EDCA.
 
 use super::agreement::{Event, Events, Originator};
+use super::flaw::Flaw;
 use super::frame::{NodeId, Packet};
 use super::timing::Category;
 use std::collections::VecDeque;
@@ -22,6 +23,7 @@ pub enum Service {
 }
 
 pub struct Contender {
+    flaw: Option<Flaw>,
     pub parameters: Category,
     pub backoff: Rng,
     pub queue: VecDeque<Packet>,
@@ -46,8 +48,9 @@ pub struct Contender {
 
 impl Contender {
     /// `agreements`: by receiver, whether there is one.
-    pub fn new(parameters: Category, backoff: Rng, agreements: &[bool]) -> Contender {
+    pub fn new(parameters: Category, backoff: Rng, agreements: &[bool], flaw: Option<Flaw>) -> Contender {
         Contender {
+            flaw,
             parameters,
             backoff,
             queue: VecDeque::new(),
@@ -67,7 +70,10 @@ impl Contender {
     /// What goes into service: a link that waits, other than the last; or the port's next packet; or the last link.
     pub fn serve(&mut self) {
         assert!(self.in_service.is_none(), "one at a time");
-        if let Some(place) = self.pending.iter().position(|&link| Some(link) != self.last) {
+        let spared = if self.has(Flaw::LastLinkFirst) { None } else { self.last };
+        let waits = |&link: &NodeId| Some(link) != spared;
+        let port_first = self.has(Flaw::PortFirst) && !self.queue.is_empty();
+        if let Some(place) = self.pending.iter().position(waits).filter(|_| !port_first) {
             self.events.note(Event::OtherLink);
             self.in_service = self.pending.remove(place).map(Service::Link);
         } else if let Some(packet) = self.queue.pop_front() {
@@ -140,7 +146,13 @@ impl Contender {
 
     pub fn has_succeeded(&mut self) {
         self.cw = self.parameters.cw_min;
-        self.failures = 0;
+        if !self.has(Flaw::RowOutlivesSuccess) {
+            self.failures = 0;
+        }
+    }
+
+    fn has(&self, flaw: Flaw) -> bool {
+        self.flaw == Some(flaw)
     }
 
     /// The frame in service, of a link without agreement, failed: a wider window, or, `lost`, the first window and no frame.
@@ -158,13 +170,16 @@ impl Contender {
         self.failures += u32::from(counts);
         if self.failures == limit {
             self.events.note(Event::RowEnded);
-            self.has_succeeded();
-        } else {
+            self.failures = 0;
+            if !self.has(Flaw::CwAfterRow) {
+                self.cw = self.parameters.cw_min;
+            }
+        } else if !self.has(Flaw::CwAfterMissing) {
             self.widen();
         }
     }
 
-    fn widen(&mut self) {
+    pub fn widen(&mut self) {
         self.cw = (2 * self.cw + 1).min(self.parameters.cw_max);
     }
 }

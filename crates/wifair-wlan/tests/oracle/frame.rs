@@ -1,6 +1,6 @@
 //! What is on the air, and what a node counts of it.
 
-use super::timing::{Rules, Tenths};
+use super::timing::{NonHt, Tenths};
 use std::collections::BTreeSet;
 
 /// The AP is node 0, station `i` is node `i + 1`.
@@ -88,8 +88,10 @@ pub struct Frame {
     pub content: Content,
     /// Rate of the exchange's data frame.
     pub data_rate: Tenths,
-    /// Rate of what answers that.
-    pub response_rate: Tenths,
+    /// How what answers that is sent, and a request.
+    pub response: NonHt,
+    /// How RTS, CTS and CTS-to-self of the exchange are sent.
+    pub reservation: NonHt,
     /// How long it is on the air.
     pub length: u32,
     /// The Duration field: what its exchange still needs after the frame's end.
@@ -106,11 +108,11 @@ impl Frame {
     }
 
     /// The rate that it is itself sent at.
-    pub fn rate(&self, rules: &Rules) -> Tenths {
+    pub fn rate(&self) -> Tenths {
         match self.kind {
             Kind::Data => self.data_rate,
-            Kind::Ack | Kind::BlockAck | Kind::Request => self.response_rate,
-            Kind::Rts | Kind::Cts | Kind::Announcement => rules.reservation_rate(),
+            Kind::Ack | Kind::BlockAck | Kind::Request => self.response.rate,
+            Kind::Rts | Kind::Cts | Kind::Announcement => self.reservation.rate,
         }
     }
 }

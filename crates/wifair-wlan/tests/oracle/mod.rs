@@ -23,7 +23,9 @@
 //! | EDCA: windows, AIFSNs, TXOPs, both rules of countdown, internal collisions, ports of one's own or shared | yes |
 //! | senders of a collision that wait an EIFS | yes |
 //! | capture, also of RTS, with positions, moving ones, changing tracks | yes |
-//! | aggregation, 802.11n and older stations in one BSS | the model alone (`oracle_aggregation`): the engine has none |
+//! | 802.11n, ac, ax and be with every mode; older stations among them, with protection | yes |
+//! | aggregation: windows and bitmaps up to 1,024, requests, reordering, errors by MPDU, TXOPs, numbers that wrap | yes |
+//! | frames on the air and what a Block Ack acknowledges, under aggregation | no: the engine lists PPDUs |
 //! | fading, error rates by SNR | no: tests of `channel`, by hand and by integration |
 //! | classifiers but `dscp`; channel and service times; schemes, limit controllers, ticks | no: tests of their own |
 //! | plcp_us, signal_extension_us, rx start delays of one's own | no: the table and its unit tests |
@@ -35,7 +37,9 @@ pub mod air;
 pub mod chain;
 pub mod contender;
 pub mod engine;
+pub mod flaw;
 pub mod frame;
+pub mod mode;
 pub mod node;
 pub mod radio;
 pub mod random;

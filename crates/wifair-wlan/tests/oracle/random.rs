@@ -1,9 +1,12 @@
 //! Random small scenarios, drawn so that rare coincidences are frequent.
 
+mod modern;
+
+use super::mode::Generation;
 use super::radio::{Capture, Track};
 use super::rate::Adaptation;
-use super::scenario::{Change, Errors, Modes, Pattern, Scenario, Station, Stream, Trigger};
-use super::timing::{Aggregation, Category, Edca, Ht, Phy, Protection, Rules, Tenths};
+use super::scenario::{Change, Errors, Pattern, Scenario, Station, Stream, Trigger};
+use super::timing::{ACK_BYTES, Category, Edca, Form, NonHt, Protection, RTS_BYTES, Rules, Tenths};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -21,36 +24,44 @@ pub fn edca_scenarios() -> impl Strategy<Value = Scenario> {
     rules.prop_flat_map(scenario)
 }
 
-/// The same with aggregation: 1 to 6 stations, most of them of 802.11n, at 5 or 2.4 GHz.
-pub fn aggregated_scenarios() -> impl Strategy<Value = Scenario> {
-    let base = prop_oneof![Just(Rules::dot11a()), Just(Rules::dot11g()), protected()];
-    let rules = base.prop_flat_map(rules_of).prop_flat_map(|rules| {
-        aggregation(rules).prop_map(move |aggregation| Rules {
-            overhead_bytes: 38,
-            adaptation: None,
-            aggregation: Some(aggregation),
-            ..rules
-        })
+/// From 802.11n on: 1 to 6 stations, some of them older than the others; five of six scenarios have EDCA, and so aggregation.
+pub fn modern_scenarios() -> impl Strategy<Value = Scenario> {
+    let rules = modern::rules().prop_flat_map(rules_of).prop_flat_map(modern::aggregation);
+    let rules = rules.prop_flat_map(|rules| {
+        let table = edca(rules).prop_map(move |edca| Rules { edca: Some(edca), ..rules });
+        if rules.aggregation.is_some() { table.boxed() } else { Just(rules).boxed() }
     });
-    let rules =
-        rules.prop_flat_map(|rules| edca(rules).prop_map(move |edca| Rules { edca: Some(edca), ..rules }));
-    rules.prop_flat_map(scenario)
+    (rules.prop_flat_map(scenario), modern::deluge()).prop_map(|(scenario, deluge)| match deluge {
+        Some(deluge) => deluge.on(scenario),
+        None => scenario,
+    })
+}
+
+/// Of these, those with aggregation.
+pub fn aggregated_scenarios() -> impl Strategy<Value = Scenario> {
+    modern_scenarios().prop_filter("no links with agreements", Scenario::aggregates)
 }
 
 fn scenario(rules: Rules) -> impl Strategy<Value = Scenario> {
     let (least_stations, least_streams) = if rules.capture.is_some() { (2, 4) } else { (1, 1) };
-    let most_stations = if rules.aggregation.is_some() { 6 } else { 8 };
+    let most_stations = if rules.modern.is_some() { 6 } else { 8 };
     let stations = prop::collection::vec(station(rules), least_stations..=most_stations);
     let streams = prop::collection::vec(stream(rules), least_streams..=12);
     let changes = prop_oneof![
         1 => Just(Vec::new()),
         1 => prop::collection::vec((trigger(rules), change(rules)), 1..10),
     ];
-    let most_packets = if rules.aggregation.is_some() { 100 } else { 30 };
-    let port = (1usize..most_packets, any::<bool>());
-    let offered_until = if rules.aggregation.is_some() { 20_000u64..80_000 } else { 50_000..200_000 };
+    let few = if rules.aggregation.is_some() { 1usize..100 } else { 1..30 };
+    let many = if rules.aggregation.is_some() { 1 } else { 0 };
+    let port = (prop_oneof![3 => few, many => 100usize..1_500], any::<bool>());
+    let offered_until = match (rules.modern, rules.steps) {
+        (None, _) => 50_000u64..200_000,
+        (Some(_), ..5) => 20_000..80_000,
+        (Some(_), _) => 40_000..120_000,
+    };
     (any::<u64>(), stations, streams, changes, port, offered_until).prop_map(
-        move |(seed, stations, mut streams, changes, port, offered_until)| {
+        move |(seed, mut stations, mut streams, mut changes, port, offered_until)| {
+            modern::settle(&rules, &mut stations, &mut changes);
             count_from_the_arrival(&mut streams, &stations, &rules);
             Scenario {
                 seed,
@@ -73,13 +84,14 @@ fn edca(rules: Rules) -> impl Strategy<Value = Edca> {
         let us = move |us: u32| us * rules.steps;
         let exact =
             (select(vec![40, 1500]), rate(rules), 2u32..4).prop_map(move |(ip_bytes, rate, frames)| {
-                let announcement = if rules.announces() { rules.cts() + rules.sifs } else { 0 };
+                let announces = rules.announces(rules.plain(rate));
+                let announcement = if announces { rules.cts() + rules.sifs } else { 0 };
                 let exchange = announcement + rules.data(ip_bytes, rate) + rules.sifs + rules.ack();
                 frames * (exchange + rules.sifs) - rules.sifs
             });
         let exact = match rules.aggregation {
             None => exact.boxed(),
-            Some(_) => prop_oneof![exact, ppdus(rules)].boxed(),
+            Some(_) => prop_oneof![exact, modern::ppdus(rules)].boxed(),
         };
         let limit = prop_oneof![
             2 => Just(0u32),
@@ -107,65 +119,6 @@ fn edca(rules: Rules) -> impl Strategy<Value = Edca> {
             stations_share_port: shares.1,
         },
     )
-}
-
-/// Exactly what two PPDUs of some MPDUs take, or one with its RTS.
-fn ppdus(rules: Rules) -> impl Strategy<Value = u32> {
-    (mode(), select(vec![40, 1500]), 1usize..8, 1usize..8).prop_map(move |(mode, ip_bytes, first, second)| {
-        let exchange = |mpdus: usize| {
-            let announcement = if rules.announces() { rules.cts() + rules.sifs } else { 0 };
-            let psdu_bytes = rules.psdu_bytes(&vec![ip_bytes; mpdus], mode);
-            let response = rules.sifs + rules.response(mpdus, mode);
-            (announcement + rules.ppdu(psdu_bytes, mode) + response, rules.uses_rts(psdu_bytes))
-        };
-        match (exchange(first), exchange(second)) {
-            ((first, true), _) => rules.rts() + rules.cts() + 2 * rules.sifs + first,
-            ((first, false), (second, _)) => first + rules.sifs + second,
-        }
-    })
-}
-
-/// Limits so small that each of them counts.
-fn aggregation(rules: Rules) -> impl Strategy<Value = Aggregation> {
-    let limits = (
-        select(vec![1u32, 2, 3, 4, 6, 8, 16, 32, 64, 64, 64]),
-        prop_oneof![3 => Just(None), 1 => (1u32..12).prop_map(Some)],
-        prop_oneof![3 => Just(65_535u32), 1 => 1_000u32..8_000],
-        prop_oneof![3 => Just(5_484u32), 1 => 300u32..3_000],
-        select(vec![0u32, 0, 1, 2, 4, 8, 16, 32, 64]),
-    );
-    let attempts = prop_oneof![1 => Just(7u32), 3 => 1u32..5];
-    let reorder_timeout = prop_oneof![4 => 300u32..8_000, 1 => 8_000u32..20_000];
-    let flags = (any::<bool>(), prop::bool::weighted(0.8), prop::bool::weighted(0.2));
-    (limits, attempts, reorder_timeout, flags).prop_map(
-        move |((window, max_mpdus, max_ampdu_bytes, max_ppdu, spacing), max_attempts, timeout, flags)| {
-            Aggregation {
-                window,
-                max_mpdus,
-                max_ampdu_bytes,
-                max_ppdu: max_ppdu * rules.steps,
-                min_spacing_quarters: spacing,
-                max_attempts,
-                head_run: flags.0,
-                requests: flags.1,
-                reorder_timeout: timeout * rules.steps,
-                ccmp: flags.2,
-            }
-        },
-    )
-}
-
-fn mode() -> impl Strategy<Value = Ht> {
-    let mcs = prop_oneof![3 => 0u32..8, 1 => 8u32..32];
-    (mcs, any::<bool>(), prop::bool::weighted(0.2)).prop_map(|(mcs, short_gi, forty_mhz)| Ht {
-        mcs,
-        short_gi,
-        forty_mhz,
-    })
-}
-
-fn modes() -> impl Strategy<Value = Modes> {
-    (mode(), mode()).prop_map(|(up, down)| Modes { up, down })
 }
 
 /// One of three has capture, and so 802.11b.
@@ -207,12 +160,17 @@ fn rules_of(base: Rules) -> impl Strategy<Value = Rules> {
         move |(control_rate, windows, rts, limits, eifs, timeouts, flags, more)| {
             let (clock, adaptation, colliders_wait_eifs) = more;
             let base = clock.of(base);
-            let ofdm = matches!(base.phy, Phy::Ofdm { .. });
+            // The engine has no threshold where all frames are protected.
+            let rts = if base.protection.is_some() { u32::MAX } else { rts };
+            let control_rate = match base.modern.and_then(|modern| modern.basic_rates) {
+                Some(rates) => rates[rates.len() - 1],
+                None => control_rate[usize::from(!base.phy.is_dsss())],
+            };
             let (cw_min, cw_max) = windows.unwrap_or((base.cw_min, base.cw_max));
             Rules {
                 cw_min,
                 cw_max,
-                control_rate: control_rate[usize::from(ofdm)],
+                control_rate,
                 rts_threshold_bytes: rts,
                 short_limit: limits.0,
                 long_limit: limits.1,
@@ -225,7 +183,7 @@ fn rules_of(base: Rules) -> impl Strategy<Value = Rules> {
                 immediate_access: !flags.1,
                 backoff_within_ifs: flags.2,
                 colliders_wait_eifs: colliders_wait_eifs && eifs.0,
-                adaptation,
+                adaptation: adaptation.filter(|_| base.modern.is_none()),
                 ..base
             }
         },
@@ -244,8 +202,15 @@ struct Clock {
 
 impl Clock {
     fn of(self, rules: Rules) -> Rules {
-        let rules = rules.in_steps(self.steps);
-        let slot = if self.long_slot { 20 * self.steps } else { rules.slot };
+        // Symbols from 802.11ax on take whole fifths of a µs.
+        let in_fifths = rules.modern.is_some_and(|modern| modern.generation >= Generation::He);
+        let steps = match self.steps {
+            8 if in_fifths => 10,
+            _ if in_fifths => 5,
+            steps => steps,
+        };
+        let rules = rules.in_steps(steps);
+        let slot = if self.long_slot { 20 * rules.steps } else { rules.slot };
         Rules { slot: slot + self.slot_more, sifs: rules.sifs + self.sifs_more, ..rules }
     }
 }
@@ -280,16 +245,16 @@ fn station(rules: Rules) -> impl Strategy<Value = Station> {
         (rate(), rate(), errors(rules), track(rules)).prop_map(|(rate_up, rate_down, errors, track)| {
             Station { rate_up, rate_down, errors, track, ..Station::clean(rate_up) }
         });
-    match rules.aggregation {
+    match rules.modern {
         None => station.boxed(),
-        Some(_) => (station, prop::option::weighted(0.8, modes()))
-            .prop_map(|(station, ht)| Station { ht, ..station })
-            .boxed(),
+        Some(modern) => {
+            (station, modern::kind(rules, modern)).prop_map(|(station, kind)| kind.of(station)).boxed()
+        }
     }
 }
 
 fn errors(rules: Rules) -> impl Strategy<Value = Errors> {
-    if rules.aggregation.is_none() {
+    if rules.modern.is_none() {
         return errors_of_frames(rules).boxed();
     }
     let of_mpdus = || prop_oneof![1 => Just(0.0), 2 => 0.02..0.7f64];
@@ -366,11 +331,12 @@ fn change(rules: Rules) -> impl Strategy<Value = Change> {
         },
     );
     let change = prop_oneof![5 => of_station, 1 => (1usize..30).prop_map(Change::ApLimit)];
-    if rules.aggregation.is_none() {
+    if rules.modern.is_none() {
         return change.boxed();
     }
-    let of_modes = (0usize..8, modes()).prop_map(|(station, modes)| Change::Modes { station, modes });
-    prop_oneof![1 => change, 2 => of_modes].boxed()
+    let of_mcs =
+        (0usize..8, 0u32..14, 0u32..14).prop_map(|(station, up, down)| Change::Mcs { station, up, down });
+    prop_oneof![1 => change, 2 => of_mcs].boxed()
 }
 
 /// At any time, or when something else is likely to happen.
@@ -386,9 +352,9 @@ fn stream(rules: Rules) -> impl Strategy<Value = Stream> {
     let alike = if rules.capture.is_some() { 2 } else { 0 };
     let almost_40 = select(vec![40u32, 46, 53, 54, 55, 56]); // 10 µs more is 54 at 11 Mbps
     let ip_bytes = prop_oneof![2 => Just(40u32), 2 => Just(1500), 2 => 28u32..1500, 2 * alike => almost_40];
-    let category = match rules.aggregation {
+    let category = match rules.modern {
         None => (0usize..4).boxed(),
-        Some(_) => select(vec![0, 1, 2, 2, 2, 2, 3]).boxed(),
+        Some(_) => select(vec![0, 1, 2, 2, 2, 3]).boxed(),
     };
     (0usize..8, any::<bool>(), ip_bytes, category, pattern(rules)).prop_map(
         move |(station, up, ip_bytes, category, pattern)| Stream {
@@ -409,7 +375,11 @@ fn pattern(rules: Rules) -> impl Strategy<Value = Pattern> {
     });
     let regular = prop_oneof![saturated, periodic];
     let often = if rules.capture.is_some() { 12 } else { 3 }; // a capture takes a collision
+    // As many as a long window takes.
+    let torrents = if rules.aggregation.is_some_and(|aggregation| aggregation.window > 64) { 3 } else { 0 };
+    let torrent = (0u64..3_000, 5_000u64..40_000, 100u32..1_500);
     prop_oneof![
+        torrents => torrent.prop_map(|(first, gap, burst)| Pattern::Every { first, gap, burst }),
         often => regular.prop_map(|(first, gap, burst)| Pattern::Every { first, gap, burst }),
         3 => (300u64..30_000).prop_map(|mean| Pattern::Poisson { mean }),
         3 => (0usize..12, coincidence(rules)).prop_map(|(stream, delay)| Pattern::After { stream, delay }),
@@ -439,14 +409,22 @@ fn count_from_the_arrival(streams: &mut [Stream], stations: &[Station], rules: &
         if let Pattern::Beside { stream, delay } = &mut beside.pattern {
             let of = before[*stream % before.len()];
             let station = &stations[of.station % stations.len()];
-            let rate = if of.up { station.rate_up } else { station.rate_down };
-            let reserved = if rules.uses_rts(rules.mpdu_bytes(of.ip_bytes)) {
-                rules.rts() + rules.cts() + 2 * rules.sifs
-            } else {
-                0
+            let form = match station.modes {
+                Some(modes) => Form::Mode(if of.up { modes.up } else { modes.down }),
+                None => Form::NonHt(NonHt {
+                    phy: station.phy.unwrap_or(rules.phy),
+                    rate: if of.up { station.rate_up } else { station.rate_down },
+                }),
             };
-            let announced = if rules.announces() { rules.cts() + rules.sifs } else { 0 };
-            *delay += u64::from(reserved + announced + rules.data(of.ip_bytes, rate));
+            let reservation = |bytes| rules.control(bytes, rules.reservation_form(form)) + rules.sifs;
+            let mut before = 0;
+            if rules.uses_rts(form, rules.mpdu_bytes(of.ip_bytes)) {
+                before += reservation(RTS_BYTES) + reservation(ACK_BYTES);
+            }
+            if rules.announces(form) {
+                before += reservation(ACK_BYTES);
+            }
+            *delay += u64::from(before + rules.data_frame(of.ip_bytes, form));
         }
     }
 }

@@ -1,8 +1,9 @@
 //! What is compared: a BSS, its traffic, a seed. Read alike by the slow model and by the engine's driver.
 
 use super::frame::{NodeId, Packet};
+use super::mode::Mode;
 use super::radio::Track;
-use super::timing::{Ht, Rules, Tenths};
+use super::timing::{Phy, Rules, Tenths};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use wifair_core::Rng;
@@ -37,26 +38,45 @@ pub struct Station {
     pub rate_down: Tenths,
     pub errors: Errors,
     pub track: Option<Track>,
-    /// None: a station older than 802.11n, that has no agreements.
-    pub ht: Option<Modes>,
+    /// None: a station older than 802.11n.
+    pub modes: Option<Modes>,
+    /// Of a station older than 802.11n; None: that of the BSS's non-HT frames.
+    pub phy: Option<Phy>,
 }
 
 impl Station {
     pub fn clean(rate: Tenths) -> Station {
-        Station { rate_up: rate, rate_down: rate, errors: Errors::default(), track: None, ht: None }
+        Station {
+            rate_up: rate,
+            rate_down: rate,
+            errors: Errors::default(),
+            track: None,
+            modes: None,
+            phy: None,
+        }
     }
 
-    /// A station of 802.11n.
-    pub fn ht(mode: Ht) -> Station {
-        Station { ht: Some(Modes { up: mode, down: mode }), ..Station::clean(60) }
+    /// A station of 802.11n or later.
+    pub fn modern(mode: Mode) -> Station {
+        Station { modes: Some(Modes { up: mode, down: mode }), ..Station::clean(60) }
+    }
+
+    pub fn is_dot11b(&self) -> bool {
+        self.phy.is_some_and(Phy::is_dsss)
     }
 }
 
-/// Modes of a station's links with agreements.
+/// Modes of a station, which differ in their MCSs alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Modes {
-    pub up: Ht,
-    pub down: Ht,
+    pub up: Mode,
+    pub down: Mode,
+}
+
+impl Modes {
+    pub fn with_mcs(self, up: u32, down: u32) -> Modes {
+        Modes { up: self.up.with_mcs(up), down: self.down.with_mcs(down) }
+    }
 }
 
 /// What changes in mid-run (docs/medium.md, section 8).
@@ -71,8 +91,9 @@ pub enum Change {
         errors: Option<Errors>,
         track: Option<Track>,
     },
-    /// Of a station of 802.11n; of others nothing changes. Stations are counted as above.
-    Modes { station: usize, modes: Modes },
+    /// Of a station of 802.11n or later; of others nothing changes. Stations are counted as above, MCSs as in
+    /// [`Mode::with_mcs`].
+    Mcs { station: usize, up: u32, down: u32 },
     /// Packets that the AP's port holds, or each of its ports.
     ApLimit(usize),
 }
@@ -129,6 +150,12 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Whether there are links with agreements.
+    pub fn aggregates(&self) -> bool {
+        let rules = &self.rules;
+        rules.aggregation.is_some() && rules.edca.is_some() && self.stations.iter().any(|s| s.modes.is_some())
+    }
+
     /// The stable name of a node, which keys its random streams.
     pub fn label(node: NodeId) -> String {
         if node == 0 { "ap".into() } else { format!("sta-{node}") }

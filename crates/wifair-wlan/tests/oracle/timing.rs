@@ -3,6 +3,8 @@
 //! A step is a microsecond, in which everything fits that the standard's tables have; or a part of one, in which slots, arrivals and
 //! timeouts fall between the microseconds.
 
+use super::flaw::Flaw;
+use super::mode::{Generation, Mode};
 use super::radio::Capture;
 use super::rate::Adaptation;
 
@@ -39,61 +41,63 @@ impl Phy {
     }
 }
 
-/// A mode of 802.11n: mixed format, equal modulation on all streams, BCC (802.11-2020, 19.4.3 and 19.5).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ht {
-    /// 0 to 31: eight for each number of streams.
-    pub mcs: u32,
-    pub short_gi: bool,
-    pub forty_mhz: bool,
+impl Phy {
+    /// 802.11b's rates, or those of OFDM, the slowest first.
+    pub fn rates(self) -> &'static [Tenths] {
+        match self {
+            Phy::Dsss { .. } => &[10, 20, 55, 110],
+            Phy::Ofdm { .. } => &[60, 90, 120, 180, 240, 360, 480, 540],
+        }
+    }
+
+    pub fn is_dsss(self) -> bool {
+        matches!(self, Phy::Dsss { .. })
+    }
 }
 
-impl Ht {
-    /// 20 MHz, long guard interval.
-    pub fn plain(mcs: u32) -> Ht {
-        Ht { mcs, short_gi: false, forty_mhz: false }
-    }
+/// How a frame is sent that is no HT frame or later.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NonHt {
+    pub phy: Phy,
+    pub rate: Tenths,
+}
 
-    fn streams(self) -> u32 {
-        self.mcs / 8 + 1
-    }
+/// How data frames of a link are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    NonHt(NonHt),
+    Mode(Mode),
+}
 
-    fn bits_per_symbol(self) -> u32 {
-        // Coded bits per subcarrier times the code rate, in twelfths.
-        let twelfths = [6, 12, 18, 24, 36, 48, 54, 60][self.mcs as usize % 8];
-        let subcarriers = if self.forty_mhz { 108 } else { 52 };
-        subcarriers * twelfths / 12 * self.streams()
-    }
-
-    fn symbol_ns(self) -> u32 {
-        if self.short_gi { 3_600 } else { 4_000 }
-    }
-
-    /// Rounded down to tenths of Mbps.
+impl Form {
     pub fn rate(self) -> Tenths {
-        self.bits_per_symbol() * 10_000 / self.symbol_ns()
+        match self {
+            Form::NonHt(NonHt { rate, .. }) => rate,
+            Form::Mode(mode) => mode.rate(),
+        }
     }
 
-    /// How many µs a PSDU of `bytes` bytes occupies the medium, without signal extension.
-    fn duration(self, bytes: u32) -> u32 {
-        let long_training_fields = [1, 2, 4, 4][self.mcs as usize / 8];
-        let preamble = 20 + 8 + 4 + 4 * long_training_fields;
-        let encoders = (self.bits_per_symbol() / 4).div_ceil(300); // one for each 300 Mbps at the long guard interval
-        let symbols = (16 + 8 * bytes + 6 * encoders).div_ceil(self.bits_per_symbol());
-        // Symbols with the short guard interval fill whole symbols of 4 µs.
-        preamble + 4 * (symbols * self.symbol_ns()).div_ceil(4_000)
+    fn is_dsss(self) -> bool {
+        matches!(self, Form::NonHt(NonHt { phy: Phy::Dsss { .. }, .. }))
     }
+}
 
-    /// Bytes that pass in `quarters` quarters of a µs, rounded up.
-    fn bytes_in(self, quarters: u32) -> u32 {
-        (self.bits_per_symbol() * 1_000 * quarters).div_ceil(8 * 4 * self.symbol_ns())
-    }
+/// The PHY of a BSS from 802.11n on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Modern {
+    pub generation: Generation,
+    pub band_ghz: f64,
+    pub width_mhz: u32,
+    /// None: control frames have the rate that the rules give to all.
+    pub basic_rates: Option<&'static [Tenths]>,
+    /// 802.11b stations are about.
+    pub has_dot11b: bool,
 }
 
 /// PSDU bytes of a MAC ACK and of a CTS.
-const ACK_BYTES: u32 = 14;
+pub const ACK_BYTES: u32 = 14;
 /// PSDU bytes of an RTS.
-const RTS_BYTES: u32 = 20;
+pub const RTS_BYTES: u32 = 20;
 /// PSDU bytes of a Block Ack Request.
 pub const REQUEST_BYTES: u32 = 24;
 /// Bytes of the delimiter before an MPDU of an A-MPDU.
@@ -148,6 +152,10 @@ pub struct Rules {
     pub edca: Option<Edca>,
     /// None: single frames only.
     pub aggregation: Option<Aggregation>,
+    /// None: older than 802.11n.
+    pub modern: Option<Modern>,
+    /// What this model does wrong on purpose.
+    pub flaw: Option<Flaw>,
 }
 
 /// Section 12.
@@ -184,15 +192,6 @@ impl Aggregation {
             requests: true,
             reorder_timeout: 100_000,
             ccmp: false,
-        }
-    }
-
-    fn block_ack_bytes(&self) -> u32 {
-        match self.window {
-            ..=64 => 32,
-            65..=256 => 56,
-            257..=512 => 88,
-            _ => 152,
         }
     }
 }
@@ -248,6 +247,8 @@ impl Rules {
             adaptation: None,
             edca: None,
             aggregation: None,
+            modern: None,
+            flaw: None,
         }
     }
 
@@ -294,10 +295,12 @@ impl Rules {
 
     /// All rates of data frames, the slowest first.
     pub fn rates(&self) -> &'static [Tenths] {
-        match self.phy {
-            Phy::Dsss { .. } => &[10, 20, 55, 110],
-            Phy::Ofdm { .. } => &[60, 90, 120, 180, 240, 360, 480, 540],
-        }
+        self.phy.rates()
+    }
+
+    /// Whether it is done wrong on purpose.
+    pub fn has(&self, flaw: Flaw) -> bool {
+        self.flaw == Some(flaw)
     }
 
     /// Whether the categories of a node have one port.
@@ -332,6 +335,9 @@ impl Rules {
         if !self.eifs {
             return self.difs();
         }
+        if self.has(Flaw::ShortEifs) {
+            return self.difs() + self.slot;
+        }
         let ack = match self.protection {
             Some(Protection { plcp, .. }) => Phy::Dsss { plcp }.duration(ACK_BYTES, 10),
             None => self.phy.duration(ACK_BYTES, self.lowest_mandatory_rate),
@@ -340,35 +346,107 @@ impl Rules {
         self.sifs + self.steps * ack + self.difs() + ns2
     }
 
-    pub fn ack(&self) -> u32 {
-        self.steps * self.phy.duration(ACK_BYTES, self.control_rate)
+    /// How long a non-HT frame of `bytes` bytes lasts.
+    pub fn control(&self, bytes: u32, form: NonHt) -> u32 {
+        self.steps * form.phy.duration(bytes, form.rate)
     }
 
-    pub fn cts(&self) -> u32 {
-        self.reservation(ACK_BYTES)
+    /// How what answers data frames of this form is sent.
+    pub fn response_form(&self, form: Form) -> NonHt {
+        if let Form::NonHt(NonHt { phy: phy @ Phy::Dsss { .. }, .. }) = form
+            && self.modern.is_some()
+        {
+            return NonHt { phy, rate: 10 };
+        }
+        let reference = match form {
+            Form::NonHt(NonHt { rate, .. }) => rate,
+            Form::Mode(mode) => mode.reference_rate(),
+        };
+        let rate = match self.modern.and_then(|modern| modern.basic_rates) {
+            None => self.control_rate,
+            Some(rates) if self.has(Flaw::LowestResponseRate) => rates[0],
+            Some(rates) => *rates.iter().rev().find(|&&rate| rate <= reference).unwrap_or(&rates[0]),
+        };
+        NonHt { phy: self.phy, rate }
     }
 
-    pub fn rts(&self) -> u32 {
-        self.reservation(RTS_BYTES)
+    /// What protects data frames of this form.
+    fn protection_of(&self, form: Form) -> Option<Protection> {
+        let spared = form.is_dsss() && !self.has(Flaw::ProtectedDsss);
+        self.protection.filter(|_| !spared)
     }
 
-    fn reservation(&self, bytes: u32) -> u32 {
-        let phy = self.protection.map_or(self.phy, |protection| Phy::Dsss { plcp: protection.plcp });
-        self.steps * phy.duration(bytes, self.reservation_rate())
+    /// How RTS and CTS before data frames of this form are sent.
+    pub fn reservation_form(&self, form: Form) -> NonHt {
+        match self.protection_of(form) {
+            Some(Protection { plcp, rate, .. }) => NonHt { phy: Phy::Dsss { plcp }, rate },
+            None => self.response_form(form),
+        }
     }
 
-    /// Rate of RTS and CTS.
-    pub fn reservation_rate(&self) -> Tenths {
-        self.protection.map_or(self.control_rate, |protection| protection.rate)
+    /// Whether a CTS-to-self goes before each data frame of this form.
+    pub fn announces(&self, form: Form) -> bool {
+        self.protection_of(form).is_some_and(|protection| protection.self_addressed)
     }
 
-    /// Whether a CTS-to-self goes before each data frame.
-    pub fn announces(&self) -> bool {
-        self.protection.is_some_and(|protection| protection.self_addressed)
+    /// Whether an RTS goes before a data frame of this form and of so many bytes.
+    pub fn uses_rts(&self, form: Form, psdu_bytes: u32) -> bool {
+        match self.protection_of(form) {
+            Some(protection) => !protection.self_addressed,
+            None => psdu_bytes > self.rts_threshold_bytes,
+        }
+    }
+
+    /// For how long a sender waits for what answers it in this form: for a MAC ACK or Block Ack.
+    pub fn ack_timeout_of(&self, response: NonHt) -> u32 {
+        self.ack_timeout.unwrap_or(self.timeout_after(response))
+    }
+
+    /// The same for a CTS.
+    pub fn cts_timeout_of(&self, reservation: NonHt) -> u32 {
+        self.cts_timeout.unwrap_or(self.timeout_after(reservation))
+    }
+
+    fn timeout_after(&self, answer: NonHt) -> u32 {
+        self.sifs + self.slot + self.steps * answer.phy.rx_start_delay()
+    }
+
+    /// How long a data frame of one packet lasts.
+    pub fn data_frame(&self, ip_bytes: u32, form: Form) -> u32 {
+        match form {
+            Form::NonHt(form) => self.control(self.mpdu_bytes(ip_bytes), form),
+            Form::Mode(mode) => self.ppdu(self.mpdu_bytes(ip_bytes), mode),
+        }
+    }
+
+    // Where all stations are alike and older than 802.11n.
+
+    pub fn plain(&self, rate: Tenths) -> Form {
+        Form::NonHt(NonHt { phy: self.phy, rate })
     }
 
     pub fn data(&self, ip_bytes: u32, rate: Tenths) -> u32 {
-        self.steps * self.phy.duration(self.mpdu_bytes(ip_bytes), rate)
+        self.data_frame(ip_bytes, self.plain(rate))
+    }
+
+    pub fn ack(&self) -> u32 {
+        self.control(ACK_BYTES, NonHt { phy: self.phy, rate: self.control_rate })
+    }
+
+    pub fn cts(&self) -> u32 {
+        self.control(ACK_BYTES, self.reservation_form(self.plain(self.control_rate)))
+    }
+
+    pub fn rts(&self) -> u32 {
+        self.control(RTS_BYTES, self.reservation_form(self.plain(self.control_rate)))
+    }
+
+    pub fn ack_timeout(&self) -> u32 {
+        self.ack_timeout_of(NonHt { phy: self.phy, rate: self.control_rate })
+    }
+
+    pub fn cts_timeout(&self) -> u32 {
+        self.cts_timeout_of(self.reservation_form(self.plain(self.control_rate)))
     }
 
     /// A packet with what the MAC adds.
@@ -383,76 +461,90 @@ impl Rules {
         self.aggregation.as_ref().expect("an agreement is for aggregation")
     }
 
-    /// Bytes of the subframe of an MPDU, the last of its A-MPDU or another.
-    fn subframe_bytes(&self, mpdu_bytes: u32, mode: Ht, last: bool) -> u32 {
-        let bytes = DELIMITER_BYTES + mpdu_bytes;
-        if last {
-            return bytes;
-        }
-        bytes.max(mode.bytes_in(self.agreed().min_spacing_quarters)).next_multiple_of(4)
+    /// MPDUs in the window of a link in this mode.
+    pub fn window(&self, mode: Mode) -> u32 {
+        let generation = match self.modern {
+            Some(modern) if self.has(Flaw::WindowOfTheNewer) => modern.generation,
+            _ => mode.generation,
+        };
+        self.agreed().window.min(generation.window())
+    }
+
+    pub fn max_psdu_bytes(&self, mode: Mode) -> u32 {
+        let most = self.agreed().max_ampdu_bytes.min(mode.generation.longest_psdu_bytes());
+        most + if self.has(Flaw::LongerPsdu) { 4 } else { 0 }
+    }
+
+    /// Bytes of the subframe of an MPDU that another follows.
+    fn subframe_bytes(&self, mpdu_bytes: u32, mode: Mode) -> u32 {
+        let spacing = self.agreed().min_spacing_quarters;
+        let spacing = if self.has(Flaw::NoSpacing) { 0 } else { mode.bytes_in(spacing) };
+        let bytes = (DELIMITER_BYTES + mpdu_bytes).max(spacing);
+        if self.has(Flaw::NoPadding) { bytes } else { bytes.next_multiple_of(4) }
     }
 
     /// Whether the minimum spacing makes the subframe of an MPDU longer.
-    pub fn spacing_extends(&self, ip_bytes: u32, mode: Ht) -> bool {
+    pub fn spacing_extends(&self, ip_bytes: u32, mode: Mode) -> bool {
         let bytes = self.mpdu_bytes(ip_bytes);
-        self.subframe_bytes(bytes, mode, false) > (DELIMITER_BYTES + bytes).next_multiple_of(4)
+        self.subframe_bytes(bytes, mode) > (DELIMITER_BYTES + bytes).next_multiple_of(4)
     }
 
     /// PSDU bytes of a PPDU with these packets.
-    pub fn psdu_bytes(&self, ip_bytes: &[u32], mode: Ht) -> u32 {
-        if let &[only] = ip_bytes {
-            return self.mpdu_bytes(only);
-        }
-        let subframe = |(index, &bytes): (usize, &u32)| {
-            self.subframe_bytes(self.mpdu_bytes(bytes), mode, index + 1 == ip_bytes.len())
+    pub fn psdu_bytes(&self, ip_bytes: &[u32], mode: Mode) -> u32 {
+        let (last, before) = ip_bytes.split_last().expect("a PPDU is not empty");
+        let before: u32 = before.iter().map(|&bytes| self.subframe_bytes(self.mpdu_bytes(bytes), mode)).sum();
+        let last = self.mpdu_bytes(*last);
+        let plain = match self.has(Flaw::Delimiters) {
+            false => mode.generation == Generation::Ht,
+            true => mode.generation != Generation::Ht,
         };
-        ip_bytes.iter().enumerate().map(subframe).sum()
+        if ip_bytes.len() == 1 && plain {
+            return last;
+        }
+        let last = DELIMITER_BYTES + last;
+        before + if self.has(Flaw::LastPadded) { last.next_multiple_of(4) } else { last }
     }
 
-    pub fn ppdu(&self, psdu_bytes: u32, mode: Ht) -> u32 {
+    pub fn ppdu(&self, psdu_bytes: u32, mode: Mode) -> u32 {
         let extension = match self.phy {
+            Phy::Ofdm { .. } if self.has(Flaw::NoSignalExtension) => 0,
             Phy::Ofdm { extension } => extension,
             Phy::Dsss { .. } => unreachable!("802.11n has OFDM"),
         };
-        self.steps * (mode.duration(psdu_bytes) + extension)
+        let mode = match self.flaw {
+            Some(Flaw::NoPacketExtension) => Mode { padding_us: 0, ..mode },
+            Some(Flaw::OneLtfSize) => Mode { ltf: 2, ..mode },
+            Some(Flaw::NoLdpc) => Mode { ldpc: false, ..mode },
+            _ => mode,
+        };
+        let ns = u64::from(self.steps) * mode.duration_ns(psdu_bytes);
+        assert!(ns.is_multiple_of(1_000), "{mode:?}: {ns} ns are no whole steps");
+        (ns / 1_000) as u32 + self.steps * extension
     }
 
     /// The answer to a PPDU of `mpdus` MPDUs.
-    pub fn response(&self, mpdus: usize, mode: Ht) -> u32 {
-        if mpdus == 1 { self.control(ACK_BYTES, mode) } else { self.block_ack(mode) }
+    pub fn response(&self, mpdus: usize, mode: Mode) -> u32 {
+        let single = mpdus == 1 && !self.has(Flaw::BlockAckForOne);
+        let bytes = if single { ACK_BYTES } else { self.block_ack_bytes(mode) };
+        self.control(bytes, self.response_form(Form::Mode(mode)))
     }
 
-    pub fn block_ack(&self, mode: Ht) -> u32 {
-        self.control(self.agreed().block_ack_bytes(), mode)
+    pub fn block_ack(&self, mode: Mode) -> u32 {
+        self.control(self.block_ack_bytes(mode), self.response_form(Form::Mode(mode)))
     }
 
-    pub fn request(&self, mode: Ht) -> u32 {
-        self.control(REQUEST_BYTES, mode)
-    }
-
-    /// A control frame at the response rate of `mode`.
-    fn control(&self, bytes: u32, mode: Ht) -> u32 {
-        self.steps * self.phy.duration(bytes, self.response_rate(mode))
-    }
-
-    /// Rate of ACKs and Block Acks that answer a PPDU of this mode, and of requests.
-    pub fn response_rate(&self, _mode: Ht) -> Tenths {
-        self.control_rate
-    }
-
-    pub fn uses_rts(&self, psdu_bytes: u32) -> bool {
-        if let Some(protection) = self.protection {
-            return !protection.self_addressed;
+    fn block_ack_bytes(&self, mode: Mode) -> u32 {
+        match self.window(mode) {
+            _ if self.has(Flaw::ShortBitmaps) => 32,
+            ..=64 => 32,
+            65..=256 => 56,
+            257..=512 => 88,
+            _ => 152,
         }
-        psdu_bytes > self.rts_threshold_bytes
     }
 
-    pub fn ack_timeout(&self) -> u32 {
-        self.ack_timeout.unwrap_or(self.sifs + self.slot + self.steps * self.phy.rx_start_delay())
-    }
-
-    pub fn cts_timeout(&self) -> u32 {
-        let answer = self.protection.map_or(self.phy, |protection| Phy::Dsss { plcp: protection.plcp });
-        self.cts_timeout.unwrap_or(self.sifs + self.slot + self.steps * answer.rx_start_delay())
+    /// A Block Ack Request.
+    pub fn request(&self, mode: Mode) -> u32 {
+        self.control(REQUEST_BYTES, self.response_form(Form::Mode(mode)))
     }
 }

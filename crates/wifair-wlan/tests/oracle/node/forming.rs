@@ -3,16 +3,19 @@
 use super::Node;
 use crate::oracle::agreement::{Event, Originator};
 use crate::oracle::contender::Contender;
+use crate::oracle::flaw::Flaw;
 use crate::oracle::frame::{Content, Frame, Kind, Mpdu, NodeId};
-use crate::oracle::timing::{Aggregation, Ht, REQUEST_BYTES};
+use crate::oracle::mode::Mode;
+use crate::oracle::timing::{ACK_BYTES, Aggregation, Form, REQUEST_BYTES, RTS_BYTES};
+use std::collections::VecDeque;
 
 impl Node {
     fn agreed(&self) -> Aggregation {
         self.rules.aggregation.expect("an agreement is for aggregation")
     }
 
-    fn mode(&self, receiver: NodeId) -> Ht {
-        self.modes[receiver].expect("a link with an agreement")
+    fn mode(&self, receiver: NodeId) -> Mode {
+        self.peers[receiver].mode.expect("a link with an agreement")
     }
 
     /// The contender whose turn it is, and the link that it serves.
@@ -27,6 +30,27 @@ impl Node {
         contender.link(receiver)
     }
 
+    /// Transmissions of an MPDU, and whether a request follows the last.
+    fn limits(&self) -> (u32, bool) {
+        let Aggregation { max_attempts, requests, .. } = self.agreed();
+        let more = u32::from(self.rules.has(Flaw::OneMoreAttempt));
+        (max_attempts + more, requests && !self.rules.has(Flaw::NoRequest))
+    }
+
+    /// An internal collision of the link in service (a failure of its first MPDU, where the model is to be wrong).
+    pub(super) fn fail_first(&mut self, c: usize) {
+        let (max_attempts, requests) = self.limits();
+        let contender = &mut self.contenders[c];
+        let receiver = contender.receiver();
+        let link = contender.link(receiver);
+        let first: Vec<Mpdu> = link.queue.front().copied().into_iter().collect();
+        let given_up = link.fail(&first, max_attempts, requests);
+        if !link.is_pending() {
+            contender.release();
+        }
+        self.give_up(receiver, given_up);
+    }
+
     /// A request if one is owed, else a PPDU; and its PSDU bytes. `follows`: in a TXOP, after a SIFS.
     pub(super) fn next_of_link(&mut self, follows: bool) -> (Frame, u32) {
         self.contenders[self.sender].events.note_if(follows, Event::FollowsInTxop);
@@ -38,7 +62,8 @@ impl Node {
         }
         let mpdus = self.form(follows);
         let psdu_bytes = self.psdu_bytes(&mpdus);
-        let rts = !follows && self.rules.uses_rts(psdu_bytes);
+        let form = self.form_to(self.contenders[self.sender].receiver());
+        let rts = !follows && self.rules.uses_rts(form, psdu_bytes);
         self.contenders[self.sender].events.note_if(rts, Event::AfterRts);
         (self.ppdu(mpdus, psdu_bytes), psdu_bytes)
     }
@@ -56,14 +81,17 @@ impl Node {
     fn request(&mut self) -> Frame {
         let (_, receiver) = self.serving();
         let mode = self.mode(receiver);
+        let early = u64::from(self.rules.has(Flaw::EarlyRequest));
+        let start = self.link().start().saturating_sub(early);
         Frame {
             kind: Kind::Request,
             from: self.id,
             to: receiver,
             category: self.sender,
-            content: Content::Request { start: self.link().start() },
+            content: Content::Request { start },
             data_rate: mode.rate(),
-            response_rate: self.rules.response_rate(mode),
+            response: self.rules.response_form(Form::Mode(mode)),
+            reservation: self.rules.reservation_form(Form::Mode(mode)),
             length: self.rules.request(mode),
             duration_field: self.rules.sifs + self.rules.block_ack(mode),
             opens_exchange: true,
@@ -79,7 +107,8 @@ impl Node {
             to: receiver,
             category: self.sender,
             data_rate: mode.rate(),
-            response_rate: self.rules.response_rate(mode),
+            response: self.rules.response_form(Form::Mode(mode)),
+            reservation: self.rules.reservation_form(Form::Mode(mode)),
             length: self.rules.ppdu(psdu_bytes, mode),
             duration_field: self.rules.sifs + self.rules.response(mpdus.len(), mode),
             opens_exchange: true,
@@ -95,17 +124,17 @@ impl Node {
 
     /// What goes into the PPDU that begins now: of the link queue, then of the port.
     fn form(&mut self, follows: bool) -> Vec<Mpdu> {
-        let queue = &self.link().queue;
-        let mut waiting =
-            queue.iter().copied().map(|m| Mpdu { number: m.number + 1, ..m }).collect::<Vec<_>>();
-        let mut mpdus = vec![waiting.remove(0)];
+        let queue = self.link().queue.iter().copied();
+        let mut waiting: VecDeque<Mpdu> = queue.map(|m| Mpdu { number: m.number + 1, ..m }).collect();
+        let mut mpdus = vec![waiting.pop_front().expect("a link in service has something to send")];
         let exceeded = self.exceeded(&mpdus, follows);
         self.contenders[self.sender].events.note_if(exceeded.is_some(), Event::LongHead);
+        let mut passed_over = 0;
         let ended_by = loop {
             let from_port = waiting.is_empty();
-            let next = match waiting.first() {
+            let next = match waiting.front() {
                 Some(&next) => next,
-                None => match self.next_of_port() {
+                None => match self.next_of_port(passed_over) {
                     Ok(next) => next,
                     Err(ended_by) => break ended_by,
                 },
@@ -113,32 +142,41 @@ impl Node {
             mpdus.push(next);
             if let Some(limit) = self.exceeded(&mpdus, follows) {
                 mpdus.pop();
+                if from_port && self.rules.has(Flaw::LooksBehind) {
+                    passed_over += 1;
+                    continue;
+                }
                 break limit;
             }
             if from_port {
-                self.take_from_port();
+                self.take_from_port(passed_over);
             } else {
-                waiting.remove(0);
+                waiting.pop_front();
             }
         };
         let mode = self.mode(self.contenders[self.sender].receiver());
         let spaced = |mpdu: &Mpdu| self.rules.spacing_extends(mpdu.packet.ip_bytes, mode);
         let spaced = mpdus[..mpdus.len() - 1].iter().any(spaced);
         let stalled = ended_by == Event::EndedByWindow && !waiting.is_empty();
+        let wraps = self.link().wraps();
         let events = &mut self.contenders[self.sender].events;
         events.note(ended_by);
         events.note_if(stalled, Event::WindowStall);
         events.note_if(spaced, Event::Spaced);
+        events.note_if(wraps, Event::Wraps);
+        events.note_if(mpdus.len() > 64, Event::Over64);
+        events.note_if(mpdus.len() > 256, Event::Over256);
         events.note(if mpdus.len() == 1 { Event::One } else { Event::Several });
         mpdus
     }
 
-    /// The packet that the port would give for the PPDU, as the MPDU that it would become; or why there is none.
-    fn next_of_port(&mut self) -> Result<Mpdu, Event> {
-        let head_run = self.agreed().head_run;
+    /// The packet that the port would give for the PPDU, after so many that are passed over, as the MPDU that it would become; or
+    /// why there is none.
+    fn next_of_port(&mut self, passed_over: usize) -> Result<Mpdu, Event> {
+        let head_run = self.agreed().head_run != self.rules.has(Flaw::SwappedFill);
         let (contender, receiver) = self.serving();
         let mut candidates = contender.queue.iter().filter(|packet| head_run || packet.to == receiver);
-        match candidates.next() {
+        match candidates.nth(passed_over) {
             None => Err(Event::EndedByPort),
             Some(packet) if packet.to != receiver => Err(Event::EndedByHeadRun),
             Some(&packet) => Ok(Mpdu { seq: contender.link(receiver).next(), packet, number: 1 }),
@@ -146,9 +184,10 @@ impl Node {
     }
 
     /// That packet enters the link queue.
-    fn take_from_port(&mut self) {
+    fn take_from_port(&mut self, passed_over: usize) {
         let (contender, receiver) = self.serving();
-        let place = contender.queue.iter().position(|packet| packet.to == receiver).expect("it is there");
+        let mut mine = contender.queue.iter().enumerate().filter(|(_, packet)| packet.to == receiver);
+        let (place, _) = mine.nth(passed_over).expect("it is there");
         contender.events.note_if(place > 0, Event::Gathered);
         let packet = contender.queue.remove(place).expect("it is there");
         contender.link(receiver).enter(packet);
@@ -160,54 +199,72 @@ impl Node {
         let bytes = self.psdu_bytes(mpdus);
         let start = self.link().start();
         let last = mpdus.last().expect("a PPDU is not empty").seq;
-        let frame = self.ppdu(mpdus.to_vec(), bytes);
-        let ppdu = frame.length;
-        if last >= start + u64::from(limits.window) {
+        let mode = self.mode(self.contenders[self.sender].receiver());
+        let rules = &self.rules;
+        let ppdu = rules.ppdu(bytes, mode);
+        let wider = u64::from(rules.has(Flaw::WiderWindow));
+        if last >= start + u64::from(rules.window(mode)) + wider {
             return Some(Event::EndedByWindow);
         }
-        if limits.max_mpdus.is_some_and(|most| mpdus.len() > most as usize) {
+        let more = usize::from(rules.has(Flaw::MoreMpdus));
+        if limits.max_mpdus.is_some_and(|most| mpdus.len() > most as usize + more) {
             return Some(Event::EndedByCount);
         }
-        if bytes > limits.max_ampdu_bytes {
+        if bytes > rules.max_psdu_bytes(mode) {
             return Some(Event::EndedByBytes);
         }
-        if ppdu > limits.max_ppdu {
+        let longer = if rules.has(Flaw::LongerPpdu) { 4 * rules.steps } else { 0 };
+        if ppdu > limits.max_ppdu + longer {
             return Some(Event::EndedByDuration);
         }
-        let first = self.announced(frame);
-        let mut needed = first.length + first.duration_field;
+        let form = Form::Mode(mode);
+        let cts = rules.control(ACK_BYTES, rules.reservation_form(form)) + rules.sifs;
+        let mut needed = ppdu;
+        if !rules.has(Flaw::TxopWithoutResponse) {
+            needed += rules.sifs + rules.response(mpdus.len(), mode);
+        }
+        if rules.announces(form) {
+            needed += cts;
+        }
         if follows {
-            needed += self.rules.sifs;
-        } else if self.rules.uses_rts(bytes) {
-            needed += self.rules.rts() + self.rules.cts() + 2 * self.rules.sifs;
+            needed += rules.sifs;
+        } else if rules.uses_rts(form, bytes) {
+            needed += rules.control(RTS_BYTES, rules.reservation_form(form)) + rules.sifs + cts;
         }
         let limited = self.contenders[self.sender].parameters.txop_limit > 0;
         (limited && needed > self.txop_left).then_some(Event::EndedByTxop)
     }
 
-    /// The response to what the link in service sent was decoded.
-    pub(super) fn link_has_succeeded(&mut self, response: &Content) {
-        let Aggregation { max_attempts, requests, .. } = self.agreed();
+    /// The response to what the link in service sent was decoded. Whether it acknowledges all MPDUs.
+    pub(super) fn link_has_succeeded(&mut self, response: &Content) -> bool {
+        let (max_attempts, requests) = self.limits();
+        let flaw = self.rules.flaw;
         let sent = self.data.take().expect("it answers a frame of mine").content;
         let (contender, receiver) = self.serving();
         let link = contender.link(receiver);
+        let wraps = link.wraps();
+        let mut all = true;
         let given_up = match (&sent, response) {
             (Content::Mpdus(sent), Content::Mpdus(_)) => {
                 link.acknowledge(&sent.iter().map(|mpdu| mpdu.seq).collect());
                 Vec::new()
             }
             (Content::Mpdus(sent), Content::Decoded(decoded)) => {
-                let sent_now = decoded.iter().copied().filter(|seq| sent.iter().any(|mpdu| mpdu.seq == *seq));
-                link.acknowledge(&sent_now.collect());
+                let seqs = sent.iter().map(|mpdu| mpdu.seq);
+                link.acknowledge(&seqs.filter(|seq| decoded.contains(seq)).collect());
                 let partial = sent.iter().any(|mpdu| !decoded.contains(&mpdu.seq));
                 let given_up = link.fail(sent, max_attempts, requests);
                 contender.events.note_if(partial, Event::Partial);
+                contender.events.note_if(partial && wraps, Event::WrapPartial);
+                all = !partial;
                 given_up
             }
             (Content::Request { .. }, Content::Decoded(decoded)) => {
                 link.request = None;
                 let before = link.queue.len();
-                link.acknowledge(decoded);
+                if flaw != Some(Flaw::SilentRequest) {
+                    link.acknowledge(decoded);
+                }
                 let fewer = link.queue.len() < before;
                 contender.events.note(Event::RequestAnswered);
                 contender.events.note_if(fewer, Event::RequestAcknowledges);
@@ -217,20 +274,25 @@ impl Node {
         };
         contender.release();
         self.give_up(receiver, given_up);
+        all
     }
 
     /// Nothing came back, or nothing that could be decoded.
-    pub(super) fn link_has_failed(&mut self) {
-        let Aggregation { max_attempts, requests, .. } = self.agreed();
+    pub(super) fn link_has_failed(&mut self, rts: bool) {
+        let (max_attempts, requests) = self.limits();
+        let harmless = rts && self.rules.has(Flaw::RtsFailsNothing);
+        let (endless, released) =
+            (self.rules.has(Flaw::EndlessRequest), self.rules.has(Flaw::ReleasedByFailure));
         let short_limit = self.rules.short_limit;
         let sent = self.data.take().expect("a frame of mine has failed").content;
         let (contender, receiver) = self.serving();
         let link = contender.link(receiver);
         let given_up = match sent {
+            Content::Mpdus(_) if harmless => Vec::new(),
             Content::Mpdus(sent) => link.fail(&sent, max_attempts, requests),
             Content::Request { .. } => {
                 let failures = link.request.map_or(0, |failures| failures + 1);
-                let dropped = failures == short_limit;
+                let dropped = failures == short_limit && !endless;
                 link.request = (!dropped).then_some(failures);
                 contender.events.note(Event::RequestFailed);
                 contender.events.note_if(dropped, Event::RequestDropped);
@@ -239,8 +301,8 @@ impl Node {
             _ => unreachable!("not of a link with an agreement"),
         };
         contender.link_has_failed(true, short_limit);
-        if !contender.link(receiver).is_pending() {
-            contender.in_service = None;
+        if released || !contender.link(receiver).is_pending() {
+            contender.release();
         }
         self.give_up(receiver, given_up);
     }

@@ -1,7 +1,10 @@
 //! What a node is told about the medium.
 
 use super::Node;
+use crate::oracle::agreement::Event;
+use crate::oracle::flaw::Flaw;
 use crate::oracle::frame::{Content, Frame, Heard, Kind, Mpdu, Packet};
+use crate::oracle::timing::ACK_BYTES;
 
 impl Node {
     pub fn energy(&mut self, on_air: bool) {
@@ -52,7 +55,10 @@ impl Node {
         // A CTS-to-self names its sender as receiver: for all others it is somebody else's.
         if frame.to != self.id || frame.kind == Kind::Announcement {
             self.wait();
-            self.nav_left = frame.duration_field;
+            self.nav_left = match frame.kind {
+                Kind::Data if self.rules.has(Flaw::NavWithoutResponse) => self.rules.sifs,
+                _ => frame.duration_field,
+            };
             return Heard::Decoded;
         }
         if let Content::Mpdus(mpdus) = &frame.content
@@ -70,7 +76,10 @@ impl Node {
         }
         self.wait();
         match frame.kind {
-            Kind::Rts => self.respond(frame, Kind::Cts, self.rules.cts(), frame.content.clone()),
+            Kind::Rts => {
+                let length = self.rules.control(ACK_BYTES, frame.reservation);
+                self.respond(frame, Kind::Cts, length, frame.content.clone());
+            }
             Kind::Cts => {
                 self.expected = None;
                 self.after_cts = true;
@@ -81,7 +90,8 @@ impl Node {
             }
             Kind::Data => {
                 let Content::Single { packet, .. } = frame.content else { unreachable!("seen to above") };
-                self.respond(frame, Kind::Ack, self.rules.ack(), frame.content.clone());
+                let length = self.rules.control(ACK_BYTES, frame.response);
+                self.respond(frame, Kind::Ack, length, frame.content.clone());
                 let last = &mut self.last_from[frame.from][packet.category];
                 let again = *last == Some(packet.id);
                 *last = Some(packet.id);
@@ -95,12 +105,13 @@ impl Node {
                 };
                 let recipient = &mut self.recipients[frame.from][frame.category];
                 let passed_on = recipient.request(start, &mut self.events);
-                self.respond_with_block_ack(frame);
+                self.note_next_timeout();
+                self.respond_with_block_ack(frame, &[]);
                 return self.receives(frame, Vec::new(), passed_on);
             }
             Kind::Ack | Kind::BlockAck => {
                 if self.unanswered.take().is_some() {
-                    self.rates[frame.from].hear_of(true);
+                    self.peers[frame.from].ladder.hear_of(true);
                 }
                 self.succeed(frame);
             }
@@ -111,25 +122,32 @@ impl Node {
 
     /// MPDUs for me, that the channel spoils one by one.
     fn hear_mpdus(&mut self, frame: &Frame, mpdus: &[Mpdu], error: f64) -> Heard {
-        let decoded: Vec<bool> = mpdus.iter().map(|_| !self.is_spoilt(error)).collect();
+        let decoded: Vec<bool> = match self.rules.has(Flaw::OneDraw) {
+            false => mpdus.iter().map(|_| !self.is_spoilt(error)).collect(),
+            true => vec![!self.is_spoilt(error); mpdus.len()],
+        };
         if !decoded.contains(&true) {
             self.hear_noise();
             return Heard::Garbled;
         }
         self.wait();
+        if self.rules.has(Flaw::EifsAfterPartial) && decoded.contains(&false) {
+            self.hear_noise();
+        }
         let mut passed_on = Vec::new();
         for (mpdu, _) in mpdus.iter().zip(&decoded).filter(|(_, decoded)| **decoded) {
             let recipient = &mut self.recipients[frame.from][frame.category];
-            match recipient.receive(mpdu, &mut self.events) {
+            match recipient.receive(mpdu, self.clock, &mut self.events) {
                 Some(packets) => passed_on.extend(packets),
                 None => self.counts[frame.from].received_again += 1,
             }
         }
+        self.note_next_timeout();
         match mpdus {
             [_] => {
                 self.respond(frame, Kind::Ack, frame.duration_field - self.rules.sifs, frame.content.clone())
             }
-            _ => self.respond_with_block_ack(frame),
+            _ => self.respond_with_block_ack(frame, &decoded),
         }
         self.receives(frame, decoded, passed_on)
     }
@@ -139,11 +157,22 @@ impl Node {
         Heard::Receives { decoded, passed_on }
     }
 
-    fn respond_with_block_ack(&mut self, to: &Frame) {
-        let decoded = self.recipients[to.from][to.category].decoded.clone();
+    /// `decoded`: what was decoded of the MPDUs of this PPDU.
+    fn respond_with_block_ack(&mut self, to: &Frame, decoded: &[bool]) {
+        let mut all = self.recipients[to.from][to.category].decoded.clone();
+        if let Content::Mpdus(mpdus) = &to.content
+            && self.rules.has(Flaw::ForgetfulBitmap)
+        {
+            let now = mpdus.iter().zip(decoded).filter(|(_, decoded)| **decoded);
+            all = now.map(|(mpdu, _)| mpdu.seq).collect();
+        }
+        let bitmap = self.rules.window(self.peers[to.from].mode.expect("a link with an agreement"));
+        self.events.note_if((65..=256).contains(&bitmap), Event::Bitmap256);
+        self.events.note_if((257..=512).contains(&bitmap), Event::Bitmap512);
+        self.events.note_if(bitmap > 512, Event::Bitmap1024);
         // A Duration field covers the response.
         let length = to.duration_field - self.rules.sifs;
-        self.respond(to, Kind::BlockAck, length, Content::Decoded(decoded));
+        self.respond(to, Kind::BlockAck, length, Content::Decoded(all));
     }
 
     fn respond(&mut self, to: &Frame, kind: Kind, length: u32, content: Content) {
@@ -164,7 +193,7 @@ impl Node {
     /// The exchange is over. If no MAC ACK came to my data frame, the rate adaptation hears of it (section 8).
     pub fn exchange_is_over(&mut self) {
         if let Some(peer) = self.unanswered.take() {
-            self.rates[peer].hear_of(false);
+            self.peers[peer].ladder.hear_of(false);
         }
     }
 }

@@ -7,9 +7,11 @@ mod sending;
 
 use super::agreement::{Events, Recipient};
 use super::contender::Contender;
+use super::flaw::Flaw;
 use super::frame::{Counts, Frame, Mpdu, NodeId, Packet};
+use super::mode::Mode;
 use super::rate::Ladder;
-use super::timing::{Category, Ht, Rules, Tenths};
+use super::timing::{Aggregation, Category, Form, NonHt, Phy, Rules, Tenths};
 use wifair_core::Rng;
 
 /// The answer that a sender waits for.
@@ -21,13 +23,20 @@ struct Expected {
     begun: bool,
 }
 
+/// How frames to a peer are sent.
+pub struct Peer {
+    /// From 802.11n on.
+    pub mode: Option<Mode>,
+    /// Before: the PHY, and the choice of a rate.
+    pub phy: Phy,
+    pub ladder: Ladder,
+}
+
 pub struct Node {
     id: NodeId,
     rules: Rules,
-    /// The rate towards each peer: by node for the AP (entry 0 unused), only the AP for a station.
-    pub rates: Vec<Ladder>,
-    /// By peer: the mode towards it where there are agreements.
-    pub modes: Vec<Option<Ht>>,
+    /// By node for the AP (entry 0 unused), only the AP for a station.
+    pub peers: Vec<Peer>,
     channel: Rng,
 
     /// Packets that a port holds.
@@ -60,6 +69,10 @@ pub struct Node {
     last_from: Vec<Vec<Option<u32>>>,
     /// By peer, then by category, where there are agreements.
     recipients: Vec<Vec<Recipient>>,
+    /// The next of their timeouts, by this node's clock.
+    next_timeout: Option<u64>,
+    /// Steps that have passed.
+    clock: u64,
     /// By peer.
     pub counts: Vec<Counts>,
     events: Events,
@@ -73,28 +86,33 @@ impl Node {
         label: &str,
         seed: u64,
         rules: Rules,
-        rates: Vec<Ladder>,
-        modes: Vec<Option<Ht>>,
+        peers: Vec<Peer>,
         port: (usize, bool),
     ) -> Node {
-        let count = rates.len();
-        let agreements: Vec<bool> = modes.iter().map(Option::is_some).collect();
-        let recipients = |&agreed: &bool| match rules.aggregation.filter(|_| agreed) {
-            Some(rules) => (0..4).map(|_| Recipient::new(rules.window, rules.reorder_timeout)).collect(),
-            None => Vec::new(),
+        let count = peers.len();
+        let agreed = rules.aggregation.filter(|_| rules.edca.is_some());
+        let agreements: Vec<bool> =
+            peers.iter().map(|peer| peer.mode.is_some() && agreed.is_some()).collect();
+        let recipients = |peer: &Peer| match (agreed, peer.mode) {
+            (Some(Aggregation { reorder_timeout, .. }), Some(mode)) => {
+                (0..4).map(|_| Recipient::new(rules.window(mode), reorder_timeout, rules.flaw)).collect()
+            }
+            _ => Vec::new(),
         };
         let purposes = match rules.edca {
             None => &["backoff"][..],
             Some(_) => &["backoff-voice", "backoff-video", "backoff-best-effort", "backoff-background"],
         };
         let contender = |(parameters, purpose): (Category, &&str)| {
-            Contender::new(parameters, Rng::stream(seed, label, purpose), &agreements)
+            Contender::new(parameters, Rng::stream(seed, label, purpose), &agreements, rules.flaw)
         };
         Node {
             id,
             rules,
-            rates,
-            modes,
+            recipients: peers.iter().map(recipients).collect(),
+            next_timeout: None,
+            clock: 0,
+            peers,
             channel: Rng::stream(seed, label, "channel"),
             queue_limit: port.0,
             limit_counts_in_service: port.1,
@@ -111,7 +129,6 @@ impl Node {
             response: None,
             continuation: None,
             last_from: vec![vec![None; 4]; count],
-            recipients: agreements.iter().map(recipients).collect(),
             counts: vec![Counts::default(); count],
             events: Events::default(),
             given_up: Vec::new(),
@@ -136,9 +153,16 @@ impl Node {
         std::mem::take(&mut self.given_up)
     }
 
-    /// What frames to a peer are sent at.
+    /// How data frames to a peer are sent.
+    fn form_to(&self, peer: NodeId) -> Form {
+        match self.peers[peer].mode {
+            Some(mode) => Form::Mode(mode),
+            None => Form::NonHt(NonHt { phy: self.peers[peer].phy, rate: self.peers[peer].ladder.rate() }),
+        }
+    }
+
     pub fn rate_to(&self, peer: NodeId) -> Tenths {
-        self.modes[peer].map_or_else(|| self.rates[peer].rate(), Ht::rate)
+        self.form_to(peer).rate()
     }
 
     pub fn has_response_pending(&self) -> bool {
@@ -167,7 +191,7 @@ impl Node {
     }
 
     /// All categories must see their AIFS of idle medium before slots count.
-    fn wait(&mut self) {
+    pub fn wait(&mut self) {
         for contender in &mut self.contenders {
             contender.ifs_left = self.rules.aifs(&contender.parameters);
             contender.slot_elapsed = 0;
@@ -180,9 +204,14 @@ impl Node {
     pub fn offer(&mut self, packet: Packet) {
         let c = packet.category;
         let shares = self.rules.shares_port(self.id);
-        let of_port = self.contenders.iter().enumerate().filter(|(other, _)| shares || *other == c);
+        let of_port = self.contenders.iter_mut().enumerate().filter(|(other, _)| shares || *other == c);
         let counted = of_port.map(|(_, contender)| {
-            contender.queue.len() + if self.limit_counts_in_service { contender.taken() } else { 0 }
+            let taken = match self.limit_counts_in_service {
+                true if self.rules.has(Flaw::UncountedLinkQueue) => usize::from(contender.single().is_some()),
+                true => contender.taken(),
+                false => 0,
+            };
+            contender.queue.len() + taken
         });
         if counted.sum::<usize>() >= self.queue_limit {
             return;
@@ -220,6 +249,7 @@ impl Node {
     /// One step of the clock has passed, in which the medium was as it is known to be.
     #[inline]
     pub fn count_idle_time(&mut self) {
+        self.clock += 1;
         if self.is_held() {
             return;
         }
@@ -250,26 +280,28 @@ impl Node {
         }
     }
 
-    /// A step has passed for what is held out of order.
+    /// What is passed on because something has been held for too long: by peer, then by category. To be asked in every step.
     #[inline]
-    pub fn count_reordering(&mut self) {
-        for recipient in self.recipients.iter_mut().flatten().filter(|recipient| !recipient.holds_nothing()) {
-            recipient.pass(1);
-        }
-    }
-
-    /// What is passed on because something has been held for too long: by peer, then by category.
     pub fn time_out(&mut self) -> Option<Vec<Packet>> {
+        if self.next_timeout != Some(self.clock) {
+            return None;
+        }
         for (peer, recipients) in self.recipients.iter_mut().enumerate() {
             for recipient in recipients {
-                let passed_on = recipient.time_out(&mut self.events);
+                let passed_on = recipient.time_out(self.clock, &mut self.events);
                 if !passed_on.is_empty() {
                     self.counts[peer].received += passed_on.len() as u64;
                     return Some(passed_on);
                 }
             }
         }
+        self.note_next_timeout();
         None
+    }
+
+    /// After anything was decoded that may be held, or passed on.
+    fn note_next_timeout(&mut self) {
+        self.next_timeout = self.recipients.iter().flatten().filter_map(Recipient::next_timeout).min();
     }
 
     /// NAV, EIFS, timeout, TXOP and response timer run whatever the medium does.

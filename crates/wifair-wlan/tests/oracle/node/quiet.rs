@@ -4,14 +4,14 @@
 //! is written in the steps themselves; `oracle_self` holds a clock that is put forward equal to one that never is.
 
 use super::Node;
-use crate::oracle::agreement::Recipient;
 use crate::oracle::contender::Contender;
 
 impl Node {
     /// Steps from here on in which nothing that this node counts comes to its end, if nothing is heard meanwhile.
     pub fn quiet_steps(&self) -> u32 {
         let unanswered = self.expected.as_ref().filter(|expected| !expected.begun);
-        let reordering = self.recipients.iter().flatten().filter_map(Recipient::next_timeout).min();
+        // A timeout comes first in its step.
+        let reordering = self.next_timeout.map(|at| (at - self.clock + 1) as u32);
         let timers = [
             reordering,
             self.response.as_ref().map(|(_, left)| *left),
@@ -49,9 +49,7 @@ impl Node {
         self.nav_left = self.nav_left.saturating_sub(steps);
         self.noise_left = self.noise_left.saturating_sub(steps);
         self.txop_left = self.txop_left.saturating_sub(steps);
-        for recipient in self.recipients.iter_mut().flatten() {
-            recipient.pass(steps);
-        }
+        self.clock += u64::from(steps);
         if let Some((_, left)) = &mut self.response {
             *left -= steps;
         }

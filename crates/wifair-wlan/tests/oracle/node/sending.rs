@@ -3,7 +3,9 @@
 use super::{Expected, Node};
 use crate::oracle::agreement::Event;
 use crate::oracle::contender::Service;
+use crate::oracle::flaw::Flaw;
 use crate::oracle::frame::{Content, Frame, Kind, Packet};
+use crate::oracle::timing::{ACK_BYTES, RTS_BYTES};
 
 impl Node {
     /// What this node does at this instant: whether it starts a frame, a response that is due or an access of its own.
@@ -47,6 +49,9 @@ impl Node {
             None => {
                 contender.events.note(Event::InternalCollision);
                 contender.link_has_failed(edca.internal_collision_retry, self.rules.short_limit);
+                if self.rules.has(Flaw::InternalFailure) {
+                    self.fail_first(c);
+                }
             }
             Some(single) => {
                 single.short += u32::from(edca.internal_collision_retry);
@@ -78,14 +83,16 @@ impl Node {
         self.txop_left = contender.parameters.txop_limit;
         let (data, psdu_bytes) = self.next_data(false);
         self.begin(&data);
-        if !self.rules.uses_rts(psdu_bytes) {
+        let form = self.form_to(data.to);
+        if !self.rules.uses_rts(form, psdu_bytes) {
             return self.announced(data);
         }
         let rules = &self.rules;
+        let cts = rules.control(ACK_BYTES, data.reservation);
         Frame {
             kind: Kind::Rts,
-            length: rules.rts(),
-            duration_field: rules.sifs + rules.cts() + rules.sifs + data.length + data.duration_field,
+            length: rules.control(RTS_BYTES, data.reservation),
+            duration_field: rules.sifs + cts + rules.sifs + data.length + data.duration_field,
             ..data
         }
     }
@@ -116,13 +123,13 @@ impl Node {
 
     /// What goes on the air first where `data` is to be sent without an RTS: the frame itself, or its CTS-to-self.
     pub(super) fn announced(&self, data: Frame) -> Frame {
-        if !self.rules.announces() {
+        let rules = &self.rules;
+        if !rules.announces(self.form_to(data.to)) {
             return data;
         }
-        let rules = &self.rules;
         Frame {
             kind: Kind::Announcement,
-            length: rules.cts(),
+            length: rules.control(ACK_BYTES, data.reservation),
             duration_field: rules.sifs + data.length + data.duration_field,
             ..data
         }
@@ -130,17 +137,19 @@ impl Node {
 
     fn single_frame(&self, packet: Packet, number: u32) -> Frame {
         let rules = &self.rules;
-        let data_rate = self.rates[packet.to].rate();
+        let form = self.form_to(packet.to);
+        let response = rules.response_form(form);
         Frame {
             kind: Kind::Data,
             from: self.id,
             to: packet.to,
             category: packet.category,
             content: Content::Single { packet, number },
-            data_rate,
-            response_rate: rules.control_rate,
-            length: rules.data(packet.ip_bytes, data_rate),
-            duration_field: rules.sifs + rules.ack(),
+            data_rate: form.rate(),
+            response,
+            reservation: rules.reservation_form(form),
+            length: rules.data_frame(packet.ip_bytes, form),
+            duration_field: rules.sifs + rules.control(ACK_BYTES, response),
             opens_exchange: true,
         }
     }
@@ -163,12 +172,12 @@ impl Node {
                 self.nav_left = frame.duration_field;
                 return;
             }
-            Kind::Rts => self.rules.cts_timeout(),
+            Kind::Rts => self.rules.cts_timeout_of(frame.reservation),
             Kind::Data | Kind::Request => {
                 if matches!(frame.content, Content::Single { .. }) {
                     self.unanswered = Some(frame.to);
                 }
-                self.rules.ack_timeout()
+                self.rules.ack_timeout_of(frame.response)
             }
         };
         self.expected = Some(Expected { cts: frame.kind == Kind::Rts, left: wait, begun: false });
@@ -190,12 +199,18 @@ impl Node {
     pub(super) fn succeed(&mut self, response: &Frame) {
         let c = self.sender;
         self.expected = None;
-        match self.contenders[c].in_service {
-            Some(Service::Single(_)) => self.contenders[c].in_service = None,
+        let all = match self.contenders[c].in_service {
+            Some(Service::Single(_)) => {
+                self.contenders[c].in_service = None;
+                true
+            }
             _ => self.link_has_succeeded(&response.content),
-        }
+        };
         let contender = &mut self.contenders[c];
         contender.has_succeeded();
+        if !all && self.rules.has(Flaw::CwAfterPartial) {
+            contender.widen();
+        }
         contender.serve();
         if contender.in_service.is_some() && contender.parameters.txop_limit > 0 && self.fits_into_txop() {
             let (data, _) = self.next_data(true);
@@ -231,7 +246,7 @@ impl Node {
         counts.failures += 1;
         let Some(single) = contender.single() else {
             contender.events.note_if(rts, Event::RtsFailed);
-            self.link_has_failed();
+            self.link_has_failed(rts);
             self.go_on(c);
             return;
         };

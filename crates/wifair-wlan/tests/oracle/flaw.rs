@@ -1,0 +1,101 @@
+//! Rules of section 12 and of sections 2.1 and 2.2 (docs/medium.md) that the model can break on purpose, one at a time, so that a
+//! test can say that the comparison with the engine notices each.
+
+macro_rules! flaws {
+    ($($(#[$about:meta])* $name:ident,)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Flaw {
+            $($(#[$about])* $name,)*
+        }
+
+        impl Flaw {
+            pub const ALL: &[Flaw] = &[$(Flaw::$name,)*];
+        }
+    };
+}
+
+flaws! {
+    // What a PPDU is made of.
+    /// One MPDU beyond the window.
+    WiderWindow,
+    /// The window of the newer end.
+    WindowOfTheNewer,
+    /// `max_mpdus` and one more.
+    MoreMpdus,
+    /// Four bytes more than `max_ampdu_bytes`, or than the PHY allows.
+    LongerPsdu,
+    /// 4 µs more than `max_ppdu_us`.
+    LongerPpdu,
+    /// The TXOP limit is for the PPDU without its response.
+    TxopWithoutResponse,
+    /// `gather` reads as `head-run`, and the other way round.
+    SwappedFill,
+    /// What does not fit is passed over for what is behind it in the port.
+    LooksBehind,
+    NoSpacing,
+    NoPadding,
+    /// The last subframe is padded as the others are.
+    LastPadded,
+    /// Single MPDUs have them in HT, and not in later PHYs.
+    Delimiters,
+    // Frames and their lengths.
+    BlockAckForOne,
+    /// 32 bytes whatever the window.
+    ShortBitmaps,
+    LowestResponseRate,
+    NoSignalExtension,
+    NoPacketExtension,
+    /// Every LTF of HE and EHT is of size 2.
+    OneLtfSize,
+    /// BCC wherever there is one.
+    NoLdpc,
+    ProtectedDsss,
+    ShortEifs,
+    /// The Duration field of a PPDU ends before its response.
+    NavWithoutResponse,
+    // Outcomes.
+    /// One draw for all MPDUs of a PPDU.
+    OneDraw,
+    /// CW doubles after a Block Ack that does not acknowledge all.
+    CwAfterPartial,
+    /// CW stays as it is where no response comes.
+    CwAfterMissing,
+    /// CW stays as it is after `retry_limit_short` failures in a row.
+    CwAfterRow,
+    /// The row of failures outlives a success.
+    RowOutlivesSuccess,
+    OneMoreAttempt,
+    /// An RTS without a CTS is no failure of the MPDUs.
+    RtsFailsNothing,
+    /// An internal collision is a failure of the first MPDU.
+    InternalFailure,
+    /// A Block Ack says nothing of what was decoded before.
+    ForgetfulBitmap,
+    NoRequest,
+    /// A request starts one sequence number early.
+    EarlyRequest,
+    /// A request is sent until it is answered.
+    EndlessRequest,
+    /// The Block Ack that answers a request acknowledges nothing.
+    SilentRequest,
+    // The recipient.
+    NoDuplicateFilter,
+    LateReorderTimeout,
+    /// A timeout passes on all that is held.
+    TimeoutOfAll,
+    /// An MPDU beyond the window moves it one further.
+    WindowMovesTooFar,
+    /// Nothing is held.
+    OutOfOrder,
+    /// Who decodes some MPDUs, but not all, waits an EIFS.
+    EifsAfterPartial,
+    // What is served.
+    /// The link last in service may come first among those that wait.
+    LastLinkFirst,
+    /// The port comes before links that wait.
+    PortFirst,
+    /// A failed exchange releases its link.
+    ReleasedByFailure,
+    /// The limit does not count link queues.
+    UncountedLinkQueue,
+}
