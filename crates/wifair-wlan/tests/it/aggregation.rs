@@ -1,4 +1,4 @@
-//! A-MPDUs and Block Ack (`docs/medium.md`, section 12): the closed form, and what holds in every BSS.
+//! A-MPDUs and Block Ack (`docs/medium.md`, section 12): the longest aggregates, and what holds in every BSS.
 
 use crate::support;
 
@@ -60,31 +60,8 @@ fn saturated(spec: &BssSpec, ip_bytes: u32, seconds: u64) -> (f64, Usage) {
     (delivered as f64 / end.as_secs_f64(), bss.snapshot(end).stations[0].up)
 }
 
-/// One saturated sender with HT20: AIFS, mean backoff, PPDU, SIFS, response; all in figures.
-#[test]
-fn one_saturated_station_agrees_with_the_closed_form() {
-    for (mpdus, ip_bytes) in [(1u32, 1_500), (2, 1_500), (5, 700), (23, 1_500), (64, 40)] {
-        let aggregation = AggregationSpec { max_mpdus: Some(mpdus), ..AggregationSpec::default() };
-        let mut spec = cell(1, ht20(), 7, aggregation);
-        spec.stations[0].port.limit_packets = 5_000;
-        let (per_second, usage) = saturated(&spec, ip_bytes, 3 * effort());
-        // 9 us slots, 16 us SIFS, AIFSN 3, CWmin 15; 36 us, then symbols of 260 bits in 4 us; responses at 24 Mbps.
-        let mpdu = u64::from(38 + ip_bytes);
-        let psdu = match u64::from(mpdus) {
-            1 => mpdu,
-            n => (n - 1) * (4 + mpdu).next_multiple_of(4) + 4 + mpdu,
-        };
-        let symbols = |bytes: u64, bits: u64| 4.0 * (16 + 8 * bytes + 6).div_ceil(bits) as f64;
-        let response = 20.0 + symbols(if mpdus == 1 { 14 } else { 32 }, 96);
-        let cycle_us = 16.0 + 3.0 * 9.0 + 7.5 * 9.0 + 36.0 + symbols(psdu, 260) + 16.0 + response;
-        let ratio = per_second / (f64::from(mpdus) / cycle_us * 1e6);
-        assert!((ratio - 1.0).abs() < 0.005, "{mpdus} MPDUs of {ip_bytes} bytes: {ratio}");
-        assert!((usage.mpdus as f64 / usage.ppdus as f64 - f64::from(mpdus)).abs() < 0.05);
-    }
-}
-
-/// The same for the modes of the other PHYs, with the durations that `phy_durations` holds against the standard: as many MPDUs as
-/// length, duration and window allow.
+/// As many MPDUs as length, duration and window allow, with the durations that `phy_durations` holds against the standard. (The closed form
+/// for every mode and every number of MPDUs: `closed_form`.)
 #[test]
 fn the_longest_aggregates_of_every_phy() {
     let link = |width| LinkKeys { width_mhz: Some(width), ..Default::default() };

@@ -7,6 +7,7 @@ mod arrivals;
 mod categories;
 mod changes;
 mod channel;
+mod closed_form;
 mod frames;
 mod generations;
 mod hooks;
