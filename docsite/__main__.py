@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wifair.components import engine_schema
-from wifair.papers import paper_ids
+from wifair.papers import OURS, paper_ids, study_ids
 
 from docsite import commands, components, pictures, reference, words
 from docsite.keys import KINDS, folder
@@ -148,9 +148,9 @@ def _still_in_list(lines: list[str]) -> bool:
 def _configuration(docs: Path, appendices: Collection[str]) -> dict[str, Any]:
     papers = paper_ids()
     tables = sorted(name.removesuffix(".md") for name in appendices)
+    verdicts = [f"{study}-verdicts" for study in study_ids()]
     named = {
-        *(*START, *GUIDES, *CONCEPTS, *MODELS, *QUALITY, *papers, *tables),
-        *(f"{paper}-verdicts" for paper in papers),
+        *(*START, *GUIDES, *CONCEPTS, *MODELS, *QUALITY, *papers, *OURS, *tables, *verdicts),
         *("comparison", "scenario", "commands", "papers", "changelog"),
     }
     others = sorted(path.stem for path in docs.glob("*.md") if path.stem not in named)
@@ -206,10 +206,10 @@ def _configuration(docs: Path, appendices: Collection[str]) -> dict[str, Any]:
                 "Background": [
                     *listed(*CONCEPTS),
                     {"Models": listed(*MODELS)},
-                    *listed("comparison"),
+                    *listed("comparison", *OURS),
                     {"Papers": listed("papers", *papers)},
                     {"Quality": listed(*QUALITY)},
-                    {"Appendices": listed(*(f"{paper}-verdicts" for paper in papers), *tables)},
+                    {"Appendices": listed(*verdicts, *tables)},
                 ]
             },
         ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from wifair.claims import Claim, Number, Point, Relation, Verdict, judge
+from wifair.claims import Claim, Effect, Number, Point, Relation, Verdict, judge
 
 UP = [1.0, 1.1, 0.9, 1.0, 1.05]
 UP_MORE = [9.0, 9.1, 8.9, 9.0, 9.05]
@@ -14,7 +14,7 @@ OPEN = [-1.0, 1.2, -0.8, 0.9, 0.1]
 SAME = [0.0] * 5
 
 
-def verdict(evidence: Relation | Number) -> tuple[Verdict, str]:
+def verdict(evidence: Relation | Number | Effect) -> tuple[Verdict, str]:
     claim: Claim[None] = Claim("x", "I", None, "A is above B.", "as it says", "index", lambda _: evidence)
     found = judge(claim, None)
     return found.verdict, found.why
@@ -90,3 +90,32 @@ def test_what_is_measured_is_the_deciding_point() -> None:
     assert found.ci_low < 1.01 < found.ci_high
     assert found.published is None
     assert found.to_dict()["verdict"] == "reproduced"
+
+
+LARGE = [0.8, 0.82, 0.78, 0.8]
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "expected"),
+    [
+        (LARGE, LARGE, Verdict.SURVIVES),
+        ([0.5, 0.52, 0.48, 0.5], LARGE, Verdict.SURVIVES),
+        ([0.3, 0.32, 0.28, 0.3], LARGE, Verdict.FADES),
+        ([0.05, 0.07, 0.06, 0.05], LARGE, Verdict.FADES),  # small, not negligible, and clearly positive
+        ([0.4, 0.42, 0.38, 0.4], LARGE, Verdict.UNDETERMINED),  # half of it, within the interval
+        ([0.01, 0.02, 0.0, 0.01], LARGE, Verdict.GONE),
+        ([-0.01, -0.1, 0.0, -0.04], LARGE, Verdict.GONE),  # at most negligible, and not clearly reversed
+        ([-0.3, -0.32, -0.28, -0.3], LARGE, Verdict.REVERSED),
+        ([0.9, -0.8, 0.1, 0.3], LARGE, Verdict.UNDETERMINED),
+        ([0.0] * 4, LARGE, Verdict.GONE),
+        ([0.0] * 4, [0.0] * 4, Verdict.GONE),
+        (LARGE, [0.0] * 4, Verdict.SURVIVES),  # where it was found it was not there
+        ([-0.3, -0.32, -0.28, -0.3], [-0.3] * 4, Verdict.REVERSED),
+        ([math.nan] * 4, LARGE, Verdict.UNDETERMINED),
+        ([0.8, math.nan, math.nan, math.nan], LARGE, Verdict.UNDETERMINED),
+    ],
+)
+def test_effects(here: list[float], there: list[float], expected: Verdict) -> None:
+    found, why = verdict(Effect(Point("here", here), Point("on 802.11b", there), 0.05))
+    assert found == expected, why
+    assert "on 802.11b" in why or "nothing was measured" in why

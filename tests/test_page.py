@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from wifair.errors import InputError
+from wifair.markdown import Marks
 from wifair.papers import paper_ids
 from wifair.papers.page import COLUMNS, PAPERS, SUMMARY, VERDICTS, verdicts, write
 
@@ -96,6 +97,16 @@ def test_a_page_gets_what_it_has_marks_for(tmp_path: Path) -> None:
     page.write_text("mine")
     with pytest.raises(InputError, match="no place for a paper's verdicts"):
         write(page, DOCUMENT)
+
+
+def test_a_page_gets_a_figures_text_by_its_name(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    marks = Marks("tables", "wifair paper --page")
+    page.write_text(f"mine\n{marks.begin}\nold\n{marks.end}\n")
+    with pytest.raises(InputError, match="no place"):
+        write(page, DOCUMENT)
+    write(page, {**DOCUMENT, "texts": {"tables": "new", "elsewhere": "not here"}})
+    assert page.read_text() == f"mine\n{marks.begin}\n\nnew\n{marks.end}\n"
 
 
 @pytest.mark.parametrize("paper", paper_ids())

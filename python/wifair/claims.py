@@ -24,6 +24,17 @@ There is no trend of a number: points that err on both sides have a mean that sa
 
 `measured` is the value farthest from the target.
 
+*Effect* ("A does x here, as it does there"): a point's value is the size of an effect, another point's its size where it was found,
+and a size up to `negligible` counts as none.
+
+- reversed: the effect is clearly negative by more than `negligible`;
+- gone: otherwise, clearly at most `negligible`;
+- survives: clearly more than `negligible`, and clearly more than half of what it was;
+- fades: clearly positive, and clearly less than half of what it was;
+- undetermined: otherwise.
+
+"Clearly" is by the interval. Each verdict needs all of its conditions, so they need no correction. `measured` is the effect here.
+
 A verdict is *settled* if each of its conditions is shown at the level at which it was judged; "undetermined" never is, and
 neither is "not reproduced" where the mean over the points is left open, because a trend may still be found.
 """
@@ -53,6 +64,10 @@ class Verdict(StrEnum):
     NOT_REPRODUCED = "not reproduced"
     UNDETERMINED = "undetermined"
     CALIBRATED = "calibrated"
+    SURVIVES = "survives"
+    FADES = "fades"
+    GONE = "gone"
+    REVERSED = "reversed"
 
 
 @dataclass(frozen=True)
@@ -84,7 +99,21 @@ class Number:
     fitted: bool = False
 
 
-Evidence = Relation | Number
+@dataclass(frozen=True)
+class Effect:
+    """The size of an effect `here`, and `there`, where it was found, with as many replications; up to `negligible` it is none."""
+
+    here: Point
+    there: Point
+    negligible: float
+
+    @property
+    def points(self) -> Sequence[Point]:
+        """Both of them."""
+        return (self.here, self.there)
+
+
+Evidence = Relation | Number | Effect
 
 
 @dataclass(frozen=True)
@@ -190,6 +219,8 @@ def judge(claim: Claim[Data], data: Data) -> Judgement:
 
 def weigh(evidence: Evidence, level: float = LEVEL) -> Weighed:
     """The verdict on evidence, with intervals and tests at `level`."""
+    if isinstance(evidence, Effect):
+        return weigh_effect(evidence, level)
     return weigh_relation(evidence, level) if isinstance(evidence, Relation) else weigh_number(evidence, level)
 
 
@@ -241,6 +272,30 @@ def weigh_number(evidence: Number, level: float = LEVEL) -> Weighed:
         why = f"outside {band}: {_some(outside)} (of {len(measured)})"
         return Weighed(Verdict.NOT_REPRODUCED, point, far, why, True)
     return Weighed(Verdict.UNDETERMINED, point, far, f"the interval straddles {band}; {at}", False)
+
+
+def weigh_effect(evidence: Effect, level: float = LEVEL) -> Weighed:
+    """The verdict on an effect, by its size and by that of the effect where it was found."""
+    here, there = (np.asarray(point.values, dtype=np.float64) for point in evidence.points)
+    none = evidence.negligible
+    size, was = t_interval(here, level), t_interval(there, level).estimate
+    excess = t_interval(here - there / 2.0, level)
+    compared = f"{size.estimate:.3g} against {was:.3g} {evidence.there.label}"
+
+    def weighed(verdict: Verdict, why: str) -> Weighed:
+        return Weighed(verdict, evidence.here, size, why, verdict is not Verdict.UNDETERMINED)
+
+    if size.low is None or size.high is None or excess.low is None or excess.high is None:
+        return weighed(Verdict.UNDETERMINED, "nothing was measured, or once only")
+    if size.high < -none:
+        return weighed(Verdict.REVERSED, f"below −{none:g}: {compared}")
+    if size.high < none:
+        return weighed(Verdict.GONE, f"below {none:g}: {compared}")
+    if size.low > none and excess.low > 0.0:
+        return weighed(Verdict.SURVIVES, f"more than half: {compared}")
+    if size.low > 0.0 and excess.high < 0.0:
+        return weighed(Verdict.FADES, f"less than half: {compared}")
+    return weighed(Verdict.UNDETERMINED, f"the interval decides nothing: {compared}")
 
 
 def _mean_over(points: Sequence[Point]) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -92,6 +92,7 @@ def paper(
         "claims": [judgement.to_dict() for judgement in found.judgements],
         "dropped": [asdict(claim) for claim in found.dropped],
         "alternatives": [other.to_dict() for other in found.sensitivities],
+        "texts": dict(found.texts()),
         "figures": {name: [str(path) for path in paths] for name, paths in figures.items()},
         "results": str(folder),
         "versions": versions(),
@@ -109,6 +110,8 @@ def paper(
     print_lines([""])
     if reading:
         print_reading(found.sensitivities[0])
+    elif found.shown and not verbose:
+        print_shown(found)
     else:
         print_claims(found.judgements, verbose)
     if found.sensitivities and not reading:
@@ -120,14 +123,35 @@ def paper(
     say(f"{document['wall_s']} s")
 
 
-def print_claims(judgements: list[Judgement], verbose: bool) -> None:
-    """The count of the verdicts, then the claims by verdict; with `verbose` each with its numbers, in the order of the paper."""
+def print_shown(found: Reproduction) -> None:
+    """The count of the verdicts, and the table that says them in short."""
+    from wifair.cli.output import print_lines, print_table
+    from wifair.cli.tables import columns
+
+    print_counts(found.judgements)
+    headings, _, *rows = (
+        [cell.strip() for cell in line.strip("|").split("|")] for line in found.texts()[found.shown].splitlines()
+    )
+    print_table("Verdicts", columns(headings, rows, left=len(headings)))
+    print_lines(["--verbose shows every claim with its numbers.", ""])
+
+
+def print_counts(judgements: list[Judgement]) -> Counter[str]:
+    """How many claims have each verdict."""
     from wifair.cli.output import print_lines, print_text
 
     counts = Counter(found.verdict.value for found in judgements)
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     print_text(f"{len(judgements)} claims: {told}.")
     print_lines([""])
+    return counts
+
+
+def print_claims(judgements: list[Judgement], verbose: bool) -> None:
+    """The count of the verdicts, then the claims by verdict; with `verbose` each with its numbers, in the order of the paper."""
+    from wifair.cli.output import print_lines, print_text
+
+    counts = print_counts(judgements)
     if verbose:
         for found in judgements:
             place = found.section + (f", Fig. {found.figure}" if found.figure else "")

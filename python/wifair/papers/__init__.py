@@ -1,4 +1,4 @@
-"""The papers, one package each. A paper's id is its package's name with hyphens.
+"""The papers, one package each, and studies of ours in their form. A paper's id is its package's name with hyphens.
 
 A paper's package offers `TITLE`, `PROPOSES` (in a few words), `FIGURES` (their ids) and `reproduce`, which returns a
 `Reproduction`.
@@ -106,7 +106,8 @@ def _interval(found: Interval | None) -> dict[str, float | None] | None:
 class Reproduction:
     """A paper's study, run: results, verdicts, figures.
 
-    `figures` draws them, one by one; `texts` are those that come as Markdown, too.
+    `figures` draws them, one by one; `texts` are those that come as Markdown, too. `shown` is the text among these that
+    is printed in place of every claim, where there are too many of them to read.
     """
 
     results: Results
@@ -117,6 +118,7 @@ class Reproduction:
     texts: Callable[[], Mapping[str, str]] = dict
     figure_formats: Sequence[str] = ("png",)
     conditions: Mapping[str, Any] = field(default_factory=dict)
+    shown: str = ""
 
     def _repr_html_(self) -> str:
         from wifair.report.notebook import reproduction
@@ -164,14 +166,23 @@ class Paper(Protocol):
         ...
 
 
-def paper_ids() -> list[str]:
-    """The papers that there are."""
+# Not papers: studies of ours that have a paper's form.
+OURS = ("generations",)
+
+
+def study_ids() -> list[str]:
+    """The papers that there are, and the studies of ours."""
     return sorted(found.name.replace("_", "-") for found in pkgutil.iter_modules(__path__) if found.ispkg)
 
 
+def paper_ids() -> list[str]:
+    """The papers that there are."""
+    return [name for name in study_ids() if name not in OURS]
+
+
 def find(paper_id: str) -> Paper:
-    """The paper of that id."""
-    known = paper_ids()
+    """The paper, or the study of ours, of that id."""
+    known = study_ids()
     if paper_id not in known:
         from wifair.keys import nearest
 

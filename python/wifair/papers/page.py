@@ -1,7 +1,7 @@
 """A paper's verdicts as Markdown, for pages whose rest is written by hand.
 
 A page gets what it has marks for: a summary for the paper's page, every claim and reading for its appendix, the paper's row in
-a table of all papers.
+a table of all papers, and each figure that comes as Markdown, too, by its name.
 """
 
 from __future__ import annotations
@@ -32,12 +32,16 @@ COLUMNS = {
 
 def write(page: Path, document: Mapping[str, Any]) -> None:
     """Writes what the page has marks for, from what `wifair paper` gives out as JSON."""
-    found = {marks: old for marks in (SUMMARY, VERDICTS, PAPERS) if (old := marks.between(page)) is not None}
+    texts = {Marks(name, COMMAND): text for name, text in document.get("texts", {}).items()}
+    every = (SUMMARY, VERDICTS, PAPERS, *texts)
+    found = {marks: old for marks in every if (old := marks.between(page)) is not None}
     if not found:
-        wanted = ", ".join(repr(marks.begin) for marks in (SUMMARY, VERDICTS, PAPERS))
+        wanted = ", ".join(repr(marks.begin) for marks in every)
         raise InputError(f"{page}: has no place for a paper's verdicts; write one of {wanted} and its end there.")
     for marks, old in found.items():
-        if marks is PAPERS:
+        if marks in texts:
+            text = texts[marks]
+        elif marks is PAPERS:
             text = papers(old, document)
         else:
             text = summary(document) if marks is SUMMARY else verdicts(document)

@@ -50,7 +50,7 @@ class PaperStudy(Generic[Data]):
     `cells(form, figure)` is the baseline's grid, or what one figure needs of it; a cell's keys are its coordinates.
     `measured` gives the claims and figures what they look at. `dropped` are claims that are judged no longer. The module of the
     figures, imported when they are drawn, has `FIGURES`, which draws each by its name, and `TEXTS` if some of them come as
-    Markdown, too.
+    Markdown, too. `shown` is the text that is printed in place of every claim.
     """
 
     claims: Sequence[Claim[Data]]
@@ -62,6 +62,7 @@ class PaperStudy(Generic[Data]):
     readings: Sequence[Reading[Data]] = ()
     dropped: Sequence[Dropped] = ()
     conditions: Mapping[str, Any] = field(default_factory=dict)
+    shown: str = ""
 
     def reproduce(
         self,
@@ -106,6 +107,7 @@ class PaperStudy(Generic[Data]):
             figures=lambda: self.drawn(data, drawn),
             texts=lambda: self.texts(data, drawn),
             figure_formats=size.figure_formats,
+            shown=self.shown if self.shown in drawn else "",
             conditions={
                 "form": form,
                 "replications": count,

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from wifair.claims import Verdict
+
 if TYPE_CHECKING:
     from altair import TopLevelMixin
 
@@ -171,7 +173,7 @@ class Details(_Shown):
     parts: Sequence[Part]
 
 
-VERDICTS = ("reproduced", "trend only", "not reproduced", "undetermined", "calibrated")
+VERDICTS = tuple(verdict.value for verdict in Verdict)
 
 
 @dataclass(frozen=True)
