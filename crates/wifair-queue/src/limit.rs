@@ -27,7 +27,7 @@ pub trait LimitController: Send {
         Wants::default()
     }
 
-    /// When [`LimitController::on_tick`] is to be called next.
+    /// When [`LimitController::on_tick`] is to be called next. Asked at the start and after each such call.
     fn next_tick(&self) -> Option<Time> {
         None
     }

@@ -120,13 +120,11 @@ pub struct Port {
     shortcuts: Shortcuts,
     control: Option<Box<LimitControl>>,
     lowered_limit: LoweredLimit,
-    /// Every decision is a shortcut, nobody looks at exchanges or keeps a clock, and the buffer is plain
-    /// ([`Buffer::is_plain`]). Recomputed by [`Port::review`].
+    /// Every decision is a shortcut, nobody looks at exchanges, and the buffer is plain ([`Buffer::is_plain`]). Recomputed by
+    /// [`Port::review`].
     ordinary: bool,
     /// Whether the scheme or the limit controller looks at exchanges.
     looks_at_exchanges: bool,
-    /// Whether either keeps a clock.
-    keeps_clock: bool,
     rng: Rng,
     /// Nanoseconds from dequeue to first transmission, where links aggregate.
     wait_below: LogHistogram,
@@ -183,7 +181,6 @@ impl Port {
             shortcuts,
             lowered_limit: spec.lowered_limit,
             looks_at_exchanges: hooks.exchange || wants.exchange || wants.idle,
-            keeps_clock: hooks.tick || control.as_ref().is_some_and(|control| control.next_tick().is_some()),
             control,
             scheme,
             rng: Rng::stream(seed, label, "scheme"),
@@ -200,10 +197,8 @@ impl Port {
 
     /// Comes after whatever changes what the port asks before it acts: whether the short ways in and out serve it.
     fn review(&mut self) {
-        self.ordinary = self.shortcuts == Shortcuts::ALL
-            && !self.looks_at_exchanges
-            && !self.keeps_clock
-            && self.buffer.is_plain();
+        self.ordinary =
+            self.shortcuts == Shortcuts::ALL && !self.looks_at_exchanges && self.buffer.is_plain();
     }
 
     /// Everything that happens to packets here goes into `journal`, too, from now on. The course of things does not change.
@@ -388,21 +383,21 @@ impl Port {
         self.hooks
     }
 
-    /// Whether the scheme or the limit controller ever wants a tick.
+    /// Whether any call may change [`Port::next_tick`].
     #[inline]
-    pub fn keeps_clock(&self) -> bool {
-        self.keeps_clock
+    pub fn moves_tick(&self) -> bool {
+        self.hooks.moves_tick
     }
 
-    /// When the scheme or the limit controller wants [`Port::tick`] next; ask again after every call.
+    /// When the scheme or the limit controller wants [`Port::tick`] next; ask again after a tick and a change of scheme and,
+    /// where [`Port::moves_tick`], after every call.
     pub fn next_tick(&self) -> Option<Time> {
-        if self.keeps_clock { self.earliest_tick() } else { None }
-    }
-
-    fn earliest_tick(&self) -> Option<Time> {
         let of_scheme = if self.hooks.tick { self.scheme.next_tick() } else { None };
         let of_limit = self.control.as_ref().and_then(|control| control.next_tick());
-        [of_scheme, of_limit].into_iter().flatten().min()
+        match (of_scheme, of_limit) {
+            (Some(scheme), Some(limit)) => Some(scheme.min(limit)),
+            (one, other) => one.or(other),
+        }
     }
 
     /// The time of [`Port::next_tick`] has come. The limit controller goes first if both are due.

@@ -148,6 +148,8 @@ pub struct Hooks {
     pub link_rate: bool,
     /// [`Scheme::next_tick`] and [`Scheme::on_tick`].
     pub tick: bool,
+    /// [`Scheme::next_tick`] after every call, not after [`Scheme::on_tick`] and [`Scheme::begin`] alone: others move the tick, too.
+    pub moves_tick: bool,
     /// [`Scheme::on_forgotten`].
     pub forgotten: bool,
 }
@@ -160,6 +162,7 @@ impl Hooks {
         reception: false,
         link_rate: false,
         tick: false,
+        moves_tick: false,
         forgotten: false,
     };
 }

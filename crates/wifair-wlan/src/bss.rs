@@ -236,7 +236,9 @@ impl Bss {
             Due::Reorder => self.nodes.expire_reordering(now),
             Due::Tick(port) => {
                 for sender in self.nodes.tick(port, now) {
-                    self.serve(sender, now);
+                    if self.nodes.awaits(sender, port) {
+                        self.serve(sender, now);
+                    }
                 }
             }
             Due::Failure(sender) => self.nodes.report_failure(sender, false, now),

@@ -71,12 +71,13 @@ impl Deadlines {
     /// A port that keeps a clock wants its next tick at `at`.
     #[cold]
     pub(crate) fn set_tick(&mut self, port: u32, at: Option<Time>, now: Time) {
-        let at = at.map(|at| at.max(now));
-        if self.ticks.iter().find(|(other, _)| *other == port).map(|(_, at)| *at) == at {
-            return; // it keeps a clock: most calls change nothing
+        let at = at.map_or(Time::MAX, |at| at.max(now));
+        match self.ticks.iter_mut().find(|(other, _)| *other == port) {
+            Some((_, known)) if *known == at => return, // most calls of one that moves its tick
+            Some((_, known)) => *known = at,
+            None if at == Time::MAX => return,
+            None => self.ticks.push((port, at)),
         }
-        self.ticks.retain(|(other, _)| *other != port);
-        self.ticks.extend(at.map(|at| (port, at)));
         self.next_tick = self.ticks.iter().map(|(_, at)| *at).min().unwrap_or(Time::MAX);
         self.review(now);
     }

@@ -120,7 +120,7 @@ impl Nodes {
         let (port, edcaf) = parts(&mut self.places, index);
         port.offer_in(edcaf.role().ac, packet, flow, station, now, side.view());
         let asks = edcaf.asks();
-        if !asks && port.keeps_clock() {
+        if !asks && port.moves_tick() {
             self.deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
         }
         asks
@@ -153,17 +153,22 @@ impl Nodes {
         take(port, edcaf, side.view(), phy, &mut self.deadlines, now).then(|| edcaf.role().txop_limit)
     }
 
-    /// The scheme of a port has its tick. It may have released a packet to a free channel access functions: which those are.
-    pub(crate) fn tick(&mut self, port_of: u32, now: Time) -> Vec<u32> {
+    /// The scheme of a port has its tick. It may have released a packet to a channel access function that asks
+    /// ([`Nodes::awaits`]) among these.
+    pub(crate) fn tick(&mut self, port_of: u32, now: Time) -> Range<u32> {
         let node = port_of >> self.category_bits();
         let side = if node == AP { self.ap.knows() } else { &self.stations };
         let port = &mut self.places[port_of as usize].port;
         port.tick(now, side.view());
         self.deadlines.set_tick(port_of, port.next_tick(), now);
-        let functions = self.range(node).map(|index| index as u32);
-        functions
-            .filter(|&index| self.edcaf(index).role().port == port_of && self.edcaf(index).asks())
-            .collect()
+        let Range { start, end } = self.range(node);
+        start as u32..end as u32
+    }
+
+    /// Whether a channel access function asks a port for a packet.
+    pub(crate) fn awaits(&self, index: u32, port_of: u32) -> bool {
+        let edcaf = self.edcaf(index);
+        edcaf.role().port == port_of && edcaf.asks()
     }
 
     /// The AP's flow monitor sees a packet that goes down.
@@ -331,7 +336,7 @@ fn take(
     now: Time,
 ) -> bool {
     let departure = port.take(&Grant { ac: edcaf.role().ac, ..Grant::ANY }, now, view);
-    if port.keeps_clock() {
+    if port.moves_tick() {
         deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
     }
     edcaf.load(departure, phy, now)

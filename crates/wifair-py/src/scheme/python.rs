@@ -133,6 +133,7 @@ impl Scheme for PythonScheme {
             reception: self.made.on_reception.is_some(),
             link_rate: self.made.on_link_rate.is_some(),
             tick: self.made.on_tick.is_some(),
+            moves_tick: self.made.on_tick.is_some(),
             forgotten: self.made.on_forgotten.is_some(),
         }
     }

@@ -47,8 +47,6 @@ impl Port {
         self.hooks = scheme.hooks();
         self.shortcuts = if wants.idle { Shortcuts::NONE } else { scheme.shortcuts() };
         self.looks_at_exchanges = self.hooks.exchange || wants.exchange || wants.idle;
-        self.keeps_clock =
-            self.hooks.tick || self.control.as_ref().is_some_and(|control| control.next_tick().is_some());
         self.scheme = scheme;
         self.review();
     }

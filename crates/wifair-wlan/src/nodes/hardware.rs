@@ -53,7 +53,7 @@ impl Nodes {
             }
         }
         edcaf.set_room(true);
-        if port.keeps_clock() {
+        if port.moves_tick() {
             self.deadlines.set_tick(role.port, port.next_tick(), now);
         }
     }

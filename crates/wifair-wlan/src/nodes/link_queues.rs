@@ -111,7 +111,7 @@ impl Nodes {
                 None => Some(Picked::Frame(departure)),
             };
         };
-        if port.keeps_clock() {
+        if port.moves_tick() {
             self.deadlines.set_tick(role.port, port.next_tick(), now);
         }
         if let Some(Picked::Link(link)) = picked {
@@ -182,7 +182,7 @@ impl Nodes {
             };
             if asks_port { port.take(&grant, now, side.view()) } else { None }
         });
-        if port.keeps_clock() {
+        if port.moves_tick() {
             self.deadlines.set_tick(role.port, port.next_tick(), now);
         }
         formed

@@ -37,7 +37,7 @@ impl Scheme for Ticking {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { tick: true, ..Hooks::NONE }
+        Hooks { tick: true, moves_tick: true, ..Hooks::NONE }
     }
 
     fn next_tick(&self) -> Option<Time> {
