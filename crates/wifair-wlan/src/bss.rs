@@ -435,9 +435,8 @@ impl Bss {
     /// A wait for access begins for the frame in service of `sender`: a DIFS or AIFS and what is left of its backoff.
     #[inline]
     fn meter_wait(&mut self, sender: u32, now: Time) {
-        if let Some(meter) = &self.meter {
-            let overhead = meter.wait(self.medium.contention(), sender, now);
-            self.nodes.edcaf_mut(sender).wait(overhead);
+        if self.meter.is_some() {
+            self.nodes.edcaf_mut(sender).wait(self.medium.contention().wait(sender, now));
         }
     }
 
@@ -465,8 +464,8 @@ impl Bss {
     fn meter_reception(&mut self, flow: FlowId, now: Time) {
         let OngoingExchange { sender, link, end, .. } = self.medium.exchange();
         let Some(meter) = &mut self.meter else { return };
-        let (airtime, overhead) =
-            (end - self.medium.began(), Meter::first_wait(self.medium.contention(), sender));
+        let airtime = end - self.medium.began();
+        let overhead = self.medium.contention().mean_first_wait(sender); // `dqm` III-B.1
         let (station, ac) = (link.station(), self.nodes.edcaf(sender).role().ac);
         let reception = |packet| Reception { packet, flow, station, ac, airtime, overhead };
         let (class, channel_time) = self.nodes.report(sender, reception, now);

@@ -80,7 +80,12 @@ impl Contention {
 
     #[inline]
     fn grid_of(&self, entity: u32) -> &Grid {
-        match self.entities[entity as usize].grid {
+        self.grid(&self.entities[entity as usize])
+    }
+
+    #[inline]
+    fn grid(&self, entity: &Entity) -> &Grid {
+        match entity.grid {
             0 => &self.first,
             index => &self.others[usize::from(index) - 1],
         }
@@ -91,10 +96,12 @@ impl Contention {
         self.grid_of(entity).aifs
     }
 
-    /// Mean backoff of `entity` at CWmin.
-    pub(crate) fn mean_first_backoff(&self, entity: u32) -> Time {
-        let values = self.rules.slots(self.entities[entity as usize].cw_min);
-        Time::from_ns(self.rules.slot.as_ns() * u64::from(values.saturating_sub(1)) / 2) // CW may be 0, and excluded
+    /// What a first attempt of `entity` is taken to wait: its IFS and the mean backoff at CWmin.
+    pub(crate) fn mean_first_wait(&self, entity: u32) -> Time {
+        let e = &self.entities[entity as usize];
+        let values = self.rules.slots(e.cw_min);
+        let backoff = self.rules.slot.as_ns() * u64::from(values.saturating_sub(1)) / 2; // CW may be 0, and excluded
+        self.grid(e).aifs + Time::from_ns(backoff)
     }
 
     /// When the next transmission starts if nothing arrives before; never, while the medium is busy.
@@ -354,19 +361,20 @@ impl Contention {
         self.strays.len() | self.others.len() == 0
     }
 
-    /// Whole slots that `entity`, which waits for access, has yet to count.
-    pub(crate) fn slots_left(&self, entity: u32, now: Time) -> u64 {
+    /// What a wait of `entity` for access takes that begins now: its IFS and the whole slots that it has yet to count.
+    pub(crate) fn wait(&self, entity: u32, now: Time) -> Time {
         let e = &self.entities[entity as usize];
+        let grid = self.grid(e);
         let (origin, slots) = match e.place {
-            Place::Grid => (self.grid_of(entity).origin, e.counter - self.grid_of(entity).clock),
+            Place::Grid => (grid.origin, e.counter - grid.clock),
             Place::Aside => (self.stray(entity).origin, e.counter),
             Place::OnAir => (Time::MAX, e.counter),
         };
         let counted = if !self.busy && now > origin { (now - origin) / self.rules.slot } else { 0 };
-        slots.saturating_sub(counted)
+        grid.aifs + self.rules.slot * slots.saturating_sub(counted)
     }
 
-    /// Slots that [`Contention::slots_left`] could not tell of since the last call: a frame that waits for the end of
+    /// Slots that [`Contention::wait`] could not tell of since the last call: a frame that waits for the end of
     /// an IFS alone draws only if another's start comes first.
     pub(crate) fn take_drawn_late(&mut self, entity: u32) -> u64 {
         std::mem::take(&mut self.entities[entity as usize].drawn_late).into()

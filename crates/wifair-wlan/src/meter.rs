@@ -5,7 +5,6 @@
 use wifair_core::{Ac, Class, Time};
 use wifair_queue::{Direction, Port};
 
-use crate::contention::Contention;
 use crate::phy::BssTiming;
 use crate::records::{ChannelTime, ChannelTimes};
 
@@ -30,16 +29,6 @@ impl Meter {
 
     pub(crate) fn channel_times(&self) -> ChannelTimes {
         self.channel_times
-    }
-
-    /// What a wait for access takes that begins now: a DIFS or AIFS and what is left of the backoff.
-    pub(crate) fn wait(&self, contention: &Contention, sender: u32, now: Time) -> Time {
-        contention.aifs(sender) + self.slot * contention.slots_left(sender, now)
-    }
-
-    /// What a first attempt is taken to wait: a DIFS or AIFS and the mean backoff at CWmin (`dqm` III-B.1).
-    pub(crate) fn first_wait(contention: &Contention, sender: u32) -> Time {
-        contention.aifs(sender) + contention.mean_first_backoff(sender)
     }
 
     /// Slots as time.

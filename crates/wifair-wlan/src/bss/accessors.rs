@@ -73,7 +73,7 @@ impl Bss {
         let down = direction == Direction::Down;
         let sender = self.nodes.usual_edcaf(if down { AP } else { node_of(station) });
         let psdu_bytes = self.phy.psdu_bytes(ip_bytes);
-        let access = Meter::first_wait(self.medium.contention(), sender);
+        let access = self.medium.contention().mean_first_wait(sender);
         let on_air = &self.links[LinkId::of(down, station).index()].on_air;
         let waits = &self.mac.waits[usize::from(on_air.handshake)];
         let reservation = if psdu_bytes > on_air.rts_threshold { waits.reservation } else { Time::ZERO };

@@ -108,7 +108,7 @@ fn own_frames_are_accounted_for_to_the_nanosecond() {
 
 /// Of 0 to CW, or to CW - 1, of which there is none at a CWmin of 0.
 #[test]
-fn the_mean_first_backoff_is_that_of_the_values_drawn() {
+fn the_backoff_of_the_mean_first_wait_is_that_of_the_values_drawn() {
     use crate::{BackoffRange, CategorySpec, EdcaSpec};
     let cases = [
         (31, BackoffRange::Inclusive, 310),
@@ -122,6 +122,7 @@ fn the_mean_first_backoff_is_that_of_the_values_drawn() {
         spec.mac.edca = Some(EdcaSpec { voice, ..EdcaSpec::default() });
         spec.mac.backoff_range = range;
         let bss = Bss::new(&spec, 1).unwrap();
-        assert_eq!(bss.medium.contention().mean_first_backoff(AP), Time::from_us(mean_us));
+        let contention = bss.medium.contention();
+        assert_eq!(contention.mean_first_wait(AP) - contention.aifs(AP), Time::from_us(mean_us));
     }
 }

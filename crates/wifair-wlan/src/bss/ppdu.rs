@@ -9,7 +9,6 @@ use crate::aggregation::{Formed, Psdu};
 use crate::channel::Attempt;
 use crate::edcaf::Ppdu;
 use crate::exchange::{Fate, OngoingExchange};
-use crate::meter::Meter;
 use crate::node::LinkId;
 
 /// PSDU bytes of a Block Ack Request (9.3.1.7.2).
@@ -157,7 +156,7 @@ impl Bss {
         self.links[link.index()].usage.delivered += 1;
         if let (Some(meter), Direction::Up) = (&mut self.meter, link.direction()) {
             let sender = self.nodes.edcaf_of(link.sender(), ac);
-            let overhead = Meter::first_wait(self.medium.contention(), sender);
+            let overhead = self.medium.contention().mean_first_wait(sender);
             let reception = Reception {
                 packet: &received.packet,
                 flow,
