@@ -1,37 +1,49 @@
-/// Which of many queues has most bytes: a tournament tree over their numbers.
+use super::slots::NONE;
+
+/// Which of many queues has most bytes: a tournament among those that hold any.
 ///
-/// A change costs O(log n) at most and a few steps as a rule, since it ends where the winner stays the same; the winner is
-/// found in O(log n). A walk over all queues at each arrival that finds no room would make a full buffer of a thousand flows
-/// five times as dear as one of a hundred.
+/// A change costs O(log n) at most and a few steps as a rule, since it ends where the winner stays the same; the winner is at
+/// hand. A walk over all queues at each arrival that finds no room would make a full buffer of a thousand flows five times as
+/// dear as one of a hundred.
 #[derive(Clone, Debug)]
 pub(super) struct Longest {
-    /// Most bytes. Node 1 is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves are the queues.
-    nodes: Vec<u32>,
+    /// Most bytes, in the high half, and the complement of the queue's number: of several the smallest wins. 0 is nobody. Node 1
+    /// is the root, the children of `i` are `2 i` and `2 i + 1`, the second half are the leaves.
+    nodes: Vec<u64>,
+    /// By queue: its leaf, or [`NONE`].
+    leaves: Vec<u32>,
+    /// Leaves that no queue has.
+    free: Vec<u32>,
 }
 
 impl Longest {
     /// Of queues with these bytes.
     pub fn new(bytes: impl ExactSizeIterator<Item = u32>) -> Longest {
-        let leaves = bytes.len().next_power_of_two().max(2);
-        let mut nodes = vec![0; 2 * leaves];
-        for (leaf, bytes) in nodes[leaves..].iter_mut().zip(bytes) {
-            *leaf = bytes;
-        }
-        for node in (1..leaves).rev() {
-            nodes[node] = nodes[2 * node].max(nodes[2 * node + 1]);
-        }
-        Longest { nodes }
+        let mut longest = Longest { nodes: vec![0; 2], leaves: vec![NONE; bytes.len()], free: vec![0] };
+        bytes.enumerate().for_each(|(queue, bytes)| longest.set(queue, bytes));
+        longest
     }
 
-    /// Numbers below this are those of queues.
-    pub fn room(&self) -> usize {
-        self.nodes.len() / 2
+    /// There are so many queues now, the new ones empty.
+    pub fn grow_queues(&mut self, queues: usize) {
+        self.leaves.resize(queues, NONE);
     }
 
     /// A queue has so many bytes from now on.
     pub fn set(&mut self, queue: usize, bytes: u32) {
-        let mut node = self.nodes.len() / 2 + queue;
-        self.nodes[node] = bytes;
+        let leaf = &mut self.leaves[queue];
+        if *leaf == NONE {
+            if self.free.is_empty() {
+                Self::grow(&mut self.nodes, &mut self.free);
+            }
+            *leaf = self.free.pop().expect("there is room now");
+        }
+        let mut node = self.nodes.len() / 2 + *leaf as usize;
+        self.nodes[node] = u64::from(bytes) << 32 | u64::from(!(queue as u32));
+        if bytes == 0 {
+            self.nodes[node] = 0;
+            self.free.push(std::mem::replace(leaf, NONE));
+        }
         while node > 1 {
             let most = self.nodes[node].max(self.nodes[node ^ 1]);
             node /= 2;
@@ -42,14 +54,22 @@ impl Longest {
         }
     }
 
+    /// Twice as many leaves.
+    #[cold]
+    fn grow(nodes: &mut Vec<u64>, free: &mut Vec<u32>) {
+        let leaves = nodes.len() / 2;
+        nodes.splice(..leaves, vec![0; 2 * leaves]);
+        nodes.resize(4 * leaves, 0);
+        free.extend((leaves as u32..2 * leaves as u32).rev());
+        for node in (1..2 * leaves).rev() {
+            nodes[node] = nodes[2 * node].max(nodes[2 * node + 1]);
+        }
+    }
+
     /// The queue with most bytes, of several the one with the smallest number; `None` while all are empty.
     pub fn queue(&self) -> Option<usize> {
-        let (most, leaves) = (self.nodes[1], self.nodes.len() / 2);
-        let mut node = 1;
-        while node < leaves {
-            node = 2 * node + usize::from(self.nodes[2 * node] != most);
-        }
-        (most > 0).then(|| node - leaves)
+        let most = self.nodes[1];
+        (most > 0).then_some(!(most as u32) as usize)
     }
 }
 

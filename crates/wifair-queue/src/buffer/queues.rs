@@ -55,8 +55,8 @@ impl Queues {
     fn grow_queues(&mut self, queues: usize) {
         self.queues.resize(queues, EMPTY);
         self.occupied.resize(queues.div_ceil(64), 0);
-        if self.longest.as_ref().is_some_and(|longest| longest.room() < queues) {
-            self.rank();
+        if let Some(longest) = &mut self.longest {
+            longest.grow_queues(queues);
         }
     }
 
