@@ -172,18 +172,18 @@ impl Acks {
     /// Whether `newer`, the next ACK of the flow, makes the queued one redundant.
     #[inline]
     fn supersedes(&self, slots: &Slots, newer: &Packet, older: SlotId) -> bool {
-        match self.filter {
-            Filter::Paper => true,
-            Filter::Safe => {
-                let packet = &slots.get(older).packet;
-                let echo = TcpFlags::ECE.bits() | TcpFlags::CWR.bits();
-                let further = newer.ack.wrapping_sub(packet.ack).cast_signed();
-                (further > 0 || further == 0 && newer.sack.bytes() > packet.sack.bytes())
-                    && !self.links[older.index()].duplicate
-                    && packet.flags.bits() & !echo == TcpFlags::ACK.bits()
-                    && packet.flags.bits() & echo == newer.flags.bits() & echo
-                    && packet.sack.are_covered(packet.ack, &newer.sack, newer.ack)
-            }
-        }
+        self.filter == Filter::Paper || self.supersedes_safely(slots, newer, older)
+    }
+
+    #[inline(never)]
+    fn supersedes_safely(&self, slots: &Slots, newer: &Packet, older: SlotId) -> bool {
+        let packet = &slots.get(older).packet;
+        let echo = TcpFlags::ECE.bits() | TcpFlags::CWR.bits();
+        let further = newer.ack.wrapping_sub(packet.ack).cast_signed();
+        (further > 0 || further == 0 && newer.sack.bytes() > packet.sack.bytes())
+            && !self.links[older.index()].duplicate
+            && packet.flags.bits() & !echo == TcpFlags::ACK.bits()
+            && packet.flags.bits() & echo == newer.flags.bits() & echo
+            && packet.sack.are_covered(packet.ack, &newer.sack, newer.ack)
     }
 }

@@ -97,10 +97,15 @@ pub(super) struct Index {
     keyed: Option<Keyed>,
     categories: Option<ByCategory>,
     queues: Option<Queues>,
+    /// Whether there is an order beside that from head to tail: one of the last three.
+    has_orders: bool,
+    /// Whether there is anything else.
+    has_pools: bool,
 }
 
 impl Index {
     pub fn new(wanted: Indexes) -> Index {
+        let pools = Indexes { keyed: false, by_category: false, queues: false, ..wanted };
         Index {
             random: wanted.random.map(|wanted| wanted.then(RandomSet::default)),
             ages: wanted.by_age.contains(&true).then(|| Ages::new(wanted.by_age)),
@@ -110,6 +115,8 @@ impl Index {
             keyed: wanted.keyed.then(Keyed::default),
             categories: wanted.by_category.then(ByCategory::new),
             queues: wanted.queues.then(Queues::default),
+            has_orders: wanted != pools,
+            has_pools: pools.any(),
         }
     }
 
@@ -151,16 +158,33 @@ impl Index {
     }
 
     /// A packet has been put into `slot`, at the tail or where one of the class `replaced` stood.
-    // Not inlined, as `remove`: it would weigh on buffers that have no index.
-    #[inline(never)]
+    #[inline]
     pub fn insert(&mut self, slots: &Slots, slot: SlotId, replaced: Option<Class>) {
-        let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
+        if self.has_orders {
+            self.insert_into_orders(slots, slot, replaced);
+        }
+        if self.has_pools {
+            self.insert_into_pools(slots, slot, replaced);
+        }
+    }
+
+    // Not inlined, as its three siblings: they would weigh on buffers that have no index.
+    #[inline(never)]
+    fn insert_into_orders(&mut self, slots: &Slots, slot: SlotId, replaced: Option<Class>) {
         if let Some(categories) = &mut self.categories {
             match replaced {
                 None => categories.push(slots, slot),
                 Some(_) => categories.insert(slots, slot),
             }
         }
+        if let Some(queues) = &mut self.queues {
+            queues.insert(slots, slot);
+        }
+    }
+
+    #[inline(never)]
+    fn insert_into_pools(&mut self, slots: &Slots, slot: SlotId, replaced: Option<Class>) {
+        let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
         if let Some(ages) = &mut self.ages {
             match replaced {
                 None => ages.number(slots, slot),
@@ -170,9 +194,6 @@ impl Index {
         }
         if let Some(stored) = &mut self.stored {
             stored.insert(flow, class);
-        }
-        if let Some(queues) = &mut self.queues {
-            queues.insert(slots, slot);
         }
         let Some(pool) = Pool::of(class) else { return };
         self.join(pool, slot);
@@ -188,20 +209,34 @@ impl Index {
     }
 
     /// The packet in `slot` is about to go.
-    #[inline(never)]
+    #[inline]
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) {
-        let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
+        if self.has_orders {
+            self.remove_from_orders(slots, slot);
+        }
+        if self.has_pools {
+            self.remove_from_pools(slots, slot);
+        }
+    }
+
+    #[inline(never)]
+    fn remove_from_orders(&mut self, slots: &Slots, slot: SlotId) {
         if let Some(categories) = &mut self.categories {
             categories.remove(slots, slot);
-        }
-        if let Some(stored) = &mut self.stored {
-            stored.remove(flow, class);
         }
         if let Some(keyed) = &mut self.keyed {
             keyed.remove(slot);
         }
         if let Some(queues) = &mut self.queues {
             queues.remove(slots, slot);
+        }
+    }
+
+    #[inline(never)]
+    fn remove_from_pools(&mut self, slots: &Slots, slot: SlotId) {
+        let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
+        if let Some(stored) = &mut self.stored {
+            stored.remove(flow, class);
         }
         let Some(pool) = Pool::of(class) else { return };
         self.part(pool, slot);
