@@ -503,9 +503,10 @@ mod tests {
         fn the_short_ways_do_what_the_general_ones_do(
             limit_packets in 1u32..8,
             moved in 1u32..8,
+            limit_counts_in_service in any::<bool>(),
             steps in prop::collection::vec((0u8..8, 0u32..3, 0u32..3_000, 0u64..1_000), 1..200),
         ) {
-            let spec = PortSpec { limit_packets, ..PortSpec::default() };
+            let spec = PortSpec { limit_packets, limit_counts_in_service, ..PortSpec::default() };
             let mut ports = [(); 2].map(|()| Port::new(&spec, 1, "ap"));
             prop_assert!(ports[0].ordinary);
             ports[1].ordinary = false;

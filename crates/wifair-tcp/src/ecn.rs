@@ -42,6 +42,11 @@ impl EcnSender {
         }
     }
 
+    /// There is nothing to tell, and no reduction to be over.
+    pub(crate) fn is_quiet(&self) -> bool {
+        !(self.reduced | self.cwr_due | self.paused)
+    }
+
     /// Everything before `una` is acknowledged.
     pub(crate) fn advance(&mut self, una: u32) {
         if self.reduced && !seq::before(una, self.reduced_at) {
@@ -66,6 +71,11 @@ impl EcnReceiver {
     /// `on`: ECN is agreed on from the start.
     pub(crate) fn new(on: bool) -> EcnReceiver {
         EcnReceiver { on, ..EcnReceiver::default() }
+    }
+
+    /// There is nothing to tell.
+    pub(crate) fn is_quiet(&self) -> bool {
+        !(self.latched | self.unacknowledged)
     }
 
     /// Data has arrived within the window. True where it was marked.

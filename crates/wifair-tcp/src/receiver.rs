@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use wifair_core::{FiveTuple, Packet, SackBlocks, TcpFlags, Time};
+use wifair_core::{Ecn, FiveTuple, Packet, SackBlocks, TcpFlags, Time};
 
 use crate::ecn::{EcnReceiver, SETUP_SYN};
 use crate::reassembly::Reassembly;
@@ -131,6 +131,7 @@ impl Receiver {
             && packet.seq == self.nxt
             && payload.wrapping_sub(1) < self.window_bytes
             && !packet.flags.intersects(TcpFlags::SYN | TcpFlags::FIN)
+            && packet.ecn() != Ecn::Ce
         {
             self.stats.payload_bytes_delivered += u64::from(payload);
             self.nxt = self.nxt.wrapping_add(payload);
@@ -145,7 +146,7 @@ impl Receiver {
     fn review(&mut self) {
         self.ordinary = self.state == ReceiverState::Established
             && !self.control_now
-            && !self.ecn.on
+            && self.ecn.is_quiet()
             && self.fin_at.is_none()
             && self.held.is_empty()
             && self.duplicate.is_none()
@@ -523,6 +524,7 @@ mod tests {
                     18 => Packet { seq: iss, ack: 0, payload_bytes: 0, flags: TcpFlags::SYN, sack: SackBlocks::SYN_PERMITTED, ..plain },
                     19 => Packet { seq: iss, payload_bytes: 0, flags: TcpFlags::NONE, ..plain },
                     20 => Packet { ds_field: 3, ..plain },
+                    21 if number > 4 => Packet { flags: TcpFlags::ACK | TcpFlags::CWR, ..plain },
                     21 if number == 0 => Packet { flags: TcpFlags::ACK | TcpFlags::FIN, ..plain },
                     _ => Packet { payload_bytes: 0, ..plain },
                 };

@@ -80,9 +80,9 @@ impl Buffer {
         self.journal = Some(journal);
     }
 
-    /// Whether it has its order and its books alone: no index, no journal, and a limit on what is queued.
+    /// Whether it has its order and its books alone: no index, no journal.
     pub(crate) fn is_plain(&self) -> bool {
-        self.index.is_none() && self.journal.is_none() && !self.counts_in_service
+        self.index.is_none() && self.journal.is_none()
     }
 
     /// Packets queued.

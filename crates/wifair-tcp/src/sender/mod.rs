@@ -6,7 +6,7 @@ mod transmit;
 
 use std::sync::Arc;
 
-use wifair_core::{FiveTuple, Packet, Rate, SackBlocks, TcpFlags, Time};
+use wifair_core::{Ecn, FiveTuple, Packet, Rate, SackBlocks, TcpFlags, Time};
 
 use crate::congestion::{CongestionControl, Control, Window};
 use crate::ecn::EcnSender;
@@ -105,8 +105,8 @@ pub struct Sender {
     last_sent_at: Time,
     state: SenderState,
     pending: Pending,
-    /// New data may carry marks, of priority or of ECN.
-    marks: bool,
+    /// DS field of new data, unless its priority is marked.
+    ds_field: u8,
     timing: bool,
     closing: bool,
     fin_sent: bool,
@@ -166,7 +166,7 @@ impl Sender {
             last_sent_at: Time::ZERO,
             state: SenderState::Idle,
             pending: Pending::Nothing,
-            marks: spec.priority_marking.is_some() || spec.ecn || spec.dscp != 0,
+            ds_field: 0,
             timing: false,
             closing: false,
             fin_sent: false,
@@ -260,9 +260,12 @@ impl Sender {
 
     /// Comes after every call on the general path: whether the short ones serve what comes next.
     fn review(&mut self) {
+        self.ds_field = self.spec.dscp << 2 | if self.ecn.on { Ecn::Ect0 as u8 } else { 0 };
         self.ordinary = self.state == SenderState::Established
             && self.pending == Pending::Nothing
-            && !(self.repair || self.timed_out || self.marks)
+            && !(self.repair || self.timed_out)
+            && self.spec.priority_marking.is_none()
+            && self.ecn.is_quiet()
             && self.nxt == self.max
             && self.una != self.max
             && self.window.divisor == 1
@@ -387,6 +390,7 @@ mod tests {
             TcpSpec {
                 congestion_control: NewReno(Default::default()),
                 limited_transmit: false,
+                dscp: 46,
                 ..TcpSpec::default()
             },
             TcpSpec { congestion_control: Cubic(Default::default()), ecn: true, ..TcpSpec::default() },

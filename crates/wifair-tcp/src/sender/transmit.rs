@@ -27,7 +27,7 @@ impl Sender {
         if self.flight_bytes() + payload > self.window.cwnd.min(self.peer_window) {
             return None;
         }
-        // As `send_new_data`, for a full segment without a mark. The timer runs, since data is outstanding.
+        // As `send_new_data`, for a full segment of no marked priority. The timer runs, since data is outstanding.
         if self.unsent != u64::MAX {
             self.unsent -= u64::from(payload);
         }
@@ -35,7 +35,7 @@ impl Sender {
         self.packet.ack = self.rcv_nxt;
         self.packet.payload_bytes = payload;
         self.packet.flags = TcpFlags::ACK;
-        self.packet.ds_field = 0;
+        self.packet.ds_field = self.ds_field;
         self.max = self.max.wrapping_add(payload);
         self.nxt = self.max;
         if !self.timing {
