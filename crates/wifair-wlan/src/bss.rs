@@ -198,7 +198,7 @@ impl Bss {
     #[inline(always)]
     fn enter(&mut self, limit: Time) -> Option<Time> {
         let due = self.medium.due();
-        if due >= limit || due >= self.nodes.deadlines.next() {
+        if due >= limit.min(self.nodes.deadlines.next()) {
             return None;
         }
         debug_assert!(due >= self.now, "time runs backwards in a BSS");

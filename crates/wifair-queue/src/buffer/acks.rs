@@ -156,6 +156,7 @@ impl Acks {
         SlotId::from_link(self.flows.get(flow.index())?.oldest_redundant)
     }
 
+    #[inline(always)] // into the way in and its announcement
     fn supersede(&mut self, slots: &Slots, older: SlotId, newer: &Packet) -> Option<SlotId> {
         if self.links[older.index()].redundant || !self.supersedes(slots, newer, older) {
             return None;

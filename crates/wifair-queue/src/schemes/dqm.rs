@@ -420,12 +420,11 @@ impl Scheme for Dqm {
     fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
         self.turn_window(cx);
         let chosen = self.next_side(buffer, cx);
-        let sides = [chosen, chosen.other()];
         let may_go = |side: &Side| {
             let head = self.queues[*side as usize].front();
             head.is_some_and(|&head| buffer.may_go(head, grant))
         };
-        let side = sides.into_iter().find(may_go)?;
+        let side = Some(chosen).filter(may_go).or_else(|| Some(chosen.other()).filter(may_go))?;
         let head = self.queues[side as usize].pop_front()?;
         Some(buffer.release(head))
     }
