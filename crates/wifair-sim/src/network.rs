@@ -377,6 +377,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
+    #[inline(never)] // beside what a segment brings about, rare
     fn pump<E: EndPoint>(&mut self, slot: usize) {
         self.fabric.pump::<E>(slot, &mut self.connections[slot]);
     }
@@ -394,6 +395,7 @@ impl<T: Tap> Fabric<T> {
     }
 
     /// An end has taken a segment: it answers. Whether the connection may be at its end.
+    #[inline(always)] // into the four places where an end takes a segment
     fn respond<E: EndPoint>(&mut self, slot: usize, connection: &mut Connection) -> bool {
         self.pump::<E>(slot, connection);
         connection.is_closing
@@ -402,6 +404,7 @@ impl<T: Tap> Fabric<T> {
     }
 
     /// Sends what an end wants to send, and notes when it wants to be woken.
+    #[inline(always)]
     fn pump<E: EndPoint>(&mut self, slot: usize, connection: &mut Connection) {
         let Connection { station, lines, direction, .. } = *connection;
         let now = self.now;

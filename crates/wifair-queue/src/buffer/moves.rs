@@ -129,7 +129,7 @@ impl Buffer {
         self.take_out(slot, reason);
     }
 
-    #[inline]
+    #[inline(always)] // eviction goes deep enough
     fn take_out(&mut self, slot: SlotId, reason: Eviction) {
         self.count_out(slot, reason);
         if let Some(index) = &mut self.index {
