@@ -443,8 +443,8 @@ impl Bss {
     /// Counts slots that nobody could tell of when the wait of `sender` for access began.
     #[cold]
     fn meter_late_draws(&mut self, sender: u32) {
-        if let Some(meter) = &self.meter {
-            self.nodes.edcaf_mut(sender).wait(meter.slots(self.medium.take_drawn_late(sender)));
+        if self.meter.is_some() {
+            self.nodes.edcaf_mut(sender).wait(self.medium.take_drawn_late(sender));
         }
     }
 

@@ -79,12 +79,7 @@ impl Contention {
     }
 
     #[inline]
-    fn grid_of(&self, entity: u32) -> &Grid {
-        self.grid(&self.entities[entity as usize])
-    }
-
-    #[inline]
-    fn grid(&self, entity: &Entity) -> &Grid {
+    fn grid_of(&self, entity: &Entity) -> &Grid {
         match entity.grid {
             0 => &self.first,
             index => &self.others[usize::from(index) - 1],
@@ -93,7 +88,7 @@ impl Contention {
 
     /// DIFS or AIFS of `entity`.
     pub(crate) fn aifs(&self, entity: u32) -> Time {
-        self.grid_of(entity).aifs
+        self.grid_of(&self.entities[entity as usize]).aifs
     }
 
     /// What a first attempt of `entity` is taken to wait: its IFS and the mean backoff at CWmin.
@@ -101,7 +96,7 @@ impl Contention {
         let e = &self.entities[entity as usize];
         let values = self.rules.slots(e.cw_min);
         let backoff = self.rules.slot.as_ns() * u64::from(values.saturating_sub(1)) / 2; // CW may be 0, and excluded
-        self.grid(e).aifs + Time::from_ns(backoff)
+        self.grid_of(e).aifs + Time::from_ns(backoff)
     }
 
     /// When the next transmission starts if nothing arrives before; never, while the medium is busy.
@@ -185,7 +180,8 @@ impl Contention {
         if !self.run_out(entity, now) {
             return self.ready(entity);
         }
-        let on_grid = self.entities[entity as usize].place == Place::Grid;
+        let e = &self.entities[entity as usize];
+        let on_grid = e.place == Place::Grid;
         let nav = || self.nav.is_some_and(|end| now <= end);
         if self.busy || if on_grid { nav() } else { self.stray(entity).deaf_until >= now } {
             if !on_grid {
@@ -194,7 +190,7 @@ impl Contention {
             self.draw(entity);
             return self.ready(entity);
         }
-        let origin = if on_grid { self.grid_of(entity).origin } else { self.stray(entity).origin };
+        let origin = if on_grid { self.grid_of(e).origin } else { self.stray(entity).origin };
         let (origin, kind) = if now >= origin {
             match self.rules.immediate_access {
                 true if self.rules.at_boundaries => {
@@ -364,7 +360,7 @@ impl Contention {
     /// What a wait of `entity` for access takes that begins now: its IFS and the whole slots that it has yet to count.
     pub(crate) fn wait(&self, entity: u32, now: Time) -> Time {
         let e = &self.entities[entity as usize];
-        let grid = self.grid(e);
+        let grid = self.grid_of(e);
         let (origin, slots) = match e.place {
             Place::Grid => (grid.origin, e.counter - grid.clock),
             Place::Aside => (self.stray(entity).origin, e.counter),
@@ -374,10 +370,10 @@ impl Contention {
         grid.aifs + self.rules.slot * slots.saturating_sub(counted)
     }
 
-    /// Slots that [`Contention::wait`] could not tell of since the last call: a frame that waits for the end of
+    /// The slots that [`Contention::wait`] could not tell of since the last call: a frame that waits for the end of
     /// an IFS alone draws only if another's start comes first.
-    pub(crate) fn take_drawn_late(&mut self, entity: u32) -> u64 {
-        std::mem::take(&mut self.entities[entity as usize].drawn_late).into()
+    pub(crate) fn take_drawn_late(&mut self, entity: u32) -> Time {
+        self.rules.slot * std::mem::take(&mut self.entities[entity as usize].drawn_late).into()
     }
 
     /// Whether the counter of `entity`, which has no frame, has run out by `now`.
@@ -392,7 +388,7 @@ impl Contention {
                 stray.kind == Kind::Spent || reached(stray.origin, e.counter)
             }
             Place::Grid => {
-                let grid = self.grid_of(entity);
+                let grid = self.grid_of(e);
                 e.counter < grid.clock
                     || (e.counter == grid.clock && e.drawn_in != grid.epoch && !self.rules.at_boundaries)
                     || reached(grid.origin, e.counter - grid.clock)

@@ -171,7 +171,7 @@ impl Medium {
     }
 
     /// Slots that nobody could tell of when the wait of `sender` began.
-    pub(crate) fn take_drawn_late(&mut self, sender: u32) -> u64 {
+    pub(crate) fn take_drawn_late(&mut self, sender: u32) -> Time {
         self.contention.take_drawn_late(sender)
     }
 

@@ -5,35 +5,25 @@
 use wifair_core::{Ac, Class, Time};
 use wifair_queue::{Direction, Port};
 
-use crate::phy::BssTiming;
 use crate::records::{ChannelTime, ChannelTimes};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Meter {
     channel_times: ChannelTimes,
-    slot: Time,
 }
 
 impl Meter {
     /// The meter, if the scheme of one of the AP's ports looks at channel times.
-    pub(crate) fn wanted_by<'a>(
-        mut ap: impl Iterator<Item = (Option<Ac>, &'a Port)>,
-        phy: &BssTiming,
-    ) -> Option<Meter> {
+    pub(crate) fn wanted_by<'a>(mut ap: impl Iterator<Item = (Option<Ac>, &'a Port)>) -> Option<Meter> {
         let wanted = ap.any(|(_, port)| {
             let hooks = port.hooks();
             hooks.exchange || hooks.transmission || hooks.reception
         });
-        wanted.then(|| Meter { channel_times: ChannelTimes::default(), slot: phy.slot })
+        wanted.then(Meter::default)
     }
 
     pub(crate) fn channel_times(&self) -> ChannelTimes {
         self.channel_times
-    }
-
-    /// Slots as time.
-    pub(crate) fn slots(&self, slots: u64) -> Time {
-        self.slot * slots
     }
 
     /// A frame, of the AP or of a station, has taken `time`.

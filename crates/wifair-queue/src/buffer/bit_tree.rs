@@ -24,12 +24,8 @@ impl BitTree {
         if before == 0
             && let Some(above) = &mut self.above
         {
-            above.insert_word(member / 64);
+            above.insert(member / 64);
         }
-    }
-
-    fn insert_word(&mut self, word: usize) {
-        self.insert(word);
     }
 
     pub fn remove(&mut self, member: usize) {
@@ -38,12 +34,8 @@ impl BitTree {
         if *word == 0
             && let Some(above) = &mut self.above
         {
-            above.remove_word(member / 64);
+            above.remove(member / 64);
         }
-    }
-
-    fn remove_word(&mut self, word: usize) {
-        self.remove(word);
     }
 
     pub fn first(&self) -> Option<usize> {
@@ -57,14 +49,10 @@ impl BitTree {
     fn descend(&self, bit_of: impl Fn(u64) -> u32 + Copy) -> Option<usize> {
         let at = match &self.above {
             None => 0,
-            Some(above) => above.descend_word(bit_of)?,
+            Some(above) => above.descend(bit_of)?,
         };
         let word = self.words[at];
         (word != 0).then(|| at * 64 + bit_of(word) as usize)
-    }
-
-    fn descend_word(&self, bit_of: impl Fn(u64) -> u32 + Copy) -> Option<usize> {
-        self.descend(bit_of)
     }
 }
 

@@ -121,40 +121,22 @@ impl Index {
     }
 
     pub fn grow_slots(&mut self, slots: usize) {
-        for set in self.random.iter_mut().flatten() {
-            set.grow_slots(slots);
-        }
-        if let Some(ages) = &mut self.ages {
-            ages.grow_slots(slots);
-        }
-        if let Some(acks) = &mut self.acks {
-            acks.grow_slots(slots);
-        }
-        if let Some(keyed) = &mut self.keyed {
-            keyed.grow_slots(slots);
-        }
-        if let Some(categories) = &mut self.categories {
-            categories.grow_slots(slots);
-        }
-        if let Some(queues) = &mut self.queues {
-            queues.grow_slots(slots);
-        }
+        self.random.iter_mut().flatten().for_each(|set| set.grow_slots(slots));
+        self.ages.iter_mut().for_each(|ages| ages.grow_slots(slots));
+        self.acks.iter_mut().for_each(|acks| acks.grow_slots(slots));
+        self.keyed.iter_mut().for_each(|keyed| keyed.grow_slots(slots));
+        self.categories.iter_mut().for_each(|categories| categories.grow_slots(slots));
+        self.queues.iter_mut().for_each(|queues| queues.grow_slots(slots));
     }
 
     pub fn grow_flows(&mut self, flows: usize) {
-        if let Some(acks) = &mut self.acks {
-            acks.grow_flows(flows);
-        }
-        if let Some(stored) = &mut self.stored {
-            stored.counts.resize(flows, [0; 3]);
-        }
+        self.acks.iter_mut().for_each(|acks| acks.grow_flows(flows));
+        self.stored.iter_mut().for_each(|stored| stored.counts.resize(flows, [0; 3]));
     }
 
     /// A flow is gone: the next one under its id starts without a past.
     pub fn retire(&mut self, flow: FlowId) {
-        if let Some(acks) = &mut self.acks {
-            acks.retire(flow);
-        }
+        self.acks.iter_mut().for_each(|acks| acks.retire(flow));
     }
 
     /// A packet has been put into `slot`, at the tail or where one of the class `replaced` stood.
@@ -221,15 +203,9 @@ impl Index {
 
     #[inline(never)]
     fn remove_from_orders(&mut self, slots: &Slots, slot: SlotId) {
-        if let Some(categories) = &mut self.categories {
-            categories.remove(slots, slot);
-        }
-        if let Some(keyed) = &mut self.keyed {
-            keyed.remove(slot);
-        }
-        if let Some(queues) = &mut self.queues {
-            queues.remove(slots, slot);
-        }
+        self.categories.iter_mut().for_each(|categories| categories.remove(slots, slot));
+        self.keyed.iter_mut().for_each(|keyed| keyed.remove(slot));
+        self.queues.iter_mut().for_each(|queues| queues.remove(slots, slot));
     }
 
     #[inline(never)]

@@ -31,19 +31,17 @@ impl Longest {
 
     /// A queue has so many bytes from now on.
     pub fn set(&mut self, queue: usize, bytes: u32) {
-        let leaf = &mut self.leaves[queue];
-        if *leaf == NONE {
-            if self.free.is_empty() {
-                Self::grow(&mut self.nodes, &mut self.free);
-            }
-            *leaf = self.free.pop().expect("there is room now");
-        }
-        let mut node = self.nodes.len() / 2 + *leaf as usize;
-        self.nodes[node] = u64::from(bytes) << 32 | u64::from(!(queue as u32));
-        if bytes == 0 {
-            self.nodes[node] = 0;
-            self.free.push(std::mem::replace(leaf, NONE));
-        }
+        let leaf = match self.leaves[queue] {
+            NONE => self.free.pop().unwrap_or_else(|| self.grow()),
+            leaf => leaf,
+        };
+        let mut node = self.nodes.len() / 2 + leaf as usize;
+        (self.leaves[queue], self.nodes[node]) = if bytes > 0 {
+            (leaf, u64::from(bytes) << 32 | u64::from(!(queue as u32)))
+        } else {
+            self.free.push(leaf);
+            (NONE, 0)
+        };
         while node > 1 {
             let most = self.nodes[node].max(self.nodes[node ^ 1]);
             node /= 2;
@@ -54,16 +52,17 @@ impl Longest {
         }
     }
 
-    /// Twice as many leaves.
+    /// Makes twice as many leaves of them, and gives out the first new one.
     #[cold]
-    fn grow(nodes: &mut Vec<u64>, free: &mut Vec<u32>) {
-        let leaves = nodes.len() / 2;
-        nodes.splice(..leaves, vec![0; 2 * leaves]);
-        nodes.resize(4 * leaves, 0);
-        free.extend((leaves as u32..2 * leaves as u32).rev());
+    fn grow(&mut self) -> u32 {
+        let leaves = self.nodes.len() / 2;
+        self.nodes.splice(..leaves, vec![0; 2 * leaves]);
+        self.nodes.resize(4 * leaves, 0);
+        self.free.extend((leaves as u32 + 1..2 * leaves as u32).rev());
         for node in (1..2 * leaves).rev() {
-            nodes[node] = nodes[2 * node].max(nodes[2 * node + 1]);
+            self.nodes[node] = self.nodes[2 * node].max(self.nodes[2 * node + 1]);
         }
+        leaves as u32
     }
 
     /// The queue with most bytes, of several the one with the smallest number; `None` while all are empty.

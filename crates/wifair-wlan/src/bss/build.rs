@@ -122,7 +122,7 @@ impl Bss {
         }
         let mut bss = Bss {
             medium: Medium::new(contention, category_bits),
-            meter: Meter::wanted_by(nodes.ports_of(AP), &phy),
+            meter: Meter::wanted_by(nodes.ports_of(AP)),
             nodes,
             links: rows,
             channel_recipe: ChannelRecipe {

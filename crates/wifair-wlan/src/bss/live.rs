@@ -16,7 +16,7 @@ impl Bss {
         self.nodes.set_ap_scheme(scheme, now);
         // A meter stays once it is there: its counts are cumulative.
         if self.meter.is_none() {
-            self.meter = Meter::wanted_by(self.nodes.ports_of(AP), &self.phy);
+            self.meter = Meter::wanted_by(self.nodes.ports_of(AP));
         }
         for sender in self.nodes.edcafs_of(AP) {
             if self.nodes.edcaf(sender).asks() {

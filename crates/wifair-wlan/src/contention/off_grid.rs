@@ -45,7 +45,7 @@ impl Contention {
                     self.join(*stray, now);
                     return false;
                 }
-                let grid = self.grid_of(stray.entity);
+                let grid = self.grid_of(&self.entities[stray.entity as usize]);
                 stray.origin = grid.origin.max(stray.deaf_until + grid.aifs);
             }
             true
@@ -97,7 +97,7 @@ impl Contention {
     /// An entity that did not transmit counts from an origin of its own, an IFS after `from`: the receiver of an
     /// undecodable frame, or a category of its sender.
     pub(crate) fn divert(&mut self, entity: u32, from: Time, now: Time) {
-        let Grid { aifs, clock, .. } = *self.grid_of(entity);
+        let Grid { aifs, clock, .. } = *self.grid_of(&self.entities[entity as usize]);
         let origin = from + aifs;
         if self.entities[entity as usize].place == Place::Aside {
             // Deaf when this exchange began; it heard the end all the same.
