@@ -159,9 +159,7 @@ impl Index {
                 Some(_) => categories.insert(slots, slot),
             }
         }
-        if let Some(queues) = &mut self.queues {
-            queues.insert(slots, slot);
-        }
+        self.queues.iter_mut().for_each(|queues| queues.insert(slots, slot));
     }
 
     #[inline(never)]
@@ -174,9 +172,7 @@ impl Index {
                 Some(_) => ages.number_anew(slots, slot),
             }
         }
-        if let Some(stored) = &mut self.stored {
-            stored.insert(flow, class);
-        }
+        self.stored.iter_mut().for_each(|stored| stored.insert(flow, class));
         let Some(pool) = Pool::of(class) else { return };
         self.join(pool, slot);
         if self.low_priority && is_low_priority_data(slots, slot) {
@@ -211,9 +207,7 @@ impl Index {
     #[inline(never)]
     fn remove_from_pools(&mut self, slots: &Slots, slot: SlotId) {
         let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
-        if let Some(stored) = &mut self.stored {
-            stored.remove(flow, class);
-        }
+        self.stored.iter_mut().for_each(|stored| stored.remove(flow, class));
         let Some(pool) = Pool::of(class) else { return };
         self.part(pool, slot);
         if self.low_priority && is_low_priority_data(slots, slot) {
@@ -324,9 +318,7 @@ impl Index {
         if let Some(set) = &mut self.random[pool as usize] {
             set.insert(slot);
         }
-        if let Some(ages) = &mut self.ages {
-            ages.insert(pool, slot);
-        }
+        self.ages.iter_mut().for_each(|ages| ages.insert(pool, slot));
     }
 
     #[inline(always)]
@@ -334,9 +326,7 @@ impl Index {
         if let Some(set) = &mut self.random[pool as usize] {
             set.remove(slot);
         }
-        if let Some(ages) = &mut self.ages {
-            ages.remove(pool, slot);
-        }
+        self.ages.iter_mut().for_each(|ages| ages.remove(pool, slot));
     }
 }
 

@@ -36,14 +36,16 @@ impl Longest {
             leaf => leaf,
         };
         let mut node = self.nodes.len() / 2 + leaf as usize;
-        (self.leaves[queue], self.nodes[node]) = if bytes > 0 {
-            (leaf, u64::from(bytes) << 32 | u64::from(!(queue as u32)))
-        } else {
+        let mut most = u64::from(bytes) << 32 | u64::from(!(queue as u32));
+        self.leaves[queue] = leaf;
+        if bytes == 0 {
+            most = 0;
+            self.leaves[queue] = NONE;
             self.free.push(leaf);
-            (NONE, 0)
-        };
+        }
+        self.nodes[node] = most;
         while node > 1 {
-            let most = self.nodes[node].max(self.nodes[node ^ 1]);
+            most = most.max(self.nodes[node ^ 1]);
             node /= 2;
             if self.nodes[node] == most {
                 return;

@@ -60,11 +60,6 @@ impl Queues {
         }
     }
 
-    #[cold]
-    fn rank(&mut self) -> &Longest {
-        self.longest.insert(Longest::new(self.queues.iter().map(|queue| queue.bytes)))
-    }
-
     /// Puts a packet that has come in at the end of the queue that it was to join.
     pub fn insert(&mut self, slots: &Slots, slot: SlotId) {
         let id = std::mem::take(&mut self.joined);
@@ -169,11 +164,8 @@ impl Buffer {
     /// The queue with most bytes, of several the one with the smallest number. O(log n), and from the first call on
     /// each packet that comes or goes keeps the ranking; that call walks over all queues.
     pub fn longest_queue(&mut self) -> Option<QueueId> {
-        let queues = self.index.as_mut().expect(ASKED).queues_mut();
-        let longest = match &queues.longest {
-            Some(longest) => longest,
-            None => queues.rank(),
-        };
+        let Queues { queues, longest, .. } = self.index.as_mut().expect(ASKED).queues_mut();
+        let longest = longest.get_or_insert_with(|| Longest::new(queues.iter().map(|queue| queue.bytes)));
         longest.queue().map(|queue| QueueId(queue as u32))
     }
 
