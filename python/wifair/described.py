@@ -62,4 +62,4 @@ def _tcp(plan: Plan) -> str:
 
 def _times(plan: Plan) -> str:
     run = plan["run"]
-    return f"{run['duration_s']:g} s" + (f" after {run['warmup_s']:g} s of warm-up" if run["warmup_s"] else "")
+    return f"{run['duration_s']:,.10g} s" + (f" after {run['warmup_s']:,.10g} s of warm-up" if run["warmup_s"] else "")

@@ -45,6 +45,8 @@ def kept(out: Path | None, as_json: bool = False, store: Store | None = None) ->
             )
         elif out:
             interruption.args = (f"{interruption}; they are kept in {out}.",)
+        elif results.runs.is_empty():
+            interruption.args = (f"{interruption}; there is nothing to keep.",)
         else:
             interruption.args = (f"{interruption}; they are summed up on standard output.",)
             if as_json:
