@@ -318,7 +318,7 @@ def _spans(b: float, g: float, n: float, later: float, scaled: float) -> Mapping
 # In seconds. Where packets are as printed, a faster link settles sooner; scaled in time, windows take as long as at 11 Mbps.
 FORMS = {
     "full": Size(4, 4, 0.0, 0.0, figure_formats=("png", "pdf"), spans=_spans(60.0, 30.0, 15.0, 8.0, 12.0)),
-    "quick": Size(2, 0, 0.0, 0.0, spans=_spans(20.0, 8.0, 4.0, 2.0, 3.0)),
+    "quick": Size(2, 0, 0.0, 0.0, spans=_spans(15.0, 6.0, 3.0, 1.5, 2.5)),
 }
 
 GRID = tuple(
