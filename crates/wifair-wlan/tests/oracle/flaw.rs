@@ -22,7 +22,7 @@ flaws! {
     WindowOfTheNewer,
     /// `max_mpdus` and one more.
     MoreMpdus,
-    /// Four bytes more than `max_ampdu_bytes`, or than the PHY allows.
+    /// 64 bytes more than `max_ampdu_bytes`, or than the PHY allows.
     LongerPsdu,
     /// 4 µs more than `max_ppdu_us`.
     LongerPpdu,

@@ -472,7 +472,7 @@ impl Rules {
 
     pub fn max_psdu_bytes(&self, mode: Mode) -> u32 {
         let most = self.agreed().max_ampdu_bytes.min(mode.generation.longest_psdu_bytes());
-        most + if self.has(Flaw::LongerPsdu) { 4 } else { 0 }
+        most + if self.has(Flaw::LongerPsdu) { 64 } else { 0 }
     }
 
     /// Bytes of the subframe of an MPDU that another follows.
