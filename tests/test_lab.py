@@ -538,6 +538,26 @@ def test_every_lesson_comes_to_its_end(page: Page, name: str) -> None:
 
 
 @browser_needed
+def test_scenes_that_change_while_pictures_are_drawn_do_not_stop_it(lab: Lab, browser: Browser) -> None:
+    """A browser that draws late gets the next scene between a picture and its drawing."""
+    context = browser.new_context()
+    shown = context.new_page()
+    late = "const now = requestAnimationFrame; globalThis.requestAnimationFrame = (f) => now(() => setTimeout(() => f(performance.now()), 150))"
+    shown.add_init_script(late)
+    shown.goto(lab.url)
+    until(shown, "globalThis.lab?.ready === true")
+    for name in [*lessons(), ""] * 2:
+        shown.get_by_label("Lesson").select_option(name)
+        shown.get_by_role("button", name="Play").click()
+        shown.wait_for_timeout(60)
+    shown.get_by_label("Lesson").select_option("")
+    until(shown, "lab.lesson.lesson === null && lab.store.state?.time_ns === 0", 10)
+    shown.get_by_role("button", name="Play").click()
+    until(shown, "lab.store.state.time_ns > 0", 10)
+    context.close()
+
+
+@browser_needed
 @pytest.mark.parametrize("width", [400, 1400])
 def test_nothing_is_wider_than_the_page(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})

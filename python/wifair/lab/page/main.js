@@ -22,6 +22,8 @@ let selected = 0;
 let drawing = false;
 let moving = false;
 let fresh = false;
+/** Pictures taken and not yet acknowledged; the server sends no more than two beyond. */
+let owed = 0;
 let summarised = -Infinity;
 let lastClock = "";
 
@@ -107,6 +109,7 @@ function take(message) {
   buffer.take(store, start);
   lesson.take(store);
   fresh = true;
+  owed += 1;
   lab.takes.push(performance.now() - start);
   schedule();
 }
@@ -121,7 +124,10 @@ function schedule() {
 function draw() {
   const start = performance.now();
   drawing = false;
-  if (!store?.state) return;
+  if (!store?.state) { // another scene came between the picture and its drawing
+    acknowledge();
+    return;
+  }
   const { message } = store;
   moving = buffer.draw(store, selected, start);
   if (fresh || air.dirty) {
@@ -136,9 +142,14 @@ function draw() {
   if (lab.takes.length > 4000) lab.takes.splice(0, 2000);
   lab.pictures += fresh ? 1 : 0;
   lab.ready = true;
-  if (fresh) socket.seen();
   fresh = false;
+  acknowledge();
   if (moving) schedule();
+}
+
+/** Each picture once, drawn or not: an acknowledgement that is missing is a picture that never comes. */
+function acknowledge() {
+  for (; owed > 0; owed -= 1) socket.seen();
 }
 
 function header(message) {
