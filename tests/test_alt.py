@@ -84,7 +84,7 @@ def applied(name: str, mix: Mix, buffer: Buffer) -> dict[str, Any]:
 
 
 def test_joint_readings_delay_acks_and_change_the_other_thing() -> None:
-    tcp = applied("delayed-ack+min-rto", Mix(1, 0), 30)["flows"][-1]["tcp"]
+    tcp = applied("delayed-ack+min-rto", Mix(1, 2), 30)["flows"][-1]["tcp"]
     assert (tcp["delayed_ack"]["segments"], tcp["rto"]["min_ms"]) == (2, 200)
     tcp = applied("delayed-ack+byte-counting", BUSY, ALT)["flows"][-1]["tcp"]
     assert (tcp["delayed_ack"]["segments"], tcp["byte_counting"] is None) == (2, False)

@@ -41,9 +41,9 @@ _MIN_RTO = Alternative(
 _BYTE_COUNTING = Alternative(
     "byte-counting",
     "By what does the window grow?",
-    "by the bytes acknowledged, one packet per RTT (RFC 3465; ALT's limit, 1 download, 0 and 10 uploads)",
+    "by the bytes acknowledged, one packet per RTT (RFC 3465; 1 download, 0 and 10 uploads)",
     {"tcp.byte_counting": {}},
-    {**_ALT_ALONE, "down": (1,)},
+    {**_ONE_DOWNLOAD, "up": (0, 10)},
 )
 
 
@@ -67,7 +67,7 @@ _LEFT_OPEN: tuple[Reading[Measured], ...] = (
     _DELAYED_ACK,
     _MIN_RTO,
     _delayed_ack_and(
-        replace(_MIN_RTO, choice="200 ms (both for 1 download, no uploads)", only={**_ONE_DOWNLOAD, "up": (0,)})
+        replace(_MIN_RTO, choice="200 ms (both for 1 download, 0 and 2 uploads)", only={**_ONE_DOWNLOAD, "up": (0, 2)})
     ),
     _delayed_ack_and(_BYTE_COUNTING),
     Alternative(
