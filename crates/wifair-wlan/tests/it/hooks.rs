@@ -1,4 +1,4 @@
-//! What a scheme is told beside its packets: ticks when it asked for them, and what its exchanges took.
+//! What a scheme is notified of besides its packets: ticks when it asked for them, and what its exchanges took.
 
 use crate::support;
 
@@ -76,7 +76,7 @@ fn every_port_gets_its_own_ticks() {
     assert_eq!(*ticks.lock().unwrap(), expected.map(|(name, at)| (name, us(at))));
 }
 
-/// The last word holds: after a packet the port is asked anew.
+/// The last word holds: after a packet the port is asked again.
 #[test]
 fn a_tick_may_be_moved_or_called_off() {
     for (then, expected) in [(None, None), (Some(700), Some(700)), (Some(9_000), Some(9_000))] {

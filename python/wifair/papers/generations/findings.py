@@ -58,7 +58,7 @@ def findings(m: Measured) -> str:
         f"{bias(FAST, TIME, 'queues-per-station')} on 802.11ac to be. An AP that goes first makes it {bias(FAST, TIME, 'ap-first')} behind "
         f"tail drop. With today's hosts `mac80211` leaves {bias([AC], PACKETS, 'today-queues-per-station')} on 802.11ac and "
         f"{bias([BE], PACKETS, 'today-queues-per-station')} on 802.11be.",
-        f"**LAS sends {mpdus} MPDUs per PPDU.** It gives what it would send next, so an A-MPDU ends at the next flow's packet. From 802.11n on "
+        f"**LAS sends {mpdus} MPDUs per PPDU straight above the air.** It gives what it would send next, so an A-MPDU ends at the next flow's packet. From 802.11n on "
         f"it keeps {las[0]} of tail drop's goodput, scaled in time {las[1]}; where neither aggregates, {alone}. SPM-AF keeps {spm_af} on 802.11ac to "
         f"be, scaled in time.",
         f"**The anomaly moves.** Among downloads queues per station remove it: scaled in time a fast station then loses "
