@@ -1,13 +1,15 @@
-"""What the live page costs: time to the first picture, main-thread time per picture, and the engine's speed with a page attached.
+"""What the live page costs: time to the first picture, main-thread time per frame, and the engine's speed with a page attached.
 
     .venv/bin/python benches/lab.py
 
 Twenty flows in headless Chromium, at real time, at 100 times real time and as fast as the engine runs. Wall-clock figures mean
-something on an idle machine alone; the main thread's time per picture is also given in processor time.
+something on an idle machine alone; the main thread's time is also given in processor time. A frame is the time from one commit of
+the browser's main thread to the next, and has all of that thread's tasks in it, style, layout and paint included.
 """
 
 from __future__ import annotations
 
+import bisect
 import json
 import re
 import shutil
@@ -39,6 +41,20 @@ def task_s(client: CDPSession) -> float:
     return next(float(one["value"]) for one in metrics if one["name"] == "TaskDuration")
 
 
+def frames_ms(trace: bytes, clock: str) -> list[float]:
+    """The main thread's time in each frame of a browser trace: `dur` for wall-clock, `tdur` for processor time."""
+    events = json.loads(trace)["traceEvents"]
+    of = {name: [event for event in events if event["name"] == name and event["ph"] == "X"] for name in ("Commit", "RunTask")}
+    threads = [(event["pid"], event["tid"]) for event in of["Commit"]]
+    thread = max(set(threads), key=threads.count)
+    starts = sorted(event["ts"] for event, on in zip(of["Commit"], threads, strict=True) if on == thread)
+    found = [0.0] * (len(starts) + 1)
+    for event in of["RunTask"]:
+        if (event["pid"], event["tid"]) == thread:
+            found[bisect.bisect_right(starts, event["ts"])] += event.get(clock, 0) / 1000
+    return found[1:-1]
+
+
 def p95(values: list[float]) -> float:
     return sorted(values)[int(0.95 * len(values))] if values else float("nan")
 
@@ -63,6 +79,11 @@ def measure(page: Page, client: CDPSession, pid: int, name: str, place: int) -> 
     )
     passed, used = time.perf_counter() - then, task_s(client) - before
     cpu = server_s(pid) - cpu
+    browser = page.context.browser
+    assert browser
+    browser.start_tracing(page=page, categories=["disabled-by-default-devtools.timeline"])
+    page.wait_for_timeout(SECONDS * 500)
+    trace = browser.stop_tracing()
     page.click("#play")
     page.wait_for_timeout(500)
     each = [take + draw for take, draw in zip(found["takes"], found["draws"], strict=False)]
@@ -71,6 +92,8 @@ def measure(page: Page, client: CDPSession, pid: int, name: str, place: int) -> 
         "pictures_per_s": round(found["pictures"] / passed, 1),
         "script_ms_per_picture_p95_wall": round(p95(each), 2),
         "main_thread_ms_per_picture_mean_cpu": round(1e3 * used / max(1, found["pictures"]), 2),
+        "main_thread_ms_per_frame_p95_wall": round(p95(frames_ms(trace, "dur")), 2),
+        "main_thread_ms_per_frame_p95_cpu": round(p95(frames_ms(trace, "tdur")), 2),
         "longest_task_ms_wall": round(max(found["longest"], default=0.0), 1),
         "simulated_s_per_s": round((found["now"] - sim) / 1e9 / passed, 2),
         "simulated_s_per_server_cpu_s": round((found["now"] - sim) / 1e9 / cpu, 1),
