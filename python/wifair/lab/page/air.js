@@ -16,7 +16,6 @@ export class AirView {
     this.zoomSaid = zoomSaid;
     /** Time shown, in ns; by itself it follows the speed until somebody zooms. */
     this.span = null;
-    this.written = -Infinity;
     this.tall = 0;
   }
 
@@ -34,7 +33,7 @@ export class AirView {
     return this.span ?? Math.min(1e8, Math.max(2e6, speed * 1e8));
   }
 
-  draw(store, selected, now) {
+  draw(store, selected) {
     this.speed = store.message.speed ?? 1;
     const lanes = this.lanes(store);
     // As high as its lines need, within bounds; it never shrinks while a session goes on, so that nothing jumps.
@@ -63,7 +62,6 @@ export class AirView {
     cx.restore();
     this.axis(cx, span, left, right, lanes.length * lane);
     this.shares(cx, store, lanes, lane, right + 12, shares, selected);
-    if (now - this.written > 240 || !store.message.playing) this.write(store, span, now);
   }
 
   /** The AP and the stations of open flows, the selected one's among them. */
@@ -247,9 +245,9 @@ export class AirView {
     });
   }
 
-  write(store, span, now) {
-    this.written = now;
-    this.zoomSaid.textContent = duration(span);
+  /** What the picture shows, in words. */
+  write(store) {
+    this.zoomSaid.textContent = duration(this.shown());
     const rates = store.rates;
     if (!rates) {
       this.said.textContent = "";

@@ -20,7 +20,6 @@ export class BufferView {
     this.places = new Map();
     this.leaving = [];
     this.reduced = matchMedia("(prefers-reduced-motion: reduce)");
-    this.text = { rows: [], at: -Infinity };
     this.build();
   }
 
@@ -87,7 +86,6 @@ export class BufferView {
     });
     this.places = next;
     this.drawLeaving(cx, store, width, now);
-    if (now - this.text.at > 240 || !store.message.playing) this.write(store, now);
     return moving && this.animated;
   }
 
@@ -207,8 +205,7 @@ export class BufferView {
   }
 
   /** What the picture shows, in words and numbers. */
-  write(store, now) {
-    this.text.at = now;
+  write(store) {
     const ports = store.state.ports;
     const queued = sum(ports, (port) => port.queued_packets);
     let acks = 0;

@@ -4,8 +4,6 @@ import uPlot from "./vendor/uPlot.js";
 import { colours } from "./colours.js";
 import { number } from "./format.js";
 
-const WRITE_MS = 240;
-
 export class FlowsView {
   /** `select` is called with the index of a flow that is chosen. */
   constructor(elements, select) {
@@ -13,7 +11,6 @@ export class FlowsView {
     this.select = select;
     this.charts = {};
     this.turn = 0;
-    this.written = -Infinity;
     this.rows = new Map();
   }
 
@@ -21,7 +18,6 @@ export class FlowsView {
   clear(store) {
     this.bars.replaceChildren();
     this.rows.clear();
-    this.written = -Infinity;
     this.makeCharts(store);
   }
 
@@ -86,24 +82,7 @@ export class FlowsView {
     }
   }
 
-  /** Draws one of the charts per call, the bars a few times per second. */
-  draw(store, selected, now) {
-    if (selected !== this.selected) {
-      this.selected = selected;
-      this.written = -Infinity;
-      this.turn = 0;
-      this.due = -Infinity;
-    }
-    if (now - this.written > WRITE_MS || !store.message.playing) {
-      this.written = now;
-      this.write(store);
-    } else if (now - (this.due ?? 0) > 110) {
-      this.due = now;
-      this.drawChart(store);
-    }
-    if (!store.message.playing) for (let i = 0; i < 3; i += 1) this.drawChart(store);
-  }
-
+  /** Draws the next of the charts. */
   drawChart(store) {
     const key = ["goodput", "cwnd", "rtt"][this.turn % 3];
     this.turn += 1;

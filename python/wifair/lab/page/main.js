@@ -14,6 +14,8 @@ const $ = (id) => document.getElementById(id);
 // Simulated seconds per second, by the slider's place; null is as fast as the engine runs.
 const SPEEDS = [1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000, null];
 const SUMMARY_MS = 6000;
+/** Time between two turns of what need not be new in every picture: texts and charts, one at a time. */
+const TURN_MS = 40;
 
 let store = null;
 let scene = null;
@@ -25,6 +27,8 @@ let fresh = false;
 /** Pictures taken and not yet acknowledged; the server sends no more than two beyond. */
 let owed = 0;
 let summarised = -Infinity;
+let turn = 0;
+let turned = -Infinity;
 let lastClock = "";
 
 // For whoever measures: how long the script of each picture took, in ms, and what has been shown.
@@ -69,6 +73,7 @@ function begin(message) {
   store = new Store(scene, message.values);
   lab.store = store;
   selected = 0;
+  flows.selected = 0;
   $("title").textContent = scene.title;
   document.title = scene.title ? `${scene.title} – wifair lab` : "wifair lab";
   const chooser = $("lesson");
@@ -132,8 +137,8 @@ function draw() {
   moving = buffer.draw(store, selected, start);
   if (fresh || air.dirty) {
     air.dirty = false;
-    air.draw(store, selected, start);
-    flows.draw(store, selected, start);
+    air.draw(store, selected);
+    write(start);
     header(message);
   }
   if (start - summarised > SUMMARY_MS && message.playing) summarise(start);
@@ -145,6 +150,20 @@ function draw() {
   fresh = false;
   acknowledge();
   if (moving) schedule();
+}
+
+const chart = () => flows.drawChart(store);
+const TURNS = [() => buffer.write(store), chart, () => air.write(store), chart, () => flows.write(store), chart];
+
+/** Texts and charts in turns, since all at once take longer than a frame has; while nothing runs, all. */
+function write(now) {
+  if (!store.message.playing) {
+    for (const one of TURNS) one();
+  } else if (now - turned > TURN_MS) {
+    turned = now;
+    TURNS[turn % TURNS.length]();
+    turn += 1;
+  }
 }
 
 /** Each picture once, drawn or not: an acknowledgement that is missing is a picture that never comes. */
@@ -176,10 +195,10 @@ function summarise(now) {
 function select(flow) {
   selected = flow;
   air.dirty = true;
-  flows.written = -Infinity;
+  flows.selected = flow;
   if (store?.state) {
-    fresh = fresh || false;
-    flows.draw(store, selected, performance.now());
+    flows.write(store);
+    for (let i = 0; i < 3; i += 1) flows.drawChart(store);
     schedule();
   }
 }
