@@ -44,7 +44,10 @@ def task_s(client: CDPSession) -> float:
 def frames_ms(trace: bytes, clock: str) -> list[float]:
     """The main thread's time in each frame of a browser trace: `dur` for wall-clock, `tdur` for processor time."""
     events = json.loads(trace)["traceEvents"]
-    of = {name: [event for event in events if event["name"] == name and event["ph"] == "X"] for name in ("Commit", "RunTask")}
+    of = {
+        name: [event for event in events if event["name"] == name and event["ph"] == "X"]
+        for name in ("Commit", "RunTask")
+    }
     threads = [(event["pid"], event["tid"]) for event in of["Commit"]]
     thread = max(set(threads), key=threads.count)
     starts = sorted(event["ts"] for event, on in zip(of["Commit"], threads, strict=True) if on == thread)

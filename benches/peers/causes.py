@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import table
-from cases import Case
+from cases import AIRS, Case
 from peers import Native, Outcome, Peer
 from wifair.markdown import table as markdown_table
 from wifair.stats import Interval
@@ -114,6 +114,8 @@ CHAINS = (
     Chain("ns-3", "symmetric", (2, 10), (AT_ONCE, RTO, SACK)),
     Chain("ns-3", "saturated", (50,), (EIGHT, UNLIMITED)),
     Chain("ns-3", "alt", (2, 10), (QOS, AT_ONCE, EIFS)),
+    *(Chain("ns-3", f"{kind}-{air.name}", (5, 20), (EIGHT,)) for air in AIRS for kind in ("udp-up", "udp-both")),
+    *(Chain("ns-3", f"tcp-{air.name}", (1, 5, 10), (EIGHT, AT_ONCE)) for air in AIRS),
 )
 
 
@@ -169,7 +171,7 @@ def markdown(explained: Sequence[Explained]) -> str:
     """The table of causes."""
     rows = [
         (
-            f"{one.case}, {one.size}: {one.metric.name}, {one.metric.unit}, {one.peer} − {table.REFERENCE}",
+            f"{one.case}, {one.size}: {one.metric.title}, {one.peer} − {table.REFERENCE}",
             one.step.cause,
             one.step.where(one.peer),
             table.told(one.before),

@@ -1,8 +1,9 @@
-// One cell in ns-3: bulk TCP flows (or saturated UDP) through an access point to a wired server; 802.11b, or 802.11g with
-// EDCA as in `alt`.
+// One cell in ns-3: bulk TCP flows (or saturated UDP) through an access point to a wired server; 802.11b, 802.11g with
+// EDCA as in `alt`, or 802.11n, ac and ax with A-MPDUs (`--today`).
 //
 // Written for ns-3.44; run.py compiles it. Usage: ns3_cell [--up=10] [--down=10] ... (--help tells the rest).
-// Prints one JSON document over the measured time: throughput of each flow, data frames and MAC ACKs sent in the cell.
+// Prints one JSON document over the measured time: throughput of each flow, and what was sent in the cell: data frames (an A-MPDU
+// is one), the MPDUs in them, and MAC ACKs (a Block Ack is one).
 //
 // Decisions that are not obvious; without them the program runs, and measures something else:
 //
@@ -16,6 +17,9 @@
 // - TCP gives up neither a connection attempt nor a connection; timestamps, SACK and window scaling are off, so that a full
 //   segment is 1500 bytes; the receive buffer of 42 segments is the window. ns-3 has no plain Reno: its loss recovery always
 //   is NewReno's.
+// - `--today`: 5 GHz, best effort alone, with one EDCA parameter set at AP and stations. A-MPDUs are as long as the standard allows
+//   (by default ns-3 ends them at 65,535 bytes in all), MPDUs are given up as frames are (by default never, but by lifetime), and a
+//   missing Block Ack is not asked for. VHT-SIG-B and the HE-LTFs are ns-3's own: see docs/peers.md.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -28,6 +32,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <vector>
 
 using namespace ns3;
@@ -50,6 +55,11 @@ struct Options
     bool udp = false;
     double offered = 12;
     bool alt = false;
+    std::string today; // "n", "ac", "ax" or nothing
+    uint32_t width = 20;
+    uint32_t mcs = 7;
+    int32_t slowMcs = -1;
+    bool bar = false;
     double delay = 5;
     double hostDelay = 0;
     bool preambleDetection = false;
@@ -78,11 +88,40 @@ Parse(int argc, char* argv[])
     line.AddValue("udp", "saturated UDP in place of TCP", option.udp);
     line.AddValue("offered_mbps", "all UDP flows together: more than the channel carries", option.offered);
     line.AddValue("alt", "802.11g with EDCA, and TCP with SACK, as in `alt`", option.alt);
+    line.AddValue("today", "802.11n, ac or ax with A-MPDUs: n, ac, ax", option.today);
+    line.AddValue("width_mhz", "of the channel, today", option.width);
+    line.AddValue("mcs", "of all links, one stream, today", option.mcs);
+    line.AddValue("slow_mcs", "of the links of the last station, today; -1: as all", option.slowMcs);
+    line.AddValue("bar", "ns-3's default, today: a Block Ack Request after each missing Block Ack", option.bar);
     line.AddValue("delay_ms", "one-way delay of the wire", option.delay);
     line.AddValue("host_delay_us", "from a MAC that has received a packet up to its IP", option.hostDelay);
     line.AddValue("preamble_detection", "ns-3's default: no EIFS after most collisions", option.preambleDetection);
     line.Parse(argc, argv);
     return option;
+}
+
+// 802.11n, ac and ax: the standard, the prefix of its modes' names, the longest A-MPDU, the Block Ack window.
+struct Generation
+{
+    WifiStandard standard;
+    std::string modes;
+    uint32_t ampduBytes;
+    uint32_t window;
+};
+
+Generation
+GenerationOf(const Options& option)
+{
+    if (option.today == "n")
+    {
+        return {WIFI_STANDARD_80211n, "HtMcs", 65'535, 64};
+    }
+    if (option.today == "ac")
+    {
+        return {WIFI_STANDARD_80211ac, "VhtMcs", 1'048'575, 64};
+    }
+    NS_ABORT_MSG_UNLESS(option.today == "ax", "--today is n, ac or ax, not " << option.today);
+    return {WIFI_STANDARD_80211ax, "HeMcs", 6'500'631, 256};
 }
 
 void
@@ -91,6 +130,7 @@ SetDefaults(const Options& option)
     RngSeedManager::SetRun(option.seed);
     const uint32_t segment = option.Segment();
     const uint32_t window = option.window * segment;
+    const bool today = !option.today.empty();
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", StringValue("ns3::TcpNewReno"));
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", StringValue("ns3::TcpClassicRecovery"));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
@@ -101,10 +141,10 @@ SetDefaults(const Options& option)
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(option.alt ? window : 4 * window));
     Config::SetDefault("ns3::TcpSocket::ConnCount", UintegerValue(1'000'000));
     Config::SetDefault("ns3::TcpSocket::DataRetries", UintegerValue(1'000'000));
-    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(option.alt ? 1000 : 200)));
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(option.alt || today ? 1000 : 200)));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
-    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(option.alt));
-    Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(option.alt));
+    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(option.alt || today));
+    Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(option.alt || today));
     if (option.alt)
     {
         Config::SetDefault("ns3::TcpSocket::InitialSlowStartThreshold", UintegerValue(64 * segment));
@@ -115,8 +155,16 @@ SetDefaults(const Options& option)
         Config::SetDefault("ns3::WifiRemoteStationManager::MaxSlrc", UintegerValue(7));
         Config::SetDefault("ns3::WifiRemoteStationManager::MaxSsrc", UintegerValue(7));
     }
+    if (today)
+    {
+        Config::SetDefault("ns3::WifiRemoteStationManager::IncrementRetryCountUnderBa", BooleanValue(true));
+        Config::SetDefault("ns3::QosTxop::UseExplicitBarAfterMissedBlockAck", BooleanValue(option.bar));
+        const Generation generation = GenerationOf(option);
+        Config::SetDefault("ns3::WifiMac::BE_MaxAmpduSize", UintegerValue(generation.ampduBytes));
+        Config::SetDefault("ns3::WifiMac::MpduBufferSize", UintegerValue(generation.window));
+    }
     Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(1'000'000)));
-    Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold", UintegerValue(option.rts ? 0 : 65535));
+    Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold", UintegerValue(option.rts ? 0 : 4692480));
 }
 
 // The rates in use: see SetRatesAndSlot.
@@ -135,27 +183,130 @@ ModesOf(const Options& option)
                       : Modes{WIFI_STANDARD_80211b, "DsssRate1Mbps", "DsssRate11Mbps", MicroSeconds(20)};
 }
 
+// Fixed modes, one stream, that may differ by peer; ns-3's own manager of constant rates has one for all peers.
+class ModeByPeer : public WifiRemoteStationManager
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId id = TypeId("ModeByPeer").SetParent<WifiRemoteStationManager>().AddConstructor<ModeByPeer>();
+        return id;
+    }
+
+    void SetMode(const std::string& mode)
+    {
+        m_mode = WifiMode(mode);
+    }
+
+    void SetMode(Mac48Address peer, const std::string& mode)
+    {
+        m_ofPeer[peer] = WifiMode(mode);
+    }
+
+  private:
+    WifiRemoteStation* DoCreateStation() const override
+    {
+        return new WifiRemoteStation();
+    }
+
+    WifiTxVector DoGetDataTxVector(WifiRemoteStation* station, MHz_u width) override
+    {
+        const auto found = m_ofPeer.find(station->m_state->m_address);
+        const WifiMode mode = found == m_ofPeer.end() ? m_mode : found->second;
+        const auto preamble = GetPreambleForTransmission(mode.GetModulationClass(), false);
+        return {mode, GetDefaultTxPowerLevel(), preamble, NanoSeconds(800), 1, 1, 0, width, GetAggregation(station)};
+    }
+
+    WifiTxVector DoGetRtsTxVector(WifiRemoteStation*) override
+    {
+        const WifiMode mode("OfdmRate24Mbps");
+        const auto preamble = GetPreambleForTransmission(mode.GetModulationClass(), false);
+        return {mode, GetDefaultTxPowerLevel(), preamble, NanoSeconds(800), 1, 1, 0, MHz_u{20}, false};
+    }
+
+    void DoReportRxOk(WifiRemoteStation*, double, WifiMode) override
+    {
+    }
+
+    void DoReportRtsFailed(WifiRemoteStation*) override
+    {
+    }
+
+    void DoReportDataFailed(WifiRemoteStation*) override
+    {
+    }
+
+    void DoReportRtsOk(WifiRemoteStation*, double, WifiMode, double) override
+    {
+    }
+
+    void DoReportDataOk(WifiRemoteStation*, double, WifiMode, double, MHz_u, uint8_t) override
+    {
+    }
+
+    void DoReportFinalRtsFailed(WifiRemoteStation*) override
+    {
+    }
+
+    void DoReportFinalDataFailed(WifiRemoteStation*) override
+    {
+    }
+
+    WifiMode m_mode;
+    std::map<Mac48Address, WifiMode> m_ofPeer;
+};
+
+NS_OBJECT_ENSURE_REGISTERED(ModeByPeer);
+
+// All links at `mcs`, those of the last station at `slow_mcs` if it is given.
+void
+SetModes(const Options& option, const NetDeviceContainer& devices)
+{
+    const std::string modes = GenerationOf(option).modes;
+    const std::string fast = modes + std::to_string(option.mcs);
+    const std::string slow = option.slowMcs < 0 ? fast : modes + std::to_string(option.slowMcs);
+    auto manager = [&](uint32_t i) {
+        auto device = DynamicCast<WifiNetDevice>(devices.Get(i));
+        return DynamicCast<ModeByPeer>(device->GetRemoteStationManager());
+    };
+    const uint32_t last = devices.GetN() - 1;
+    for (uint32_t i = 0; i <= last; i++)
+    {
+        manager(i)->SetMode(i == last ? slow : fast);
+    }
+    manager(0)->SetMode(Mac48Address::ConvertFrom(devices.Get(last)->GetAddress()), slow);
+}
+
+void
+SetCategory(Ptr<WifiMac> mac, AcIndex category, uint32_t cwMin, uint32_t cwMax, uint8_t aifsn, uint32_t packets)
+{
+    auto txop = mac->GetQosTxop(category);
+    txop->SetMinCw(cwMin);
+    txop->SetMaxCw(cwMax);
+    txop->SetAifsn(aifsn);
+    txop->SetTxopLimit(Time(0));
+    txop->GetWifiMacQueue()->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, packets));
+}
+
 // Section III and Table I of `alt`: TCP ACKs are voice, data is best effort, one frame at a time.
 void
 SetCategories(Ptr<WifiMac> mac, uint32_t dataQueue)
 {
-    auto set = [mac](AcIndex category, uint32_t cwMin, uint32_t cwMax, uint8_t aifsn, uint32_t packets) {
-        auto txop = mac->GetQosTxop(category);
-        txop->SetMinCw(cwMin);
-        txop->SetMaxCw(cwMax);
-        txop->SetAifsn(aifsn);
-        txop->SetTxopLimit(Time(0));
-        txop->GetWifiMacQueue()->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, packets));
-    };
-    set(AC_VO, 3, 7, 2, 400);
-    set(AC_BE, 31, 1023, 6, dataQueue);
+    SetCategory(mac, AC_VO, 3, 7, 2, 400);
+    SetCategory(mac, AC_BE, 31, 1023, 6, dataQueue);
+}
+
+// 802.11's default set for best effort, at the AP as at stations.
+void
+SetBestEffort(Ptr<WifiMac> mac, uint32_t packets)
+{
+    SetCategory(mac, AC_BE, 15, 1023, 3, packets);
 }
 
 // The AP (node 0) and its stations on one channel, all equally loud to each other.
 NetDeviceContainer
 Wlan(const Options& option, const NodeContainer& nodes)
 {
-    const Modes modes = ModesOf(option);
     YansWifiChannelHelper channel;
     channel.SetPropagationDelay("ns3::ConstantSpeedPropagationDelayModel");
     channel.AddPropagationLoss("ns3::FixedRssLossModel", "Rss", DoubleValue(-50));
@@ -165,22 +316,41 @@ Wlan(const Options& option, const NodeContainer& nodes)
     {
         phy.DisablePreambleDetectionModel();
     }
+    const bool today = !option.today.empty();
     WifiMacHelper mac;
-    mac.SetType("ns3::AdhocWifiMac", "QosSupported", BooleanValue(option.alt));
+    mac.SetType("ns3::AdhocWifiMac", "QosSupported", BooleanValue(option.alt || today));
     WifiHelper wifi;
-    wifi.SetStandard(modes.standard);
-    wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager",
-                                 "DataMode",
-                                 StringValue(modes.data),
-                                 "ControlMode",
-                                 StringValue(modes.basic));
+    if (today)
+    {
+        wifi.SetStandard(GenerationOf(option).standard);
+        wifi.SetRemoteStationManager("ModeByPeer");
+        phy.Set("ChannelSettings", StringValue("{0, " + std::to_string(option.width) + ", BAND_5GHZ, 0}"));
+    }
+    else
+    {
+        const Modes modes = ModesOf(option);
+        wifi.SetStandard(modes.standard);
+        wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager",
+                                     "DataMode",
+                                     StringValue(modes.data),
+                                     "ControlMode",
+                                     StringValue(modes.basic));
+    }
     NetDeviceContainer devices = wifi.Install(phy, mac, nodes);
+    if (today)
+    {
+        SetModes(option, devices);
+    }
     for (uint32_t i = 0; i < devices.GetN(); i++)
     {
         auto access = DynamicCast<WifiNetDevice>(devices.Get(i))->GetMac();
         if (option.alt)
         {
             SetCategories(access, i == 0 ? option.apQueue : 400);
+        }
+        else if (today)
+        {
+            SetBestEffort(access, i == 0 ? option.apQueue : 1000);
         }
         else if (i == 0)
         {
@@ -192,16 +362,24 @@ Wlan(const Options& option, const NodeContainer& nodes)
 
 // Sets the 9 us slot of 802.11g, which ns-3 has only where an AP beacons, and
 // makes the lowest rate the only basic one, so that MAC ACKs and CTS go at it. An ad-hoc MAC that meets an unknown peer takes
-// all mandatory rates (up to 11 or 24 Mbps) as basic ones; so each is told of its peers before they meet. To be called once the
-// MACs are initialised, as that makes them forget everything.
+// all mandatory rates (up to 11 or 24 Mbps) as basic ones; so each is told of its peers before they meet. Peers of today know
+// each other, but only the lowest rate as basic: they are told of 12 and 24 Mbps. To be called once the MACs are initialised, as
+// that makes them forget everything.
 void
-SetRatesAndSlot(const Modes& modes, const NetDeviceContainer& devices)
+SetRatesAndSlot(const Options& option, const NetDeviceContainer& devices)
 {
     for (uint32_t i = 0; i < devices.GetN(); i++)
     {
         auto device = DynamicCast<WifiNetDevice>(devices.Get(i));
-        device->GetPhy()->SetSlot(modes.slot);
         auto manager = device->GetRemoteStationManager();
+        if (!option.today.empty())
+        {
+            manager->AddBasicMode(WifiMode("OfdmRate12Mbps"));
+            manager->AddBasicMode(WifiMode("OfdmRate24Mbps"));
+            continue;
+        }
+        const Modes modes = ModesOf(option);
+        device->GetPhy()->SetSlot(modes.slot);
         manager->AddBasicMode(WifiMode(modes.basic));
         for (uint32_t j = 0; j < devices.GetN(); j++)
         {
@@ -213,10 +391,12 @@ SetRatesAndSlot(const Modes& modes, const NetDeviceContainer& devices)
     }
 }
 
-// Data frames and MAC ACKs that began to be sent, by anybody.
+// Data frames, MPDUs in them, Block Ack Requests and MAC ACKs that began to be sent, by anybody.
 struct Sent
 {
     uint64_t data = 0;
+    uint64_t mpdus = 0;
+    uint64_t requests = 0;
     uint64_t acks = 0;
 };
 
@@ -225,9 +405,12 @@ Sent g_sent;
 void
 Count(WifiConstPsduMap psdus, WifiTxVector, double)
 {
-    const WifiMacHeader& header = psdus.begin()->second->GetHeader(0);
+    const auto& psdu = psdus.begin()->second;
+    const WifiMacHeader& header = psdu->GetHeader(0);
     g_sent.data += header.IsData();
-    g_sent.acks += header.IsAck();
+    g_sent.mpdus += header.IsData() ? psdu->GetNMpdus() : 0;
+    g_sent.requests += header.IsBlockAckReq();
+    g_sent.acks += header.IsAck() || header.IsBlockAck();
 }
 
 void
@@ -262,7 +445,7 @@ NetDeviceContainer
 Wire(const Options& option, Ptr<Node> ap, Ptr<Node> server)
 {
     PointToPointHelper link;
-    link.SetDeviceAttribute("DataRate", StringValue("100Mbps"));
+    link.SetDeviceAttribute("DataRate", StringValue(option.today.empty() ? "100Mbps" : "1Gbps"));
     link.SetChannelAttribute("Delay", TimeValue(Seconds(option.delay / 1000)));
     link.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("100000p"));
     return link.Install(ap, server);
@@ -399,7 +582,7 @@ main(int argc, char* argv[])
     }
 
     RunUntil(FIRST_START / 2);
-    SetRatesAndSlot(ModesOf(option), radio);
+    SetRatesAndSlot(option, radio);
     CountFrames(radio);
     RunUntil(Seconds(option.warmup));
     const std::vector<uint64_t> before = Received(sinks);
@@ -418,7 +601,8 @@ main(int argc, char* argv[])
     PrintList("up_kbps", kbps, 0, option.up);
     std::cout << ", ";
     PrintList("down_kbps", kbps, option.up, kbps.size());
-    std::cout << ", \"data_frames\": " << g_sent.data - sentBefore.data
+    std::cout << ", \"data_frames\": " << g_sent.data - sentBefore.data << ", \"mpdus\": " << g_sent.mpdus - sentBefore.mpdus
+              << ", \"block_ack_requests\": " << g_sent.requests - sentBefore.requests
               << ", \"mac_acks\": " << g_sent.acks - sentBefore.acks << "}\n";
     Simulator::Destroy();
     return 0;

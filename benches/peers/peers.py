@@ -34,19 +34,22 @@ class MissingError(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run found: throughputs, and the share of data frames that no MAC ACK followed, where it was counted."""
+    """What one run found: throughputs; where they were counted, the share of data frames that no MAC ACK followed, and the MPDUs in one."""
 
     up_mbps: float
     down_mbps: float
     failed: float | None
+    mpdus: float | None = None
 
     @classmethod
     def of(cls, document: str) -> Outcome:
         """From what our ns-2 and ns-3 programs print."""
         found = json.loads(document)
         data = found.get("data_frames")
-        failed = 1 - found["mac_acks"] / data if data else None
-        return cls(sum(found["up_kbps"]) / 1000, sum(found["down_kbps"]) / 1000, failed)
+        requests = found.get("block_ack_requests", 0)
+        failed = 1 - found["mac_acks"] / (data + requests) if data else None
+        mpdus = found["mpdus"] / data if data and "mpdus" in found else None
+        return cls(sum(found["up_kbps"]) / 1000, sum(found["down_kbps"]) / 1000, failed, mpdus)
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class Wifair(Peer):
         # The command line counts replications from seed 1 on: every repetition is the same run.
         command = [self.program, "run", str(case.scenario), "--json", "--seeds", "1", "--threads", "1"]
         for key, value in {**case.settings(size), "run.duration_s": measured_s}.items():
-            command += ["--set", f"{key}={value}"]
+            command += ["--set", f"{key}={inline(value)}"]
         return command
 
     def outcomes(
@@ -113,7 +116,12 @@ class Wifair(Peer):
             flows = results.flows.filter(pl.col("seed") == seed)
             up, down = (flows.filter(pl.col("direction") == way)[of_flow].sum() for way in ("up", "down"))
             stations = results.stations.filter(pl.col("seed") == seed)
-            found.append(Outcome(up, down, 1 - stations["frames_delivered"].sum() / stations["attempts"].sum()))
+            attempts = stations["attempts"].sum()
+            if case.aggregates:  # in these cells every PPDU that failed is repeated
+                mpdus = (stations["mpdus"].sum() + attempts - stations["ppdus"].sum()) / attempts
+                found.append(Outcome(up, down, stations["retries"].sum() / attempts, mpdus))
+            else:
+                found.append(Outcome(up, down, 1 - stations["frames_delivered"].sum() / attempts))
         return found
 
     def version(self) -> str:
@@ -241,6 +249,15 @@ def result_line(output: str) -> str:
     if not lines:
         raise SystemExit(f"no result in: {output[-500:]}")
     return lines[-1]
+
+
+def inline(value: object) -> str:
+    """A setting as TOML, on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {inline(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(inline, value)) + "]"
+    return json.dumps(value)
 
 
 def child(name: str, command: list[str]) -> tuple[Cost, str]:

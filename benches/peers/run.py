@@ -17,13 +17,16 @@ from typing import Any
 
 import causes
 import table
-from cases import CASES, HERE, Case
+from cases import CASES, GROUPS, HERE, Case
 from kept import Kept
 from peers import BUILD, PEERS, Cost, MissingError, Outcome, Peer, child, result_line
 from wifair.markdown import Marks
 from wifair.results import versions
 
-MARKS = Marks("the peers' tables", "make bench-peers")
+MARKS = {
+    "single frames": Marks("the peers' tables", "make bench-peers"),
+    "a-mpdus": Marks("the peers' tables with A-MPDUs", "make bench-peers"),
+}
 QUICK = {"warmup_s": 2.0, "measured_s": 6.0}
 
 Place = tuple[str, int, str]
@@ -151,6 +154,7 @@ class Progress:
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [case.name for case in CASES]
+    parser.add_argument("--group", nargs="+", choices=list(GROUPS), default=list(GROUPS), help="these cases alone")
     parser.add_argument("--cases", nargs="+", choices=names, default=names, help="leave the others out")
     parser.add_argument(
         "--only", nargs="+", choices=[peer.name for peer in PEERS], help="leave the other simulators out"
@@ -170,8 +174,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     option.repeat = option.repeat or (2 if option.quick else 3)
     if option.repeat < 2:
         parser.error("needs --repeat of 2 or more: one run has no interval")
-    if option.page and (option.quick or option.only or option.cases != names):
-        parser.error("--page goes with all cases and simulators in full")
+    if option.page and (option.quick or option.only or len(option.group) != 1 or option.cases != names):
+        parser.error("--page goes with all cases of one --group and all simulators in full")
+    option.cases = [case.name for name in option.group for case in GROUPS[name] if case.name in option.cases]
     return option
 
 
@@ -193,8 +198,9 @@ def find(option: argparse.Namespace) -> tuple[list[Peer], dict[str, str]]:
 def main() -> int:
     option = parse(sys.argv[1:])
     peers, missing = find(option)
-    if not peers or (option.page and missing):
-        print("nothing to measure" if not peers else "--page needs all simulators", file=sys.stderr)
+    wanted = {name for case in CASES if case.name in option.cases for name in case.peers}
+    if not peers or (option.page and wanted & missing.keys()):
+        print("nothing to measure" if not peers else "--page needs all simulators that its cases name", file=sys.stderr)
         return 1
     cases = [case for case in CASES if case.name in option.cases]
     if option.quick:
@@ -210,7 +216,7 @@ def main() -> int:
         progress("")
     text = bench.markdown() + ("\n\n" + causes.markdown(explained) if explained else "") + "\n"
     if option.page:
-        MARKS.write(option.page, text)
+        MARKS[option.group[0]].write(option.page, text)
     if option.json:
         document = {**bench.document(), "left_out": missing, "causes": [one.row() for one in explained]}
         print(json.dumps(document, indent=1))

@@ -23,6 +23,10 @@ class Metric:
     unit: str
     field: str
 
+    @property
+    def title(self) -> str:
+        return f"{self.name}, {self.unit}" if self.unit else self.name
+
     def values(self, outcomes: Sequence[Outcome]) -> list[float]:
         """Of every run that has it."""
         return [value for one in outcomes if (value := getattr(one, self.field)) is not None]
@@ -31,12 +35,13 @@ class Metric:
 UP = Metric("up", "Mbps", "up_mbps")
 DOWN = Metric("down", "Mbps", "down_mbps")
 FAILED = Metric("failed attempts", "%", "failed")
-METRICS = (UP, DOWN, FAILED)
+MPDUS = Metric("MPDUs in a PPDU", "", "mpdus")
 
 
 def metrics(case: Case) -> tuple[Metric, ...]:
     """Those that the case has."""
-    return (UP, FAILED) if case.downloads == 0 else METRICS
+    ways = [metric for metric in (UP, DOWN) if metric.name in case.directions]
+    return (*ways, FAILED, MPDUS) if case.aggregates else (*ways, FAILED)
 
 
 def in_unit(values: Sequence[float], metric: Metric) -> list[float]:
@@ -100,7 +105,7 @@ def outcomes(case: Case, peers: Sequence[str], found: Found) -> str:
             continue
         for metric in metrics(case):
             mine = in_unit(metric.values(found[case.name, size, REFERENCE]), metric)
-            row = [str(size), f"{metric.name}, {metric.unit}", t_interval(mine).short()]
+            row = [str(size), metric.title, t_interval(mine).short()]
             for name in others:
                 theirs = in_unit(metric.values(found[case.name, size, name]), metric)
                 row += [t_interval(theirs).short(), told(difference(theirs, mine))]
