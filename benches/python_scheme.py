@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from wifair import Scenario
-from wifair.python_scheme import load
 from wifair.scheme import Buffer, Context, Grant, Packet, Scheme
+from wifair.scheme.python import load
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "adaptive_pushout.py"
 WARMUP_S, DURATION_S = 50, 250

@@ -15,8 +15,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from wifair.components import engine_schema
 from wifair.papers import OURS, paper_ids, study_ids
+from wifair.scenario.components import engine_schema
 
 from docsite import commands, components, pictures, reference, words
 from docsite.keys import KINDS, folder

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from wifair.components import engine_schema, variants
+from wifair.scenario.components import engine_schema, variants
 
 from docsite.keys import KINDS, folder, keys, table
 from docsite.pictures import PICTURES

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wifair.components import engine_schema, resolved, variants, words
 from wifair.keys import join, unit_of
+from wifair.scenario.components import engine_schema, resolved, variants, words
 
 Node = Mapping[str, Any]
 

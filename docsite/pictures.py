@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from wifair import Scenario, load, plots
-from wifair.components import engine_schema
+from wifair.scenario.components import engine_schema
 from wifair.stats import t_interval
 from wifair.study import Cell, run_studies
 from wifair.study import Study as Runs

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from wifair.components import plan_node, properties
-from wifair.dialects import DIALECTS
-from wifair.profiles import PROFILES
 from wifair.scenario import SECTIONS, FlowGroup, Scenario, StationGroup
+from wifair.scenario.components import plan_node, properties
+from wifair.scenario.dialects import DIALECTS
+from wifair.scenario.profiles import PROFILES
 
 from docsite.keys import Key, keys, table
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from corpora import pack, targets, unpacked
 from wifair import Scenario
-from wifair.components import components
 from wifair.papers import find, paper_ids
-from wifair.scenario import _PlanBuilder
+from wifair.scenario.components import components
+from wifair.scenario.scenario import _PlanBuilder
 
 ROOT = Path(__file__).parent.parent
 # Different flows, and events, that are kept of a plan.

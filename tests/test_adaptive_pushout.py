@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import Cli
-from wifair.claims import Evidence, Number, Relation
 from wifair.papers import find, paper_ids
 from wifair.papers.adaptive_pushout import reproduce
 from wifair.papers.adaptive_pushout.claims import CLAIMS, DROPPED
@@ -29,6 +28,7 @@ from wifair.papers.adaptive_pushout.study import (
     cells,
     scenario,
 )
+from wifair.papers.claims import Evidence, Number, Relation
 from wifair.papers.readings import Kind, Reading
 from wifair.papers.reproduction import Form, variant_cells
 from wifair.papers.runs import CellRuns, Runs

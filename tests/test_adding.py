@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
-from wifair import Scenario, _native, components
-from wifair.scenario import _PlanBuilder
+from wifair import Scenario, _native
+from wifair.scenario import components
+from wifair.scenario.scenario import _PlanBuilder
 
 import docsite.components as pages
 from docsite.keys import KINDS
@@ -83,7 +84,7 @@ def test_a_component_of_each_kind_is_one_file_and_one_line(
     for module in (components, pages):
         monkeypatch.setattr(module, "engine_schema", lambda: schema)
     monkeypatch.setattr("docsite.keys.engine_schema", lambda: schema)
-    monkeypatch.setattr("wifair.scenario.engine_schema", lambda: schema)
+    monkeypatch.setattr("wifair.scenario.scenario.engine_schema", lambda: schema)
     monkeypatch.setattr(pages, "ROOT", copy)
     # The engine that is installed does not know them; the program refuses what is wrong.
     monkeypatch.setattr(_native, "canonical", lambda plan, _: plan)

@@ -38,7 +38,8 @@ def reference() -> dict[tuple[str, int], list[tuple[float, float, float]]]:
 def simulated(growth: str, buffer: int) -> list[tuple[float, float, float]]:
     scheme = TAIL_DROP if growth == "none" else SPM_AF
     (cell,) = [c for c in up_down(FORMS["full"]) if (c.keys["scheme"], c.keys["buffer"]) == (scheme, buffer)]
-    scenario: Scenario = cell.scenario.override(SETTINGS[growth])
+    scenario = cell.scenario.override(SETTINGS[growth])
+    assert isinstance(scenario, Scenario)
     flows = scenario.run(seeds=SEEDS).flows
     found = []
     for _, of_seed in flows.group_by("seed", maintain_order=True):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from wifair.claims import Claim, Relation
 from wifair.papers import find, paper_ids
 from wifair.papers.alt import reproduce
 from wifair.papers.alt.claims import BOUND, CLAIMS, STATIC
@@ -32,6 +31,7 @@ from wifair.papers.alt.study import (
     coordinates,
     scenario,
 )
+from wifair.papers.claims import Claim, Relation
 from wifair.papers.readings import Reading, View, named
 from wifair.papers.reproduction import Form, variant_cells
 from wifair.papers.runs import CellRuns, Runs

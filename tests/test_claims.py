@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from wifair.claims import Claim, Effect, Number, Point, Relation, Verdict, judge
+from wifair.papers.claims import Claim, Effect, Number, Point, Relation, Verdict, judge
 
 UP = [1.0, 1.1, 0.9, 1.0, 1.05]
 UP_MORE = [9.0, 9.1, 8.9, 9.0, 9.05]

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 from conftest import Cli
-from wifair import InputError, Scenario, Sweep, WifairError, cluster
+from wifair import InputError, Scenario, Sweep, WifairError
+from wifair.results.segment import REPLICATIONS
 from wifair.scheme import Scheme
-from wifair.segment import REPLICATIONS
-from wifair.store import Store, engines
-from wifair.study import Cell, Study
+from wifair.study import Cell, Study, cluster
+from wifair.study.store import Store, engines
 
 STUDY = """
 title = "on a cluster"
@@ -37,7 +37,8 @@ ap.limit_packets = [20, 50]
 # Kills a worker as soon as a fifth is done, and says when that was.
 DRIVER = """
 import json, os, signal, sys
-from wifair import Sweep, cluster
+from wifair import Sweep
+from wifair.study import cluster
 
 study, store, address, victim = sys.argv[1:]
 cluster.TASK_S = 0.2

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from conftest import ROOT
 from wifair import _native
-from wifair.components import components
+from wifair.scenario.components import components
 
 TRAJECTORIES = ROOT / "crates/wifair-sim/tests/trajectories"
 

@@ -15,7 +15,7 @@ import pytest
 import typer
 from conftest import ROOT
 from wifair.cli.app import app
-from wifair.components import engine_schema
+from wifair.scenario.components import engine_schema
 
 from docsite import commands, components, reference
 from docsite.__main__ import assemble

@@ -236,7 +236,7 @@ def test_todays_hosts_keep_the_packets() -> None:
 
 
 def test_everybody_takes_part_with_what_belongs_to_them() -> None:
-    from wifair.components import components
+    from wifair.scenario.components import components
 
     names = [contender.name for contender in contenders()]
     assert len(set(names)) == len(names)

@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import Cli
-from wifair import InputError, Scenario, flent, load
+from wifair import InputError, Scenario, load
+from wifair.report import flent
 
 BRIEF = ["--seeds", "1", "--set", "run.warmup_s=5", "--set", "run.duration_s=2"]
 # The series that flent 2.3 measures in each test; the plots refer to these names.

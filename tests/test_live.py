@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from python_schemes import TailDrop
 from wifair import gallery
-from wifair.components import components
 from wifair.errors import InputError, ScenarioError
 from wifair.live import COUNTERS, Session
 from wifair.scenario import Scenario
+from wifair.scenario.components import components
 
 SCHEMES = [listed["name"] for listed in components("schemes")]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import wifair
 from conftest import Cli
-from wifair.components import components
 from wifair.keys import missing
+from wifair.scenario.components import components
 
 SCHEMES = "examples/adaptive_pushout.py"
 

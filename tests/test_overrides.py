@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from wifair.errors import InputError, ScenarioError
-from wifair.overrides import assign, layered, parse_assignments
+from wifair.scenario.overrides import assign, layered, parse_assignments
 
 
 @pytest.mark.parametrize(

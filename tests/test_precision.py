@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from wifair import InputError, Results, Scenario, Sweep, warmup
+from wifair import InputError, Results, Scenario, Sweep
+from wifair.analysis import warmup
+from wifair.analysis.comparison import against_first, along, paired
+from wifair.analysis.precision import Precision, needed
 from wifair.cli import execute
-from wifair.comparison import against_first, along, paired
-from wifair.precision import Precision, needed
 from wifair.stats import paired_difference, t_interval
 
 BASE: dict[str, Any] = {

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from python_schemes import ADAPTIVE, RUN, TailDrop, scenario
 from wifair import InputError, ScenarioError, Scheme, SchemeError, Sweep, compare
-from wifair.python_scheme import load
 from wifair.scheme import (
     Buffer,
     Context,
@@ -23,6 +22,7 @@ from wifair.scheme import (
     Refusal,
     Transmission,
 )
+from wifair.scheme.python import load
 from wifair.study import Cell, Study
 
 

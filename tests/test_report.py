@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from conftest import ROOT, Cli
 from wifair import Scenario, plots
-from wifair.comparison import against_first, paired, ranking
+from wifair.analysis.comparison import against_first, paired, ranking
+from wifair.analysis.sweep import Sweep
 from wifair.papers import find
 from wifair.report import figures, measured, page, rendering
 from wifair.report.paper import of_paper
@@ -22,7 +23,6 @@ from wifair.report.scenario import of_scenario
 from wifair.report.study import of_study
 from wifair.stats import Interval, t_interval
 from wifair.study import Cell, Study
-from wifair.sweep import Sweep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wifair import Scenario, ScenarioError
-from wifair.components import engine_schema
-from wifair.dialects import NS_2
 from wifair.keys import nearest
+from wifair.scenario.components import engine_schema
+from wifair.scenario.dialects import NS_2
 
 UP: dict[str, Any] = {"count": 2, "direction": "up"}
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 import pytest
-from wifair.claims import Claim, Point, Relation
 from wifair.errors import InputError
+from wifair.papers.claims import Claim, Point, Relation
 from wifair.papers.readings import Alternative, Joint, Kind, Reading, View, named
 from wifair.papers.runs import CellRuns, Place, Runs, place_of
 from wifair.papers.sensitivity import Trial

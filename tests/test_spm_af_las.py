@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from wifair.claims import Relation, Verdict, judge
 from wifair.papers import find, paper_ids
+from wifair.papers.claims import Relation, Verdict, judge
 from wifair.papers.readings import Reading, View
 from wifair.papers.reproduction import variant_cells
 from wifair.papers.runs import CellRuns, Runs

@@ -12,10 +12,11 @@ import pytest
 from conftest import ROOT, Cli
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wifair import Scenario, ScenarioError, explain_groups, gallery
-from wifair.check import Finding, Plan, check
-from wifair.components import components
-from wifair.explain import PHASES, explain, watched
+from wifair import Scenario, ScenarioError, gallery
+from wifair.analysis import explain_groups
+from wifair.analysis.check import Finding, Plan, check
+from wifair.analysis.explain import PHASES, explain, watched
+from wifair.scenario.components import components
 
 BRIEF = {"run.warmup_s": 1, "run.duration_s": 3}
 # A commented line that becomes a setting when its mark goes.

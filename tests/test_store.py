@@ -13,11 +13,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from wifair import InputError, Results, Scenario, Store, WifairError, _native, segment
-from wifair import store as store_module
-from wifair.prune import prune
-from wifair.store import engines
+from wifair import InputError, Results, Scenario, Store, WifairError, _native
+from wifair.results import segment
 from wifair.study import Cell, Study, StudyInterrupted, run_studies
+from wifair.study import store as store_module
+from wifair.study.prune import prune
+from wifair.study.store import engines
 
 RUN = {"warmup_s": 0.5, "duration_s": 2.0}
 FLOWS: list[dict[str, Any]] = [{"count": 3, "direction": "up"}, {"count": 2, "direction": "down"}]
@@ -224,10 +225,11 @@ def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 # it took from the store.
 SWEEPER = """
 import sys
-import wifair.store, wifair.study
-from wifair import Store, Sweep, segment
-wifair.study.BATCH_S, wifair.study.STORE_SHARE = 0.02, 1.0
-wifair.store.MANY, wifair.store.COMPACT_EVERY = 4, 5
+import wifair.study.store, wifair.study.study
+from wifair import Store, Sweep
+from wifair.results import segment
+wifair.study.study.BATCH_S, wifair.study.study.STORE_SHARE = 0.02, 1.0
+wifair.study.store.MANY, wifair.study.store.COMPACT_EVERY = 4, 5
 write = segment.write
 def told(*arguments):
     write(*arguments)

@@ -12,8 +12,8 @@ from conftest import Cli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wifair import InputError, Scenario, ScenarioError
-from wifair.components import components
-from wifair.profiles import TODAY
+from wifair.scenario.components import components
+from wifair.scenario.profiles import TODAY
 
 SHORT = {"warmup_s": 1, "duration_s": 5}
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from wifair import Scenario
 from wifair.cli.output import progress
-from wifair.dialects import NS_2
 from wifair.errors import ScenarioError
 from wifair.everything.scenarios import OF_PAPERS
 from wifair.markdown import Marks, table
 from wifair.results import Results
+from wifair.scenario.dialects import NS_2
 from wifair.stats import Interval, Values, holm, p_value, t_interval
 from wifair.study import Cell, Study, run_studies
 

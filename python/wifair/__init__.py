@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wifair.names import find_former_names
+
 if TYPE_CHECKING:
+    from wifair.analysis.sweep import Sweep
     from wifair.api import compare, differences, load, paper, run
     from wifair.errors import InputError, ScenarioError, SchemeError, WifairError
-    from wifair.results import Results
-    from wifair.scenario import Scenario
+    from wifair.results.results import Results
+    from wifair.scenario.scenario import Scenario
     from wifair.scheme import Scheme
-    from wifair.store import Store
-    from wifair.sweep import Sweep
-    from wifair.traces import Traces
+    from wifair.study.store import Store
+    from wifair.study.traces import Traces
 
 __all__ = [
     "InputError",
@@ -41,14 +43,14 @@ __all__ = [
 # Where each public name lives. Imported on first use: `import wifair` and `wifair --help` load nothing heavy.
 _HOMES = {
     "InputError": "errors",
-    "Results": "results",
-    "Scenario": "scenario",
+    "Results": "results.results",
+    "Scenario": "scenario.scenario",
     "ScenarioError": "errors",
     "Scheme": "scheme",
     "SchemeError": "errors",
-    "Store": "store",
-    "Sweep": "sweep",
-    "Traces": "traces",
+    "Store": "study.store",
+    "Sweep": "analysis.sweep",
+    "Traces": "study.traces",
     "WifairError": "errors",
     "compare": "api",
     "differences": "api",
@@ -56,6 +58,9 @@ _HOMES = {
     "paper": "api",
     "run": "api",
 }
+
+
+find_former_names()
 
 
 def __dir__() -> list[str]:

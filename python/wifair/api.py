@@ -6,20 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from wifair.comparison import COMPARED, Differences, paired
-from wifair.components import components
+from wifair.analysis.comparison import COMPARED, Differences, paired
+from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.everything.contenders import PLAIN, REFERENCE, contenders
 from wifair.keys import nearest, unknown
 from wifair.papers import Reproduction, find
-from wifair.python_scheme import PythonScheme, named
-from wifair.results import Results
-from wifair.scenario import Scenario
+from wifair.results.results import Results
+from wifair.scenario.components import components
+from wifair.scenario.scenario import Scenario
 from wifair.scheme import Scheme
-from wifair.store import Store, opened
-from wifair.study import Cell, Study
-from wifair.sweep import label
-from wifair.traces import Traces
+from wifair.scheme.python import PythonScheme, named
+from wifair.study.job import Cell
+from wifair.study.store import Store, opened
+from wifair.study.study import Study
+from wifair.study.traces import Traces
 
 SchemeLike: TypeAlias = str | Mapping[str, Any] | type[Scheme] | Scheme
 

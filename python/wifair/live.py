@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from wifair.errors import InputError
-from wifair.scenario import Scenario
+from wifair.scenario.scenario import Scenario
 
 Table = dict[str, Any]
 
@@ -57,7 +57,7 @@ class Session:
 
     def __init__(self, scenario: Scenario | str | Path, reserve: int = 0) -> None:
         from wifair import _native
-        from wifair.python_scheme import failed
+        from wifair.scheme.python import failed
 
         given = scenario if isinstance(scenario, Scenario) else Scenario.from_toml(scenario)
         settings = given.settings()
@@ -161,7 +161,7 @@ class Session:
 
     def past(self) -> Scenario:
         """What has happened up to now as a scenario: its `fingerprint()` is that of this session."""
-        from wifair.overrides import layered
+        from wifair.scenario.overrides import layered
 
         if self.now_ns < 1_000_000:
             raise InputError("there is nothing to keep yet: less than a simulated millisecond has passed.")
@@ -186,7 +186,7 @@ class Session:
         return self._live.fingerprint()
 
     def _makers(self) -> Any:
-        from wifair.python_scheme import makers
+        from wifair.scheme.python import makers
 
         return makers(self._scenario.python_schemes)
 
@@ -196,7 +196,7 @@ class Session:
 
     def _run(self, call: Any) -> Any:
         from wifair import _native
-        from wifair.python_scheme import failed
+        from wifair.scheme.python import failed
 
         self._check()
         try:

@@ -16,10 +16,10 @@ def check(
 
     Each finding comes with its arithmetic; nothing is simulated.
     """
-    from wifair.check import check as findings_of
+    from wifair.analysis.check import check as findings_of
     from wifair.cli.output import print_json, print_text
-    from wifair.overrides import parse_assignments
-    from wifair.scenario import Scenario
+    from wifair.scenario.overrides import parse_assignments
+    from wifair.scenario.scenario import Scenario
 
     loaded = Scenario.from_toml(scenario, parse_assignments(set))
     findings = findings_of(loaded)

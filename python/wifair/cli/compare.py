@@ -108,14 +108,14 @@ def one_scenario(
     verbose: bool,
 ) -> None:
     """A scenario under each scheme, all pairs."""
+    from wifair.analysis.comparison import COMPARED, all_pairs, paired
+    from wifair.analysis.precision import Precision
     from wifair.api import comparison
     from wifair.cli.output import print_json, progress, say, say_of
     from wifair.cli.printed import kept, print_differences, print_results, print_verdicts
     from wifair.cli.schemes_of_files import assignments
-    from wifair.comparison import COMPARED, all_pairs, paired
-    from wifair.precision import Precision
-    from wifair.scenario import Scenario
-    from wifair.store import opened
+    from wifair.scenario.scenario import Scenario
+    from wifair.study.store import opened
 
     wishes = [Precision.parse(text) for text in precision]
     loaded = Scenario.from_toml(scenario, assignments(set))

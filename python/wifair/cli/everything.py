@@ -41,8 +41,8 @@ def everything(
     from wifair.everything.page import check, comparison, write
     from wifair.report.everything import of_contest
     from wifair.report.page import write as write_report
-    from wifair.results import writable_folder
-    from wifair.store import Store
+    from wifair.results.results import writable_folder
+    from wifair.study.store import Store
 
     began = monotonic()
     if seeds == 1:

@@ -10,7 +10,7 @@ import typer
 from wifair.cli.options import Json, ScenarioFile, Seeds, Set, Store, Threads, Verbose
 
 if TYPE_CHECKING:
-    from wifair.explain import Sentence
+    from wifair.analysis.explain import Sentence
 
 EXAMPLE = "Example: wifair explain scenarios/five-lines.toml --seeds 3 --figure why.png"
 
@@ -35,15 +35,15 @@ def explain(
 
     Losses by reason, airtime, TCP's states, what limited it: means over the runs.
     """
-    from wifair import explain as why
-    from wifair import explain_groups, warmup
+    from wifair.analysis import explain as why
+    from wifair.analysis import explain_groups, warmup
     from wifair.cli.output import print_json, print_lines, print_table, print_text, progress, say, say_of
     from wifair.cli.printed import print_run
     from wifair.cli.tables import columns
-    from wifair.overrides import parse_assignments
-    from wifair.results import writable_folder
-    from wifair.scenario import Scenario
-    from wifair.store import opened
+    from wifair.results.results import writable_folder
+    from wifair.scenario.overrides import parse_assignments
+    from wifair.scenario.scenario import Scenario
+    from wifair.study.store import opened
 
     loaded = Scenario.from_toml(scenario, parse_assignments(set))
     if scheme:

@@ -51,8 +51,8 @@ def lab(
     from wifair.cli.output import say
     from wifair.cli.schemes_of_files import assignments
     from wifair.errors import InputError
-    from wifair.python_scheme import within
-    from wifair.scenario import Scenario
+    from wifair.scenario.scenario import Scenario
+    from wifair.scheme.python import within
 
     try:
         import tomli_w as _tomli_w  # noqa: F401

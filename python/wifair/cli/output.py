@@ -16,8 +16,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from wifair.cli.tables import Column, lines, paragraph
 
 if TYPE_CHECKING:
-    from wifair.store import Store
-    from wifair.study import Progress as Report
+    from wifair.study.job import Progress as Report
+    from wifair.study.store import Store
 
 
 def stdout() -> Console:

@@ -16,8 +16,8 @@ from wifair.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wifair.claims import Judgement
     from wifair.papers import Reproduction, Sensitivity
+    from wifair.papers.claims import Judgement
 
 EXAMPLE = "Example: wifair paper arf-aware-tcp --figure 2 --full --out results/anomaly"
 
@@ -66,8 +66,8 @@ def paper(
     from wifair.cli.printed import kept
     from wifair.papers import find
     from wifair.papers.page import verdicts, write
-    from wifair.results import versions
-    from wifair.store import opened
+    from wifair.results.results import versions
+    from wifair.study.store import opened
 
     study = find(paper_id)
     folder = out or Path("results") / paper_id

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wifair import delays
+from wifair.analysis.comparison import BETTER, Ranking, ranking
 from wifair.cli.output import print_json, print_lines, print_table, print_text, say
 from wifair.cli.tables import Column, columns, marked
-from wifair.comparison import BETTER, Ranking, ranking
-from wifair.described import described
-from wifair.results import HEADINGS, SHOWN, UNITS, merged, writable_folder
-from wifair.study import StudyInterrupted, seeds_text
+from wifair.results import delays
+from wifair.results.results import HEADINGS, SHOWN, UNITS, merged, writable_folder
+from wifair.scenario.described import described
+from wifair.study.study import StudyInterrupted, seeds_text
 
 if TYPE_CHECKING:
-    from wifair.results import ResultCell, Results
-    from wifair.store import Store
+    from wifair.results.results import ResultCell, Results
+    from wifair.study.store import Store
 
 # Pairs of which the differences are printed without --verbose.
 FEW_PAIRS = 3

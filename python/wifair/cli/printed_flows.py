@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from wifair.analysis.warmup import QUANTITIES
 from wifair.cli.output import print_table, say
 from wifair.cli.printed import heading
 from wifair.cli.tables import columns
-from wifair.delays import STREAM_UNITS
-from wifair.quantiles import interval_of
-from wifair.results import TRANSFER_UNITS
+from wifair.results.delays import STREAM_UNITS
+from wifair.results.quantiles import interval_of
+from wifair.results.results import TRANSFER_UNITS
 from wifair.stats import t_interval
-from wifair.warmup import QUANTITIES
 
 if TYPE_CHECKING:
-    from wifair.results import Results
-    from wifair.warmup import Check
+    from wifair.analysis.warmup import Check
+    from wifair.results.results import Results
 
 # Flows that are printed one by one without --verbose.
 FEW_FLOWS = 12

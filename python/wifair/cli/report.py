@@ -88,7 +88,7 @@ def report(
             made = _study(file, schemes, set, threads, store, arguments)
         else:
             made = _scenario(file, schemes, set, seeds, threads, store, arguments)
-    from wifair.store import slug
+    from wifair.study.store import slug
 
     say(f"the report is in {write(made, out or Path('results') / f'{slug(name)}.html')}")
 
@@ -120,16 +120,16 @@ def _scenario(
     arguments: list[str],
 ) -> Report:
     from wifair import gallery
+    from wifair.analysis.comparison import COMPARED, against_first, paired
     from wifair.api import comparison
     from wifair.cli.output import progress, say_of
     from wifair.cli.printed import kept
     from wifair.cli.schemes_of_files import assignments
     from wifair.cli.schemes_of_files import schemes as named
-    from wifair.comparison import COMPARED, against_first, paired
     from wifair.report.scenario import of_scenario
-    from wifair.scenario import Scenario
-    from wifair.store import opened
+    from wifair.scenario.scenario import Scenario
     from wifair.study import Cell, Study
+    from wifair.study.store import opened
 
     loaded = Scenario.from_toml(file, assignments(set))
     title = loaded.title or file.stem
@@ -151,13 +151,13 @@ def _scenario(
 def _study(
     file: Path, schemes: str | None, set: list[str], threads: int | None, store: Path | None, arguments: list[str]
 ) -> Report:
+    from wifair.analysis.sweep import Sweep
     from wifair.cli.output import progress, say_of
     from wifair.cli.printed import kept
     from wifair.cli.schemes_of_files import assignments
     from wifair.cli.schemes_of_files import schemes as named
     from wifair.report.study import of_study
-    from wifair.store import Store as OpenStore
-    from wifair.sweep import Sweep
+    from wifair.study.store import Store as OpenStore
 
     loaded = Sweep.from_toml(file, assignments(set), named(schemes) if schemes else None)
     folder = OpenStore(store or DEFAULT_STORE)
@@ -169,9 +169,9 @@ def _study(
 
 
 def _stored(title: str, store: Path, arguments: list[str]) -> Report:
+    from wifair.analysis.sweep import METRICS
     from wifair.report.study import of_study
-    from wifair.store import stored_results
-    from wifair.sweep import METRICS
+    from wifair.study.store import stored_results
 
     return of_study(title, stored_results(store, title), METRICS, arguments)
 
@@ -183,7 +183,7 @@ def _paper(
     from wifair.cli.printed import kept
     from wifair.papers import find
     from wifair.report.paper import of_paper
-    from wifair.store import opened
+    from wifair.study.store import opened
 
     paper = find(paper_id)
     form = "full" if full else "quick"

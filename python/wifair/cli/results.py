@@ -11,7 +11,7 @@ import typer
 from wifair.cli.options import DEFAULT_STORE, Json, StoreFolder
 
 if TYPE_CHECKING:
-    from wifair.store import EngineStore
+    from wifair.study.store import EngineStore
 
 EXAMPLE = "Example: wifair results list --store results/store"
 EXAMPLE_EXPORT = 'Example: wifair results export "buffer sizes" --csv --out results/buffer-sizes'
@@ -43,7 +43,7 @@ def list_results(store: StoreFolder = DEFAULT_STORE, json: Json = False) -> None
     """List the studies in a store, and how much of each is there."""
     from wifair import _native
     from wifair.cli.output import print_json, say
-    from wifair.store import engines
+    from wifair.study.store import engines
 
     told = [about(engine, _native.engine()) for engine in engines(store)]
     if json:
@@ -114,7 +114,7 @@ def export(
 ) -> None:
     """Write the tables of a study, with plans and a manifest."""
     from wifair.cli.output import say
-    from wifair.store import stored_results
+    from wifair.study.store import stored_results
 
     results = stored_results(store, study, engine)
     say(f"results are in {results.save(out, csv)}")
@@ -135,7 +135,7 @@ def prune_results(
     from dataclasses import asdict
 
     from wifair.cli.output import print_json, print_text
-    from wifair.prune import prune
+    from wifair.study.prune import prune
 
     found = prune(store, other_engines=other_engines, study=study, unlisted=unlisted, dry=dry_run)
     if json:

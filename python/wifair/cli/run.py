@@ -70,18 +70,18 @@ def run(
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
     """Run a scenario; print what the flows and the AP got."""
-    from wifair import flent as of_flent
-    from wifair import warmup
+    from wifair.analysis import warmup
+    from wifair.analysis.precision import Precision, needed
     from wifair.cli.output import print_json, progress, say, say_of
     from wifair.cli.printed import kept, print_needed, print_results
     from wifair.cli.printed_flows import print_checks, print_datagrams, print_flows, print_transfers
     from wifair.cli.schemes_of_files import assignments
-    from wifair.precision import Precision, needed
-    from wifair.results import writable_folder
-    from wifair.scenario import Scenario
-    from wifair.store import opened
+    from wifair.report import flent as of_flent
+    from wifair.results.results import writable_folder
+    from wifair.scenario.scenario import Scenario
     from wifair.study import Cell, Study
-    from wifair.traces import Traces
+    from wifair.study.store import opened
+    from wifair.study.traces import Traces
 
     loaded = Scenario.from_toml(scenario, assignments(set, scheme))
     title = loaded.title or scenario.stem

@@ -23,8 +23,8 @@ def schemes(name: Name = None, json: Json = False) -> None:
     With a name: its source and parameters.
     """
     from wifair.cli.output import print_json, print_lines, print_text
-    from wifair.components import components
     from wifair.keys import unknown
+    from wifair.scenario.components import components
 
     listed = {kind: components(kind) for kind in KINDS}
     if name is not None:
@@ -79,8 +79,8 @@ def _combined(name: str) -> str:
 
 def parameters(component: dict[str, Any]) -> list[dict[str, Any]]:
     """A component's parameters from its schema: name, unit, default, choices, description."""
-    from wifair.components import resolved, words
     from wifair.keys import unit_of
+    from wifair.scenario.components import resolved, words
 
     schema = component["parameters"]
     found = []

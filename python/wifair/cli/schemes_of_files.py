@@ -7,7 +7,7 @@ from typing import Any
 
 def scheme(name: str) -> str:
     """A scheme's name; of `FILE.py:CLASS` one that knows its class."""
-    from wifair.python_scheme import MARK, load
+    from wifair.scheme.python import MARK, load
 
     return load(name) if MARK in name or name.endswith(".py") else name
 
@@ -32,7 +32,7 @@ def split(text: str, separator: str = ",") -> list[str]:
 def _variant(text: str) -> str | dict[str, Any]:
     """A scheme by its name, or with parameters as `mac80211(ack_filter=conservative)`, as results name it."""
     from wifair.errors import InputError
-    from wifair.overrides import parse_assignments
+    from wifair.scenario.overrides import parse_assignments
 
     name, bracket, rest = text.partition("(")
     if not bracket:
@@ -47,7 +47,7 @@ def _variant(text: str) -> str | dict[str, Any]:
 
 def assignments(texts: list[str], ap_scheme: str | None = None) -> list[tuple[str, Any]]:
     """What `--set` and `--scheme` say, as pairs of path and value."""
-    from wifair.overrides import parse_assignments
+    from wifair.scenario.overrides import parse_assignments
 
     chosen: list[tuple[str, Any]] = [("ap.scheme", scheme(ap_scheme))] if ap_scheme else []
     return chosen + [(path, _loaded(path, value)) for path, value in parse_assignments(texts)]

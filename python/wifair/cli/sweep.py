@@ -10,8 +10,8 @@ import typer
 from wifair.cli.options import DEFAULT_STORE, Json, Out, Set, StoreFolder, Threads
 
 if TYPE_CHECKING:
-    from wifair.results import Results
-    from wifair.sweep import Sweep
+    from wifair.analysis.sweep import Sweep
+    from wifair.results.results import Results
 
 EXAMPLE = "Example: wifair sweep scenarios/studies/buffer-sizes.toml --threads 1 --out results/buffer-sizes"
 
@@ -46,12 +46,12 @@ def sweep(
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
     """Run a study: a grid over keys of a scenario. After an interruption the same command continues."""
+    from wifair.analysis.sweep import Sweep
     from wifair.cli.output import print_json, progress, say, say_of
     from wifair.cli.printed import kept, print_differences, print_needed
     from wifair.cli.schemes_of_files import assignments
     from wifair.cli.schemes_of_files import schemes as named
-    from wifair.store import Store
-    from wifair.sweep import Sweep
+    from wifair.study.store import Store
 
     loaded = Sweep.from_toml(study, assignments(set), named(schemes) if schemes else None)
     folder = Store(store)

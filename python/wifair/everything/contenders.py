@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from wifair.components import components
+from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.keys import unknown
 from wifair.papers.alt.study import Q_MIN
 from wifair.papers.spm_af_las.study import SPM_SENDER
-from wifair.python_scheme import PythonScheme
-from wifair.scenario import Scenario, Table
-from wifair.sweep import label
+from wifair.scenario.components import components
+from wifair.scenario.scenario import Scenario, Table
+from wifair.scheme.python import PythonScheme
 
 # What ships today, and what shipped before.
 REFERENCE = "mac80211"

@@ -15,12 +15,13 @@ from wifair.everything.scenarios import Staged, staged
 from wifair.everything.senders import Senders
 from wifair.everything.verdict import Verdict
 from wifair.papers.runs import Runs
-from wifair.study import Cell, Study
+from wifair.study.job import Cell
+from wifair.study.study import Study
 
 if TYPE_CHECKING:
-    from wifair.results import Results
-    from wifair.store import Store
-    from wifair.study import Progress
+    from wifair.results.results import Results
+    from wifair.study.job import Progress
+    from wifair.study.store import Store
 
 # Replications of each form. With 19 schemes and 4 criteria the rule's intervals are 3 times as wide with 6 as with 20, and 19
 # times with 3.

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from wifair.papers.runs import CellRuns
-from wifair.quantiles import RESOLUTION
+from wifair.results.quantiles import RESOLUTION
 from wifair.stats import Interval, Values, jain_rows, paired_difference, ratio
 
 Plan: TypeAlias = Mapping[str, Any]

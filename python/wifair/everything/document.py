@@ -10,7 +10,7 @@ from wifair.everything.contest import Contest, Judged
 from wifair.everything.criteria import Criterion
 from wifair.everything.findings import Overview, conclusion, standings
 from wifair.everything.verdict import Effect, Verdict
-from wifair.results import interval_fields, versions
+from wifair.results.results import interval_fields, versions
 from wifair.stats import LEVEL
 
 # What if what matters were so many times as much?

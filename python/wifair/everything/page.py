@@ -13,7 +13,7 @@ from wifair.everything.figures import draw
 from wifair.everything.findings import Overview, best_by, conclusion, listed, over_reference, standings
 from wifair.everything.verdict import Standing
 from wifair.markdown import Marks, table
-from wifair.results import versions
+from wifair.results.results import versions
 
 COMMAND = "wifair compare --all --page"
 COMPARISON = Marks("comparison", COMMAND)

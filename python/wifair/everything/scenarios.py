@@ -16,7 +16,7 @@ from wifair import gallery
 from wifair.errors import InputError
 from wifair.everything.senders import GALLERYS, PAPERS, TODAYS, Senders
 from wifair.keys import nearest
-from wifair.scenario import Scenario
+from wifair.scenario.scenario import Scenario
 
 FULL, QUICK = "full", "quick"
 

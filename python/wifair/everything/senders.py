@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wifair.scenario import Scenario, Table
+from wifair.scenario.scenario import Scenario, Table
 
 # What a packet carries is the scenario's, with every sender.
 _OF_THE_SCENARIO = ("mss_bytes", "header_bytes")

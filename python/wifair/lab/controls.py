@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from wifair.components import Node, components, resolved, transport, words
 from wifair.errors import InputError, ScenarioError
 from wifair.live import Session
-from wifair.python_scheme import PythonScheme
+from wifair.scenario.components import Node, components, resolved, transport, words
+from wifair.scheme.python import PythonScheme
 
 Table = dict[str, Any]
 

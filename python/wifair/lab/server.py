@@ -28,8 +28,8 @@ from wifair.lab import controls
 from wifair.lab.driver import FASTEST, SLOWEST, Driver
 from wifair.lab.lessons import lessons
 from wifair.live import Session
-from wifair.python_scheme import PythonScheme
-from wifair.scenario import Scenario
+from wifair.scenario.scenario import Scenario
+from wifair.scheme.python import PythonScheme
 
 Table = dict[str, Any]
 Scope = MutableMapping[str, Any]

@@ -13,16 +13,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from wifair.drawn import Drawn
 from wifair.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from wifair.claims import Dropped, Judgement
-    from wifair.results import Results
+    from wifair.papers.claims import Dropped, Judgement
+    from wifair.results.results import Results
     from wifair.stats import Interval
-    from wifair.store import Store
-    from wifair.study import Progress
+    from wifair.study.job import Progress
+    from wifair.study.store import Store
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _interval(found: Interval | None) -> dict[str, float | None] | None:
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class Reproduction(Drawn):
     """A paper's study, run: results, verdicts, figures.
 
     `figures` draws them, one by one; `texts` are those that come as Markdown, too. `shown` is the text among these that
@@ -119,11 +120,6 @@ class Reproduction:
     figure_formats: Sequence[str] = ("png",)
     conditions: Mapping[str, Any] = field(default_factory=dict)
     shown: str = ""
-
-    def _repr_html_(self) -> str:
-        from wifair.report.notebook import reproduction
-
-        return reproduction(self)
 
     def draw(self, folder: Path) -> dict[str, list[Path]]:
         """Draws the figures into `folder`, in each format; gives the files of each."""

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from wifair.claims import Point, Relation
+from wifair.papers.claims import Point, Relation
 from wifair.stats import Values
 
 Place = TypeVar("Place")

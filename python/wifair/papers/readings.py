@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from wifair.errors import InputError
 from wifair.keys import nearest
-from wifair.study import Cell
+from wifair.study.job import Cell
 
 Data = TypeVar("Data")
 

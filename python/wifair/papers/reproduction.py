@@ -10,19 +10,20 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from wifair.claims import Claim, Dropped, judge
 from wifair.errors import InputError
 from wifair.papers import Reproduction
+from wifair.papers.claims import Claim, Dropped, judge
 from wifair.papers.readings import Reading, named
 from wifair.papers.runs import VARIANT, Runs, place_of
 from wifair.papers.sensitivity import FIRST_LEVEL, Trial
-from wifair.results import Results, merged
-from wifair.study import Cell, Progress, Study, StudyInterrupted, run_studies
+from wifair.results.results import Results, merged
+from wifair.study.job import Cell, Progress
+from wifair.study.study import Study, StudyInterrupted, run_studies
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from wifair.store import Store
+    from wifair.study.store import Store
 
 BASELINE = "baseline"
 Data = TypeVar("Data")

@@ -12,8 +12,8 @@ import polars as pl
 from wifair.stats import Values
 
 if TYPE_CHECKING:
-    from wifair.results import ResultCell, Results
-    from wifair.study import Cell
+    from wifair.results.results import ResultCell, Results
+    from wifair.study.job import Cell
 
 Frames: TypeAlias = Mapping[str, pl.DataFrame]
 

@@ -14,8 +14,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from wifair.claims import Claim, Evidence, Number, Point, Weighed, weigh
 from wifair.papers import Outcome, Sensitivity
+from wifair.papers.claims import Claim, Evidence, Number, Point, Weighed, weigh
 from wifair.papers.readings import Reading
 from wifair.papers.runs import Missing, Place, Runs
 from wifair.stats import LEVEL, Values, t_interval

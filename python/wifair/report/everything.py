@@ -18,7 +18,7 @@ from wifair.report.provenance import again, made_by
 if TYPE_CHECKING:
     from wifair.everything.contest import Contest, Judged
     from wifair.everything.findings import Overview
-    from wifair.results import Results
+    from wifair.results.results import Results
 
 # The badge of what became of a scheme in a setting.
 BADGES = {

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair import delays
-from wifair.comparison import BETTER, Ranking, ranking
-from wifair.quantiles import interval_of
+from wifair.analysis.comparison import BETTER, Ranking, ranking
 from wifair.report import charts
 from wifair.report.parts import Cell, Chart, Findings, Part, Section, Table, Text, cell
-from wifair.results import HEADINGS, SHOWN, TRANSFER_UNITS, UNITS
+from wifair.results import delays
+from wifair.results.quantiles import interval_of
+from wifair.results.results import HEADINGS, SHOWN, TRANSFER_UNITS, UNITS
 from wifair.stats import Interval, t_interval
 
 if TYPE_CHECKING:
-    from wifair.results import Results
+    from wifair.results.results import Results
 
 # Panels of single flows are drawn for so many scenarios at most; tables have them all.
 MOST_PANELS = 12

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from wifair.claims import Verdict
+from wifair.papers.claims import Verdict
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
@@ -180,7 +180,7 @@ VERDICTS = tuple(verdict.value for verdict in Verdict)
 class Verdicts(_Shown):
     """Claims with their verdicts: as many of each as there are, and a table that can be narrowed to one of them.
 
-    `judgements` are those of `wifair.claims`, as dictionaries.
+    `judgements` are those of `wifair.papers.claims`, as dictionaries.
     """
 
     kind: ClassVar[str] = "verdicts"

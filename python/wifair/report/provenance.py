@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wifair.report.parts import Code, Details, Facts, Part, Section, Table
-from wifair.segment import plan_hash
-from wifair.study import seeds_text
+from wifair.results.segment import plan_hash
+from wifair.study.study import seeds_text
 
 if TYPE_CHECKING:
-    from wifair.results import Results
+    from wifair.results.results import Results
 
 # Plans that are carried along in full; of more scenarios only what they are known by.
 MOST_PLANS = 6

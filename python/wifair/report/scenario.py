@@ -11,8 +11,8 @@ from wifair.report.parts import Code, Facts, Part, Report, Section
 from wifair.report.provenance import again, made_by
 
 if TYPE_CHECKING:
-    from wifair.results import Results
-    from wifair.scenario import Scenario
+    from wifair.results.results import Results
+    from wifair.scenario.scenario import Scenario
 
 
 def of_scenario(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from wifair.report import charts, measured
 from wifair.report.parts import Chart, Code, Part, Report, Section, Table
 from wifair.report.provenance import again, made_by
-from wifair.results import HEADINGS, UNITS
+from wifair.results.results import HEADINGS, UNITS
 
 if TYPE_CHECKING:
-    from wifair.results import ResultCell, Results
+    from wifair.results.results import ResultCell, Results
 
 # Of a grid with more cells than this, single flows and courses are left out.
 MOST_CELLS = 12

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from wifair.papers.readings import Alternative, Joint, Kind
 from wifair.papers.reproduction import Form
-from wifair.scenario import Scenario
-from wifair.study import Cell
+from wifair.scenario.scenario import Scenario
+from wifair.study.job import Cell
 
 TAIL_DROP = "droptail"
 AF = "ack-filtering"

@@ -19,7 +19,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from wifair.claims import Claim, Formerly, Number, Point, Relation
 from wifair.papers.alt.measured import Measured
 from wifair.papers.alt.study import (
     ALT,
@@ -39,6 +38,7 @@ from wifair.papers.alt.study import (
     Buffer,
     Mix,
 )
+from wifair.papers.claims import Claim, Formerly, Number, Point, Relation
 from wifair.stats import Values, ratio
 
 PER_CENT_10 = 0.1

@@ -25,8 +25,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from wifair.papers.reproduction import Form
-from wifair.scenario import Scenario
-from wifair.study import Cell
+from wifair.scenario.scenario import Scenario
+from wifair.study.job import Cell
 
 ALT = "alt"
 EBDP = "ebdp"  # the companion scheme, which the paper's introduction refers to

@@ -45,7 +45,7 @@ from wifair.papers.arf_aware_tcp.study import (
 )
 from wifair.papers.runs import Runs
 from wifair.stats import Values, jain_rows
-from wifair.study import Cell
+from wifair.study.job import Cell
 
 INTERVAL_S = 20.0
 FIXED_S = (100.0,)

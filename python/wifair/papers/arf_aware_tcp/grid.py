@@ -16,7 +16,7 @@ from wifair.papers.arf_aware_tcp.study import (
     scenario,
 )
 from wifair.papers.reproduction import Form
-from wifair.study import Cell
+from wifair.study.job import Cell
 
 
 def cells(form: Form, figure: str | None) -> list[Cell]:

@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-from wifair.dialects import DIALECTS
 from wifair.papers.arf_aware_tcp.published import ARF_AWARE, NEWRENO
 from wifair.papers.reproduction import Form
-from wifair.scenario import Scenario
+from wifair.scenario.dialects import DIALECTS
+from wifair.scenario.scenario import Scenario
 
 CONTROLS = (ARF_AWARE, NEWRENO)
 START_S = 1.0

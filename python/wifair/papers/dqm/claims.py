@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wifair.claims import Claim, Formerly, Number, Point, Relation
+from wifair.papers.claims import Claim, Formerly, Number, Point, Relation
 from wifair.papers.dqm.measured import AFTER, BEFORE, Measured, Window
 from wifair.papers.dqm.study import (
     BASE,

@@ -26,8 +26,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wifair.papers.reproduction import Form
-from wifair.scenario import Scenario
-from wifair.study import Cell
+from wifair.scenario.scenario import Scenario
+from wifair.study.job import Cell
 
 BASE = "droptail"  # "the baseline scheme used in current WLANs"
 RED = "red"

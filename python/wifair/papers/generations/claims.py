@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from wifair.claims import Claim, Effect, Point
+from wifair.papers.claims import Claim, Effect, Point
 from wifair.papers.generations.air import GENERATIONS, PACKETS, SCALINGS, Generation
 from wifair.papers.generations.measured import Air, Measured
 from wifair.papers.generations.study import (

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wifair import plots
-from wifair.claims import Verdict, weigh_effect
 from wifair.markdown import table
+from wifair.papers.claims import Verdict, weigh_effect
 from wifair.papers.generations.air import AGGREGATING, GENERATIONS, PACKETS, SCALINGS, TIME, Generation
 from wifair.papers.generations.causes import CAUSES, Cause
 from wifair.papers.generations.claims import FINDINGS, IN_WORDS, NEGLIGIBLE, Finding, effect

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wifair.papers.generations.causes import CAUSES
 from wifair.papers.generations.study import GRID, TAIL_DROP, TEN_AND_TEN, Size, scenario
 from wifair.papers.reproduction import Form
-from wifair.study import Cell
+from wifair.study.job import Cell
 
 # The findings; what switches them off; what goodput the cures cost; what each generation carries.
 FIGURES = ("survival", "causes", "cost", "air")

@@ -34,7 +34,7 @@ from wifair.papers.arf_aware_tcp.study import CAPPED
 from wifair.papers.generations.air import GENERATIONS, PACKETS, SCALINGS, TIME, B, G, Generation, factor
 from wifair.papers.reproduction import Form
 from wifair.papers.spm_af_las.study import LARGE_PACKETS, MARKED, MSS_BYTES, SMALL_PACKETS, SPM_SENDER, WINDOW
-from wifair.scenario import Scenario
+from wifair.scenario.scenario import Scenario
 
 TAIL_DROP = "droptail"
 AF = "ack-filtering"

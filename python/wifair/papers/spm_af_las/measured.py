@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from wifair.claims import Point
+from wifair.papers.claims import Point
 from wifair.papers.runs import CellRuns, Runs
 from wifair.papers.spm_af_las.study import LARGE_PACKETS, MSS_BYTES, TAIL_DROP, WEB_PACKETS
 from wifair.stats import Values, jain_rows, ratio

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from wifair.papers.reproduction import Form
-from wifair.scenario import Scenario
-from wifair.study import Cell
+from wifair.scenario.scenario import Scenario
+from wifair.study.job import Cell
 
 TAIL_DROP = "droptail"
 SPM_AF = "spm-af"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from wifair.claims import Claim, Dropped, Formerly, Number, Point, Relation
 from wifair.papers.adaptive_pushout.claims.evidence import FEWEST_DOWN, steps, turning_point
 from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import (
@@ -19,6 +18,7 @@ from wifair.papers.adaptive_pushout.study import (
     THE_FOUR,
     Mix,
 )
+from wifair.papers.claims import Claim, Dropped, Formerly, Number, Point, Relation
 from wifair.papers.evidence import above, peak
 from wifair.stats import Values, ratio
 

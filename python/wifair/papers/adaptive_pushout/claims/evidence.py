@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from wifair.claims import Point
 from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import Mix
+from wifair.papers.claims import Point
 from wifair.stats import Values
 
 Quantity = Callable[[Mix, str], Values]

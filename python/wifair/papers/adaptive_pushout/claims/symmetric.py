@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wifair.claims import Claim, Formerly, Number, Point, Relation
 from wifair.papers.adaptive_pushout.claims.evidence import MUCH
 from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import (
@@ -16,6 +15,7 @@ from wifair.papers.adaptive_pushout.study import (
     THE_FOUR,
     TWENTY,
 )
+from wifair.papers.claims import Claim, Formerly, Number, Point, Relation
 from wifair.papers.evidence import above
 from wifair.stats import ratio
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from wifair.claims import Claim, Formerly, Point, Relation
 from wifair.papers.adaptive_pushout.claims.evidence import FEWEST_DOWN, MUCH
 from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import (
@@ -22,6 +21,7 @@ from wifair.papers.adaptive_pushout.study import (
     TWENTY,
     Mix,
 )
+from wifair.papers.claims import Claim, Formerly, Point, Relation
 from wifair.papers.evidence import above, mean_above
 from wifair.stats import Values
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wifair.claims import Claim, Formerly, Number, Point, Relation
 from wifair.papers.arf_aware_tcp.claims.margins import (
     FAIRNESS,
     MUCH,
@@ -20,6 +19,7 @@ from wifair.papers.arf_aware_tcp.study import (
     RATES,
     RECOVERY,
 )
+from wifair.papers.claims import Claim, Formerly, Number, Point, Relation
 from wifair.stats import ratio
 
 EVERY = (0, 1, 2, 3, 4)

@@ -6,10 +6,10 @@ for the same runs.
 
 from __future__ import annotations
 
-from wifair.claims import Point
 from wifair.papers.arf_aware_tcp.measured import Measured, after
 from wifair.papers.arf_aware_tcp.published import COLUMNS, NEWRENO
 from wifair.papers.arf_aware_tcp.study import CHANGE_S, FAIR, START_S, Case
+from wifair.papers.claims import Point
 from wifair.stats import Values, ratio
 
 ONE, TWO = "session-1", "session-2"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wifair.claims import Claim, Formerly, Number, Point
 from wifair.papers.arf_aware_tcp.measured import Measured
 from wifair.papers.arf_aware_tcp.published import COLUMNS, NEWRENO, Column
 from wifair.papers.arf_aware_tcp.study import CASES, Case
+from wifair.papers.claims import Claim, Formerly, Number, Point
 from wifair.stats import Values
 
 CASE_OF: dict[str, Case] = {case.id: case for case in CASES}

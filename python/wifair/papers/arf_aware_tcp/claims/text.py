@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wifair.claims import Claim, Formerly, Number, Point, Relation
 from wifair.papers.arf_aware_tcp.claims.margins import (
     FAIRNESS,
     GAIN_TOLERANCE,
@@ -23,6 +22,7 @@ from wifair.papers.arf_aware_tcp.study import (
     WIRED,
     Case,
 )
+from wifair.papers.claims import Claim, Formerly, Number, Point, Relation
 from wifair.stats import Values, ratio
 
 ANOMALIES: tuple[tuple[Case, int | None], ...] = ((ANOMALY, None), (MULTI, None), (RATES, PRINTED))

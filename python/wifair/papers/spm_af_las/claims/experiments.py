@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wifair.claims import Claim, Number, Point, Relation
+from wifair.papers.claims import Claim, Number, Point, Relation
 from wifair.papers.spm_af_las.claims.margins import MUCH, NOTICEABLE
 from wifair.papers.spm_af_las.measured import Measured, correlation
 

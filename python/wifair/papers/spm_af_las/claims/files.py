@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from wifair.claims import Claim, Number, Point, Relation
+from wifair.papers.claims import Claim, Number, Point, Relation
 from wifair.papers.spm_af_las.claims.margins import MUCH
 from wifair.papers.spm_af_las.measured import Measured, told
 from wifair.papers.spm_af_las.study import SPM_AF, T_LAS, TAIL_DROP

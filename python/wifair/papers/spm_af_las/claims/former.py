@@ -1,6 +1,6 @@
 """The rules of rewritten claims before they were rewritten, with the verdicts that they gave."""
 
-from wifair.claims import Formerly
+from wifair.papers.claims import Formerly
 
 FORMERLY = {
     "3-downstream-wins": Formerly(

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from wifair.claims import Claim, Number, Point, Relation
+from wifair.papers.claims import Claim, Number, Point, Relation
 from wifair.papers.evidence import above
 from wifair.papers.spm_af_las.claims.margins import MUCH, NOTICEABLE
 from wifair.papers.spm_af_las.measured import Measured

@@ -11,13 +11,13 @@ import polars as pl
 
 from wifair.errors import InputError
 from wifair.keys import nearest
-from wifair.results import UNITS
+from wifair.results.results import UNITS
 from wifair.stats import seeds_needed, t_interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from wifair.results import Results
+    from wifair.results.results import Results
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.explain import Sentence, limit_of, means
+from wifair.analysis.explain import Sentence, limit_of, means
 
 if TYPE_CHECKING:
-    from wifair.results import Results
+    from wifair.results.results import Results
 
 # From which ratio on two goodputs are called different.
 DIFFERENT = 1.1

@@ -17,10 +17,10 @@ from wifair.stats import t_interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from wifair.results import Results
-    from wifair.scenario import Scenario
-    from wifair.store import Store
-    from wifair.study import Progress
+    from wifair.results.results import Results
+    from wifair.scenario.scenario import Scenario
+    from wifair.study.job import Progress
+    from wifair.study.store import Store
 
 # How often the senders are looked at, in seconds, unless the scenario says: a hundredth of a second is less than a round trip.
 LOOK_S = 0.01
@@ -68,7 +68,8 @@ def results_of(
     scenario: Scenario, seeds: int, threads: int | None, progress: Progress | None, store: Store | None
 ) -> Results:
     """Runs it."""
-    from wifair.study import Cell, Study
+    from wifair.study.job import Cell
+    from wifair.study.study import Study
 
     return Study([Cell(scenario.title or "scenario", watched(scenario))], seeds).run(threads, progress, store)
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from wifair import _native
 from wifair.errors import SchemeError, WifairError
-from wifair.python_scheme import PythonScheme, failed, makers, own_files
+from wifair.scheme.python import PythonScheme, failed, makers, own_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,7 +148,7 @@ class PythonBatch:
         """The results of the jobs that have finished since this was last called."""
         import polars as pl
 
-        from wifair.segment import together
+        from wifair.results.segment import together
 
         finished, self._finished = self._finished, []
         if not finished:

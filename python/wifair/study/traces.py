@@ -25,11 +25,11 @@ import polars as pl
 from wifair import _native
 from wifair.errors import InputError, ScenarioError, WifairError
 from wifair.keys import nearest
-from wifair.results import writable_folder
-from wifair.segment import atomic
+from wifair.results.results import writable_folder
+from wifair.results.segment import atomic
 
 if TYPE_CHECKING:
-    from wifair.study import Job
+    from wifair.study.job import Job
 
 PARQUET = ".parquet"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from wifair.quantiles import interval_of
+from wifair.results.quantiles import interval_of
 
 KEYS = ["scenario", "seed"]
 

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from wifair.errors import InputError
-from wifair.results import versions, writable_folder
+from wifair.results.results import versions, writable_folder
 
 if TYPE_CHECKING:
-    from wifair.results import Results
-    from wifair.scenario import Scenario
+    from wifair.results.results import Results
+    from wifair.scenario.scenario import Scenario
 
 FORMAT = 4
 # flent's own step, in seconds.

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from wifair.components import components, transport
+from wifair.scenario.components import components, transport
 
 if TYPE_CHECKING:
-    from wifair.scenario import Scenario
+    from wifair.scenario.scenario import Scenario
 
 # A quantile of which fewer values lie beyond says little.
 VALUES_BEYOND = 10

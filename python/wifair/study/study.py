@@ -1,33 +1,31 @@
 """Studies: scenarios × seeds, run as one batch on native threads.
 
 A replication depends on its canonical plan and its seed alone, so a plan that is in several cells runs once, and
-what a store (`wifair.store`) has is not run again.
+what a store (`wifair.study.store`) has is not run again.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from wifair import _native
 from wifair.errors import InputError, Interrupted, WifairError
-from wifair.results import Results
-from wifair.segment import Tables, renumbered, together
-from wifair.store import Store, opened
+from wifair.results.results import Results
+from wifair.results.segment import Tables, renumbered, together
+from wifair.study.job import Batch, Cell, Job, Progress, horizon_s
+from wifair.study.store import Store, opened
 
 if TYPE_CHECKING:
-    from wifair.python_scheme import PythonScheme
-    from wifair.scenario import Scenario
-    from wifair.traces import Traces
+    from wifair.scheme.python import PythonScheme
+    from wifair.study.traces import Traces
 
 # Replications of one scenario: more would take memory for nothing.
 MOST_SEEDS = 100_000
@@ -38,21 +36,6 @@ POLL_MS = 100
 # How often finished replications go to the store, and the share of the time that this may take.
 BATCH_S = 2.0
 STORE_SHARE = 0.01
-
-# A plan in its canonical form, and a seed.
-Job = tuple[str, int]
-
-# Called with the share of the simulated time that is done, 0 to 1.
-Progress = Callable[[float], None]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One scenario of a grid, with a unique name and its coordinates there."""
-
-    name: str
-    scenario: Scenario
-    keys: Mapping[str, str | int | float] = field(default_factory=dict)
 
 
 class StudyInterrupted(Interrupted):
@@ -91,7 +74,7 @@ class Study:
     ) -> Results:
         """Runs what is to be run. Ctrl-C raises `StudyInterrupted`, which carries the finished part.
 
-        With `dask`, the address of a scheduler or "local", on that cluster (`wifair.cluster`).
+        With `dask`, the address of a scheduler or "local", on that cluster (`wifair.study.cluster`).
         """
         return run_studies([self], threads, progress, store, traces, dask)[0]
 
@@ -161,11 +144,11 @@ def _run(
         batch: Batch
         known = {key: scheme for found in schemes.values() for key, scheme in found.items()} if in_python else {}
         if dask:
-            from wifair.cluster import DaskBatch
+            from wifair.study.cluster import DaskBatch
 
             batch = DaskBatch([jobs[i] for i in mine], known, dask, threads)
         elif in_python:
-            from wifair.workers import PythonBatch
+            from wifair.study.workers import PythonBatch
 
             batch = PythonBatch([jobs[i] for i in mine], known, threads)
         elif traces:
@@ -190,30 +173,6 @@ def _run(
         if failure := batch.failure():
             raise failure if isinstance(failure, WifairError) else WifairError(f"a replication failed: {failure}.")
     return True
-
-
-class Batch(Protocol):
-    """Replications under way, numbered from 0: on native threads (`_native.Batch`), in processes (`PythonBatch`), on a cluster."""
-
-    def wait(self, timeout_ms: int) -> int:
-        """Waits for a further job to finish, at most so long; returns how many are finished."""
-        ...
-
-    def simulated_s(self) -> float:
-        """Simulated seconds done so far."""
-        ...
-
-    def cancel(self) -> None:
-        """Stops the work. Finished jobs stay."""
-        ...
-
-    def take(self) -> Mapping[str, Any]:
-        """The tables of the jobs that have finished since this was last called."""
-        ...
-
-    def failure(self) -> str | WifairError | None:
-        """Why a job failed, if one did."""
-        ...
 
 
 def _unkept(jobs: Sequence[Job], schemes: Mapping[str, Mapping[str, PythonScheme]], stored: bool) -> frozenset[int]:
@@ -269,12 +228,6 @@ class _Finished:
         if not self.unkept:
             return tables
         return {name: table.filter(~pl.col("job").is_in(list(self.unkept))) for name, table in tables.items()}
-
-
-def horizon_s(plan_json: str) -> float:
-    """Simulated seconds of a replication of a canonical plan."""
-    run = json.loads(plan_json)["run"]
-    return float(run["warmup_s"] + run["duration_s"])
 
 
 def seed_list(seeds: int | Iterable[int]) -> tuple[int, ...]:

@@ -161,7 +161,7 @@ def checked_table(value: object, node: Node, path: str, component: str = "") -> 
 
 
 def _checked_component(value: object, choice: dict[str, Node], path: str) -> dict[str, Any]:
-    from wifair.python_scheme import MARK, PythonScheme
+    from wifair.scheme.python import MARK, PythonScheme
 
     table: Mapping[str, Any] = {"name": value} if isinstance(value, str) else value  # type: ignore[assignment]
     if not isinstance(table, Mapping):

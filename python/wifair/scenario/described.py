@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from wifair.components import transport
+from wifair.scenario.components import transport
 
 Plan = Mapping[str, Any]
 

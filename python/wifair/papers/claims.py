@@ -48,6 +48,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from wifair.drawn import Drawn
 from wifair.stats import LEVEL, Interval, holm, p_value, t_interval
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ class Weighed:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgement(Drawn):
     """A claim with its verdict, as it goes out. `over` labels a relation of means (see `Relation`)."""
 
     id: str
@@ -187,11 +188,6 @@ class Judgement:
     def to_dict(self) -> dict[str, Any]:
         """The judgement as JSON takes it."""
         return {**asdict(self), "verdict": self.verdict.value}
-
-    def _repr_html_(self) -> str:
-        from wifair.report.notebook import judgement
-
-        return judgement(self)
 
 
 def judge(claim: Claim[Data], data: Data) -> Judgement:

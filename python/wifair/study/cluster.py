@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from wifair import _native
 from wifair.errors import InputError, WifairError
-from wifair.python_scheme import failed, makers
-from wifair.segment import Tables, renumbered, together
-from wifair.study import horizon_s
-from wifair.workers import received, shipped
+from wifair.results.segment import Tables, renumbered, together
+from wifair.scheme.python import failed, makers
+from wifair.study.job import horizon_s
+from wifair.study.workers import received, shipped
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from wifair.python_scheme import PythonScheme
-    from wifair.study import Job
+    from wifair.scheme.python import PythonScheme
+    from wifair.study.job import Job
 
 # What a task should take on a worker.
 TASK_S = 1.0

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import polars as pl
 
-from wifair import _native, segment
+from wifair import _native
 from wifair.errors import InputError
-from wifair.segment import REPLICATIONS
-from wifair.store import EngineStore, StoredStudy, engines
+from wifair.results import segment
+from wifair.results.segment import REPLICATIONS
+from wifair.study.store import EngineStore, StoredStudy, engines
 
 # A file that was never finished is removed when it is so old that nobody is writing it.
 ABANDONED_S = 3600.0

@@ -6,7 +6,7 @@ never mixed with those of the present one: each engine has its own folder.
 
     STORE/store.json                          the form of the store
     STORE/<engine>/engine.json                which version of wifair that was
-    STORE/<engine>/segments/*.zip             finished replications, a batch each (`wifair.segment`)
+    STORE/<engine>/segments/*.zip             finished replications, a batch each (`wifair.results.segment`)
     STORE/<engine>/studies/*.json             what was asked for: names, coordinates, plans and seeds of a study
 
 Batches are only ever added, each under a new name, so several processes may use a store at once. Joining small segments
@@ -23,18 +23,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
-from wifair import _native, segment
+from wifair import _native
 from wifair.errors import InputError, WifairError
 from wifair.keys import nearest
-from wifair.results import Results, writable_folder
-from wifair.segment import PLANS, REPLICATIONS, Damaged, Tables, atomic, plan_hash
+from wifair.results import segment
+from wifair.results.results import ResultCell, Results, writable_folder
+from wifair.results.segment import PLANS, REPLICATIONS, Damaged, Tables, atomic, plan_hash
 
 if TYPE_CHECKING:
-    from wifair.study import Job, Study
+    from wifair.study.job import Job
 
 FORMAT = 1
 # Segments below this size are joined, once there are so many of them, into ones of about this size.
@@ -235,6 +236,25 @@ class EngineStore:
             yield True
 
 
+class Asked(Protocol):
+    """What a store remembers of a study."""
+
+    @property
+    def title(self) -> str:
+        """The name by which it is found again."""
+        ...
+
+    @property
+    def cells(self) -> Sequence[ResultCell]:
+        """Its scenarios."""
+        ...
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """The seeds that each is run with."""
+        ...
+
+
 class Store:
     """A folder of finished replications, as the present engine sees it. Made if it is not there."""
 
@@ -284,7 +304,7 @@ class Store:
         if self._batches % COMPACT_EVERY == 0:
             self.mine.compact()
 
-    def remember(self, study: Study) -> None:
+    def remember(self, study: Asked) -> None:
         """Writes down what a study with a title asks for, so that its results can be found by it."""
         cells = [
             {"name": cell.name, "keys": dict(cell.keys), "plan": plan_hash(cell.scenario.plan_json)}

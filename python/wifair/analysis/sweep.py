@@ -32,20 +32,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wifair.comparison import along, paired
+from wifair.analysis.comparison import along, paired
+from wifair.analysis.precision import Precision, needed
 from wifair.errors import InputError, ScenarioError
 from wifair.keys import join, nearest, unknown_key
-from wifair.overrides import assign, layered
-from wifair.precision import Precision, needed
-from wifair.python_scheme import named
-from wifair.results import UNITS
-from wifair.scenario import Scenario
-from wifair.study import Cell, Study, seed_list
+from wifair.results.results import UNITS
+from wifair.scenario.overrides import assign, layered
+from wifair.scenario.scenario import Scenario
+from wifair.scheme.python import named
+from wifair.study.job import Cell
+from wifair.study.study import Study, seed_list
 
 if TYPE_CHECKING:
-    from wifair.results import Results
-    from wifair.store import Store
-    from wifair.study import Progress
+    from wifair.results.results import Results
+    from wifair.study.job import Progress
+    from wifair.study.store import Store
 
 # Shown of a study that does not say what it is after.
 METRICS = ("jain", "up_mbps", "down_mbps", "total_mbps", "ap_loss_ratio", "ap_sojourn_mean_ms")

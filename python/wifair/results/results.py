@@ -13,10 +13,11 @@ from typing import Any, Protocol, Self
 
 import polars as pl
 
-from wifair import delays
+from wifair.drawn import Drawn
 from wifair.errors import InputError
-from wifair.quantiles import interval_of
-from wifair.segment import together
+from wifair.results import delays
+from wifair.results.quantiles import interval_of
+from wifair.results.segment import together
 from wifair.stats import Interval, jain, t_interval
 
 SCHEMA_VERSION = 1
@@ -115,7 +116,7 @@ class ResultCell(Protocol):
 
 
 @dataclass(frozen=True)
-class Results:
+class Results(Drawn):
     """The finished replications of a study.
 
     `made_by` tells the versions of what made them. `frames` holds the tables `runs`, `flows`, `queues`, `stations` (and
@@ -364,13 +365,6 @@ class Results:
         except OSError as error:
             raise InputError(f"{folder}: cannot be written: {error.strerror}.") from None
         return folder
-
-    def _repr_html_(self) -> str:
-        from wifair.report.notebook import (
-            results,
-        )  # plots import results, so they are imported only on use
-
-        return results(self)
 
     def __repr__(self) -> str:
         return f"Results of {len(self.cells)} scenarios, seeds {list(self.seeds)}\n{self.summary()}"

@@ -1,7 +1,7 @@
 """The scenario: what a user writes in TOML or Python, and the explicit plan that the engine runs.
 
 The model owns the sugar alone: groups of flows and stations, names, defaults for all, the dialect. Every other key is
-the engine's and is checked against the schema that the engine exports (`wifair.components`).
+the engine's and is checked against the schema that the engine exports (`wifair.scenario.components`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wifair import gallery
-from wifair.components import (
+from wifair.errors import InputError, ScenarioError
+from wifair.keys import join, nearest, unknown_key
+from wifair.scenario.components import (
     Node,
     checked,
     checked_table,
@@ -28,17 +30,15 @@ from wifair.components import (
     properties,
     transport,
 )
-from wifair.dialects import DIALECTS
-from wifair.errors import InputError, ScenarioError
-from wifair.keys import join, nearest, unknown_key
-from wifair.overrides import assign, layered
-from wifair.profiles import PROFILES
+from wifair.scenario.dialects import DIALECTS
+from wifair.scenario.overrides import assign, layered
+from wifair.scenario.profiles import PROFILES
 
 if TYPE_CHECKING:
-    from wifair.python_scheme import PythonScheme
-    from wifair.results import Results
-    from wifair.store import Store
-    from wifair.traces import Traces
+    from wifair.results.results import Results
+    from wifair.scheme.python import PythonScheme
+    from wifair.study.store import Store
+    from wifair.study.traces import Traces
 
 Table = dict[str, Any]
 
@@ -103,7 +103,7 @@ class Scenario(BaseModel):
     events: list[Table] = []
 
     def __init__(self, **settings: Any) -> None:
-        from wifair.python_scheme import named
+        from wifair.scheme.python import named
 
         settings = named(settings)
         try:
@@ -136,7 +136,7 @@ class Scenario(BaseModel):
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], overrides: Iterable[tuple[str, Any]] = ()) -> Self:
         """A scenario from nested tables, with assignments applied first."""
-        from wifair.python_scheme import named
+        from wifair.scheme.python import named
 
         tree = layered(settings, {})
         for path, value in overrides:
@@ -160,7 +160,7 @@ class Scenario(BaseModel):
     def plan_json(self) -> str:
         """The canonical plan as the engine takes it."""
         from wifair import _native
-        from wifair.python_scheme import failed, makers
+        from wifair.scheme.python import failed, makers
 
         builder = _PlanBuilder(self)
         plan = builder.build()
@@ -176,14 +176,14 @@ class Scenario(BaseModel):
     @cached_property
     def python_schemes(self) -> dict[str, PythonScheme]:
         """The schemes written in Python that it names, by the id that the plan has for each."""
-        from wifair.python_scheme import within
+        from wifair.scheme.python import within
 
         return within(self.settings())
 
     def fingerprint(self, seed: int = 1) -> int:
         """A hash over every packet delivered over the air, with its time: equal hashes, equal runs."""
         from wifair import _native
-        from wifair.python_scheme import failed, makers
+        from wifair.scheme.python import failed, makers
 
         try:
             return _native.fingerprint(self.plan_json, seed, makers(self.python_schemes))
@@ -193,7 +193,7 @@ class Scenario(BaseModel):
     def airtimes_us(self, ip_bytes: int) -> dict[tuple[str, str], float]:
         """By station and direction: what a frame takes on an otherwise silent medium, access included, in microseconds."""
         from wifair import _native
-        from wifair.python_scheme import makers
+        from wifair.scheme.python import makers
 
         rows = json.loads(_native.airtimes(self.plan_json, ip_bytes, makers(self.python_schemes)))
         return {(row["station"], way): float(row[f"{way}_us"]) for row in rows for way in ("up", "down")}
@@ -214,7 +214,8 @@ class Scenario(BaseModel):
 
         With a store (a folder), what it has is not run again, unless there is something to trace.
         """
-        from wifair.study import Cell, Study
+        from wifair.study.job import Cell
+        from wifair.study.study import Study
 
         study = Study([Cell(self.title or "scenario", self)], seeds, self.title)
         return study.run(threads, store=store, traces=traces)

@@ -14,8 +14,8 @@ from wifair.errors import InputError
 from wifair.stats import LEVEL, Interval, Values, holm, mser, p_value, paired_difference, running_mean, t_interval
 
 if TYPE_CHECKING:
-    from wifair.results import ResultCell, Results
-    from wifair.scenario import Scenario
+    from wifair.results.results import ResultCell, Results
+    from wifair.scenario.scenario import Scenario
 
 # How many samples a run gets if its scenario asks for no time series.
 SAMPLES = 200

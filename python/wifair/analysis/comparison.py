@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.quantiles import resolution_of
+from wifair.drawn import Drawn
+from wifair.results.quantiles import resolution_of
 from wifair.stats import LEVEL, Interval, holm, p_value, paired_difference, t_interval
 
 if TYPE_CHECKING:
-    from wifair.precision import Precision
-    from wifair.results import ResultCell, Results
+    from wifair.analysis.precision import Precision
+    from wifair.results.results import ResultCell, Results
 
 # What scenarios are compared by unless they say; what one of a pair does not have is left out.
 COMPARED = (
@@ -67,17 +68,12 @@ def along(cells: Iterable[ResultCell], path: str) -> list[Pair]:
     return pairs
 
 
-class Differences(list[dict[str, Any]]):
+class Differences(list[dict[str, Any]], Drawn):
     """Paired differences, one row (a dictionary) a pair and metric; a table in a notebook."""
 
     def frame(self) -> pl.DataFrame:
         """The rows as a polars frame."""
         return pl.DataFrame(list(self), infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        from wifair.report.notebook import differences
-
-        return differences(self)
 
 
 def paired(

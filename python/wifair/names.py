@@ -1,0 +1,61 @@
+"""Names of modules: what a package's face hands on, and the former names of modules that have moved.
+
+A face (`wifair.study`) imports nothing until a name is asked of it, so that `wifair --help` loads nothing heavy. A former name
+(`wifair.store`) still works and warns.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+# Modules that lay at the top level of the package, by the folder that they lie in now.
+_MOVED = {
+    "analysis": ("check", "comparison", "explain", "explain_groups", "precision", "sweep", "warmup"),
+    "papers": ("claims",),
+    "report": ("flent",),
+    "results": ("delays", "quantiles", "segment"),
+    "scenario": ("components", "described", "dialects", "overrides", "profiles"),
+    "study": ("cluster", "prune", "store", "traces", "workers"),
+}
+FORMER = {
+    **{f"wifair.{name}": f"wifair.{folder}.{name}" for folder, names in _MOVED.items() for name in names},
+    "wifair.python_scheme": "wifair.scheme.python",
+}
+
+
+def face(package: str, main: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a package that hands on the names of its module `main`."""
+
+    def found(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{main}"), name)
+
+    return found
+
+
+class _Former(MetaPathFinder, Loader):
+    """Finds a module under its former name, with a `DeprecationWarning`."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname in FORMER else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        warnings.warn(f"{name} has moved: import {FORMER[name]}", DeprecationWarning, stacklevel=2)
+        sys.modules[name] = import_module(FORMER[name])
+
+
+def find_former_names() -> None:
+    """Makes the former names importable: last in line, after everything that is there under its name."""
+    if not any(isinstance(finder, _Former) for finder in sys.meta_path):
+        sys.meta_path.append(_Former())

@@ -1,0 +1,16 @@
+"""Results: the tables that replications leave behind, and what they are summed up by.
+
+results.py       one row per replication and entity; summaries with intervals
+segment.py       the tables of some replications in one file
+quantiles.py     the resolution of quantiles that come from histograms
+delays.py        delay, jitter, loss and voice
+"""
+
+from typing import TYPE_CHECKING
+
+from wifair.names import face
+
+if TYPE_CHECKING:
+    from wifair.results.results import *  # noqa: F403
+
+__getattr__ = face(__name__, "results")
