@@ -41,6 +41,7 @@ QUALITY = (
     "quality",
     "validation",
     "peers",
+    "peers-a-mpdus",
     "mutation",
     "fuzzing",
     "coverage",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,25 @@ def test_every_step_of_every_chain_is_a_valid_scenario() -> None:
                 Scenario.from_toml(case.scenario, {**case.settings(size), **told}.items())
 
 
-def test_all_stations_together_offer_the_same() -> None:
-    for size in SATURATED.sizes:
-        settings = SATURATED.settings(size)
-        offered = size * settings["flows[0].application.rate_mbps"] * 1500 / 1472
-        assert offered == pytest.approx(SATURATED.native["offered_mbps"])
+@pytest.mark.parametrize("case", [case for case in CASES if case.udp], ids=lambda case: case.name)
+def test_all_flows_together_offer_the_same(case: Any) -> None:
+    for size in case.sizes:
+        flows = case.settings(size)["flows"]
+        payload_mbps = sum(flow["count"] * flow["application"]["rate_mbps"] for flow in flows)
+        assert payload_mbps * 1500 / 1472 == pytest.approx(case.options(size)["offered_mbps"])
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.slow_mcs is not None], ids=lambda case: case.name)
+def test_the_station_of_the_last_flow_alone_is_slow(case: Any) -> None:
+    plan = Scenario.from_toml(case.scenario, case.settings(3).items()).plan()
+    mcs = {station["label"]: station["mcs"] for station in plan["cell"]["stations"]}
+    assert [mcs[flow["station"]] for flow in plan["flows"]] == [7, 7, 0]
+
+
+def test_settings_are_toml_on_one_line() -> None:
+    for case in CASES:
+        for key, value in case.settings(case.sizes[0]).items():
+            assert tomllib.loads(f"value = {peers.inline(value)}") == {"value": value}, key
 
 
 def test_what_the_peers_print_is_read() -> None:
@@ -153,7 +168,8 @@ def test_the_tables_hold_what_was_found() -> None:
 
 
 def test_the_page_has_a_place_for_the_tables() -> None:
-    assert run.MARKS.between(PEERS.parent.parent / "docs" / "peers.md") is not None
+    for group, page in {"single frames": "peers.md", "a-mpdus": "peers-a-mpdus.md"}.items():
+        assert run.MARKS[group].between(PEERS.parent.parent / "docs" / page) is not None
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
