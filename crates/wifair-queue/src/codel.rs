@@ -2,7 +2,7 @@
 
 use wifair_core::Time;
 
-use crate::{Buffer, Departure, Eviction, Grant, QueueId, Signal};
+use crate::{Buffer, Departure, Eviction, Grant, QueueId, Signal, SlotId};
 
 /// The constants of CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,28 +153,46 @@ pub(crate) fn release(
     buffer: &mut Buffer,
     now: Time,
 ) -> Option<Departure> {
-    let head = |buffer: &Buffer| {
-        let slot = buffer.first_of(queue)?;
+    release_from(codel, settings, queue, grant, buffer, now, |buffer| buffer.first_of(queue))
+}
+
+/// As [`release`], where `first` says which packet of the queue is the first for this grant.
+pub(crate) fn release_from(
+    codel: &mut Codel,
+    settings: &CodelSettings,
+    queue: QueueId,
+    grant: &Grant,
+    buffer: &mut Buffer,
+    now: Time,
+    first: impl Fn(&Buffer) -> Option<SlotId>,
+) -> Option<Departure> {
+    let head = |slot: SlotId, buffer: &Buffer| {
         let bytes_behind = buffer.bytes_of(queue) - buffer.packet(slot).ip_bytes();
-        Some((slot, Head { waited: now - buffer.enqueued_at(slot), bytes_behind }))
+        Head { waited: now - buffer.enqueued_at(slot), bytes_behind }
     };
-    let Some((mut slot, first)) = head(buffer) else {
-        codel.found_empty();
+    let Some(mut slot) = first(buffer) else {
+        if buffer.first_of(queue).is_none() {
+            codel.found_empty();
+        }
         return None;
     };
     if !buffer.may_go(slot, grant) {
         return None;
     }
-    let mut verdict = codel.judge(first, now, settings);
+    let mut verdict = codel.judge(head(slot, buffer), now, settings);
     while verdict == Verdict::Signal {
         if settings.signal.mark(slot, buffer) {
             codel.marked(now, settings);
             break;
         }
         buffer.evict(slot, Eviction::Aqm);
-        let next = head(buffer);
-        verdict = codel.dropped(next.map(|(_, head)| head), now, settings);
-        slot = next?.0;
+        let next = first(buffer);
+        if next.is_none() && buffer.first_of(queue).is_some() {
+            codel.marked(now, settings); // the wait at the head is not looked at
+            return None;
+        }
+        verdict = codel.dropped(next.map(|slot| head(slot, buffer)), now, settings);
+        slot = next?;
     }
     buffer.may_go(slot, grant).then(|| buffer.release(slot))
 }

@@ -176,7 +176,8 @@ impl FairQueue {
     }
 
     /// The next packet of a member, as its queues' turns and CoDel have it. `None` with nothing queued for it, or where the
-    /// grant does not allow the packet whose turn it is.
+    /// grant does not allow the packet whose turn it is. A grant that gathers passes over queues whose first packet is for another
+    /// station; a queue that sends before its turn pays for that with its deficit.
     pub fn dequeue(
         &mut self,
         member: Member,
@@ -185,23 +186,54 @@ impl FairQueue {
         buffer: &mut Buffer,
         cx: &Cx,
     ) -> Option<Departure> {
-        let turns = self.turns.get_mut(member)?;
         loop {
-            let queue = self.robin.next(turns)?;
-            let codel = &mut self.codels[queue as usize];
-            let before = buffer.packets_of(QueueId(queue));
-            let departure = codel::release(codel, settings, QueueId(queue), grant, buffer, cx.now);
-            self.backlogs[member] -= before - buffer.packets_of(QueueId(queue));
-            if let Some(departure) = departure {
-                self.robin.charge(queue, departure.packet.ip_bytes());
-                return Some(departure);
+            let queue = self.robin.next(self.turns.get_mut(member)?)?;
+            let departure = self.release(queue, member, settings, grant, buffer, cx);
+            if departure.is_some() {
+                return departure;
             }
-            if buffer.first_of(QueueId(queue)).is_some() {
-                return None;
+            match buffer.first_of(QueueId(queue)) {
+                Some(head) if grant.gathers && !buffer.admits(head, grant) => break,
+                Some(_) => return None,
+                None => self.pass(queue, member),
             }
-            if self.robin.pass(turns) {
-                self.members[queue as usize] = NOBODY;
+        }
+        let is_admitted = |queue: u32, buffer: &Buffer| {
+            buffer.first_of(QueueId(queue)).is_some_and(|head| buffer.admits(head, grant))
+        };
+        loop {
+            let queue = self.robin.first_of(&self.turns[member], |queue| is_admitted(queue, buffer))?;
+            let departure = self.release(queue, member, settings, grant, buffer, cx);
+            if departure.is_some() || is_admitted(queue, buffer) {
+                return departure; // the packet, or it does not fit
             }
+        }
+    }
+
+    /// The next packet of a queue, as CoDel has it.
+    fn release(
+        &mut self,
+        queue: u32,
+        member: Member,
+        settings: &CodelSettings,
+        grant: &Grant,
+        buffer: &mut Buffer,
+        cx: &Cx,
+    ) -> Option<Departure> {
+        let before = buffer.packets_of(QueueId(queue));
+        let codel = &mut self.codels[queue as usize];
+        let departure = codel::release(codel, settings, QueueId(queue), grant, buffer, cx.now);
+        self.backlogs[member] -= before - buffer.packets_of(QueueId(queue));
+        if let Some(departure) = &departure {
+            self.robin.charge(queue, departure.packet.ip_bytes());
+        }
+        departure
+    }
+
+    /// The queue whose turn it is has nothing to send.
+    fn pass(&mut self, queue: u32, member: Member) {
+        if self.robin.pass(&mut self.turns[member]) {
+            self.members[queue as usize] = NOBODY;
         }
     }
 

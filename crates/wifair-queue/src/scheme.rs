@@ -33,7 +33,8 @@ pub trait Scheme: Send {
     /// Places or refuses an arriving packet; may evict others first.
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed;
 
-    /// The packet to send now, or `None` to send nothing under this grant. The default is first in, first out.
+    /// The packet to send now, or `None` to send nothing under this grant. The default is first in, first out. A series of grants for
+    /// one station fills an aggregate ([`Grant::gathers`]).
     fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<Departure> {
         buffer.release_head(grant)
     }
@@ -204,8 +205,8 @@ pub struct Grant<'a> {
     pub station: Option<StationId>,
     /// Greatest IP length in bytes.
     pub max_bytes: u32,
-    /// Whether a queue that all stations share gives the first packet for `station`, wherever it is, and not its head alone. Schemes
-    /// with an order of their own give what they would give next, if it is for `station`.
+    /// Whether the packet may be the first that the grant admits in the order of the scheme, wherever it is, and not only that whose
+    /// turn it is. The packets that a station gets then are those that it would get in its turns, in that order.
     pub gathers: bool,
     /// Which stations have so much pending below the buffer that they may get no more for now.
     pub station_limit: Option<StationLimit<'a>>,

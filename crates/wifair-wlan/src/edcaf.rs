@@ -88,6 +88,7 @@ pub(crate) struct Edcaf {
     /// Its receiver has it: another copy is a duplicate.
     delivered: bool,
     role: Role,
+    /// When it took its packet; for a link, when that came into service or the outcome of its last PPDU is known.
     taken_at: Time,
     /// What its attempts have occupied.
     airtime: Time,
@@ -128,7 +129,7 @@ impl Edcaf {
         &self.role
     }
 
-    /// When it took its packet.
+    /// When it took its packet, or a wait for a PPDU's access began.
     pub(crate) fn taken_at(&self) -> Time {
         self.taken_at
     }
@@ -167,8 +168,9 @@ impl Edcaf {
     }
 
     /// A link with a Block Ack agreement is in service from now on.
-    pub(crate) fn serve_queue(&mut self, link: LinkId) {
+    pub(crate) fn serve_queue(&mut self, link: LinkId, now: Time) {
         self.departure = None;
+        self.taken_at = now;
         self.serves_queue = true;
         self.link = link;
     }
@@ -192,16 +194,19 @@ impl Edcaf {
         self.ppdu
     }
 
-    /// The PPDU is sent, in an exchange that occupies the medium for `occupied`; returns what preceded it.
-    pub(crate) fn attempt_ppdu(&mut self, occupied: Time) -> Time {
+    /// The PPDU is sent at `now`, in an exchange that occupies the medium for `occupied`; returns the overhead before it, and for how long it
+    /// is in service by the end of the exchange.
+    pub(crate) fn attempt_ppdu(&mut self, occupied: Time, now: Time) -> (Time, Time) {
         let overhead = std::mem::take(&mut self.overhead);
         self.ppdu = Ppdu { occupied, overhead, ..self.ppdu };
-        overhead
+        let since = std::mem::replace(&mut self.taken_at, now + occupied);
+        (overhead, self.taken_at - since)
     }
 
     /// The exchange of the PPDU has failed, after a wait for `timeout`.
     pub(crate) fn fail_ppdu(&mut self, timeout: Time) {
         self.ppdu.overhead += timeout;
+        self.taken_at += timeout;
     }
 
     /// The exchange of the link in service has failed; whether as often in a row as `limit` allows, from where the count restarts.

@@ -113,7 +113,7 @@ impl Index {
             acks: wanted.acks.map(Acks::new),
             stored: wanted.stored_flows.then(StoredFlows::default),
             keyed: wanted.keyed.then(Keyed::default),
-            categories: wanted.by_category.then(ByCategory::new),
+            categories: wanted.by_category.then(ByCategory::default),
             queues: wanted.queues.then(Queues::default),
             has_orders: wanted != pools,
             has_pools: pools.any(),
@@ -125,7 +125,6 @@ impl Index {
         self.ages.iter_mut().for_each(|ages| ages.grow_slots(slots));
         self.acks.iter_mut().for_each(|acks| acks.grow_slots(slots));
         self.keyed.iter_mut().for_each(|keyed| keyed.grow_slots(slots));
-        self.categories.iter_mut().for_each(|categories| categories.grow_slots(slots));
         self.queues.iter_mut().for_each(|queues| queues.grow_slots(slots));
     }
 
@@ -200,7 +199,7 @@ impl Index {
     #[inline(never)]
     fn remove_from_orders(&mut self, slots: &Slots, slot: SlotId) {
         self.categories.iter_mut().for_each(|categories| categories.remove(slots, slot));
-        self.keyed.iter_mut().for_each(|keyed| keyed.remove(slot));
+        self.keyed.iter_mut().for_each(|keyed| keyed.remove(slot, slots.get(slot).station));
         self.queues.iter_mut().for_each(|queues| queues.remove(slots, slot));
     }
 
@@ -242,13 +241,19 @@ impl Index {
     }
 
     /// Gives a packet that has come in its place in the order of keys.
-    pub fn insert_keyed(&mut self, slot: SlotId, key: u64) {
-        self.keyed.as_mut().expect(ASKED).insert(slot, key);
+    pub fn insert_keyed(&mut self, slots: &Slots, slot: SlotId, key: u64) {
+        let station = slots.get(slot).station;
+        self.keyed_mut().insert(slot, key, station);
     }
 
     /// The order of keys.
     pub fn keyed(&self) -> &Keyed {
         self.keyed.as_ref().expect(ASKED)
+    }
+
+    /// The order of keys, to ask it for a station.
+    pub fn keyed_mut(&mut self) -> &mut Keyed {
+        self.keyed.as_mut().expect(ASKED)
     }
 
     /// The queues.

@@ -1,4 +1,9 @@
+use std::collections::BTreeSet;
+
+use wifair_core::StationId;
+
 use super::slots::{NONE, SlotId};
+use crate::Grant;
 
 /// Queued packets in the order of a key that each was given as it came in; first in, first out among equal keys.
 ///
@@ -12,6 +17,8 @@ pub(super) struct Keyed {
     /// Node 1 is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves are the slots.
     nodes: Vec<Ends>,
     arrivals: u64,
+    /// By station: key, order of arrival and slot of its packets, once somebody has asked.
+    stations: Option<Vec<BTreeSet<(u64, u64, u32)>>>,
 }
 
 /// The first and the last packet of a part of the slots.
@@ -39,14 +46,50 @@ impl Keyed {
         }
     }
 
-    pub fn insert(&mut self, slot: SlotId, key: u64) {
+    pub fn insert(&mut self, slot: SlotId, key: u64, station: StationId) {
         self.keys[slot.index()] = (key, self.arrivals);
         self.arrivals += 1;
         self.set_leaf(slot, Ends { first: slot.0, last: slot.0 });
+        self.join_station(slot, station);
     }
 
-    pub fn remove(&mut self, slot: SlotId) {
+    pub fn remove(&mut self, slot: SlotId, station: StationId) {
         self.set_leaf(slot, EMPTY);
+        if let Some(stations) = &mut self.stations {
+            let (key, arrival) = self.keys[slot.index()];
+            stations[station.index()].remove(&(key, arrival, slot.0));
+        }
+    }
+
+    fn join_station(&mut self, slot: SlotId, station: StationId) {
+        let Some(stations) = &mut self.stations else { return };
+        if station.index() >= stations.len() {
+            stations.resize(station.index() + 1, BTreeSet::new());
+        }
+        let (key, arrival) = self.keys[slot.index()];
+        stations[station.index()].insert((key, arrival, slot.0));
+    }
+
+    /// The first packet for a station that the grant admits. `queued` are all packets, which the first call needs. O(log n) for one station,
+    /// else O(stations).
+    pub fn first_admitted(
+        &mut self,
+        grant: &Grant,
+        queued: impl Iterator<Item = (SlotId, StationId)>,
+    ) -> Option<SlotId> {
+        if self.stations.is_none() {
+            self.stations = Some(Vec::new());
+            queued.for_each(|(slot, station)| self.join_station(slot, station));
+        }
+        let stations = self.stations.as_ref()?;
+        let first = match grant.station {
+            Some(station) => stations.get(station.index())?.first(),
+            None => {
+                let admitted = (0..).zip(stations).filter(|(station, _)| grant.admits(StationId(*station)));
+                admitted.filter_map(|(_, packets)| packets.first()).min()
+            }
+        };
+        first.map(|&(_, _, slot)| SlotId(slot))
     }
 
     pub fn key(&self, slot: SlotId) -> u64 {
@@ -95,12 +138,21 @@ impl Keyed {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use wifair_core::Time;
 
     use super::*;
+    use crate::StationLimit;
+
+    fn station(slot: u32) -> StationId {
+        StationId((slot % 3) as u16)
+    }
 
     proptest! {
         #[test]
-        fn agrees_with_a_sorted_list(steps in prop::collection::vec((0u32..40, 0u64..6, any::<bool>()), 1..300)) {
+        fn agrees_with_a_sorted_list(
+            steps in prop::collection::vec((0u32..40, 0u64..6, any::<bool>()), 1..300),
+            asked_from in 0usize..300,
+        ) {
             let mut keyed = Keyed::default();
             let mut plain: Vec<(u64, usize, u32)> = vec![];
             let mut slots = 0;
@@ -115,17 +167,32 @@ mod tests {
                 match plain.iter().position(|entry| entry.2 == slot) {
                     Some(position) => {
                         prop_assert_eq!(keyed.key(SlotId(slot)), plain[position].0);
-                        keyed.remove(SlotId(slot));
+                        keyed.remove(SlotId(slot), station(slot));
                         plain.remove(position);
                     }
                     None => {
-                        keyed.insert(SlotId(slot), key);
+                        keyed.insert(SlotId(slot), key, station(slot));
                         plain.push((key, at, slot));
                     }
                 }
                 plain.sort_unstable();
                 prop_assert_eq!(keyed.first(), plain.first().map(|entry| SlotId(entry.2)));
                 prop_assert_eq!(keyed.last(), plain.last().map(|entry| SlotId(entry.2)));
+                if at < asked_from {
+                    continue;
+                }
+                let pending = [Time::ZERO, Time::from_ms(1), Time::from_ms(2)];
+                for below in [1, 2, 3].map(Time::from_ms) {
+                    let limit = StationLimit { pending: &pending, below };
+                    let one = |only| Grant { station: Some(StationId(only)), ..Grant::ANY };
+                    let grants = [one(0), one(1), one(7), Grant { station_limit: Some(limit), ..Grant::ANY }];
+                    for grant in grants {
+                        let queued = plain.iter().map(|entry| (SlotId(entry.2), station(entry.2)));
+                        let first = plain.iter().find(|entry| grant.admits(station(entry.2)));
+                        let expected = first.map(|entry| SlotId(entry.2));
+                        prop_assert_eq!(keyed.first_admitted(&grant, queued), expected);
+                    }
+                }
             }
         }
     }

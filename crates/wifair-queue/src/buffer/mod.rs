@@ -7,6 +7,7 @@ mod categories;
 mod indexes;
 mod keyed;
 mod ledger;
+mod lists;
 mod longest;
 mod marking;
 mod moves;
@@ -23,6 +24,7 @@ use indexes::Index;
 pub use indexes::Indexes;
 pub(crate) use ledger::{Books, Fate, FlowRows, Row};
 pub use ledger::{Count, Eviction, Refusal};
+pub(crate) use lists::Lists;
 pub use passage::{Arrival, Departure, Placed};
 pub use pools::{Filter, Pick, Pool};
 pub use queues::QueueId;
@@ -223,6 +225,15 @@ impl Buffer {
         self.index().keyed().first()
     }
 
+    /// The packet with the smallest key of those that a grant admits ([`Buffer::admits`]); of several, the one that came first.
+    /// O(log n) for a grant that names its station. The first call walks the queue.
+    pub fn first_admitted_by_key(&mut self, grant: &Grant) -> Option<SlotId> {
+        let slots = &self.slots;
+        let queued = std::iter::successors(slots.head(), |&slot| slots.after(slot));
+        let queued = queued.map(|slot| (slot, slots.get(slot).station));
+        self.index.as_mut().expect(ASKED).keyed_mut().first_admitted(grant, queued)
+    }
+
     /// The packet with the greatest key; of several, the one that came last.
     pub fn last_by_key(&self) -> Option<SlotId> {
         self.index().keyed().last()
@@ -236,6 +247,17 @@ impl Buffer {
     /// Whether a grant allows a queued packet to go.
     pub fn may_go(&self, slot: SlotId, grant: &Grant) -> bool {
         self.fits(slot, grant) && (self.ac(slot) == grant.ac || !self.serves_categories())
+    }
+
+    /// Whether a grant is for the station and the category of a queued packet, whatever its length.
+    pub fn admits(&self, slot: SlotId, grant: &Grant) -> bool {
+        self.may_go(slot, &Grant { max_bytes: u32::MAX, ..*grant })
+    }
+
+    /// The packet nearest to the head that a grant admits: a walk past the others.
+    pub fn first_admitted(&self, grant: &Grant) -> Option<SlotId> {
+        let mut queued = std::iter::successors(self.head(), |&slot| self.after(slot));
+        queued.find(|&slot| self.admits(slot, grant))
     }
 
     /// The same for one who knows that the category is right.

@@ -36,7 +36,7 @@ impl Buffer {
         assert!(!self.is_full(), "a scheme makes room before it places a packet");
         self.length_changes();
         let slot = self.put_in(&arrival);
-        self.index.as_mut().expect(ASKED).insert_keyed(slot, key);
+        self.index.as_mut().expect(ASKED).insert_keyed(&self.slots, slot, key);
         Placed(())
     }
 
@@ -45,7 +45,7 @@ impl Buffer {
     pub fn push_out_keyed(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival, key: u64) -> Placed {
         self.take_out(slot, reason);
         let slot = self.put_in(&arrival);
-        self.index.as_mut().expect(ASKED).insert_keyed(slot, key);
+        self.index.as_mut().expect(ASKED).insert_keyed(&self.slots, slot, key);
         Placed(())
     }
 
@@ -217,12 +217,10 @@ impl Buffer {
         if grant.gathers { self.release_gathered(grant) } else { None }
     }
 
-    /// The first packet for the grant's station, wherever it is in the queue, if it fits.
+    /// The first packet for a station that the grant admits, wherever it is in the queue, if it fits.
     #[inline(never)]
     fn release_gathered(&mut self, grant: &Grant) -> Option<Departure> {
-        let mut queued = std::iter::successors(self.head(), |&slot| self.after(slot));
-        let unbounded = Grant { max_bytes: u32::MAX, ..*grant };
-        let first = queued.find(|&slot| self.may_go(slot, &unbounded))?;
+        let first = self.first_admitted(grant)?;
         self.fits(first, grant).then(|| self.release(first))
     }
 }

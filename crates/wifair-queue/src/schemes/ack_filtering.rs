@@ -11,6 +11,8 @@
 //!   for timeouts. `oldest-removed` keeps the connection's turn.
 //! - `filter`: `paper` removes duplicate ACKs and ECN echoes too; `safe` spares what carries information.
 //!
+//! Aggregates: as `droptail`.
+//!
 //! Deviations: none. SYN, FIN and RST are never taken for ACKs. No random draws.
 
 use schemars::JsonSchema;

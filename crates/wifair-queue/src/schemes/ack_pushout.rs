@@ -12,6 +12,8 @@
 //! - `filter`: `paper` counts every ACK with a later one behind it as redundant; `safe` spares what carries
 //!   information.
 //!
+//! Aggregates: as `droptail`.
+//!
 //! Deviations: none known. "Full" is the state that the arrival finds, itself not counted. SYN, FIN, RST and non-TCP
 //! packets enter like data and are never removed.
 //!

@@ -18,6 +18,8 @@
 //! - What counts as active: `active` and `idle_timeout_s` of the flow monitor.
 //! - `filter`: as in `ack-pushout`. It governs only what is removed as redundant; a victim may be any ACK.
 //!
+//! Aggregates: as `droptail`.
+//!
 //! Deviations: the rule may name a kind of which nothing is stored (data when only ACKs without a redundant one are
 //! queued and both shares are 0, or under the alternatives above); then a packet of the other kind goes, and if there
 //! is none either, the arrival is dropped. SYN, FIN, RST and non-TCP packets enter like others and are never removed.

@@ -14,13 +14,15 @@
 //!   as 1,514, an Ethernet frame.
 //! - `signal`: what stands for a drop; see its values. The RFC leaves marking to the implementation.
 //!
+//! Aggregates: as `droptail`. CoDel judges each packet that leaves, wherever it was, by its own wait.
+//!
 //! Deviations: the square root is exact, not Newton's approximation of it. A full buffer drops the arrival. No random draws.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use crate::codel::{Codel, CodelSettings, release};
+use crate::codel::{Codel, CodelSettings, release_from};
 use crate::{
     Arrival, Buffer, Cx, Departure, Grant, Indexes, Placed, QueueId, Scheme, Shortcuts, Signal, check,
 };
@@ -96,6 +98,10 @@ impl Scheme for CodelScheme {
     }
 
     fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
-        release(&mut self.codel, &self.settings, QUEUE, grant, buffer, cx.now)
+        let first = |buffer: &Buffer| match buffer.first_of(QUEUE) {
+            Some(head) if grant.gathers && !buffer.admits(head, grant) => buffer.first_admitted(grant),
+            head => head,
+        };
+        release_from(&mut self.codel, &self.settings, QUEUE, grant, buffer, cx.now, first)
     }
 }

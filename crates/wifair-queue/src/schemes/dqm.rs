@@ -39,6 +39,10 @@
 //! - `empty_pick`: when the queue to mark from is empty, the algorithm returns the arrival, whatever direction it is of:
 //!   `arrival` as printed, `nothing`.
 //!
+//! Aggregates: the packet whose turn it is names the station of a PPDU, which is filled by the same rule from both queues' packets for that
+//! station; their bit rates are equal. Each packet is charged its share of the PPDU's channel time, which is T_pkt, too, with `channel-time`.
+//! With `mac.aggregation.fill = "head-run"` a PPDU ends at the first packet that would leave for another station.
+//!
 //! Deviations: a queue that is chosen but empty leaves the turn to the other, so the scheme is work conserving. The
 //! marking probability is clamped to 0 … 1. `drop_tgt`, which Algorithm 1 reads and never sets, is taken as never set.
 //! Marking comes before the arrival is placed, as printed, where the text has it after. The controller waits for the
@@ -47,12 +51,12 @@
 //! Random draws: one for each arrival that finds room.
 
 use std::cmp::Ordering;
-use std::collections::VecDeque;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Class, Info, SpecError, Time};
+use wifair_core::{Class, Info, SpecError, StationId, Time};
 
+use crate::buffer::Lists;
 use crate::pi::PiController;
 use crate::{
     Arrival, Buffer, Cx, Departure, Eviction, Exchange, Flows, Grant, Hooks, Placed, Reception, Refusal,
@@ -197,7 +201,9 @@ impl Spec {
         Dqm {
             controller: PiController::new(self.a, self.b, self.frequency_hz),
             fair_share: Time::from_secs_f64(self.fair_share_ms * 1e-3),
-            queues: Default::default(),
+            queues: Lists::default(),
+            lengths: [0; 2],
+            by_station: None,
             used: [Time::ZERO; 2],
             window_since: Time::ZERO,
             window_length: Time::from_secs_f64(self.fair_share_ms * 1e-3),
@@ -235,6 +241,11 @@ impl Side {
         if class == Class::Ack { Side::Up } else { Side::Down }
     }
 
+    /// A number for its packets to a station.
+    fn of_station(self, station: StationId) -> usize {
+        2 * station.index() + self as usize
+    }
+
     fn other(self) -> Side {
         match self {
             Side::Up => Side::Down,
@@ -248,7 +259,10 @@ pub struct Dqm {
     controller: PiController,
     fair_share: Time,
     /// The packets of the buffer by [`Side`], each in its order.
-    queues: [VecDeque<SlotId>; 2],
+    queues: Lists,
+    lengths: [usize; 2],
+    /// The same by side and station, once an aggregate has asked for it.
+    by_station: Option<Lists>,
     /// T_up and T_dn in the current window.
     used: [Time; 2],
     window_since: Time,
@@ -321,17 +335,62 @@ impl Dqm {
         (up[0] * down[1]).cmp(&(down[0] * up[1]))
     }
 
-    /// Algorithm 1, lines 15 to 29.
-    fn next_side(&self, buffer: &Buffer, cx: &Cx) -> Side {
+    /// A packet that has come to the buffer joins its queue.
+    fn join(&mut self, slot: SlotId, buffer: &Buffer) {
+        let side = Side::of_queued(buffer.class(slot));
+        self.queues.push(side as usize, slot);
+        self.lengths[side as usize] += 1;
+        if let Some(lists) = &mut self.by_station {
+            lists.push(side.of_station(buffer.station(slot)), slot);
+        }
+    }
+
+    /// A packet that is about to go leaves its queue.
+    fn part(&mut self, slot: SlotId, buffer: &Buffer) {
+        let side = Side::of_queued(buffer.class(slot));
+        self.queues.remove(side as usize, slot);
+        self.lengths[side as usize] -= 1;
+        if let Some(lists) = &mut self.by_station {
+            lists.remove(side.of_station(buffer.station(slot)), slot);
+        }
+    }
+
+    fn queued(&self, side: Side) -> impl Iterator<Item = SlotId> + '_ {
+        std::iter::successors(self.queues.first(side as usize), |&slot| self.queues.after(slot))
+    }
+
+    /// The head of a queue, or, where the grant gathers, the first packet that it admits.
+    fn first(&mut self, side: Side, grant: &Grant, buffer: &Buffer) -> Option<SlotId> {
+        let head = self.queues.first(side as usize)?;
+        if !grant.gathers || buffer.admits(head, grant) {
+            return Some(head);
+        }
+        let Some(station) = grant.station else {
+            return self.queued(side).find(|&slot| buffer.admits(slot, grant));
+        };
+        let lists = match self.by_station.take() {
+            Some(lists) => lists,
+            None => {
+                let mut lists = Lists::default();
+                for side in [Side::Up, Side::Down] {
+                    self.queued(side)
+                        .for_each(|slot| lists.push(side.of_station(buffer.station(slot)), slot));
+                }
+                lists
+            }
+        };
+        self.by_station.insert(lists).first(side.of_station(station))
+    }
+
+    /// Algorithm 1, lines 15 to 29, for the heads of both queues.
+    fn next_side(&self, heads: [Option<SlotId>; 2], buffer: &Buffer, cx: &Cx) -> Side {
         let flows = Self::active(cx.flows);
         let below = [0, 1].map(|side| self.used[side] < self.fair_share * u64::from(flows[side]));
         let less_time = || if self.compare(flows).is_le() { Side::Up } else { Side::Down };
         match below {
             [true, true] => {
-                let rate = |side: Side| {
-                    let head = self.queues[side as usize].front();
-                    head.map(|&head| cx.links[buffer.station(head).index()].rate)
-                };
+                let rate =
+                    |side: Side| heads[side as usize].map(|head| cx.links[buffer.station(head).index()].rate);
                 match rate(Side::Down).cmp(&rate(Side::Up)) {
                     Ordering::Greater if self.spec.opportunistic => Side::Down,
                     Ordering::Less if self.spec.opportunistic => Side::Up,
@@ -351,7 +410,7 @@ impl Dqm {
     /// Algorithm 1, lines 31 to 38: the head to mark; without one, the pick is the arrival.
     fn pick(&self, cx: &Cx) -> Option<SlotId> {
         let side = if self.compare(Self::active(cx.flows)).is_gt() { Side::Up } else { Side::Down };
-        self.queues[side as usize].front().copied()
+        self.queues.first(side as usize)
     }
 
     /// Marks a queued packet in the way of its direction; false if it cannot be.
@@ -363,21 +422,17 @@ impl Dqm {
     }
 
     fn append(&mut self, arrival: Arrival, buffer: &mut Buffer) -> Placed {
-        let side = Side::of_queued(arrival.class());
         let placed = buffer.append(arrival);
-        self.queues[side as usize].push_back(buffer.tail().expect("it has just been appended"));
+        self.join(buffer.tail().expect("it has just been appended"), buffer);
         placed
     }
 
-    /// The arrival itself is to be marked.
-    fn mark_arrival(&mut self, arrival: Arrival, buffer: &mut Buffer) -> Placed {
-        let placed = self.append(arrival, buffer);
-        let tail = buffer.tail().expect("it has just been appended");
-        if !Self::mark(tail, buffer) && self.spec.unmarkable == Unmarkable::Drop {
-            self.queues[Side::of_queued(buffer.class(tail)) as usize].pop_back();
-            buffer.evict(tail, Eviction::Aqm);
+    /// A queued packet is to be marked.
+    fn mark_or_drop(&mut self, slot: SlotId, buffer: &mut Buffer) {
+        if !Self::mark(slot, buffer) && self.spec.unmarkable == Unmarkable::Drop {
+            self.part(slot, buffer);
+            buffer.evict(slot, Eviction::Aqm);
         }
-        placed
     }
 }
 
@@ -402,30 +457,27 @@ impl Scheme for Dqm {
             return self.append(arrival, buffer);
         }
         self.turn_window(cx);
-        match self.pick(cx) {
-            Some(head) => {
-                if !Self::mark(head, buffer) && self.spec.unmarkable == Unmarkable::Drop {
-                    self.queues[Side::of_queued(buffer.class(head)) as usize].pop_front();
-                    buffer.evict(head, Eviction::Aqm);
-                }
-                self.append(arrival, buffer)
+        let Some(head) = self.pick(cx) else {
+            let placed = self.append(arrival, buffer);
+            if self.spec.empty_pick == EmptyPick::Arrival {
+                self.mark_or_drop(buffer.tail().expect("it has just been appended"), buffer);
             }
-            None => match self.spec.empty_pick {
-                EmptyPick::Arrival => self.mark_arrival(arrival, buffer),
-                EmptyPick::Nothing => self.append(arrival, buffer),
-            },
-        }
+            return placed;
+        };
+        self.mark_or_drop(head, buffer);
+        self.append(arrival, buffer)
     }
 
     fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
         self.turn_window(cx);
-        let chosen = self.next_side(buffer, cx);
-        let may_go = |side: &Side| {
-            let head = self.queues[*side as usize].front();
-            head.is_some_and(|&head| buffer.may_go(head, grant))
-        };
-        let side = Some(chosen).filter(may_go).or_else(|| Some(chosen.other()).filter(may_go))?;
-        let head = self.queues[side as usize].pop_front()?;
+        let heads = [Side::Up, Side::Down].map(|side| self.first(side, grant, buffer));
+        let chosen = self.next_side(heads, buffer, cx);
+        let admitted = |side: Side| heads[side as usize].filter(|&head| buffer.admits(head, grant));
+        let head = admitted(chosen).or_else(|| admitted(chosen.other()))?;
+        if !buffer.may_go(head, grant) {
+            return None;
+        }
+        self.part(head, buffer);
         Some(buffer.release(head))
     }
 
@@ -470,7 +522,7 @@ impl Scheme for Dqm {
     fn evict_excess(&mut self, buffer: &mut Buffer) {
         for _ in 0..buffer.excess() {
             let newest = buffer.tail().expect("the excess is queued");
-            self.queues[Side::of_queued(buffer.class(newest)) as usize].pop_back();
+            self.part(newest, buffer);
             buffer.evict(newest, Eviction::Victim);
         }
     }
@@ -481,8 +533,8 @@ impl Scheme for Dqm {
             out("queue_ref_packets", self.spec.delay_ref_ms * 1e-3 / packet_time_s);
             out("packet_time_ms", packet_time_s * 1e3);
         }
-        out("ack_queue_packets", self.queues[Side::Up as usize].len() as f64);
-        out("data_queue_packets", self.queues[Side::Down as usize].len() as f64);
+        out("ack_queue_packets", self.lengths[Side::Up as usize] as f64);
+        out("data_queue_packets", self.lengths[Side::Down as usize] as f64);
         out("flows_up", f64::from(self.flows[0]));
         out("flows_down", f64::from(self.flows[1]));
     }

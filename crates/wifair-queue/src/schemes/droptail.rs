@@ -4,6 +4,9 @@
 //!
 //! Idea: an arrival that finds the buffer full is dropped. Nothing else ever is.
 //!
+//! Aggregates: the packet at the head names the station of a PPDU, which is filled with that station's packets in the order of the queue
+//! (`mac.aggregation.fill`).
+//!
 //! No random draws.
 
 use schemars::JsonSchema;

@@ -21,6 +21,11 @@
 //! same, but for an arrival that is itself among it, which Linux places and drops. An ACK filter is set off by pure ACKs alone,
 //! CAKE's by data with an ACK as well.
 //!
+//! Aggregates: the queue whose turn it is names the station of a PPDU, which is filled from the queues with a packet for that station at
+//! their heads, in the order in which their turns would come. What a queue sends before its turn is charged to its deficit, so it
+//! waits for as many rounds afterwards: flows share the bytes as without aggregation. CoDel works at each packet that leaves. With
+//! `mac.aggregation.fill = "head-run"` or `"driver-queue"` queues strictly take turns, as a qdisc has it.
+//!
 //! Random draws: six at the first arrival, the keys of the hash.
 
 use schemars::JsonSchema;

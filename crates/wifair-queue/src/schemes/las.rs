@@ -18,6 +18,9 @@
 //! - `forget_after_s`: when a flow's service is forgotten. The paper does not say; by default only when the flow monitor
 //!   forgets the flow (`ap.flows.idle_timeout_s`), since every connection has a 5-tuple of its own and starts anew anyway.
 //!
+//! Aggregates: the first packet in the order of keys names the station of a PPDU, which is filled with that station's packets in the same
+//! order. With `mac.aggregation.fill = "head-run"` it ends at the first packet that would leave for another station.
+//!
 //! Deviations: none known. SYN and FIN are packets like any other. No random draws.
 
 use schemars::JsonSchema;
@@ -276,7 +279,10 @@ impl Scheme for Las {
     }
 
     fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<Departure> {
-        let first = buffer.first_by_key()?;
+        let mut first = buffer.first_by_key()?;
+        if grant.gathers && !buffer.admits(first, grant) {
+            first = buffer.first_admitted_by_key(grant)?;
+        }
         let departure = buffer.may_go(first, grant).then(|| buffer.release(first))?;
         if self.spec.key == Key::Served {
             let service = self.service(&departure.packet, departure.class, departure.flow);

@@ -13,6 +13,8 @@
 //! - `signal`: what stands for a mark; see its values. An ACK has no ECN-capable transport by RFC 3168, so under `mark`
 //!   it is dropped as any packet of a transport without ECN.
 //!
+//! Aggregates: as `droptail`.
+//!
 //! Deviations: none known. A full buffer drops the arrival.
 //!
 //! Random draws: one for each arrival that finds room.

@@ -17,6 +17,8 @@
 //!   optional; Linux does both.
 //! - The delay is that of the last packet that left, by time stamps (the RFC's second way, 4.3), and none once the queue is empty.
 //!
+//! Aggregates: as `droptail`.
+//!
 //! Deviations: the controller always works, 5.3 (active and inactive PIE) is not there. The cap at delays above 250 ms that Linux adds
 //! is not the RFC's, and not here. A full buffer drops the arrival.
 //!

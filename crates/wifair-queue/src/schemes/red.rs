@@ -17,6 +17,8 @@
 //!   drops the arrival whatever its transport (RFC 3168, section 7).
 //! - The queue is measured in packets; the original's byte mode is not there.
 //!
+//! Aggregates: as `droptail`.
+//!
 //! Deviations: none known. A full buffer drops the arrival, which counts as the original's drop does.
 //!
 //! Random draws: one for each arrival that finds room and an average between the thresholds.

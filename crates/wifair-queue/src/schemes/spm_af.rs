@@ -14,6 +14,8 @@
 //!   ACK that has nearly been served, `newest` the one that waited least.
 //! - `place`, `filter`: as in `ack-filtering`.
 //!
+//! Aggregates: as `droptail`.
+//!
 //! Deviations: none known. Packets that are neither data nor ACKs have a priority only if they are marked, and are never
 //! pushed out. A displaced ACK counts as a victim, hence as lost: nothing queued says what it said.
 //!

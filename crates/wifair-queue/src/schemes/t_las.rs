@@ -9,6 +9,8 @@
 //! it stands behind every packet that has, and among its like in the order of arrival. At a full buffer the last in that
 //! order is lost: the arrival itself if it is beyond the threshold, so that among long flows this is tail drop.
 //!
+//! Aggregates: as `las`.
+//!
 //! Deviations: none known. No random draws.
 
 use schemars::JsonSchema;

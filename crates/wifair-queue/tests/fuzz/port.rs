@@ -80,13 +80,18 @@ fn against_plain_lists(u: &mut Unstructured) -> Result<()> {
     let mut steps = vec![];
     while !u.is_empty() && steps.len() < MOST_STEPS {
         let connection = u.int_in_range(0..=7)?;
-        steps.push(match u.int_in_range(0..=11u8)? {
+        steps.push(match u.int_in_range(0..=12u8)? {
             0..=1 => Step::Data { connection, packets: u.int_in_range(1..=5)?, capable: u.arbitrary()? },
             2..=3 => Step::Ack { connection, more: u.int_in_range(0..=2)? * 1460, echo: chance(u, 25) },
             4..=6 => Step::Finish { airtime_us: u.int_in_range(100..=15_000)? },
             7 => Step::Receive { station: connection % 4, airtime_us: u.int_in_range(100..=15_000)? },
             8 => Step::Wait { ms: u.int_in_range(1..=255)? },
             9 => Step::Limit { packets: u.int_in_range(1..=40)? },
+            10 => Step::Gather {
+                station: connection % 4,
+                packets: u.int_in_range(1..=9)?,
+                max_bytes: *one_of(u, &[u32::MAX, 1_500, 100]),
+            },
             _ => Step::Take,
         });
     }
@@ -199,7 +204,15 @@ impl Watched {
             self.tick();
             match u.int_in_range(0..=15u8)? {
                 0..=5 => self.offer(packet(u, serial)?, u)?,
-                6..=8 => self.take(&Grant { ac: self.category(u), ..Grant::ANY }),
+                6..=7 => self.take(&Grant { ac: self.category(u), ..Grant::ANY }),
+                8 => {
+                    let station = Some(StationId(u.int_in_range(0..=STATIONS - 1)?));
+                    let (ac, gathers) = (self.category(u), u.arbitrary()?);
+                    let max_bytes = *one_of(u, &[u32::MAX, 1_500, 100]);
+                    for _ in 0..u.int_in_range(1..=8)? {
+                        self.take(&Grant { ac, station, max_bytes, gathers, ..Grant::ANY });
+                    }
+                }
                 9..=11 => {
                     let outcome = *one_of(u, &[Outcome::Delivered, Outcome::LostAtRetryLimit]);
                     self.finish(outcome, Time::from_us(u64::from(u.arbitrary::<u16>()?)));

@@ -1,5 +1,6 @@
 //! The integration tests of the crate, as one program: it links once. Run a part with `cargo test -p wifair-queue --test it PART::`.
 
+mod aggregates;
 mod aqm;
 mod categories;
 #[path = "../common/mod.rs"]

@@ -16,6 +16,8 @@ fn step() -> impl Strategy<Value = Step> {
         8 => (connection(), 0u32..3, prop::bool::weighted(0.1))
             .prop_map(|(connection, more, echo)| Step::Ack { connection, more: more * 1460, echo }),
         14 => Just(Step::Take),
+        6 => (0usize..4, 1usize..9, prop_oneof![Just(u32::MAX), 0u32..1_600])
+            .prop_map(|(station, packets, max_bytes)| Step::Gather { station, packets, max_bytes }),
         12 => (100u64..15_000).prop_map(|airtime_us| Step::Finish { airtime_us }),
         2 => (0usize..4, 100u64..15_000).prop_map(|(station, airtime_us)| Step::Receive { station, airtime_us }),
         6 => (1u64..12).prop_map(|ms| Step::Wait { ms }),

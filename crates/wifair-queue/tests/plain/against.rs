@@ -26,6 +26,12 @@ pub enum Step {
         echo: bool,
     },
     Take,
+    /// So many packets for one station, as for an aggregate.
+    Gather {
+        station: usize,
+        packets: usize,
+        max_bytes: u32,
+    },
     Finish {
         airtime_us: u64,
     },
@@ -166,6 +172,17 @@ pub fn run(
                 prop_assert_eq!(got.as_ref().map(|d| d.enqueued_at.as_ns()), expected.map(|item| item.at));
                 prop_assert!(got.is_some() || port.is_empty(), "it keeps nothing back");
                 in_service.extend(got);
+            }
+            Step::Gather { station, packets, max_bytes } => {
+                let only = Some(StationId(station as u16));
+                let grant = Grant { station: only, max_bytes, gathers: true, ..Grant::ANY };
+                for _ in 0..packets {
+                    let got = port.take(&grant, at, view);
+                    let expected = plain.gather(station, max_bytes, now, &RATES_MBPS);
+                    prop_assert_eq!(got.as_ref().map(|d| d.packet), expected.map(|item| item.packet));
+                    let Some(departure) = got else { break };
+                    in_service.push(departure);
+                }
             }
             Step::Finish { airtime_us } => {
                 let Some(departure) = in_service.pop() else { continue };

@@ -34,6 +34,8 @@ struct Codel {
 #[derive(Clone, Default)]
 struct Queue {
     items: VecDeque<Item>,
+    /// Of other stations than that for which an aggregate is being filled.
+    set_aside: Vec<Item>,
     deficit: i64,
     codel: Codel,
     user: Option<usize>,
@@ -41,7 +43,8 @@ struct Queue {
 
 impl Queue {
     fn bytes(&self) -> u64 {
-        self.items.iter().map(|item| u64::from(item.packet.ip_bytes())).sum()
+        let all = self.items.iter().chain(&self.set_aside);
+        all.map(|item| u64::from(item.packet.ip_bytes())).sum()
     }
 }
 
@@ -268,6 +271,9 @@ impl Plain {
         let tally = &mut self.tally;
         fn dodequeue(queue: &mut Queue, now: Ns, target: Ns, interval: Ns, mtu: u64) -> (Option<Item>, bool) {
             let Some(item) = queue.items.pop_front() else {
+                if !queue.set_aside.is_empty() {
+                    return (None, true); // nothing is known of the wait
+                }
                 queue.codel.first_above_time = 0;
                 return (None, false);
             };
@@ -310,7 +316,7 @@ impl Plain {
                 } else {
                     queue.codel.drop_next += law(&queue.codel);
                 }
-                if marked {
+                if marked || item.is_none() {
                     break;
                 }
             }
@@ -359,6 +365,119 @@ impl Plain {
                 station.old.push_back(id);
             } else {
                 self.queues[id].user = None;
+            }
+        }
+    }
+
+    /// The next packet for a station, as for an aggregate: of the queues with one at their heads the one whose turn would come first if
+    /// there were no others, and of a single queue the first for it.
+    pub fn gather(&mut self, station: usize, max_bytes: u32, now: Ns, rates: &[f64]) -> Option<Item> {
+        if self.len() == 0 {
+            return None;
+        }
+        let fits = |item: &Item| item.packet.ip_bytes() <= max_bytes;
+        let item = if self.is("codel") {
+            let queued = std::mem::take(&mut self.queues[0].items);
+            let (of_station, others): (Vec<_>, Vec<_>) =
+                queued.into_iter().partition(|item| item.station == station);
+            let may_go = of_station.first().is_some_and(fits);
+            self.queues[0].items = of_station.into();
+            self.queues[0].set_aside = others;
+            let mut item = if may_go { self.codel(0, false, now) } else { None };
+            let queue = &mut self.queues[0];
+            queue.items.extend(item.take_if(|item| !fits(item)));
+            queue.items.extend(queue.set_aside.drain(..));
+            queue.items.make_contiguous().sort_by_key(|item| item.packet.window_bytes);
+            item
+        } else {
+            let slow = self.spec["slow_station_rule"] == true && rates[station] < 6.0 * rates.len() as f64;
+            self.gather_fairly(self.member(station), station, fits, slow, now)
+        };
+        self.in_service += usize::from(item.is_some());
+        item
+    }
+
+    fn gather_fairly(
+        &mut self,
+        member: usize,
+        station: usize,
+        fits: impl Fn(&Item) -> bool,
+        slow: bool,
+        now: Ns,
+    ) -> Option<Item> {
+        let quantum = self.spec["quantum_bytes"].as_i64().unwrap();
+        let is_for = |plain: &Plain, id: usize| {
+            plain.queues[id].items.front().is_some_and(|item| item.station == station)
+        };
+        // Whose turn it is, as ever.
+        loop {
+            let Station { new, old, .. } = &mut self.stations[member];
+            let (list, from_new) = if new.is_empty() { (&mut *old, false) } else { (&mut *new, true) };
+            let id = *list.front()?;
+            if self.queues[id].deficit <= 0 {
+                self.queues[id].deficit += quantum;
+                list.pop_front();
+                old.push_back(id);
+                continue;
+            }
+            let is_empty = self.queues[id].items.is_empty();
+            if !is_empty && !is_for(self, id) {
+                break;
+            }
+            if self.queues[id].items.front().is_some_and(|item| !fits(item)) {
+                return None;
+            }
+            if let Some(item) = self.codel(id, slow, now) {
+                if item.station == station && fits(&item) {
+                    self.queues[id].deficit -= i64::from(item.packet.ip_bytes());
+                    return Some(item);
+                }
+                self.queues[id].items.push_front(item);
+                if item.station == station {
+                    return None;
+                }
+                break;
+            }
+            let Station { new, old, .. } = &mut self.stations[member];
+            if from_new {
+                new.pop_front()
+            } else {
+                old.pop_front()
+            };
+            if from_new && !old.is_empty() {
+                old.push_back(id);
+            } else {
+                self.queues[id].user = None;
+            }
+        }
+        // Those with a packet for the station, by themselves.
+        loop {
+            let Station { new, old, .. } = &self.stations[member];
+            let wanted = |ids: &VecDeque<usize>| -> VecDeque<usize> {
+                ids.iter().copied().filter(|id| is_for(self, *id)).collect()
+            };
+            let (mut new, mut old) = (wanted(new), wanted(old));
+            let mut deficits: Vec<i64> = self.queues.iter().map(|queue| queue.deficit).collect();
+            let id = loop {
+                let list = if new.is_empty() { &mut old } else { &mut new };
+                let id = list.pop_front()?;
+                if deficits[id] > 0 {
+                    break id;
+                }
+                deficits[id] += quantum;
+                old.push_back(id);
+            };
+            if self.queues[id].items.front().is_some_and(|item| !fits(item)) {
+                return None;
+            }
+            let Some(item) = self.codel(id, slow, now) else { continue };
+            if item.station == station && fits(&item) {
+                self.queues[id].deficit -= i64::from(item.packet.ip_bytes());
+                return Some(item);
+            }
+            self.queues[id].items.push_front(item);
+            if item.station == station {
+                return None;
             }
         }
     }

@@ -33,6 +33,8 @@ pub(crate) struct Mpdu {
     /// Its shares of what its PPDUs have occupied, and of what they took in addition.
     pub airtime: Time,
     pub overhead: Time,
+    /// And of the time for which they were in service.
+    pub service: Time,
     /// Its shares of the airtime and the overhead of its last attempt, and the rate of that.
     share: Time,
     overhead_share: Time,
@@ -138,6 +140,7 @@ impl Originator {
             taken_at: now,
             airtime: Time::ZERO,
             overhead: Time::ZERO,
+            service: Time::ZERO,
             share: Time::ZERO,
             overhead_share: Time::ZERO,
             rate: Rate::from_kbps(0),
@@ -234,12 +237,11 @@ impl Originator {
         any
     }
 
-    /// The PPDU occupies the medium for `airtime` and took `overhead` in addition: each MPDU has its share. `first` receives
-    /// since when each has been in the link queue that is sent for the first time.
-    pub fn attempt(&mut self, airtime: Time, overhead: Time, rate: Rate, mut first: impl FnMut(Time)) {
+    /// The airtime and the overhead of the PPDU, and the time for which it is in service by its end: each MPDU has its share. `first`
+    /// receives since when each has been in the link queue that is sent for the first time.
+    pub fn attempt(&mut self, times: [Time; 3], rate: Rate, mut first: impl FnMut(Time)) {
         let whole = self.formed().map(|mpdu| u64::from(mpdu.bytes)).sum();
-        let (mut airtimes, mut overheads) =
-            (Shares::of(airtime.as_ns(), whole), Shares::of(overhead.as_ns(), whole));
+        let [mut airtimes, mut overheads, mut services] = times.map(|time| Shares::of(time.as_ns(), whole));
         for mpdu in self.formed_mut() {
             if mpdu.attempts == 0 {
                 first(mpdu.taken_at);
@@ -249,6 +251,7 @@ impl Originator {
             mpdu.airtime += mpdu.share;
             mpdu.overhead_share = Time::from_ns(overheads.next(mpdu.bytes));
             mpdu.overhead += mpdu.overhead_share;
+            mpdu.service += Time::from_ns(services.next(mpdu.bytes));
             mpdu.rate = rate;
         }
     }
@@ -307,6 +310,7 @@ impl Originator {
             let share = Time::from_ns(overheads.next(mpdu.bytes));
             mpdu.overhead_share += share;
             mpdu.overhead += share;
+            mpdu.service += share;
         }
     }
 

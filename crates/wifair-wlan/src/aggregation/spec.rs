@@ -7,16 +7,16 @@ use wifair_core::{SpecError, Time};
 use super::originator::Attempts;
 use crate::check;
 
-/// Which packets of a shared FIFO join a PPDU for a station.
+/// Which packets of a port join a PPDU for a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fill {
-    /// All of that station's, wherever they are in the queue, as in ns-3.
+    /// All of that station's, in the order of the port's scheme, wherever they are: for a FIFO as in ns-3.
     #[default]
     Gather,
-    /// Those at the head of the queue, up to the first one for another station.
+    /// Those that leave next, up to the first one for another station.
     HeadRun,
-    /// The queue feeds queues of the driver, one per station, in its own order, as drivers did before 2016; at the access point.
+    /// The port feeds queues of the driver, one per station, in its scheme's order, as drivers did before 2016; at the access point.
     DriverQueue,
 }
 
@@ -52,8 +52,8 @@ pub struct AggregationSpec {
     pub reorder_timeout_ms: f64,
     /// When a Block Ack Request is sent: given-up (after an MPDU is given up) or never.
     pub bar: Requests,
-    /// Which packets of a shared FIFO join a PPDU: gather (all for its station), head-run (up to the first for another) or driver-queue
-    /// (those that the FIFO has passed on to the station's queue in the driver).
+    /// Which packets of a port join a PPDU: gather (all for its station), head-run (up to the first for another) or driver-queue
+    /// (those that the port has passed on to the station's queue in the driver).
     pub fill: Fill,
     /// Packets in all queues of the driver together, 1 to 100000, for each access category: 123, as in ath9k. With
     /// `fill = "driver-queue"` alone.

@@ -111,7 +111,7 @@ impl Bss {
             self.nodes.put_built(sender, link, formed, ppdu, now);
         }
         self.nodes.review_room(sender);
-        !self.nodes.edcaf(sender).is_free() || self.nodes.serve_built(sender)
+        !self.nodes.edcaf(sender).is_free() || self.nodes.serve_built(sender, now)
     }
 
     /// The outcome of what the link in service of `sender` has sent is known, and it chooses what it sends next; whether there is

@@ -87,14 +87,14 @@ impl Nodes {
     }
 
     /// The first of the hardware queue is in service; whether there is one.
-    pub(crate) fn serve_built(&mut self, index: u32) -> bool {
+    pub(crate) fn serve_built(&mut self, index: u32, now: Time) -> bool {
         let first = self.aggregation().built[index as usize].front().copied();
         let edcaf = self.edcaf_mut(index);
         let Some(Built { link, number, ppdu }) = first else {
             edcaf.release();
             return false;
         };
-        edcaf.serve_queue(link);
+        edcaf.serve_queue(link, now);
         edcaf.set_ppdu(ppdu);
         self.serve_ppdu(index, number);
         true

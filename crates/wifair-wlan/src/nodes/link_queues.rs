@@ -60,7 +60,7 @@ impl Nodes {
     pub(crate) fn choose(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
         let last = self.edcaf(index).link();
         match self.pick(index, last, phy, now) {
-            Some(Picked::Link(link)) => self.edcaf_mut(index).serve_queue(link),
+            Some(Picked::Link(link)) => self.edcaf_mut(index).serve_queue(link, now),
             Some(Picked::Frame(departure)) => {
                 self.edcaf_mut(index).release();
                 self.edcaf_mut(index).load(Some(departure), phy, now);
@@ -221,11 +221,13 @@ impl Nodes {
     /// Counts an attempt of the PPDU that occupies the medium for `airtime`.
     pub(crate) fn attempt_ppdu(&mut self, index: u32, airtime: Time, now: Time) {
         let (port, edcaf) = parts(&mut self.places, index);
-        let (overhead, rate) = (edcaf.attempt_ppdu(airtime), edcaf.ppdu().mode.rate);
+        let ((overhead, service), rate) = (edcaf.attempt_ppdu(airtime, now), edcaf.ppdu().mode.rate);
         let (link, rank) = (edcaf.link(), rank(edcaf.role().ac));
         let aggregation = self.aggregation.as_mut().expect("a link with an agreement is in service");
         if let Some(agreement) = aggregation.of_mut(link, rank) {
-            agreement.originator.attempt(airtime, overhead, rate, |since| port.note_wait_below(now - since));
+            agreement
+                .originator
+                .attempt([airtime, overhead, service], rate, |since| port.note_wait_below(now - since));
         }
     }
 
@@ -328,7 +330,7 @@ impl Nodes {
                 attempts: mpdu.attempts.min(u32::from(u8::MAX)) as u8,
                 airtime: mpdu.airtime,
                 overhead: mpdu.overhead,
-                service: now - mpdu.taken_at,
+                service: mpdu.service,
             });
         };
         match succeeded {

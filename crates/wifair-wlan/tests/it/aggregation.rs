@@ -454,6 +454,46 @@ fn profiles_of_what_lies_below_the_scheme() {
     assert_eq!(most, 12, "six of 189.3 us each");
 }
 
+/// Under every scheme the PPDUs to ten saturated stations are as long as what is queued for each allows; with the head run alone, only where
+/// a station's packets are next to each other.
+#[test]
+fn every_scheme_fills_its_aggregates() {
+    let link = LinkKeys { width_mhz: Some(80), ..Default::default() };
+    let phy = PhySpec::He(he::Spec { link, ..Default::default() });
+    let mean = |name: &str, hardware: &HardwareSpec, fill| {
+        let mut spec = cell(10, phy.clone(), 11, AggregationSpec { fill, ..AggregationSpec::default() });
+        spec.ap.hardware = hardware.clone();
+        spec.ap.port.scheme = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();
+        spec.ap.port.limit_packets = 500;
+        let mut bss = Bss::new(&spec, 1).unwrap();
+        for number in 0..10_000 {
+            let (now, station) = (Time::from_us(10 * u64::from(number)), (number % 10) as u16);
+            run(&mut bss, now, |_, _, _| ());
+            bss.send_down(StationId(station), &packet_down(station, 1_460 * number, 1_500), now);
+        }
+        run(&mut bss, Time::from_ms(100), |_, _, _| ());
+        let usage = bss.snapshot(Time::from_ms(100)).stations;
+        let [mpdus, ppdus] = [|down: &Usage| down.mpdus, |down: &Usage| down.ppdus]
+            .map(|of| usage.iter().map(|station| of(&station.down)).sum::<u64>() as f64);
+        mpdus / ppdus
+    };
+    let (ideal, ath9k) = (HardwareSpec::default(), HardwareSpec::Ath9k(Ath9kSpec::default()));
+    // What comes in the time in which all stations are served once waits for each.
+    for name in SchemeSpec::components().into_iter().map(|scheme| scheme.info.name) {
+        if name == "dqm" || name == "red" || name == "pi" {
+            continue; // these keep the queue short
+        }
+        for hardware in [&ideal, &ath9k] {
+            let gathered = mean(name, hardware, Fill::Gather);
+            assert!(gathered > 25.0, "{name}, {hardware:?}: {gathered}");
+        }
+    }
+    for name in ["droptail", "codel", "fq-codel", "las"] {
+        let head_run = mean(name, &ideal, Fill::HeadRun);
+        assert!(head_run < 2.0, "{name}: {head_run}");
+    }
+}
+
 /// What cannot be, by its key.
 #[test]
 fn profiles_are_refused_by_their_keys() {

@@ -11,7 +11,7 @@ use wifair_core::{Rng, StationId, Time};
 use wifair_queue::{
     Arrival, Buffer, Cx, Exchange, Hooks, MpduOutcome, Outcome, Placed, Scheme, SchemeSpec, Transmission,
 };
-use wifair_wlan::{AggregationSpec, CategorySpec, EdcaSpec, PhySpec};
+use wifair_wlan::{AggregationSpec, CategorySpec, EdcaSpec, HardwareSpec, PhySpec};
 
 const SLOT: Time = Time::from_us(20);
 const DIFS: Time = Time::from_us(50);
@@ -324,5 +324,63 @@ proptest! {
         if !collides {
             prop_assert_eq!(heard.airtime, down.1);
         }
+    }
+}
+
+/// Tail drop that adds up service times, up to the last exchange.
+struct Served(Arc<Mutex<(Time, Time)>>);
+
+impl Scheme for Served {
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
+        buffer.append_or_drop(arrival)
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks { exchange: true, ..Hooks::NONE }
+    }
+
+    fn on_exchange(&mut self, exchange: &Exchange, _buffer: &mut Buffer, cx: &mut Cx) {
+        let mut served = self.0.lock().unwrap();
+        *served = (served.0 + exchange.service, cx.now);
+    }
+}
+
+/// The service times of an AP that always has something to send add up to the time that has passed, whatever the aggregates: with
+/// collisions and errors, in TXOPs, and where PPDUs are formed ahead.
+#[test]
+fn service_times_of_aggregates_add_up_to_the_time() {
+    for (seed, (ahead, uses_rts, txop_limit_us)) in
+        (1..).zip([(false, false, 0.0), (false, true, 3_000.0), (true, false, 0.0), (true, true, 5_000.0)])
+    {
+        let mut spec = cell_g(3);
+        spec.phy = PhySpec::Ht(Default::default());
+        for station in &mut spec.stations {
+            (station.mcs, station.rate_mbps) = (Some(4), None);
+            station.frame_error_rate.data_down = 0.2;
+            station.frame_error_rate.ack_down = 0.05;
+        }
+        spec.mac.aggregation =
+            Some(AggregationSpec { max_attempts: Some(1_000), ..AggregationSpec::default() });
+        let best_effort = CategorySpec { txop_limit_us: Some(txop_limit_us), ..CategorySpec::default() };
+        spec.mac.edca = Some(EdcaSpec { best_effort, ..EdcaSpec::default() });
+        spec.mac.rts_threshold_bytes = uses_rts.then_some(800);
+        if ahead {
+            spec.ap.hardware = HardwareSpec::Ath9k(Default::default());
+        }
+        let served = Arc::<Mutex<(Time, Time)>>::default();
+        let shared = served.clone();
+        spec.ap.port.scheme = external(move || Served(shared.clone()));
+        spec.ap.port.limit_packets = 1_000;
+        let mut run = Logged::new(&spec, seed);
+        for number in 0..900 {
+            let station = number as u16 % 2;
+            run.bss.send_down(StationId(station), &packet_down(station, number, 1_500), Time::ZERO);
+        }
+        run.up(2, 400, Time::ZERO);
+        run.run();
+        let usage = run.bss.snapshot(Time::from_s(100));
+        assert!(usage.collisions > 0 && usage.stations[0].down.retries > 0, "{}", usage.collisions);
+        let (sum, last) = *served.lock().unwrap();
+        assert_eq!(sum, last, "{ahead} {uses_rts} {txop_limit_us}");
     }
 }
