@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import ROOT, Cli
-from wifair import Scenario, plots
+from wifair import InputError, Scenario, Sweep, compare, differences, plots
 from wifair.analysis.comparison import against_first, paired, ranking
-from wifair.analysis.sweep import Sweep
 from wifair.papers import find
 from wifair.report import figures, measured, page, rendering
 from wifair.report.paper import of_paper
@@ -372,3 +371,59 @@ def test_a_paper_becomes_a_report() -> None:
     assert isinstance(source, Text)
     assert "S. Yoo" in " ".join(source.paragraphs)
     assert "badge" in found._repr_html_()
+
+
+def labels_of(axes: Any) -> list[str]:
+    legend = axes.get_legend()
+    return [text.get_text() for text in legend.get_texts()] if legend else []
+
+
+def test_panels_that_share_series_have_one_legend_and_one_y_label(tmp_path: Path) -> None:
+    made, panels = plots.figure(4, columns=2)
+    for axes, label in zip(panels, ("a [s]", "a [s]", "b [s]", "c [s]"), strict=True):
+        plots.lines(axes, [1.0, 2.0], {"x": [[1.0, 2.0], [3.0, 2.0]], "y": [[2.0], [3.0]]}, x_label="x", y_label=label)
+    paths = plots.save(made, tmp_path, "figure", ("png", "svg", "pdf"))
+    assert [path.name for path in paths] == ["figure.png", "figure.svg", "figure.pdf"]
+    assert all(path.stat().st_size > 1000 for path in paths)
+    assert [labels_of(axes) for axes in panels] == [[]] * 4
+    assert [text.get_text() for text in made.legends[0].get_texts()] == ["x", "y"]
+    assert [axes.get_ylabel() for axes in panels] == ["a [s]", "", "b [s]", "c [s]"]
+
+
+@pytest.mark.parametrize("others", [["z"], ["y", "x"]], ids=["nothing is shared", "one look has two meanings"])
+def test_legends_stay_with_panels_that_differ(others: list[str], tmp_path: Path) -> None:
+    made, panels = plots.figure(2)
+    for axes, names in zip(panels, (["x", "y"], others), strict=True):
+        plots.lines(axes, [1.0], {name: [[1.0, 2.0]] for name in names}, x_label="x", y_label="a")
+    plots.save(made, tmp_path, "figure")
+    assert not made.legends
+    assert [labels_of(axes) for axes in panels] == [["x", "y"], others]
+
+
+def test_results_plot_themselves() -> None:
+    sweep = Sweep(SETTINGS, product={"ap.scheme": ["droptail", "las"], "ap.limit_packets": [5, 10]}, replications=2)
+    results = sweep.run()
+    chart: Any = results.plot("jain", "total_mbps")
+    titles = [spec["title"] for spec in chart.specs]
+    assert titles == ["Jain's index", "total goodput"]
+    assert "image/png" in chart._repr_mimebundle_()
+    by_scenario: Any = compare(Scenario(**SETTINGS), ["droptail", "las"], seeds=2)
+    assert [spec["title"] for spec in by_scenario.plot("up_mbps").specs] == ["goodput up"]
+    assert len(by_scenario.plot_flows().panels) == 2
+    assert len(by_scenario.plot_air().panels) == 1
+    assert by_scenario.findings().sentences
+    found: Any = differences(by_scenario, ["jain"])
+    assert [spec["title"] for spec in found.plot().specs] == ["Jain's index"]
+    with pytest.raises(InputError, match=r"no metric 'jane'\. Did you mean jain"):
+        results.plot("jane")
+    with pytest.raises(InputError, match=r"time series need run\.sample_interval_s"):
+        Scenario(**{**SETTINGS, "run": {"warmup_s": 1, "duration_s": 1}}).run(1).plot_series()
+    with pytest.raises(InputError, match="no pair was compared"):
+        differences(Scenario(**SETTINGS).run(seeds=2)).plot()
+
+
+def test_former_helpers_warn() -> None:
+    from wifair.report import study
+
+    with pytest.warns(DeprecationWarning, match=r"use results.plot"):
+        assert study.over_grid is measured.over_grid

@@ -1,4 +1,7 @@
-"""Figures: lines with 95 % intervals over a grid, and the shares of single flows. Readable without colour."""
+"""Figures: lines with 95 % intervals over a grid, and the shares of single flows. Readable without colour.
+
+A figure of several panels has one legend where its panels share their series, and one y label per row where they share it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg  # figures go to files; no display, and so no pyplot
+from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from wifair.stats import t_interval
 
@@ -111,8 +117,8 @@ def flow_shares(
     found = [t_interval(replications) for replications in values]
     # A kind's bars in one call, and all dots in another: matplotlib's cost is by the call.
     kinds = (
-        ("uplink flows", slice(None, uplinks), "#bbbbbb", None),
-        ("downlink flows", slice(uplinks, None), "#ffffff", "///"),
+        ("uplink flows", slice(None, uplinks), "#56B4E9", None),
+        ("downlink flows", slice(uplinks, None), "#F3CE85", "///"),
     )
     numbers = range(1, len(values) + 1)
     for label, members, colour, hatch in kinds:
@@ -133,7 +139,7 @@ def flow_shares(
                 label=label,
             )
     dots = [(number, value) for number, runs in zip(numbers, values, strict=True) for value in np.asarray(runs)]
-    axes.plot(*zip(*dots, strict=True), ".", color="#0072B2", markersize=2.5, alpha=0.6)
+    axes.plot(*zip(*dots, strict=True), ".", color="#7A2E00", markersize=3, alpha=0.7)
     axes.set_title(title, fontsize="medium")
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
@@ -142,8 +148,74 @@ def flow_shares(
     axes.legend(fontsize="x-small")
 
 
+def tidy(made: Figure) -> None:
+    """One legend for panels that share series, unless one style stands for two of them; one y label per row."""
+    panels = [axes for axes in made.axes if axes.get_subplotspec()]
+    if len(panels) < 2:
+        return
+    _one_legend(made, [axes for axes in panels if axes.get_legend()])
+    rows: dict[int, list[Axes]] = {}
+    for axes in panels:
+        rows.setdefault(_place(axes)[0], []).append(axes)
+    for row in rows.values():
+        if len({axes.get_ylabel() for axes in row}) == 1:
+            for axes in row:
+                if _place(axes)[1]:
+                    axes.set_ylabel("")
+
+
+def _place(axes: Axes) -> tuple[int, int]:
+    spec = axes.get_subplotspec()
+    assert spec
+    return spec.rowspan.start, spec.colspan.start
+
+
+def _one_legend(made: Figure, panels: Sequence[Axes]) -> None:
+    handles: dict[str, Any] = {}
+    looks: dict[str, object] = {}
+    named: list[set[str]] = []
+    for axes in panels:
+        mine = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        legend = axes.get_legend()
+        assert legend
+        if [text.get_text() for text in legend.get_texts()] != list(mine) or legend.get_title().get_text():
+            return  # a legend that was made by hand
+        named.append(set(mine))
+        for label, handle in mine.items():
+            handles.setdefault(label, handle)
+            if looks.setdefault(label, _look(handle)) != _look(handle):
+                return
+    apart = any(not any(one & other for other in named if other is not one) for one in named)
+    if apart or not handles or len(set(looks.values())) < len(looks):
+        return
+    for axes in panels:
+        axes.get_legend().remove()  # type: ignore[union-attr]
+    width = (
+        made.get_figwidth() * 72 / (7 * (6 + max(map(len, handles))))
+    )  # columns of which a letter is about 7 points wide
+    columns = max(1, min(len(handles), int(width)))
+    made.legend(handles.values(), handles, loc="outside lower center", ncols=columns, fontsize="small", frameon=False)
+
+
+def _look(handle: Any) -> tuple[object, ...]:
+    """What tells a series from another: its colour, and its marker and line or its hatching."""
+    if isinstance(handle, ErrorbarContainer):
+        handle = handle.lines[0]
+    if isinstance(handle, BarContainer):
+        handle = handle.patches[0]
+    if isinstance(handle, Line2D):
+        return to_hex(handle.get_color()), handle.get_marker(), str(handle.get_linestyle())
+    faces = np.atleast_2d(handle.get_facecolor())
+    return to_hex(faces[0]), str(handle.get_hatch()), type(handle).__name__
+
+
+# A date in a file would make two drawings of the same numbers differ.
+UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+
+
 def save(made: Figure, folder: Path, name: str, endings: Sequence[str] = ("png",)) -> list[Path]:
-    """Writes the figure in each format: PNG to look at, PDF to print (which takes longer)."""
+    """Writes the figure in each format: PNG to look at, SVG and PDF to print (PDF takes longer)."""
+    tidy(made)
     canvas = FigureCanvasAgg(made)
     made.draw_without_rendering()  # arranges the panels,
     made.set_layout_engine("none")  # which need not be done again for each file
@@ -153,6 +225,6 @@ def save(made: Figure, folder: Path, name: str, endings: Sequence[str] = ("png",
         if ending == "png":
             canvas.print_png(path)  # type: ignore[no-untyped-call]  # draws once where savefig would draw twice
         else:
-            made.savefig(path, metadata={"CreationDate": None})
+            made.savefig(path, metadata=UNDATED.get(ending))
         paths.append(path)
     return paths

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.drawn import Drawn
+from wifair.drawn import Drawn, Picture, drawing
+from wifair.errors import InputError
 from wifair.results.quantiles import resolution_of
 from wifair.stats import LEVEL, Interval, holm, p_value, paired_difference, t_interval
 
@@ -74,6 +75,13 @@ class Differences(list[dict[str, Any]], Drawn):
     def frame(self) -> pl.DataFrame:
         """The rows as a polars frame."""
         return pl.DataFrame(list(self), infer_schema_length=None)
+
+    def plot(self) -> Picture:
+        """A panel per metric, a row per pair: the difference with its 95 % interval, and a line at zero."""
+        if not self:
+            raise InputError("there is nothing to plot: no pair was compared.")
+        chart: Picture = drawing().measured.differences(self)[0]
+        return chart
 
 
 def paired(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from wifair.results.results import HEADINGS, SHOWN, TRANSFER_UNITS, UNITS
 from wifair.stats import Interval, t_interval
 
 if TYPE_CHECKING:
-    from wifair.results.results import Results
+    from wifair.results.results import ResultCell, Results
 
 # Panels of single flows are drawn for so many scenarios at most; tables have them all.
 MOST_PANELS = 12
@@ -46,9 +46,18 @@ LOSSES = {
 }
 
 
+# Where a heading has no table around it that says what it is of.
+ALONE = {"up_mbps": "goodput up", "down_mbps": "goodput down", "total_mbps": "total goodput"}
+
+
+def heading(metric: str) -> str:
+    """A metric's name, as a figure has it."""
+    return ALONE.get(metric) or HEADINGS.get(metric, metric)
+
+
 def titled(metric: str) -> str:
-    """A metric with its unit."""
-    return f"{HEADINGS.get(metric, metric)} [{UNITS[metric]}]"
+    """A metric with its unit; an index has none."""
+    return heading(metric) if UNITS[metric] == "index" else f"{heading(metric)} [{UNITS[metric]}]"
 
 
 def names(results: Results) -> list[str]:
@@ -128,9 +137,47 @@ def quantities(results: Results, metrics: Sequence[str] = ()) -> list[Part]:
         runs = [run for name, _ in found for run in _runs(results, name, metric)]
         if found:
             domain = (0.0, 1.0) if metric.startswith("jain") else None
-            title = HEADINGS.get(metric, metric)
-            panels.append(charts.by_name(found, runs, title=title, x_title=UNITS[metric], domain=domain))
+            panels.append(charts.by_name(found, runs, title=heading(metric), x_title=UNITS[metric], domain=domain))
     return [Chart(panels, "Mean with its 95 % interval; a small dot is a replication.")] if panels else []
+
+
+def coordinates(cells: Sequence[ResultCell]) -> dict[str, list[str | int | float]]:
+    """What is varied, with its values."""
+    found: dict[str, list[str | int | float]] = {}
+    for point in cells:
+        for path, value in point.keys.items():
+            if value not in found.setdefault(path, []):
+                found[path].append(value)
+    return {path: values for path, values in found.items() if len(values) > 1}
+
+
+def over_grid(
+    results: Results, cells: Sequence[ResultCell], axes: Mapping[str, Sequence[object]], metric: str
+) -> list[Part]:
+    """A metric over the grid: lines along the coordinate with most numbers, or a row a scenario where there is none."""
+    in_numbers = {path: values for path, values in axes.items() if not any(isinstance(v, str) for v in values)}
+    if not in_numbers:
+        return quantities(results, [metric])
+    along = max(in_numbers, key=lambda path: len(in_numbers[path]))
+    rows = []
+    for point in cells:
+        found = results.interval(point.name, metric)
+        if along in point.keys and found.n:
+            others = ", ".join(f"{point.keys[path]}" for path in axes if path != along and path in point.keys)
+            x = float(point.keys[along])
+            rows.append({"series": others or "all", "x": x, **charts.interval_row(found)})
+    names = list(dict.fromkeys(row["series"] for row in rows))
+    told: dict[str, Any] = {
+        "title": heading(metric),
+        "x_title": along,
+        "y_title": titled(metric),
+        "series": names,
+    }
+    xs = [row["x"] for row in rows]
+    wide = min(xs) > 0 and max(xs) / min(xs) >= 10
+    domain = (0.0, 1.05) if metric.startswith("jain") else None
+    panel = charts.lines(rows, **told, y_domain=domain, x_log=wide, x_values=sorted(set(xs)) if wide else ())
+    return [Chart([panel], "Means with 95 % intervals; a click on a name in the legend lifts it out.", width=480)]
 
 
 def _runs(results: Results, name: str, metric: str) -> Iterator[tuple[str, int, float]]:
@@ -276,8 +323,9 @@ def differences(rows: Sequence[dict[str, Any]]) -> list[Part]:
     panels = []
     for metric in dict.fromkeys(row["metric"] for row in rows):
         found = [(f"{row['scenario']} − {row['against']}", _interval(row)) for row in rows if row["metric"] == metric]
-        title = HEADINGS.get(metric, metric)
-        panels.append(charts.by_name(found, [], title=title, x_title=f"difference [{UNITS[metric]}]", zero_line=True))
+        panels.append(
+            charts.by_name(found, [], title=heading(metric), x_title=f"difference [{UNITS[metric]}]", zero_line=True)
+        )
     caption = (
         "Differences seed by seed, with 95 % intervals: an interval that does not touch the line is clear of zero."
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import singledispatch
 
 from wifair.analysis.comparison import Differences
 from wifair.papers import Reproduction
 from wifair.papers.claims import Judgement
 from wifair.report import measured
-from wifair.report.parts import Facts, Text, Verdicts
+from wifair.report.parts import Chart, Facts, Text, Verdicts
 from wifair.report.rendering import fragment
 from wifair.results.results import Results
 from wifair.study.study import seeds_text
@@ -25,6 +27,22 @@ def results(of: Results) -> str:
     """A row a scenario: means with their intervals."""
     told = {"seeds": seeds_text(of.seeds), "replications": f"{of.runs.height}", "engine": of.made_by.get("engine", "?")}
     return fragment(*measured.cautions(of), *measured.summary(of), Facts(told))
+
+
+def plot(of: Results, metrics: Sequence[str]) -> list[Chart]:
+    """The metrics as panels of one chart: over the grid, or a row per scenario where no coordinate is a number."""
+    there = set(measured.names(of))
+    cells = [cell for cell in of.cells if cell.name in there]
+    axes = measured.coordinates(cells)
+    if all(any(isinstance(value, str) for value in values) for values in axes.values()):
+        return [part for part in measured.quantities(of, metrics) if isinstance(part, Chart)]
+    charts = [
+        part
+        for metric in metrics or measured.told_metrics(of)
+        for part in measured.over_grid(of, cells, axes, metric)
+        if isinstance(part, Chart)
+    ]
+    return [replace(charts[0], panels=[panel for chart in charts for panel in chart.panels])] if charts else []
 
 
 @html.register

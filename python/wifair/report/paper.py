@@ -8,6 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from wifair.papers.page import changes
+from wifair.plots import tidy
 from wifair.report import figures
 from wifair.report.parts import Chart, Facts, Part, Picture, Report, Section, Table, Text, Verdicts
 from wifair.report.provenance import again, made_by
@@ -58,6 +59,7 @@ def _figure(name: str, made: Figure, found: Reproduction) -> list[Part]:
         parts.append(Chart(panels, "Means with 95 % intervals.", width=360))
     else:
         file = BytesIO()
+        tidy(made)
         made.savefig(file, format="png", dpi=150)
         parts.append(Picture(file.getvalue(), f"Figure {name}"))
     own = [judgement.to_dict() for judgement in found.judgements if judgement.figure == name]

@@ -6,6 +6,7 @@ Every part is drawn by the template of its `kind`, so a new part is a class here
 from __future__ import annotations
 
 import re
+import warnings
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -143,7 +144,10 @@ class Chart:
 
         columns = 1 if len(self.panels) == 1 else 2
         sized: list[Any] = [panel.properties(width=self.width) for panel in self.panels]
-        spec = altair.concat(*sized, columns=columns).to_dict()
+        with warnings.catch_warnings():
+            # A click on a name in a legend lifts it out in all panels: their selections are one.
+            warnings.filterwarnings("ignore", "Automatically deduplicated selection parameter")
+            spec = altair.concat(*sized, columns=columns).to_dict()
         major, minor, *_ = altair.SCHEMA_VERSION.split(".")
         picture = vl_convert.vegalite_to_png(spec, vl_version=f"{major}.{minor}", scale=1.5)
         return {f"application/vnd.vegalite.{major}+json": spec, "image/png": b64encode(picture).decode()}

@@ -13,8 +13,9 @@ from typing import Any, Protocol, Self
 
 import polars as pl
 
-from wifair.drawn import Drawn
+from wifair.drawn import Drawn, Picture, drawing
 from wifair.errors import InputError
+from wifair.keys import unknown
 from wifair.results import delays
 from wifair.results.quantiles import interval_of
 from wifair.results.segment import together
@@ -59,11 +60,18 @@ UNITS = {
 SHOWN = ("jain", "up_mbps", "down_mbps", "total_mbps", "ap_loss_ratio", "ap_sojourn_mean_ms", "collision_ratio")
 HEADINGS = {
     "jain": "Jain's index",
+    "jain_up": "Jain's index, up",
+    "jain_down": "Jain's index, down",
+    "jain_link_rate": "Jain's index by link rate",
+    "down_up_ratio": "down over up",
     "up_mbps": "up",
     "down_mbps": "down",
     "total_mbps": "total",
     "ap_loss_ratio": "AP loss ratio",
     "ap_sojourn_mean_ms": "AP sojourn",
+    "ap_sojourn_p95_ms": "AP sojourn, 95 %",
+    "ap_length_mean_packets": "AP queue",
+    "idle_share": "idle",
     "collision_ratio": "collisions",
     **delays.HEADINGS,
 }
@@ -366,8 +374,41 @@ class Results(Drawn):
             raise InputError(f"{folder}: cannot be written: {error.strerror}.") from None
         return folder
 
+    def plot(self, *metrics: str) -> Picture:
+        """Each metric (by default those of `summary`) as a panel: over the grid's numbers, or a row per scenario.
+
+        Means with 95 % intervals. An `InputError` for a name that is no metric.
+        """
+        if wrong := [metric for metric in metrics if metric not in UNITS]:
+            raise unknown("metric", wrong[0], UNITS, "plot: ")
+        return _picture(drawing().plot(self, metrics))
+
+    def findings(self) -> Picture:
+        """Which scenario is best by what, in sentences; an `InputError` where there is only one."""
+        return _picture(drawing().measured.findings(self))
+
+    def plot_flows(self) -> Picture:
+        """What each flow got: a panel per scenario, a bar per flow, a dot per replication [Mbps of payload]."""
+        return _picture(drawing().measured.flows(self))
+
+    def plot_air(self) -> Picture:
+        """Who held the medium: shares of time per scenario."""
+        return _picture(drawing().measured.air(self))
+
+    def plot_series(self) -> Picture:
+        """Courses over time: goodput, queue, RTT. An `InputError` where `run.sample_interval_s` is not set."""
+        return _picture(drawing().measured.series(self))
+
     def __repr__(self) -> str:
         return f"Results of {len(self.cells)} scenarios, seeds {list(self.seeds)}\n{self.summary()}"
+
+
+def _picture(parts: Sequence[Picture]) -> Picture:
+    if not parts:
+        raise InputError(
+            "there is nothing to show: time series need run.sample_interval_s, findings two scenarios, metrics a value."
+        )
+    return parts[0]
 
 
 def merged(parts: Sequence[Results]) -> Results:
