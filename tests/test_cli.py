@@ -164,6 +164,27 @@ def test_schemes_say_what_they_are(here: Cli) -> None:
     assert "increase_packets_per_s [packets a second] = 10.0" in here("schemes", "alt").stdout
 
 
+@pytest.mark.parametrize("columns", [80, 140])
+def test_schemes_are_listed_in_one_line_each(here: Cli, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", f"{columns}")
+    listed = [line for line in here("schemes").stdout.splitlines() if line.startswith("  ")]
+    names = [line.split()[0] for line in listed]
+    assert {"droptail", "mac80211", "alt", "arf-aware"} <= set(names)
+    assert len(set(names)) == len(names)
+    assert all(len(line) <= columns for line in listed)
+
+
+@pytest.mark.parametrize("arguments", [["run", "plain", "--check-warmup"], ["explain", "plain", "--figure"]])
+def test_figures_come_in_the_formats_that_are_named(here: Cli, tmp_path: Path, arguments: list[str]) -> None:
+    brief = ["--seeds", "2", "--set", "run.warmup_s=1", "--set", "run.duration_s=2"]
+    done = here(*arguments, tmp_path / "a" / "why.png", *brief, "--format", "svg,pdf")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["why.pdf", "why.svg"]
+    wrong = here(*arguments, tmp_path / "a" / "why.png", *brief, "--format", "pgn")
+    assert wrong.returncode == 2
+    assert "unknown format 'pgn'; did you mean png?" in wrong.stderr
+
+
 def test_help_imports_nothing_heavy() -> None:
     heavy = ["polars", "numpy", "scipy", "matplotlib", "pydantic", "wifair._native", "wifair.scenario.scenario"]
     program = (

@@ -76,3 +76,17 @@ def test_other_flows_have_flents_general_tests(flows: list[tuple[str, int]], tes
 def test_what_flent_has_no_test_for_is_refused() -> None:
     with pytest.raises(InputError, match="no bulk flow"):
         flent.sampled(Scenario(flows=[{"direction": "up", "application": "ping"}]))
+
+
+def test_stored_runs_are_exported(here: Cli, tmp_path: Path) -> None:
+    store, brief = tmp_path / "store", [*BRIEF, "--set", "title=stored"]
+    export = ("results", "export", "stored", "--store", store, "--out", tmp_path / "out", "--flent", tmp_path / "flent")
+    assert here("run", "rrul", *brief, "--store", store).returncode == 0
+    refused = here(*export)
+    assert refused.returncode == 2
+    assert "these runs have no time series" in refused.stderr
+    assert here("run", "rrul", *brief, "--store", store, "--flent", tmp_path / "direct").returncode == 0
+    done = here(*export)
+    assert done.returncode == 0, done.stderr
+    name = "rrul-seed-1.flent.gz"
+    assert read(tmp_path / "flent" / name)["results"] == read(tmp_path / "direct" / name)["results"]

@@ -158,6 +158,11 @@ def figure_path(path: Path) -> Path:
     return path
 
 
+def figure_paths(path: Path, formats: Sequence[str] = ()) -> list[Path]:
+    """The file for a figure, or one file for each of the formats."""
+    return [path.with_suffix(f".{ending}") for ending in formats] or [figure_path(path)]
+
+
 def draw(checks: Sequence[Check], path: Path) -> Path:
     """A panel a quantity: the mean over the replications, and its running mean since the warm-up with 95 % intervals."""
     from wifair import plots
@@ -192,5 +197,5 @@ def draw(checks: Sequence[Check], path: Path) -> Path:
         axes.set_ylim(0, 1.05 * max(axes.get_ylim()[1], 1e-9))
         axes.set_xlim(0, course.times_s[-1])
         axes.grid(alpha=0.25)
-    panels[0].legend(fontsize="x-small")
+        axes.legend(fontsize="x-small")
     return plots.save(made, path.parent, path.stem, (path.suffix.removeprefix("."),))[0]

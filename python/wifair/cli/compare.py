@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wifair.cli.options import Json, Out, Set, Store, Threads, Verbose, Wishes
+from wifair.cli.options import Formats, Json, Out, Set, Store, Threads, Verbose, Wishes, formats
 
 EXAMPLE = "Example: wifair compare scenarios/five-lines.toml --schemes droptail,ack-pushout,adaptive-pushout"
 
@@ -67,6 +67,7 @@ def compare(
     scenarios: Scenarios = "",
     verbose: Verbose = False,
     page: Pages = [],  # noqa: B006 -- typer copies the default
+    format: Formats = "",
 ) -> None:
     """Run a scenario under several schemes, and compare them.
 
@@ -84,13 +85,23 @@ def compare(
             raise InputError("--all has fixed scenarios: SCENARIO.toml, --set and --precision do not go with it.")
         wanted = [name.strip() for name in scenarios.split(",") if name.strip()]
         everything(
-            "full" if full else "quick", wanted, named(schemes), seeds, threads, out, store, page, json, context.obj
+            "full" if full else "quick",
+            wanted,
+            named(schemes),
+            seeds,
+            threads,
+            out,
+            store,
+            page,
+            formats(format),
+            json,
+            context.obj,
         )
         return
     if scenario is None:
         raise InputError("a scenario is missing: give SCENARIO.toml, or --all for everything against everything.")
-    if full or scenarios or page:
-        raise InputError("--full, --scenarios and --page go with --all.")
+    if full or scenarios or page or format:
+        raise InputError("--full, --scenarios, --page and --format go with --all.")
     count = 10 if seeds is None else seeds
     one_scenario(scenario, named(schemes), count, threads, out, store, precision, json, set, verbose)
 

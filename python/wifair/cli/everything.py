@@ -28,6 +28,7 @@ def everything(
     out: Path | None,
     store: Path | None,
     pages: Sequence[Path],
+    formats: Sequence[str],
     json: bool,
     arguments: Sequence[str],
 ) -> None:
@@ -60,7 +61,7 @@ def everything(
     settings = contest.judge(results)
     overview = Overview(settings)
     found = document(contest, settings)
-    pictures = draw(overview, folder)
+    pictures = draw(overview, folder, tuple(dict.fromkeys(("png", *formats))))  # the report shows PNG
     with (folder / "comparison.json").open("w", encoding="utf-8") as file:
         print_json(found, file)
     text = f"# Everything against everything\n\n{comparison(contest, overview, pictures, '')}"

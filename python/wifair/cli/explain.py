@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wifair.cli.options import Json, ScenarioFile, Seeds, Set, Store, Threads, Verbose
+from wifair.cli.options import Formats, Json, ScenarioFile, Seeds, Set, Store, Threads, Verbose, formats
 
 if TYPE_CHECKING:
     from wifair.analysis.explain import Sentence
@@ -27,6 +27,7 @@ def explain(
     threads: Threads = None,
     store: Store = None,
     figure: Figure = None,
+    format: Formats = "",
     verbose: Verbose = False,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
@@ -45,11 +46,12 @@ def explain(
     from wifair.scenario.scenario import Scenario
     from wifair.study.store import opened
 
+    endings = formats(format)
     loaded = Scenario.from_toml(scenario, parse_assignments(set))
     if scheme:
         loaded = loaded.override({"ap.scheme": scheme})
     if figure:
-        writable_folder(warmup.figure_path(figure).parent)
+        writable_folder(warmup.figure_paths(figure, endings)[0].parent)
     folder = opened(store)
     with progress("simulating") as report:
         results = why.results_of(loaded, seeds, threads, report, folder)
@@ -70,7 +72,8 @@ def explain(
         if not verbose:
             print_text("--verbose explains every flow.")
     if figure:
-        say(f"drawn in {why.draw(results, figure)}")
+        for path in warmup.figure_paths(figure, endings):
+            say(f"drawn in {why.draw(results, path)}")
     say_of(folder)
 
 

@@ -46,6 +46,27 @@ Wishes = Annotated[
     ),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Everything: every flow, pair or claim.")]
+Formats = Annotated[
+    str,
+    typer.Option("--format", metavar="FORMAT[,FORMAT]", help="Formats of figures: png, svg, pdf.", show_default=False),
+]
+
+
+def formats(text: str) -> tuple[str, ...]:
+    """The formats of `--format`, each once; none where the option is not given."""
+    from wifair.errors import InputError
+    from wifair.keys import nearest
+
+    known = ("png", "svg", "pdf")
+    named = tuple(dict.fromkeys(name.strip().removeprefix(".").lower() for name in text.split(",") if name.strip()))
+    for name in named:
+        if name not in known:
+            hint = nearest(name, known)
+            asked = f"; did you mean {hint}?" if hint else "."
+            raise InputError(f"--format: unknown format {name!r}{asked} Allowed here: {', '.join(known)}.")
+    return named
+
+
 # Where `wifair sweep` keeps finished replications, and `wifair results` looks for them.
 DEFAULT_STORE = Path("results/store")
 Store = Annotated[

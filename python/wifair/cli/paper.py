@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wifair.cli.options import Json, Out, Store, Threads, Verbose
+from wifair.cli.options import Formats, Json, Out, Store, Threads, Verbose, formats
 from wifair.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def paper(
     store: Store = None,
     page: Page = None,
     reading: Reading = None,
+    format: Formats = "",
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
@@ -69,7 +70,7 @@ def paper(
     from wifair.results.results import versions
     from wifair.study.store import opened
 
-    study = find(paper_id)
+    study, endings = find(paper_id), formats(format)
     folder = out or Path("results") / paper_id
     began = monotonic()
     form = "full" if full else "quick"
@@ -83,7 +84,7 @@ def paper(
         found = study.reproduce(form, figure, seeds, threads, report, kept_in, title, reading)
     say_of(kept_in)
     found.results.save(folder)
-    figures = found.draw(folder)
+    figures = found.draw(folder, endings)
     document = {
         "paper": paper_id,
         "title": study.TITLE,
@@ -219,5 +220,7 @@ def print_conditions(found: Reproduction, figures: Mapping[str, list[Path]], fol
 
     told = ", ".join(f"{key} {value}" for key, value in found.conditions.items() if key != "schemes")
     print_text(f"Conditions: {told}")
-    print_lines(f"Figure {name}: {paths[0]}" for name, paths in figures.items())
+    for name, paths in figures.items():
+        others = ", ".join(path.suffix for path in paths[1:])
+        print_lines([f"Figure {name}: {paths[0]}{f' (and {others})' if others else ''}"])
     print_lines([f"Tables, plans, verdicts: {folder}"])

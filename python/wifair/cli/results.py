@@ -26,6 +26,12 @@ Engine = Annotated[
     str | None, typer.Option(metavar="ID", help="Of that engine, not of the present one.", show_default=False)
 ]
 ExportFolder = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where to.", show_default=False)]
+Flent = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Also write each run as a data file of flent; wants time series.", show_default=False
+    ),
+]
 Csv = Annotated[bool, typer.Option("--csv", help="Tables as CSV, not as Parquet.")]
 OtherEngines = Annotated[bool, typer.Option("--other-engines", help="All that other engines left.")]
 Forget = Annotated[
@@ -111,13 +117,17 @@ def export(
     store: StoreFolder = DEFAULT_STORE,
     engine: Engine = None,
     csv: Csv = False,
+    flent: Flent = None,
 ) -> None:
     """Write the tables of a study, with plans and a manifest."""
     from wifair.cli.output import say
+    from wifair.report import flent as of_flent
     from wifair.study.store import stored_results
 
     results = stored_results(store, study, engine)
     say(f"results are in {results.save(out, csv)}")
+    if flent:
+        say(of_flent.write(results, flent))
     if results.missing:
         say(f"{results.missing} of {results.missing + results.runs.height} replications are not there")
 

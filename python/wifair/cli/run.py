@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from wifair.cli.options import Json, Out, ScenarioFile, Scheme, Seeds, Set, Store, Threads, Verbose, Wishes
+from wifair.cli.options import (
+    Formats,
+    Json,
+    Out,
+    ScenarioFile,
+    Scheme,
+    Seeds,
+    Set,
+    Store,
+    Threads,
+    Verbose,
+    Wishes,
+    formats,
+)
 
 EXAMPLE = "Example: wifair run scenarios/five-lines.toml --seeds 10 --set ap.scheme=droptail"
 
@@ -59,6 +72,7 @@ def run(
     store: Store = None,
     precision: Wishes = [],  # noqa: B006 -- typer copies the default
     check_warmup: WarmupFigure = None,
+    format: Formats = "",
     pcap: Pcap = None,
     pcap_station: PcapStations = [],  # noqa: B006
     pcap_servers: PcapServers = False,
@@ -85,17 +99,17 @@ def run(
 
     loaded = Scenario.from_toml(scenario, assignments(set, scheme))
     title = loaded.title or scenario.stem
-    wishes = [Precision.parse(text) for text in precision]
+    wishes, figures = [Precision.parse(text) for text in precision], list[Path]()
     if check_warmup:
-        writable_folder(warmup.figure_path(check_warmup).parent)
+        figures = warmup.figure_paths(check_warmup, formats(format))
+        writable_folder(figures[0].parent)
         loaded = warmup.with_series(loaded)
     if flent:
         loaded = of_flent.sampled(loaded, flent)
     study = Study([Cell(title, loaded)], seeds, title)
     folder = opened(store)
-    traces = None
-    if pcap or events or pcap_station or pcap_servers or pcap_full:
-        traces = Traces(pcap, events, pcap_station, pcap_servers, pcap_full)
+    traced = pcap or events or pcap_station or pcap_servers or pcap_full
+    traces = Traces(pcap, events, pcap_station, pcap_servers, pcap_full) if traced else None
     with kept(out, json, folder), progress("simulating") as report:
         results = study.run(threads, report, folder, traces)
     seeds_needed = needed(results, wishes).to_dicts()
@@ -111,8 +125,8 @@ def run(
         print_transfers(results)
         print_needed(seeds_needed)
         print_checks(checks)
-    if check_warmup:
-        say(f"running means are drawn in {warmup.draw(checks, check_warmup)}")
+    for path in figures:
+        say(f"running means are drawn in {warmup.draw(checks, path)}")
     say_of(folder)
     if flent:
         say(of_flent.write(results, flent))

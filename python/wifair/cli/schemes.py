@@ -54,20 +54,24 @@ def schemes(name: Name = None, json: Json = False) -> None:
 
 
 def print_all(listed: dict[str, list[dict[str, Any]]]) -> None:
-    """One entry a scheme."""
-    from wifair.cli.output import print_table, print_text
-    from wifair.cli.tables import columns
+    """One line per scheme: its name, and what it does in as many words as fit."""
+    from wifair.cli.output import print_lines, print_text, stdout
+    from wifair.cli.tables import GAP, brief
     from wifair.everything.contenders import contenders
 
     titles = {"schemes": "Schemes", "limit_controllers": "Controllers of the buffer's limit, over tail drop"}
-    known = set()
-    for kind in KINDS:
-        rows = [(component["name"], component["idea"]) for component in listed[kind]]
-        known |= {name for name, _ in rows}
-        print_table(titles[kind], columns(("name", "idea"), rows, prose=(1,)))
-    others = [(contender.name, contender.about) for contender in contenders() if contender.name not in known]
-    print_table("Combinations that `compare` also accepts", columns(("name", "what it is"), others, prose=(1,)))
-    print_text("`wifair schemes NAME` lists source and parameters; `compare --schemes 'NAME(key=value)'` sets them.")
+    rows = {titles[kind]: [(component["name"], component["idea"]) for component in listed[kind]] for kind in KINDS}
+    known = {name for told in rows.values() for name, _ in told}
+    rows["Combinations that `compare` also accepts"] = [
+        (contender.name, contender.about) for contender in contenders() if contender.name not in known
+    ]
+    longest = max(len(name) for told in rows.values() for name, _ in told)
+    width = stdout().width - longest - 2 * len(GAP)
+    for title, told in rows.items():
+        print_lines([title, *(f"{GAP}{name.ljust(longest)}{GAP}{brief(idea, width)}" for name, idea in told), ""])
+    print_text(
+        "`wifair schemes NAME` has the rest, with source and parameters; `compare --schemes 'NAME(key=value)'` sets them."
+    )
 
 
 def _combined(name: str) -> str:

@@ -6,6 +6,7 @@ columns. Headings wrap between words, and so does a column of prose. Only a sing
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -125,6 +126,13 @@ def paragraph(text: str, width: int, indent: str = "", first: str | None = None)
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def brief(text: str, width: int) -> str:
+    """As many clauses of a text as fit in one line; the first is cut between words, with an ellipsis, if it does not."""
+    ends = [found.start() for found in re.finditer(r"[;:.](?=\s|$)", text)] or [len(text)]
+    fitting = [end for end in ends if end <= width]
+    return text[: fitting[-1]] if fitting else textwrap.shorten(text[: ends[0]], width, placeholder=" …")
 
 
 def marked(column: Column, best: Sequence[bool]) -> Column:

@@ -121,15 +121,15 @@ class Reproduction(Drawn):
     conditions: Mapping[str, Any] = field(default_factory=dict)
     shown: str = ""
 
-    def draw(self, folder: Path) -> dict[str, list[Path]]:
-        """Draws the figures into `folder`, in each format; gives the files of each."""
+    def draw(self, folder: Path, formats: Sequence[str] = ()) -> dict[str, list[Path]]:
+        """Draws the figures into `folder`, in each format (by default those of the study's form); gives the files of each."""
         from wifair import plots
 
         texts = self.texts()
         drawn = {}
         for name, made in self.figures():
             stem = name if name in texts else f"figure-{name}"
-            drawn[name] = plots.save(made, folder, stem, self.figure_formats)
+            drawn[name] = plots.save(made, folder, stem, formats or self.figure_formats)
             if name in texts:
                 drawn[name].append(folder / f"{stem}.md")
                 drawn[name][-1].write_text(texts[name], encoding="utf-8")

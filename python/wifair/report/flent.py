@@ -160,12 +160,18 @@ def _each(columns: Sequence[Values], mean: bool = False) -> Values:
 
 
 def write(results: Results, folder: str | Path) -> str:
-    """A file for each scenario and replication; says which."""
+    """A file for each scenario and replication; says which. An `InputError` where the runs have no time series."""
+    if "series" not in results.frames or not results.frames["series"].height:
+        raise InputError(
+            "flent: these runs have no time series, and its files are made of them; "
+            f"run the scenario with --set run.sample_interval_s={STEP_S}, or with `wifair run --flent DIR`."
+        )
     folder = writable_folder(folder)
     paths: list[Path] = []
     at = datetime.now(UTC)
     for cell in results.cells:
-        for seed in results.seeds:
+        there = set(results.runs.filter(pl.col("scenario") == cell.name)["seed"])
+        for seed in (seed for seed in results.seeds if seed in there):
             made = document(results, cell.name, seed, at)
             several = f"{cell.name}-" if len(results.cells) > 1 else ""
             paths.append(folder / f"{several}{made['metadata']['DATA_FILENAME']}")
