@@ -1,7 +1,7 @@
-use wifair_core::{Ac, Counters};
-use wifair_queue::{Ledger, PortSnapshot};
+use wifair_core::{Ac, Counters, Time};
+use wifair_queue::{Ledger, Port, PortSnapshot};
 use wifair_tcp::{ReceiverStats, SenderStats};
-use wifair_wlan::BssSnapshot;
+use wifair_wlan::{Bss, BssSnapshot};
 
 use crate::connection::Connection;
 use crate::datagram_session::{BACK, FORWARD, StreamStats};
@@ -32,10 +32,26 @@ impl Snapshot {
     /// Copies every counter of `network`.
     pub(crate) fn take<T: Tap>(network: &Network<T>) -> Snapshot {
         let now = network.now();
-        let bss = network.bss();
+        let (losses, ports) = (network.wire().losses(), network.station_ports());
+        Snapshot {
+            senders: by_flow(network, |c| c.sender.stats()),
+            receivers: by_flow(network, |c| c.receiver.stats()),
+            tallies: network.tallies(now),
+            streams: streams(network),
+            ..Snapshot::without_flows(network.bss(), ports, losses, now)
+        }
+    }
+
+    /// Copies every counter of a BSS and the ports of each station.
+    pub(crate) fn without_flows<'a>(
+        bss: &Bss,
+        station_ports: impl Iterator<Item = impl Iterator<Item = &'a Port>>,
+        wire_losses: u64,
+        now: Time,
+    ) -> Snapshot {
         let mut stations = <[Ledger; 3]>::default();
         let mut by_station = vec![];
-        for ports in network.station_ports() {
+        for ports in station_ports {
             let mut own = <[Ledger; 3]>::default();
             ports.for_each(|port| own.add(&port.snapshot(now).classes));
             stations.add(&own);
@@ -46,11 +62,11 @@ impl Snapshot {
             ap: bss.ap_ports().map(|(category, port)| (category, port.snapshot(now))).collect(),
             stations,
             by_station,
-            senders: by_flow(network, |c| c.sender.stats()),
-            receivers: by_flow(network, |c| c.receiver.stats()),
-            tallies: network.tallies(now),
-            streams: streams(network),
-            wire_losses: network.wire().losses(),
+            senders: vec![],
+            receivers: vec![],
+            tallies: vec![],
+            streams: vec![],
+            wire_losses,
         }
     }
 }
