@@ -49,7 +49,8 @@ def test_the_page_lists_every_crate_that_we_name() -> None:
     manifests = [toml(path) for path in sorted((ROOT / "crates").glob("*/Cargo.toml"))]
 
     def named(*tables: str) -> dict[str, str]:
-        names = {name for manifest in manifests for table in tables for name in manifest.get(table, {})}
+        of_systems = [system for manifest in manifests for system in manifest.get("target", {}).values()]
+        names = {name for manifest in manifests + of_systems for table in tables for name in manifest.get(table, {})}
         return {name: locked[name] for name in names if not name.startswith("wifair-")}
 
     linked = named("dependencies", "build-dependencies")

@@ -58,6 +58,9 @@ def replicate(
     plan_json: str, seed: int, job: int, schemes: _Makers, watch: Callable[[int], None]
 ) -> dict[str, Table]: ...
 
+# Linux only.
+def emulate(plan_json: str, options_json: str) -> str: ...
+
 class SchemeFailed(RuntimeError):
     """A scheme written in Python raised an exception, which is the cause of this one."""
 

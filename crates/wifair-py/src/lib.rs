@@ -2,6 +2,8 @@
 //! Arrow tables, everything else is Python.
 
 mod arrow;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod live;
 mod scheme;
 
@@ -196,6 +198,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(airtimes, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(replicate, module)?)?;
+    #[cfg(target_os = "linux")]
+    module.add_function(wrap_pyfunction!(emulate::emulate, module)?)?;
     scheme::add_to(module)?;
     module.add_class::<Batch>()?;
     module.add_class::<live::Live>()?;

@@ -1,0 +1,102 @@
+//! A host of the emulated network: a network namespace with a TUN device.
+//!
+//! Network namespaces belong to threads. A guest is a thread that has entered a new namespace and waits there for programs to
+//! start; the namespace lives as long as the thread does. Its device is read and written by the engine.
+
+use std::io;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::gettid;
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+use crate::address::{Host, IPV4_PREFIX, IPV6_PREFIX};
+use crate::netlink::{Metric, raise_loopback, set_route};
+
+/// Name of the device in each namespace.
+const DEVICE: &str = "wlan0";
+const MTU: u16 = 1500;
+
+type Order = Box<dyn FnOnce() + Send>;
+
+/// See the module's head.
+pub struct Guest {
+    /// Which host it is.
+    pub host: Host,
+    /// Thread id in the PID namespace of the engine: `/proc/1/task/<tid>/ns/net` is its namespace.
+    pub tid: i32,
+    /// Its end of the network.
+    pub device: SyncDevice,
+    orders: Sender<Order>,
+}
+
+impl Guest {
+    /// Makes the namespace, with these sysctls and these metrics of the route to the other hosts.
+    ///
+    /// # Errors
+    /// The step that failed and why.
+    pub fn start(host: Host, sysctls: &[(String, String)], metrics: &[Metric]) -> Result<Guest, String> {
+        let (ready, made) = channel();
+        let (orders, mailbox): (Sender<Order>, Receiver<Order>) = channel();
+        let (sysctls, metrics) = (sysctls.to_vec(), metrics.to_vec());
+        let inside = move || {
+            let result = enter(host, &sysctls, &metrics).map(|device| (gettid().as_raw(), device));
+            let failed = result.is_err();
+            if ready.send(result).is_err() || failed {
+                return;
+            }
+            mailbox.into_iter().for_each(|order| order());
+        };
+        let thread = thread::Builder::new().name(format!("{host:?}")).stack_size(256 << 10).spawn(inside);
+        thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+        let (tid, device) = made.recv().map_err(|_| "the thread of a host has ended".to_owned())??;
+        Ok(Guest { host, tid, device, orders })
+    }
+
+    /// Starts a program in the namespace.
+    ///
+    /// # Errors
+    /// As [`Command::spawn`].
+    pub fn spawn(&self, mut command: Command) -> io::Result<Child> {
+        let (reply, started) = channel();
+        let order = move || {
+            let _gone = reply.send(command.spawn());
+        };
+        let ended = |_| io::Error::other("the thread of the host has ended");
+        self.orders
+            .send(Box::new(order))
+            .map_err(|_| io::Error::other("the thread of the host has ended"))?;
+        started.recv().map_err(ended)?
+    }
+}
+
+/// This thread enters a new namespace.
+fn enter(host: Host, sysctls: &[(String, String)], metrics: &[Metric]) -> Result<SyncDevice, String> {
+    unshare(CloneFlags::CLONE_NEWNET)
+        .map_err(|error| format!("cannot make a network namespace: {}", error.desc()))?;
+    for (key, value) in sysctls {
+        let path = format!("/proc/sys/{}", key.replace('.', "/"));
+        std::fs::write(&path, value).map_err(|error| format!("sysctl {key}={value}: {error}"))?;
+    }
+    let device = DeviceBuilder::new()
+        .name(DEVICE)
+        .ipv4(host.ipv4(), IPV4_PREFIX, None)
+        .ipv6(host.ipv6(), IPV6_PREFIX)
+        .mtu(MTU)
+        .packet_information(false)
+        .offload(false)
+        .build_sync()
+        .map_err(|error| format!("cannot make a TUN device from /dev/net/tun: {error}"))?;
+    device.set_nonblocking(true).map_err(|error| format!("TUN device: {error}"))?;
+    raise_loopback().map_err(|error| format!("cannot raise the loopback device: {}", error.desc()))?;
+    if !metrics.is_empty() {
+        let index = device.if_index().map_err(|error| format!("TUN device: {error}"))?;
+        for (own, prefix) in [(host.ipv4().into(), IPV4_PREFIX), (host.ipv6().into(), IPV6_PREFIX)] {
+            set_route(own, prefix, index, metrics)
+                .map_err(|error| format!("cannot set the metrics of a route: {}", error.desc()))?;
+        }
+    }
+    Ok(device)
+}

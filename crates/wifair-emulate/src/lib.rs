@@ -1,0 +1,29 @@
+//! Real hosts on the simulated air: a BSS of wifair in real time, whose hosts are network namespaces with TUN devices.
+//!
+//! Read first: [`Network`] (BSS and wire with real packets; it knows no clock and no device), then, on Linux, `engine` (the loop around it)
+//! and `guest` (a namespace and its device). `headers` reads packets where they enter, `conversations` counts what flows got.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+mod address;
+mod conversations;
+#[cfg(target_os = "linux")]
+mod engine;
+#[cfg(target_os = "linux")]
+mod guest;
+mod headers;
+mod lateness;
+#[cfg(target_os = "linux")]
+mod netlink;
+mod network;
+mod store;
+
+pub use address::{Host, IPV4_PREFIX, IPV6_PREFIX};
+pub use conversations::{FlowRow, MAX_CONVERSATIONS};
+#[cfg(target_os = "linux")]
+pub use engine::{HostInfo, Options, Report, run};
+pub use headers::{Header, NotCarried, read};
+pub use lateness::{LatenessReport, Tolerance};
+pub use network::{Counted, MAX_STATIONS, Network, Outlet, Uncarried};
+pub use store::MAX_PACKETS;
