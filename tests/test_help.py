@@ -18,7 +18,8 @@ from conftest import ROOT, Cli
 from wifair.cli.app import app
 
 MARK = "Example: "
-SERVERS = {("wifair", "lab")}
+# `wifair emulate` needs namespaces, and `wifair exec` an emulation that is going on (`tests/test_emulate.py`).
+SERVERS = {("wifair", "lab"), ("wifair", "emulate"), ("wifair", "exec")}
 SHORT = {"--seeds": ["--seeds", "2"], "--set": ["--set", "run.warmup_s=0.1", "--set", "run.duration_s=0.5"]}
 
 

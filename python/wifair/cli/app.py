@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from wifair.cli import check, compare, explain, lab, new, paper, report, results, run, schemes, sweep
+from wifair.cli import check, compare, emulate, explain, lab, new, paper, report, results, run, schemes, sweep
 
 ABOUT = "Which access point buffer and transport scheme gives every TCP flow its fair share of the air?"
 
@@ -23,6 +23,8 @@ app.command("run", epilog=run.EXAMPLE)(run.run)
 app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
 app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.command("lab", epilog=lab.EXAMPLE)(lab.lab)
+app.command("emulate", epilog=emulate.EXAMPLE)(emulate.emulate)
+app.command("exec", epilog=emulate.EXEC_EXAMPLE)(emulate.enter)
 app.command("sweep", epilog=sweep.EXAMPLE)(sweep.sweep)
 app.add_typer(results.app, name="results", epilog=results.EXAMPLE)
 app.command("paper", epilog=paper.EXAMPLE)(paper.paper)

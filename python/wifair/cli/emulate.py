@@ -1,0 +1,386 @@
+"""`wifair emulate` and `wifair exec`: real hosts on the simulated air."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wifair.cli.options import Json, Scheme, Set, Verbose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wifair.emulate.session import Session, Settings
+    from wifair.scenario.scenario import Scenario
+
+EXAMPLE = "Example: wifair emulate home --scheme mac80211 -- bash"
+EXEC_EXAMPLE = "Example: wifair exec phone -- ping -c 3 server"
+
+Emulated = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[SCENARIO.toml]",
+        help="The scenario: a file, or a name that `wifair new` lists. Its flows are opened by --test alone.",
+        show_default=False,
+    ),
+]
+Command = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[-- COMMAND...]", help="What to run; a shell by default.", show_default=False),
+]
+Host = Annotated[str, typer.Option("--in", metavar="HOST", help="Run the command on that station.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of backoff and errors; runs are not repeatable.")]
+Duration = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S", min=0.1, help="End after so many seconds; with --test, measure so long.", show_default=False
+    ),
+]
+Warmup = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S", min=0, help="Measure from then on; with --test, run.warmup_s by default.", show_default=False
+    ),
+]
+Realtime = Annotated[bool, typer.Option("--realtime", help="Run the engine under SCHED_FIFO; needs root or RTPRIO.")]
+Spin = Annotated[float, typer.Option("--spin-us", min=0, help="Wait actively so long before each event.")]
+LateMs = Annotated[float, typer.Option("--late-ms", min=0, help="An exchange is late after so many milliseconds.")]
+LateShare = Annotated[
+    float, typer.Option("--late-share", min=0, max=1, help="Share of late exchanges that makes a run invalid.")
+]
+Control = Annotated[
+    str, typer.Option("--congestion-control", metavar="NAME", help="The kernel's congestion control on all hosts.")
+]
+Sysctls = Annotated[
+    list[str],
+    typer.Option(
+        "--sysctl",
+        metavar="KEY=VALUE",
+        help="A sysctl of all hosts, as net.ipv4.tcp_recovery=0; may be repeated.",
+        show_default=False,
+    ),
+]
+Routes = Annotated[
+    list[str],
+    typer.Option(
+        "--route",
+        metavar="KEY=VALUE",
+        help="A metric of all routes, as quickack=1 (ip-route(8)); may be repeated.",
+        show_default=False,
+    ),
+]
+TestName = Annotated[
+    str | None,
+    typer.Option(
+        "--test",
+        metavar="NAME",
+        help="tcp-up-down, rrul or voip: open the scenario's flows and simulate them, too.",
+        show_default=False,
+    ),
+]
+Runs = Annotated[int, typer.Option(min=1, help="With --test: emulated runs.")]
+RunName = Annotated[
+    str | None, typer.Option("--run", metavar="RUN", help="Which run, if there are several.", show_default=False)
+]
+
+
+def emulate(
+    scenario: Emulated = None,
+    command: Command = None,
+    scheme: Scheme = None,
+    host: Host = "server",
+    seed: Seed = 1,
+    duration: Duration = None,
+    warmup: Warmup = None,
+    realtime: Realtime = False,
+    spin_us: Spin = 0.0,
+    late_ms: LateMs = 1.0,
+    late_share: LateShare = 0.01,
+    congestion_control: Control = "cubic",
+    sysctl: Sysctls = [],  # noqa: B006 -- typer copies the default
+    route: Routes = [],  # noqa: B006
+    test: TestName = None,
+    runs: Runs = 3,
+    verbose: Verbose = False,
+    json: Json = False,
+    set: Set = [],  # noqa: B006
+) -> None:
+    """Run a scenario's cell in real time with real hosts (Linux).
+
+    Each station and the server is a network namespace. The command runs in the server's, or in that of --in.
+    """
+    from wifair.cli.schemes_of_files import assignments
+    from wifair.emulate.session import Settings
+    from wifair.errors import InputError
+    from wifair.keys import unknown
+    from wifair.scenario.scenario import Scenario
+
+    overrides = list(assignments(set, scheme))
+    shared: dict[str, Any] = {
+        "seed": seed,
+        "late_ms": late_ms,
+        "late_share": late_share,
+        "spin_us": spin_us,
+        "realtime": realtime,
+        "congestion_control": congestion_control,
+        "sysctls": _pairs("--sysctl", sysctl),
+        "route": _pairs("--route", route),
+    }
+    if test is None:
+        loaded = _without_python(Scenario.from_toml(scenario or Path("home"), overrides))
+        own = command or _shell(duration)
+        settings = Settings(loaded.plan(), loaded.title, own, host, **shared)
+        settings.duration_s, settings.warmup_s = duration, warmup or 0.0
+        if not own or own == _shell(None):
+            settings.services = _iperf3(settings.names)
+        return _interactive(settings, json, verbose)
+    from wifair.emulate import replay
+
+    if command:
+        raise InputError(f"--test {test}: runs its own command; leave {' '.join(command)} out.")
+    if test not in replay.TESTS:
+        raise unknown("test", test, list(replay.TESTS))
+    wanted = replay.TESTS[test]
+    lengths = [("run.warmup_s", warmup), ("run.duration_s", duration)]
+    overrides += [(key, value) for key, value in lengths if value is not None]
+    loaded = _without_python(Scenario.from_toml(scenario or Path(wanted.scenario), overrides))
+    loaded = replay.narrowed(loaded, wanted, test)
+    _test(loaded, Settings(loaded.plan(), loaded.title, [], **shared), runs, json, verbose)
+
+
+def enter(host: Annotated[str, typer.Argument(metavar="HOST")], command: Command = None, run: RunName = None) -> None:
+    """Run a command on a host of a running emulation; a shell by default."""
+    import os
+
+    from wifair.emulate.runs import chosen
+
+    words = chosen(run).enter(host, command or _shell(None))
+    os.execvp(words[0], words)
+
+
+def _pairs(option: str, texts: list[str]) -> dict[str, str]:
+    """The assignments that an option gives."""
+    from wifair.errors import InputError
+
+    for text in texts:
+        if "=" not in text:
+            raise InputError(f"{option} {text}: KEY=VALUE is wanted.")
+    return dict(text.split("=", 1) for text in texts)
+
+
+def _shell(duration: float | None) -> list[str]:
+    """The user's shell; nothing where a duration ends the run."""
+    import os
+
+    return [] if duration else [os.environ.get("SHELL") or "/bin/sh"]
+
+
+def _iperf3(names: list[str]) -> list[tuple[str, list[str]]]:
+    """A server of iperf3 per station on the server, if iperf3 is installed."""
+    import shutil
+
+    from wifair.emulate.session import IPERF3_PORT, SERVER
+
+    program = shutil.which("iperf3")
+    if not program:
+        return []
+    ports = [str(IPERF3_PORT + number) for number in range(len(names))]
+    return [(SERVER, [program, "--server", "--logfile", "/dev/null", "--port", port]) for port in ports]
+
+
+def _without_python(scenario: Scenario) -> Scenario:
+    from wifair.errors import InputError
+
+    if scenario.python_schemes:
+        raise InputError(
+            "--scheme: an emulation takes schemes of the engine; one written in Python is too slow for it."
+        )
+    return scenario
+
+
+def _interactive(settings: Settings, json: bool, verbose: bool) -> None:
+    import sys
+
+    from wifair.cli.output import print_json, say
+    from wifair.emulate.session import IPERF3_PORT, started
+
+    with started(settings) as session, _interrupts(session):
+        for host in session.hosts:
+            say(f"{host['name']:16} {host['ipv4']:14} {host['ipv6']}")
+        if settings.services:
+            say(
+                f"iperf3 listens on the server: port {IPERF3_PORT} for the first station, one more for each further one"
+            )
+        say(f"seed {settings.seed}; runs with real hosts are not repeatable")
+        say(f"`wifair exec {settings.names[0]} -- COMMAND` runs a command on a host; run {session.folder.name}")
+        session.go()
+        report = session.wait(_progress(not settings.command and sys.stderr.isatty()))
+    if json:
+        print_json(report)
+    else:
+        _print_report(report, verbose)
+    if report["status"]:
+        raise typer.Exit(report["status"])
+
+
+def _progress(wanted: bool) -> Any:
+    """Says every second how far the run is."""
+    import sys
+
+    def each_second(at_s: float) -> None:
+        if wanted:
+            sys.stderr.write(f"\r{at_s:.0f} s ")
+
+    return each_second
+
+
+def _interrupts(session: Session) -> Any:
+    """Ctrl-C is for the command, which ends the run; without one it ends the run itself, as SIGTERM does."""
+    import signal
+    from contextlib import contextmanager
+
+    @contextmanager
+    def handled() -> Iterator[None]:
+        presses = 0
+
+        def stop(number: int, frame: object) -> None:
+            nonlocal presses
+            presses += 1
+            if number == signal.SIGTERM or not session.settings.command or presses > 2:
+                session.stop()
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    return handled()
+
+
+def _verdict(lateness: dict[str, Any]) -> str:
+    """The lateness of exchanges in a sentence."""
+    tolerance = lateness["tolerance"]
+    share = lateness["late"] / max(lateness["exchanges"], 1)
+    quantiles = f"median {lateness['p50_us'] or 0:.0f} µs, 99 % {lateness['p99_us'] or 0:.0f} µs, most {lateness['max_us']:.0f} µs"
+    verdict = "valid" if lateness["valid"] else "INVALID"
+    return (
+        f"{verdict}: {share:.2%} of {lateness['exchanges']} exchanges were over {tolerance['late_ms']:g} ms late "
+        f"(at most {tolerance['share']:.0%}); {quantiles}"
+    )
+
+
+def _print_report(report: dict[str, Any], verbose: bool) -> None:
+    from wifair.cli.output import print_table, print_text
+    from wifair.cli.tables import columns
+
+    print_text(_verdict(report["lateness"]))
+    flows = sorted(report["flows"], key=lambda row: -row["payload_bytes"])
+    shown = [row for row in flows if row["payload_bytes"]]
+    limit = len(shown) if verbose else 20
+    rows = []
+    for row in shown[:limit]:
+        rtt = row["rtt_mean_ms"] if row["protocol"] == "tcp" else None
+        times = ["–" if value is None else f"{value:.1f}" for value in (rtt, row["delay_p95_ms"])]
+        ends = (f"{row['from']}:{row['from_port']}", f"{row['to']}:{row['to_port']}", row["protocol"])
+        counts = [str(row[key]) for key in ("retransmissions", "dropped", "marked")]
+        rows.append((*ends, f"{row['goodput_mbps']:.3f}", *times, *counts))
+    if rows:
+        headings = (
+            "from",
+            "to",
+            "",
+            "goodput, Mbps",
+            "RTT, ms",
+            "delay 95 %, ms",
+            "retransmitted",
+            "dropped",
+            "marked",
+        )
+        note = "" if len(shown) <= limit else f": the {limit} largest of {len(shown)}; --verbose shows all"
+        print_table(
+            f"Flows, from their packets, in {report['measured_s']:.1f} s{note}", columns(headings, rows, left=3), 3
+        )
+    queues = report["tables"]["queues"]
+    ap = queues["class"].index("all")
+    run = report["tables"]["runs"]
+    print_text(
+        f"AP: {queues['offered_packets'][ap]} packets offered, {queues['tail_drop_packets'][ap]} tail drops, "
+        f"{queues['evicted_packets'][ap]} evicted, {queues['aqm_drop_packets'][ap]} AQM drops; "
+        f"mean sojourn {queues['sojourn_mean_ms'][ap] or 0:.1f} ms; medium idle for {run['idle_share'][0]:.0%} of the time"
+    )
+    if verbose:
+        histogram = [(f"{bound:g}", str(count)) for bound, count in report["lateness"]["histogram"]]
+        print_table("Lateness of exchanges", columns(("below, µs", "exchanges"), histogram, left=0))
+        uncarried = ", ".join(f"{count} {what}" for what, count in report["uncarried"].items())
+        print_text(f"not carried: {uncarried}; the engine used {report['processor_share']:.0%} of a processor")
+
+
+def _test(scenario: Scenario, settings: Settings, runs: int, json: bool, verbose: bool) -> None:
+    from wifair.cli.output import print_json, print_table, print_text, progress
+    from wifair.cli.tables import columns
+    from wifair.emulate import replay
+
+    plan = settings.plan
+    seeds = range(settings.seed, settings.seed + runs)
+    length = scenario.simulated_s()
+    outcomes = []
+    with progress("emulating") as report:
+        for done, seed in enumerate(seeds):
+
+            def each_second(at_s: float, done: int = done) -> None:
+                if report:
+                    report((done + min(at_s / length, 1)) / runs)
+
+            outcomes.append(replay.emulated(settings, seed, each_second))
+    results = scenario.run(max(runs, 10))
+    metrics = results.metrics
+    rows = replay.compared(plan, outcomes, {metric: metrics[metric].to_list() for metric in replay.METRICS})
+    if json:
+        shown = [
+            {
+                "metric": row.metric,
+                "emulated": [row.emulated.estimate, row.emulated.low, row.emulated.high],
+                "simulated": [row.simulated.estimate, row.simulated.low, row.simulated.high],
+                "difference": row.difference,
+            }
+            for row in rows
+        ]
+        return print_json({"compared": shown, "runs": [vars(outcome) for outcome in outcomes]})
+    for seed, outcome in zip(seeds, outcomes, strict=True):
+        print_text(f"run {seed}: {_verdict(outcome.report['lateness'])}")
+    table = [
+        (
+            row.metric,
+            row.emulated.short(),
+            row.simulated.short(),
+            f"{row.difference:+.3f}" if row.metric == "jain" else f"{row.difference:+.1%}",
+        )
+        for row in rows
+    ]
+    headings = ("", "kernel", "simulated", "difference")
+    title = f"{scenario.title}: {runs} runs with the kernel's TCP, {max(runs, 10)} simulated; goodput differences are shares of the total"
+    print_table(title, columns(headings, table))
+    delays = [
+        (
+            row["label"],
+            str(row["sent"]),
+            str(row["received"]),
+            *(f"{_quantile(row['delays_ms'], q):.1f}" for q in (0.5, 0.95)),
+        )
+        for row in outcomes[0].measured
+        if row["kind"] != "greedy"
+    ]
+    if delays:
+        print_table(
+            "Datagrams of the first run", columns(("flow", "sent", "received", "median, ms", "95 %, ms"), delays)
+        )
+    if verbose:
+        _print_report(outcomes[0].report, verbose)
+
+
+def _quantile(values: list[float], q: float) -> float:
+    return values[min(int(q * len(values)), len(values) - 1)] if values else float("nan")

@@ -1,0 +1,256 @@
+"""A run of `wifair emulate`, seen from the user's process.
+
+`unshare` of util-linux makes user, mount and PID namespaces and process 1 in them (`engine`). When process 1 ends, the kernel kills
+whatever runs in its PID namespace. It ends when the pipe from this process closes, so it also ends when this process is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from wifair import _native
+from wifair.emulate import runs
+from wifair.errors import InputError, WifairError
+
+# What every host has. Offloads are off because the devices have none; metrics of an earlier connection would change the next.
+SYSCTLS = {
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.ping_group_range": "0 0",
+    "net.ipv6.conf.all.accept_dad": "0",
+    "net.ipv6.conf.default.accept_dad": "0",
+    "net.ipv6.conf.all.accept_ra": "0",
+    "net.ipv6.conf.default.accept_ra": "0",
+    "net.ipv6.conf.all.router_solicitations": "0",
+    "net.ipv6.conf.default.router_solicitations": "0",
+    "net.ipv6.conf.all.addr_gen_mode": "1",
+    "net.ipv6.conf.default.addr_gen_mode": "1",
+}
+SERVER = "server"
+# Port of the first station's iperf3 server; the next station's is one higher.
+IPERF3_PORT = 5201
+
+
+@dataclass
+class Settings:
+    """How to run a plan with real hosts. Times in seconds unless the name says otherwise."""
+
+    plan: dict[str, Any]
+    title: str
+    command: list[str]
+    host: str = SERVER
+    seed: int = 1
+    duration_s: float | None = None
+    warmup_s: float = 0.0
+    late_ms: float = 1.0
+    late_share: float = 0.01
+    spin_us: float = 0.0
+    realtime: bool = False
+    congestion_control: str = "cubic"
+    sysctls: dict[str, str] = field(default_factory=dict)
+    # Metrics of routes by their names in ip-route(8); `rto_min` in milliseconds.
+    route: dict[str, str] = field(default_factory=dict)
+    services: list[tuple[str, list[str]]] = field(default_factory=list)
+    # Files that the command finds in the folder that its environment variable WIFAIR_RUN names.
+    files: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The stations' names as hosts, by number."""
+        return host_names([station["label"] for station in self.plan["cell"]["stations"]])
+
+
+def host_names(labels: list[str]) -> list[str]:
+    """Names for a hosts file: the labels as far as host names allow them (RFC 1123), each once."""
+    names: list[str] = []
+    for label in labels:
+        name = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")[:50] or "sta"
+        while name in names or name in (SERVER, "localhost"):
+            name += "x"
+        names.append(name)
+    return names
+
+
+@dataclass
+class Session:
+    """A run that has been started. `with` ends it, whatever happens."""
+
+    settings: Settings
+    folder: Path
+    process: subprocess.Popen[bytes]
+    messages: IO[str]
+    orders: int
+    has_user_namespace: bool
+    hosts: list[dict[str, Any]] = field(default_factory=list)
+
+    def go(self) -> None:
+        """The command starts."""
+        os.write(self.orders, b"g")
+
+    def stop(self) -> None:
+        """The run ends; its report is written."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self.orders, b"q")
+
+    def wait(self, each_second: Callable[[float], None] = lambda _: None) -> dict[str, Any]:
+        """Waits for the end; gives the report. `each_second` gets the time of the run in seconds."""
+        for line in self.messages:
+            each_second(json.loads(line)["at_s"])
+        self.process.wait()
+        return self.report()
+
+    def report(self) -> dict[str, Any]:
+        """The report, or what went wrong as an exception."""
+        try:
+            report: dict[str, Any] = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise WifairError(f"the emulation was killed (status {self.process.returncode}).") from None
+        if "error" in report:
+            raise WifairError(f"{report['error']}.")
+        return report
+
+
+@contextlib.contextmanager
+def started(settings: Settings) -> Iterator[Session]:
+    """Starts a run up to the point where all hosts exist; `Session.go` starts its command."""
+    check(settings)
+    is_root = os.geteuid() == 0 and has_capability(CAP_SYS_ADMIN)
+    folder = runs.new_folder()
+    read_messages, write_messages = os.pipe()
+    read_orders, write_orders = os.pipe()
+    try:
+        prepare(settings, folder)
+        namespaces = [] if is_root else ["--user", "--map-root-user"]
+        engine = [sys.executable, "-m", "wifair.emulate.engine", str(folder), str(write_messages), str(read_orders)]
+        unshare = ["unshare", *namespaces, "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
+        process = subprocess.Popen([*unshare, *engine], pass_fds=(write_messages, read_orders))
+        os.close(write_messages)
+        os.close(read_orders)
+        with open(read_messages, encoding="utf-8") as messages:
+            session = Session(settings, folder, process, messages, write_orders, not is_root)
+            try:
+                first = messages.readline()
+                if not first:
+                    process.wait()
+                    if (folder / "report.json").exists():
+                        session.report()
+                    raise WifairError(f"no namespaces: {reason(is_root)}.")
+                session.hosts = json.loads(first)["hosts"]
+                (folder / "hosts.json").write_text(json.dumps(session.hosts), encoding="utf-8")
+                threads = {host["name"]: host["tid"] for host in session.hosts}
+                runs.Run(folder, process.pid, settings.title, session.has_user_namespace, threads).write()
+                yield session
+            finally:
+                session.stop()
+                os.close(write_orders)
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    process.kill()  # and with it process 1
+                    process.wait()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def prepare(settings: Settings, folder: Path) -> None:
+    """Writes what process 1 reads."""
+    for name, text in settings.files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    options = {
+        "seed": settings.seed,
+        "duration_s": settings.duration_s,
+        "warmup_s": settings.warmup_s,
+        "tolerance": {"late_ms": settings.late_ms, "share": settings.late_share},
+        "spin_us": settings.spin_us,
+        "sysctls": list((SYSCTLS | settings.sysctls).items()),
+        # Not the sysctl: that allows namespaces a part of what the kernel has.
+        "route": list({"congctl": settings.congestion_control, **settings.route}.items()),
+        "names": settings.names,
+        "services": settings.services,
+        "command": settings.command,
+        "host": settings.host,
+        "environment": {"WIFAIR_RUN": str(folder)},
+        "hosts_file": str(folder / "hosts"),
+    }
+    document = {"plan": json.dumps(settings.plan), "options": options, "realtime": settings.realtime}
+    (folder / "settings.json").write_text(json.dumps(document), encoding="utf-8")
+
+
+CAP_SYS_ADMIN = 21
+CAP_SYS_NICE = 23
+
+
+def has_capability(number: int) -> bool:
+    """Whether this process has a capability (capabilities(7))."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> number & 1)
+
+
+def check(settings: Settings) -> None:
+    """Refuses what cannot work here, with what is missing."""
+    if not hasattr(_native, "emulate"):
+        raise InputError("an emulation needs Linux: its hosts are network namespaces.")
+    for program in ("unshare", "nsenter"):
+        if not shutil.which(program):
+            raise InputError(f"{program} is not installed; it is part of util-linux.")
+    device = Path("/dev/net/tun")
+    if not device.exists():
+        raise InputError(f"{device} does not exist; `modprobe tun` as root makes it.")
+    if not os.access(device, os.R_OK | os.W_OK):
+        raise InputError(f"{device} may not be opened; `chmod 0666 {device}` as root allows it, as udev does.")
+    if settings.realtime:
+        check_realtime()
+    known = [*settings.names, SERVER]
+    if settings.host not in known:
+        raise InputError(f"--in {settings.host}: no such host; the hosts are {', '.join(known)}.")
+    allowed = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="utf-8").split()
+    if settings.congestion_control not in allowed:
+        name = settings.congestion_control
+        raise InputError(f"--congestion-control {name}: not in this kernel, which has {', '.join(allowed)}.")
+
+
+def check_realtime() -> None:
+    """`--realtime` needs a privilege in the initial user namespace."""
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_RTPRIO)[0]
+    if not has_capability(CAP_SYS_NICE) and limit < 10:
+        raise InputError(
+            "--realtime: needs root (CAP_SYS_NICE) or a limit RTPRIO of 10; "
+            "`ulimit -r` shows the limit, /etc/security/limits.conf sets it (`USER - rtprio 10`)."
+        )
+
+
+def reason(is_root: bool) -> str:
+    """Why the namespaces could not be made, as far as the system says."""
+    if is_root:
+        return "`unshare` failed, as it says above"
+
+    def sysctl(name: str) -> str:
+        try:
+            return Path("/proc/sys", name.replace(".", "/")).read_text(encoding="utf-8").strip()
+        except OSError:
+            return ""
+
+    for name, forbids in (
+        ("kernel.apparmor_restrict_unprivileged_userns", "1"),
+        ("kernel.unprivileged_userns_clone", "0"),
+        ("user.max_user_namespaces", "0"),
+    ):
+        if sysctl(name) == forbids:
+            allowed = {"1": "0", "0": "1"}[forbids] if name != "user.max_user_namespaces" else "10000"
+            return (
+                f"{name} = {forbids} keeps users from making namespaces; `sudo sysctl {name}={allowed}` allows it, "
+                "or run wifair as root"
+            )
+    return "`unshare` failed, as it says above; root may do what a user may not"

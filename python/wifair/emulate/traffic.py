@@ -1,0 +1,224 @@
+"""The generator of `wifair emulate --test`: `python -m wifair.emulate.traffic`, started by process 1 of the run.
+
+It opens the flows of a plan between real sockets: greedy transfers over the kernel's TCP, streams of datagrams over UDP, UDP echoes. One
+process has the sockets of all hosts: a socket belongs to the network namespace in which it was made. `TCP_INFO` is read every 10 ms.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import selectors
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+CLONE_NEWNET = 0x40000000
+FIRST_PORT = 6000
+CHUNK = bytes(1 << 16)
+# Number and time of sending in nanoseconds, at the head of each datagram.
+STAMP = struct.Struct("!IQ")
+# The head of struct tcp_info (linux/tcp.h) up to tcpi_total_retrans; what is used of it, by its position.
+TCP_INFO = struct.Struct("8B24I")
+_RTT, _SSTHRESH, _CWND, _RETRANS = 8 + 15, 8 + 17, 8 + 18, 8 + 23
+
+
+@contextmanager
+def within(tid: int) -> Iterator[None]:
+    """Puts the calling thread into the network namespace of a thread of process 1."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    other = os.open(f"/proc/1/task/{tid}/ns/net", os.O_RDONLY)
+    try:
+        for namespace in (other, own):
+            if libc.setns(namespace, CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), "setns")
+            if namespace == other:
+                yield
+    finally:
+        libc.setns(own, CLONE_NEWNET)
+        os.close(own)
+        os.close(other)
+
+
+class Loop:
+    """Sockets that are ready, and calls at given times."""
+
+    def __init__(self) -> None:
+        self.selector = selectors.DefaultSelector()
+        self.calls: list[tuple[float, int, Callable[[], None]]] = []
+        self.count = 0
+
+    def at(self, when: float, call: Callable[[], None]) -> None:
+        """Calls at a time of `time.monotonic`."""
+        import heapq
+
+        self.count += 1
+        heapq.heappush(self.calls, (when, self.count, call))
+
+    def watch(self, file: socket.socket, events: int, call: Callable[[], None]) -> None:
+        """Calls whenever the socket is ready."""
+        self.selector.register(file, events, call)
+
+    def run(self, end: float) -> None:
+        """Until `end`."""
+        import heapq
+
+        while (now := time.monotonic()) < end:
+            while self.calls and self.calls[0][0] <= now:
+                heapq.heappop(self.calls)[2]()
+            until = min(self.calls[0][0], end) if self.calls else end
+            for key, _ in self.selector.select(max(0.0, until - time.monotonic())):
+                key.data()
+
+
+class Greedy:
+    """A transfer without end over TCP, from one host to another."""
+
+    def __init__(self, loop: Loop, flow: dict[str, Any], port: int, begin: float) -> None:
+        self.loop, self.flow, self.port, self.begin = loop, flow, port, begin
+        self.received = 0
+        self.samples: list[tuple[float, int, int, int, int]] = []
+        with within(flow["to_tid"]):
+            self.listener = self.socket()
+        self.listener.bind((flow["to_ipv4"], port))
+        self.listener.listen(1)
+        with within(flow["from_tid"]):
+            self.sender = self.socket()
+        loop.watch(self.listener, selectors.EVENT_READ, self.accept)
+        loop.at(begin + flow["start_s"], self.start)
+
+    def socket(self) -> socket.socket:
+        """A socket with what the flow says of its TCP."""
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        made.setblocking(False)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self.flow["congestion_control"].encode())
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, self.flow["mss_bytes"])
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, self.flow["window_bytes"])
+        if self.flow["dscp"]:
+            made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, self.flow["dscp"] << 2)
+        return made
+
+    def start(self) -> None:
+        """Opens the connection."""
+        self.sender.connect_ex((self.flow["to_ipv4"], self.port))
+        self.loop.watch(self.sender, selectors.EVENT_WRITE, self.send)
+        self.sample()
+
+    def accept(self) -> None:
+        """The other end opens."""
+        self.receiver, _ = self.listener.accept()
+        self.receiver.setblocking(False)
+        self.loop.selector.unregister(self.listener)
+        self.loop.watch(self.receiver, selectors.EVENT_READ, self.receive)
+
+    def send(self) -> None:
+        """Fills the socket's buffer."""
+        with suppress(BlockingIOError):
+            self.sender.send(CHUNK)
+
+    def receive(self) -> None:
+        """Empties the socket's buffer."""
+        with suppress(BlockingIOError):
+            self.received += len(self.receiver.recv(1 << 20))
+
+    def sample(self) -> None:
+        """Reads `TCP_INFO`."""
+        now = time.monotonic()
+        info = TCP_INFO.unpack(self.sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size))
+        self.samples.append((now - self.begin, info[_CWND], info[_SSTHRESH], info[_RTT], info[_RETRANS]))
+        self.loop.at(now + 0.01, self.sample)
+
+
+class Datagrams:
+    """Datagrams at an even pace; with `echo` they come back."""
+
+    def __init__(self, loop: Loop, flow: dict[str, Any], port: int, begin: float) -> None:
+        self.loop, self.flow, self.begin = loop, flow, begin
+        self.sent = self.received = 0
+        self.delays_ms: list[tuple[float, float]] = []
+        self.next = begin + flow["start_s"]
+        self.far = (flow["to_ipv4"], port)
+        with within(flow["to_tid"]):
+            self.receiver = self.socket()
+        self.receiver.bind(self.far)
+        with within(flow["from_tid"]):
+            self.sender = self.socket()
+        loop.watch(self.receiver, selectors.EVENT_READ, self.receive)
+        if flow["echo"]:
+            loop.watch(self.sender, selectors.EVENT_READ, self.hear)
+        loop.at(self.next, self.send)
+
+    def socket(self) -> socket.socket:
+        """A socket with the flow's code point."""
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made.setblocking(False)
+        made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, self.flow["dscp"] << 2)
+        return made
+
+    def send(self) -> None:
+        """Sends the next one."""
+        stamp = STAMP.pack(self.sent & 0xFFFFFFFF, time.monotonic_ns())
+        with suppress(BlockingIOError):
+            self.sender.sendto(stamp.ljust(self.flow["payload_bytes"], b"\0"), self.far)
+            self.sent += 1
+        self.next += self.flow["interval_s"]
+        self.loop.at(self.next, self.send)
+
+    def receive(self) -> None:
+        """One has arrived."""
+        with suppress(BlockingIOError):
+            datagram, source = self.receiver.recvfrom(2048)
+            if self.flow["echo"]:
+                self.receiver.sendto(datagram, source)
+            else:
+                self.note(datagram)
+
+    def hear(self) -> None:
+        """One has come back."""
+        with suppress(BlockingIOError):
+            self.note(self.sender.recv(2048))
+
+    def note(self, datagram: bytes) -> None:
+        """Its delay: one way, or there and back."""
+        self.received += 1
+        now = time.monotonic_ns()
+        self.delays_ms.append((now * 1e-9 - self.begin, (now - STAMP.unpack_from(datagram)[1]) * 1e-6))
+
+
+def main() -> None:
+    """Runs `traffic.json` of the run's folder; what was measured goes to `measured.json`."""
+    folder = Path(os.environ["WIFAIR_RUN"])
+    wanted = json.loads((folder / "traffic.json").read_text(encoding="utf-8"))
+    threads = {host["name"]: host for host in json.loads((folder / "hosts.json").read_text(encoding="utf-8"))}
+    warmup_s, duration_s = wanted["warmup_s"], wanted["duration_s"]
+    loop, begin = Loop(), time.monotonic() + 0.1
+    flows: list[Greedy | Datagrams] = []
+    for number, flow in enumerate(wanted["flows"]):
+        for end in ("from", "to"):
+            host = threads[flow[end]]
+            flow |= {f"{end}_tid": host["tid"], f"{end}_ipv4": host["ipv4"]}
+        kind = Greedy if flow["kind"] == "greedy" else Datagrams
+        flows.append(kind(loop, flow, FIRST_PORT + number, begin))
+    loop.run(begin + warmup_s)
+    before = [(flow.received, getattr(flow, "sent", 0)) for flow in flows]
+    loop.run(begin + warmup_s + duration_s)
+    rows = []
+    for flow, (received, sent) in zip(flows, before, strict=True):
+        row: dict[str, Any] = {"label": flow.flow["label"], "kind": flow.flow["kind"]}
+        if isinstance(flow, Greedy):
+            row |= {"goodput_mbps": (flow.received - received) * 8e-6 / duration_s, "tcp_info": flow.samples}
+        else:
+            delays = sorted(delay for at, delay in flow.delays_ms if at >= warmup_s)
+            row |= {"sent": flow.sent - sent, "received": flow.received - received, "delays_ms": delays}
+        rows.append(row)
+    (folder / "measured.json").write_text(json.dumps(rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
