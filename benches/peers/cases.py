@@ -157,11 +157,11 @@ TODAY = tuple(
     case
     for air in AIRS
     for case in (
-        udp("udp-down", "Saturated UDP downlink", air, (1, 5, 20), ("down",)),
+        udp("udp-down", "Saturated UDP downlink", air, (1, 20), ("down",)),
         udp("udp-up", "Saturated UDP uplink", air, (1, 5, 20), ("up",)),
-        udp("udp-both", "Saturated UDP both ways", air, (1, 5, 20), BOTH),
+        udp("udp-both", "Saturated UDP both ways", air, (5,), BOTH),
         udp("udp-slow", "Saturated UDP downlink, the last station at MCS 0", air, (3,), ("down",), slow_mcs=0),
-        today("tcp", "Bulk TCP both ways", air, (1, 5, 10), BOTH, file="today-tcp"),
+        today("tcp", "Bulk TCP both ways", air, (1, 10), BOTH, file="today-tcp"),
     )
 )
 # What goes to one place of a page.

@@ -114,8 +114,9 @@ CHAINS = (
     Chain("ns-3", "symmetric", (2, 10), (AT_ONCE, RTO, SACK)),
     Chain("ns-3", "saturated", (50,), (EIGHT, UNLIMITED)),
     Chain("ns-3", "alt", (2, 10), (QOS, AT_ONCE, EIFS)),
-    *(Chain("ns-3", f"{kind}-{air.name}", (5, 20), (EIGHT,)) for air in AIRS for kind in ("udp-up", "udp-both")),
-    *(Chain("ns-3", f"tcp-{air.name}", (1, 5, 10), (EIGHT, AT_ONCE)) for air in AIRS),
+    *(Chain("ns-3", f"udp-up-{air.name}", (5, 20), (EIGHT,)) for air in AIRS),
+    *(Chain("ns-3", f"udp-both-{air.name}", (5,), (EIGHT,)) for air in AIRS),
+    *(Chain("ns-3", f"tcp-{air.name}", (1, 10), (EIGHT, AT_ONCE)) for air in AIRS),
 )
 
 

@@ -47,6 +47,7 @@ class Bench:
     cases: Sequence[Case]
     peers: Sequence[Peer]
     repeat: int
+    timed: bool
     progress: Progress
     kept: Kept
     costs: dict[Place, table.Costs] = field(default_factory=dict)
@@ -57,7 +58,7 @@ class Bench:
 
     def run(self) -> None:
         """A B C with the near horizon, A B C with the far one, for every size of every case; then the next repetition."""
-        for repetition in range(1, self.repeat + 1):
+        for repetition in range(1, self.repeat + 1) if self.timed else ():
             for case in self.cases:
                 for size in case.sizes:
                     self.turn(case, size, repetition)
@@ -100,16 +101,12 @@ class Bench:
     def document(self) -> dict[str, Any]:
         rows = []
         for (case, size, peer), outcomes in self.outcomes.items():
-            cost = self.costs[case, size, peer]
-            row = {
-                "case": case,
-                "size": size,
-                "peer": peer,
-                "cpu_s_per_simulated_s": cost.slopes,
-                "peak_mib": cost.peaks_mib,
-            }
+            row: dict[str, Any] = {"case": case, "size": size, "peer": peer}
+            cost = self.costs.get((case, size, peer))
             reference = self.costs.get((case, size, table.REFERENCE))
-            if reference:
+            if cost:
+                row |= {"cpu_s_per_simulated_s": cost.slopes, "peak_mib": cost.peaks_mib}
+            if cost and reference:
                 row["ratio_to_wifair"] = asdict(table.ratios(cost.slopes, reference.slopes))
             rows.append({**row, "outcomes": [asdict(one) for one in outcomes]})
         return {
@@ -123,15 +120,16 @@ class Bench:
         versions = ", ".join(peer.version() for peer in self.peers)
         parts = [
             f"{versions}; {self.repeat} repetitions. Outcomes: mean ± half-width of the 95 % interval; differences likewise "
-            "(Welch), bold where they lie beyond it. TCP: payload; UDP: IP bytes. Costs: median (smallest–largest) over the "
-            "repetitions, ratios within each."
+            "(Welch), bold where they lie beyond it. TCP: payload; UDP: IP bytes."
         ]
+        if self.timed:
+            parts[0] += " Costs: median (smallest–largest) over the repetitions, ratios within each."
         for case in self.cases:
             parts += [
                 f"### {case.title}",
                 f"Measured for {case.measured_s:g} s after {case.warmup_s:g} s.",
                 table.outcomes(case, names, self.outcomes),
-                table.costs(case, names, self.costs),
+                *([table.costs(case, names, self.costs)] if self.timed else []),
             ]
         return "\n\n".join(parts)
 
@@ -163,6 +161,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="a smoke run: the smallest size of each case, two repetitions"
     )
+    parser.add_argument("--no-costs", action="store_true", help="outcomes alone, also on a busy machine")
     parser.add_argument("--json", action="store_true", help="one JSON document in place of the tables")
     parser.add_argument(
         "--page", type=Path, help="a Markdown page with marks for the tables, which are written there too"
@@ -209,7 +208,7 @@ def main() -> int:
     kept = Kept(BUILD, HERE, str([versions(), *(peer.version() for peer in peers)]))
     for peer in peers:
         peer.kept = kept
-    bench = Bench(cases, peers, option.repeat, progress, kept)
+    bench = Bench(cases, peers, option.repeat, not option.no_costs, progress, kept)
     bench.run()
     explained = [] if option.quick else causes.explain(bench.cases, peers, bench.outcomes, option.repeat, progress)
     if sys.stderr.isatty():
