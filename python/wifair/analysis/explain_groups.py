@@ -130,11 +130,27 @@ def _shares(best: Group, worst: Group) -> Sentence:
     if best is worst:
         return Sentence("", f"{each.capitalize()}{best.name} gets {best.goodput_mbps:.3g} Mbps.", counters)
     ratio = best.goodput_mbps / worst.goodput_mbps if worst.goodput_mbps else float("inf")
-    told = f"a flow of {best.name} gets {best.goodput_mbps:.3g} Mbps, a flow of {worst.name} {worst.goodput_mbps:.3g}"
+    much, little = (_plain(group.goodput_mbps) for group in (best, worst))
     if ratio < DIFFERENT:
-        return Sentence("", f"Goodputs are about equal: {told}.", counters)
-    times = "" if ratio == float("inf") else f": {_two_digits(ratio)} times as much"
-    return Sentence("", f"{told[:1].upper()}{told[1:]}{times}.", counters)
+        told = f"Goodputs are about equal: {_one(best)} gets {much} Mbps, {_one(worst)} {little} Mbps."
+        return Sentence("", told, counters)
+    than = (
+        f"{_two_digits(ratio)} times as much as {_one(worst)} ({little} Mbps)"
+        if worst.goodput_mbps
+        else f"{_one(worst)} nothing"
+    )
+    told = f"{_one(best)} gets {much} Mbps, {than}."
+    return Sentence("", f"{told[:1].upper()}{told[1:]}", counters)
+
+
+def _one(group: Group) -> str:
+    """A flow of a group, in a sentence."""
+    return f"each {group.name} flow" if group.flows > 1 else group.name
+
+
+def _plain(value: float) -> str:
+    """Three digits, without a power of ten."""
+    return f"{value:.3g}" if value >= 1e-4 or not value else f"{float(f'{value:.2g}'):.12f}".rstrip("0")
 
 
 def _two_digits(value: float) -> str:
@@ -145,7 +161,7 @@ def _losses(best: Group, worst: Group) -> Sentence:
     pair = [worst] if best is worst else [worst, best]
     lost = " and ".join(f"{_percent(group.lost_share)} of the {group.at_the_ap} of {group.name}" for group in pair)
     cut = ", ".join(
-        f"{'that' if i else 'the window'} of {group.name} {group.cuts:.2g} times" for i, group in enumerate(pair)
+        f"{'that' if i else 'the window'} of {_one(group)} {group.cuts:.2g} times" for i, group in enumerate(pair)
     )
     counters = {
         f"{name} of {group.name}": getattr(group, name) or 0.0 for group in pair for name in ("lost_share", "cuts")
@@ -190,7 +206,7 @@ def _slow(results: Results) -> Sentence | None:
     rate, highest = rates.get(name), max(rates.values(), default=0.0)
     if rate is None or rate >= highest or shares[name] < HOG * sum(shares.values()) / len(shares):
         return None
-    told = f"{name} holds {_percent(shares[name])} of the air: its link has {rate:.3g} Mbps, the fastest {highest:.3g}."
+    told = f"{name} uses {_percent(shares[name])} of the air: its link rate is {rate:.3g} Mbps, the highest is {highest:.3g}."
     return Sentence("", told, {"airtime_share": shares[name], "link_rate_mbps": rate})
 
 
@@ -233,7 +249,7 @@ def rows(found: list[Group]) -> list[tuple[str, ...]]:
 
 
 HEADINGS: tuple[str, ...] = ("group", "flows", "Mbps each", "lost", "window cuts", "RTT, ms", "airtime", "limited by")
-NOTE: str = "Means over flows and runs. Lost: at the AP (datagrams: in all, and their 95 % delay as RTT)."
+NOTE: str = "Means over flows and runs. Lost: packets at the AP; for datagrams, on the whole way. Their RTT is the one-way delay, 95 %."
 
 
 def to_dict(group: Group) -> dict[str, Any]:

@@ -214,11 +214,23 @@ def print_reading(other: Sensitivity) -> None:
     print_table("Claims that look at what it changes", columns(headings, rows, left=1, prose=(4,)))
 
 
+def _condition(key: str, value: object) -> str:
+    """A condition in words: seconds and replications by their number."""
+    number = f"{value:g}" if isinstance(value, float) else f"{value}"
+    words = {"warmup_s": "{} s of warm-up", "duration_s": "{} s measured", "form": "{} form"}
+    if key in words:
+        return words[key].format(number)
+    counted = isinstance(value, int) and key.startswith("replications")
+    return f"{number} {key.replace('_', ' ')}" if counted else f"{key.replace('_', ' ')} {number}"
+
+
 def print_conditions(found: Reproduction, figures: Mapping[str, list[Path]], folder: Path) -> None:
     """What was run, and where things lie."""
     from wifair.cli.output import print_lines, print_text
 
-    told = ", ".join(f"{key} {value}" for key, value in found.conditions.items() if key != "schemes")
+    told = ", ".join(
+        _condition(key, value) for key, value in found.conditions.items() if key != "schemes" and value != 0
+    )
     print_text(f"Conditions: {told}")
     for name, paths in figures.items():
         others = ", ".join(path.suffix for path in paths[1:])

@@ -147,7 +147,7 @@ def print_verdicts(results: Results) -> None:
 
 def print_differences(rows: Sequence[Mapping[str, Any]], results: Results, verbose: bool = True) -> None:
     """A table for each pair, a line for each metric."""
-    names = {cell.name: name_of(cell) for cell in results.cells}
+    cells = {cell.name: cell for cell in results.cells}
     pairs = list(dict.fromkeys((row["scenario"], row["against"]) for row in rows))
     if len(pairs) > FEW_PAIRS and not verbose:
         print_text(f"--verbose shows the paired differences of all {len(pairs)} pairs.")
@@ -166,8 +166,22 @@ def print_differences(rows: Sequence[Mapping[str, Any]], results: Results, verbo
             ]
             for row in mine
         ]
-        table = columns([*headings, "seeds needed"] if wished else headings, told, prose=(0,))
-        print_table(f"{names[pair[0]]} minus {names[pair[1]]}, paired by seed", table)
+        table = columns([*headings, "seeds needed"] if wished else headings, told, prose=(0,), minor=(3,))
+        print_table(f"{_pair(*(cells[name] for name in pair))}, paired by seed", table)
+
+
+def _pair(one: ResultCell, other: ResultCell) -> str:
+    """What is held against what: the coordinates that differ, then those that they share."""
+    if one.keys.keys() != other.keys.keys() or one.keys == other.keys:
+        return f"{name_of(one)} minus {name_of(other)}"
+    mine, theirs = (
+        ", ".join(f"{value}" for key, value in cell.keys.items() if one.keys[key] != other.keys[key])
+        for cell in (one, other)
+    )
+    shared = ", ".join(
+        f"{key.removeprefix('ap.')} = {value}" for key, value in one.keys.items() if other.keys[key] == value
+    )
+    return f"{mine} minus {theirs}{f' at {shared}' if shared else ''}"
 
 
 def _difference(row: Mapping[str, Any]) -> tuple[str, str]:

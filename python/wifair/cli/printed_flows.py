@@ -8,7 +8,6 @@ import polars as pl
 
 from wifair.analysis.warmup import QUANTITIES
 from wifair.cli.output import print_table, say
-from wifair.cli.printed import heading
 from wifair.cli.tables import columns
 from wifair.results.delays import STREAM_UNITS
 from wifair.results.quantiles import interval_of
@@ -21,6 +20,19 @@ if TYPE_CHECKING:
 
 # Flows that are printed one by one without --verbose.
 FEW_FLOWS = 12
+# What `STREAM_UNITS` has, as headings; the minor ones are left out where there is no room.
+STREAMS = {
+    "loss_ratio": "loss",
+    "goodput_mbps": "Mbps",
+    "delay_mean_ms": "delay, ms",
+    "delay_p95_ms": "delay 95 %, ms",
+    "delay_p99_ms": "delay 99 %, ms",
+    "jitter_ms": "jitter, ms",
+    "rtt_p50_ms": "RTT median, ms",
+    "rtt_p95_ms": "RTT 95 %, ms",
+    "mos": "opinion score",
+}
+MINOR = ("goodput_mbps", "delay_p99_ms", "jitter_ms", "rtt_p50_ms")
 # Fewer transfers in a replication say little about their times.
 FEW_TRANSFERS = 5
 
@@ -60,18 +72,12 @@ def print_datagrams(results: Results) -> None:
     table = results.datagrams
     shown = [metric for metric in STREAM_UNITS if table[metric].count()]
     rows = []
-    for key, part in table.group_by("label", "application", "direction", maintain_order=True):
+    for (label, direction), part in table.group_by("label", "direction", maintain_order=True):
         found = [interval_of(metric, part[metric].drop_nulls().to_numpy()).short() for metric in shown]
-        rows.append((*map(str, key), *found))
-    headings = ("flow", "carries", "direction", *(_quantity(metric) for metric in shown))
-    print_table("Datagrams: means over the runs", columns(headings, rows, left=3), keys=3)
-
-
-def _quantity(metric: str) -> str:
-    told = heading(metric, STREAM_UNITS).replace(" ms,", ",")
-    for quantile, words in (("p50", "median"), ("p95", "95 %"), ("p99", "99 %")):
-        told = told.replace(quantile, words)
-    return told.replace("rtt", "RTT").replace("mos", "MOS")
+        rows.append((f"{label} {direction}", *found))
+    minor = [i for i, metric in enumerate(shown, 1) if metric in MINOR]
+    title = "Datagrams: means over the runs; delays are one-way"
+    print_table(title, columns(("flow", *(STREAMS[metric] for metric in shown)), rows, minor=minor))
 
 
 def print_transfers(results: Results) -> None:
@@ -96,9 +102,9 @@ def print_transfers(results: Results) -> None:
             say(
                 f"warning: {group}: a run completed only {fewest} transfers, too few for their times; raise run.duration_s."
             )
-    print_table(
-        "Transfers of all sizes: means over the runs", columns(("group", *(names[m] for m in TRANSFER_UNITS)), rows)
-    )
+    headings = ("group", *(names[metric] for metric in TRANSFER_UNITS))
+    minor = [headings.index(names[metric]) for metric in ("cov", "p99_s")]
+    print_table("Transfers of all sizes: means over the runs", columns(headings, rows, minor=minor))
 
 
 def print_checks(checks: list[Check]) -> None:

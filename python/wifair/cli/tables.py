@@ -1,7 +1,7 @@
 """Tables that fit: no line is longer than the terminal (`COLUMNS`, or 80 where the output is piped), and nothing is cut.
 
-A table that is too wide is turned over (its columns become rows) if that fits, else printed in blocks that repeat its first
-columns. Headings wrap between words, and so does a column of prose. Only a single word that is wider than the terminal sticks out.
+A table that is too wide loses its columns of least importance (JSON has them). If it still does not fit it is turned over (its
+columns become rows) if that fits, else printed in blocks that repeat its first columns. Headings wrap between words, and so does a column of prose. Only a single word that is wider than the terminal sticks out.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ LEAST_PROSE = 24
 
 @dataclass(frozen=True)
 class Column:
-    """A heading and its cells. Numbers are set to the right; prose may be wrapped between words."""
+    """A heading and its cells. Numbers are set to the right; prose may be wrapped between words; a minor column may be left out."""
 
     heading: str
     cells: tuple[str, ...]
     right: bool = False
     prose: bool = False
+    minor: bool = False
 
     @property
     def width(self) -> int:
@@ -35,21 +36,27 @@ class Column:
     def least(self) -> int:
         """What it needs at least."""
         words = (word for cell in (self.heading, *self.cells) for word in cell.split())
-        return max(LEAST_PROSE, *(len(word) for word in words)) if self.prose else self.width
+        return max(min(LEAST_PROSE, self.width), *(len(word) for word in words)) if self.prose else self.width
 
 
 def columns(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, prose: Sequence[int] = ()
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: int = 1,
+    prose: Sequence[int] = (),
+    minor: Sequence[int] = (),
 ) -> list[Column]:
     """Columns from rows; the first `left` ones are words, the others numbers, but for those of prose."""
     return [
-        Column(heading, tuple(row[i] for row in rows), i >= left and i not in prose, i in prose)
+        Column(heading, tuple(row[i] for row in rows), i >= left and i not in prose, i in prose, i in minor)
         for i, heading in enumerate(headings)
     ]
 
 
 def lines(table: Sequence[Column], width: int, keys: int = 1, turn: bool = False) -> Iterator[str]:
     """The table's lines. The first `keys` columns name a row; with `turn` the table may be turned over to fit."""
+    while _least(table) > width and (left_out := [column for column in table if column.minor]):
+        table = [column for column in table if column is not left_out[-1]]
     if _least(table) <= width:
         yield from _block(table, width)
         return
