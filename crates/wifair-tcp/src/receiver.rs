@@ -25,6 +25,54 @@ pub enum ReceiverState {
     Closed,
 }
 
+/// Segments that came at one instant, one behind the other, as one packet.
+#[derive(Clone, Debug)]
+struct Burst {
+    /// The first, with the payload of all.
+    packet: Packet,
+    segments: u32,
+    /// Payload of each but the last.
+    each: u32,
+    /// When no more can come: the instant after.
+    ends: Time,
+}
+
+/// The longest packet that generic receive offload makes, in bytes (Linux: `GRO_LEGACY_MAX_SIZE`).
+const LONGEST_BURST: u32 = 65_535;
+
+impl Burst {
+    fn none() -> Burst {
+        Burst { packet: Packet::default(), segments: 0, each: 0, ends: Time::MAX }
+    }
+
+    /// Whether it may hold plain data.
+    fn takes(packet: &Packet) -> bool {
+        packet.payload_bytes > 0 && packet.flags == TcpFlags::ACK
+    }
+
+    fn of(packet: &Packet, now: Time) -> Burst {
+        let ends = now + Time::from_ns(1);
+        Burst { packet: *packet, segments: 1, each: packet.payload_bytes, ends }
+    }
+
+    /// Adds what comes right behind it, if both fit together; whether it did.
+    fn join(&mut self, packet: &Packet, now: Time) -> bool {
+        let bytes = self.packet.ip_bytes() + packet.payload_bytes;
+        let joins = now < self.ends
+            && self.segments > 0
+            && self.packet.payload_bytes == self.segments * self.each // no shorter one came
+            && packet.seq == self.packet.seq.wrapping_add(self.packet.payload_bytes)
+            && packet.payload_bytes <= self.each
+            && packet.ds_field == self.packet.ds_field
+            && bytes <= LONGEST_BURST;
+        if joins {
+            self.packet.payload_bytes += packet.payload_bytes;
+            self.segments += 1;
+        }
+        joins
+    }
+}
+
 /// The end of a connection that waits for it, takes data and acknowledges it.
 ///
 /// See the crate's documentation for the contract between calls.
@@ -59,6 +107,8 @@ pub struct Receiver {
     fin_at: Option<u32>,
     /// When a delayed ACK is due.
     ack_deadline: Time,
+    /// What generic receive offload has put together and not handed over yet.
+    burst: Burst,
     /// When the SYN-ACK or FIN is sent again.
     timer: Time,
     control_sent_at: Time,
@@ -101,6 +151,7 @@ impl Receiver {
             ordinary: false,
             fin_at: None,
             ack_deadline: Time::MAX,
+            burst: Burst::none(),
             timer: Time::MAX,
             control_sent_at: Time::ZERO,
             rto: Rto::new(&spec.rto),
@@ -135,10 +186,36 @@ impl Receiver {
         {
             self.stats.payload_bytes_delivered += u64::from(payload);
             self.nxt = self.nxt.wrapping_add(payload);
-            self.count_in_order(now);
+            self.count_in_order(1, now);
         } else {
-            self.on_any_segment(packet, now);
+            if self.spec.receive_offload {
+                self.gather(packet, now);
+            } else {
+                self.on_any_segment(packet, 1, now);
+            }
             self.review();
+        }
+    }
+
+    /// Generic receive offload: what comes together is handed over together.
+    fn gather(&mut self, packet: &Packet, now: Time) {
+        let is_plain = Burst::takes(packet);
+        if is_plain && self.burst.join(packet, now) {
+            return;
+        }
+        self.flush(now);
+        if is_plain {
+            self.burst = Burst::of(packet, now);
+        } else {
+            self.on_any_segment(packet, 1, now);
+        }
+    }
+
+    /// Hands over what generic receive offload has put together.
+    fn flush(&mut self, now: Time) {
+        let Burst { packet, segments, .. } = std::mem::replace(&mut self.burst, Burst::none());
+        if segments > 0 {
+            self.on_any_segment(&packet, segments, now);
         }
     }
 
@@ -151,12 +228,14 @@ impl Receiver {
             && self.held.is_empty()
             && self.duplicate.is_none()
             && self.packet.flags == TcpFlags::ACK
-            && self.packet.sack.is_empty();
+            && self.packet.sack.is_empty()
+            && !self.spec.receive_offload;
     }
 
-    /// A segment has come in order: an ACK is due at once or before long.
-    fn count_in_order(&mut self, now: Time) {
-        self.unacked_segments += 1;
+    /// So many segments have come in order: an ACK is due at once or before long.
+    #[inline(always)]
+    fn count_in_order(&mut self, segments: u32, now: Time) {
+        self.unacked_segments = self.unacked_segments.saturating_add(segments.min(255) as u8);
         if self.unacked_segments >= self.spec.delayed_ack.segments {
             self.ack_now = true; // RFC 5681, 4.2: at least every second segment
         } else if self.ack_deadline == Time::MAX {
@@ -165,10 +244,10 @@ impl Receiver {
     }
 
     #[inline(never)]
-    fn on_any_segment(&mut self, packet: &Packet, now: Time) {
+    fn on_any_segment(&mut self, packet: &Packet, segments: u32, now: Time) {
         if self.state == ReceiverState::Established && !packet.flags.intersects(TcpFlags::SYN | TcpFlags::FIN)
         {
-            self.on_data(packet, now);
+            self.on_data(packet, segments, now);
         } else {
             self.on_control(packet, now);
         }
@@ -227,7 +306,7 @@ impl Receiver {
         if self.state == ReceiverState::LastAck && seq::after(end, self.nxt) {
             self.ack_now = true; // behind the FIN no text is taken (RFC 9293, 3.10.7.4)
         } else if packet.payload_bytes > 0 {
-            self.on_data(packet, now);
+            self.on_data(packet, 1, now);
         }
         if packet.flags.contains(TcpFlags::FIN) {
             self.ack_now = true; // a FIN is never delayed, in order or not, new or repeated
@@ -235,21 +314,21 @@ impl Receiver {
         self.finish_if_all_arrived();
     }
 
-    /// Payload.
-    fn on_data(&mut self, packet: &Packet, now: Time) {
+    /// Payload of so many segments.
+    fn on_data(&mut self, packet: &Packet, segments: u32, now: Time) {
         let payload = packet.payload_bytes;
         if payload == 0 {
             return self.on_empty(packet, now);
         }
         let (start, end) = (packet.seq, packet.seq.wrapping_add(payload));
         if self.ecn.on {
-            self.on_ecn_field(packet, end);
+            self.on_ecn_field(packet, segments, end);
         }
         if start == self.nxt && self.held.is_empty() && payload <= self.window_bytes {
             self.deliver_up_to(end);
-            self.count_in_order(now);
+            self.count_in_order(segments, now);
         } else {
-            self.on_disorder(start, end);
+            self.on_disorder(start, end, segments);
         }
     }
 
@@ -275,29 +354,29 @@ impl Receiver {
     }
 
     /// RFC 3168, 6.1.5: marks are ignored on data outside of the window.
-    fn on_ecn_field(&mut self, packet: &Packet, end: u32) {
+    fn on_ecn_field(&mut self, packet: &Packet, segments: u32, end: u32) {
         let ahead = end.wrapping_sub(self.nxt);
         if (1..=self.window_bytes).contains(&ahead) && self.ecn.on_data(packet) {
-            self.stats.ce_segments_received += 1;
+            self.stats.ce_segments_received += u64::from(segments);
         }
     }
 
     /// A segment with a hole before it, in a hole, or with nothing new. Each is acknowledged at once (RFC 5681, 4.2;
     /// RFC 9293, 3.10.7.4).
     #[cold]
-    fn on_disorder(&mut self, start: u32, end: u32) {
+    fn on_disorder(&mut self, start: u32, end: u32, segments: u32) {
         self.ack_now = true;
         let window_end = self.nxt.wrapping_add(self.window_bytes);
         if self.selective {
             self.note_duplicate(start, end);
         }
         if !seq::after(end, self.nxt) {
-            self.stats.duplicate_segments_received += 1;
+            self.stats.duplicate_segments_received += u64::from(segments);
         } else if seq::after(end, window_end) {
             // Beyond the window: not taken (RFC 9293, 3.10.7.4).
         } else if seq::after(start, self.nxt) {
             if !self.held.insert(start, end) {
-                self.stats.duplicate_segments_received += 1;
+                self.stats.duplicate_segments_received += u64::from(segments);
             }
         } else {
             let reached = self.held.advance(end);
@@ -342,6 +421,9 @@ impl Receiver {
 
     /// The time has reached [`Receiver::deadline`]. Earlier calls do nothing.
     pub fn on_timer(&mut self, now: Time) {
+        if now >= self.burst.ends {
+            self.flush(now);
+        }
         if now >= self.ack_deadline {
             self.ack_deadline = Time::MAX;
             self.ack_now = true;
@@ -450,7 +532,7 @@ impl Receiver {
 
     /// When [`Receiver::on_timer`] wants to be called; [`Time::MAX`] while no timer runs.
     pub fn deadline(&self) -> Time {
-        self.ack_deadline.min(self.timer)
+        self.ack_deadline.min(self.timer).min(self.burst.ends)
     }
 
     /// Where the receiver stands.
@@ -500,12 +582,12 @@ mod tests {
     proptest! {
         #[test]
         fn the_short_paths_do_what_the_general_ones_do(
-            (handshake, sack, ecn, segments) in (0u8..3, any::<bool>(), any::<bool>(), 1u8..4),
+            (handshake, sack, ecn, segments, receive_offload) in (0u8..3, any::<bool>(), any::<bool>(), 1u8..4, any::<bool>()),
             steps in prop::collection::vec((0u8..24, 0u32..8, 0u64..100_000), 1..150),
         ) {
             let handshake = [Handshake::None, Handshake::Real, Handshake::Ns2][usize::from(handshake)];
             let sack = sack.then(Default::default);
-            let mut spec = TcpSpec { handshake, sack, ecn, ..TcpSpec::default() };
+            let mut spec = TcpSpec { handshake, sack, ecn, receive_offload, ..TcpSpec::default() };
             spec.delayed_ack.segments = segments;
             let (mss, iss) = (u32::from(spec.mss_bytes), spec.initial_sequence);
             let receiver = Receiver::new(&Arc::new(spec), FiveTuple::default());

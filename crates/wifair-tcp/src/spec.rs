@@ -45,6 +45,9 @@ pub struct TcpSpec {
     pub dscp: u8,
     /// When the receiver acknowledges (RFC 5681, 4.2).
     pub delayed_ack: DelayedAckSpec,
+    /// Generic receive offload (GRO) at the receiver, as in Linux: segments of up to 65,535 bytes in all that arrive together and in
+    /// order, as those of an A-MPDU do, reach TCP as one, so one ACK answers them. Off: TCP sees each by itself.
+    pub receive_offload: bool,
     /// Retransmission timer of both ends (RFC 6298).
     pub rto: RtoSpec,
     /// Send a new segment on each of the first two duplicate ACKs (RFC 3042). On by default: RFC 5681, 3.2 says SHOULD.
@@ -161,6 +164,7 @@ impl Default for TcpSpec {
             priority_marking: None,
             dscp: 0,
             delayed_ack: DelayedAckSpec::default(),
+            receive_offload: false,
             rto: RtoSpec::default(),
             limited_transmit: true,
             sack: None,

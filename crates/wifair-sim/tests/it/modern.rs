@@ -80,3 +80,34 @@ fn stations_of_different_rates_get_equal_airtime() {
         assert!(off(&json!({"name": scheme}), "802.11g", &[6.0, 12.0, 24.0, 54.0], true) > 0.5);
     }
 }
+
+/// With generic receive offload a station answers each A-MPDU with one ACK, or one for each 65,535 bytes of it; without with one for every
+/// second segment. Nothing else changes for a single download.
+#[test]
+fn receive_offload_answers_an_aggregate_with_one_ack() {
+    let per_ppdu = |receive_offload: bool| {
+        let mut plan = bss(0, 1, "droptail", 3.0);
+        plan["run"]["warmup_s"] = json!(1.0);
+        plan["cell"]["phy"] = json!({"name": "802.11ax", "width_mhz": 80});
+        plan["cell"]["mac"] = json!({"edca": {}});
+        plan["cell"]["ap"]["port"]["limit_packets"] = json!(1_000);
+        plan["cell"]["stations"][0] = json!({"label": "down-1", "mcs": 11});
+        plan["flows"][0]["tcp"]["receive_offload"] = json!(receive_offload);
+        let record = record(&plan, 1);
+        let queued = |node: &str, class: &str| {
+            let rows = record.queues.iter().filter(|row| row.node == node && row.class == class);
+            rows.map(|row| row.offered_packets).sum::<u64>() as f64
+        };
+        let ppdus: u64 =
+            record.stations.iter().filter(|row| row.direction == "down").map(|row| row.ppdus).sum();
+        let (data, acks) = (queued("ap", "data"), queued("stations", "ack"));
+        println!("offload {receive_offload}: {data} segments in {ppdus} PPDUs, {acks} ACKs");
+        assert!(data / ppdus as f64 > 30.0);
+        (data, acks, acks / (ppdus as f64 + data / 44.0))
+    };
+    let (data, acks, _) = per_ppdu(false);
+    assert!((acks / data - 0.5).abs() < 0.05);
+    let (with, _, per_burst) = per_ppdu(true);
+    assert!((0.5..1.1).contains(&per_burst), "{per_burst}");
+    assert!(with > 0.9 * data);
+}
