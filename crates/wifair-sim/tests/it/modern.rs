@@ -90,8 +90,10 @@ fn receive_offload_answers_an_aggregate_with_one_ack() {
         plan["run"]["warmup_s"] = json!(1.0);
         plan["cell"]["phy"] = json!({"name": "802.11ax", "width_mhz": 80});
         plan["cell"]["mac"] = json!({"edca": {}});
+        plan["wire"] = json!({"rate_mbps": 10_000.0});
         plan["cell"]["ap"]["port"]["limit_packets"] = json!(1_000);
         plan["cell"]["stations"][0] = json!({"label": "down-1", "mcs": 11});
+        plan["flows"][0]["tcp"]["delayed_ack"] = json!({"segments": 2});
         plan["flows"][0]["tcp"]["receive_offload"] = json!(receive_offload);
         let record = record(&plan, 1);
         let queued = |node: &str, class: &str| {
