@@ -386,7 +386,7 @@ def test_compare_all(here: Cli, tmp_path: Path) -> None:
     assert findings in text
     again = here(*words, "--out", out)
     assert again.returncode == 0
-    assert "12 replications were in" in again.stderr
+    assert "12 replications were taken from" in again.stderr
     assert "No scheme is shown to be the best" in " ".join(again.stdout.split())
 
 

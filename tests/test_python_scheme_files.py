@@ -149,7 +149,7 @@ def test_the_command_line_takes_files(wifair: Run, short: Path, tmp_path: Path) 
     arguments = ("--schemes", f"droptail,{own}", "--store", tmp_path / "store", "--threads", "1", "--json")
     _, swept, _ = wifair("sweep", study, *arguments)
     assert {row["keys"]["ap.scheme"] for row in json.loads(swept)["scenarios"]} == {"droptail", own}
-    assert "8 replications were in" in wifair("sweep", study, *arguments)[2]
+    assert "8 replications were taken from" in wifair("sweep", study, *arguments)[2]
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ def test_the_command_line(command: Command, tmp_path: Path, short: Path) -> None
 
     study.write_text(STUDY.replace("[5, 20]", "[5, 20, 60]"))
     done = command("sweep", study, "--store", store, "--json")
-    assert done.stderr == f"12 replications were in {store} already\n"
+    assert done.stderr == f"12 replications were taken from {store}\n"
     document = json.loads(done.stdout)
     assert [cell["keys"]["ap.limit_packets"] for cell in document["scenarios"]] == [5, 20, 60] * 2
 
@@ -212,7 +212,7 @@ def test_run_and_compare_share_a_store(command: Command, tmp_path: Path, short: 
     done = command("compare", short, "--schemes", "droptail,adaptive-pushout", "--seeds", "3", "--store", store)
     assert done.status == 0, done.stderr
     done = command("run", short, "--seeds", "4", "--store", store)  # its own scheme is adaptive pushout
-    assert f"3 replications were in {store} already\n" in done.stderr
+    assert f"3 replications were taken from {store}\n" in done.stderr
 
 
 def test_the_examples_of_the_help_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

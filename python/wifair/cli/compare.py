@@ -14,7 +14,7 @@ EXAMPLE = "Example: wifair compare scenarios/five-lines.toml --schemes droptail,
 File = Annotated[
     Path | None,
     typer.Argument(
-        metavar="[SCENARIO.toml]", help="The scenario: a file, or a name that `wifair new` lists.", show_default=False
+        metavar="SCENARIO.toml", help="The scenario: a file, or a name that `wifair new` lists.", show_default=False
     ),
 ]
 Schemes = Annotated[

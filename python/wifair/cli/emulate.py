@@ -21,14 +21,14 @@ EXEC_EXAMPLE = "Example: wifair exec phone -- ping -c 3 server"
 Emulated = Annotated[
     Path | None,
     typer.Argument(
-        metavar="[SCENARIO.toml]",
+        metavar="SCENARIO.toml",
         help="The scenario: a file, or a name that `wifair new` lists. Its flows are opened by --test alone.",
         show_default=False,
     ),
 ]
 Command = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[-- COMMAND...]", help="What to run; a shell by default.", show_default=False),
+    typer.Argument(metavar="-- COMMAND", help="What to run; a shell by default.", show_default=False),
 ]
 Host = Annotated[str, typer.Option("--in", metavar="HOST", help="Run the command on that station.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of backoff and errors; runs are not repeatable.")]
@@ -151,7 +151,7 @@ def emulate(
 
 
 def enter(host: Annotated[str, typer.Argument(metavar="HOST")], command: Command = None, run: RunName = None) -> None:
-    """Run a command on a host of a running emulation; a shell by default."""
+    """Run a command on a host of a running emulation, or a shell."""
     import os
 
     from wifair.emulate.runs import chosen

@@ -68,7 +68,7 @@ def say_of(store: Store | None) -> None:
     """What was not run because the store had it, and what is amiss there."""
     if store:
         if store.taken:
-            say(f"{store.taken} replications were in {store.folder} already")
+            say(f"{store.taken} replications were taken from {store.folder}")
         for remark in store.remarks():
             say(f"warning: {remark}")
 

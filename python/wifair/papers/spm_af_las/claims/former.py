@@ -1,4 +1,4 @@
-"""The rules of rewritten claims before they were rewritten, with the verdicts that they gave."""
+"""Former rules of claims that have been rewritten, each with the verdict that it gave."""
 
 from wifair.papers.claims import Formerly
 
