@@ -18,7 +18,7 @@ EXAMPLE = "Example: wifair lab home"
 
 Shown = Annotated[
     Path,
-    typer.Argument(metavar="[SCENARIO.toml]", help="The scenario: a file, or a name that `wifair new` lists."),
+    typer.Argument(metavar="SCENARIO.toml", help="The scenario: a file, or a name that `wifair new` lists."),
 ]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any that is free.")]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address and open nothing.")]
