@@ -25,9 +25,9 @@ def kept(air: Air, scheme: str) -> float:
     return t_interval(ratio(air.total_mbps(part, scheme), air.total_mbps(part, TAIL_DROP))).estimate
 
 
-def between(values: Iterable[float], percent: bool = False) -> str:
+def between(values: Iterable[float], percent: bool = False, digits: int = 2) -> str:
     """The least and the greatest of some values, in words; one of them if they are printed alike."""
-    form = "{:.0f} %" if percent else "{:.2f}"
+    form = "{:.0f} %" if percent else f"{{:.{digits}f}}"
     told = [form.format(100 * value if percent else value).replace("-", "−") for value in sorted(values)]
     if told[0] == told[-1]:
         return told[0]
@@ -45,7 +45,8 @@ def findings(m: Measured) -> str:
 
     las = [between((kept(m.at(g, scaling), LAS) for g in AGGREGATED), percent=True) for scaling in (PACKETS, TIME)]
     alone = between((kept(m.at(g, PACKETS).without("single-frames"), LAS) for g in AGGREGATED), percent=True)
-    mpdus = between(t_interval(m.at(g, TIME).mpdus_per_ppdu(FIVE_AND_FIVE, LAS, "down")).estimate for g in AGGREGATED)
+    sent = (t_interval(m.at(g, TIME).mpdus_per_ppdu(FIVE_AND_FIVE, LAS, "down")).estimate for g in AGGREGATED)
+    mpdus = between(sent, digits=0)
     spm_af = between((kept(m.at(g, TIME), SPM_AF) for g in FAST), percent=True)
     bullets = (
         f"**Windows decide how bad it is.** The bias, (up − down) / (up + down), is {bias([B], PACKETS)} on 802.11b. With the printed windows "
@@ -58,9 +59,9 @@ def findings(m: Measured) -> str:
         f"{bias(FAST, TIME, 'queues-per-station')} on 802.11ac to be. An AP that goes first makes it {bias(FAST, TIME, 'ap-first')} behind "
         f"tail drop. With today's hosts `mac80211` leaves {bias([AC], PACKETS, 'today-queues-per-station')} on 802.11ac and "
         f"{bias([BE], PACKETS, 'today-queues-per-station')} on 802.11be.",
-        f"**LAS sends {mpdus} MPDUs per PPDU straight above the air.** It gives what it would send next, so an A-MPDU ends at the next flow's packet. From 802.11n on "
-        f"it keeps {las[0]} of tail drop's goodput, scaled in time {las[1]}; where neither aggregates, {alone}. SPM-AF keeps {spm_af} on 802.11ac to "
-        f"be, scaled in time.",
+        f"**LAS aggregates.** It fills an A-MPDU with the station's packets in its own order, scaled in time {mpdus} MPDUs per PPDU. From "
+        f"802.11n on it keeps {las[0]} of tail drop's goodput, scaled in time {las[1]}; where neither aggregates, {alone}. SPM-AF keeps "
+        f"{spm_af} on 802.11ac to be, scaled in time.",
         f"**The anomaly moves.** Among downloads queues per station remove it: scaled in time a fast station then loses "
         f"{between((size('anomaly-down', m.at(g, TIME).without('queues-per-station')) for g in AGGREGATED), percent=True)} of its goodput. "
         f"Among uploads longer A-MPDUs reduce it: a fast station loses {lost(AC)} on 802.11ac and {lost(BE)} on 802.11be, where Block "

@@ -17,7 +17,7 @@ threshold of 4 packets, below which three duplicate ACKs cannot come.
 How a FIFO fills an A-MPDU. The baseline is `gather`: all packets for the station at the head, wherever they are in the buffer. Access
 points with a FIFO sorted packets by station before they aggregated, in the driver or the hardware, so the packets of other stations in
 between did not end an A-MPDU; `head-run`, where they do, is the other extreme. What lies below the FIFO is read in other ways, too
-(`readings.py`). Schemes with a separate order (LAS, T-LAS, DQM) give what they would give next, while it is for the same station.
+(`readings.py`). Schemes with a separate order (LAS, T-LAS, DQM) fill it with the station's packets in that order.
 
 How long. A run has the time that windows and buffers of its air need, and not more: TCP counts in packets, so a fast link settles
 sooner where packets are as printed.
