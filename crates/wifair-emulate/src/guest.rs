@@ -13,11 +13,13 @@ use nix::unistd::gettid;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::address::{Host, IPV4_PREFIX, IPV6_PREFIX};
-use crate::netlink::{Metric, raise_loopback, set_route};
+use crate::netlink::{Metric, raise_loopback, set_queue, set_route};
 
 /// Name of the device in each namespace.
 const DEVICE: &str = "wlan0";
 const MTU: u16 = 1500;
+/// Packets that a device holds until the engine reads them: so many that none is lost here, where no scheme would know.
+const QUEUE: u32 = 20_000;
 
 type Order = Box<dyn FnOnce() + Send>;
 
@@ -91,8 +93,9 @@ fn enter(host: Host, sysctls: &[(String, String)], metrics: &[Metric]) -> Result
         .map_err(|error| format!("cannot make a TUN device from /dev/net/tun: {error}"))?;
     device.set_nonblocking(true).map_err(|error| format!("TUN device: {error}"))?;
     raise_loopback().map_err(|error| format!("cannot raise the loopback device: {}", error.desc()))?;
+    let index = device.if_index().map_err(|error| format!("TUN device: {error}"))?;
+    set_queue(index, QUEUE).map_err(|error| format!("cannot set the length of a queue: {}", error.desc()))?;
     if !metrics.is_empty() {
-        let index = device.if_index().map_err(|error| format!("TUN device: {error}"))?;
         for (own, prefix) in [(host.ipv4().into(), IPV4_PREFIX), (host.ipv6().into(), IPV6_PREFIX)] {
             set_route(own, prefix, index, metrics)
                 .map_err(|error| format!("cannot set the metrics of a route: {}", error.desc()))?;

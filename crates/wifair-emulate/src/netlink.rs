@@ -68,6 +68,16 @@ pub fn raise_loopback() -> nix::Result<()> {
     request(RTM_NEWLINK, 0, &body)
 }
 
+/// Sets how many packets the interface with this index queues. By netlink, as the ioctl for it wants a capability of the initial
+/// namespace.
+pub fn set_queue(device: u32, packets: u32) -> nix::Result<()> {
+    let mut body = vec![0; 4]; // struct ifinfomsg, as above
+    body.extend(device.to_ne_bytes());
+    body.extend([0; 8]);
+    body.extend(attribute(13, &packets.to_ne_bytes())); // IFLA_TXQLEN
+    request(RTM_NEWLINK, 0, &body)
+}
+
 /// Gives the route of this thread's network namespace to the prefix of `own` these metrics. `device` is the index of the interface.
 pub fn set_route(own: IpAddr, prefix: u8, device: u32, metrics: &[Metric]) -> nix::Result<()> {
     const TABLE_MAIN: u8 = 254;
