@@ -185,6 +185,18 @@ def test_the_kernel_and_the_simulator_agree_about_who_gets_what(scenario: Path) 
 
 
 @pytest.mark.system
+def test_no_packet_is_lost_before_the_engine_has_seen_it() -> None:
+    """A burst is longer than what a device queues by default (500 packets)."""
+    burst = "import socket; out = socket.socket(type=socket.SOCK_DGRAM); [out.sendto(b'', ('up-1', 9)) for _ in range(5000)]"
+    with session.started(settings([sys.executable, "-c", burst])) as run:
+        run.go()
+        report = run.wait()
+    [row] = [row for row in report["flows"] if row["to_port"] == 9]
+    assert row["sent_packets"] + sum(report["uncarried"].values()) == 5000
+    assert row["dropped"] > 4000
+
+
+@pytest.mark.system
 def test_an_event_of_the_scenario_changes_the_run() -> None:
     wanted = settings([])
     wanted.plan["events"] = [{"at_s": 0.5, "station": {"label": "up-1", "rate_mbps": 1.0}}]

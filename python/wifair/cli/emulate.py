@@ -286,20 +286,10 @@ def _print_report(report: dict[str, Any], verbose: bool) -> None:
         rtt = row["rtt_mean_ms"] if row["protocol"] == "tcp" else None
         times = ["–" if value is None else f"{value:.1f}" for value in (rtt, row["delay_p95_ms"])]
         ends = (f"{row['from']}:{row['from_port']}", f"{row['to']}:{row['to_port']}", row["protocol"])
-        counts = [str(row[key]) for key in ("retransmissions", "dropped", "marked")]
+        counts = [str(row["retransmissions"]), str(row["dropped"] + row["lost"]), str(row["marked"])]
         rows.append((*ends, f"{row['goodput_mbps']:.3f}", *times, *counts))
     if rows:
-        headings = (
-            "from",
-            "to",
-            "",
-            "goodput, Mbps",
-            "RTT, ms",
-            "delay 95 %, ms",
-            "retransmitted",
-            "dropped",
-            "marked",
-        )
+        headings = ("from", "to", "", "goodput, Mbps", "RTT, ms", "95 % delay, ms", "resent", "drops", "marks")
         note = "" if len(shown) <= limit else f": the {limit} largest of {len(shown)}; --verbose shows all"
         print_table(
             f"Flows, from their packets, in {report['measured_s']:.1f} s{note}", columns(headings, rows, left=3), 3
@@ -338,7 +328,8 @@ def _test(scenario: Scenario, settings: Settings, runs: int, json: bool, verbose
             outcomes.append(replay.emulated(settings, seed, each_second))
     results = scenario.run(max(runs, 10))
     metrics = results.metrics
-    rows = replay.compared(plan, outcomes, {metric: metrics[metric].to_list() for metric in replay.METRICS})
+    kernel = [replay.of_kernel(plan, outcome) for outcome in outcomes]
+    rows = replay.compared(kernel, {metric: metrics[metric].to_list() for metric in replay.METRICS})
     if json:
         shown = [
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -181,9 +181,8 @@ class Compared:
     difference: float
 
 
-def compared(plan: Mapping[str, Any], outcomes: list[Outcome], simulated: Mapping[str, list[float]]) -> list[Compared]:
-    """Compares emulated runs with simulated ones."""
-    kernel = [of_kernel(plan, outcome) for outcome in outcomes]
+def compared(kernel: Sequence[Mapping[str, float]], simulated: Mapping[str, list[float]]) -> list[Compared]:
+    """Compares emulated runs, each summed up by `of_kernel`, with simulated ones."""
     total = float(np.mean(simulated["total_mbps"]))
     rows = []
     for metric in METRICS:
