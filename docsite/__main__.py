@@ -28,6 +28,7 @@ GUIDES = (
     "first-lecture",
     "explain",
     "lab",
+    "emulate",
     "sweeps",
     "report",
     "traces",

@@ -1,0 +1,143 @@
+"""The kernel's TCP against the simulator's, cell by cell: the table of docs/emulate.md.
+
+    .venv/bin/python benches/emulate.py [--only TEXT] [--runs N] [--parallel N] [--page docs/emulate.md] --keep FILE.json
+
+Each cell is emulated and simulated with the same scenario. Finished runs are kept in the file and not repeated. A run that is invalid
+(more than 1 % of its exchanges over 1 ms late) is repeated with another seed, at most twice per wanted run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from wifair.emulate import replay
+from wifair.emulate.session import Settings
+from wifair.markdown import Marks, table
+from wifair.scenario.scenario import Scenario
+
+MARKS = Marks("kernel", "benches/emulate.py")
+SCHEMES = ("droptail", "adaptive-pushout", "mac80211")
+SIMULATED = 20
+
+
+def hr(count: int, control: str, scheme: str) -> dict[str, Any]:
+    """802.11b: so many uploads and downloads, a station each."""
+    return {
+        "title": f"802.11b, {count} + {count}, {control}, {scheme}",
+        "run": {"warmup_s": 20, "duration_s": 60},
+        "phy": {"name": "802.11b"},
+        "ap": {"scheme": scheme, "limit_packets": 100},
+        "wire": {"one_way_delay_ms": 10},
+        "tcp": {"profile": "today", "congestion_control": control, "receiver_window_segments": 44},
+        "flows": [{"count": count, "direction": way, "start_spread_s": 2} for way in ("up", "down")],
+    }
+
+
+def he(count: int, control: str, scheme: str) -> dict[str, Any]:
+    """HE, 80 MHz, MCS 3, one stream: the air is the bottleneck of a wire of 1 Gbit/s."""
+    return hr(count, control, scheme) | {
+        "title": f"HE80 MCS 3, {count} + {count}, {control}, {scheme}",
+        "run": {"warmup_s": 20, "duration_s": 30},
+        "phy": {"name": "802.11ax", "width_mhz": 80, "streams": 1},
+        "mac": {"edca": {}},
+        "ap": {"scheme": scheme, "limit_packets": 1000},
+        "wire": {"one_way_delay_ms": 10, "rate_mbps": 1000},
+        "tcp": {"profile": "today", "congestion_control": control},
+        "station": {"mcs": 3, "port": {"limit_packets": 1000}},
+    }
+
+
+CELLS = [
+    *(hr(count, control, scheme) for count in (1, 5, 10) for control in ("reno", "cubic") for scheme in SCHEMES),
+    *(he(count, control, scheme) for count in (1, 5) for control in ("reno", "cubic") for scheme in SCHEMES),
+]
+
+
+class Kept:
+    """Finished runs by cell."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.lock = path, Lock()
+        self.runs: dict[str, list[dict[str, Any]]] = (
+            json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        )
+
+    def add(self, title: str, run: dict[str, Any]) -> None:
+        """One more, written at once."""
+        with self.lock:
+            self.runs.setdefault(title, []).append(run)
+            self.path.write_text(json.dumps(self.runs), encoding="utf-8")
+
+
+def emulate(cell: dict[str, Any], wanted: int, kept: Kept) -> None:
+    """Runs what is missing of a cell."""
+    plan = Scenario(**cell).plan()
+    runs = kept.runs.get(cell["title"], [])
+    while sum(run["valid"] for run in runs) < wanted and len(runs) < 3 * wanted:
+        seed = len(runs) + 1
+        outcome = replay.emulated(Settings(plan, cell["title"], [], realtime=os.geteuid() == 0), seed)
+        lateness = outcome.report["lateness"]
+        figures = replay.of_kernel(plan, outcome)
+        kept.add(
+            cell["title"], figures | {key: lateness[key] for key in ("valid", "p50_us", "p99_us", "exchanges", "late")}
+        )
+        runs = kept.runs[cell["title"]]
+        print(
+            f"{cell['title']}: run {seed}, {figures}, 99 % {lateness['p99_us']:.0f} µs, valid {lateness['valid']}",
+            flush=True,
+        )
+
+
+def row(cell: dict[str, Any], kept: Kept) -> list[str]:
+    """The line of a cell, from its valid runs."""
+    valid = [run for run in kept.runs.get(cell["title"], []) if run["valid"]]
+    if len(valid) < 2:
+        return []
+    metrics = Scenario(**cell).run(SIMULATED).metrics
+    simulated = {metric: metrics[metric].to_list() for metric in replay.METRICS}
+    found = {compared.metric: compared for compared in replay.compared(valid, simulated)}
+    parts = cell["title"].rsplit(", ", 3)
+    for metric in ("up_mbps", "down_mbps"):
+        one = found[metric]
+        parts += [one.emulated.short(), one.simulated.short(), f"{one.difference:+.1%}"]
+    return [*parts, f"{found['jain'].difference:+.3f}"]
+
+
+def main() -> None:
+    """Emulates, simulates, and writes the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="cells whose title has this text")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--parallel", type=int, default=1)
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--keep", type=Path, required=True)
+    given = parser.parse_args()
+    kept, cells = Kept(given.keep), [cell for cell in CELLS if given.only in cell["title"]]
+    with ThreadPoolExecutor(given.parallel) as pool:
+        list(pool.map(lambda cell: emulate(cell, given.runs, kept), cells))
+    heads = ("cell", "flows", "TCP", "scheme", "up, kernel", "simulated", "difference")
+    heads += ("down, kernel", "simulated", "difference", "Jain's index, difference")
+    rows = [line for cell in cells if (line := row(cell, kept))]
+    p99 = [run["p99_us"] for cell in cells for run in kept.runs.get(cell["title"], []) if run["valid"]]
+    shares = [float(part.rstrip("%")) for line in rows for part in (line[6], line[9])]
+    summary = (
+        f"In {len(rows)} cells each direction's goodput differs by at most {max(map(abs, shares)):.1f} % of the total, and Jain's index by at "
+        f"most {max(abs(float(line[10])) for line in rows):.3f}. The 99 % quantiles of lateness were {min(p99):.0f} to {max(p99):.0f} µs. "
+        f"Means over {given.runs} runs with the kernel and {SIMULATED} simulated ones; 95 % intervals; Mbps; differences are shares of the "
+        "simulated total."
+    )
+    text = f"{summary}\n\n{table(heads, rows)}"
+    print(text)
+    if given.page:
+        MARKS.write(given.page, text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
