@@ -259,7 +259,11 @@ impl Port {
         }
         self.buffer.advance(now);
         if self.ordinary {
-            return self.buffer.release_head_plainly(grant);
+            let departure = self.buffer.release_head_plainly(grant);
+            if grant.gathers {
+                self.review(); // an order by station may be kept from now on
+            }
+            return departure;
         }
         if self.shortcuts.release_head {
             return self.buffer.release_head(grant);

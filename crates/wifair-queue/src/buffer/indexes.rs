@@ -1,10 +1,11 @@
-use wifair_core::{Ac, Class, FlowId, Packet, Rng};
+use wifair_core::{Ac, Class, FlowId, Packet, Rng, StationId};
 
 use super::ASKED;
 use super::acks::Acks;
 use super::ages::Ages;
 use super::categories::ByCategory;
 use super::keyed::Keyed;
+use super::lists::Lists;
 use super::pools::{Filter, POOLS, Pick, Pool};
 use super::queues::Queues;
 use super::random_set::RandomSet;
@@ -97,7 +98,9 @@ pub(super) struct Index {
     keyed: Option<Keyed>,
     categories: Option<ByCategory>,
     queues: Option<Queues>,
-    /// Whether there is an order beside that from head to tail: one of the last three.
+    /// The order from head to tail by station, and within that by category where there is such an order, once an aggregate has asked for it.
+    stations: Option<Lists>,
+    /// Whether there is an order beside that from head to tail: one of the last four.
     has_orders: bool,
     /// Whether there is anything else.
     has_pools: bool,
@@ -115,6 +118,7 @@ impl Index {
             keyed: wanted.keyed.then(Keyed::default),
             categories: wanted.by_category.then(ByCategory::default),
             queues: wanted.queues.then(Queues::default),
+            stations: None,
             has_orders: wanted != pools,
             has_pools: pools.any(),
         }
@@ -159,6 +163,52 @@ impl Index {
             }
         }
         self.queues.iter_mut().for_each(|queues| queues.insert(slots, slot));
+        if self.stations.is_some() {
+            self.insert_into_stations(slots, slot, replaced.is_some());
+        }
+    }
+
+    /// In the place of another its neighbour is looked for, as in [`ByCategory::insert`].
+    fn insert_into_stations(&mut self, slots: &Slots, slot: SlotId, in_place: bool) {
+        let list = self.station_list_of(slots, slot);
+        let before = if in_place {
+            let mut towards_head = std::iter::successors(slots.before(slot), |&other| slots.before(other));
+            Some(towards_head.find(|&other| self.station_list_of(slots, other) == list))
+        } else {
+            None
+        };
+        let Some(stations) = &mut self.stations else { return };
+        match before {
+            None => stations.push(list, slot),
+            Some(before) => stations.insert_after(list, before, slot),
+        }
+    }
+
+    fn station_list(&self, station: StationId, ac: Ac) -> usize {
+        4 * station.index() + if self.by_category() { ac as usize } else { 0 }
+    }
+
+    fn station_list_of(&self, slots: &Slots, slot: SlotId) -> usize {
+        let slot = slots.get(slot);
+        self.station_list(slot.station, slot.ac)
+    }
+
+    /// Keeps the order by station from now on. Walks over all packets the first time.
+    pub fn keep_stations(&mut self, slots: &Slots) {
+        if self.stations.is_some() {
+            return;
+        }
+        self.stations = Some(Lists::default());
+        self.has_orders = true;
+        for slot in std::iter::successors(slots.head(), |&slot| slots.after(slot)) {
+            self.insert_into_stations(slots, slot, false);
+        }
+    }
+
+    /// The packet for a station, and of `ac` where there is an order within each category, that is nearest to the head: known if the
+    /// order by station is kept.
+    pub fn first_of_station(&self, station: StationId, ac: Ac) -> Option<Option<SlotId>> {
+        self.stations.as_ref().map(|stations| stations.first(self.station_list(station, ac)))
     }
 
     #[inline(never)]
@@ -201,6 +251,10 @@ impl Index {
         self.categories.iter_mut().for_each(|categories| categories.remove(slots, slot));
         self.keyed.iter_mut().for_each(|keyed| keyed.remove(slot, slots.get(slot).station));
         self.queues.iter_mut().for_each(|queues| queues.remove(slots, slot));
+        if self.stations.is_some() {
+            let list = self.station_list_of(slots, slot);
+            self.stations.iter_mut().for_each(|stations| stations.remove(list, slot));
+        }
     }
 
     #[inline(never)]

@@ -254,8 +254,20 @@ impl Buffer {
         self.may_go(slot, &Grant { max_bytes: u32::MAX, ..*grant })
     }
 
-    /// The packet nearest to the head that a grant admits: a walk past the others.
+    /// Makes [`Buffer::first_admitted`] O(1) for grants that name their station, from now on.
+    pub(crate) fn keep_stations(&mut self) {
+        let index = self.index.get_or_insert_with(|| Box::new(Index::new(Indexes::NONE)));
+        index.keep_stations(&self.slots);
+    }
+
+    /// The packet nearest to the head that a grant admits: a walk past the others, unless the grant names its station and an order by
+    /// station is kept.
     pub fn first_admitted(&self, grant: &Grant) -> Option<SlotId> {
+        if let (Some(station), Some(index)) = (grant.station, &self.index)
+            && let Some(first) = index.first_of_station(station, grant.ac)
+        {
+            return first.filter(|&slot| self.admits(slot, grant));
+        }
         let mut queued = std::iter::successors(self.head(), |&slot| self.after(slot));
         queued.find(|&slot| self.admits(slot, grant))
     }

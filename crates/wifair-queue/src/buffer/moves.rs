@@ -220,6 +220,9 @@ impl Buffer {
     /// The first packet for a station that the grant admits, wherever it is in the queue, if it fits.
     #[inline(never)]
     fn release_gathered(&mut self, grant: &Grant) -> Option<Departure> {
+        if grant.station.is_some() {
+            self.keep_stations();
+        }
         let first = self.first_admitted(grant)?;
         self.fits(first, grant).then(|| self.release(first))
     }

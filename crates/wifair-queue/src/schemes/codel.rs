@@ -98,6 +98,9 @@ impl Scheme for CodelScheme {
     }
 
     fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+        if grant.gathers && grant.station.is_some() {
+            buffer.keep_stations();
+        }
         let first = |buffer: &Buffer| match buffer.first_of(QUEUE) {
             Some(head) if grant.gathers && !buffer.admits(head, grant) => buffer.first_admitted(grant),
             head => head,

@@ -66,8 +66,14 @@ impl Shares {
 
     /// The share of the next part.
     pub fn next(&mut self, size: u32) -> u64 {
+        if self.total == 0 {
+            return 0;
+        }
         self.sum += u64::from(size);
-        let until = (u128::from(self.total) * u128::from(self.sum) / u128::from(self.whole)) as u64;
+        let until = match self.total.checked_mul(self.sum) {
+            Some(product) => product / self.whole, // as with any PPDU that lasts milliseconds
+            None => (u128::from(self.total) * u128::from(self.sum) / u128::from(self.whole)) as u64,
+        };
         let share = until - self.given;
         self.given = until;
         share

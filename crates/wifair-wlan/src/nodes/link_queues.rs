@@ -264,7 +264,9 @@ impl Nodes {
     /// monitor sees it.
     pub(crate) fn take_passed(&mut self, now: Time) -> Option<(LinkId, Ac, Received, FlowId)> {
         let (link, rank, received) = self.aggregation_mut().take_passed()?;
-        self.review_reordering(now);
+        if !self.aggregation().has_passed() {
+            self.review_reordering(now);
+        }
         let flow = match link.direction() {
             Direction::Down => FlowId::default(),
             Direction::Up => {
