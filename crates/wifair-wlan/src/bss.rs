@@ -55,7 +55,8 @@ enum Told {
     Delivery,
     /// A recipient has passed on a packet.
     Passed,
-    LinkRate(LinkRateChange),
+    /// The rate of a link has changed.
+    LinkRate,
 }
 
 /// See the module's head.
@@ -75,6 +76,8 @@ pub struct Bss {
     rate_adaptation: RateSpec,
     /// The packet that a recipient has last passed on, and its link.
     passed: Option<(LinkId, Packet)>,
+    /// The change of a link rate that was told last.
+    rate_change: Option<LinkRateChange>,
     now: Time,
 }
 
@@ -221,7 +224,7 @@ impl Bss {
                 let (link, packet) = self.passed.as_ref().expect("a packet was passed on");
                 Output::Delivery(Delivery { packet, to: Node::of(link.receiver()) })
             }
-            Told::LinkRate(change) => Output::LinkRate(change),
+            Told::LinkRate => Output::LinkRate(self.rate_change.expect("a rate has changed")),
         }
     }
 
@@ -231,7 +234,10 @@ impl Bss {
     fn meet_deadline(&mut self, now: Time) -> Option<Told> {
         self.now = now;
         match self.nodes.deadlines.take(now) {
-            Due::LinkRate(change) => return Some(Told::LinkRate(change)),
+            Due::LinkRate(change) => {
+                self.rate_change = Some(change);
+                return Some(Told::LinkRate);
+            }
             Due::Passed => return self.pass_on(now),
             Due::Reorder => self.nodes.expire_reordering(now),
             Due::Tick(port) => {
@@ -256,21 +262,14 @@ impl Bss {
         panic!("{now} is not the BSS's next event ({})", self.next_event());
     }
 
-    #[cold]
-    #[inline(never)]
-    fn out_of_turn(&self, now: Time) -> ! {
-        panic!(
-            "{now} does not lie between the BSS's last event ({}) and its next ({})",
-            self.now,
-            self.next_event()
-        );
+    /// Whether `now` lies between the BSS's last event and its next.
+    fn is_in_turn(&self, now: Time) -> bool {
+        (self.now..=self.next_event()).contains(&now)
     }
 
     #[inline]
     fn come_from_outside(&mut self, now: Time) {
-        if now < self.now || now > self.next_event() {
-            self.out_of_turn(now);
-        }
+        debug_assert!(self.is_in_turn(now), "{now} is before the BSS's last event or after its next");
         self.now = now;
     }
 

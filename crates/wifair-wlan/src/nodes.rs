@@ -8,7 +8,7 @@ mod reports;
 use std::ops::Range;
 
 use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
-use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, MpduOutcome, Outcome, Port, Reception, View};
+use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, MpduOutcome, Outcome, Port, Reception};
 
 use crate::access_point::{AccessPoint, Surroundings};
 use crate::aggregation::Aggregation;
@@ -118,7 +118,7 @@ impl Nodes {
     ) -> bool {
         let side = if is_ap { self.ap.knows() } else { &self.stations };
         let (port, edcaf) = parts(&mut self.places, index);
-        port.offer_in(edcaf.role().ac, packet, flow, station, now, side.view());
+        port.offer_in(edcaf.role().ac, packet, flow, station, now, side);
         let asks = edcaf.asks();
         if !asks && port.moves_tick() {
             self.deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
@@ -133,13 +133,23 @@ impl Nodes {
         }
         let (port, edcaf) = parts(&mut self.places, index);
         let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
-        take(port, edcaf, side.view(), phy, &mut self.deadlines, now)
+        take(port, edcaf, side, phy, &mut self.deadlines, now)
     }
 
     /// A channel access function is done with its packet: its port hears what became of that, and gives the next. If there is one,
     /// the function's TXOP limit.
     #[inline(always)] // into the usual end of an exchange
     pub(crate) fn done(&mut self, index: u32, outcome: Outcome, phy: &BssTiming, now: Time) -> Option<Time> {
+        let (port, edcaf) = parts(&mut self.places, index);
+        if port.is_ordinary() && self.aggregation.is_none() {
+            port.settle(edcaf.departure(), outcome);
+            return edcaf.load(port.take_head(now), phy, now).then(|| edcaf.role().txop_limit);
+        }
+        self.done_generally(index, outcome, phy, now)
+    }
+
+    #[inline(never)]
+    fn done_generally(&mut self, index: u32, outcome: Outcome, phy: &BssTiming, now: Time) -> Option<Time> {
         let (port, edcaf) = parts(&mut self.places, index);
         let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
         if port.hooks().transmission && outcome == Outcome::Delivered {
@@ -150,7 +160,7 @@ impl Nodes {
         if self.aggregation.is_some() {
             return self.choose_after_frame(index, phy, now);
         }
-        take(port, edcaf, side.view(), phy, &mut self.deadlines, now).then(|| edcaf.role().txop_limit)
+        take(port, edcaf, side, phy, &mut self.deadlines, now).then(|| edcaf.role().txop_limit)
     }
 
     /// The scheme of a port has its tick. It may have released a packet to a channel access function that asks
@@ -330,12 +340,12 @@ impl Nodes {
 fn take(
     port: &mut Port,
     edcaf: &mut Edcaf,
-    view: View,
+    side: &Surroundings,
     phy: &BssTiming,
     deadlines: &mut Deadlines,
     now: Time,
 ) -> bool {
-    let departure = port.take(&Grant { ac: edcaf.role().ac, ..Grant::ANY }, now, view);
+    let departure = port.take(&Grant { ac: edcaf.role().ac, ..Grant::ANY }, now, side.view());
     if port.moves_tick() {
         deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
     }

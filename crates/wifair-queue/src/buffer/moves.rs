@@ -59,25 +59,31 @@ impl Buffer {
 
     #[inline]
     fn put_in(&mut self, arrival: &Arrival) -> SlotId {
-        let slot = match self.slots.push(arrival, self.now) {
-            Some(slot) => slot,
-            None => self.push_in_new_slot(arrival),
-        };
+        let slot = self.put_in_order(arrival);
         if let Some(index) = &mut self.index {
             index.insert(&self.slots, slot, None);
         }
         slot
     }
 
+    #[inline]
+    fn put_in_order(&mut self, arrival: &Arrival) -> SlotId {
+        loop {
+            match self.slots.push(arrival, self.now) {
+                Some(slot) => return slot,
+                None => self.grow_slots(),
+            }
+        }
+    }
+
     /// There are never more slots than packets were queued at once, so they bound the lengths to keep time for.
     #[cold]
-    fn push_in_new_slot(&mut self, arrival: &Arrival) -> SlotId {
-        let slot = self.slots.push_in_new_slot(arrival, self.now);
+    fn grow_slots(&mut self) {
+        let slots = self.slots.grow();
         self.time_at_length.push(0);
         if let Some(index) = &mut self.index {
-            index.grow_slots(slot.index() + 1);
+            index.grow_slots(slots);
         }
-        slot
     }
 
     /// As [`Buffer::push_out`], but the arrival takes the place of the other in the order. The scheme answers for
@@ -161,18 +167,22 @@ impl Buffer {
             return row.book(Fate::Refused, arrival.packet.ip_bytes());
         }
         self.length_changes();
-        if self.slots.push(&arrival, self.now).is_none() {
-            self.push_in_new_slot(&arrival);
-        }
+        self.put_in_order(&arrival);
     }
 
     /// As [`Buffer::release_head`] of a plain buffer.
     #[inline]
     pub(crate) fn release_head_plainly(&mut self, grant: &Grant) -> Option<Departure> {
-        let head = self.slots.head()?;
-        if !self.fits(head, grant) {
-            return if grant.gathers { self.release_gathered(grant) } else { None };
+        if self.fits(self.slots.head()?, grant) {
+            return self.release_any_head_plainly();
         }
+        if grant.gathers { self.release_gathered(grant) } else { None }
+    }
+
+    /// The same with leave to send anything.
+    #[inline(always)] // the packet is copied once
+    pub(crate) fn release_any_head_plainly(&mut self) -> Option<Departure> {
+        let head = self.slots.head()?;
         self.length_changes();
         Some(self.depart(head))
     }

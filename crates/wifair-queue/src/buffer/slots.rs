@@ -109,12 +109,20 @@ impl Slots {
         Some(self.link_at_tail(id))
     }
 
-    /// Adds at the tail.
-    pub fn push_in_new_slot(&mut self, arrival: &Arrival, now: Time) -> SlotId {
-        let &Arrival { packet, flow, station, class, ac } = arrival;
-        let (before, after) = (self.tail, NONE);
-        self.slots.push(Slot { packet: *packet, flow, enqueued_at: now, before, after, station, class, ac });
-        self.link_at_tail(self.slots.len() as u32 - 1)
+    /// Adds a free slot; returns how many slots there are.
+    pub fn grow(&mut self) -> usize {
+        self.slots.push(Slot {
+            packet: Packet::default(),
+            flow: FlowId::default(),
+            enqueued_at: Time::ZERO,
+            before: FREE,
+            after: self.free,
+            station: StationId(0),
+            class: Class::Other,
+            ac: Ac::BestEffort,
+        });
+        self.free = self.slots.len() as u32 - 1;
+        self.slots.len()
     }
 
     fn link_at_tail(&mut self, id: u32) -> SlotId {

@@ -13,9 +13,7 @@ use crate::records::{BssSnapshot, StationUsage, Usage};
 impl Bss {
     /// All counters of the medium up to `now`, which is not after [`Bss::next_event`].
     pub fn snapshot(&self, now: Time) -> BssSnapshot {
-        if now < self.now || now > self.next_event() {
-            self.out_of_turn(now);
-        }
+        assert!(self.is_in_turn(now), "{now} is before the BSS's last event or after its next");
         let of_link = |row: &LinkRow| Usage { rate_integral: row.rate_integral_at(now), ..row.usage };
         let of_station = |rows: &[LinkRow]| StationUsage { up: of_link(&rows[0]), down: of_link(&rows[1]) };
         let mut stations: Vec<_> = self.links.chunks_exact(2).map(of_station).collect();

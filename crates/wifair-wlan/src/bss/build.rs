@@ -133,6 +133,7 @@ impl Bss {
             },
             rate_adaptation: spec.mac.rate_adaptation.clone(),
             passed: None,
+            rate_change: None,
             now: Time::ZERO,
             phy,
             modes,
