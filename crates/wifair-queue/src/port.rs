@@ -269,10 +269,10 @@ impl Port {
     /// an offer, an exchange or a tick.
     #[inline(always)]
     pub fn take(&mut self, grant: &Grant, now: Time, view: View) -> Option<Departure> {
+        self.buffer.advance(now);
         if self.buffer.is_empty() {
             return None;
         }
-        self.buffer.advance(now);
         if self.ordinary {
             let departure = self.buffer.release_head_plainly(grant);
             if grant.gathers {

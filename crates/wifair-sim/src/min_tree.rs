@@ -45,6 +45,7 @@ impl MinTree {
     }
 
     /// Sets the instant at `index`; [`Time::MAX`] for "never".
+    #[inline(always)] // most often two or three steps
     pub fn set(&mut self, index: usize, time: Time) {
         let mut node = self.leaves + index;
         self.nodes[node] = time;

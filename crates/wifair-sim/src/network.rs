@@ -423,7 +423,7 @@ impl<T: Tap> Fabric<T> {
         }
         let deadline = end.deadline();
         let timer = 2 * slot + E::INDEX;
-        if deadline < self.timers.at(timer) {
+        if deadline != Time::MAX && deadline < self.timers.at(timer) {
             self.timers.set(timer, deadline);
             self.expect(deadline);
         }

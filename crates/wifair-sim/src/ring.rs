@@ -13,12 +13,6 @@ impl<T: Copy + Default> Ring<T> {
         self.len
     }
 
-    /// The item behind the first.
-    pub fn second(&self) -> Option<&T> {
-        let place = (self.first + 1) & self.places.len().wrapping_sub(1);
-        if self.len < 2 { None } else { self.places.get(place) }
-    }
-
     /// A place behind the last item, to be written.
     pub fn append(&mut self) -> &mut T {
         if self.len == self.places.len() {
@@ -37,13 +31,13 @@ impl<T: Copy + Default> Ring<T> {
         self.places.resize((2 * self.len).max(16), T::default());
     }
 
-    /// Takes out the first item, which stays readable where it was. Panics without one.
-    pub fn take(&mut self) -> &T {
+    /// Takes out the first item, which stays readable where it was; the one behind it. Panics without one.
+    pub fn take(&mut self) -> (&T, Option<&T>) {
         assert!(self.len > 0, "there is a first item");
         let place = self.first;
         self.first = (place + 1) & (self.places.len() - 1);
         self.len -= 1;
-        &self.places[place]
+        (&self.places[place], if self.len > 0 { self.places.get(self.first) } else { None })
     }
 
     /// The items, the first first.
@@ -72,11 +66,12 @@ mod tests {
                         plain.push_back(item);
                     }
                     None if !plain.is_empty() => {
-                        prop_assert_eq!(Some(*ring.take()), plain.pop_front());
+                        let (first, next) = ring.take();
+                        prop_assert_eq!((Some(*first), next), (plain.pop_front(), plain.front()));
                     }
                     None => {}
                 }
-                prop_assert_eq!((ring.second(), ring.len()), (plain.get(1), plain.len()));
+                prop_assert_eq!(ring.len(), plain.len());
                 prop_assert!(ring.iter().eq(&plain));
             }
         }

@@ -187,9 +187,9 @@ impl Wire {
             true => (Way::ToServer, to_server, to_ap.next),
             false => (Way::ToAp, to_ap, to_server.next),
         };
-        line.next = line.in_flight.second().map_or(Time::MAX, |next| next.arrival);
+        let (InFlight { packet, slot, .. }, next) = line.in_flight.take();
+        line.next = next.map_or(Time::MAX, |next| next.arrival);
         self.heads.set(pair, line.next.min(other));
-        let InFlight { packet, slot, .. } = line.in_flight.take();
         Arrival { way, slot: *slot as usize, packet }
     }
 

@@ -298,12 +298,10 @@ impl Bss {
     /// Somebody, or several, start to transmit.
     #[inline(always)]
     fn start(&mut self, now: Time) {
-        match self.medium.begin(now) {
-            Some(sender) if self.medium.is_ideal() => {
-                self.transmit(sender, now, None, |_, _, _| Fate::Decoded);
-            }
-            Some(sender) => self.transmit_under_errors(sender, now, None),
-            None => self.start_unusually(now),
+        let Some(sender) = self.medium.begin(now).or_else(|| self.start_unusually(now)) else { return };
+        match self.medium.is_ideal() {
+            true => self.transmit(sender, now, None, |_, _, _| Fate::Decoded),
+            false => self.transmit_under_errors(sender, now, None),
         }
     }
 
@@ -341,7 +339,8 @@ impl Bss {
             None => {}
         }
         let follows = lead.is_some();
-        let exchange = OngoingExchange { sender, link, handshake, fate, end: Time::ZERO, follows };
+        let exchange =
+            OngoingExchange { sender, link, handshake, fate, end: Time::ZERO, follows, is_ppdu: false };
         let end = self.medium.carry(exchange, data_end, row.on_air.acknowledgement);
         edcaf.attempt(mode, end - now);
         row.usage.attempts += 1;
@@ -350,8 +349,8 @@ impl Bss {
     /// The data frame ends: the receiver has it, and passes on the first copy.
     #[inline(always)]
     fn deliver(&mut self, now: Time) -> Option<Told> {
-        let OngoingExchange { sender, link, .. } = self.medium.pass_data();
-        if self.nodes.edcaf(sender).serves_queue() {
+        let OngoingExchange { sender, link, is_ppdu, .. } = self.medium.pass_data();
+        if is_ppdu {
             return self.deliver_ppdu(now);
         }
         let usage = &mut self.links[link.index()].usage;
@@ -370,13 +369,13 @@ impl Bss {
     #[inline(always)]
     fn end(&mut self, now: Time) {
         let (exchange, airtime) = self.medium.end(now);
-        let OngoingExchange { sender, link, fate, .. } = exchange;
+        let OngoingExchange { sender, link, fate, is_ppdu, .. } = exchange;
         let row = &mut self.links[link.index()];
         row.usage.airtime += airtime;
         if fate != Fate::Decoded {
             return self.end_failure(now);
         }
-        if self.nodes.edcaf(sender).serves_queue() {
+        if is_ppdu {
             return self.end_ppdu(sender, now);
         }
         if row.adapts {

@@ -158,17 +158,18 @@ impl Contention {
     }
 
     /// The next backoff of `entity` is drawn with twice the window, up to CWmax.
-    #[inline(always)]
     pub(crate) fn widen(&mut self, entity: u32) {
-        let e = &mut self.entities[entity as usize];
-        e.cw = (2 * e.cw + 1).min(e.cw_max);
+        self.entities[entity as usize].widen();
     }
 
-    /// A transmitter's frame is to be sent again: a new backoff that it counts after its IFS, which runs from `from`. It is
-    /// deaf until its timeout.
+    /// A transmitter's frame is to be sent again: a new backoff, with twice the window if it `widens`, that it counts after its IFS,
+    /// which runs from `from`. It is deaf until its timeout.
     #[inline(always)]
-    pub(crate) fn fail(&mut self, entity: u32, from: Time, deaf_until: Time) {
+    pub(crate) fn fail(&mut self, entity: u32, widens: bool, from: Time, deaf_until: Time) {
         let e = &mut self.entities[entity as usize];
+        if widens {
+            e.widen();
+        }
         e.counter = e.backoff.below(self.rules.slots(e.cw)).into();
         e.place = Place::Aside;
         let origin = from + pick(&mut self.first, &mut self.others, e.grid).aifs;

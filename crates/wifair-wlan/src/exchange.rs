@@ -28,6 +28,8 @@ pub(crate) struct OngoingExchange {
     pub end: Time,
     /// Whether it follows another of its TXOP.
     pub follows: bool,
+    /// Whether it is of a link with a Block Ack agreement.
+    pub is_ppdu: bool,
 }
 
 impl OngoingExchange {
@@ -41,6 +43,7 @@ impl OngoingExchange {
             fate: Fate::Decoded,
             end: Time::ZERO,
             follows: false,
+            is_ppdu: false,
         }
     }
 }
@@ -57,6 +60,8 @@ pub(crate) struct Collider {
     /// Its frame reached a retry limit.
     pub lost: bool,
     pub with_rts: bool,
+    /// Whether its link has a Block Ack agreement.
+    pub is_ppdu: bool,
     /// Number of MPDUs; none in a Block Ack Request.
     pub mpdus: u32,
 }

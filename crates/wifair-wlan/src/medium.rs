@@ -127,11 +127,14 @@ impl Medium {
         self.contention.begin_alone(now)
     }
 
-    /// As things are not as usual: all that would transmit, and the losers of internal collisions, several categories of a node
-    /// that would (section 10).
-    pub(crate) fn begin_unusually(&mut self, now: Time) -> Vec<u32> {
+    /// As things are not as usual.
+    pub(crate) fn begin_unusually(&mut self, now: Time) {
         self.contention.begin(now);
-        if self.category_bits > 0 { self.contention.collide_internally(self.category_bits) } else { vec![] }
+    }
+
+    /// Several categories of a node would transmit: the losers (section 10).
+    pub(crate) fn collide_internally(&mut self) -> Vec<u32> {
+        self.contention.collide_internally(self.category_bits)
     }
 
     /// Who transmits, since [`Medium::begin_unusually`].
@@ -250,8 +253,7 @@ impl Medium {
         if lost {
             self.contention.set_aside(sender, from, deaf_until);
         } else {
-            self.contention.widen(sender);
-            self.contention.fail(sender, from, deaf_until);
+            self.contention.fail(sender, true, from, deaf_until);
         }
         if self.category_bits > 0 {
             self.hold_siblings(sender, from, deaf_until, now);
@@ -269,7 +271,7 @@ impl Medium {
     ) {
         match lost {
             true => self.contention.set_aside(sender, from, deaf_until),
-            false => self.contention.fail(sender, from, deaf_until),
+            false => self.contention.fail(sender, false, from, deaf_until),
         }
         self.hold_siblings(sender, from, deaf_until, now);
     }
@@ -309,14 +311,18 @@ impl Medium {
         self.due = self.contention.start();
     }
 
-    /// Several transmit; `collider` says what of each.
-    #[inline(always)]
-    pub(crate) fn collide(&mut self, now: Time, collider: impl Fn(u32) -> Collider) {
+    /// Several transmit: [`Medium::collide`] says what of each.
+    pub(crate) fn begin_collision(&mut self, now: Time) {
         self.counts.collisions += 1;
         self.colliders.clear();
-        self.colliders.extend(self.contention.transmitters().iter().map(|&sender| collider(sender)));
         self.phase = Phase::Collision;
-        self.due = self.colliders.iter().map(|collider| collider.ends).max().unwrap_or(now);
+        self.due = now;
+    }
+
+    /// One of several that transmit.
+    pub(crate) fn collide(&mut self, collider: Collider) {
+        self.due = self.due.max(collider.ends);
+        self.colliders.push(collider);
     }
 
     /// The frame of the collider reaches a retry limit with this failure.
@@ -340,7 +346,7 @@ impl Medium {
         let (Some(margin_db), Some(channel)) = (mac.capture_db, &mut self.channel) else { return None };
         let index = channel.captured(&self.colliders, self.category_bits, margin_db, now)?;
         let collider = self.colliders[index];
-        let Collider { sender, link, ends, with_rts, .. } = collider;
+        let Collider { sender, link, ends, with_rts, is_ppdu, .. } = collider;
         let others = self.colliders.iter().enumerate().filter(|(other, _)| *other != index);
         let others_end = others.map(|(_, other)| other.ends).max().unwrap_or(now);
         let in_vain = others_end > ends + phy.sifs;
@@ -367,7 +373,7 @@ impl Medium {
             false => data_end + acknowledgement,
         };
         let busy_until = if in_vain { end.max(others_end) } else { end };
-        self.exchange = OngoingExchange { sender, link, handshake, fate, end, follows: false };
+        self.exchange = OngoingExchange { sender, link, handshake, fate, end, follows: false, is_ppdu };
         self.captured = Some(Captured { ends, others_end, in_vain, busy_until });
         (self.phase, self.due) = match (in_vain, with_rts, fate) {
             (true, true, _) | (false, _, Fate::DataLost) => (Phase::Collision, busy_until),

@@ -5,21 +5,25 @@ use wifair_core::Time;
 use wifair_queue::Outcome;
 
 use super::{Bss, Told};
+use crate::edcaf::Ppdu;
 use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
 use crate::node::LinkId;
 
 impl Bss {
-    /// Several on the grid, or somebody off it; or EDCA.
+    /// Several on the grid, or somebody off it; or EDCA. Who transmits, if it is one alone.
     #[inline(never)]
-    pub(super) fn start_unusually(&mut self, now: Time) {
-        for sender in self.medium.begin_unusually(now) {
-            self.lose_internally(sender, now);
+    pub(super) fn start_unusually(&mut self, now: Time) -> Option<u32> {
+        self.medium.begin_unusually(now);
+        if self.nodes.edca().is_some() {
+            for sender in self.medium.collide_internally() {
+                self.lose_internally(sender, now);
+            }
         }
         if let &[sender] = self.medium.transmitters() {
-            self.transmit_under_errors(sender, now, None);
-        } else {
-            self.start_collision(now);
+            return Some(sender);
         }
+        self.start_collision(now);
+        None
     }
 
     /// A higher category of the node transmits when the frame of `sender` would have.
@@ -44,47 +48,63 @@ impl Bss {
     }
 
     fn start_collision(&mut self, now: Time) {
+        let may_capture = self.mac.capture_db.is_some();
+        self.medium.begin_collision(now);
         for index in 0..self.medium.transmitters().len() {
             let sender = self.medium.transmitters()[index];
             if self.nodes.edcaf(sender).serves_queue() {
                 self.settle_ppdu(sender, now, false);
             }
-        }
-        let (nodes, links, mac, phy) = (&self.nodes, &self.links, &self.mac, &self.phy);
-        self.medium.collide(now, |sender| {
-            let edcaf = nodes.edcaf(sender);
-            let link = edcaf.link();
-            let on_air = &links[link.index()].on_air;
-            let (handshake, with_rts) = match edcaf.serves_queue() {
-                true => (usize::from(edcaf.ppdu().handshake), edcaf.ppdu().with_rts),
-                false => (usize::from(on_air.handshake), edcaf.with_rts(on_air)),
-            };
-            let (airtime, wait) = match with_rts {
-                true => (phy.handshakes[handshake].rts.duration, mac.waits[handshake].cts_timeout),
-                false if edcaf.serves_queue() => (edcaf.ppdu().airtime, mac.waits[handshake].ack_timeout),
-                false => (on_air.duration(edcaf.psdu_bytes()), mac.waits[handshake].ack_timeout),
-            };
-            let mpdus = if edcaf.serves_queue() { edcaf.ppdu().mpdus } else { 1 };
-            let ends = now + airtime;
-            Collider { sender, link, ends, timeout: ends + wait, lost: false, with_rts, mpdus }
-        });
-        if self.mac.capture_db.is_some() {
-            self.capture(now);
-        }
-        for index in 0..self.medium.colliders().len() {
-            let Collider { sender, link, ends, timeout, .. } = self.medium.colliders()[index];
-            self.count_attempt(sender, link, self.medium.end_of_attempt(index) - now);
-            if self.nodes.edcaf(sender).serves_queue() {
-                if self.fail_ppdu(sender, timeout - ends, timeout) {
-                    self.medium.mark_lost(index);
-                }
-            } else {
-                let lost = self.nodes.edcaf_mut(sender).fail(false, timeout - ends, &self.mac);
-                if lost {
-                    self.medium.mark_lost(index);
-                }
-                self.fail_frame(sender, lost, timeout);
+            self.medium.collide(self.collider(sender, now));
+            if !may_capture {
+                self.fail_collider(index, now);
             }
+        }
+        if may_capture {
+            self.capture(now);
+            (0..self.medium.colliders().len()).for_each(|index| self.fail_collider(index, now));
+        }
+    }
+
+    /// What `sender` transmits in a collision.
+    #[inline(always)]
+    fn collider(&self, sender: u32, now: Time) -> Collider {
+        let edcaf = self.nodes.edcaf(sender);
+        let (link, is_ppdu) = (edcaf.link(), edcaf.serves_queue());
+        let (handshake, with_rts, airtime, mpdus) = if is_ppdu {
+            let Ppdu { handshake, with_rts, airtime, mpdus, .. } = edcaf.ppdu();
+            (handshake, with_rts, airtime, mpdus)
+        } else {
+            let on_air = &self.links[link.index()].on_air;
+            (on_air.handshake, edcaf.with_rts(on_air), on_air.duration(edcaf.psdu_bytes()), 1)
+        };
+        let waits = &self.mac.waits[usize::from(handshake)];
+        let (airtime, wait) = match with_rts {
+            true => (self.phy.handshakes[usize::from(handshake)].rts.duration, waits.cts_timeout),
+            false => (airtime, waits.ack_timeout),
+        };
+        let ends = now + airtime;
+        Collider { sender, link, ends, timeout: ends + wait, lost: false, with_rts, is_ppdu, mpdus }
+    }
+
+    /// The collider's transmission, which begins now, counts as an attempt that has failed.
+    #[inline(always)]
+    fn fail_collider(&mut self, index: usize, now: Time) {
+        let Collider { sender, link, ends, timeout, is_ppdu, .. } = self.medium.colliders()[index];
+        let airtime = self.medium.end_of_attempt(index) - now;
+        let lost = if is_ppdu {
+            self.count_attempt(sender, link, airtime);
+            self.fail_ppdu(sender, timeout - ends, timeout)
+        } else {
+            let row = &mut self.links[link.index()];
+            row.usage.attempts += 1;
+            let (lost, asks) =
+                self.nodes.collide(sender, row.on_air.mode, airtime, timeout - ends, &self.mac);
+            self.fail_frame(sender, lost, asks, timeout);
+            lost
+        };
+        if lost {
+            self.medium.mark_lost(index);
         }
     }
 
@@ -160,7 +180,7 @@ impl Bss {
             if lost {
                 self.medium.withdraw(sender);
             }
-            self.fail_frame(sender, lost, known);
+            self.fail_frame(sender, lost, self.nodes.asks_for_transmissions(sender), known);
             self.retry(sender, link, lost, resumes.max(not_before), known, now);
         }
         if fate == Fate::AckLost {
@@ -218,7 +238,7 @@ impl Bss {
     fn end_colliders(&mut self, captured: Option<Captured>, from: Time, now: Time) {
         for index in 0..self.medium.colliders().len() {
             let colliders = self.medium.colliders();
-            let Collider { sender, link, ends, timeout, lost, with_rts, mpdus } = colliders[index];
+            let Collider { sender, link, ends, timeout, lost, with_rts, is_ppdu, mpdus } = colliders[index];
             let mut from = timeout.max(from);
             if self.mac.colliders_wait_eifs {
                 let others = colliders.iter().enumerate().filter(|(other, _)| *other != index);
@@ -230,7 +250,7 @@ impl Bss {
             if !with_rts {
                 self.adapt(link, mpdus, 0, now);
             }
-            if !lost && self.nodes.edcaf(sender).serves_queue() {
+            if is_ppdu && !lost {
                 self.retry_ppdu(sender, link, lost, from, timeout, now);
                 continue;
             }
@@ -263,9 +283,10 @@ impl Bss {
         }
     }
 
-    /// The frame of `sender` has failed, which it knows at `known`; then it is given up if it is `lost`.
-    fn fail_frame(&mut self, sender: u32, lost: bool, known: Time) {
-        let asks = self.nodes.asks_for_transmissions(sender);
+    /// The frame of `sender` has failed, which it knows at `known`; then it is given up if it is `lost`. Its port `asks` for
+    /// transmissions, or not.
+    #[inline]
+    fn fail_frame(&mut self, sender: u32, lost: bool, asks: bool, known: Time) {
         if asks {
             self.close_attempt(sender);
         }

@@ -38,7 +38,8 @@ impl Bss {
         };
         let fate = self.fate_of_ppdu(sender, now);
         let follows = lead.is_some();
-        let exchange = OngoingExchange { sender, link, handshake, fate, end: Time::ZERO, follows };
+        let exchange =
+            OngoingExchange { sender, link, handshake, fate, end: Time::ZERO, follows, is_ppdu: true };
         let end = self.medium.carry(exchange, now + before + airtime, response);
         self.count_attempt(sender, link, end - now);
     }

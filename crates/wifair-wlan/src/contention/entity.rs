@@ -34,6 +34,13 @@ pub(super) struct Entity {
     pub ready: bool,
 }
 
+impl Entity {
+    /// Twice the window, up to CWmax.
+    pub fn widen(&mut self) {
+        self.cw = (2 * self.cw + 1).min(self.cw_max);
+    }
+}
+
 /// An entity off the grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stray {

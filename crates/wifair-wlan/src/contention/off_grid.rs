@@ -4,7 +4,7 @@
 use wifair_core::Time;
 
 use super::Contention;
-use super::entity::{Kind, Place, Stray};
+use super::entity::{Entity, Kind, Place, Stray};
 use super::grid::{Grid, pick};
 use super::rules::Rules;
 use crate::wheel::NONE;
@@ -27,7 +27,8 @@ impl Contention {
                 e.place = Place::OnAir;
                 self.transmitters.push(stray.entity);
             } else {
-                self.join(stray, now);
+                let grid = pick(&mut self.first, &mut self.others, e.grid);
+                join(&stray, e, grid, &self.rules, now);
             }
         }
         self.strays.truncate(deaf);
@@ -42,7 +43,9 @@ impl Contention {
         strays.retain_mut(|stray| {
             if stray.origin == UNKNOWN {
                 if stray.deaf_until <= now {
-                    self.join(*stray, now);
+                    let e = &mut self.entities[stray.entity as usize];
+                    let grid = pick(&mut self.first, &mut self.others, e.grid);
+                    join(stray, e, grid, &self.rules, now);
                     return false;
                 }
                 let grid = self.grid_of(&self.entities[stray.entity as usize]);
@@ -51,40 +54,6 @@ impl Contention {
             true
         });
         self.strays = strays;
-    }
-
-    /// An entity off the grid becomes one of the grid: at the start `now` of a transmission or, if it was deaf then, at its end.
-    #[inline(always)] // its second caller, a deaf entity off the grid at the end of an exchange, is rare
-    fn join(&mut self, stray: Stray, now: Time) {
-        let Rules { slot, at_boundaries, .. } = self.rules;
-        let e = &mut self.entities[stray.entity as usize];
-        let grid = pick(&mut self.first, &mut self.others, e.grid);
-        e.place = Place::Grid;
-        e.drawn_in = grid.epoch;
-        match stray.kind {
-            Kind::Waiting => {
-                let drawn = e.backoff.below(self.rules.slots(e.cw));
-                e.counter = grid.clock + u64::from(drawn);
-                e.drawn_late += drawn;
-            }
-            Kind::Counting if now < stray.origin => e.counter += grid.clock,
-            Kind::Counting if at_boundaries => {
-                let steps = (now - stray.origin) / slot + 1;
-                // One that had none left to step has run out: the clock has passed it.
-                e.counter = e.counter.checked_sub(steps).map_or(grid.clock - 1, |left| grid.clock + left);
-            }
-            Kind::Counting => {
-                e.counter = grid.clock + e.counter.saturating_sub((now - stray.origin) / slot);
-                e.drawn_in = grid.epoch.wrapping_sub(1);
-            }
-            Kind::Spent => {
-                e.counter = grid.clock - u64::from(at_boundaries);
-                e.drawn_in = grid.epoch.wrapping_sub(1);
-            }
-        }
-        if e.ready {
-            e.next = grid.wheel.push(e.counter, stray.entity); // the medium is busy, so no start comes nearer
-        }
     }
 
     /// A transmitter counts from an origin of its own, an IFS after `from`. It is deaf until its timeout.
@@ -154,5 +123,37 @@ impl Contention {
     #[inline]
     pub(super) fn start_of(&self, stray: &Stray) -> Time {
         stray.origin + self.rules.slot * self.entities[stray.entity as usize].counter
+    }
+}
+
+/// An entity off the grid becomes one of the grid: at the start `now` of a transmission or, if it was deaf then, at its end.
+#[inline(always)] // its second caller, a deaf entity off the grid at the end of an exchange, is rare
+fn join(stray: &Stray, e: &mut Entity, grid: &mut Grid, rules: &Rules, now: Time) {
+    let Rules { slot, at_boundaries, .. } = *rules;
+    e.place = Place::Grid;
+    e.drawn_in = grid.epoch;
+    match stray.kind {
+        Kind::Waiting => {
+            let drawn = e.backoff.below(rules.slots(e.cw));
+            e.counter = grid.clock + u64::from(drawn);
+            e.drawn_late += drawn;
+        }
+        Kind::Counting if now < stray.origin => e.counter += grid.clock,
+        Kind::Counting if at_boundaries => {
+            let steps = (now - stray.origin) / slot + 1;
+            // One that had none left to step has run out: the clock has passed it.
+            e.counter = e.counter.checked_sub(steps).map_or(grid.clock - 1, |left| grid.clock + left);
+        }
+        Kind::Counting => {
+            e.counter = grid.clock + e.counter.saturating_sub((now - stray.origin) / slot);
+            e.drawn_in = grid.epoch.wrapping_sub(1);
+        }
+        Kind::Spent => {
+            e.counter = grid.clock - u64::from(at_boundaries);
+            e.drawn_in = grid.epoch.wrapping_sub(1);
+        }
+    }
+    if e.ready {
+        e.next = grid.wheel.push(e.counter, stray.entity); // the medium is busy, so no start comes nearer
     }
 }

@@ -6,11 +6,29 @@ use wifair_queue::{MpduOutcome, Port, TransmittedMpdu, View};
 use super::{Nodes, parts};
 use crate::edca::rank;
 use crate::edcaf::Edcaf;
+use crate::mac::Mac;
+use crate::phy::Mode;
 
 impl Nodes {
     /// Whether the scheme behind a channel access function asks for transmissions.
     pub(crate) fn asks_for_transmissions(&self, index: u32) -> bool {
         self.places[self.edcaf(index).role().port as usize].port.hooks().transmission
+    }
+
+    /// The frame in service of a channel access function collides in an attempt that occupies the medium for `airtime` and is known to
+    /// have failed after a wait for `timeout`: whether a retry limit is reached, and whether the scheme asks for transmissions.
+    #[inline(always)]
+    pub(crate) fn collide(
+        &mut self,
+        index: u32,
+        mode: Mode,
+        airtime: Time,
+        timeout: Time,
+        mac: &Mac,
+    ) -> (bool, bool) {
+        let (port, edcaf) = parts(&mut self.places, index);
+        edcaf.attempt(mode, airtime);
+        (edcaf.fail(false, timeout, mac), port.hooks().transmission)
     }
 
     /// The sender knows that its attempt has failed; a single frame is given up if it is `lost`.
