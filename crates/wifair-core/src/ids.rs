@@ -10,6 +10,38 @@ pub struct StationId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FlowId(pub u32);
 
+/// The name of a connection, the same in both directions: where a packet comes in or is made, its connection is named once, and
+/// nobody on its way has to look at its 5-tuple to find what he knows of it.
+///
+/// It is a slot and a generation, which counts the connections that the slot has had, modulo [`ConnectionId::GENERATIONS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ConnectionId(u32);
+
+impl ConnectionId {
+    /// Of a packet whose connection nobody has named.
+    pub const NONE: ConnectionId = ConnectionId(u32::MAX);
+    /// How many successive connections of a slot are told apart.
+    pub const GENERATIONS: u32 = 1 << Self::GENERATION_BITS;
+    const GENERATION_BITS: u32 = 14;
+
+    /// The connection number `generation` of a slot below 262,143.
+    pub const fn new(slot: usize, generation: u32) -> ConnectionId {
+        assert!(slot < ConnectionId::NONE.slot());
+        ConnectionId(((slot as u32) << Self::GENERATION_BITS) | (generation % Self::GENERATIONS))
+    }
+
+    /// As an index into a `Vec` by slot; of no connection, one that is not in it.
+    pub const fn slot(self) -> usize {
+        (self.0 >> Self::GENERATION_BITS) as usize
+    }
+}
+
+impl Default for ConnectionId {
+    fn default() -> ConnectionId {
+        ConnectionId::NONE
+    }
+}
+
 /// Access category (802.11-2020, 10.2.3.2). DCF has only [`Ac::BestEffort`].
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,

@@ -21,7 +21,7 @@ pub use component::{ComponentInfo, Info};
 pub use counters::Counters;
 pub use error::SpecError;
 pub use histogram::LogHistogram;
-pub use ids::{Ac, FlowId, StationId};
+pub use ids::{Ac, ConnectionId, FlowId, StationId};
 pub use packet::{
     Class, DATAGRAM_HEADER_BYTES, DSCP_HIGH_PRIORITY, Ecn, FiveTuple, ICMP, Packet, TCP, TcpFlags, UDP,
 };

@@ -1,6 +1,6 @@
 use std::ops::{BitOr, BitOrAssign};
 
-use crate::{SackBlocks, Time};
+use crate::{ConnectionId, SackBlocks, Time};
 
 /// IP protocol number of ICMP (RFC 792); here it is an echo, the request of `ping` or its reply.
 pub const ICMP: u32 = 1;
@@ -172,6 +172,8 @@ impl Class {
 pub struct Packet {
     /// Addresses, ports, protocol.
     pub tuple: FiveTuple,
+    /// Their short name, if they have one.
+    pub connection: ConnectionId,
     /// Sequence number of the first payload byte (or of the SYN or FIN).
     pub seq: u32,
     /// Acknowledgement number; meaningful with [`TcpFlags::ACK`].
@@ -190,10 +192,10 @@ pub struct Packet {
     pub sack: SackBlocks,
 }
 
-const _: () = assert!(size_of::<Packet>() == 48, "no padding: three wide moves");
+const _: () = assert!(size_of::<Packet>() == 52, "no padding: three wide moves and a narrow one");
 
 impl Packet {
-    /// A datagram with `payload_bytes` behind its UDP header or that of its echo, sent at `sent_at`.
+    /// A datagram with `payload_bytes` behind its UDP header or that of its echo, sent at `sent_at`. Its connection has no name.
     pub const fn datagram(
         tuple: FiveTuple,
         number: u32,
@@ -204,6 +206,7 @@ impl Packet {
         let sent_at = sent_at.as_ns();
         Packet {
             tuple,
+            connection: ConnectionId::NONE,
             seq: number,
             ack: sent_at as u32,
             window_bytes: (sent_at >> 32) as u32,
@@ -289,6 +292,7 @@ mod tests {
     fn packet(payload_bytes: u32, flags: TcpFlags) -> Packet {
         Packet {
             tuple: TUPLE,
+            connection: ConnectionId::NONE,
             seq: 0,
             ack: 0,
             window_bytes: 0,

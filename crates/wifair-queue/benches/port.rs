@@ -6,7 +6,9 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, SackBlocks, StationId, TCP, TcpFlags, Time};
+use wifair_core::{
+    Ac, ConnectionId, FiveTuple, FlowId, Packet, Rate, SackBlocks, StationId, TCP, TcpFlags, Time,
+};
 use wifair_queue::{Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View};
 
 const FLOWS: u32 = 20;
@@ -24,6 +26,7 @@ fn packet(n: u32, number: u32) -> Packet {
     let payload_bytes = if flow.is_multiple_of(2) { 0 } else { 1460 };
     Packet {
         tuple,
+        connection: ConnectionId::NONE,
         seq: number,
         ack: number,
         window_bytes: 65_535,

@@ -4,7 +4,7 @@
 //! finds its end point by arithmetic, in either direction, as a host finds a socket by its port. The station's port
 //! tells successive connections of one slot apart.
 
-use wifair_core::{FiveTuple, ICMP, StationId, TCP, UDP};
+use wifair_core::{ConnectionId, FiveTuple, ICMP, StationId, TCP, UDP};
 
 use crate::application::Transport;
 use crate::plan::FlowDirection;
@@ -15,7 +15,7 @@ const SERVER_PORT_BASE: u16 = 5_001;
 const SLOTS_A_SERVER: u32 = 1 << 15;
 /// The station's port on its first connection (RFC 6335, section 6).
 pub const EPHEMERAL_BASE: u16 = 49_152;
-const EPHEMERAL_PORTS: u32 = 16_384;
+const EPHEMERAL_PORTS: u32 = ConnectionId::GENERATIONS;
 
 /// The 5-tuple of the connection in `slot`, from the station to the server; `generation` counts the connections
 /// that the slot has had.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use wifair_core::{Packet, StationId, Time};
+use wifair_core::{ConnectionId, Packet, StationId, Time};
 use wifair_queue::Direction;
 use wifair_tcp::{Receiver, Sender, SenderState, TcpSpec};
 
@@ -8,9 +8,6 @@ use crate::address;
 use crate::application::Transport;
 use crate::plan::FlowDirection;
 use crate::wire::Lines;
-
-/// No packet has this port (RFC 6335, section 6).
-pub(crate) const NO_PORT: u16 = 0;
 
 /// Both ends of a flow's TCP connection and where they stand. One connection after the other uses the same ends, whose
 /// counters go on.
@@ -23,9 +20,9 @@ pub(crate) struct Connection {
     /// nothing waits for its time. In a flow's first slot alone.
     pub(crate) wakes_at: Time,
     pub(crate) lines: Lines,
-    /// The station's port, by which packets of an earlier connection are known. [`NO_PORT`] where datagrams are all that comes: no
-    /// connection takes them.
-    pub(crate) station_port: u16,
+    /// Its name, by which packets of an earlier connection are told apart. [`ConnectionId::NONE`] where datagrams are all that
+    /// comes: no connection takes them.
+    pub(crate) id: ConnectionId,
     pub(crate) station: StationId,
     pub(crate) direction: FlowDirection,
     /// The way of the link whose rate the sender hears of.
@@ -40,10 +37,14 @@ impl Connection {
         let tuple = address::tuple(self.direction, slot as u32, self.station, generation, Transport::Tcp);
         self.sender.renew(tuple);
         self.receiver.renew(tuple);
-        self.station_port = match self.direction {
-            FlowDirection::Up => tuple.source_port,
-            FlowDirection::Down => tuple.destination_port,
-        };
+        self.name(ConnectionId::new(slot, generation));
+    }
+
+    /// Packets of the connection carry its name.
+    pub(crate) fn name(&mut self, id: ConnectionId) {
+        self.id = id;
+        self.sender.set_connection(id);
+        self.receiver.set_connection(id);
     }
 
     /// As [`Connection::renew`], with other parameters of TCP from now on.

@@ -1,6 +1,6 @@
 //! A flow without connections: datagrams from one end or both, and what became of them.
 
-use wifair_core::{FiveTuple, LogHistogram, Packet, Rng, Time, counters};
+use wifair_core::{ConnectionId, FiveTuple, LogHistogram, Packet, Rng, Time, counters};
 
 use crate::application::{Datagrams, Source};
 use crate::e_model::Codec;
@@ -70,6 +70,8 @@ impl Stream {
 pub(crate) struct DatagramSession {
     /// As packets in the direction of the flow carry it.
     tuple: FiveTuple,
+    /// What packets in either direction carry.
+    connection: ConnectionId,
     rng: Rng,
     /// In the direction of the flow, and against it.
     streams: [Stream; 2],
@@ -85,10 +87,16 @@ pub(crate) const FORWARD: usize = 0;
 pub(crate) const BACK: usize = 1;
 
 impl DatagramSession {
-    /// The datagrams of a flow before its start; they travel along `tuple`.
-    pub fn new(datagrams: Datagrams, tuple: FiveTuple, rng: Rng) -> DatagramSession {
+    /// The datagrams of a flow before its start; they travel along `tuple`, under the name of `connection`.
+    pub fn new(
+        datagrams: Datagrams,
+        tuple: FiveTuple,
+        connection: ConnectionId,
+        rng: Rng,
+    ) -> DatagramSession {
         DatagramSession {
             tuple,
+            connection,
             rng,
             streams: [Some(datagrams.forward), datagrams.back].map(Stream::new),
             echoed: datagrams.echoed,
@@ -136,7 +144,8 @@ impl DatagramSession {
         let tuple = if way == FORWARD { self.tuple } else { self.tuple.reversed() };
         let number = stream.stats.sent as u32;
         stream.stats.sent += 1;
-        Some((way, Packet::datagram(tuple, number, payload_bytes, self.dscp, now)))
+        let packet = Packet::datagram(tuple, number, payload_bytes, self.dscp, now);
+        Some((way, Packet { connection: self.connection, ..packet }))
     }
 
     /// A datagram has arrived at its end, which may answer: with a packet in the other direction than that in which `packet`

@@ -7,7 +7,7 @@ use changes::Changes;
 use link_rate::Listeners;
 use std::sync::Arc;
 
-use wifair_core::{Counters, Rate, Rng, SpecError, StationId, Time};
+use wifair_core::{ConnectionId, Counters, Rate, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, Ledger, Port};
 use wifair_tcp::{Receiver, Sender};
 use wifair_wlan::{Bss, Delivery, Node, Output};
@@ -15,7 +15,7 @@ use wifair_wlan::{Bss, Delivery, Node, Output};
 use crate::address;
 use crate::agenda::{Agenda, Event};
 use crate::application::{Carried, Transport};
-use crate::connection::{Connection, EndPoint, NO_PORT};
+use crate::connection::{Connection, EndPoint};
 use crate::datagram_session::DatagramSession;
 use crate::flow::{Carries, Flow, Groups, TransferSequence};
 use crate::min_tree::MinTree;
@@ -103,29 +103,29 @@ impl<T: Tap> Network<T> {
             let rng = Rng::stream(seed, &spec.label, "application");
             let tuple =
                 address::tuple(spec.direction, first as u32, station, 0, spec.application.transport());
-            let (carries, station_port, count) = match spec.application.build() {
+            let (carries, has_connection, count) = match spec.application.build() {
                 Carried::Transfers(application) => {
                     let count = application.connections();
                     let timeout = Time::from_secs_f64(spec.user_timeout_s);
                     let sequence = TransferSequence::new(application, rng, timeout);
-                    (Carries::Transfers(sequence), address::EPHEMERAL_BASE, usize::from(count))
+                    (Carries::Transfers(sequence), true, usize::from(count))
                 }
                 Carried::Datagrams(datagrams) => {
-                    let session = DatagramSession::new(datagrams, tuple, rng);
-                    (Carries::Datagrams(Box::new(session)), NO_PORT, 1)
+                    let session = DatagramSession::new(datagrams, tuple, ConnectionId::new(first, 0), rng);
+                    (Carries::Datagrams(Box::new(session)), false, 1)
                 }
             };
             flows.push(Flow::new(carries, group_of[index], first..first + count, spec.waits));
             for slot in first..first + count {
                 let tuple = address::tuple(spec.direction, slot as u32, station, 0, Transport::Tcp);
                 flow_of.push(index as u32);
-                connections.push(Connection {
+                let mut connection = Connection {
                     sender: Sender::new(&tcp, tuple),
                     receiver: Receiver::new(&tcp, tuple),
                     goal_bytes: u64::MAX,
                     wakes_at: Time::MAX,
                     lines,
-                    station_port,
+                    id: ConnectionId::NONE,
                     station,
                     direction: spec.direction,
                     hears: match spec.direction {
@@ -133,7 +133,11 @@ impl<T: Tap> Network<T> {
                         FlowDirection::Down => spec.server_hears_link_rate.then_some(Direction::Down),
                     },
                     is_closing: false,
-                });
+                };
+                if has_connection {
+                    connection.name(ConnectionId::new(slot, 0));
+                }
+                connections.push(connection);
             }
         }
         let named = plan.named();
@@ -279,18 +283,17 @@ impl<T: Tap> Network<T> {
         tap.crossed_air(now, packet, to);
         match to {
             Node::Ap => {
-                let slot = address::slot_to_server(&packet.tuple);
+                let slot = packet.connection.slot();
                 let arrival = wire.send(self.connections[slot].lines, Way::ToServer, slot, packet, now);
                 self.fabric.expect(arrival);
             }
             Node::Station(_) => {
-                let slot = address::slot_to_station(&packet.tuple);
+                let slot = packet.connection.slot();
                 let connection = &mut self.connections[slot];
-                let port = packet.tuple.destination_port;
                 let is_at_sender = connection.direction == FlowDirection::Up;
-                if connection.station_port != port {
+                if connection.id != packet.connection {
                     let packet = *packet;
-                    self.arrive_without_connection(slot, &packet);
+                    self.arrive_without_connection(&packet);
                     return true;
                 }
                 let may_end = if is_at_sender {
@@ -331,9 +334,9 @@ impl<T: Tap> Network<T> {
         if way == Way::ToAp {
             return bss.send_down(connection.station, packet, now);
         }
-        if connection.station_port != packet.tuple.source_port {
+        if connection.id != packet.connection {
             let packet = *packet;
-            return self.arrive_without_connection(slot, &packet);
+            return self.arrive_without_connection(&packet);
         }
         let may_end = match connection.direction {
             FlowDirection::Up => {
@@ -385,7 +388,9 @@ impl<T: Tap> Network<T> {
 
 impl<T: Tap> Fabric<T> {
     fn move_to(&mut self, next: Time) {
-        assert!(next >= self.now, "time runs backwards: {} after {}", next, self.now);
+        if next < self.now {
+            backwards(next, self.now);
+        }
         self.now = next;
     }
 
@@ -428,4 +433,9 @@ impl<T: Tap> Fabric<T> {
             self.expect(deadline);
         }
     }
+}
+
+#[cold]
+fn backwards(now: Time, before: Time) -> ! {
+    panic!("time runs backwards: {now} after {before}")
 }

@@ -79,12 +79,37 @@ pub struct Wire {
     transmitters: Vec<Transmitter>,
     /// By [`Lines`] and [`Way`].
     lines: Vec<[Line; 2]>,
-    /// By [`Lines`]: when the next packet arrives on either.
-    heads: MinTree,
+    heads: Heads,
     /// [`None`] where nothing is lost.
     loss_rate: Option<f64>,
     losses: u64,
     rng: Rng,
+}
+
+/// By [`Lines`]: when the next packet arrives on either.
+#[derive(Clone, Debug)]
+struct Heads {
+    /// Idle where there is one pair.
+    all: MinTree,
+    pairs: usize,
+    earliest: Time,
+    earliest_pair: usize,
+}
+
+impl Heads {
+    fn new(pairs: usize) -> Heads {
+        Heads { all: MinTree::new(pairs), pairs, earliest: Time::MAX, earliest_pair: 0 }
+    }
+
+    #[inline(always)] // with one pair hardly anything
+    fn set(&mut self, pair: usize, next: Time) {
+        if self.pairs == 1 {
+            self.earliest = next;
+        } else {
+            self.all.set(pair, next);
+            (self.earliest, self.earliest_pair) = (self.all.earliest(), self.all.earliest_index());
+        }
+    }
 }
 
 /// The two lines of a flow.
@@ -135,7 +160,7 @@ impl WireBuilder {
 
     /// The wire; `rng` decides about losses.
     pub fn build(self, rng: Rng) -> Wire {
-        let heads = MinTree::new(self.lines.len());
+        let heads = Heads::new(self.lines.len());
         Wire {
             transmitters: self.transmitters,
             lines: self.lines,
@@ -150,7 +175,7 @@ impl WireBuilder {
 impl Wire {
     /// When the next packet arrives somewhere; [`Time::MAX`] if none is under way.
     pub fn next_arrival(&self) -> Time {
-        self.heads.earliest()
+        self.heads.earliest
     }
 
     /// Puts `packet`, of the connection in `slot`, on its way and says when it will arrive; never, if it is lost.
@@ -173,7 +198,8 @@ impl Wire {
         if line.next == Time::MAX {
             line.next = arrival;
             let pair = lines.0 as usize;
-            self.heads.set(pair, arrival.min(self.heads.at(pair)));
+            let [to_server, to_ap] = &self.lines[pair];
+            self.heads.set(pair, to_server.next.min(to_ap.next));
         }
         arrival
     }
@@ -181,7 +207,7 @@ impl Wire {
     /// Takes the packet that arrives at [`Wire::next_arrival`]; of several, that of the line built first. Panics if none is
     /// under way.
     pub fn arrive(&mut self) -> Arrival<'_> {
-        let pair = self.heads.earliest_index();
+        let pair = self.heads.earliest_pair;
         let [to_server, to_ap] = &mut self.lines[pair];
         let (way, line, other) = match to_server.next <= to_ap.next {
             true => (Way::ToServer, to_server, to_ap.next),
@@ -198,10 +224,10 @@ impl Wire {
         self.losses
     }
 
-    /// The packets under way, each with the slot of its connection.
-    pub fn packets(&self) -> impl Iterator<Item = (usize, &Packet)> {
-        let packets = self.lines.iter().flatten().flat_map(|line| line.in_flight.iter());
-        packets.map(|in_flight| (in_flight.slot as usize, &in_flight.packet))
+    /// The packets under way.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let in_flight = self.lines.iter().flatten().flat_map(|line| line.in_flight.iter());
+        in_flight.map(|in_flight| &in_flight.packet)
     }
 
     /// Packets under way.
@@ -218,6 +244,7 @@ mod tests {
 
     fn packet(seq: u32, ip_bytes: u32) -> Packet {
         Packet {
+            connection: Default::default(),
             tuple: FiveTuple { protocol: TCP, ..FiveTuple::default() },
             seq,
             ack: 0,

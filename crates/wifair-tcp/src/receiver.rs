@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use wifair_core::{Ecn, FiveTuple, Packet, SackBlocks, TcpFlags, Time};
+use wifair_core::{ConnectionId, Ecn, FiveTuple, Packet, SackBlocks, TcpFlags, Time};
 
 use crate::ecn::{EcnReceiver, SETUP_SYN};
 use crate::reassembly::Reassembly;
@@ -128,6 +128,7 @@ impl Receiver {
         Receiver {
             packet: Packet {
                 tuple: tuple.reversed(),
+                connection: ConnectionId::NONE,
                 seq: 0,
                 ack: 0,
                 window_bytes: spec.receiver_window_bytes(),
@@ -163,6 +164,11 @@ impl Receiver {
     /// Parameters of the next connection.
     pub(crate) fn set_spec(&mut self, spec: &Arc<TcpSpec>) {
         self.spec = Arc::clone(spec);
+    }
+
+    /// Its packets carry the connection's name from now on, until it is renewed.
+    pub fn set_connection(&mut self, connection: ConnectionId) {
+        self.packet.connection = connection;
     }
 
     /// Makes this the receiver of another connection, as by [`Receiver::new`] with the same parameters. The counters go

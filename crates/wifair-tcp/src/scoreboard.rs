@@ -213,6 +213,7 @@ mod tests {
 
     fn ack(number: u32, blocks: &[(u32, u32)]) -> Packet {
         Packet {
+            connection: Default::default(),
             tuple: wifair_core::FiveTuple::default(),
             seq: 0,
             ack: number,

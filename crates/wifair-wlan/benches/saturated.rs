@@ -10,6 +10,7 @@ const EXCHANGES: u64 = 10_000;
 
 fn packet(station: u16) -> Packet {
     Packet {
+        connection: Default::default(),
         tuple: FiveTuple {
             source: 1 + u32::from(station),
             destination: 0x0a00_0001,

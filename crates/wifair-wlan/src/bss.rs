@@ -201,7 +201,7 @@ impl Bss {
     #[inline(always)]
     fn enter(&mut self, limit: Time) -> Option<Time> {
         let due = self.medium.due();
-        if due >= limit.min(self.nodes.deadlines.next()) {
+        if due >= limit || due >= self.nodes.deadlines.next() {
             return None;
         }
         debug_assert!(due >= self.now, "time runs backwards in a BSS");
@@ -325,10 +325,8 @@ impl Bss {
         }
         let (link, psdu_bytes) = (edcaf.link(), edcaf.psdu_bytes());
         let row = &mut self.links[link.index()];
-        let mode = row.on_air.mode;
-        let node = link.sender();
-        let handshake = row.on_air.handshake;
-        let attempt = Attempt { link, node, mode, handshake, psdu_bytes, now };
+        let OnAir { mode, handshake, .. } = row.on_air;
+        let attempt = Attempt { link, node: link.sender(), mode, handshake, psdu_bytes, now };
         let fate = fate(&mut self.medium, attempt, &self.phy);
         let mut data_end = now + row.on_air.duration(psdu_bytes);
         match lead {
@@ -342,7 +340,7 @@ impl Bss {
         let exchange =
             OngoingExchange { sender, link, handshake, fate, end: Time::ZERO, follows, is_ppdu: false };
         let end = self.medium.carry(exchange, data_end, row.on_air.acknowledgement);
-        edcaf.attempt(mode, end - now);
+        edcaf.attempt(row.on_air.mode, end - now);
         row.usage.attempts += 1;
     }
 

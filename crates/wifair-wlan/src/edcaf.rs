@@ -152,10 +152,13 @@ impl Edcaf {
     /// Takes what the port gave, if anything; whether there is a packet in service now.
     #[inline(always)]
     pub(crate) fn load(&mut self, departure: Option<Departure>, phy: &BssTiming, now: Time) -> bool {
-        self.departure = departure;
-        let Some(departure) = &self.departure else { return false };
+        let Some(departure) = departure else {
+            self.departure = None;
+            return false;
+        };
         self.link = LinkId::of(self.role.is_ap, departure.station);
         self.psdu_bytes = phy.psdu_bytes(departure.packet.ip_bytes());
+        self.departure = Some(departure);
         self.taken_at = now;
         self.airtime = Time::ZERO;
         self.overhead = Time::ZERO;

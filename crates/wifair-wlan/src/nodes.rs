@@ -345,6 +345,9 @@ fn take(
     deadlines: &mut Deadlines,
     now: Time,
 ) -> bool {
+    if port.is_ordinary() {
+        return edcaf.load(port.take_head(now), phy, now);
+    }
     let departure = port.take(&Grant { ac: edcaf.role().ac, ..Grant::ANY }, now, side.view());
     if port.moves_tick() {
         deadlines.set_tick(edcaf.role().port, port.next_tick(), now);

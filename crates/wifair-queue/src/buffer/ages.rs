@@ -122,6 +122,7 @@ mod tests {
     #[test]
     fn an_ack_in_the_place_of_data_has_the_age_of_its_place() {
         let packet = |payload_bytes| Packet {
+            connection: Default::default(),
             tuple: FiveTuple { protocol: TCP, ..FiveTuple::default() },
             seq: 0,
             ack: 0,

@@ -1,13 +1,14 @@
 //! The flow monitor: which connections pass the access point, and which way their data goes.
 //!
-//! It sees packets, nothing else. A connection is known by its 5-tuple, both directions in one entry. It is an uplink
+//! It sees packets, nothing else. A connection is known by its 5-tuple, both directions in one entry; where packets carry its name,
+//! by that, which is shorter to look up. It is an uplink
 //! flow once TCP payload has travelled up, a downlink flow once payload has travelled down; one that carries payload
 //! both ways counts on both sides, as its packets in the buffer do (ACKs of the one, data of the other). Before any
 //! payload it is neither: a pure ACK alone proves nothing, since the last step of the handshake is one and goes the
 //! same way as the data that follows.
 //!
 //! A connection between two stations of the BSS passes the access point twice, up and then down; it is an uplink
-//! flow of the one and a downlink flow of the other, with an entry for each.
+//! flow of the one and a downlink flow of the other, with an entry for each, so its packets must not carry a name.
 
 mod key;
 mod spec;
@@ -15,7 +16,7 @@ mod table;
 
 use std::collections::VecDeque;
 
-use wifair_core::{Class, FiveTuple, FlowId, Packet, TCP, TcpFlags, Time};
+use wifair_core::{Class, ConnectionId, FiveTuple, FlowId, Packet, TCP, TcpFlags, Time};
 
 use key::Key;
 pub use spec::{Active, FlowsSpec};
@@ -40,6 +41,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub struct Flows {
     table: Table,
+    /// By slot of a [`ConnectionId`]: the flow last found under a name with that slot.
+    named: Vec<u32>,
     entries: Vec<Entry>,
     /// Ends of the list of known flows by the time of their last touch.
     oldest: u32,
@@ -59,6 +62,8 @@ pub struct Flows {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     key: Key,
+    /// Its name, as long as it is known.
+    connection: ConnectionId,
     /// A packet later than this moves the flow to the list's end.
     fresh_until: Time,
     older: u32,
@@ -95,6 +100,7 @@ impl Flows {
         let timeout = Time::from_secs_f64(spec.idle_timeout_s);
         Flows {
             table: Table::new(),
+            named: Vec::new(),
             entries: Vec::new(),
             oldest: NONE,
             newest: NONE,
@@ -121,21 +127,21 @@ impl Flows {
         if now >= self.next_expiry {
             self.expire(now, held);
         }
-        let key = Key::of(packet.tuple, direction);
-        let hash = key.hash();
-        // Nearly always the flow is the first one under its hash, and the packet changes nothing.
-        let id = self.table.first(hash);
-        if let Some(entry) = self.entries.get(id as usize)
-            && entry.key == key
+        // Nearly always the name is known, and the packet changes nothing.
+        if let Some(&id) = self.named.get(packet.connection.slot())
+            && let Some(entry) = self.entries.get(id as usize)
+            && entry.connection == packet.connection
             && !entry.is_news(packet, direction, now)
         {
             return FlowId(id);
         }
-        self.note(packet, direction, now, key, hash)
+        self.note(packet, direction, now)
     }
 
     #[inline(never)]
-    fn note(&mut self, packet: &Packet, direction: Direction, now: Time, key: Key, hash: u32) -> FlowId {
+    fn note(&mut self, packet: &Packet, direction: Direction, now: Time) -> FlowId {
+        let key = Key::of(packet.tuple, direction);
+        let hash = key.hash();
         let found = self.table.find(hash, |id| self.entries[id as usize].key == key);
         let id = match found {
             Some(id) => id,
@@ -152,7 +158,19 @@ impl Flows {
         if now > self.entries[id as usize].fresh_until {
             self.touch(id, now);
         }
+        if packet.connection != ConnectionId::NONE {
+            self.name(id, packet.connection);
+        }
         FlowId(id)
+    }
+
+    fn name(&mut self, id: u32, connection: ConnectionId) {
+        let slot = connection.slot();
+        if slot >= self.named.len() {
+            self.named.resize(slot + 1, NONE);
+        }
+        self.named[slot] = id;
+        self.entries[id as usize].connection = connection;
     }
 
     /// Active uplink flows: payload has gone up, and the flow has neither ended nor been forgotten.
@@ -191,7 +209,8 @@ impl Flows {
 
     fn insert(&mut self, key: Key, hash: u32, now: Time) -> u32 {
         let fresh_until = now + self.granule;
-        let entry = Entry { key, fresh_until, older: NONE, newer: NONE, hash, state: State::default() };
+        let (connection, state) = (ConnectionId::NONE, State::default());
+        let entry = Entry { key, connection, fresh_until, older: NONE, newer: NONE, hash, state };
         let id = match self.free.pop() {
             Some(flow) => {
                 self.entries[flow.index()] = entry;
@@ -253,6 +272,7 @@ impl Flows {
             }
             self.unlink(id);
             self.table.remove(entry.hash, id);
+            self.entries[id as usize].connection = ConnectionId::NONE;
             Self::uncount(&mut self.active, &entry.state);
             self.forgotten.push_back(FlowId(id));
         }

@@ -29,11 +29,6 @@ impl Table {
         (hash >> self.shift) as usize
     }
 
-    /// The id to try first under `hash`; no flow's if there is none.
-    pub fn first(&self, hash: u32) -> u32 {
-        self.buckets[self.home(hash)].id
-    }
-
     /// The id under `hash` for which `is_it` holds.
     pub fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mask = self.buckets.len() - 1;

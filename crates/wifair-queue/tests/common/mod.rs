@@ -1,6 +1,6 @@
 //! Packets and helpers that several test files share.
 
-use wifair_core::{FiveTuple, Packet, SackBlocks, TCP, TcpFlags};
+use wifair_core::{ConnectionId, FiveTuple, Packet, SackBlocks, TCP, TcpFlags};
 
 /// Connection number `n` as packets to the station carry it.
 pub fn tuple(n: u32) -> FiveTuple {
@@ -17,6 +17,7 @@ pub fn tuple(n: u32) -> FiveTuple {
 pub fn data(n: u32, seq: u32) -> Packet {
     Packet {
         tuple: tuple(n),
+        connection: ConnectionId::NONE,
         seq,
         ack: 1,
         window_bytes: 65_535,

@@ -165,6 +165,7 @@ fn packet(u: &mut Unstructured, serial: u32) -> Result<Packet> {
     let likely = [TcpFlags::ACK, TcpFlags::ACK, TcpFlags::SYN, TcpFlags::FIN | TcpFlags::ACK, TcpFlags::RST];
     let ack = 1460 * u.int_in_range(0..=20)?;
     let mut packet = Packet {
+        connection: Default::default(),
         tuple: FiveTuple {
             source: 80,
             destination: connection,

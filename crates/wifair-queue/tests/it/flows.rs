@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::{ack, cases, data, syn, tuple, upward};
 use proptest::prelude::*;
-use wifair_core::{FlowId, Packet, TcpFlags, Time};
+use wifair_core::{ConnectionId, FlowId, Packet, TcpFlags, Time};
 use wifair_queue::{Active, Direction, Flows, FlowsSpec};
 
 const TIMEOUT: Time = Time::from_ms(160);
@@ -132,6 +132,7 @@ proptest! {
     #[test]
     fn agrees_with_a_map(steps in prop::collection::vec(step(), 1..400), collect in any::<bool>()) {
         let mut flows = Flows::new(&spec(Active::UntilTeardown));
+        let mut by_name = flows.clone();
         let mut model: BTreeMap<u32, Known> = BTreeMap::new();
         let mut held: BTreeSet<FlowId> = BTreeSet::new();
         let mut uncollected: BTreeSet<FlowId> = BTreeSet::new();
@@ -143,11 +144,17 @@ proptest! {
             let (packet, direction) =
                 if step.down { (down, Direction::Down) } else { (upward(down), Direction::Up) };
             let id = flows.observe(&packet, direction, now, |flow| held.contains(&flow));
+            // Several connections share a slot, one after the other or in turn.
+            let connection = ConnectionId::new(step.connection as usize / 3, step.connection % 3);
+            let named = Packet { connection, ..packet };
+            prop_assert_eq!(by_name.observe(&named, direction, now, |flow| held.contains(&flow)), id);
+            prop_assert_eq!((by_name.up(), by_name.down()), (flows.up(), flows.down()));
 
             // Whom the monitor has forgotten: silent for the timeout, at most a granule (and the wait for the next
             // packet) longer, and not held.
             let mut gone = BTreeSet::new();
             while collect && let Some((flow, its_tuple)) = flows.pop_forgotten() {
+                prop_assert_eq!(by_name.pop_forgotten(), Some((flow, its_tuple)));
                 let whose = model.iter().find(|(_, known)| known.id == flow);
                 prop_assert_eq!(whose.map(|(&n, _)| tuple(n).reversed()), Some(its_tuple));
                 gone.insert(flow);

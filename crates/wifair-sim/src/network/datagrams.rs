@@ -4,7 +4,6 @@
 use wifair_core::{Packet, TCP, Time};
 
 use super::Network;
-use crate::address;
 use crate::datagram_session::{BACK, DatagramSession, FORWARD};
 use crate::flow::Carries;
 use crate::plan::FlowDirection;
@@ -61,11 +60,11 @@ impl<T: Tap> Network<T> {
     /// What has come to the end of its way, and no connection of its slot has taken: a straggler of one that is no more, which
     /// goes nowhere, or a datagram.
     #[cold]
-    pub(super) fn arrive_without_connection(&mut self, slot: usize, packet: &Packet) {
+    pub(super) fn arrive_without_connection(&mut self, packet: &Packet) {
         if packet.tuple.protocol == TCP {
             return;
         }
-        let (now, flow) = (self.fabric.now, self.flow_of[slot] as usize);
+        let (now, flow) = (self.fabric.now, self.flow_of[packet.connection.slot()] as usize);
         let session = self.session(flow);
         let way = session.way(packet);
         if let Some(answer) = session.arrive(packet, now) {
@@ -79,21 +78,12 @@ impl<T: Tap> Network<T> {
         if self.flows.iter().all(|flow| flow.session().is_none()) {
             return counts;
         }
-        let mut count = |slot: usize, packet: &Packet| {
-            let flow = self.flow_of[slot] as usize;
+        let in_bss = self.fabric.bss.packets_under_way().map(|(_, packet)| packet);
+        for packet in self.fabric.wire.packets().chain(in_bss) {
+            let flow = self.flow_of[packet.connection.slot()] as usize;
             if let Some(session) = self.flows[flow].session() {
                 counts[flow][session.way(packet)] += 1;
             }
-        };
-        for (slot, packet) in self.fabric.wire.packets() {
-            count(slot, packet);
-        }
-        for (to_station, packet) in self.fabric.bss.packets_under_way() {
-            let slot = match to_station {
-                true => address::slot_to_station(&packet.tuple),
-                false => address::slot_to_server(&packet.tuple),
-            };
-            count(slot, packet);
         }
         counts
     }

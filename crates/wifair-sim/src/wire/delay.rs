@@ -2,8 +2,7 @@
 
 use wifair_core::Time;
 
-use super::{Line, Lines, Wire};
-use crate::min_tree::MinTree;
+use super::{Heads, Line, Lines, Wire};
 use crate::ring::Ring;
 
 impl Wire {
@@ -17,11 +16,10 @@ impl Wire {
         }
         let line = |transmitter| Line { transmitter, delay, next: Time::MAX, in_flight: Ring::default() };
         self.lines.push(transmitters.map(line));
-        let mut heads = MinTree::new(self.lines.len());
-        for (index, [to_server, to_ap]) in self.lines.iter().enumerate() {
-            heads.set(index, to_server.next.min(to_ap.next));
+        self.heads = Heads::new(self.lines.len());
+        for (pair, [to_server, to_ap]) in self.lines.iter().enumerate() {
+            self.heads.set(pair, to_server.next.min(to_ap.next));
         }
-        self.heads = heads;
         Lines(self.lines.len() as u32 - 1)
     }
 }

@@ -6,7 +6,7 @@ mod transmit;
 
 use std::sync::Arc;
 
-use wifair_core::{Ecn, FiveTuple, Packet, Rate, SackBlocks, TcpFlags, Time};
+use wifair_core::{ConnectionId, Ecn, FiveTuple, Packet, Rate, SackBlocks, TcpFlags, Time};
 
 use crate::congestion::{CongestionControl, Control, Window};
 use crate::ecn::EcnSender;
@@ -130,6 +130,7 @@ impl Sender {
         Sender {
             packet: Packet {
                 tuple,
+                connection: ConnectionId::NONE,
                 seq: iss,
                 ack: 0,
                 window_bytes: spec.receiver_window_bytes(),
@@ -182,6 +183,11 @@ impl Sender {
     /// Parameters of the next connection.
     pub(crate) fn set_spec(&mut self, spec: &Arc<TcpSpec>) {
         self.spec = Arc::clone(spec);
+    }
+
+    /// Its packets carry the connection's name from now on, until it is renewed.
+    pub fn set_connection(&mut self, connection: ConnectionId) {
+        self.packet.connection = connection;
     }
 
     /// Makes this the sender of another connection, not opened yet, as by [`Sender::new`] with the same parameters. The
@@ -464,8 +470,8 @@ mod tests {
 
     #[test]
     fn a_sender_stays_small() {
-        // A run may hold 10,000 of them: six cache lines with the counters and the packet sent last, the histogram's
+        // A run may hold 10,000 of them: six cache lines with the counters and the packet sent last, and the name in that, the histogram's
         // buckets and the scoreboard beside.
-        assert!(size_of::<Sender>() <= 384, "{} bytes", size_of::<Sender>());
+        assert!(size_of::<Sender>() <= 392, "{} bytes", size_of::<Sender>());
     }
 }

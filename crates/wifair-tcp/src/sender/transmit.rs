@@ -16,13 +16,11 @@ fn ack_or_fin(fin: bool) -> TcpFlags {
 
 impl Sender {
     /// The next packet to send, if there is one now.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<&Packet> {
         let payload = self.window.mss;
         if !self.ordinary || self.unsent <= u64::from(payload) {
-            let packet = self.poll_all(now);
-            self.review();
-            self.packet = packet?;
-            return Some(&self.packet);
+            return self.poll_generally(now);
         }
         if self.flight_bytes() + payload > self.window.cwnd.min(self.peer_window) {
             return None;
@@ -47,8 +45,15 @@ impl Sender {
         Some(&self.packet)
     }
 
-    /// The next packet, whatever it is.
     #[inline(never)]
+    fn poll_generally(&mut self, now: Time) -> Option<&Packet> {
+        let packet = self.poll_all(now);
+        self.review();
+        self.packet = packet?;
+        Some(&self.packet)
+    }
+
+    /// The next packet, whatever it is.
     fn poll_all(&mut self, now: Time) -> Option<Packet> {
         if self.pending != Pending::Nothing {
             return Some(self.transmit_pending(now));

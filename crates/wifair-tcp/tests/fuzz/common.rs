@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use arbitrary::{Result, Unstructured};
 use serde_json::Value;
-use wifair_core::{Ecn, FiveTuple, Packet, SackBlocks, TcpFlags, Time};
+use wifair_core::{ConnectionId, Ecn, FiveTuple, Packet, SackBlocks, TcpFlags, Time};
 use wifair_tcp::TcpSpec;
 
 use crate::given::{self, Schema, chance, one_of, repaired};
@@ -53,6 +53,7 @@ pub fn segment(u: &mut Unstructured, usual: &[TcpFlags], seq: u32, ack: u32, pay
     }
     Ok(Packet {
         tuple: FiveTuple::default(),
+        connection: ConnectionId::NONE,
         seq,
         ack,
         window_bytes: 65_535,

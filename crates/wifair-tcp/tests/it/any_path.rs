@@ -7,7 +7,7 @@ use crate::stream;
 use network::{Arrivals, End, Network, Path};
 use proptest::prelude::*;
 use stream::Arrived;
-use wifair_core::{Ecn, Packet, Rate, SackBlocks, TcpFlags, Time};
+use wifair_core::{ConnectionId, Ecn, Packet, Rate, SackBlocks, TcpFlags, Time};
 use wifair_tcp::{ByteCountingSpec, CongestionControlSpec, Handshake, Receiver, SackSpec, Sender, TcpSpec};
 
 /// What happens to one packet; delays in milliseconds, so that packets overtake each other.
@@ -351,6 +351,7 @@ proptest! {
             }
             let packet = Packet {
                 tuple,
+                connection: ConnectionId::NONE,
                 seq: near(seq),
                 ack: near(ack),
                 window_bytes: if bits & 0x80 == 0 { spec.receiver_window_bytes() } else { ack },

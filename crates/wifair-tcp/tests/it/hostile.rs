@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wifair_core::{FiveTuple, Packet, SackBlocks, TcpFlags, Time};
+use wifair_core::{ConnectionId, FiveTuple, Packet, SackBlocks, TcpFlags, Time};
 use wifair_tcp::{Handshake, Receiver, SackSpec, Sender, TcpSpec};
 
 fn receiver() -> Receiver {
@@ -19,6 +19,7 @@ fn receiver() -> Receiver {
 fn segment(seq: u32, payload_bytes: u32, flags: TcpFlags) -> Packet {
     Packet {
         tuple: FiveTuple::default(),
+        connection: ConnectionId::NONE,
         seq,
         ack: 1,
         window_bytes: 300,

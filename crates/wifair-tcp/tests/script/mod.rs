@@ -110,6 +110,7 @@ impl Run {
             flags: wire.flags,
             ds_field: wire.ds_field,
             sack: wire.sack_of(ack, initial),
+            ..Packet::default()
         };
         match &mut self.endpoint {
             Endpoint::Sender(sender) => sender.on_segment(&packet, self.now),

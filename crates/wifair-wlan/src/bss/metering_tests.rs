@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use wifair_core::{FiveTuple, Packet, StationId, TCP, TcpFlags, Time};
+use wifair_core::{ConnectionId, FiveTuple, Packet, StationId, TCP, TcpFlags, Time};
 use wifair_queue::{Arrival, Buffer, Cx, Exchange, Hooks, Placed, Port, PortSpec, Reception, Scheme};
 
 use super::{Bss, Output};
@@ -47,6 +47,7 @@ fn data(down: bool) -> Packet {
     let up = FiveTuple { source: 1, destination: 2, source_port: 3, destination_port: 4, protocol: TCP };
     Packet {
         tuple: if down { up.reversed() } else { up },
+        connection: ConnectionId::NONE,
         seq: 0,
         ack: 0,
         window_bytes: 0,

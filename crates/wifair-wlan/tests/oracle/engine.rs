@@ -317,6 +317,7 @@ fn tally(usage: &Usage, step: Time) -> Tally {
 fn to_wire(offer: &Offer) -> wifair_core::Packet {
     let Packet { id, stream, ip_bytes, category, .. } = offer.packet;
     wifair_core::Packet {
+        connection: Default::default(),
         tuple: FiveTuple {
             source: offer.node as u32,
             destination: offer.packet.to as u32,

@@ -18,6 +18,7 @@ pub fn us(us: u64) -> Time {
 /// A TCP data segment between station `station` and a server: `ip_bytes` in all, numbered by `seq`.
 pub fn packet(station: u16, seq: u32, ip_bytes: u32) -> Packet {
     Packet {
+        connection: Default::default(),
         tuple: FiveTuple {
             source: 1 + u32::from(station),
             destination: 0x0a00_0001,
