@@ -219,26 +219,7 @@ impl Port {
     }
 
     /// As [`Port::offer`], a packet of an access category.
-    #[inline(always)] // what a scheme leaves to a shortcut is most of what comes
-    pub fn offer_in<'v>(
-        &mut self,
-        ac: Ac,
-        packet: &Packet,
-        flow: FlowId,
-        station: StationId,
-        now: Time,
-        view: impl Into<View<'v>>,
-    ) {
-        self.buffer.advance(now);
-        if self.ordinary {
-            let arrival = self.buffer.arrival(packet, flow, station, ac);
-            return self.buffer.append_or_drop_plainly(arrival);
-        }
-        self.offer_to_scheme(ac, packet, flow, station, now, view.into());
-    }
-
-    #[inline(never)]
-    fn offer_to_scheme(
+    pub fn offer_in(
         &mut self,
         ac: Ac,
         packet: &Packet,
@@ -247,6 +228,10 @@ impl Port {
         now: Time,
         view: View,
     ) {
+        if self.ordinary {
+            return self.append(ac, packet, flow, station, now);
+        }
+        self.buffer.advance(now);
         let arrival = self.buffer.arrival(packet, flow, station, ac);
         let full = self.buffer.is_full();
         if self.shortcuts.append && !full {
@@ -258,7 +243,6 @@ impl Port {
         }
     }
 
-    #[inline(never)]
     fn ask_scheme(&mut self, arrival: Arrival, now: Time, view: View) {
         let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
         let _placed = self.scheme.enqueue(arrival, &mut self.buffer, &mut cx);
@@ -289,10 +273,18 @@ impl Port {
         departure
     }
 
-    /// Whether the short ways in and out serve all that comes: [`Port::take_head`] and [`Port::settle`] do as well as
-    /// [`Port::take`] and [`Port::finish`].
+    /// Whether the short ways in and out serve all that comes: [`Port::append`], [`Port::take_head`] and [`Port::settle`] do as well
+    /// as [`Port::offer_in`], [`Port::take`] and [`Port::finish`].
     pub fn is_ordinary(&self) -> bool {
         self.ordinary
+    }
+
+    /// As [`Port::offer_in`] of an ordinary port.
+    #[inline(always)] // into the two places from which all packets come
+    pub fn append(&mut self, ac: Ac, packet: &Packet, flow: FlowId, station: StationId, now: Time) {
+        self.buffer.advance(now);
+        let arrival = self.buffer.arrival(packet, flow, station, ac);
+        self.buffer.append_or_drop_plainly(arrival);
     }
 
     /// As [`Port::take`] of an ordinary port, with leave to send anything.

@@ -58,7 +58,7 @@ struct Fabric<T> {
     /// When each end wants to be woken, at index 2 · slot + end. May be early: an end that is woken early is asked
     /// again, so that a timer that only moves away costs nothing.
     timers: MinTree,
-    /// When the next of the agenda, the wire and the timers is due; kept up to date as things are added.
+    /// When the next of the agenda, the wire and the timers is due, or during a run its end; kept up to date as things are added.
     next_external: Time,
     tap: T,
 }
@@ -242,11 +242,13 @@ impl<T: Tap> Network<T> {
     /// to the next call, so that a run in pieces is the same as a run in one.
     pub fn run_until(&mut self, end: Time) {
         loop {
+            self.fabric.find_next(&self.agenda, end);
             // The BSS goes on by itself until something comes from outside. What it delivers may bring that nearer.
-            while self.advance_bss(self.fabric.next_external.min(end)) {}
+            while self.advance_bss(self.fabric.next_external) {}
             let next = self.fabric.next_external;
             if next >= end {
                 self.fabric.now = end;
+                self.fabric.find_next(&self.agenda, Time::MAX);
                 self.collect_forgotten();
                 return;
             }
@@ -258,8 +260,6 @@ impl<T: Tap> Network<T> {
             } else {
                 self.wake();
             }
-            let Fabric { wire, timers, next_external, .. } = &mut self.fabric;
-            *next_external = self.agenda.next().min(wire.next_arrival()).min(timers.earliest());
         }
     }
 
@@ -392,6 +392,13 @@ impl<T: Tap> Fabric<T> {
             backwards(next, self.now);
         }
         self.now = next;
+    }
+
+    /// What comes from outside first, or `end`.
+    #[inline(always)]
+    fn find_next(&mut self, agenda: &Agenda, end: Time) {
+        let next = agenda.next().min(self.wire.next_arrival());
+        self.next_external = next.min(self.timers.earliest()).min(end);
     }
 
     /// Something happens at `time`.

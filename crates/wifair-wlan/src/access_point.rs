@@ -26,12 +26,6 @@ impl Surroundings {
     }
 }
 
-impl<'a> From<&'a Surroundings> for View<'a> {
-    fn from(side: &'a Surroundings) -> View<'a> {
-        side.view()
-    }
-}
-
 /// What only the access point has. Its ports and channel access functions lie with those of the stations, in
 /// [`Nodes`](crate::nodes::Nodes).
 pub(crate) struct AccessPoint {

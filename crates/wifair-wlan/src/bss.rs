@@ -201,7 +201,7 @@ impl Bss {
     #[inline(always)]
     fn enter(&mut self, limit: Time) -> Option<Time> {
         let due = self.medium.due();
-        if due >= limit || due >= self.nodes.deadlines.next() {
+        if due >= limit.min(self.nodes.deadlines.next()) {
             return None;
         }
         debug_assert!(due >= self.now, "time runs backwards in a BSS");
@@ -298,7 +298,13 @@ impl Bss {
     /// Somebody, or several, start to transmit.
     #[inline(always)]
     fn start(&mut self, now: Time) {
-        let Some(sender) = self.medium.begin(now).or_else(|| self.start_unusually(now)) else { return };
+        let sender = match self.medium.begin(now) {
+            Some(sender) => sender,
+            None => match self.start_unusually(now) {
+                Some(sender) => sender,
+                None => return,
+            },
+        };
         match self.medium.is_ideal() {
             true => self.transmit(sender, now, None, |_, _, _| Fate::Decoded),
             false => self.transmit_under_errors(sender, now, None),
@@ -340,7 +346,7 @@ impl Bss {
         let exchange =
             OngoingExchange { sender, link, handshake, fate, end: Time::ZERO, follows, is_ppdu: false };
         let end = self.medium.carry(exchange, data_end, row.on_air.acknowledgement);
-        edcaf.attempt(row.on_air.mode, end - now);
+        edcaf.attempt(&row.on_air.mode, end - now);
         row.usage.attempts += 1;
     }
 

@@ -156,9 +156,9 @@ impl Edcaf {
             self.departure = None;
             return false;
         };
+        let departure = self.departure.insert(departure);
         self.link = LinkId::of(self.role.is_ap, departure.station);
         self.psdu_bytes = phy.psdu_bytes(departure.packet.ip_bytes());
-        self.departure = Some(departure);
         self.taken_at = now;
         self.airtime = Time::ZERO;
         self.overhead = Time::ZERO;
@@ -258,9 +258,9 @@ impl Edcaf {
 
     /// Counts an attempt in `mode` that occupies the medium for `airtime`.
     #[inline(always)]
-    pub(crate) fn attempt(&mut self, mode: Mode, airtime: Time) {
+    pub(crate) fn attempt(&mut self, mode: &Mode, airtime: Time) {
         self.attempts += 1;
-        self.mode = mode;
+        self.mode = *mode;
         self.airtime += airtime;
     }
 

@@ -118,12 +118,15 @@ impl Nodes {
     ) -> bool {
         let side = if is_ap { self.ap.knows() } else { &self.stations };
         let (port, edcaf) = parts(&mut self.places, index);
-        port.offer_in(edcaf.role().ac, packet, flow, station, now, side);
-        let asks = edcaf.asks();
-        if !asks && port.moves_tick() {
-            self.deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
+        if port.is_ordinary() {
+            port.append(edcaf.role().ac, packet, flow, station, now);
+        } else {
+            port.offer_in(edcaf.role().ac, packet, flow, station, now, side.view());
+            if !edcaf.asks() && port.moves_tick() {
+                self.deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
+            }
         }
-        asks
+        edcaf.asks()
     }
 
     /// A free channel access function takes a packet into service, if its port gives one; whether it has.
@@ -192,16 +195,18 @@ impl Nodes {
     /// AP's flow monitor sees it.
     #[inline(always)] // into the usual exchange
     pub(crate) fn deliver(&mut self, index: u32, direction: Direction, now: Time) -> Option<FlowId> {
-        let bits = self.category_bits();
         if !self.edcaf_mut(index).deliver() {
             return None;
         }
         if direction == Direction::Down {
             return Some(FlowId::default());
         }
-        let places = &self.places;
+        let (places, edca) = (&self.places, &self.edca);
         let packet = &places[index as usize].edcaf.departure().packet;
-        Some(self.ap.observe(packet, direction, now, |flow| is_held(&places[..1 << bits], flow)))
+        Some(self.ap.observe(packet, direction, now, |flow| {
+            let ap_ports = if edca.is_some() { 1 << CATEGORY_BITS } else { 1 };
+            is_held(&places[..ap_ports], flow)
+        }))
     }
 
     /// The schemes of the AP's ports that ask for it hear of a packet that has come up; its class and channel time.

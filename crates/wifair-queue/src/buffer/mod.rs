@@ -114,7 +114,7 @@ impl Buffer {
 
     /// Whether an arrival finds no room.
     pub fn is_full(&self) -> bool {
-        self.occupancy() >= self.limit
+        self.slots.len() >= self.limit || self.counts_in_service && self.occupancy() >= self.limit
     }
 
     /// Queued packets above a limit that has been lowered.

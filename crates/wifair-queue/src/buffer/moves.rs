@@ -1,9 +1,10 @@
 //! How packets come into the store and leave it: the index, the books and the journal hear of each.
 
-use wifair_core::Class;
+use wifair_core::{Class, LogHistogram, Time};
 
 use super::passage::Seal;
-use super::{ASKED, Arrival, Buffer, Departure, Eviction, Fate, Placed, Refusal, SlotId};
+use super::slots::Slot;
+use super::{ASKED, Arrival, Books, Buffer, Departure, Eviction, Fate, Placed, Refusal, SlotId};
 use crate::Grant;
 use crate::journal::PortEvent;
 
@@ -182,9 +183,13 @@ impl Buffer {
     /// The same with leave to send anything.
     #[inline(always)] // the packet is copied once
     pub(crate) fn release_any_head_plainly(&mut self) -> Option<Departure> {
-        let head = self.slots.head()?;
-        self.length_changes();
-        Some(self.depart(head))
+        let len = self.slots.len() as usize;
+        let Buffer { now, .. } = *self;
+        let old = self.slots.remove_head()?;
+        self.time_at_length[len] += (now - self.length_since).as_ns();
+        self.length_since = now;
+        self.in_service += 1;
+        Some(departure(old, &mut self.books, &mut self.sojourn, now))
     }
 
     /// Hands a queued packet to the MAC.
@@ -199,18 +204,8 @@ impl Buffer {
 
     #[inline]
     fn depart(&mut self, slot: SlotId) -> Departure {
-        let old = self.slots.remove(slot);
-        self.books.row(old.flow.index(), old.class).book(Fate::Dequeued, old.packet.ip_bytes());
         self.in_service += 1;
-        self.sojourn.record_time(self.now - old.enqueued_at);
-        Departure {
-            packet: old.packet,
-            flow: old.flow,
-            class: old.class,
-            station: old.station,
-            enqueued_at: old.enqueued_at,
-            _seal: Seal,
-        }
+        departure(self.slots.remove(slot), &mut self.books, &mut self.sojourn, self.now)
     }
 
     /// Hands the packet at the head to the MAC if the grant allows it; where the port serves several access categories, the
@@ -236,4 +231,13 @@ impl Buffer {
         let first = self.first_admitted(grant)?;
         self.fits(first, grant).then(|| self.release(first))
     }
+}
+
+/// What has stood in a slot leaves.
+#[inline(always)] // the packet is copied once
+fn departure(old: &Slot, books: &mut Books, sojourn: &mut LogHistogram, now: Time) -> Departure {
+    let &Slot { flow, enqueued_at, station, class, .. } = old;
+    books.row(flow.index(), class).book(Fate::Dequeued, old.packet.ip_bytes());
+    sojourn.record_time(now - enqueued_at);
+    Departure { packet: old.packet, flow, enqueued_at, station, class, _seal: Seal }
 }

@@ -50,17 +50,18 @@ pub struct Placed(pub(super) ());
 /// A packet that has left the buffer for the MAC. Only a [`Buffer`] makes it.
 #[derive(Debug)]
 #[must_use = "the packet has left the buffer: send it"]
+#[repr(C)] // the packet comes first, so that it moves in one piece
 pub struct Departure {
     /// The packet.
     pub packet: Packet,
     /// Its flow.
     pub flow: FlowId,
-    /// Its class.
-    pub class: Class,
-    /// The station to which it goes.
-    pub station: StationId,
     /// When it was let in.
     pub enqueued_at: Time,
+    /// The station to which it goes.
+    pub station: StationId,
+    /// Its class.
+    pub class: Class,
     /// No other module can make one.
     pub(super) _seal: Seal,
 }

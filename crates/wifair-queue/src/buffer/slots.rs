@@ -135,6 +135,24 @@ impl Slots {
         SlotId(id)
     }
 
+    /// As [`Slots::remove`] of the head, if there is one.
+    #[inline]
+    pub fn remove_head(&mut self) -> Option<&Slot> {
+        let id = self.head;
+        let vacant = self.slots.get_mut(id as usize)?;
+        let after = vacant.after;
+        vacant.before = FREE;
+        vacant.after = self.free;
+        self.free = id;
+        self.len -= 1;
+        self.head = after;
+        match self.slots.get_mut(after as usize) {
+            Some(slot) => slot.before = NONE,
+            None => self.tail = NONE,
+        }
+        self.slots.get(id as usize)
+    }
+
     /// Takes a packet out, wherever it stands. What was queued can be read until the next packet comes.
     pub fn remove(&mut self, id: SlotId) -> &Slot {
         let vacant = &mut self.slots[id.index()];

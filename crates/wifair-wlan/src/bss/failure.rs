@@ -99,7 +99,7 @@ impl Bss {
             let row = &mut self.links[link.index()];
             row.usage.attempts += 1;
             let (lost, asks) =
-                self.nodes.collide(sender, row.on_air.mode, airtime, timeout - ends, &self.mac);
+                self.nodes.collide(sender, &row.on_air.mode, airtime, timeout - ends, &self.mac);
             self.fail_frame(sender, lost, asks, timeout);
             lost
         };
@@ -131,7 +131,7 @@ impl Bss {
         if edcaf.serves_queue() {
             return self.count_ppdu(sender, link, airtime);
         }
-        edcaf.attempt(row.on_air.mode, airtime);
+        edcaf.attempt(&row.on_air.mode, airtime);
     }
 
     /// The frames of a collision end, or the data frame that is captured from it.

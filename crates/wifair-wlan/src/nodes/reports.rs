@@ -21,7 +21,7 @@ impl Nodes {
     pub(crate) fn collide(
         &mut self,
         index: u32,
-        mode: Mode,
+        mode: &Mode,
         airtime: Time,
         timeout: Time,
         mac: &Mac,
