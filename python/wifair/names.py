@@ -10,7 +10,6 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -41,13 +40,16 @@ def face(package: str, main: str) -> Callable[[str], Any]:
     return found
 
 
-class _Former(MetaPathFinder, Loader):
-    """Finds a module under its former name, with a `DeprecationWarning`."""
+class _Former:
+    """Finds a module under its former name, with a `DeprecationWarning`. No child of `importlib.abc`, which is slow to import."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname in FORMER else None
+        return ModuleSpec(fullname, self) if fullname in FORMER else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Nothing: an ordinary module, which `exec_module` replaces."""
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
