@@ -156,7 +156,7 @@ impl Class {
     }
 }
 
-/// An IP packet as plain data: the header fields that somebody reads, and sizes. No payload bytes.
+/// An IP packet as plain data: the header fields that are read, and sizes. No payload bytes.
 ///
 /// There is no padding between the fields: packets are copied at every step, and a copy that must leave out padding
 /// goes field by field.

@@ -7,7 +7,7 @@ use wifair_core::{LogHistogram, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tolerance {
-    /// An exchange is late if more than this passes from the end of its data frame until its packets are dealt with, in milliseconds.
+    /// An exchange is late if more than this passes from the end of its data frame until all its packets are handed over, in milliseconds.
     pub late_ms: f64,
     /// The greatest share of late exchanges of a valid run.
     pub share: f64,

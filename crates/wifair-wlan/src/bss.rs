@@ -424,12 +424,12 @@ impl Bss {
         self.transmit_under_errors(sender, now, Some(self.phy.sifs));
     }
 
-    /// How long the frame in service of `sender` occupies the medium as things stand, with the CTS-to-self that may go before it.
+    /// How long the frame in service of `sender` occupies the medium, with the CTS-to-self that may go before it.
     fn data_airtime(&self, sender: u32) -> Time {
         self.on_air(sender).duration(self.nodes.edcaf(sender).psdu_bytes())
     }
 
-    /// The mode of the frame in service of `sender`, as things stand.
+    /// The mode that the frame in service of `sender` would have now.
     fn on_air(&self, sender: u32) -> &OnAir {
         &self.links[self.nodes.edcaf(sender).link().index()].on_air
     }

@@ -74,7 +74,7 @@ pub(crate) struct Captured {
     pub ends: Time,
     /// When the last of the others does.
     pub others_end: Time,
-    /// One of the others is still on the air when the answer begins, so nobody decodes that.
+    /// One of the others is still on the air when the answer begins, so the answer is not decoded.
     pub in_vain: bool,
     /// When the medium falls idle.
     pub busy_until: Time,

@@ -90,7 +90,7 @@ pub struct Seen {
 
 /// One call of a method.
 pub struct Call<'a> {
-    /// Tells the call from all others.
+    /// Identifies the call.
     pub number: u64,
     pub state: &'a mut State,
     pub buffer: &'a mut Buffer,

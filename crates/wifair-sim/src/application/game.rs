@@ -8,8 +8,8 @@
 //! The server is at the end at which the flow's data begins: with `direction` down the station is a player, with up it hosts the
 //! game for a player elsewhere.
 //!
-//! Draws: each end's first packet, one; then for each packet one for its size and one for the time to the next, none for what has
-//! a scale of 0.
+//! Draws: one for each end's first packet. Then two for each packet: its size, and the time to the next. What has a scale of 0 is not
+//! drawn.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -257,7 +257,7 @@ impl Sender {
     /// The rate of the sender's own link, its first hop, is `rate` from `now` on: what a driver can tell its host.
     ///
     /// To be called at each change and, for a link that is not at its highest rate when the sender is made, once at
-    /// the beginning. Senders whose congestion control does not care do nothing.
+    /// the beginning. No effect on a congestion control that ignores link rates.
     pub fn on_link_rate(&mut self, now: Time, rate: Rate) {
         let in_recovery = self.recovery.is_active();
         self.poll_at = self.control.on_link_rate(&mut self.window, in_recovery, now, rate);

@@ -65,7 +65,7 @@ impl Bss {
         self.nodes.packets_under_way()
     }
 
-    /// What a frame with `ip_bytes` takes from the station (up) or to it (down) as things stand, if nobody else transmits: a DIFS or
+    /// What a frame with `ip_bytes` takes from the station (up) or to it (down) now, if nobody else transmits: a DIFS or
     /// AIFS, the mean first backoff, RTS and CTS where they are used, the frame, its MAC ACK. In the category of best effort.
     pub fn time_alone(&self, station: StationId, direction: Direction, ip_bytes: u32) -> Time {
         let down = direction == Direction::Down;
