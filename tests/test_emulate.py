@@ -119,7 +119,8 @@ def test_a_page_is_loaded_over_the_air(family: str) -> None:
     answer = next(row for row in report["flows"] if row["from_port"] == 80)
     assert answer["payload_bytes"] > request["payload_bytes"] > 10
     assert answer["rtt_mean_ms"] > 10  # the wire alone has 5 ms each way
-    assert report["tables"]["queues"]["delivered_packets"][3] == answer["delivered_packets"]
+    # The last packet's outcome is the AP's when its MAC ACK has arrived, after the host has the packet.
+    assert answer["delivered_packets"] - report["tables"]["queues"]["delivered_packets"][3] in (0, 1)
 
 
 @pytest.mark.system
