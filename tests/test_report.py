@@ -17,7 +17,7 @@ from wifair.analysis.comparison import against_first, paired, ranking
 from wifair.papers import find
 from wifair.report import figures, measured, page, rendering
 from wifair.report.paper import of_paper
-from wifair.report.parts import Chart, Findings, Report, Section, Table, Text, Verdicts, cell
+from wifair.report.parts import Chart, Facts, Findings, Report, Section, Table, Text, Verdicts, cell
 from wifair.report.scenario import of_scenario
 from wifair.report.study import of_study
 from wifair.stats import Interval, t_interval
@@ -255,6 +255,23 @@ def test_fragments_stand_alone_and_are_escaped() -> None:
     assert "<code>x</code> &amp; y" in made
     assert "<style>" in made
     assert "<html" not in made
+
+
+@browser_needed
+def test_a_notebooks_own_rules_do_not_print_cells_over_each_other(browser: Browser) -> None:
+    """JupyterLab has tables of equally wide columns, and terms that float."""
+    lab = ".host table { table-layout: fixed; } .host td { text-overflow: clip; } .host dt { float: left; width: 20%; display: block; }"
+    numbers = [cell(Interval(0.00123456 * i, 0.001 * i, 0.0014 * i, 5).short()) for i in range(1, 13)]
+    made = rendering.fragment(
+        Table.of(("scenario", *(f"metric {i}" for i in range(12))), [["a scenario with a long name", *numbers]]),
+        Facts({"replications": "40", "seeds": "1 to 5"}),
+    )
+    shown = browser.new_page(viewport={"width": 900, "height": 600})
+    shown.set_content(f"<style>{lab}</style><div class='host'>{made}</div>")
+    overlapping = """[...document.querySelectorAll('td, dt, dd')].filter((e) => e.scrollWidth > e.clientWidth + 1).length
+        + [...document.querySelectorAll('dd')].filter((e) => e.offsetTop < e.previousElementSibling.offsetTop + 5).length"""
+    assert shown.evaluate(overlapping) == 0
+    shown.close()
 
 
 def test_the_command_writes_a_report(here: Cli, short: Path) -> None:
