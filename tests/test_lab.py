@@ -542,7 +542,10 @@ def test_scenes_that_change_while_pictures_are_drawn_do_not_stop_it(lab: Lab, br
     """A browser that draws late gets the next scene between a picture and its drawing."""
     context = browser.new_context()
     shown = context.new_page()
-    late = "const now = requestAnimationFrame; globalThis.requestAnimationFrame = (f) => now(() => setTimeout(() => f(performance.now()), 150))"
+    late = """const post = Worker.prototype.postMessage;
+        Worker.prototype.postMessage = function (...given) { setTimeout(() => post.apply(this, given), 150); };
+        const soon = requestAnimationFrame;
+        globalThis.requestAnimationFrame = (f) => soon(() => setTimeout(() => f(performance.now()), 150));"""
     shown.add_init_script(late)
     shown.goto(lab.url)
     until(shown, "globalThis.lab?.ready === true")

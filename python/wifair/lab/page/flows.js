@@ -15,7 +15,8 @@ export class FlowsView {
   }
 
   /** A new scene. */
-  clear(store) {
+  clear(store, courses) {
+    this.courses = courses;
     this.bars.replaceChildren();
     this.rows.clear();
     this.makeCharts(store);
@@ -36,7 +37,7 @@ export class FlowsView {
         scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(high ?? 0, 1e-3) * 1.08] } },
         axes: [{ ...axis, size: 26, values: (_, ticks) => ticks.map((v) => `${v} s`) }, { ...axis, size: 48 }],
         series: [{}, ...series],
-        hooks: key === "cwnd" ? { draw: [(chart) => this.losses(chart, store)] } : {},
+        hooks: key === "cwnd" ? { draw: [(chart) => this.losses(chart)] } : {},
       }, [[], ...series.map(() => [])], box);
     }
   }
@@ -47,10 +48,10 @@ export class FlowsView {
   }
 
   /** Ticks along the foot of the chart where the selected flow sent again; a cross where its timer expired. */
-  losses(chart, store) {
-    const { series } = store;
-    const again = series.retransmitted[this.selected];
-    const expired = series.timeouts[this.selected];
+  losses(chart) {
+    const { courses } = this;
+    const again = courses.retransmitted[this.selected];
+    const expired = courses.timeouts[this.selected];
     if (!again) return;
     const { ctx, bbox } = chart;
     const foot = bbox.top + bbox.height;
@@ -58,7 +59,7 @@ export class FlowsView {
     ctx.save();
     ctx.strokeStyle = colours.lost;
     ctx.lineWidth = 1.5 * unit;
-    series.t.forEach((t, i) => {
+    courses.t.forEach((t, i) => {
       if (again[i] === 0 && expired[i] === 0) return;
       const x = chart.valToPos(t, "x", true);
       ctx.beginPath();
@@ -87,8 +88,9 @@ export class FlowsView {
     const key = ["goodput", "cwnd", "rtt"][this.turn % 3];
     this.turn += 1;
     const chart = this.charts[key];
-    const stamp = `${store.series.t.length}:${store.pointEveryNs}:${this.selected}`;
-    if (!chart || chart.stamp === stamp || store.series.t.length < 2) return;
+    const { courses } = this;
+    const stamp = `${courses.t.length}:${courses.pointEveryNs}:${this.selected}`;
+    if (!chart || chart.stamp === stamp || courses.t.length < 2) return;
     chart.stamp = stamp;
     const open = new Set(store.open());
     const wide = 2.5;
@@ -99,8 +101,8 @@ export class FlowsView {
         series._stroke = undefined;
       }
     });
-    chart.setData([store.series.t, ...store.series[key]], false);
-    const t = store.series.t;
+    chart.setData([courses.t, ...courses[key]], false);
+    const { t } = courses;
     chart.setScale("x", { min: t[0], max: t[t.length - 1] });
   }
 

@@ -1,8 +1,9 @@
-// The page: pictures come in, are drawn, and are acknowledged; what is turned goes out.
+// The page: pictures come in, a worker draws them, texts and charts follow; what is turned goes out.
 
-import { AirView } from "./air.js";
-import { BufferView } from "./buffer.js";
-import { readColours } from "./colours.js";
+import { AirTexts } from "./air.js";
+import { BufferTexts } from "./buffer.js";
+import { colours, readColours } from "./colours.js";
+import { Courses } from "./courses.js";
 import { FlowsView } from "./flows.js";
 import { clock, speed as speedText } from "./format.js";
 import { Forms } from "./forms.js";
@@ -18,21 +19,18 @@ const SUMMARY_MS = 6000;
 const TURN_MS = 40;
 
 let store = null;
+let courses = null;
 let scene = null;
 let generation = -1;
 let selected = 0;
-let drawing = false;
-let moving = false;
-let fresh = false;
-/** Pictures taken and not yet acknowledged; the server sends no more than two beyond. */
-let owed = 0;
+let writing = false;
 let summarised = -Infinity;
 let turn = 0;
 let turned = -Infinity;
 let lastClock = "";
 
-// For whoever measures: how long the script of each picture took, in ms, and what has been shown.
-const lab = { takes: [], draws: [], pictures: 0, ready: false };
+// For whoever measures: how long the script of each picture and of each writing took, in ms, and what has been shown.
+const lab = { takes: [], writes: [], pictures: 0, ready: false };
 globalThis.lab = lab;
 
 const problem = (text) => {
@@ -59,18 +57,49 @@ const ask = async (message) => {
 };
 const change = (what) => ask({ type: "change", change: what });
 
-const buffer = new BufferView($("buffer"), $("buffer-said"), document.querySelector(".rates"), $("gauges"));
-const air = new AirView($("air"), $("air-said"), $("zoom-said"));
+const buffer = new BufferTexts($("buffer-said"), document.querySelector(".rates"), $("gauges"));
+const air = new AirTexts($("air-said"), $("zoom-said"));
 const flows = new FlowsView({ bars: $("bars"), jain: $("jain"), said: $("flows-said"),
   boxes: { goodput: $("chart-goodput"), cwnd: $("chart-cwnd"), rtt: $("chart-rtt") } }, select);
 const forms = new Forms($("controls"), change, () => store && rebuild());
 const lesson = new LessonView({ section: $("story"), title: $("story-title"), captions: $("captions"), waiting: $("waiting") }, change);
 lab.lesson = lesson;
 
+const painter = new Worker("painter.js", { type: "module" });
+const canvases = { buffer: $("buffer").transferControlToOffscreen(), air: $("air").transferControlToOffscreen() };
+painter.postMessage({ type: "canvases", ...canvases }, Object.values(canvases));
+painter.onmessage = ({ data }) => {
+  if (data.type === "tall") $("air").style.height = `${data.tall}px`;
+  else drawn(data.pictures);
+};
+painter.onerror = (event) => problem(`The pictures cannot be drawn: ${event.message}`);
+
+function drawn(pictures) {
+  for (let i = 0; i < pictures; i += 1) socket.seen();
+  lab.pictures += pictures;
+  lab.ready ||= lab.writes.length > 0;
+}
+
+function sayTheSize(canvas) {
+  const size = { width: canvas.clientWidth, height: canvas.clientHeight, ratio: devicePixelRatio || 1 };
+  painter.postMessage({ type: "size", name: canvas.id, size });
+}
+const sizes = new ResizeObserver((entries) => entries.forEach((entry) => sayTheSize(entry.target)));
+for (const id of Object.keys(canvases)) sizes.observe($(id));
+
+const reduced = matchMedia("(prefers-reduced-motion: reduce)");
+reduced.addEventListener("change", look);
+/** Tells the painter what decides how it draws. */
+function look() {
+  painter.postMessage({ type: "look", colours, look: { selected, span: air.shown(), still: reduced.matches } });
+}
+
 function begin(message) {
   scene = message.scene;
   generation = message.generation;
-  store = new Store(scene, message.values);
+  store = new Store(scene);
+  store.values = message.values;
+  courses = new Courses(scene);
   lab.store = store;
   selected = 0;
   flows.selected = 0;
@@ -81,8 +110,9 @@ function begin(message) {
   chooser.value = message.lesson?.name ?? "";
   readColours();
   buffer.clear();
-  air.clear();
-  flows.clear(store);
+  painter.postMessage({ type: "scene", scene });
+  look();
+  flows.clear(store, courses);
   lesson.load(message.lesson);
   forms.state = null;
   rebuild();
@@ -101,75 +131,57 @@ function setValues(message) {
   rebuild();
 }
 
-function take(message) {
+function take(message, text) {
   const start = performance.now();
   if (!store || message.generation !== generation) {
     socket.seen();
     return;
   }
+  painter.postMessage({ type: "picture", text });
   const first = !store.state;
-  store.take(message);
+  courses.take(store, store.take(message));
   forms.state = message.state;
   if (first) rebuild();
-  buffer.take(store, start);
+  const span = air.shown();
+  air.speed = message.speed ?? 1;
+  if (air.shown() !== span) look();
   lesson.take(store);
-  fresh = true;
-  owed += 1;
-  lab.takes.push(performance.now() - start);
-  schedule();
+  note(lab.takes, start);
+  if (!message.playing || start - turned > TURN_MS) schedule();
+}
+
+function note(list, start) {
+  list.push(performance.now() - start);
+  if (list.length > 4000) list.splice(0, 2000);
 }
 
 function schedule() {
-  if (!drawing) {
-    drawing = true;
-    requestAnimationFrame(draw);
+  if (!writing) {
+    writing = true;
+    requestAnimationFrame(write);
   }
 }
 
-function draw() {
+/** Texts and charts in turns, since all at once take longer than a frame has; while nothing runs, all. */
+function write() {
   const start = performance.now();
-  drawing = false;
-  if (!store?.state) { // another scene came between the picture and its drawing
-    acknowledge();
-    return;
-  }
+  writing = false;
+  if (!store?.state) return; // another scene came between the picture and its writing
   const { message } = store;
-  moving = buffer.draw(store, selected, start);
-  if (fresh || air.dirty) {
-    air.dirty = false;
-    air.draw(store, selected);
-    write(start);
-    header(message);
+  header(message);
+  turned = start;
+  if (message.playing) {
+    TURNS[turn % TURNS.length]();
+    turn += 1;
+    if (start - summarised > SUMMARY_MS) summarise(start);
+  } else {
+    for (const one of TURNS) one();
   }
-  if (start - summarised > SUMMARY_MS && message.playing) summarise(start);
-  lab.draws.push(performance.now() - start);
-  if (lab.draws.length > 4000) lab.draws.splice(0, 2000);
-  if (lab.takes.length > 4000) lab.takes.splice(0, 2000);
-  lab.pictures += fresh ? 1 : 0;
-  lab.ready = true;
-  fresh = false;
-  acknowledge();
-  if (moving) schedule();
+  note(lab.writes, start);
 }
 
 const chart = () => flows.drawChart(store);
 const TURNS = [() => buffer.write(store), chart, () => air.write(store), chart, () => flows.write(store), chart];
-
-/** Texts and charts in turns, since all at once take longer than a frame has; while nothing runs, all. */
-function write(now) {
-  if (!store.message.playing) {
-    for (const one of TURNS) one();
-  } else if (now - turned > TURN_MS) {
-    turned = now;
-    TURNS[turn % TURNS.length]();
-    turn += 1;
-  }
-}
-
-/** Each picture once, drawn or not: an acknowledgement that is missing is a picture that never comes. */
-function acknowledge() {
-  for (; owed > 0; owed -= 1) socket.seen();
-}
 
 function header(message) {
   const text = clock(message.state.time_ns);
@@ -194,12 +206,11 @@ function summarise(now) {
 
 function select(flow) {
   selected = flow;
-  air.dirty = true;
+  look();
   flows.selected = flow;
   if (store?.state) {
     flows.write(store);
     for (let i = 0; i < 3; i += 1) flows.drawChart(store);
-    schedule();
   }
 }
 
@@ -229,7 +240,6 @@ async function step() {
 function setSpeed(place) {
   $("speed").value = String(place);
   sayTheSpeed();
-  air.dirty = true;
   if (store?.message?.playing) play();
 }
 
@@ -244,7 +254,7 @@ async function save() {
 
 function zoom(factor) {
   air.zoom(factor);
-  air.dirty = true;
+  look();
   schedule();
 }
 
@@ -285,14 +295,13 @@ addEventListener("resize", () => {
   resizing = setTimeout(() => {
     if (!store) return;
     flows.resize();
-    air.dirty = true;
-    schedule();
+    for (const id of Object.keys(canvases)) sayTheSize($(id));
   }, 120);
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   readColours();
+  look();
   if (store) flows.makeCharts(store);
-  air.dirty = true;
   schedule();
 });
 sayTheSpeed();

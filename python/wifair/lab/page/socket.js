@@ -1,7 +1,7 @@
 // The connection to the server: the token first, then messages by number, each answered.
 
 export class Socket {
-  /** `handlers`: by type of message, what to do with it. `lost` is called when the connection has ended. */
+  /** `handlers`: by type of message, what to do with it and its text. `lost` is called when the connection has ended. */
   constructor(handlers, lost) {
     this.handlers = handlers;
     this.number = 0;
@@ -11,11 +11,11 @@ export class Socket {
     history.replaceState(null, "", location.pathname);
     this.socket = new WebSocket(`ws://${location.host}/live`);
     this.socket.onopen = () => this.socket.send(JSON.stringify({ type: "hello", token }));
-    this.socket.onmessage = (event) => this.take(JSON.parse(event.data));
+    this.socket.onmessage = (event) => this.take(JSON.parse(event.data), event.data);
     this.socket.onclose = (event) => lost(event.code);
   }
 
-  take(message) {
+  take(message, text) {
     const waiting = this.waiting.get(message.number);
     if (waiting && message.type !== "state") {
       this.waiting.delete(message.number);
@@ -23,7 +23,7 @@ export class Socket {
       else waiting.resolve(message);
       return;
     }
-    this.handlers[message.type]?.(message);
+    this.handlers[message.type]?.(message, text);
   }
 
   /** Asks for something; the promise has the answer, or the server's reason for refusing. */
