@@ -18,7 +18,7 @@ from typing import Any
 from wifair.papers import OURS, paper_ids, study_ids
 from wifair.scenario.components import engine_schema
 
-from docsite import commands, components, pictures, reference, words
+from docsite import commands, components, dependencies, pictures, reference, words
 from docsite.keys import KINDS, folder
 
 ROOT = Path(__file__).parent.parent
@@ -72,6 +72,7 @@ def assemble(folder_: Path) -> Path:
         **appendices,
         "scenario.md": reference.page(),
         "commands.md": commands.page(),
+        "dependencies.md": dependencies.page(),
         "papers.md": _papers(),
         **dict(components.pages()),
     }
@@ -153,7 +154,7 @@ def _configuration(docs: Path, appendices: Collection[str]) -> dict[str, Any]:
     verdicts = [f"{study}-verdicts" for study in study_ids()]
     named = {
         *(*START, *GUIDES, *CONCEPTS, *MODELS, *QUALITY, *papers, *OURS, *tables, *verdicts),
-        *("comparison", "scenario", "commands", "papers", "changelog"),
+        *("comparison", "scenario", "commands", "papers", "dependencies", "changelog"),
     }
     others = sorted(path.stem for path in docs.glob("*.md") if path.stem not in named)
 
@@ -211,7 +212,7 @@ def _configuration(docs: Path, appendices: Collection[str]) -> dict[str, Any]:
                     *listed("comparison", *OURS),
                     {"Papers": listed("papers", *papers)},
                     {"Quality": listed(*QUALITY)},
-                    {"Appendices": listed(*verdicts, *tables)},
+                    {"Appendices": listed(*verdicts, *tables, "dependencies")},
                 ]
             },
         ],

@@ -1,10 +1,9 @@
-"""What wifair is made of is what docs/supply.md says; and files from others are data."""
+"""Every dependency has a reason, a version and a permissive licence; and files from others are data."""
 
 from __future__ import annotations
 
 import json
 import re
-import tomllib
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
@@ -15,61 +14,22 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from wifair import Scenario, _native
 
-# The heads of the page's tables.
-LINKED, TESTED, INSTALLED, EXTRAS = (
-    "What is linked into the wheel (Rust)",
-    "What only tests and benchmarks use (Rust)",
-    "What an installation brings (Python)",
-    "What extras bring (Python)",
-)
+from docsite.dependencies import page, pinned, reasons, toml, versions
 
 
-def listed(head: str) -> dict[str, str]:
-    """The packages of a table of the page, with their versions. Each has a reason."""
-    part = (ROOT / "docs/supply.md").read_text(encoding="utf-8").partition(f"## {head}\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `([^`]+)` \| (\S+) \| (.+) \|$", part, re.MULTILINE)
-    assert rows == sorted(rows)
-    assert all(len(reason) > 3 for _, _, reason in rows)
-    return {name: version for name, version, _ in rows}
-
-
-def toml(name: str | Path) -> dict[str, Any]:
-    return tomllib.loads((ROOT / name).read_text(encoding="utf-8"))
-
-
-def pinned() -> dict[str, str]:
-    """Every version in constraints.txt."""
+def test_versions_are_pinned() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert all(re.fullmatch(r"#.*|[\w.-]+==[\w.]+", line) for line in lines)
-    return {canonicalize_name(name): version for name, _, version in (x.partition("==") for x in lines) if version}
 
 
-def test_the_page_lists_every_crate_that_we_name() -> None:
-    locked = {package["name"]: package["version"] for package in toml("Cargo.lock")["package"]}
-    manifests = [toml(path) for path in sorted((ROOT / "crates").glob("*/Cargo.toml"))]
-
-    def named(*tables: str) -> dict[str, str]:
-        of_systems = [system for manifest in manifests for system in manifest.get("target", {}).values()]
-        names = {name for manifest in manifests + of_systems for table in tables for name in manifest.get(table, {})}
-        return {name: locked[name] for name in names if not name.startswith("wifair-")}
-
-    linked = named("dependencies", "build-dependencies")
-    assert listed(LINKED) == linked
-    assert listed(TESTED) == {name: v for name, v in named("dev-dependencies").items() if name not in linked}
+def test_every_dependency_has_a_reason() -> None:
+    named, why = versions(), reasons()
+    assert {table: sorted(names) for table, names in named.items()} == {table: list(why[table]) for table in named}
+    assert all(len(reason) > 3 for table in why.values() for reason in table.values())
+    linked_or_tested = {*named["linked"], *named["tested"]}
     workspace = {name for name in toml("Cargo.toml")["workspace"]["dependencies"] if not name.startswith("wifair-")}
-    assert workspace == {*listed(LINKED), *listed(TESTED)}
-
-
-def test_the_page_lists_every_package_that_we_name() -> None:
-    project, versions = toml("pyproject.toml")["project"], pinned()
-
-    def named(requirements: list[str]) -> set[str]:
-        return {canonicalize_name(Requirement(text).name) for text in requirements}
-
-    installed = named(project["dependencies"])
-    extras = {name for texts in project["optional-dependencies"].values() for name in named(texts)}
-    assert listed(INSTALLED) == {name: versions[name] for name in installed}
-    assert listed(EXTRAS) == {name: versions[name] for name in extras}
+    assert workspace == linked_or_tested
+    assert all(f"| `{name}` | {version} |" in page() for table in named.values() for name, version in table.items())
 
 
 # As the packages' metadata say it: an SPDX expression, a classifier's end, or a word of their own.
