@@ -168,6 +168,7 @@ def test_schemes_say_what_they_are(here: Cli) -> None:
 def test_schemes_are_listed_in_one_line_each(here: Cli, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", f"{columns}")
     listed = [line for line in here("schemes").stdout.splitlines() if line.startswith("  ")]
+    assert not [line for line in listed if "…" in line], "the first clause of an idea fits a line"
     names = [line.split()[0] for line in listed]
     assert {"droptail", "mac80211", "alt", "arf-aware"} <= set(names)
     assert len(set(names)) == len(names)

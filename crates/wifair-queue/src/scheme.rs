@@ -13,8 +13,8 @@ pub trait Scheme: Send {
         Indexes::NONE
     }
 
-    /// The classes of packets without which it has nothing to decide: at a buffer that never sees one of them it is
-    /// refused when the plan is read.
+    /// The classes of packets that it must see to have any effect. A plan whose buffer never gets one of them is
+    /// refused.
     fn decides_on(&self) -> &'static [Class] {
         &[]
     }

@@ -89,12 +89,12 @@ def contenders(names: Sequence[str | Mapping[str, Any]] = ()) -> list[Contender]
         replace(
             _scheme(_component(REFERENCE)),
             name="mac80211-2016",
-            about="mac80211 from 2016 to 2025: its queues are easier on slow stations",
+            about="mac80211 of 2016 to 2025, easier on slow stations",
             scheme={"name": REFERENCE, "slow_station_rule": True},
         ),
         Contender(
             "spm-af-marking",
-            "spm-af with senders that mark what they send at a small window, and count segments",
+            "spm-af, and senders mark data sent at a small window; they count segments",
             {"name": "spm-af", "variant": "sender-marking"},
             tcp=SPM_SENDER,
         ),

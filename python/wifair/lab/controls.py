@@ -71,7 +71,7 @@ def schemes(named: Mapping[str, PythonScheme]) -> list[Table]:
 
 
 def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
-    """What there is: names, groups, and what can be chosen."""
+    """The session's stations, flows and groups, and the values that the page may choose from."""
     plan = session.scenario.plan()
     stations = [station["label"] for station in plan["cell"]["stations"]]
     phy = plan["cell"]["phy"]["name"]

@@ -28,8 +28,7 @@ use crate::{LimitController, Occupancy, Wants, check};
 pub const INFO: Info = Info {
     name: "alt",
     source: "alt V-A, Algorithm 1",
-    idea: "At each interval the limit rises with the time for which the buffer stood empty and falls with the time for \
-           which it did not.",
+    idea: "The limit rises while the buffer is empty, else it falls; at each interval by the times of both.",
 };
 
 /// Parameters of ALT. The defaults are the paper's (V-A).

@@ -29,7 +29,7 @@ use crate::{Exchange, LimitController, Wants, check};
 pub const INFO: Info = Info {
     name: "ebdp",
     source: "Li and Leith, IEEE Communications Letters 2008; alt I",
-    idea: "The limit is what the buffer can send within a given delay at the measured mean service time, and some to spare.",
+    idea: "The limit is what can be sent within a given delay; it is reckoned from the measured mean service time, with some to spare.",
 };
 
 /// Parameters of eBDP.

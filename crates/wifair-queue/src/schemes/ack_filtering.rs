@@ -25,7 +25,7 @@ use crate::{Arrival, Buffer, Cx, Filter, Indexes, Place, Placed, Scheme, Shortcu
 pub const INFO: Info = Info {
     name: "ack-filtering",
     source: "Balakrishnan et al. 1999; adaptive-pushout II, spm-af-las 6.1",
-    idea: "An arriving ACK removes all earlier ACKs of its connection, full or not. Otherwise tail drop.",
+    idea: "An arriving ACK removes older ACKs of its connection; it does so even if the buffer is not full; otherwise tail drop.",
 };
 
 /// Parameters of ACK filtering.

@@ -28,7 +28,7 @@ use crate::{Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Placed, Refusa
 pub const INFO: Info = Info {
     name: "ack-pushout",
     source: "Shioda et al. 2010; adaptive-pushout I to III-A",
-    idea: "An arrival that finds the buffer full removes a redundant ACK; without one it is dropped.",
+    idea: "A full buffer loses a redundant ACK, not the arrival; without a redundant ACK the arrival is dropped.",
 };
 
 /// Parameters of ACK pushout.

@@ -37,8 +37,7 @@ use crate::{
 pub const INFO: Info = Info {
     name: "adaptive-pushout",
     source: "adaptive-pushout III-A",
-    idea: "As ACK pushout; without a redundant ACK a random packet of the direction goes \
-           whose active flows hold the buffer in the greater share.",
+    idea: "ACK pushout, else pushout of the dominant direction; without a redundant ACK a random packet of the direction goes whose active flows hold the buffer in the greater share.",
 };
 
 /// Parameters of adaptive pushout.

@@ -30,8 +30,7 @@ use crate::{
 pub const INFO: Info = Info {
     name: "codel",
     source: "RFC 8289",
-    idea: "Once packets have waited longer than the target for an interval, one is dropped or marked at the head, and further \
-           ones after interval/√n, until the wait is below the target.",
+    idea: "Drops or marks at the head while packets wait too long; after an interval above the target one is dropped or marked, and further ones after interval/√n, until the wait is below the target.",
 };
 
 /// Parameters of CoDel.

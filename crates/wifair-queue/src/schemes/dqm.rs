@@ -66,8 +66,7 @@ use crate::{
 pub const INFO: Info = Info {
     name: "dqm",
     source: "dqm III-B and Algorithm 1",
-    idea: "ACKs and data wait apart; a PI controller holds the queueing delay by marking the direction that has had \
-           more of the channel, which is also served last.",
+    idea: "Separate ACK and data queues, marked by a PI controller; it holds the queueing delay by marking the direction that has had more of the channel, which is also served last.",
 };
 
 /// Parameters of DQM.

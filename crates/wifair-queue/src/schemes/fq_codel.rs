@@ -42,8 +42,7 @@ use crate::{
 pub const INFO: Info = Info {
     name: "fq-codel",
     source: "RFC 8290; Linux sch_fq_codel",
-    idea: "Flows are hashed into queues that take turns, new ones first; CoDel at each; a full buffer takes half of the \
-           longest queue.",
+    idea: "Queues by hash of the flow, CoDel at each; they take turns, new ones first; a full buffer takes half of the longest queue.",
 };
 
 /// Parameters of FQ-CoDel.

@@ -35,8 +35,7 @@ use crate::{
 pub const INFO: Info = Info {
     name: "las",
     source: "spm-af-las 6.2; Rai, Urvoy-Keller and Biersack 2003",
-    idea: "The packet of the flow that has attained the least service leaves first; at a full buffer the last one in that \
-           order is lost.",
+    idea: "The flow that has attained the least service goes first; at a full buffer the last packet in that order is lost.",
 };
 
 /// Parameters of LAS.
@@ -79,7 +78,7 @@ pub enum Unit {
     Bytes,
 }
 
-/// What service an ACK stands for.
+/// How much attained service an ACK adds to its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckService {

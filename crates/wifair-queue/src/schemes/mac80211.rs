@@ -49,8 +49,7 @@ use crate::{
 pub const INFO: Info = Info {
     name: "mac80211",
     source: "Linux mac80211; Høiland-Jørgensen et al., USENIX ATC 2017",
-    idea: "FQ-CoDel queues for each station out of one set; stations take turns by the airtime that they use, both ways; a \
-           full buffer takes half of the longest queue.",
+    idea: "FQ-CoDel for each station, turns by airtime used; airtime counts both ways; all queues share one set, and a full buffer takes half of the longest.",
 };
 
 /// Parameters of mac80211.

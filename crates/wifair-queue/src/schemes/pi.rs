@@ -29,8 +29,7 @@ use crate::{Arrival, Buffer, Cx, Hooks, Placed, Refusal, Scheme, Shortcuts, Sign
 pub const INFO: Info = Info {
     name: "pi",
     source: "Hollot et al., INFOCOM 2001",
-    idea: "A PI controller on its own clock moves the probability with which arrivals are marked or dropped, \
-           until the queue stands at its reference.",
+    idea: "A PI controller holds the queue at a reference length; on its own clock it moves the probability with which arrivals are marked or dropped.",
 };
 
 /// Parameters of PI.

@@ -35,8 +35,7 @@ use crate::{
 pub const INFO: Info = Info {
     name: "pie",
     source: "RFC 8033",
-    idea: "A controller on its own clock moves the probability with which arrivals are marked or dropped, by the queueing \
-           delay's distance from its target and its change.",
+    idea: "A PI controller holds the queueing delay at a target; on its own clock it moves the probability with which arrivals are marked or dropped, by the delay's distance from the target and its change.",
 };
 
 /// Parameters of PIE.

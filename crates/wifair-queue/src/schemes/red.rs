@@ -32,8 +32,7 @@ use crate::{Arrival, Buffer, Cx, Departure, Grant, Placed, Refusal, Scheme, Sign
 pub const INFO: Info = Info {
     name: "red",
     source: "Floyd and Jacobson 1993",
-    idea: "Arrivals are marked or dropped with a probability that grows with the average queue length between \
-           two thresholds.",
+    idea: "The longer the average queue, the more drops or marks; their probability grows between two thresholds of the average.",
 };
 
 /// Parameters of RED.

@@ -34,8 +34,7 @@ use crate::{
 pub const INFO: Info = Info {
     name: "spm-af",
     source: "spm-af-las 6.1; adaptive-pushout IV-A and Remark 1",
-    idea: "ACK filtering on every ACK arrival; marked data (or all data) that finds the buffer full pushes a queued ACK, \
-           else unmarked data, out.",
+    idea: "ACK filtering, and data pushes ACKs out of a full buffer; with `sender-marking` only marked data does, and pushes out unmarked data if there is no ACK.",
 };
 
 /// Parameters of SPM-AF.

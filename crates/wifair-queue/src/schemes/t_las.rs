@@ -22,7 +22,7 @@ use super::las::{self, AckService, Key, Las, Unit};
 pub const INFO: Info = Info {
     name: "t-las",
     source: "spm-af-las 6.2",
-    idea: "Least attained service first for the first packets of each flow; from a threshold on first in, first out.",
+    idea: "LAS for the first packets of each flow, then FIFO; `threshold_packets` says how many.",
 };
 
 /// Parameters of T-LAS.

@@ -12,7 +12,7 @@ use crate::node::LinkId;
 use crate::phy::BssTiming;
 
 impl Nodes {
-    /// Whether packets leave the port of a channel access function otherwise than with `ideal`.
+    /// Whether packets leave the port of a channel access function before it wins the medium, as with any profile but `ideal`.
     pub(crate) fn works_ahead(&self, index: u32) -> bool {
         self.aggregation.as_ref().is_some_and(|aggregation| aggregation.hardware_of(index).works_ahead())
     }
