@@ -25,7 +25,7 @@ pub struct Header {
 /// Why a packet is not carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotCarried {
-    /// It is no IP packet, or its IP header contradicts itself.
+    /// It is no IP packet, or its IP header contradicts itself or the packet's length.
     Malformed,
     /// It goes to a group of hosts.
     Multicast,
@@ -52,6 +52,9 @@ pub fn read(bytes: &[u8], stations: u16) -> Result<Header, NotCarried> {
         IpSlice::Ipv6(_) => bytes[0] << 4 | bytes[1] >> 4,
     };
     let payload = ip.payload();
+    if payload.payload.as_ptr_range().end != bytes.as_ptr_range().end {
+        return Err(NotCarried::Malformed); // bytes after its end
+    }
     let tuple = FiveTuple {
         source,
         destination,
@@ -254,6 +257,12 @@ mod tests {
     fn what_is_not_carried_says_why() {
         assert_eq!(read(&[], STATIONS), Err(NotCarried::Malformed));
         assert_eq!(read(&[0x45; 19], STATIONS), Err(NotCarried::Malformed));
+        for six in [false, true] {
+            let mut padded = segment(six, TcpHeader::new(1, 2, 3, 4), 0, &[7; 10]);
+            assert!(read(&padded, STATIONS).is_ok());
+            padded.push(0);
+            assert_eq!(read(&padded, STATIONS), Err(NotCarried::Malformed), "a byte after the packet");
+        }
         let mut bytes = vec![];
         PacketBuilder::ipv4(STATION.ipv4().octets(), [224, 0, 0, 251], 1)
             .udp(1, 2)

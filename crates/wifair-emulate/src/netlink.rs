@@ -15,6 +15,8 @@ const NLM_F_ACK: u16 = 0x004;
 const NLM_F_REPLACE: u16 = 0x100;
 const NLM_F_CREATE: u16 = 0x400;
 const HEADER: usize = 16;
+/// RTAX_RTO_MIN.
+const RTO_MIN: u16 = 13;
 
 /// A metric of a route, by its name in ip-route(8).
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +44,7 @@ impl Metric {
         match name {
             "window" => number(3),
             "initcwnd" => number(11),
-            "rto_min" => number(13),
+            "rto_min" => number(RTO_MIN),
             "initrwnd" => number(14),
             "quickack" => number(15),
             "congctl" => Ok(Metric::CongestionControl(value.to_owned())),
@@ -98,8 +100,11 @@ pub fn set_route(own: IpAddr, prefix: u8, device: u32, metrics: &[Metric]) -> ni
         IpAddr::V4(_) => body.extend(attribute(7, &address)), // RTA_PREFSRC
         IpAddr::V6(_) => body.extend(attribute(6, &256u32.to_ne_bytes())), // RTA_PRIORITY of the kernel's own routes
     }
-    let metrics: Vec<u8> = metrics.iter().flat_map(Metric::attribute).collect();
-    body.extend(attribute(8, &metrics)); // RTA_METRICS
+    let mut attributes: Vec<u8> = metrics.iter().flat_map(Metric::attribute).collect();
+    if metrics.iter().any(|metric| matches!(metric, Metric::Number(RTO_MIN, _))) {
+        attributes.extend(attribute(1, &(1u32 << RTO_MIN).to_ne_bytes())); // RTAX_LOCK, without which TCP does not look at it
+    }
+    body.extend(attribute(8, &attributes)); // RTA_METRICS
     request(RTM_NEWROUTE, NLM_F_REPLACE | NLM_F_CREATE, &body)
 }
 
