@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wifair_core::{StationId, Time};
 use wifair_sim::table::Column;
-use wifair_sim::{Plan, RunRecord};
+use wifair_sim::{Plan, RunRecord, TraceSpec};
 
 use crate::address::Host;
 use crate::conversations::FlowRow;
@@ -59,6 +59,11 @@ pub struct Options {
     pub route: Vec<(String, String)>,
     /// Names of the stations by number, as they stand in the hosts file.
     pub names: Vec<String>,
+    /// Numbers of downlink data packets to lose: see [`Network::drop_data`].
+    #[serde(default)]
+    pub drops: Vec<u64>,
+    /// Captures to write; none for none.
+    pub trace: Option<TraceSpec>,
     /// Programs that run all the time: host, and the program with its arguments.
     pub services: Vec<(String, Vec<String>)>,
     /// The program whose end ends the run, with its arguments; none for none.
@@ -119,6 +124,10 @@ pub struct Report {
 /// What could not be done, for the user.
 pub fn run(plan: &Plan, options: &Options) -> Result<Report, String> {
     let mut network = Network::new(plan, options.seed).map_err(|error| error.to_string())?;
+    network.drop_data(&options.drops);
+    if let Some(trace) = &options.trace {
+        network.keep_trace(trace, options.seed).map_err(|error| error.to_string())?;
+    }
     let name = |host: Host| match host {
         Host::Server => "server".to_owned(),
         Host::Station(id) => options.names[id.index()].clone(),
@@ -172,6 +181,7 @@ pub fn run(plan: &Plan, options: &Options) -> Result<Report, String> {
     let watches = Watches { epoll, timer, armed: Time::MAX, spin: micros(options.spin_us) };
     let mut live = Live { clock: RealTime::start(), guests: &guests, lateness: None };
     let end = live.run(&mut network, watches, options, &mut messages)?;
+    network.end_trace().map_err(|error| error.to_string())?;
     let (before, processor) = end.before;
     let after = network.counted();
     let (record, flows) = network.report(&before, &after, name);

@@ -17,6 +17,7 @@ mod lateness;
 #[cfg(target_os = "linux")]
 mod netlink;
 mod network;
+mod shown;
 mod store;
 
 pub use address::{Host, IPV4_PREFIX, IPV6_PREFIX};

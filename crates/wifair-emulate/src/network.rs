@@ -2,14 +2,17 @@
 //! packets come in as arguments, what hosts get goes to an [`Outlet`].
 
 use serde::Serialize;
-use wifair_core::{Ecn, Packet, Rate, Rng, SpecError, StationId, TcpFlags, Time};
+use wifair_core::{Class, Ecn, Packet, Rate, Rng, SpecError, StationId, TcpFlags, Time};
 use wifair_queue::{Eviction, Journal, PortEvent};
-use wifair_sim::{EventSpec, Lines, Plan, Reading, RunRecord, Way, Wire, WireBuilder};
+use wifair_sim::{
+    EventSpec, Lines, Plan, Reading, RunRecord, Tap, Trace, TraceError, TraceSpec, Way, Wire, WireBuilder,
+};
 use wifair_wlan::{Bss, Delivery, Node, Output};
 
 use crate::address::Host;
 use crate::conversations::{Conversations, FlowRow};
 use crate::headers::{self, NotCarried};
+use crate::shown::{Shown, with_marks};
 use crate::store::{Handle, Store, Stored};
 
 /// The greatest number of stations that an emulation may have.
@@ -63,6 +66,9 @@ pub struct Network {
     store: Store,
     conversations: Conversations,
     uncarried: Uncarried,
+    trace: Option<Trace<Shown>>,
+    /// Downlink data packets that are to be lost, by number, the last first; and how many have come.
+    drops: (Vec<u64>, u64),
     now: Time,
 }
 
@@ -102,8 +108,50 @@ impl Network {
             store: Store::default(),
             conversations: Conversations::default(),
             uncarried: Uncarried::default(),
+            trace: None,
+            drops: (vec![], 0),
             now: Time::ZERO,
         })
+    }
+
+    /// Loses the downlink packets with payload that have these numbers, counted from 1 as they come to the AP: so the ends of a connection
+    /// meet the same losses as others that are counted alike.
+    pub fn drop_data(&mut self, numbers: &[u64]) {
+        let mut numbers = numbers.to_vec();
+        numbers.sort_unstable_by(|a, b| b.cmp(a));
+        self.drops = (numbers, 0);
+    }
+
+    /// Whether a packet that has come to the AP by wire is to be lost.
+    fn is_dropped(&mut self, packet: &Packet) -> bool {
+        let (numbers, count) = &mut self.drops;
+        if numbers.is_empty() || packet.class() != Class::Data {
+            return false;
+        }
+        *count += 1;
+        numbers.pop_if(|number| *number == *count).is_some()
+    }
+
+    /// Captures from now on.
+    ///
+    /// # Errors
+    /// A log of events, which has no flows here; and what [`Trace::new`] refuses.
+    pub fn keep_trace(&mut self, spec: &TraceSpec, seed: u64) -> Result<(), TraceError> {
+        let Some(pcap) = spec.pcap.as_ref().filter(|_| !spec.events) else {
+            let allowed = "captures; the log of events is one of the plan's flows";
+            return Err(SpecError::new("trace.events", "a log of events", allowed).into());
+        };
+        let trace = Trace::of_contents(pcap, &spec.folder, &self.plan, seed, Shown::default())?;
+        self.trace = Some(trace);
+        Ok(())
+    }
+
+    /// Captures no more; all is written.
+    ///
+    /// # Errors
+    /// A file that could not be written.
+    pub fn end_trace(&mut self) -> Result<(), TraceError> {
+        self.trace.take().map_or(Ok(()), Trace::finish)
     }
 
     /// When something happens next by itself; [`Time::MAX`] if nothing will.
@@ -129,7 +177,12 @@ impl Network {
     pub fn advance(&mut self, until: Time, outlet: &mut impl Outlet) {
         loop {
             let next = self.next_external().min(until);
-            if let Some((at, output)) = self.bss.advance_before(next) {
+            let Network { bss, trace, store, conversations, .. } = self;
+            let told = match trace {
+                None => bss.advance_before(next),
+                Some(trace) => bss.advance_watched(next, |bss| exchange(bss, trace, store, conversations)),
+            };
+            if let Some((at, output)) = told {
                 if let Output::Delivery(Delivery { packet, to }) = output {
                     let packet = *packet;
                     self.cross_air(packet, to, at, outlet);
@@ -147,7 +200,13 @@ impl Network {
                 let arrival = self.wire.arrive();
                 let (way, slot, packet) = (arrival.way, arrival.slot, *arrival.packet);
                 match way {
-                    Way::ToAp => self.bss.send_down(StationId(slot as u16), &packet, next),
+                    Way::ToAp => {
+                        self.pass(&packet, |trace| trace.crossed_wire(next, &packet, way));
+                        match self.is_dropped(&packet) {
+                            true => self.lose(Handle::of(&packet)),
+                            false => self.bss.send_down(StationId(slot as u16), &packet, next),
+                        }
+                    }
                     Way::ToServer => self.hand_over(&packet, next, outlet),
                 }
             }
@@ -173,6 +232,11 @@ impl Network {
             return;
         };
         let packet = handle.on(header.packet);
+        let station = match from {
+            Host::Station(station) => Some(station),
+            Host::Server => None,
+        };
+        self.pass(&packet, |trace| trace.sent(now, &packet, station));
         match (from, header.to) {
             (Host::Station(station), _) => self.bss.send_up(station, &packet, now),
             (Host::Server, Host::Station(station)) => self.send_on_wire(Way::ToAp, station, &packet, now),
@@ -191,7 +255,10 @@ impl Network {
         match to {
             Node::Station(_) => self.hand_over(&packet, at, outlet),
             Node::Ap => match self.store.get(Handle::of(&packet)).map(|stored| stored.to) {
-                Some(Host::Server) => self.send_on_wire(Way::ToServer, StationId(0), &packet, at),
+                Some(Host::Server) => {
+                    self.pass(&packet, |trace| trace.crossed_air(at, &packet, to));
+                    self.send_on_wire(Way::ToServer, StationId(0), &packet, at);
+                }
                 Some(Host::Station(station)) => self.bss.send_down(station, &packet, at),
                 None => {}
             },
@@ -217,9 +284,28 @@ impl Network {
             }
             headers::set_ece(&mut stored.bytes, tcp_at);
         }
+        if let Some(trace) = &mut self.trace {
+            if let Some(shown) = trace.contents_mut() {
+                shown.pass(packet, stored.bytes.clone());
+            }
+            match to {
+                Host::Server => trace.crossed_wire(at, packet, Way::ToServer),
+                Host::Station(station) => trace.crossed_air(at, packet, Node::Station(station)),
+            }
+        }
         self.conversations.delivered(packet, conversation, forward, entered, at);
         outlet.hand_over(to, &stored.bytes, at);
         self.store.recycle(stored);
+    }
+
+    /// A packet that is stored passes an interface, which `note` captures.
+    fn pass(&mut self, packet: &Packet, note: impl FnOnce(&mut Trace<Shown>)) {
+        let Network { trace: Some(trace), store, conversations, .. } = self else { return };
+        if let (Some(shown), Some(stored)) = (trace.contents_mut(), store.get(Handle::of(packet))) {
+            let has_ecn = conversations.get(stored.conversation).has_ecn();
+            shown.pass(packet, with_marks(stored, packet, has_ecn));
+        }
+        note(trace);
     }
 
     fn lose(&mut self, handle: Handle) {
@@ -301,6 +387,20 @@ impl Network {
         let record = RunRecord::of_readings(&self.plan, &before.reading, &after.reading);
         (record, after.conversations.rows(&before.conversations, seconds, name))
     }
+}
+
+/// Captures the exchange that has begun.
+fn exchange(bss: &Bss, trace: &mut Trace<Shown>, store: &Store, conversations: &Conversations) {
+    if let Some(shown) = trace.contents_mut() {
+        for attempt in bss.attempts().filter(|attempt| attempt.what.number == 1) {
+            let packet = attempt.what.packet;
+            if let Some(stored) = store.get(Handle::of(packet)) {
+                let has_ecn = conversations.get(stored.conversation).has_ecn();
+                shown.serve(attempt.what.sender, packet, with_marks(stored, packet, has_ecn));
+            }
+        }
+    }
+    trace.exchange(bss);
 }
 
 #[cfg(test)]
@@ -394,6 +494,97 @@ mod tests {
         network.send(NEAR, &datagram(NEAR, NEAR, 0, 1));
         network.send(NEAR, &[1, 2, 3]);
         assert_eq!(network.uncarried(), Uncarried { malformed: 1, elsewhere: 2, ..Uncarried::default() });
+    }
+
+    #[test]
+    fn captures_show_the_packets_as_they_are_at_each_interface() {
+        let red = r#"{"limit_packets": 100, "scheme": {"name": "red", "signal": "mark-and-echo", "min_packets": 1, "max_packets": 3}}"#;
+        let mut plan = plan(HR, red, "");
+        plan.bss.stations.iter_mut().for_each(|station| {
+            let label = &station.label;
+            let lossy = format!(
+                r#"{{"label": "{label}", "frame_error_rate": {{"data_up": 0.2, "data_down": 0.2, "ack_up": 0.3, "ack_down": 0.3}} }}"#
+            );
+            *station = serde_json::from_str(&lossy).unwrap();
+        });
+        plan.validate().unwrap();
+        let folder = std::env::temp_dir().join(format!("wifair-emulate-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut network = Network::new(&plan, 1).unwrap();
+        let pcap = wifair_sim::PcapSpec { stations: vec!["near".into()], servers: true, full_frames: true };
+        let spec = TraceSpec { folder: folder.clone(), pcap: Some(pcap), events: false };
+        network.keep_trace(&spec, 1).unwrap();
+        let mut got = Got::default();
+        let mut sent = vec![];
+        for number in 0..300u16 {
+            let mut packet = datagram(Host::Server, NEAR, 2, 400);
+            packet[48..50].copy_from_slice(&number.to_be_bytes());
+            network.send(Host::Server, &packet);
+            sent.push(packet);
+            network.send(NEAR, &datagram(NEAR, Host::Server, 0, 100));
+            network.advance(network.now + Time::from_us(500), &mut got);
+        }
+        network.advance(network.now + Time::from_s(10), &mut got);
+        network.end_trace().unwrap();
+        let packets = |name: &str, head: usize, tail: usize, keep: fn(&[u8]) -> bool| -> Vec<Vec<u8>> {
+            let file = std::fs::File::open(folder.join(name)).unwrap();
+            let mut reader = pcap_file::pcapng::PcapNgReader::new(file).unwrap();
+            let mut found = vec![];
+            while let Some(block) = reader.next_block() {
+                if let pcap_file::pcapng::Block::EnhancedPacket(packet) = block.unwrap()
+                    && keep(&packet.data)
+                {
+                    assert_eq!(packet.original_len as usize, packet.data.len());
+                    found.push(packet.data[head..packet.data.len() - tail].to_vec());
+                }
+            }
+            found
+        };
+        let to_near = |host: Host| {
+            let of_host = got.packets.iter().filter(move |(to, ..)| *to == host);
+            of_host.map(|(_, bytes, _)| bytes.clone()).collect::<Vec<_>>()
+        };
+        let from_server = |data: &[u8]| data[data.len() - 1] == 7 && data[14 + 23] == 0xfe;
+        assert_eq!(packets("servers.pcapng", 14, 0, from_server), sent);
+        assert_eq!(packets("ap-wire.pcapng", 14, 0, from_server), sent);
+        let at_host = packets("station-near-host.pcapng", 14, 0, from_server);
+        assert_eq!(at_host, to_near(NEAR));
+        let is_marked = |bytes: &&Vec<u8>| headers::read(bytes, 2).unwrap().packet.ecn() == Ecn::Ce;
+        let marked = at_host.iter().filter(is_marked).count();
+        assert!(marked > 5, "{marked}");
+        // On the air, where retries are: radiotap 22, MAC 24, LLC 8, FCS 4. A frame that the station cannot decode is shown in part.
+        let on_air =
+            |data: &[u8]| data.len() > 400 && data[22] == 0x08 && data[23] & 2 != 0 && data[16] & 0x40 == 0;
+        let mut whole = packets("ap-air.pcapng", 54, 4, on_air);
+        let transmissions = whole.len();
+        whole.dedup();
+        assert!(transmissions > whole.len() + 20, "{transmissions} {}", whole.len());
+        assert!(to_near(NEAR).iter().all(|bytes| whole.contains(bytes)));
+        std::fs::remove_dir_all(folder).unwrap();
+        let events = TraceSpec { events: true, ..TraceSpec::default() };
+        assert!(network.keep_trace(&events, 1).unwrap_err().to_string().contains("trace.events"));
+    }
+
+    #[test]
+    fn the_packets_that_are_to_be_lost_are_lost() {
+        let mut network = Network::new(&plan(HR, r#"{"limit_packets": 100}"#, ""), 1).unwrap();
+        network.drop_data(&[7, 2, 3]);
+        let mut got = Got::default();
+        for number in 1..=9u32 {
+            let mut tcp = TcpHeader::new(80, 80, number, 1000);
+            tcp.ack = true;
+            let builder = PacketBuilder::ipv4(Host::Server.ipv4().octets(), NEAR.ipv4().octets(), 64);
+            let mut packet = vec![];
+            builder.tcp_header(tcp).write(&mut packet, &[0; 100]).unwrap();
+            network.send(Host::Server, &packet);
+            network.send(Host::Server, &ack(Host::Server, FAR, 80, TcpFlags::ACK, number));
+        }
+        network.advance(Time::from_s(1), &mut got);
+        let arrived = got.packets.iter().filter(|(to, ..)| *to == NEAR);
+        let arrived: Vec<_> =
+            arrived.map(|(_, bytes, _)| headers::read(bytes, 2).unwrap().packet.seq).collect();
+        assert_eq!(arrived, [1, 4, 5, 6, 8, 9]);
+        assert_eq!((total(&network).lost, got.packets.len()), (3, 15));
     }
 
     #[test]

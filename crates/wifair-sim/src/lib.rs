@@ -54,7 +54,7 @@ pub use schema::schema;
 pub use series::SeriesRow;
 pub use states::StateRow;
 pub use tap::Tap;
-pub use trace::{EventRow, EventSink, PcapSpec, Trace, TraceError, TraceSpec};
+pub use trace::{Contents, EventRow, EventSink, PcapSpec, Trace, TraceError, TraceSpec};
 pub use transfer::{TransferEnd, TransferGroupRow, TransferRecord, TransferRow};
 pub use wifair_core::SpecError;
 pub use wifair_queue::{ExternalScheme, Maker};

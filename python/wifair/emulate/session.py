@@ -16,11 +16,14 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from wifair import _native
 from wifair.emulate import runs
 from wifair.errors import InputError, WifairError
+
+if TYPE_CHECKING:
+    from wifair.study.traces import Traces
 
 # What every host has. Offloads are off because the devices have none; metrics of an earlier connection would change the next.
 SYSCTLS = {
@@ -57,6 +60,10 @@ class Settings:
     realtime: bool = False
     congestion_control: str = "cubic"
     sysctls: dict[str, str] = field(default_factory=dict)
+    # Downlink data packets to lose, by number from 1.
+    drops: list[int] = field(default_factory=list)
+    # Captures (docs/traces.md).
+    traces: Traces | None = None
     # Metrics of routes by their names in ip-route(8); `rto_min` in milliseconds.
     route: dict[str, str] = field(default_factory=dict)
     services: list[tuple[str, list[str]]] = field(default_factory=list)
@@ -175,6 +182,8 @@ def prepare(settings: Settings, folder: Path) -> None:
         # Not the sysctl: that allows namespaces a part of what the kernel has.
         "route": list({"congctl": settings.congestion_control, **settings.route}.items()),
         "names": settings.names,
+        "drops": settings.drops,
+        "trace": json.loads(settings.traces.of(json.dumps(settings.plan), settings.seed)) if settings.traces else None,
         "services": settings.services,
         "command": settings.command,
         "host": settings.host,

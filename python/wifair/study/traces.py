@@ -75,6 +75,11 @@ class Traces:
                     "traces.stations", f"there is no station {name!r}", value=name, allowed=shown, hint=hint
                 )
 
+    def of(self, plan: str, seed: int) -> str:
+        """What to write of a replication of a plan, as the engine takes it. Its folders are there then."""
+        self._check(plan)
+        return self._of(seed)
+
     def _of(self, seed: int) -> str:
         spec: dict[str, object] = {"events": self.events is not None}
         if self.pcap is not None:

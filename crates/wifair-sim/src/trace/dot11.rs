@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use wifair_core::{Ac, StationId};
 use wifair_wlan::{AirFrame, Attempted, Band, Format, FrameKind, Mode, Node, PhySpec, Preamble};
 
-use super::headers::Headers;
-use crate::address::{AP_LINK_ADDRESS, link_address, station_link_address};
+use super::contents::Contents;
+use crate::address::{AP_LINK_ADDRESS, station_link_address};
 
 /// Radiotap: version 0, this long, with the fields TSFT, flags, rate and channel.
 const RADIOTAP_HEAD: [u8; 8] = [0, 0, 22, 0, 0b1111, 0, 0, 0];
@@ -21,8 +21,8 @@ const TO_DS: u8 = 0x01;
 const FROM_DS: u8 = 0x02;
 const RETRY: u8 = 0x08;
 
-/// LLC and SNAP of an IPv4 packet (RFC 1042).
-const LLC_SNAP: [u8; 8] = [0xAA, 0xAA, 0x03, 0, 0, 0, 0x08, 0x00];
+/// LLC and SNAP before an EtherType (RFC 1042).
+const LLC_SNAP: [u8; 6] = [0xAA, 0xAA, 0x03, 0, 0, 0];
 const FCS_BYTES: usize = 4;
 
 /// What is the same for all frames of a cell.
@@ -59,25 +59,27 @@ impl Radio {
         frame: &AirFrame,
         stamp: Stamp,
         heard: Heard,
-        headers: &Headers,
+        contents: &impl Contents,
         bytes: &mut Vec<u8>,
     ) -> usize {
         bytes.clear();
         self.radiotap(frame, heard.whole, bytes);
         let from = bytes.len();
-        mac_header(frame, stamp, bytes);
+        mac_header(frame, stamp, contents, bytes);
         if frame.kind != FrameKind::Data {
             return self.close(from, 0, Heard { full: true, ..heard }, bytes);
         }
         let before = bytes.len();
-        bytes.extend_from_slice(&LLC_SNAP);
         let packet = frame.attempt.packet;
-        let length = headers.write(packet, bytes);
+        bytes.extend_from_slice(&LLC_SNAP);
+        bytes.extend_from_slice(&contents.ether_type(packet));
+        let begins = bytes.len();
+        let length = contents.write(packet, heard.full, bytes);
         if !heard.whole {
             bytes.truncate(before);
-            return before + LLC_SNAP.len() + length + FCS_BYTES;
+            return begins + length + FCS_BYTES;
         }
-        self.close(from, packet.payload_bytes as usize, heard, bytes)
+        self.close(from, begins + length - bytes.len(), heard, bytes)
     }
 
     /// Payload and FCS, or what their length is.
@@ -120,7 +122,7 @@ fn link_address_of(node: Node) -> [u8; 6] {
     }
 }
 
-fn mac_header(frame: &AirFrame, stamp: Stamp, bytes: &mut Vec<u8>) {
+fn mac_header(frame: &AirFrame, stamp: Stamp, contents: &impl Contents, bytes: &mut Vec<u8>) {
     // Type and subtype: 9.2.4.1.3.
     let control = match frame.kind {
         FrameKind::Rts => [0xB4, 0],
@@ -146,7 +148,7 @@ fn mac_header(frame: &AirFrame, stamp: Stamp, bytes: &mut Vec<u8>) {
     }
     let tuple = &frame.attempt.packet.tuple;
     let beyond = if frame.from == Node::Ap { tuple.source } else { tuple.destination };
-    bytes.extend_from_slice(&link_address(beyond));
+    bytes.extend_from_slice(&contents.link_address(beyond));
     bytes.extend_from_slice(&(stamp.sequence << 4).to_le_bytes());
     if let Some(ac) = frame.attempt.ac {
         bytes.extend_from_slice(&[traffic_id(ac), 0]);

@@ -11,6 +11,8 @@ use wifair_tcp::TcpSpec;
 use crate::address;
 use crate::plan::Plan;
 
+use super::contents::Contents;
+
 /// The most that an IPv4 or a TCP header has for options, in bytes.
 const MOST_OPTION_BYTES: usize = 40;
 /// "No operation", of IPv4 as of TCP.
@@ -24,51 +26,17 @@ struct Agreed {
     window_scale: u8,
 }
 
-/// Writes headers. It knows what the connections of a plan agree on.
-pub(super) struct Headers {
+/// Writes headers of simulated packets. It knows what the connections of a plan agree on.
+pub struct Headers {
     /// By slot.
     agreed: Vec<Agreed>,
 }
 
 impl Headers {
-    pub fn new(plan: &Plan) -> Headers {
+    /// Of the connections of `plan`.
+    pub(super) fn new(plan: &Plan) -> Headers {
         let agreed = |tcp: &TcpSpec| Agreed { mss_bytes: tcp.mss_bytes, window_scale: tcp.scale() };
         Headers { agreed: plan.flows_by_slot().map(|flow| agreed(&flow.tcp)).collect() }
-    }
-
-    /// Appends the headers of `packet`, and says how long the packet is with its payload.
-    pub fn write(&self, packet: &Packet, bytes: &mut Vec<u8>) -> usize {
-        let from = bytes.len();
-        match packet.tuple.protocol {
-            TCP => {
-                let mut tcp = self.tcp(packet).to_bytes();
-                let checksum = transport_checksum(packet, &tcp).to_be_bytes();
-                tcp[16..18].copy_from_slice(&checksum);
-                write_ipv4(packet, tcp.len(), bytes);
-                bytes.extend_from_slice(&tcp);
-            }
-            UDP => {
-                let mut udp = UdpHeader {
-                    source_port: packet.tuple.source_port,
-                    destination_port: packet.tuple.destination_port,
-                    length: (UdpHeader::LEN as u32 + packet.payload_bytes) as u16,
-                    checksum: 0,
-                };
-                udp.checksum = match transport_checksum(packet, &udp.to_bytes()) {
-                    0 => 0xFFFF, // zero says that there is none
-                    checksum => checksum,
-                };
-                write_ipv4(packet, UdpHeader::LEN, bytes);
-                bytes.extend_from_slice(&udp.to_bytes());
-            }
-            ICMP => {
-                let echo = echo(packet).to_bytes();
-                write_ipv4(packet, echo.len(), bytes);
-                bytes.extend_from_slice(&echo);
-            }
-            other => unreachable!("no packet of protocol {other} is ever sent"),
-        }
-        bytes.len() - from + packet.payload_bytes as usize
     }
 
     fn tcp(&self, packet: &Packet) -> TcpHeader {
@@ -100,6 +68,43 @@ impl Headers {
             header.set_options(&options).expect("what a packet has to say fits into its header");
         }
         header
+    }
+}
+
+impl Contents for Headers {
+    /// The headers; payload is all zeros.
+    fn write(&self, packet: &Packet, _full: bool, bytes: &mut Vec<u8>) -> usize {
+        let from = bytes.len();
+        match packet.tuple.protocol {
+            TCP => {
+                let mut tcp = self.tcp(packet).to_bytes();
+                let checksum = transport_checksum(packet, &tcp).to_be_bytes();
+                tcp[16..18].copy_from_slice(&checksum);
+                write_ipv4(packet, tcp.len(), bytes);
+                bytes.extend_from_slice(&tcp);
+            }
+            UDP => {
+                let mut udp = UdpHeader {
+                    source_port: packet.tuple.source_port,
+                    destination_port: packet.tuple.destination_port,
+                    length: (UdpHeader::LEN as u32 + packet.payload_bytes) as u16,
+                    checksum: 0,
+                };
+                udp.checksum = match transport_checksum(packet, &udp.to_bytes()) {
+                    0 => 0xFFFF, // zero says that there is none
+                    checksum => checksum,
+                };
+                write_ipv4(packet, UdpHeader::LEN, bytes);
+                bytes.extend_from_slice(&udp.to_bytes());
+            }
+            ICMP => {
+                let echo = echo(packet).to_bytes();
+                write_ipv4(packet, echo.len(), bytes);
+                bytes.extend_from_slice(&echo);
+            }
+            other => unreachable!("no packet of protocol {other} is ever sent"),
+        }
+        bytes.len() - from + packet.payload_bytes as usize
     }
 }
 

@@ -2,6 +2,7 @@
 //! `docs/traces.md`.
 
 mod capture;
+mod contents;
 mod dot11;
 mod events;
 mod headers;
@@ -13,18 +14,15 @@ use serde::Deserialize;
 use wifair_core::{Packet, SpecError, StationId, Time};
 use wifair_wlan::{AirFrame, Attempt, Bss, Decoded, FrameKind, Node};
 
-use crate::address::link_address;
 use crate::plan::Plan;
 use crate::tap::Tap;
 use crate::wire::Way;
 use capture::{Capture, Link};
+pub use contents::Contents;
 use dot11::{Heard, Radio, Sequences};
 use events::EventLog;
 pub use events::{EventRow, EventSink};
 use headers::Headers;
-
-/// EtherType of IPv4.
-const IPV4: [u8; 2] = [0x08, 0x00];
 
 /// What to write down of one replication, and where. It is no part of the plan: the course of things is the same with it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -82,9 +80,9 @@ impl fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
-/// Writes down what it sees.
-pub struct Trace {
-    captures: Option<Captures>,
+/// Writes down what it sees: of simulated packets, or of others whose contents are given.
+pub struct Trace<C: Contents = Headers> {
+    captures: Option<Captures<C>>,
     events: Option<EventLog>,
     error: Option<TraceError>,
 }
@@ -95,16 +93,31 @@ impl Trace {
     /// # Errors
     /// A file that cannot be written; a BSS with aggregation, whose frames are not traced.
     pub fn new(spec: &TraceSpec, plan: &Plan, seed: u64, sink: EventSink) -> Result<Trace, TraceError> {
-        if plan.bss.aggregates() {
-            let allowed = "no trace: frames of aggregated cells are not written yet";
-            return Err(SpecError::new("trace", "a trace", allowed).into());
-        }
-        let captures = |pcap| Captures::create(&spec.folder, pcap, plan, seed);
-        Ok(Trace {
-            captures: spec.pcap.as_ref().map(captures).transpose()?,
-            events: spec.events.then(|| EventLog::new(plan, sink)),
-            error: None,
-        })
+        let contents = || Headers::new(plan);
+        let captures = captures(spec.pcap.as_ref(), &spec.folder, plan, seed, contents)?;
+        Ok(Trace { captures, events: spec.events.then(|| EventLog::new(plan, sink)), error: None })
+    }
+}
+
+impl<C: Contents> Trace<C> {
+    /// Opens the files of captures alone, of packets with these contents.
+    ///
+    /// # Errors
+    /// As [`Trace::new`].
+    pub fn of_contents(
+        pcap: &PcapSpec,
+        folder: &Path,
+        plan: &Plan,
+        seed: u64,
+        contents: C,
+    ) -> Result<Trace<C>, TraceError> {
+        let captures = captures(Some(pcap), folder, plan, seed, || contents)?;
+        Ok(Trace { captures, events: None, error: None })
+    }
+
+    /// What it knows of packets, if it writes captures.
+    pub fn contents_mut(&mut self) -> Option<&mut C> {
+        self.captures.as_mut().map(|captures| &mut captures.contents)
     }
 
     /// The end: all is written out. What went wrong on the way is told here.
@@ -117,7 +130,7 @@ impl Trace {
         self.error.map_or(Ok(()), Err)
     }
 
-    fn note(&mut self, write: impl FnOnce(&mut Captures) -> Result<(), TraceError>) {
+    fn note(&mut self, write: impl FnOnce(&mut Captures<C>) -> Result<(), TraceError>) {
         if let Some(captures) = &mut self.captures
             && self.error.is_none()
         {
@@ -126,7 +139,22 @@ impl Trace {
     }
 }
 
-impl Tap for Trace {
+/// The files of captures, if there are to be any.
+fn captures<C: Contents>(
+    pcap: Option<&PcapSpec>,
+    folder: &Path,
+    plan: &Plan,
+    seed: u64,
+    contents: impl FnOnce() -> C,
+) -> Result<Option<Captures<C>>, TraceError> {
+    if plan.bss.aggregates() {
+        let allowed = "no trace: frames of aggregated cells are not written yet";
+        return Err(SpecError::new("trace", "a trace", allowed).into());
+    }
+    pcap.map(|pcap| Captures::create(folder, pcap, plan, seed, contents())).transpose()
+}
+
+impl<C: Contents> Tap for Trace<C> {
     const WATCHES_AIR: bool = true;
 
     fn begin(&mut self, bss: &mut Bss) {
@@ -172,21 +200,27 @@ impl Tap for Trace {
 }
 
 /// The files of captures.
-struct Captures {
+struct Captures<C> {
     air: Vec<(Node, Capture)>,
     wire: Capture,
     servers: Option<Capture>,
     hosts: Vec<(StationId, Capture)>,
     full_frames: bool,
     radio: Radio,
-    headers: Headers,
+    contents: C,
     sequences: Sequences,
     /// The packet that is being written.
     bytes: Vec<u8>,
 }
 
-impl Captures {
-    fn create(folder: &Path, spec: &PcapSpec, plan: &Plan, seed: u64) -> Result<Captures, TraceError> {
+impl<C: Contents> Captures<C> {
+    fn create(
+        folder: &Path,
+        spec: &PcapSpec,
+        plan: &Plan,
+        seed: u64,
+        contents: C,
+    ) -> Result<Captures<C>, TraceError> {
         let file = |name: &str, link| Capture::create(folder, name, link, seed);
         let ids = plan.station_ids();
         let mut air = vec![(Node::Ap, file("ap-air", Link::Radio)?)];
@@ -207,7 +241,7 @@ impl Captures {
             hosts,
             full_frames: spec.full_frames,
             radio: Radio::new(&plan.bss.phy),
-            headers: Headers::new(plan),
+            contents,
             sequences: Sequences::default(),
             bytes: Vec::with_capacity(2_048),
         })
@@ -222,14 +256,14 @@ impl Captures {
 
     /// What each radio hears of the exchange that has begun, stamped with the end of each frame.
     fn on_air(&mut self, bss: &Bss) -> Result<(), TraceError> {
-        let Captures { air, sequences, radio, headers, bytes, full_frames, .. } = self;
+        let Captures { air, sequences, radio, contents, bytes, full_frames, .. } = self;
         bss.attempts().for_each(|attempt| sequences.begin(&attempt.what));
         let mut written = Ok(());
         bss.frames(|frame| {
             let stamp = sequences.stamp(frame);
             for (node, capture) in air.iter_mut() {
                 let Some(whole) = hears(*node, frame, bss) else { continue };
-                let length = radio.write(frame, stamp, Heard { whole, full: *full_frames }, headers, bytes);
+                let length = radio.write(frame, stamp, Heard { whole, full: *full_frames }, contents, bytes);
                 if written.is_ok() {
                     written = capture.add(frame.ends, bytes, length);
                 }
@@ -239,19 +273,19 @@ impl Captures {
     }
 
     fn on_wire(&mut self, now: Time, packet: &Packet) -> Result<(), TraceError> {
-        let length = ethernet(packet, &self.headers, self.full_frames, &mut self.bytes);
+        let length = ethernet(packet, &self.contents, self.full_frames, &mut self.bytes);
         self.wire.add(now, &self.bytes, length)
     }
 
     fn at_servers(&mut self, now: Time, packet: &Packet) -> Result<(), TraceError> {
         let Some(servers) = &mut self.servers else { return Ok(()) };
-        let length = ethernet(packet, &self.headers, self.full_frames, &mut self.bytes);
+        let length = ethernet(packet, &self.contents, self.full_frames, &mut self.bytes);
         servers.add(now, &self.bytes, length)
     }
 
     fn at_host(&mut self, station: StationId, now: Time, packet: &Packet) -> Result<(), TraceError> {
         let Some((_, host)) = self.hosts.iter_mut().find(|(id, _)| *id == station) else { return Ok(()) };
-        let length = ethernet(packet, &self.headers, self.full_frames, &mut self.bytes);
+        let length = ethernet(packet, &self.contents, self.full_frames, &mut self.bytes);
         host.add(now, &self.bytes, length)
     }
 }
@@ -279,12 +313,12 @@ fn hears(node: Node, frame: &AirFrame, bss: &Bss) -> Option<bool> {
 }
 
 /// Puts a packet as an Ethernet frame without FCS into `bytes`, as much of it as is captured, and says how long it really is.
-fn ethernet(packet: &Packet, headers: &Headers, full: bool, bytes: &mut Vec<u8>) -> usize {
+fn ethernet(packet: &Packet, contents: &impl Contents, full: bool, bytes: &mut Vec<u8>) -> usize {
     bytes.clear();
-    bytes.extend_from_slice(&link_address(packet.tuple.destination));
-    bytes.extend_from_slice(&link_address(packet.tuple.source));
-    bytes.extend_from_slice(&IPV4);
-    let length = bytes.len() + headers.write(packet, bytes);
+    bytes.extend_from_slice(&contents.link_address(packet.tuple.destination));
+    bytes.extend_from_slice(&contents.link_address(packet.tuple.source));
+    bytes.extend_from_slice(&contents.ether_type(packet));
+    let length = bytes.len() + contents.write(packet, full, bytes);
     if full {
         bytes.resize(length, 0);
     }

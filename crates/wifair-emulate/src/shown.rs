@@ -1,0 +1,75 @@
+//! What captures show of real packets: their bytes, with the marks that they have by then.
+
+use std::collections::BTreeMap;
+
+use wifair_core::{Ecn, Packet, TcpFlags};
+use wifair_sim::Contents;
+
+use crate::address::Host;
+use crate::headers;
+use crate::store::{Handle, Stored};
+
+/// The packets that captures are about to show.
+#[derive(Default)]
+pub struct Shown {
+    /// The packet that passes an interface.
+    passing: Option<(Handle, Vec<u8>)>,
+    /// By sender: what it transmits. The receiver may have it already, so that it is stored no more.
+    in_service: BTreeMap<u32, (Handle, Vec<u8>)>,
+}
+
+impl Shown {
+    /// A packet passes an interface.
+    pub fn pass(&mut self, packet: &Packet, bytes: Vec<u8>) {
+        self.passing = Some((Handle::of(packet), bytes));
+    }
+
+    /// A sender transmits a packet for the first time.
+    pub fn serve(&mut self, sender: u32, packet: &Packet, bytes: Vec<u8>) {
+        self.passing = None;
+        self.in_service.insert(sender, (Handle::of(packet), bytes));
+    }
+
+    fn find(&self, packet: &Packet) -> &[u8] {
+        let handle = Handle::of(packet);
+        let found = self.passing.iter().chain(self.in_service.values()).find(|(of, _)| *of == handle);
+        found.map_or(&[], |(_, bytes)| bytes)
+    }
+}
+
+impl Contents for Shown {
+    fn write(&self, packet: &Packet, full: bool, bytes: &mut Vec<u8>) -> usize {
+        let found = self.find(packet);
+        let length = if full { found.len() } else { found.len().min(packet.header_bytes.into()) };
+        bytes.extend_from_slice(&found[..length]);
+        packet.ip_bytes() as usize
+    }
+
+    fn ether_type(&self, packet: &Packet) -> [u8; 2] {
+        match self.find(packet).first() {
+            Some(first) if first >> 4 == 6 => [0x86, 0xDD],
+            _ => [0x08, 0x00],
+        }
+    }
+
+    fn link_address(&self, address: u32) -> [u8; 6] {
+        let [_, _, high, low] = address.to_be_bytes();
+        let [a, b, _, _] = Host::Server.ipv4().octets();
+        [0x02, 0x00, a, b, high, low]
+    }
+}
+
+/// The bytes of a stored packet with the marks that the engine's packet has by now; `has_ecn` says whether ECE would be understood.
+pub fn with_marks(stored: &Stored, packet: &Packet, has_ecn: bool) -> Vec<u8> {
+    let mut bytes = stored.bytes.clone();
+    if packet.ecn() == Ecn::Ce {
+        headers::set_ce(&mut bytes);
+    }
+    if let Some(tcp_at) = stored.tcp_at.map(usize::from)
+        && has_ecn
+        && packet.flags.contains(TcpFlags::ECE)
+    {
+        headers::set_ece(&mut bytes, tcp_at);
+    }
+    bytes
+}
