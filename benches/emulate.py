@@ -56,7 +56,7 @@ def he(count: int, control: str, scheme: str) -> dict[str, Any]:
 
 CELLS = [
     *(hr(count, control, scheme) for count in (1, 5, 10) for control in ("reno", "cubic") for scheme in SCHEMES),
-    *(he(count, control, scheme) for count in (1, 5) for control in ("reno", "cubic") for scheme in SCHEMES),
+    *(he(count, control, scheme) for count in (1, 5, 10) for control in ("reno", "cubic") for scheme in SCHEMES),
 ]
 
 

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -152,23 +156,196 @@ def test_exec_runs_a_command_on_a_host_and_everything_ends_with_the_run() -> Non
     assert not run.folder.exists()
 
 
-@pytest.mark.system
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_after_a_signal(number: int, scenario: Path) -> None:
-    before = namespaces()
-    line = [str(Path(sys.executable).with_name("wifair")), "emulate", str(scenario), "--", "sleep", "1000"]
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+@dataclass
+class Footprint:
+    """What a run has in the system: namespaces, which live as long as a process is in them, and a folder. TUN devices are in the former."""
+
+    launcher: int
+    engine: int
+    namespaces: set[str]
+    folders: set[Path]
+
+    @classmethod
+    def of(cls, command_line: int) -> Footprint:
+        """Of the run that a process has started."""
+        [run] = [run for run in runs.running() if run.folder.name.startswith(f"{command_line}-")]
+        [engine] = children(run.pid)
+        own = in_namespaces(Path("/proc/self"))
+        found = set().union(*(in_namespaces(task) for task in Path(f"/proc/{engine}/task").iterdir())) - own
+        assert len([name for name in found if name.startswith("net:")]) == 3  # two stations and the server
+        assert any(name.startswith("pid:") for name in found)
+        return cls(run.pid, engine, found, {run.folder})
+
+    def left(self) -> set[str]:
+        """What of it there still is, within ten seconds: processes and folders."""
+        until = time.monotonic() + 10
+        while (found := self.now()) and time.monotonic() < until:
+            time.sleep(0.1)
+        return found
+
+    def now(self) -> set[str]:
+        runs.forget_dead()
+        found = {str(folder) for folder in self.folders if folder.exists()}
+        for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
+            if in_namespaces(task) & self.namespaces:
+                with suppress(OSError):
+                    found.add(f"{task}: {(task / 'cmdline').read_text()} {(task / 'status').read_text()[:400]}")
+        return found
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()]
+
+
+def in_namespaces(task: Path) -> set[str]:
+    found = set()
+    for kind in ("net", "pid", "mnt"):
+        with suppress(OSError):
+            found.add(os.readlink(task / "ns" / kind))
+    return found
+
+
+@contextmanager
+def emulating(scenario: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], Footprint]]:
+    """A run of the command line, in a process group of its own as a terminal makes one, and what it has in the system."""
+    interfaces = socket.if_nameindex()
+    line = [str(Path(sys.executable).with_name("wifair")), "emulate", str(scenario), *words]
+    process = subprocess.Popen(
+        line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     assert process.stderr is not None
-    assert any("runs a command on a host" in line for line in process.stderr)
-    process.send_signal(number)
-    process.wait(20)
-    process.stderr.close()
-    until = time.monotonic() + 10
-    while namespaces() - before and time.monotonic() < until:
-        time.sleep(0.1)
-    assert namespaces() <= before
-    runs.forget_dead()
-    assert not [folder for folder in runs.base().iterdir() if folder.name.startswith(f"{process.pid}-")]
+    try:
+        said = []
+        for text in process.stderr:
+            said.append(text)
+            if "runs a command on a host" in text:
+                break
+        else:
+            pytest.fail("".join(said))
+        footprint = Footprint.of(process.pid)
+        time.sleep(0.3)  # the command starts
+        yield process, footprint
+        assert footprint.left() == set()
+        assert socket.if_nameindex() == interfaces
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(20)
+        process.stderr.close()
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("whom", "number", "status"),
+    [
+        ("group", signal.SIGINT, 128 + signal.SIGINT),  # Ctrl-C: the command's status
+        ("command line", signal.SIGTERM, 0),
+        ("command line", signal.SIGKILL, -signal.SIGKILL),
+        ("launcher", signal.SIGKILL, None),
+        ("engine", signal.SIGKILL, None),
+    ],
+)
+def test_nothing_is_left_after_a_signal(whom: str, number: int, status: int | None, scenario: Path) -> None:
+    with emulating(scenario, "--in", "up", "--", "sleep", "1000") as (process, footprint):
+        match whom:
+            case "group":
+                os.killpg(process.pid, number)
+            case "command line":
+                process.send_signal(number)
+            case "launcher":
+                os.kill(footprint.launcher, number)
+            case "engine":
+                os.kill(footprint.engine, number)
+        process.wait(20)
+        assert process.stderr is not None
+        said = process.stderr.read()
+        if status is None:
+            assert process.returncode == 1
+            assert "the emulation was killed" in said
+        else:
+            assert process.returncode == status, said
+
+
+@pytest.mark.system
+def test_ctrl_c_ends_a_run_without_a_command(scenario: Path) -> None:
+    with emulating(scenario, "--duration", "1000") as (process, _):
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(20) == 0
+
+
+SENDER = """
+import socket, time
+out = socket.socket(type=socket.SOCK_DGRAM)
+for number in range(10**6):
+    out.sendto(b"", ("server", 9))
+    if number < 2:
+        print("sent", flush=True)
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.system
+def test_the_death_of_a_stations_process_is_no_end_for_the_others() -> None:
+    with session.started(settings(["sleep", "60"])) as run:
+        run.go()
+        words = ["exec", "--run", run.folder.name]
+        line = [str(Path(sys.executable).with_name("wifair")), *words]
+        programs = [
+            subprocess.Popen([*line, name, "--", sys.executable, "-c", SENDER], stdout=subprocess.PIPE)
+            for name in ("up-1", "up-2")
+        ]
+        try:
+            for program in programs:
+                assert program.stdout is not None
+                assert program.stdout.readline() == b"sent\n"
+            [sender] = children(programs[0].pid)
+            os.kill(sender, signal.SIGKILL)
+            assert programs[0].wait(10) != 0
+            time.sleep(0.7)
+            assert programs[1].poll() is None
+            assert wifair(*words, "up-1", "--", "ip", "-4", "addr", "show", "wlan0").returncode == 0
+            os.kill(children(programs[1].pid)[0], signal.SIGKILL)
+        finally:
+            for program in programs:
+                program.kill()
+                program.communicate(timeout=10)
+        run.stop()
+        report = run.wait()
+    sent = {row["from"]: row["delivered_packets"] for row in report["flows"] if row["to_port"] == 9}
+    assert sent["up-2"] > sent["up-1"] > 0
+
+
+FLOOD = """
+import socket, time
+ends = [socket.socket(type=socket.SOCK_DGRAM) for _ in range(20)]
+until = time.monotonic() + 4
+while time.monotonic() < until:
+    for end in ends:
+        end.sendto(bytes(200), ("up-1", 9))
+    time.sleep(0.001)
+"""
+
+
+@pytest.mark.system
+def test_memory_is_flat_under_load() -> None:
+    """Twenty flows overload the AP's buffer; ten minutes of it are a matter for `benches/emulate_load.py`."""
+    with session.started(settings([sys.executable, "-c", FLOOD])) as run:
+        [engine] = children(run.process.pid)
+        sizes: list[int] = []
+
+        def each_second(_: float) -> None:
+            sizes.append(resident_bytes(engine))
+
+        run.go()
+        report = run.wait(each_second)
+    assert sum(row["dropped"] for row in report["flows"]) > 10_000
+    assert len(sizes) >= 3
+    assert sizes[-1] < sizes[0] + 2e6, sizes
+
+
+def resident_bytes(pid: int) -> int:
+    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.mark.system
@@ -212,6 +389,65 @@ def test_an_event_of_the_scenario_changes_the_run() -> None:
     assert rates["up-1", "up"] == pytest.approx((11 + 1) / 2, rel=0.05)
     assert rates["up-2", "up"] == pytest.approx(11)
     assert report["end"] == "duration"
+
+
+WEB = """
+[run]
+warmup_s = 1
+duration_s = 5
+[wire]
+rate_mbps = 100
+[tcp]
+profile = "today"
+[[flows]]
+name = "pages"
+direction = "down"
+start_spread_s = 0
+application = { name = "web", connections = 2, min_bytes = 50_000, max_bytes = 50_000, think_mean_s = 0.1 }
+"""
+
+
+@pytest.mark.system
+def test_documents_are_loaded_by_curl(tmp_path: Path) -> None:
+    if not shutil.which("curl"):
+        pytest.skip("curl is not installed")
+    path = tmp_path / "web.toml"
+    path.write_text(WEB, encoding="utf-8")
+    done = wifair("emulate", str(path), "--test", "web", "--runs", "1", "--json", "--late-share", "1")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    compared = {row["metric"]: row for row in document["compared"]}
+    assert set(compared) == {"down_mbps", "total_mbps", "jain", "pages.completed", "pages.p50_s", "pages.p95_s"}
+    # Before its data comes, a document of curl's has a connection and a request to wait for.
+    [emulated, *_], [simulated, *_] = compared["pages.p50_s"]["emulated"], compared["pages.p50_s"]["simulated"]
+    assert 0.3 * simulated < emulated < 3 * simulated + 0.1
+    [row] = document["runs"][0]["measured"]
+    assert sum(document["seconds"] is not None for document in row["documents"]) > 4
+
+
+DATAGRAMS = """
+import socket
+out = socket.socket(type=socket.SOCK_DGRAM)
+for _ in range(20):
+    out.sendto(b"a real packet", ("up", 9))
+"""
+
+
+@pytest.mark.system
+def test_captures_explanation_and_page_are_of_the_real_packets(scenario: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    words = ["--pcap", str(tmp_path), "--pcap-station", "up", "--pcap-servers", "--pcap-full", "--explain"]
+    command = ["sh", "-c", f"{shlex.join([sys.executable, '-c', DATAGRAMS])}; sleep 0.5"]
+    done = wifair("emulate", str(scenario), *words, "--report", str(page), "--", *command)
+    assert done.returncode == 0, done.stderr
+    for name in ("ap-air", "ap-wire", "servers", "station-up-air", "station-up-host"):
+        # The station answers some with an ICMP error, which quotes them.
+        assert 20 <= (tmp_path / "seed-1" / f"{name}.pcapng").read_bytes().count(b"a real packet") <= 40, name
+    assert "The AP's buffer dropped 0.0% of 20 packets" in " ".join(done.stdout.split())
+    assert "How to run it again" in page.read_text(encoding="utf-8")
+    refused = wifair("emulate", "cafe", "--pcap", str(tmp_path / "cafe"), "--", "true")
+    assert refused.returncode != 0
+    assert "aggregated cells" in refused.stderr
 
 
 # In a mount namespace of its own: a TUN device that everybody may open, and the interpreter where everybody can read it. Then the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,9 @@ import typer
 from wifair.cli.options import Json, Scheme, Set, Verbose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from wifair.emulate.replay import Compared
     from wifair.emulate.session import Session, Settings
     from wifair.scenario.scenario import Scenario
 
@@ -76,17 +78,63 @@ TestName = Annotated[
     typer.Option(
         "--test",
         metavar="NAME",
-        help="tcp-up-down, rrul or voip: open the scenario's flows and simulate them, too.",
+        help="tcp-up-down, rrul, voip or web: open the scenario's flows and simulate them, too.",
         show_default=False,
     ),
 ]
 Runs = Annotated[int, typer.Option(min=1, help="With --test: emulated runs.")]
+Pcap = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Capture the AP's interfaces, as `wifair run --pcap` does.", show_default=False),
+]
+PcapStations = Annotated[
+    list[str],
+    typer.Option(
+        "--pcap-station",
+        metavar="NAME",
+        help="With --pcap: that station's radio and host, too; may be repeated.",
+        show_default=False,
+    ),
+]
+PcapServers = Annotated[bool, typer.Option("--pcap-servers", help="With --pcap: the server's interface, too.")]
+PcapFull = Annotated[bool, typer.Option("--pcap-full", help="With --pcap: payload and FCS, not headers alone.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Say why flows got what they got.")]
+Page = Annotated[
+    Path | None, typer.Option("--report", metavar="FILE.html", help="Write the run as a page.", show_default=False)
+]
 RunName = Annotated[
     str | None, typer.Option("--run", metavar="RUN", help="Which run, if there are several.", show_default=False)
 ]
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What to print and write at the end."""
+
+    json: bool
+    verbose: bool
+    explain: bool
+    page: Path | None
+    arguments: Sequence[str]
+
+    def give(self, settings: Settings, reports: Sequence[dict[str, Any]], rows: Sequence[Compared] = ()) -> None:
+        """The explanation of the first run, the page, and where captures are."""
+        from wifair.cli.output import print_text, say
+        from wifair.emulate import explained
+
+        if self.explain and not self.json:
+            for sentence in explained.sentences(reports[0]):
+                print_text(sentence, indent="  ", first="- ")
+        if self.page:
+            from wifair.report.page import write
+
+            say(f"the report is in {write(explained.page(settings, reports, self.arguments, rows), self.page)}")
+        if settings.traces:
+            say(settings.traces.remark())
+
+
 def emulate(
+    context: typer.Context,
     scenario: Emulated = None,
     command: Command = None,
     scheme: Scheme = None,
@@ -103,6 +151,12 @@ def emulate(
     route: Routes = [],  # noqa: B006
     test: TestName = None,
     runs: Runs = 3,
+    pcap: Pcap = None,
+    pcap_station: PcapStations = [],  # noqa: B006
+    pcap_servers: PcapServers = False,
+    pcap_full: PcapFull = False,
+    explain: Explain = False,
+    report: Page = None,
     verbose: Verbose = False,
     json: Json = False,
     set: Set = [],  # noqa: B006
@@ -116,8 +170,11 @@ def emulate(
     from wifair.errors import InputError
     from wifair.keys import unknown
     from wifair.scenario.scenario import Scenario
+    from wifair.study.traces import Traces
 
+    wanted_output = Wanted(json, verbose, explain, report, context.obj)
     overrides = list(assignments(set, scheme))
+    traced = pcap or pcap_station or pcap_servers or pcap_full
     shared: dict[str, Any] = {
         "seed": seed,
         "late_ms": late_ms,
@@ -127,6 +184,7 @@ def emulate(
         "congestion_control": congestion_control,
         "sysctls": _pairs("--sysctl", sysctl),
         "route": _pairs("--route", route),
+        "traces": Traces(pcap, None, pcap_station, pcap_servers, pcap_full) if traced else None,
     }
     if test is None:
         loaded = _without_python(Scenario.from_toml(scenario or Path("home"), overrides))
@@ -135,7 +193,7 @@ def emulate(
         settings.duration_s, settings.warmup_s = duration, warmup or 0.0
         if not own or own == _shell(None):
             settings.services = _iperf3(settings.names)
-        return _interactive(settings, json, verbose)
+        return _interactive(settings, wanted_output)
     from wifair.emulate import replay
 
     if command:
@@ -147,7 +205,7 @@ def emulate(
     overrides += [(key, value) for key, value in lengths if value is not None]
     loaded = _without_python(Scenario.from_toml(scenario or Path(wanted.scenario), overrides))
     loaded = replay.narrowed(loaded, wanted, test)
-    _test(loaded, Settings(loaded.plan(), loaded.title, [], **shared), runs, json, verbose)
+    _test(loaded, Settings(loaded.plan(), loaded.title, [], **shared), runs, wanted_output)
 
 
 def enter(host: Annotated[str, typer.Argument(metavar="HOST")], command: Command = None, run: RunName = None) -> None:
@@ -200,10 +258,11 @@ def _without_python(scenario: Scenario) -> Scenario:
     return scenario
 
 
-def _interactive(settings: Settings, json: bool, verbose: bool) -> None:
+def _interactive(settings: Settings, wanted: Wanted) -> None:
     import sys
 
     from wifair.cli.output import print_json, say
+    from wifair.emulate.explained import sentences
     from wifair.emulate.session import IPERF3_PORT, started
 
     with started(settings) as session, _interrupts(session):
@@ -217,10 +276,11 @@ def _interactive(settings: Settings, json: bool, verbose: bool) -> None:
         say(f"`wifair exec {settings.names[0]} -- COMMAND` runs a command on a host; run {session.folder.name}")
         session.go()
         report = session.wait(_progress(not settings.command and sys.stderr.isatty()))
-    if json:
-        print_json(report)
+    if wanted.json:
+        print_json(report | ({"explained": sentences(report)} if wanted.explain else {}))
     else:
-        _print_report(report, verbose)
+        _print_report(report, wanted.verbose)
+    wanted.give(settings, [report])
     if report["status"]:
         raise typer.Exit(report["status"])
 
@@ -309,7 +369,7 @@ def _print_report(report: dict[str, Any], verbose: bool) -> None:
         print_text(f"not carried: {uncarried}; the engine used {report['processor_share']:.0%} of a processor")
 
 
-def _test(scenario: Scenario, settings: Settings, runs: int, json: bool, verbose: bool) -> None:
+def _test(scenario: Scenario, settings: Settings, runs: int, wanted: Wanted) -> None:
     from wifair.cli.output import print_json, print_table, print_text, progress
     from wifair.cli.tables import columns
     from wifair.emulate import replay
@@ -327,10 +387,9 @@ def _test(scenario: Scenario, settings: Settings, runs: int, json: bool, verbose
 
             outcomes.append(replay.emulated(settings, seed, each_second))
     results = scenario.run(max(runs, 10))
-    metrics = results.metrics
     kernel = [replay.of_kernel(plan, outcome) for outcome in outcomes]
-    rows = replay.compared(kernel, {metric: metrics[metric].to_list() for metric in replay.METRICS})
-    if json:
+    rows = replay.compared(kernel, replay.of_simulation(results))
+    if wanted.json:
         shown = [
             {
                 "metric": row.metric,
@@ -340,7 +399,8 @@ def _test(scenario: Scenario, settings: Settings, runs: int, json: bool, verbose
             }
             for row in rows
         ]
-        return print_json({"compared": shown, "runs": [vars(outcome) for outcome in outcomes]})
+        print_json({"compared": shown, "runs": [vars(outcome) for outcome in outcomes]})
+        return wanted.give(settings, [outcome.report for outcome in outcomes], rows)
     for seed, outcome in zip(seeds, outcomes, strict=True):
         print_text(f"run {seed}: {_verdict(outcome.report['lateness'])}")
     table = [
@@ -348,30 +408,16 @@ def _test(scenario: Scenario, settings: Settings, runs: int, json: bool, verbose
             row.metric,
             row.emulated.short(),
             row.simulated.short(),
-            f"{row.difference:+.3f}" if row.metric == "jain" else f"{row.difference:+.1%}",
+            f"{row.difference:+.3f}" if replay.is_absolute(row.metric) else f"{row.difference:+.1%}",
         )
         for row in rows
     ]
     headings = ("", "kernel", "simulated", "difference")
-    title = f"{scenario.title}: {runs} runs with the kernel's TCP, {max(runs, 10)} simulated; goodput differences are shares of the total"
+    title = (
+        f"{scenario.title}: {runs} runs with the kernel's TCP, {max(runs, 10)} simulated; differences of goodput are shares of the total, "
+        "of delays and times shares of the simulated ones"
+    )
     print_table(title, columns(headings, table))
-    delays = [
-        (
-            row["label"],
-            str(row["sent"]),
-            str(row["received"]),
-            *(f"{_quantile(row['delays_ms'], q):.1f}" for q in (0.5, 0.95)),
-        )
-        for row in outcomes[0].measured
-        if row["kind"] != "greedy"
-    ]
-    if delays:
-        print_table(
-            "Datagrams of the first run", columns(("flow", "sent", "received", "median, ms", "95 %, ms"), delays)
-        )
-    if verbose:
-        _print_report(outcomes[0].report, verbose)
-
-
-def _quantile(values: list[float], q: float) -> float:
-    return values[min(int(q * len(values)), len(values) - 1)] if values else float("nan")
+    if wanted.verbose:
+        _print_report(outcomes[0].report, wanted.verbose)
+    wanted.give(settings, [outcome.report for outcome in outcomes], rows)

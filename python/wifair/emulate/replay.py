@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from wifair.emulate.session import SERVER, Settings, host_names, started
 from wifair.errors import InputError, WifairError
 from wifair.scenario.scenario import Scenario
 from wifair.stats import Interval, jain, t_interval
+
+if TYPE_CHECKING:
+    from wifair.results.results import Results
 
 # The kernel's names for congestion controls of ours. Its Reno recovers by SACK or as NewReno, as the connection allows.
 KERNEL = {"reno": "reno", "newreno": "reno", "cubic": "cubic"}
@@ -33,7 +38,12 @@ TESTS = {
     "tcp-up-down": Test(("bulk",), "plain", "greedy transfers over TCP, up and down"),
     "rrul": Test(("bulk", "ping"), "rrul", "greedy transfers over TCP and round trips of datagrams"),
     "voip": Test(("bulk", "voip"), "video-call", "calls and greedy transfers over TCP"),
+    "web": Test(
+        ("bulk", "ping", "web"), "cafe", "documents over HTTP, greedy transfers over TCP, round trips of datagrams"
+    ),
 }
+# Applications over TCP.
+OVER_TCP = ("bulk", "web")
 
 
 def narrowed(scenario: Scenario, test: Test, name: str) -> Scenario:
@@ -53,21 +63,47 @@ def narrowed(scenario: Scenario, test: Test, name: str) -> Scenario:
 
 def sysctls(plan: Mapping[str, Any]) -> dict[str, str]:
     """What the plan says of TCP that a host sets for all its connections."""
-    found = set()
-    for flow in plan["flows"]:
-        if flow["application"]["name"] == "bulk":
-            tcp = flow["tcp"]
-            found.add((bool(tcp["sack"]), bool(tcp["ecn"]), tcp["header_bytes"] > 40))
-    if len(found) > 1:
-        raise InputError(
-            "--test: the flows must agree on tcp.sack, tcp.ecn and tcp.header_bytes, which hosts set as a whole."
-        )
-    sack, ecn, timestamps = found.pop() if found else (True, True, True)
+    sack, ecn, timestamps = agreed(
+        plan,
+        "tcp.sack, tcp.ecn and tcp.header_bytes",
+        OVER_TCP,
+        lambda tcp: (bool(tcp["sack"]), bool(tcp["ecn"]), tcp["header_bytes"] > 40),
+        (True, True, True),
+    )
     return {
         "net.ipv4.tcp_sack": str(int(sack)),
         "net.ipv4.tcp_ecn": str(int(ecn)),
         "net.ipv4.tcp_timestamps": str(int(timestamps)),
     }
+
+
+def route(plan: Mapping[str, Any]) -> dict[str, str]:
+    """What the plan says of TCP that a host sets for its routes."""
+    found = {}
+    initial = agreed(plan, "tcp.initial_window_segments", OVER_TCP, lambda tcp: tcp["initial_window_segments"], None)
+    if initial:
+        found["initcwnd"] = str(initial)
+    # The other end of a document is curl's, whose sockets nobody else can set.
+    window = agreed(
+        plan, "their windows", ("web",), lambda tcp: tcp["mss_bytes"] * tcp["receiver_window_segments"], None
+    )
+    if window:
+        found["window"] = str(window)
+    return found
+
+
+def agreed(
+    plan: Mapping[str, Any],
+    what: str,
+    applications: Sequence[str],
+    of: Callable[[Mapping[str, Any]], Any],
+    default: Any,
+) -> Any:
+    """What the flows with these applications have in common; refused if they do not."""
+    found = {of(flow["tcp"]) for flow in plan["flows"] if flow["application"]["name"] in applications}
+    if len(found) > 1:
+        raise InputError(f"--test: the flows must agree on {what}, which hosts set as a whole.")
+    return found.pop() if found else default
 
 
 def traffic(plan: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
@@ -83,22 +119,24 @@ def traffic(plan: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
         ends = (names[flow["station"]], SERVER)
         source, destination = ends if flow["direction"] == "up" else ends[::-1]
         start_s = flow["start_s"] + draw.random() * flow["start_spread_s"]
-        base = {"label": flow["label"], "from": source, "to": destination, "start_s": start_s}
-        application, tcp = flow["application"], flow["tcp"]
+        base = {
+            "label": flow["label"],
+            "group": flow["group"],
+            "direction": flow["direction"],
+            "from": source,
+            "to": destination,
+            "start_s": start_s,
+        }
+        application = flow["application"]
         match application["name"]:
             case "bulk":
-                control = tcp["congestion_control"]["name"]
-                if control not in KERNEL:
-                    known = ", ".join(KERNEL)
-                    raise InputError(f"--test: the kernel has no {control}; allowed here: {known}.")
-                greedy = {
-                    "kind": "greedy",
-                    "congestion_control": KERNEL[control],
-                    "mss_bytes": tcp["mss_bytes"] + tcp["header_bytes"] - 40,  # the kernel takes its options out of it
-                    "window_bytes": tcp["mss_bytes"] * tcp["receiver_window_segments"],
-                    "dscp": tcp["dscp"],
-                }
-                wanted.append(base | greedy)
+                wanted.append(base | over_tcp(flow["tcp"]) | {"kind": "greedy"})
+            case "web":
+                if not shutil.which("curl"):
+                    raise InputError("--test web: curl is not installed; it loads the documents.")
+                sizes = {key: value for key, value in application.items() if key != "name"}
+                draws = {"draws": f"{seed}, {flow['label']}"}
+                wanted.append(base | over_tcp(flow["tcp"]) | sizes | draws | {"kind": "web"})
             case "ping":
                 echo = {"interval_s": application["interval_ms"] * 1e-3, "payload_bytes": application["payload_bytes"]}
                 wanted.append(base | echo | {"kind": "echo", "echo": True, "dscp": application["dscp"]})
@@ -111,11 +149,31 @@ def traffic(plan: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
                 voice |= {"kind": "voip", "echo": False, "dscp": application["dscp"]}
                 wanted += [
                     base | voice,
-                    base | voice | {"label": f"{flow['label']}/back", "from": destination, "to": source},
+                    base
+                    | voice
+                    | {
+                        "label": f"{flow['label']}/back",
+                        "direction": "down" if flow["direction"] == "up" else "up",
+                        "from": destination,
+                        "to": source,
+                    },
                 ]
             case other:
                 raise InputError(f"--test: an application that the generator does not have: {other}.")
     return wanted
+
+
+def over_tcp(tcp: Mapping[str, Any]) -> dict[str, Any]:
+    """What a socket can be told of a flow's TCP."""
+    control = tcp["congestion_control"]["name"]
+    if control not in KERNEL:
+        raise InputError(f"--test: the kernel has no {control}; allowed here: {', '.join(KERNEL)}.")
+    return {
+        "congestion_control": KERNEL[control],
+        "mss_bytes": tcp["mss_bytes"] + tcp["header_bytes"] - 40,  # the kernel takes its options out of it
+        "window_bytes": tcp["mss_bytes"] * tcp["receiver_window_segments"],
+        "dscp": tcp["dscp"],
+    }
 
 
 @dataclass
@@ -142,6 +200,7 @@ def emulated(settings: Settings, seed: int, each_second: Callable[[float], None]
         host=SERVER,
         warmup_s=run["warmup_s"],
         sysctls=sysctls(plan) | settings.sysctls,
+        route=route(plan) | settings.route,
         files={"traffic.json": json.dumps(generator)},
     )
     with started(settings) as session:
@@ -154,20 +213,94 @@ def emulated(settings: Settings, seed: int, each_second: Callable[[float], None]
 
 
 METRICS = ("up_mbps", "down_mbps", "total_mbps", "jain")
-
-
-def totals(plan: Mapping[str, Any], goodput: Mapping[str, float]) -> dict[str, float]:
-    """What a run is summed up by: goodput by direction in Mbps, and Jain's index over the flows over TCP."""
-    tcp = [flow for flow in plan["flows"] if flow["label"] in goodput]
-    up = sum(goodput[flow["label"]] for flow in tcp if flow["direction"] == "up")
-    down = sum(goodput[flow["label"]] for flow in tcp if flow["direction"] == "down")
-    index = float(jain(np.array([goodput[flow["label"]] for flow in tcp])))
-    return {"up_mbps": up, "down_mbps": down, "total_mbps": up + down, "jain": index}
+# Of datagrams: columns of the simulation's table, and the quantiles that they are.
+DELAYS = {"delay_p50_ms": 0.5, "delay_p95_ms": 0.95}
+ROUND_TRIPS = {"rtt_p50_ms": 0.5, "rtt_p95_ms": 0.95}
+# Of documents, whose table has them by group.
+TIMES = {"p50_s": 0.5, "p95_s": 0.95}
 
 
 def of_kernel(plan: Mapping[str, Any], outcome: Outcome) -> dict[str, float]:
-    """The same from the sockets of an emulated run."""
-    return totals(plan, {row["label"]: row["goodput_mbps"] for row in outcome.measured if row["kind"] == "greedy"})
+    """What an emulated run is summed up by.
+
+    Goodput by direction in Mbps, Jain's index over the flows over TCP; by group delays of datagrams in milliseconds, their loss, and times
+    of documents in seconds.
+    """
+    goodput = {}
+    for row in outcome.measured:
+        if row["kind"] == "greedy":
+            goodput[row["label"]] = row["goodput_mbps"]
+        if row["kind"] == "web":
+            answers = (flow for flow in outcome.report["flows"] if flow["from_port"] == row["port"])
+            goodput[row["label"]] = sum(answer["goodput_mbps"] for answer in answers)
+    return totals(plan, goodput) | dict(_delays(outcome.measured)) | dict(_documents(outcome.measured))
+
+
+def totals(plan: Mapping[str, Any], goodput: Mapping[str, float]) -> dict[str, float]:
+    """Goodput by direction in Mbps, as far as there are flows, and Jain's index."""
+    of_tcp = [flow for flow in plan["flows"] if flow["label"] in goodput]
+    if not of_tcp:
+        return {}
+    found: dict[str, float] = {}
+    for direction in ("up", "down"):
+        values = [goodput[flow["label"]] for flow in of_tcp if flow["direction"] == direction]
+        if values:
+            found[f"{direction}_mbps"] = sum(values)
+    total = sum(found.values())
+    return found | {"total_mbps": total, "jain": float(jain(np.array([goodput[flow["label"]] for flow in of_tcp])))}
+
+
+def _delays(measured: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
+    """By group and direction, means over the flows."""
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in measured:
+        if "delays_ms" in row:
+            groups.setdefault((row["group"], row["direction"]), []).append(row)
+    for (group, direction), rows in groups.items():
+        columns = ROUND_TRIPS if rows[0]["kind"] == "echo" else DELAYS
+        for column, q in columns.items():
+            found = [quantile(row["delays_ms"], q) for row in rows if row["delays_ms"]]
+            if found:
+                yield f"{group}.{direction}.{column}", float(np.mean(found))
+        if columns is DELAYS:
+            losses = [1 - row["received"] / row["sent"] for row in rows if row["sent"]]
+            # What was under way at both ends of the measurement is in the difference.
+            yield f"{group}.{direction}.loss_ratio", max(0.0, float(np.mean(losses)))
+
+
+def _documents(measured: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
+    groups: dict[str, list[float]] = {}
+    for row in measured:
+        for document in row.get("documents", ()):
+            groups.setdefault(row["group"], []).extend([document["seconds"]] if document["seconds"] else [])
+    for group, times in groups.items():
+        yield f"{group}.completed", float(len(times))
+        for column, q in TIMES.items():
+            if times:
+                yield f"{group}.{column}", quantile(sorted(times), q)
+
+
+def of_simulation(results: Results) -> dict[str, list[float]]:
+    """The same of simulated runs: a value per run, where every run has one."""
+    found = {metric: results.metrics[metric].to_list() for metric in METRICS}
+    if "datagrams" in results.frames:
+        by = ["group", "direction", "seed"]
+        columns = [*DELAYS, "loss_ratio", *ROUND_TRIPS]
+        means = results.datagrams.group_by(by, maintain_order=True).agg(pl.col(columns).mean())
+        for (group, direction), part in means.group_by("group", "direction", maintain_order=True):
+            for column in columns:
+                found[f"{group}.{direction}.{column}"] = part[column].to_list()
+    if "transfer_groups" in results.frames:
+        all_sizes = results.transfer_groups.filter(pl.col("bytes").is_null())
+        for (group,), part in all_sizes.group_by("group", maintain_order=True):
+            for column in ("completed", *TIMES):
+                found[f"{group}.{column}"] = part[column].to_list()
+    return {metric: values for metric, values in found.items() if None not in values}
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    """Of sorted values."""
+    return values[min(int(q * len(values)), len(values) - 1)]
 
 
 @dataclass(frozen=True)
@@ -177,17 +310,26 @@ class Compared:
     metric: str
     emulated: Interval
     simulated: Interval
-    # The difference of the means: of a goodput as a share of the simulated total, of Jain's index as it is.
+    # The difference of the means: of a goodput as a share of the simulated total, of Jain's index and of loss as it is, of others as a share.
     difference: float
 
 
-def compared(kernel: Sequence[Mapping[str, float]], simulated: Mapping[str, list[float]]) -> list[Compared]:
+def is_absolute(metric: str) -> bool:
+    """Whether a difference of this quantity is given as it is, not as a share."""
+    return metric == "jain" or metric.endswith(".loss_ratio")
+
+
+def compared(kernel: Sequence[Mapping[str, float]], simulated: Mapping[str, Sequence[float]]) -> list[Compared]:
     """Compares emulated runs, each summed up by `of_kernel`, with simulated ones."""
-    total = float(np.mean(simulated["total_mbps"]))
     rows = []
-    for metric in METRICS:
-        mine, other = t_interval(np.array([run[metric] for run in kernel])), t_interval(np.array(simulated[metric]))
-        rows.append(
-            Compared(metric, mine, other, (mine.estimate - other.estimate) / (1 if metric == "jain" else total))
-        )
+    for metric, values in simulated.items():
+        if not all(metric in run for run in kernel):
+            continue
+        mine, other = t_interval(np.array([run[metric] for run in kernel])), t_interval(np.array(values))
+        if is_absolute(metric):
+            unit = 1.0
+        else:
+            unit = float(np.mean(simulated["total_mbps"])) if metric.endswith("_mbps") else other.estimate
+        difference = (mine.estimate - other.estimate) / unit if unit else float("nan")
+        rows.append(Compared(metric, mine, other, difference))
     return rows

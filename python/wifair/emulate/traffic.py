@@ -1,7 +1,8 @@
 """The generator of `wifair emulate --test`: `python -m wifair.emulate.traffic`, started by process 1 of the run.
 
-It opens the flows of a plan between real sockets: greedy transfers over the kernel's TCP, streams of datagrams over UDP, UDP echoes. One
-process has the sockets of all hosts: a socket belongs to the network namespace in which it was made. `TCP_INFO` is read every 10 ms.
+It opens the flows of a plan between real sockets: greedy transfers over the kernel's TCP, streams of datagrams over UDP, UDP echoes,
+documents that curl loads. One process has the sockets of all hosts: a socket belongs to the network namespace in which it was made.
+`TCP_INFO` is read every 10 ms.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import random
 import selectors
 import socket
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -61,8 +65,8 @@ class Loop:
         self.count += 1
         heapq.heappush(self.calls, (when, self.count, call))
 
-    def watch(self, file: socket.socket, events: int, call: Callable[[], None]) -> None:
-        """Calls whenever the socket is ready."""
+    def watch(self, file: socket.socket | int, events: int, call: Callable[[], None]) -> None:
+        """Calls whenever the file is ready."""
         self.selector.register(file, events, call)
 
     def run(self, end: float) -> None:
@@ -77,32 +81,34 @@ class Loop:
                 key.data()
 
 
+def stream_socket(flow: dict[str, Any]) -> socket.socket:
+    """A socket with what the flow says of its TCP. What a listening socket has, the connections that it accepts have, too."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setblocking(False)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow["congestion_control"].encode())
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, flow["mss_bytes"])
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, flow["window_bytes"])
+    if flow["dscp"]:
+        made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, flow["dscp"] << 2)
+    return made
+
+
 class Greedy:
     """A transfer without end over TCP, from one host to another."""
 
     def __init__(self, loop: Loop, flow: dict[str, Any], port: int, begin: float) -> None:
         self.loop, self.flow, self.port, self.begin = loop, flow, port, begin
         self.received = 0
-        self.samples: list[tuple[float, int, int, int, int]] = []
+        # Time in seconds, cwnd and ssthresh in segments, smoothed RTT in microseconds, retransmissions, bytes received.
+        self.samples: list[tuple[float, int, int, int, int, int]] = []
         with within(flow["to_tid"]):
-            self.listener = self.socket()
+            self.listener = stream_socket(flow)
         self.listener.bind((flow["to_ipv4"], port))
         self.listener.listen(1)
         with within(flow["from_tid"]):
-            self.sender = self.socket()
+            self.sender = stream_socket(flow)
         loop.watch(self.listener, selectors.EVENT_READ, self.accept)
         loop.at(begin + flow["start_s"], self.start)
-
-    def socket(self) -> socket.socket:
-        """A socket with what the flow says of its TCP."""
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        made.setblocking(False)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self.flow["congestion_control"].encode())
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, self.flow["mss_bytes"])
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, self.flow["window_bytes"])
-        if self.flow["dscp"]:
-            made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, self.flow["dscp"] << 2)
-        return made
 
     def start(self) -> None:
         """Opens the connection."""
@@ -131,7 +137,8 @@ class Greedy:
         """Reads `TCP_INFO`."""
         now = time.monotonic()
         info = TCP_INFO.unpack(self.sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size))
-        self.samples.append((now - self.begin, info[_CWND], info[_SSTHRESH], info[_RTT], info[_RETRANS]))
+        sampled = (info[_CWND], info[_SSTHRESH], info[_RTT], info[_RETRANS])
+        self.samples.append((now - self.begin, *sampled, self.received))
         self.loop.at(now + 0.01, self.sample)
 
 
@@ -191,6 +198,53 @@ class Datagrams:
         self.delays_ms.append((now * 1e-9 - self.begin, (now - STAMP.unpack_from(datagram)[1]) * 1e-6))
 
 
+class Web:
+    """Documents over HTTP, one after the other: curl loads the parts of one side by side, each over a new connection."""
+
+    def __init__(self, loop: Loop, flow: dict[str, Any], port: int, begin: float) -> None:
+        self.loop, self.flow, self.begin, self.port = loop, flow, begin, port
+        self.draw = random.Random(flow["draws"])
+        self.documents: list[dict[str, Any]] = []
+        with within(flow["from_tid"]):
+            self.listener = stream_socket(flow)
+        self.listener.bind((flow["from_ipv4"], port))
+        self.listener.listen(256)
+        loop.at(begin + flow["start_s"], self.load)
+
+    def load(self) -> None:
+        """Asks for the next document."""
+        flow = self.flow
+        if flow["count"] == len(self.documents):
+            return
+        steps = (flow["max_bytes"] - flow["min_bytes"]) // flow["step_bytes"]
+        size = flow["min_bytes"] + self.draw.randint(0, steps) * flow["step_bytes"]
+        shares = [size // flow["connections"]] * flow["connections"]
+        shares[-1] += size % flow["connections"]
+        url = f"http://{flow['from_ipv4']}:{self.port}"
+        line = ["curl", "--silent", "--noproxy", "*", "--write-out", "%{size_download} %{time_total}\\n"]
+        line += ["--parallel", "--parallel-immediate", "--parallel-max", str(len(shares))]
+        for share in shares:
+            line += ["--output", "/dev/null", f"{url}/{share}"]
+        self.documents.append({"start_s": time.monotonic() - self.begin, "bytes": size, "seconds": None})
+        with within(flow["to_tid"]):
+            # With --parallel some versions show a meter whatever --silent says.
+            self.curl = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.ends = os.pidfd_open(self.curl.pid)
+        self.loop.watch(self.ends, selectors.EVENT_READ, self.loaded)
+
+    def loaded(self) -> None:
+        """It is there, or never will be; after a time to think comes the next."""
+        self.loop.selector.unregister(self.ends)
+        os.close(self.ends)
+        said, _ = self.curl.communicate()
+        parts = [line.split() for line in said.splitlines()]
+        document = self.documents[-1]
+        if self.curl.returncode == 0 and sum(int(size) for size, _ in parts) == document["bytes"]:
+            document["seconds"] = max(float(seconds) for _, seconds in parts)
+        mean_s = self.flow["think_mean_s"]
+        self.loop.at(time.monotonic() + (self.draw.expovariate(1 / mean_s) if mean_s else 0.0), self.load)
+
+
 def main() -> None:
     """Runs `traffic.json` of the run's folder; what was measured goes to `measured.json`."""
     folder = Path(os.environ["WIFAIR_RUN"])
@@ -198,20 +252,27 @@ def main() -> None:
     threads = {host["name"]: host for host in json.loads((folder / "hosts.json").read_text(encoding="utf-8"))}
     warmup_s, duration_s = wanted["warmup_s"], wanted["duration_s"]
     loop, begin = Loop(), time.monotonic() + 0.1
-    flows: list[Greedy | Datagrams] = []
+    flows: list[Greedy | Datagrams | Web] = []
+    kinds: dict[str, type[Greedy | Datagrams | Web]] = {"greedy": Greedy, "web": Web}
     for number, flow in enumerate(wanted["flows"]):
         for end in ("from", "to"):
             host = threads[flow[end]]
             flow |= {f"{end}_tid": host["tid"], f"{end}_ipv4": host["ipv4"]}
-        kind = Greedy if flow["kind"] == "greedy" else Datagrams
-        flows.append(kind(loop, flow, FIRST_PORT + number, begin))
+        flows.append(kinds.get(flow["kind"], Datagrams)(loop, flow, FIRST_PORT + number, begin))
+    listeners = [flow.listener for flow in flows if isinstance(flow, Web)]
+    if listeners:
+        numbers = [listener.fileno() for listener in listeners]
+        subprocess.Popen([sys.executable, "-m", "wifair.emulate.documents", *map(str, numbers)], pass_fds=numbers)
     loop.run(begin + warmup_s)
-    before = [(flow.received, getattr(flow, "sent", 0)) for flow in flows]
+    before = [(getattr(flow, "received", 0), getattr(flow, "sent", 0)) for flow in flows]
     loop.run(begin + warmup_s + duration_s)
     rows = []
-    for flow, (received, sent) in zip(flows, before, strict=True):
-        row: dict[str, Any] = {"label": flow.flow["label"], "kind": flow.flow["kind"]}
-        if isinstance(flow, Greedy):
+    for number, (flow, (received, sent)) in enumerate(zip(flows, before, strict=True)):
+        row: dict[str, Any] = {key: flow.flow[key] for key in ("label", "kind", "group", "direction")}
+        row["port"] = FIRST_PORT + number
+        if isinstance(flow, Web):
+            row["documents"] = [document for document in flow.documents if document["start_s"] >= warmup_s]
+        elif isinstance(flow, Greedy):
             row |= {"goodput_mbps": (flow.received - received) * 8e-6 / duration_s, "tcp_info": flow.samples}
         else:
             delays = sorted(delay for at, delay in flow.delays_ms if at >= warmup_s)

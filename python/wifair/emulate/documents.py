@@ -1,0 +1,42 @@
+"""The HTTP server of `wifair emulate --test web`: `python -m wifair.emulate.documents FILE...`, numbers of listening sockets.
+
+It is the standard library's; the path says how many bytes to send.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+
+class Document(BaseHTTPRequestHandler):
+    """Answers `GET /SIZE` with so many zeros."""
+
+    wbufsize = -1  # so that the header does not travel alone
+
+    def do_GET(self) -> None:
+        """Sends them."""
+        size = int(self.path.lstrip("/"))
+        self.send_response(200)
+        self.send_header("Content-Length", str(size))
+        self.end_headers()
+        self.wfile.write(bytes(size))
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing."""
+
+
+def main(numbers: list[int]) -> None:
+    """Serves on all sockets until it is killed."""
+    for number in numbers:
+        server = ThreadingHTTPServer(("", 0), Document, bind_and_activate=False)
+        server.socket.close()
+        server.socket = socket.socket(fileno=number)
+        server.socket.setblocking(True)
+        Thread(target=server.serve_forever).start()
+
+
+if __name__ == "__main__":
+    main([int(word) for word in sys.argv[1:]])
