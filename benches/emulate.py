@@ -1,6 +1,6 @@
 """The kernel's TCP against the simulator's, cell by cell: the table of docs/emulate.md.
 
-    .venv/bin/python benches/emulate.py [--only TEXT] [--runs N] [--parallel N] [--page docs/emulate.md] --keep FILE.json
+    .venv/bin/python benches/emulate.py [--only TEXT] [--runs N] [--parallel N] [--late-share X] [--page docs/emulate.md] --keep FILE.json
 
 Each cell is emulated and simulated with the same scenario. Finished runs are kept in the file and not repeated. A run that is invalid
 (more than 1 % of its exchanges over 1 ms late) is repeated with another seed, at most twice per wanted run.
@@ -76,13 +76,14 @@ class Kept:
             self.path.write_text(json.dumps(self.runs), encoding="utf-8")
 
 
-def emulate(cell: dict[str, Any], wanted: int, kept: Kept) -> None:
+def emulate(cell: dict[str, Any], wanted: int, kept: Kept, late_share: float) -> None:
     """Runs what is missing of a cell."""
     plan = Scenario(**cell).plan()
     runs = kept.runs.get(cell["title"], [])
     while sum(run["valid"] for run in runs) < wanted and len(runs) < 3 * wanted:
         seed = len(runs) + 1
-        outcome = replay.emulated(Settings(plan, cell["title"], [], realtime=os.geteuid() == 0), seed)
+        settings = Settings(plan, cell["title"], [], realtime=os.geteuid() == 0, late_share=late_share)
+        outcome = replay.emulated(settings, seed)
         lateness = outcome.report["lateness"]
         figures = replay.of_kernel(plan, outcome)
         kept.add(
@@ -116,12 +117,13 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cells whose title has this text")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--parallel", type=int, default=1)
+    parser.add_argument("--late-share", type=float, default=0.01, help="share of late exchanges of a valid run")
     parser.add_argument("--page", type=Path)
     parser.add_argument("--keep", type=Path, required=True)
     given = parser.parse_args()
     kept, cells = Kept(given.keep), [cell for cell in CELLS if given.only in cell["title"]]
     with ThreadPoolExecutor(given.parallel) as pool:
-        list(pool.map(lambda cell: emulate(cell, given.runs, kept), cells))
+        list(pool.map(lambda cell: emulate(cell, given.runs, kept, given.late_share), cells))
     heads = ("cell", "flows", "TCP", "scheme", "up, kernel", "simulated", "difference")
     heads += ("down, kernel", "simulated", "difference", "Jain's index, difference")
     rows = [line for cell in cells if (line := row(cell, kept))]

@@ -82,17 +82,6 @@ def wifair(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT, **more)
 
 
-def namespaces() -> set[str]:
-    """The network namespaces that some process of this system is in."""
-    found = set()
-    for link in Path("/proc").glob("[0-9]*/task/[0-9]*/ns/net"):
-        try:
-            found.add(os.readlink(link))
-        except OSError:
-            continue
-    return found
-
-
 CLIENT = """
 import socket, sys
 peer = socket.create_connection((sys.argv[1], 80), timeout=20)
@@ -138,9 +127,9 @@ def test_the_exit_status_is_that_of_the_command() -> None:
 
 @pytest.mark.system
 def test_exec_runs_a_command_on_a_host_and_everything_ends_with_the_run() -> None:
-    before = namespaces()
     with session.started(settings(["sleep", "30"])) as run:
         run.go()
+        footprint = Footprint.of(os.getpid())
         inside = wifair("exec", "up-2", "--run", run.folder.name, "--", "sh", "-c", "cat /etc/hosts; ip -4 addr")
         assert inside.returncode == 0, inside.stderr
         assert "10.0.255.254 server" in inside.stdout
@@ -149,11 +138,9 @@ def test_exec_runs_a_command_on_a_host_and_everything_ends_with_the_run() -> Non
         assert "default" not in routes
         assert "congctl cubic" in routes
         assert wifair("exec", "up-9", "--run", run.folder.name, "--", "true").returncode == 2
-        assert len(namespaces() - before) == 3
         run.stop()
         assert run.wait()["end"] == "order"
-    assert namespaces() <= before
-    assert not run.folder.exists()
+    assert footprint.left() == set()
 
 
 @dataclass
@@ -394,7 +381,7 @@ def test_an_event_of_the_scenario_changes_the_run() -> None:
 WEB = """
 [run]
 warmup_s = 1
-duration_s = 5
+duration_s = 3
 [wire]
 rate_mbps = 100
 [tcp]
@@ -422,7 +409,7 @@ def test_documents_are_loaded_by_curl(tmp_path: Path) -> None:
     [emulated, *_], [simulated, *_] = compared["pages.p50_s"]["emulated"], compared["pages.p50_s"]["simulated"]
     assert 0.3 * simulated < emulated < 3 * simulated + 0.1
     [row] = document["runs"][0]["measured"]
-    assert sum(document["seconds"] is not None for document in row["documents"]) > 4
+    assert sum(document["seconds"] is not None for document in row["documents"]) > 2
 
 
 DATAGRAMS = """
@@ -523,11 +510,3 @@ def test_a_scenario_without_the_flows_of_a_test_is_refused(tmp_path: Path) -> No
     done = wifair("emulate", str(path), "--test", "tcp-up-down")
     assert done.returncode == 2
     assert "no flow with the application bulk" in done.stderr
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_left() -> Iterator[None]:
-    before = namespaces() if sys.platform.startswith("linux") else set()
-    yield
-    if before:
-        assert namespaces() <= before

@@ -164,7 +164,7 @@ def traffic(plan: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
 
 
 def over_tcp(tcp: Mapping[str, Any]) -> dict[str, Any]:
-    """What a socket can be told of a flow's TCP."""
+    """What a socket's options take over from a flow's TCP."""
     control = tcp["congestion_control"]["name"]
     if control not in KERNEL:
         raise InputError(f"--test: the kernel has no {control}; allowed here: {', '.join(KERNEL)}.")
