@@ -9,6 +9,9 @@ mod dqm;
 mod examples;
 mod external;
 mod flows;
+mod fuzz;
+#[path = "../../../../fuzz/shared/given.rs"]
+mod given;
 mod ledger;
 mod limits;
 mod marking;
@@ -18,8 +21,12 @@ mod modern;
 mod naive;
 #[path = "../plain/mod.rs"]
 mod plain;
+#[path = "../fuzz/port.rs"]
+mod port;
 mod priorities;
 mod queues;
 mod registry;
+#[path = "../../../../fuzz/shared/replay.rs"]
+mod replay;
 mod safe_filter;
 mod turns;

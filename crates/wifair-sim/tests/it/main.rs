@@ -6,10 +6,17 @@ mod datagrams;
 mod determinism;
 mod edca;
 mod events;
+mod fuzz;
+#[path = "../../../../fuzz/shared/given.rs"]
+mod given;
 mod limits;
 mod link_rate;
 mod marking;
 mod modern;
 mod physics;
+#[path = "../fuzz/plan.rs"]
+mod plan;
+#[path = "../../../../fuzz/shared/replay.rs"]
+mod replay;
 mod traces;
 mod transfers;

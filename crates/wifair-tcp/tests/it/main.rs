@@ -2,14 +2,25 @@
 
 mod any_path;
 mod bottleneck;
+#[path = "../fuzz/common.rs"]
+mod common;
 mod cubic;
+mod fuzz;
+#[path = "../../../../fuzz/shared/given.rs"]
+mod given;
 mod hostile;
 #[path = "../network/mod.rs"]
 mod network;
+#[path = "../fuzz/receiver.rs"]
+mod receiver;
 mod renew;
+#[path = "../../../../fuzz/shared/replay.rs"]
+mod replay;
 #[path = "../script/mod.rs"]
 mod script;
 mod scripts;
+#[path = "../fuzz/sender.rs"]
+mod sender;
 mod spec;
 mod stats;
 #[path = "../stream/mod.rs"]

@@ -4,12 +4,17 @@ mod accessors;
 mod aggregation;
 mod anomaly;
 mod arrivals;
+#[path = "../fuzz/bss.rs"]
+mod bss;
 mod categories;
 mod changes;
 mod channel;
 mod closed_form;
 mod frames;
+mod fuzz;
 mod generations;
+#[path = "../../../../fuzz/shared/given.rs"]
+mod given;
 mod hooks;
 #[path = "../oracle/mod.rs"]
 mod oracle;
@@ -22,6 +27,8 @@ mod origins;
 mod phy_durations;
 mod properties;
 mod rate_adaptation;
+#[path = "../../../../fuzz/shared/replay.rs"]
+mod replay;
 mod saturation;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,11 +1,6 @@
 //! What fuzzing has kept (`docs/fuzzing.md`): every plan of the corpus is refused or runs.
 
-#[path = "../../../fuzz/shared/given.rs"]
-mod given;
-#[path = "fuzz/plan.rs"]
-mod plan;
-#[path = "../../../fuzz/shared/replay.rs"]
-mod replay;
+use crate::{plan, replay};
 
 #[test]
 fn plans() {
