@@ -5,6 +5,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+# Hundreds of processes import what the tests need: each compiles it again where an environment forbids to keep what was compiled.
+export PYTHONDONTWRITEBYTECODE :=
+# The same packages for linter and tests, so that both use one set of macros; the binding has no tests, and the benchmarks wait for `make bench`.
+TESTED := --workspace --exclude wifair-bench
+# Files are tested in the order of tests/conftest.py.
+SIDE_BY_SIDE := --numprocesses logical --dist loadfile --no-loadscope-reorder
 COMPONENTS := $(addsuffix /*.rs,$(addprefix crates/,wifair-queue/src/schemes wifair-queue/src/limits wifair-tcp/src/congestion wifair-wlan/src/rate wifair-wlan/src/phy wifair-sim/src/application))
 
 .PHONY: demo comparison scope test docs lint lint-rust lint-python tests-built supply coverage validate package bench bench-peers mutants fuzz load clean
@@ -23,19 +29,20 @@ scope: $(VENV)/.built
 # What the tests need is built side by side; the tests themselves run one after the other, since some hold times against bounds.
 test:
 	$(MAKE) --jobs=2 --output-sync=target $(VENV)/.built tests-built lint-python
-	cargo test --workspace --exclude wifair-py
-	$(BIN)/pytest --numprocesses logical --dist loadfile
+	cargo test $(TESTED)
+	$(BIN)/pytest $(SIDE_BY_SIDE)
 
 lint: lint-rust lint-python
+	cargo clippy -p wifair-bench --all-targets -- -D warnings
 
 lint-rust:
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(COMPONENTS) # declared by a macro, which cargo fmt does not see
 	cargo fmt --manifest-path fuzz/Cargo.toml --check # a workspace of its own, which needs a nightly compiler to be built
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy $(TESTED) --all-targets -- -D warnings
 
 tests-built: lint-rust
-	cargo test --workspace --exclude wifair-py --no-run --quiet
+	cargo test $(TESTED) --no-run --quiet
 
 lint-python: $(VENV)/.installed
 	$(BIN)/ruff format --check python tests benches docsite notebooks examples packaging fuzz
@@ -49,15 +56,15 @@ supply:
 # Which lines of the engine and which lines and branches of the Python package the tests run (docs/coverage.md): a quarter of an hour on two cores.
 # Wants cargo-llvm-cov and the component llvm-tools. Under measurement `wifair --help` takes longer than it may.
 coverage: $(VENV)/.built
-	cargo llvm-cov --workspace --exclude wifair-py --tests
+	cargo llvm-cov --workspace --exclude wifair-py --exclude wifair-bench --tests
 	mkdir -p build/coverage
-	$(BIN)/pytest --numprocesses logical --dist loadfile --cov --deselect tests/test_cli.py::test_help_is_fast
+	$(BIN)/pytest $(SIDE_BY_SIDE) --cov --deselect tests/test_cli.py::test_help_is_fast
 
 # Twenty thousand random scenarios on engine and oracle, more than a million exchanges of each a point, sixty thousand scenario
 # files: half an hour on two cores.
 validate: $(VENV)/.built
-	WIFAIR_VALIDATE=1 cargo test --profile validate --workspace --exclude wifair-py
-	WIFAIR_VALIDATE=1 $(BIN)/pytest --numprocesses logical --dist loadfile
+	WIFAIR_VALIDATE=1 cargo test --profile validate $(TESTED)
+	WIFAIR_VALIDATE=1 $(BIN)/pytest $(SIDE_BY_SIDE)
 
 # Each fuzz target until it has covered nothing new for ten minutes (docs/fuzzing.md): some hours. Needs a nightly compiler and cargo-fuzz.
 fuzz:
@@ -76,7 +83,7 @@ package: $(VENV)/.installed
 	$(BIN)/python packaging/check.py dist/wifair-*.whl
 
 bench: $(VENV)/.built
-	cargo bench -p wifair-queue -p wifair-wlan -p wifair-sim
+	cargo bench -p wifair-bench
 	$(PYTHON) benches/instructions.py
 	$(BIN)/python benches/python_scheme.py
 

@@ -34,7 +34,7 @@ def pinned() -> dict[str, str]:
 def versions() -> dict[str, dict[str, str]]:
     """What the manifests name, table by table, with its exact version."""
     locked = {package["name"]: package["version"] for package in toml("Cargo.lock")["package"]}
-    manifests = [toml(path) for path in sorted((ROOT / "crates").glob("*/Cargo.toml"))]
+    manifests = [toml(path) for folder in ("crates", "benches") for path in (ROOT / folder).glob("*/Cargo.toml")]
     of_systems = [system for manifest in manifests for system in manifest.get("target", {}).values()]
 
     def crates(*tables: str) -> dict[str, str]:

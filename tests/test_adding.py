@@ -47,11 +47,10 @@ def grown() -> tuple[Path, Path]:
     """A copy of the crates with a component `scratch` of each kind, and a program that links against it."""
     copy = ROOT / "target" / "adding"  # always the same place, so that cargo replaces what it built there
     shutil.rmtree(copy / "crates", ignore_errors=True)
-    shutil.copytree(ROOT / "crates", copy / "crates", ignore=shutil.ignore_patterns("tests", "benches", "examples"))
+    shutil.copytree(ROOT / "crates", copy / "crates", ignore=shutil.ignore_patterns("tests", "examples"))
+    shutil.copytree(ROOT / "benches/engine", copy / "benches/engine", dirs_exist_ok=True)
     for name in ("Cargo.toml", "Cargo.lock"):
         shutil.copy2(ROOT / name, copy / name)
-    for manifest in (copy / "crates").glob("*/Cargo.toml"):  # the benches were left out
-        manifest.write_text(manifest.read_text().partition("[[bench]]")[0])
     for kind, (copied, registry) in COPIED.items():
         folder = copy / KINDS[kind][1]
         text = pages.source(kind, copied).read_text().replace(f'name: "{copied}"', 'name: "scratch"')
@@ -60,11 +59,13 @@ def grown() -> tuple[Path, Path]:
         head, start, lines = text.partition("wifair_core::registry! {\n")
         lines, end, tail = lines.partition("\n}\n")
         (folder / registry).write_text(f"{head}{start}{lines}\n    Scratch => scratch,{end}{tail}")
-    (copy / "crates/wifair-sim/src/bin").mkdir()
-    (copy / "crates/wifair-sim/src/bin/grown.rs").write_text(PROGRAM)
-    build = ["cargo", "build", "--quiet", "--offline", "--locked", "-p", "wifair-sim", "--bin", "grown"]
-    subprocess.run(build, cwd=copy, env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}, check=True)
-    return copy, ROOT / "target" / "debug" / "grown"
+    (copy / "crates/wifair-sim/examples").mkdir()
+    (copy / "crates/wifair-sim/examples/grown.rs").write_text(PROGRAM)
+    # An example among the packages that `make test` builds: so what comes from elsewhere is there already.
+    build = ["cargo", "build", "--quiet", "--offline", "--locked", "--workspace", "--exclude", "wifair-bench"]
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target"), "CARGO_INCREMENTAL": "0"}
+    subprocess.run([*build, "--example", "grown"], cwd=copy, env=environment, check=True)
+    return copy, ROOT / "target" / "debug" / "examples" / "grown"
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="wants cargo")

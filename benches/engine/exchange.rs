@@ -1,7 +1,7 @@
 //! Time per frame exchange, whole simulator, all scalars recorded, and the fixed reference loop that it is stated
 //! against: machines differ and have moods, the ratio of two loops timed in one run does so much less.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../../crates/wifair-sim/tests/common/mod.rs"]
 mod common;
 
 use std::hint::black_box;
