@@ -17,6 +17,27 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 # Programs that a test may ask for with `@pytest.mark.needs(...)`, with the Debian package that has each.
 PACKAGES = {"tshark": "tshark", "chromium": "chromium"}
 
+# The files that take longest, which come first: so no process has a long one left when the others are done.
+LONG = [
+    "adding",
+    "cluster",
+    "notebooks",
+    "load",
+    "store",
+    "cli",
+    "arf_aware_tcp",
+    "traces",
+    "adaptive_pushout",
+    "spm_af_las",
+    "docsite",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the long files first."""
+    rank = {f"test_{name}": place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(LONG)))
+
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skips a test whose programs are not installed, and says so; under CI=true that is a failure."""

@@ -41,7 +41,7 @@ def test_a_missing_program(tmp_path: Path, ci: str, installed: bool, told: str) 
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "test_it.py"],
         cwd=tmp_path,
-        env={**os.environ, "CI": ci, "PATH": str(programs)},
+        env={**os.environ, "CI": ci, "PATH": str(programs), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,
