@@ -1,8 +1,7 @@
 use schemars::Schema;
 use serde::Serialize;
 
-/// What a component (scheme, congestion control, rate adaptation, …) says about itself: shown by `wifair schemes` and in
-/// the docs.
+/// Description of a component (scheme, congestion control, rate adaptation, …), shown by `wifair schemes` and in the docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Info {
     /// The name used in scenarios.
@@ -23,25 +22,25 @@ pub struct ComponentInfo {
     pub parameters: Schema,
 }
 
-/// A registry of components, one line per component: the variant of the enum `$spec`, which is also the name of the
-/// component's type, and its module.
+/// Declares a registry of components, one line per component: its module, and the variant of the enum `$spec`, which is also
+/// the name of the component's type.
 ///
 /// The module exports
 /// - `INFO`, an [`Info`](crate::Info);
 /// - `Spec`, the parameters: `Default`, `Clone`, `Debug`, `PartialEq`, serde, `JsonSchema`; `validate(&self, path)`, which
-///   returns a [`SpecError`](crate::SpecError); and `build`, which makes the component;
+///   returns a [`SpecError`](crate::SpecError); and `build`, which creates the component;
 /// - the component.
 ///
-/// The macro declares the modules and writes the enum of the specs, by `name` in scenarios (the variant in kebab case, or
-/// what `#[serde(rename)]` says), with `all`, `components`, `name` and `validate`. A variant `and unlisted` is made
-/// elsewhere: neither list nor schema has it.
+/// The macro declares the modules and the enum of the specs, with `all`, `components`, `name` and `validate`. Scenarios select
+/// a variant by `name` (the variant in kebab case, or as given by `#[serde(rename)]`). A variant `and unlisted` is created
+/// elsewhere and appears neither in the list nor in the schema.
 ///
-/// `matched by each` writes a macro: `each!(Enum: value, component => expression)` matches `value`, an enum with these
-/// variants, with the same expression in every arm; further arms may follow. `run as enum Control` writes an enum of the
+/// `matched by each` defines a macro: `each!(Enum: value, component => expression)` matches `value`, an enum with these
+/// variants, with the same expression in every arm; further arms may follow. `run as enum Control` defines an enum of the
 /// components themselves and `build`, for components that are called too often for a trait object.
 #[macro_export]
 macro_rules! registry {
-    // `$d` is a dollar sign, for the macro that this one writes.
+    // `$d` is a dollar sign, for the macro that this one defines.
     (
         @ ($d:tt) $(#[$doc:meta])* $spec:ident, matched by $each:ident
             $(, run as enum $run:ident)?
@@ -78,12 +77,12 @@ macro_rules! registry {
         }
 
         impl $spec {
-            /// Each of them with its defaults, in the order of the registry.
+            /// Returns all components with default parameters, in the order of the registry.
             pub fn all() -> Vec<$spec> {
                 vec![$($spec::$variant(Default::default())),+]
             }
 
-            /// What each of them says about itself, in the order of the registry.
+            /// Returns the descriptions of all components, in the order of the registry.
             pub fn components() -> Vec<$crate::ComponentInfo> {
                 vec![$($crate::ComponentInfo {
                     info: $module::INFO,
@@ -99,7 +98,7 @@ macro_rules! registry {
                 }
             }
 
-            /// Checks what the types cannot; `path` is where the component stands in the plan.
+            /// Checks what the types cannot. `path` is the component's key in the plan.
             pub fn validate(&self, path: &str) -> Result<(), $crate::SpecError> {
                 match self {
                     $($spec::$variant(spec) => spec.validate(path),)+

@@ -1,11 +1,11 @@
 use crate::Time;
 
-/// Cumulative counters: a measurement is the difference of two snapshots, several of a kind are counted together by a sum.
+/// Cumulative counters. A measurement is the difference of two snapshots; counters of the same kind are added up.
 pub trait Counters {
-    /// What was counted since `earlier`, an earlier snapshot of the same counters.
+    /// Returns what was counted since `earlier`, a previous snapshot of the same counters.
     fn since(&self, earlier: &Self) -> Self;
 
-    /// Counts what `other` has counted as well.
+    /// Adds the counts of `other`.
     fn add(&mut self, other: &Self);
 }
 
@@ -36,11 +36,11 @@ impl<T: Counters, const N: usize> Counters for [T; N] {
     }
 }
 
-/// A struct of [`Counters`](trait@crate::Counters), with `since` and `add` field by field.
+/// Declares a struct of [`Counters`](trait@crate::Counters), with `since` and `add` field by field.
 ///
-/// A field may have a value of its own in a difference, written `= value` behind its type, with the names for the two snapshots
-/// behind the struct's name: `struct Ledger |now, earlier| { …, queued: Count = now.queued, … }`. With `; max` behind that, the
-/// greater of two goes into a sum.
+/// A field may define its own difference, written `= value` after its type, with the names of the two snapshots after the
+/// struct's name: `struct Ledger |now, earlier| { …, queued: Count = now.queued, … }`. With `; max` after that, `add` takes the
+/// maximum of the two values.
 #[macro_export]
 macro_rules! counters {
     (

@@ -1,17 +1,16 @@
 use crate::{Counters, Time};
 
 const SUB_BITS: u32 = 5;
-/// Buckets per octave. Values below twice as many have a bucket each.
+/// Buckets per octave. Every value below twice this number has its own bucket.
 const SUB: usize = 1 << SUB_BITS;
 const BUCKETS: usize = (64 - SUB_BITS as usize + 1) * SUB;
 
 /// A histogram of unsigned integers with 32 buckets per octave.
 ///
-/// A quantile is interpolated within its bucket: it varies with the counts as the exact one does, and is off by at most
-/// 1/32 of its value, whatever the distribution.
+/// A quantile is interpolated within its bucket, so it is off by at most 1/32 of its value, whatever the distribution.
 ///
-/// Counts are cumulative and integer, so a measurement is the difference of two snapshots, exactly. Buckets are
-/// allocated as far as values reach.
+/// Counts are cumulative integers, so a measurement is exactly the difference of two snapshots. Buckets are allocated up to the
+/// largest value recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogHistogram {
     counts: Vec<u64>,
@@ -19,7 +18,7 @@ pub struct LogHistogram {
 }
 
 impl LogHistogram {
-    /// An empty histogram; it allocates nothing until the first value comes.
+    /// An empty histogram. It allocates nothing until the first value is recorded.
     pub fn new() -> LogHistogram {
         LogHistogram::default()
     }
@@ -36,7 +35,7 @@ impl LogHistogram {
         self.record(value.as_ns());
     }
 
-    /// Counts `value` with a weight, as for a queue length weighted by the time that it lasted.
+    /// Counts `value` with a weight, for example a queue length weighted by how long it lasted.
     #[inline]
     pub fn record_weighted(&mut self, value: u64, weight: u64) {
         let bucket = Self::bucket_of(value);
@@ -55,13 +54,13 @@ impl LogHistogram {
 
     #[inline]
     fn bucket_of(value: u64) -> usize {
-        // The leading bit of the shifted value is the SUB that carries it past the buckets of lower octaves. Below SUB
-        // nothing is shifted, and the value is its own bucket.
+        // The leading bit of the shifted value equals SUB, which skips the buckets of lower octaves. Values below SUB are not
+        // shifted, and each is the index of its own bucket.
         let shift = 63 - SUB_BITS - (value | SUB as u64).leading_zeros();
         ((shift as usize) << SUB_BITS) + (value >> shift) as usize
     }
 
-    /// The value at a share (0 to 1) of a bucket; buckets that hold one integer have that value throughout.
+    /// The value at a fraction `share` (0 to 1) of a bucket's width. A bucket for a single integer has that value throughout.
     fn value_at(bucket: usize, share: f64) -> f64 {
         if bucket < 2 * SUB {
             return bucket as f64;
@@ -76,7 +75,7 @@ impl LogHistogram {
         self.counts.iter().sum()
     }
 
-    /// Sum of all values, each times its weight, modulo 2⁶⁴.
+    /// Sum of all values times their weights, modulo 2⁶⁴.
     pub fn sum(&self) -> u64 {
         self.sum
     }
@@ -87,9 +86,9 @@ impl LogHistogram {
         (total > 0).then(|| self.sum as f64 / total as f64)
     }
 
-    /// The value below or at which a share `q` of the weight lies; `None` while empty.
+    /// The smallest value such that a fraction `q` of the weight lies at or below it; `None` while empty.
     ///
-    /// The weight of a bucket is taken to be spread evenly over it.
+    /// The weight of a bucket is assumed to be spread evenly over it.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let total = self.count();
         if total == 0 {
@@ -106,7 +105,7 @@ impl LogHistogram {
         unreachable!("the counts add up to the total")
     }
 
-    /// Every value that was counted (the middle of its bucket) with its weight, in rising order.
+    /// Iterates over the recorded values (the middle of each bucket) with their weights, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         let counts = self.counts.iter().enumerate();
         counts.filter(|(_, count)| **count > 0).map(|(bucket, count)| (Self::value_at(bucket, 0.5), *count))

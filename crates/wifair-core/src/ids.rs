@@ -1,36 +1,37 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A station of the BSS, counted from 0 in the order of the plan. The AP is no station.
+/// A station of the BSS, numbered from 0 in the order of the plan. The AP is not a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct StationId(pub u16);
 
-/// A TCP connection (or other 5-tuple) as a flow monitor knows it. Dense, so that it can index a `Vec`;
-/// an id is used again only after the monitor has forgotten its flow and no buffer holds a packet of it.
+/// A TCP connection (or other 5-tuple) in a flow monitor. Ids are dense, so that they can index a `Vec`. An id is reused only
+/// after the monitor has forgotten its flow and no buffer holds a packet of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FlowId(pub u32);
 
-/// The name of a connection, the same in both directions: where a packet comes in or is made, its connection is named once, and
-/// nobody on its way has to look at its 5-tuple to find what he knows of it.
+/// Short name of a connection, the same in both directions. A packet is given it once, where it enters or is created, so that
+/// nothing later has to look up its 5-tuple.
 ///
-/// It is a slot and a generation, which counts the connections that the slot has had, modulo [`ConnectionId::GENERATIONS`].
+/// It consists of a slot and a generation: the number of connections that the slot has had, modulo
+/// [`ConnectionId::GENERATIONS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConnectionId(u32);
 
 impl ConnectionId {
-    /// Of a packet whose connection nobody has named.
+    /// A packet whose connection has no name.
     pub const NONE: ConnectionId = ConnectionId(u32::MAX);
-    /// How many successive connections of a slot are told apart.
+    /// Number of successive connections of a slot that have distinct names.
     pub const GENERATIONS: u32 = 1 << Self::GENERATION_BITS;
     const GENERATION_BITS: u32 = 14;
 
-    /// The connection number `generation` of a slot below 262,143.
+    /// The name of connection number `generation` of a slot. The slot is below 262,143.
     pub const fn new(slot: usize, generation: u32) -> ConnectionId {
         assert!(slot < ConnectionId::NONE.slot());
         ConnectionId(((slot as u32) << Self::GENERATION_BITS) | (generation % Self::GENERATIONS))
     }
 
-    /// As an index into a `Vec` by slot; of no connection, one that is not in it.
+    /// Index into a `Vec` by slot; for `NONE`, an index outside of it.
     pub const fn slot(self) -> usize {
         (self.0 >> Self::GENERATION_BITS) as usize
     }
@@ -75,14 +76,14 @@ impl Ac {
 }
 
 impl StationId {
-    /// As an index into a `Vec` of stations.
+    /// Index into a `Vec` of stations.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl FlowId {
-    /// As an index into a `Vec` of flows.
+    /// Index into a `Vec` of flows.
     pub const fn index(self) -> usize {
         self.0 as usize
     }

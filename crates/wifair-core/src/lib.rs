@@ -1,7 +1,7 @@
-//! The words that every other crate of wifair speaks: time, ids, rates, random streams, the packet, histograms.
+//! Types shared by all crates of wifair: time, ids, rates, random streams, the packet, histograms.
 //!
-//! Read first: [`Time`] (integer nanoseconds), [`Packet`] (plain data, what travels), [`Rng`] (one named stream
-//! for each seed, entity and purpose). Nothing here knows about Wi-Fi, TCP or queues.
+//! Read first: [`Time`] (integer nanoseconds), [`Packet`] (plain data), [`Rng`] (one named stream per seed,
+//! entity and purpose). Nothing here depends on Wi-Fi, TCP or queues.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

@@ -2,27 +2,28 @@ use std::ops::{BitOr, BitOrAssign};
 
 use crate::{ConnectionId, SackBlocks, Time};
 
-/// IP protocol number of ICMP (RFC 792); here it is an echo, the request of `ping` or its reply.
+/// IP protocol number of ICMP (RFC 792). The only ICMP messages here are the echo request of `ping` and its reply.
 pub const ICMP: u32 = 1;
 /// IP protocol number of TCP (RFC 9293).
 pub const TCP: u32 = 6;
 /// IP protocol number of UDP (RFC 768).
 pub const UDP: u32 = 17;
-/// Bytes of the IP and UDP headers, and of the IP header and that of an ICMP echo.
+/// Length of the IP and UDP headers in bytes; the same as that of the IP and ICMP echo headers.
 pub const DATAGRAM_HEADER_BYTES: u8 = 28;
 
-/// What identifies a connection in one direction. Addresses are IPv4, as integers.
+/// A 5-tuple: identifies a connection in one direction. Addresses are IPv4, as integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct FiveTuple {
     /// Source address.
     pub source: u32,
     /// Destination address.
     pub destination: u32,
-    /// Source port. An ICMP echo has its identifier there and in `destination_port`: the pair tells echoes apart as ports do.
+    /// Source port. An ICMP echo has its identifier here and in `destination_port`, so the pair distinguishes echoes as ports
+    /// do.
     pub source_port: u16,
     /// Destination port.
     pub destination_port: u16,
-    /// IP protocol number; [`TCP`], [`UDP`] or [`ICMP`]. As wide as it is so that there is no padding, see [`Packet`].
+    /// IP protocol number: [`TCP`], [`UDP`] or [`ICMP`]. 32 bits wide so that there is no padding, see [`Packet`].
     pub protocol: u32,
 }
 
@@ -72,12 +73,12 @@ impl TcpFlags {
     /// Congestion window reduced.
     pub const CWR: TcpFlags = TcpFlags(0x80);
 
-    /// True where every flag of `other` is set.
+    /// True if every flag of `other` is set.
     pub const fn contains(self, other: TcpFlags) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// True where any flag of `other` is set.
+    /// True if any flag of `other` is set.
     pub const fn intersects(self, other: TcpFlags) -> bool {
         self.0 & other.0 != 0
     }
@@ -106,35 +107,35 @@ impl BitOrAssign for TcpFlags {
     }
 }
 
-/// The DSCP of a packet that its sender marks as high priority: one whose loss would end in a timeout
+/// The DSCP of a packet that its sender marks as high priority: one whose loss would cause a retransmission timeout
 /// (`spm-af-las`, Section 6.1). The paper names no code point.
 ///
-/// 3 is of the pool for experimental and local use (RFC 2474, section 6: `xxxx11`), which is what the mark is. Its upper
-/// three bits are those of the default, so both ways of choosing an access category (the bits themselves, and
-/// RFC 8325) leave the packet where the rest of its flow is, and never reorder it. Assured Forwarding says much the same
-/// with AF11, but the bits of AF11 stand for the background category.
+/// 3 is in the pool for experimental and local use (RFC 2474, section 6: `xxxx11`). Its upper three bits are those of the
+/// default, so both ways of choosing an access category (the bits themselves, and RFC 8325) leave the packet in the category of
+/// its flow and never reorder it. AF11 of Assured Forwarding has a similar meaning, but its bits select the background
+/// category.
 pub const DSCP_HIGH_PRIORITY: u8 = 3;
 
 /// The two lower bits of the DS field (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not ECN-capable: congestion can only be shown by a drop.
+    /// Not ECN-capable: congestion can be signalled only by a drop.
     NotEct = 0,
-    /// ECN-capable transport, the code point that RFC 8311 leaves to experiments.
+    /// ECN-capable transport, the code point that RFC 8311 reserves for experiments.
     Ect1 = 1,
-    /// ECN-capable transport, as a sender by RFC 3168 sets it.
+    /// ECN-capable transport, as set by a sender that follows RFC 3168.
     Ect0 = 2,
     /// Congestion experienced.
     Ce = 3,
 }
 
-/// What an access point can tell of a packet without keeping state.
+/// The kind of a packet, as an access point can determine it without state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Class {
-    /// A TCP segment with payload, or without any flag: so ns-2's sender opens a connection, with a segment like others. In the
-    /// AP's buffer it belongs to a downlink flow.
+    /// A TCP segment with payload, or one without any flag: ns-2's sender opens a connection with such a segment. In the AP's
+    /// buffer it belongs to a downlink flow.
     Data,
     /// A pure TCP ACK: no payload, none of SYN, FIN, RST. In the AP's buffer it belongs to an uplink flow.
     Ack,
@@ -156,23 +157,22 @@ impl Class {
     }
 }
 
-/// An IP packet as plain data: the header fields that are read, and sizes. No payload bytes.
+/// An IP packet: the header fields that the simulation reads, and sizes. It has no payload bytes.
 ///
-/// There is no padding between the fields: packets are copied at every step, and a copy that must leave out padding
-/// goes field by field.
+/// There is no padding between the fields. Packets are copied at every step, and a copy that skips padding goes field by field.
 ///
 /// Sizes are in bytes. `window_bytes` is the window after scaling (RFC 7323). Sequence numbers wrap.
 ///
-/// A *datagram* ([`Packet::datagram`]) is what is not TCP: UDP or an ICMP echo, told apart by `tuple.protocol`. Nobody
-/// acknowledges it. `seq` is its number among those of its flow and direction, from 0, and [`Packet::sent_at`] the instant at
-/// which it was sent; real hosts carry both in the payload (RTP, `ping`), and so they count as payload here. They lie in
-/// fields that only TCP needs (`ack`, `window_bytes`). `flags` holds [`TcpFlags::ACK`] in the reply to an echo and nothing in
-/// any other datagram.
+/// A *datagram* ([`Packet::datagram`]) is any packet that is not TCP: UDP or an ICMP echo, distinguished by `tuple.protocol`.
+/// It is not acknowledged. `seq` is its number within its flow and direction, from 0, and [`Packet::sent_at`] is the time at
+/// which it was sent. Real hosts carry both in the payload (RTP, `ping`), so they count as payload here. They are stored in
+/// fields that only TCP needs (`ack`, `window_bytes`). `flags` is [`TcpFlags::ACK`] in an echo reply and empty in any other
+/// datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// Addresses, ports, protocol.
     pub tuple: FiveTuple,
-    /// Their short name, if they have one.
+    /// Short name of the connection, if it has one.
     pub connection: ConnectionId,
     /// Sequence number of the first payload byte (or of the SYN or FIN).
     pub seq: u32,
@@ -195,7 +195,8 @@ pub struct Packet {
 const _: () = assert!(size_of::<Packet>() == 52, "no padding: three wide moves and a narrow one");
 
 impl Packet {
-    /// A datagram with `payload_bytes` behind its UDP header or that of its echo, sent at `sent_at`. Its connection has no name.
+    /// Returns a datagram with `payload_bytes` after its UDP or ICMP echo header, sent at `sent_at`. Its connection has no
+    /// name.
     pub const fn datagram(
         tuple: FiveTuple,
         number: u32,
@@ -218,18 +219,18 @@ impl Packet {
         }
     }
 
-    /// The reply to an echo, with what the request carried: its number, its size, the time at which it was sent.
+    /// Returns the reply to an echo request, with the request's number, size and sending time.
     #[must_use]
     pub const fn echo_reply(&self) -> Packet {
         Packet { tuple: self.tuple.reversed(), flags: TcpFlags::ACK, ..*self }
     }
 
-    /// Whether it is the reply to an echo.
+    /// Whether this is an echo reply.
     pub const fn is_echo_reply(&self) -> bool {
         self.tuple.protocol == ICMP && self.flags.contains(TcpFlags::ACK)
     }
 
-    /// When a datagram was sent; in a reply, when the request was. Without meaning for TCP.
+    /// Sending time of a datagram; for an echo reply, that of the request. Meaningless for TCP.
     pub const fn sent_at(&self) -> Time {
         Time::from_ns((self.window_bytes as u64) << 32 | self.ack as u64)
     }
@@ -254,19 +255,19 @@ impl Packet {
         }
     }
 
-    /// The same packet with another ECN field.
+    /// Returns the same packet with another ECN field.
     #[must_use]
     pub const fn with_ecn(mut self, ecn: Ecn) -> Packet {
         self.ds_field = self.ds_field & !3 | ecn as u8;
         self
     }
 
-    /// Whether its sender has marked it as high priority: see [`DSCP_HIGH_PRIORITY`].
+    /// Whether the sender has marked the packet as high priority, see [`DSCP_HIGH_PRIORITY`].
     pub const fn is_high_priority(&self) -> bool {
         self.dscp() == DSCP_HIGH_PRIORITY
     }
 
-    /// See [`Class`].
+    /// The packet's [`Class`].
     pub const fn class(&self) -> Class {
         const ACK: u8 = TcpFlags::ACK.0;
         const CONTROL: u8 = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0;

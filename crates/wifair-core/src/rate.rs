@@ -2,32 +2,33 @@ use std::fmt;
 
 use crate::Time;
 
-/// A bit rate in kbit/s. Exact for every rate of 802.11a/b/g; later PHYs' are rounded, and no duration is computed from them.
+/// A bit rate in kbit/s. Exact for every rate of 802.11a/b/g. Rates of later PHYs are rounded; no duration is computed from
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u32);
 
 impl Rate {
-    /// `kbps` kbit/s. A rate of zero cannot carry anything; input is validated where it enters.
+    /// A rate of `kbps` kbit/s. A rate of zero cannot carry anything; input is validated where it is read.
     pub const fn from_kbps(kbps: u32) -> Rate {
         Rate(kbps)
     }
 
-    /// `mbps` Mbit/s, rounded to the nearest kbit/s.
+    /// A rate of `mbps` Mbit/s, rounded to the nearest kbit/s.
     pub fn from_mbps(mbps: f64) -> Rate {
         Rate((mbps * 1e3).round() as u32)
     }
 
-    /// In kbit/s.
+    /// The rate in kbit/s.
     pub const fn as_kbps(self) -> u32 {
         self.0
     }
 
-    /// In Mbit/s, for output.
+    /// The rate in Mbit/s, for output.
     pub fn as_mbps(self) -> f64 {
         f64::from(self.0) * 1e-3
     }
 
-    /// How long `bytes` take at this rate, rounded up to the nanosecond.
+    /// Returns the transmission time of `bytes` at this rate, rounded up to the nanosecond.
     pub const fn duration_of(self, bytes: u64) -> Time {
         Time::from_ns((bytes * 8 * 1_000_000).div_ceil(self.0 as u64))
     }

@@ -3,13 +3,13 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 
 /// One named stream of random numbers: xoshiro256++, keyed by (seed, entity, purpose).
 ///
-/// Streams are keyed by stable labels, so adding a station, a flow or a scheme leaves every other stream as it
-/// was. Each method takes a fixed number of draws from the stream, named in its documentation.
+/// Streams are keyed by stable labels, so adding a station, a flow or a scheme does not change any other stream. Each method
+/// takes a fixed number of draws from the stream, given in its documentation.
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
-    /// The stream of `entity` (a label of the plan, as `"ap"` or `"sta-3"`) for `purpose` (as `"backoff"`).
+    /// Returns the stream of `entity` (a label of the plan, such as `"ap"` or `"sta-3"`) for `purpose` (such as `"backoff"`).
     pub fn stream(seed: u64, entity: &str, purpose: &str) -> Rng {
         // FNV-1a over both labels with a separator that no label contains, then mixed with the seed by the
         // generator's own seeding (SplitMix64).
@@ -26,7 +26,7 @@ impl Rng {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u32
     }
 
-    /// Uniform in `[0, 1)` with 53 bits; one draw.
+    /// Uniform in `[0, 1)` with a resolution of 53 bits; one draw.
     pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }

@@ -1,12 +1,12 @@
 use std::fmt;
 
-/// The selective acknowledgements of a packet (RFC 2018): ranges of sequence numbers, `[start, end)`, that the receiver
-/// holds beyond a hole, the most recently changed one first. The first may be a D-SACK (RFC 2883) instead: what arrived
-/// a second time, before the acknowledgement number or within the second block.
+/// The SACK blocks of a packet (RFC 2018): ranges of sequence numbers, `[start, end)`, that the receiver holds beyond a hole.
+/// The most recently changed range comes first. The first block may be a D-SACK (RFC 2883) instead: a range received a second
+/// time, which lies before the acknowledgement number or within the second block.
 ///
-/// Every range is exact to the byte. They are stored in twelve bytes, as distances from the packet's acknowledgement
-/// number: three of them while all lie within 64 KiB of it, as many as a TCP header with timestamps has room for; two where
-/// one is farther, up to 16 MiB. So the packet stays small for those who do not use them.
+/// Every range is exact to the byte. Blocks are stored in twelve bytes, as distances from the packet's acknowledgement number.
+/// Three blocks fit if all lie within 64 KiB of it, as many as a TCP header with timestamps has room for; two fit if one is
+/// farther, up to 16 MiB. This keeps packets without SACK small.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     /// Number of blocks, and the bits below.
@@ -19,7 +19,7 @@ const COUNT: u8 = 0b11;
 const WIDE: u8 = 1 << 2;
 /// The first block starts before the acknowledgement number; its distance counts down.
 const BELOW: u8 = 1 << 3;
-/// No block: the "SACK permitted" of a SYN.
+/// No block: the "SACK permitted" option of a SYN.
 const PERMITTED: u8 = 1 << 4;
 
 impl SackBlocks {
@@ -27,13 +27,13 @@ impl SackBlocks {
     pub const NONE: SackBlocks = SackBlocks { header: 0, distances: [0; 12] };
     /// The "SACK permitted" option of a SYN or SYN-ACK (RFC 2018, section 2).
     pub const SYN_PERMITTED: SackBlocks = SackBlocks { header: PERMITTED, distances: [0; 12] };
-    /// The most blocks that there is room for.
+    /// The largest number of blocks that fit.
     pub const MAX_BLOCKS: usize = 3;
-    /// The farthest from the acknowledgement number that a block may begin, and the longest that it may be.
+    /// The largest distance of a block's start from the acknowledgement number, and the greatest length of a block, in bytes.
     pub const MAX_DISTANCE: u32 = (1 << 24) - 1;
 
-    /// As many of `blocks`, from the first on, as there is room for, on a packet that acknowledges `ack`. Only the first
-    /// may begin before `ack`. Nothing may be farther or longer than [`SackBlocks::MAX_DISTANCE`].
+    /// Stores the first of `blocks`, as many as fit, for a packet that acknowledges `ack`. Only the first may begin before
+    /// `ack`. No distance and no length may exceed [`SackBlocks::MAX_DISTANCE`].
     pub fn new(ack: u32, blocks: &[(u32, u32)]) -> SackBlocks {
         let below = blocks.first().is_some_and(|&(start, _)| (start.wrapping_sub(ack) as i32) < 0);
         let distances = blocks.iter().enumerate().map(|(i, &(start, end))| {
@@ -53,7 +53,7 @@ impl SackBlocks {
         SackBlocks { header: count | flag(WIDE, !narrow) | flag(BELOW, below), distances: packed }
     }
 
-    /// True without blocks.
+    /// True if there are no blocks.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.header & COUNT == 0
@@ -76,7 +76,7 @@ impl SackBlocks {
         if self.is_empty() { 0 } else { 4 + 8 * self.count() as u32 }
     }
 
-    /// Every block of a packet that acknowledges `ack`, in order, as `(start, end)`.
+    /// Iterates over the blocks of a packet that acknowledges `ack`, in order, as `(start, end)`.
     pub fn iter(&self, ack: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
         let width = if self.header & WIDE == 0 { 2 } else { 3 };
         let number =
@@ -89,12 +89,12 @@ impl SackBlocks {
         })
     }
 
-    /// Bytes within the blocks, counted once a block.
+    /// Sum of the lengths of all blocks in bytes; overlaps count once per block.
     pub fn bytes(&self) -> u64 {
         self.iter(0).map(|(start, end)| u64::from(end.wrapping_sub(start))).sum()
     }
 
-    /// The D-SACK of a packet that acknowledges `ack`: its first block if that lies before `ack` or within the second
+    /// Returns the D-SACK of a packet that acknowledges `ack`: its first block if that lies before `ack` or within the second
     /// (RFC 2883, section 4).
     pub fn duplicate(&self, ack: u32) -> Option<(u32, u32)> {
         let mut blocks = self.iter(ack);
@@ -107,8 +107,8 @@ impl SackBlocks {
         (self.header & BELOW != 0 || blocks.next().is_some_and(within)).then_some((start, end))
     }
 
-    /// True where a packet that acknowledges `newer_ack` with the blocks `newer` tells all that these blocks tell on one
-    /// that acknowledges `ack`: no D-SACK, and every block is acknowledged or within a block there.
+    /// True if `newer`, on a packet that acknowledges `newer_ack`, makes these blocks, on a packet that acknowledges `ack`,
+    /// redundant: they have no D-SACK, and every block is acknowledged by `newer_ack` or lies within a block of `newer`.
     pub fn are_covered(&self, ack: u32, newer: &SackBlocks, newer_ack: u32) -> bool {
         if self.is_empty() {
             return true;
@@ -121,7 +121,7 @@ impl SackBlocks {
             })
     }
 
-    /// All of it as numbers, for hashing.
+    /// The whole value as numbers, for hashing.
     pub fn words(&self) -> [u64; 2] {
         let word = |bytes: &[u8]| bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
         [word(&self.distances[..8]), word(&self.distances[8..]) << 8 | u64::from(self.header)]
@@ -129,7 +129,7 @@ impl SackBlocks {
 }
 
 impl fmt::Debug for SackBlocks {
-    /// Distances from the acknowledgement number.
+    /// Prints the distances from the acknowledgement number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter(0).map(|(start, end)| start as i32..end as i32)).finish()
     }

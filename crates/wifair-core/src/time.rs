@@ -11,7 +11,7 @@ pub struct Time(u64);
 impl Time {
     /// The origin, or an empty duration.
     pub const ZERO: Time = Time(0);
-    /// Later than everything: "never" where a next event is asked for.
+    /// The latest possible time, used as "never" by functions that return the time of the next event.
     pub const MAX: Time = Time(u64::MAX);
 
     /// `ns` nanoseconds.
@@ -40,7 +40,7 @@ impl Time {
         Time((s * 1e9).round() as u64)
     }
 
-    /// Nanoseconds since the origin, or of the duration.
+    /// Nanoseconds since the origin, or in the duration.
     pub const fn as_ns(self) -> u64 {
         self.0
     }
@@ -50,7 +50,7 @@ impl Time {
         self.0 as f64 * 1e-9
     }
 
-    /// `self - other`, or zero where `other` is later.
+    /// Returns `self - other`, or zero if `other` is later.
     pub const fn saturating_sub(self, other: Time) -> Time {
         Time(self.0.saturating_sub(other.0))
     }
@@ -90,7 +90,7 @@ impl Mul<u64> for Time {
 }
 
 impl Div for Time {
-    /// How many whole `other` fit.
+    /// How many times `other` fits, rounded down.
     type Output = u64;
     fn div(self, other: Time) -> u64 {
         self.0 / other.0
