@@ -147,8 +147,6 @@ fn number(node: Node) -> u32 {
 }
 
 impl Tap for Watch {
-    const WATCHES_AIR: bool = true;
-
     fn is_watching(&self) -> bool {
         self.looking
     }

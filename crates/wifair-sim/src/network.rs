@@ -180,11 +180,6 @@ impl<T: Tap> Network<T> {
         &mut self.fabric.tap
     }
 
-    /// The end of the network: who looked on goes on.
-    pub fn into_tap(self) -> T {
-        self.fabric.tap
-    }
-
     /// The current simulated time.
     pub fn now(&self) -> Time {
         self.fabric.now
@@ -266,12 +261,12 @@ impl<T: Tap> Network<T> {
     /// Lets the BSS go on by itself before `limit` until something comes out of it; whether it has.
     fn advance_bss(&mut self, limit: Time) -> bool {
         let Fabric { bss, wire, tap, now: at, .. } = &mut self.fabric;
-        let Some((now, output)) = (match T::WATCHES_AIR && tap.is_watching() {
-            false => bss.advance_before(limit),
-            true => bss.advance_watched(limit, |bss| tap.exchange(bss)),
-        }) else {
-            return false;
+        let watch = |bss: &Bss| {
+            if tap.is_watching() {
+                tap.exchange(bss);
+            }
         };
+        let Some((now, output)) = bss.advance_watched(limit, watch) else { return false };
         *at = now;
         let Delivery { packet, to } = match output {
             Output::Delivery(delivery) => delivery,

@@ -55,9 +55,9 @@ pub fn run_traced(
     events: EventSink,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Option<RunRecord>, TraceError> {
-    let mut network = Network::tapped(plan, seed, Trace::new(spec, plan, seed, events)?)?;
-    let record = measure(&mut network, plan, go_on);
-    network.into_tap().finish()?;
+    let mut trace = Trace::new(spec, plan, seed, events)?;
+    let record = measure(&mut Network::tapped(plan, seed, &mut trace as &mut dyn Tap)?, plan, go_on);
+    trace.finish()?;
     Ok(record)
 }
 
@@ -111,7 +111,9 @@ fn advance<T: Tap>(
 
 /// The trajectory's hash over the whole run: see [`Fingerprint`].
 pub fn fingerprint(plan: &Plan, seed: u64) -> Result<u64, SpecError> {
-    let mut network = Network::tapped(plan, seed, Fingerprint::new())?;
+    let mut hash = Fingerprint::new();
+    let mut network = Network::tapped(plan, seed, &mut hash as &mut dyn Tap)?;
     network.run_until(Time::from_secs_f64(plan.run.warmup_s) + Time::from_secs_f64(plan.run.duration_s));
-    Ok(network.tap().value())
+    drop(network);
+    Ok(hash.value())
 }

@@ -7,12 +7,9 @@ use crate::wire::Way;
 ///
 /// A [`Network`](crate::Network) is generic over its tap, so what is not watched costs nothing.
 pub trait Tap {
-    /// Whether [`Tap::exchange`] is to be called: the BSS is then watched event by event.
-    const WATCHES_AIR: bool = false;
-
     /// Whether to call [`Tap::exchange`] at present.
     fn is_watching(&self) -> bool {
-        Self::WATCHES_AIR
+        false
     }
 
     /// Before anything happens.
@@ -41,8 +38,6 @@ impl Tap for () {}
 
 /// Two look on.
 impl<A: Tap, B: Tap> Tap for (A, B) {
-    const WATCHES_AIR: bool = A::WATCHES_AIR || B::WATCHES_AIR;
-
     fn is_watching(&self) -> bool {
         self.0.is_watching() || self.1.is_watching()
     }
@@ -78,5 +73,36 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
 
     fn wants_more(&mut self) -> bool {
         self.0.wants_more() && self.1.wants_more()
+    }
+}
+
+/// What need not be fast looks on from outside: one network is compiled for all of it.
+impl Tap for &mut dyn Tap {
+    fn is_watching(&self) -> bool {
+        (**self).is_watching()
+    }
+
+    fn begin(&mut self, bss: &mut Bss) {
+        (**self).begin(bss);
+    }
+
+    fn sent(&mut self, now: Time, packet: &Packet, station: Option<StationId>) {
+        (**self).sent(now, packet, station);
+    }
+
+    fn crossed_air(&mut self, now: Time, packet: &Packet, to: Node) {
+        (**self).crossed_air(now, packet, to);
+    }
+
+    fn crossed_wire(&mut self, now: Time, packet: &Packet, way: Way) {
+        (**self).crossed_wire(now, packet, way);
+    }
+
+    fn exchange(&mut self, bss: &Bss) {
+        (**self).exchange(bss);
+    }
+
+    fn wants_more(&mut self) -> bool {
+        (**self).wants_more()
     }
 }

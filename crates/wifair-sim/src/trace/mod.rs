@@ -155,7 +155,9 @@ fn captures<C: Contents>(
 }
 
 impl<C: Contents> Tap for Trace<C> {
-    const WATCHES_AIR: bool = true;
+    fn is_watching(&self) -> bool {
+        true
+    }
 
     fn begin(&mut self, bss: &mut Bss) {
         if let Some(events) = &mut self.events {
