@@ -272,20 +272,24 @@ impl Originator {
 
     /// The response has been decoded: what the recipient has decoded, of the PPDU or, after a Block Ack Request, of what is in no
     /// PPDU, is acknowledged and goes to `done`; the rest of the PPDU has failed.
-    pub fn acknowledge(&mut self, mut done: impl FnMut(Mpdu)) {
+    pub fn acknowledge(&mut self, mut done: impl FnMut(&Mpdu)) {
         let (covered, failures) = if self.is_request() { (NONE, 0) } else { (self.in_service, 1) };
-        for _ in 0..self.queue.len() {
-            let Some(mut mpdu) = self.queue.pop_front() else { break };
-            if mpdu.ppdu == covered {
-                if mpdu.received {
-                    done(mpdu);
-                    continue;
-                }
-                mpdu.failures += failures;
-                mpdu.ppdu = NONE;
-            }
-            self.queue.push_back(mpdu);
+        while let Some(head) = self.queue.front().filter(|head| head.ppdu == covered && head.received) {
+            done(head);
+            self.queue.pop_front(); // most often all of them, without a move of those behind
         }
+        self.queue.retain_mut(|mpdu| {
+            if mpdu.ppdu != covered {
+                return true;
+            }
+            if mpdu.received {
+                done(mpdu);
+                return false;
+            }
+            mpdu.failures += failures;
+            mpdu.ppdu = NONE;
+            true
+        });
         if self.is_request() {
             self.drop_request();
         }
@@ -350,19 +354,20 @@ impl Originator {
     }
 
     /// MPDUs and a Block Ack Request that have failed as often as they may are given up; the MPDUs go to `done`.
-    pub fn give_up(&mut self, max: &Attempts, mut done: impl FnMut(Mpdu)) {
+    pub fn give_up(&mut self, max: &Attempts, mut done: impl FnMut(&Mpdu)) {
         if self.request_failures >= max.request {
             self.drop_request();
         }
-        if self.queue.iter().all(|mpdu| mpdu.failures < max.mpdu) {
-            return;
-        }
-        for mpdu in std::mem::take(&mut self.queue) {
-            if mpdu.failures < max.mpdu {
-                self.queue.push_back(mpdu);
-            } else {
+        let before = self.queue.len();
+        self.queue.retain(|mpdu| {
+            let is_exhausted = mpdu.failures >= max.mpdu;
+            if is_exhausted {
                 done(mpdu);
             }
+            !is_exhausted
+        });
+        if self.queue.len() == before {
+            return;
         }
         self.owes_request |= max.requests_after;
     }

@@ -316,8 +316,8 @@ impl Nodes {
         let is_fed = aggregation.hardware_of(index).feed != Feed::OnDemand;
         let (link, rank) = (edcaf.link(), rank(role.ac));
         let (agreement, backlog) = aggregation.with_backlog(link, rank);
-        let mut finish = |mpdu: Mpdu, outcome: Outcome| {
-            done(&mpdu, outcome, role.is_ap);
+        let mut finish = |mpdu: &Mpdu, outcome: Outcome| {
+            done(mpdu, outcome, role.is_ap);
             if is_fed {
                 backlog.leave(rank, link.station(), mpdu.pending);
             }
