@@ -382,10 +382,27 @@ impl Bss {
         if is_ppdu {
             return self.end_ppdu(sender, now);
         }
-        if row.adapts {
+        if row.adapts || self.meter.is_some() {
+            return self.end_watched(sender, link, now);
+        }
+        self.end_frame(sender, false, now);
+    }
+
+    /// A frame is acknowledged whose link adapts its rate, or in a BSS with a meter.
+    #[inline(never)]
+    fn end_watched(&mut self, sender: u32, link: LinkId, now: Time) {
+        if self.links[link.index()].adapts {
             self.ask_adaptation(link, 1, 1, now);
         }
-        let next = self.done(sender, Outcome::Delivered, now);
+        if self.meter.is_some() {
+            self.meter_frame(sender);
+        }
+        self.end_frame(sender, true, now);
+    }
+
+    #[inline(always)]
+    fn end_frame(&mut self, sender: u32, is_watched: bool, now: Time) {
+        let next = self.nodes.done(sender, Outcome::Delivered, &self.phy, now);
         if let Some(limit) = next
             && limit > Time::ZERO
             && self.fits_txop(sender, limit, now)
@@ -393,7 +410,7 @@ impl Bss {
             return self.follow(sender, now);
         }
         self.medium.succeed(sender, next.is_some(), now);
-        if next.is_some() {
+        if is_watched && next.is_some() {
             self.meter_wait(sender, now);
         }
     }
