@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 FLOWS, EVENTS = 3, 6
 # Of the cells of a paper's study, each so manieth.
 STEP = 9
-NOISE = {"queue": 60, "tcp_receiver": 60, "tcp_sender": 60, "medium": 60}
+NOISE = {"queue": 60, "tcp_receiver": 60, "tcp_sender": 60, "medium": 60, "packet": 60}
 
 
 def scenarios() -> Iterator[Scenario]:

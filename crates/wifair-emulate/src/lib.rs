@@ -13,6 +13,7 @@ mod engine;
 #[cfg(target_os = "linux")]
 mod guest;
 mod headers;
+#[cfg(target_os = "linux")]
 mod lateness;
 #[cfg(target_os = "linux")]
 mod netlink;
@@ -25,6 +26,7 @@ pub use conversations::{FlowRow, MAX_CONVERSATIONS};
 #[cfg(target_os = "linux")]
 pub use engine::{HostInfo, Options, Report, run};
 pub use headers::{Header, NotCarried, read};
+#[cfg(target_os = "linux")]
 pub use lateness::{LatenessReport, Tolerance};
 pub use network::{Counted, MAX_STATIONS, Network, Outlet, Uncarried};
 pub use store::MAX_PACKETS;
