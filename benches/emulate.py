@@ -1,6 +1,6 @@
 """The kernel's TCP against the simulator's, cell by cell: the table of docs/emulate.md.
 
-    .venv/bin/python benches/emulate.py [--only TEXT] [--runs N] [--parallel N] [--late-share X] [--page docs/emulate.md] --keep FILE.json
+    .venv/bin/python benches/emulate.py [--only TEXT] [--runs N] [--parallel N] [--late-share X] [--simulate KEY=VALUE] [--page docs/emulate.md] --keep FILE.json
 
 Each cell is emulated and simulated with the same scenario. Finished runs are kept in the file and not repeated. A run that is invalid
 (more than 1 % of its exchanges over 1 ms late) is repeated with another seed, at most twice per wanted run.
@@ -20,6 +20,7 @@ from typing import Any
 from wifair.emulate import replay
 from wifair.emulate.session import Settings
 from wifair.markdown import Marks, table
+from wifair.scenario.overrides import parse_assignments
 from wifair.scenario.scenario import Scenario
 
 MARKS = Marks("kernel", "benches/emulate.py")
@@ -96,12 +97,12 @@ def emulate(cell: dict[str, Any], wanted: int, kept: Kept, late_share: float) ->
         )
 
 
-def row(cell: dict[str, Any], kept: Kept) -> list[str]:
-    """The line of a cell, from its valid runs."""
+def row(cell: dict[str, Any], kept: Kept, also: dict[str, Any]) -> list[str]:
+    """The line of a cell, from its valid runs; `also` changes the simulation."""
     valid = [run for run in kept.runs.get(cell["title"], []) if run["valid"]]
     if len(valid) < 2:
         return []
-    metrics = Scenario(**cell).run(SIMULATED).metrics
+    metrics = Scenario(**cell).override(also).run(SIMULATED).metrics
     simulated = {metric: metrics[metric].to_list() for metric in replay.METRICS}
     found = {compared.metric: compared for compared in replay.compared(valid, simulated)}
     parts = cell["title"].rsplit(", ", 3)
@@ -118,6 +119,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--parallel", type=int, default=1)
     parser.add_argument("--late-share", type=float, default=0.01, help="share of late exchanges of a valid run")
+    parser.add_argument(
+        "--simulate", action="append", default=[], metavar="KEY=VALUE", help="change the simulation alone"
+    )
+    parser.add_argument("--marks", default=MARKS.what, help="the part of the page that is written")
     parser.add_argument("--page", type=Path)
     parser.add_argument("--keep", type=Path, required=True)
     given = parser.parse_args()
@@ -126,19 +131,20 @@ def main() -> None:
         list(pool.map(lambda cell: emulate(cell, given.runs, kept, given.late_share), cells))
     heads = ("cell", "flows", "TCP", "scheme", "up, kernel", "simulated", "difference")
     heads += ("down, kernel", "simulated", "difference", "Jain's index, difference")
-    rows = [line for cell in cells if (line := row(cell, kept))]
-    p99 = [run["p99_us"] for cell in cells for run in kept.runs.get(cell["title"], []) if run["valid"]]
+    rows = [line for cell in cells if (line := row(cell, kept, dict(parse_assignments(given.simulate))))]
+    valid = [[run for run in kept.runs.get(cell["title"], []) if run["valid"]] for cell in cells]
+    p99 = [run["p99_us"] for runs in valid for run in runs]
     shares = [float(part.rstrip("%")) for line in rows for part in (line[6], line[9])]
     summary = (
         f"In {len(rows)} cells each direction's goodput differs by at most {max(map(abs, shares)):.1f} % of the total, and Jain's index by at "
         f"most {max(abs(float(line[10])) for line in rows):.3f}. The 99 % quantiles of lateness were {min(p99):.0f} to {max(p99):.0f} µs. "
-        f"Means over {given.runs} runs with the kernel and {SIMULATED} simulated ones; 95 % intervals; Mbps; differences are shares of the "
+        f"Means over {min(len(runs) for runs in valid if len(runs) > 1)} runs or more with the kernel and {SIMULATED} simulated ones; 95 % intervals; Mbps; differences are shares of the "
         "simulated total."
     )
     text = f"{summary}\n\n{table(heads, rows)}"
     print(text)
     if given.page:
-        MARKS.write(given.page, text)
+        Marks(given.marks, MARKS.command).write(given.page, text)
 
 
 if __name__ == "__main__":

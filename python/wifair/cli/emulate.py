@@ -53,7 +53,13 @@ LateShare = Annotated[
     float, typer.Option("--late-share", min=0, max=1, help="Share of late exchanges that makes a run invalid.")
 ]
 Control = Annotated[
-    str, typer.Option("--congestion-control", metavar="NAME", help="The kernel's congestion control on all hosts.")
+    str | None,
+    typer.Option(
+        "--congestion-control",
+        metavar="NAME",
+        help="The kernel's congestion control of all connections, cubic by default; with --test the scenario's.",
+        show_default=False,
+    ),
 ]
 Sysctls = Annotated[
     list[str],
@@ -146,7 +152,7 @@ def emulate(
     spin_us: Spin = 0.0,
     late_ms: LateMs = 1.0,
     late_share: LateShare = 0.01,
-    congestion_control: Control = "cubic",
+    congestion_control: Control = None,
     sysctl: Sysctls = [],  # noqa: B006 -- typer copies the default
     route: Routes = [],  # noqa: B006
     test: TestName = None,
@@ -181,7 +187,7 @@ def emulate(
         "late_share": late_share,
         "spin_us": spin_us,
         "realtime": realtime,
-        "congestion_control": congestion_control,
+        "congestion_control": congestion_control or "cubic",
         "sysctls": _pairs("--sysctl", sysctl),
         "route": _pairs("--route", route),
         "traces": Traces(pcap, None, pcap_station, pcap_servers, pcap_full) if traced else None,
@@ -198,6 +204,8 @@ def emulate(
 
     if command:
         raise InputError(f"--test {test}: runs its own command; leave {' '.join(command)} out.")
+    if congestion_control:
+        raise InputError("--congestion-control: with --test it is the scenario's; --set tcp.congestion_control=NAME.")
     if test not in replay.TESTS:
         raise unknown("test", test, list(replay.TESTS))
     wanted = replay.TESTS[test]

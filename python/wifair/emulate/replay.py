@@ -199,6 +199,7 @@ def emulated(settings: Settings, seed: int, each_second: Callable[[float], None]
         command=[sys.executable, "-m", "wifair.emulate.traffic"],
         host=SERVER,
         warmup_s=run["warmup_s"],
+        congestion_control=None,
         sysctls=sysctls(plan) | settings.sysctls,
         route=route(plan) | settings.route,
         files={"traffic.json": json.dumps(generator)},

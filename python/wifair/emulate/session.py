@@ -58,7 +58,8 @@ class Settings:
     late_share: float = 0.01
     spin_us: float = 0.0
     realtime: bool = False
-    congestion_control: str = "cubic"
+    # Of all connections, whatever their sockets ask for: the kernel prefers a route's. None leaves it to the sockets.
+    congestion_control: str | None = "cubic"
     sysctls: dict[str, str] = field(default_factory=dict)
     # Downlink data packets to lose, by number from 1.
     drops: list[int] = field(default_factory=list)
@@ -172,6 +173,7 @@ def prepare(settings: Settings, folder: Path) -> None:
     """Writes what process 1 reads."""
     for name, text in settings.files.items():
         (folder / name).write_text(text, encoding="utf-8")
+    control = {"congctl": settings.congestion_control} if settings.congestion_control else {}
     options = {
         "seed": settings.seed,
         "duration_s": settings.duration_s,
@@ -180,7 +182,7 @@ def prepare(settings: Settings, folder: Path) -> None:
         "spin_us": settings.spin_us,
         "sysctls": list((SYSCTLS | settings.sysctls).items()),
         # Not the sysctl: that allows namespaces a part of what the kernel has.
-        "route": list({"congctl": settings.congestion_control, **settings.route}.items()),
+        "route": list((control | settings.route).items()),
         "names": settings.names,
         "drops": settings.drops,
         "trace": json.loads(settings.traces.of(json.dumps(settings.plan), settings.seed)) if settings.traces else None,
@@ -223,7 +225,7 @@ def check(settings: Settings) -> None:
     if settings.host not in known:
         raise InputError(f"--in {settings.host}: no such host; the hosts are {', '.join(known)}.")
     allowed = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="utf-8").split()
-    if settings.congestion_control not in allowed:
+    if settings.congestion_control not in (None, *allowed):
         name = settings.congestion_control
         raise InputError(f"--congestion-control {name}: not in this kernel, which has {', '.join(allowed)}.")
 

@@ -273,6 +273,9 @@ def main() -> None:
         if isinstance(flow, Web):
             row["documents"] = [document for document in flow.documents if document["start_s"] >= warmup_s]
         elif isinstance(flow, Greedy):
+            used = flow.sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode()
+            if used != flow.flow["congestion_control"]:
+                raise RuntimeError(f"the kernel used {used} in place of {flow.flow['congestion_control']}")
             row |= {"goodput_mbps": (flow.received - received) * 8e-6 / duration_s, "tcp_info": flow.samples}
         else:
             delays = sorted(delay for at, delay in flow.delays_ms if at >= warmup_s)
