@@ -1,9 +1,6 @@
 //! What fuzzing has kept (`docs/fuzzing.md`): every packet of the corpus is refused, or carried and accounted for.
 
-#[path = "fuzz/packet.rs"]
-mod packet;
-#[path = "../../../fuzz/shared/replay.rs"]
-mod replay;
+use crate::{packet, replay};
 
 #[test]
 fn packets() {
