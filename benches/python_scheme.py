@@ -1,6 +1,6 @@
 """What a scheme costs in Python: the adaptive pushout of `examples/` against the engine's own, in the same cell, in turn.
 
-Simulated seconds a second of processor time; the best round of each counts. Tail drop shows what it costs to be asked for every
+Simulated seconds per second of processor time; the best round of each counts. Tail drop shows what it costs to be asked for every
 packet. The same scheme gives the same trajectory in both languages, which is checked.
 """
 
@@ -43,7 +43,7 @@ def cell(scheme: str | type[Scheme]) -> Scenario:
 
 
 def main() -> None:
-    """Prints a line a scheme, then the ratio."""
+    """Prints a line per scheme, then the ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()

@@ -38,7 +38,7 @@ def timed(made: Sweep, threads: int, store: Path | None) -> tuple[float, float, 
 
 
 def main() -> None:
-    """Prints one line a measurement, then the two ratios."""
+    """Prints one line per measurement, then the two ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=90)
     parser.add_argument("--rounds", type=int, default=3)

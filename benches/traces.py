@@ -28,7 +28,7 @@ def packets(capture: Path) -> int:
 
 
 def main() -> None:
-    """Prints a line a kind of trace."""
+    """Prints a line per kind of trace."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--duration-s", type=float, default=200)
     parser.add_argument("--rounds", type=int, default=3)

@@ -97,7 +97,7 @@ PICTURES: Mapping[str, Picture] = {
 
 
 def draw(folder: Path) -> None:
-    """One picture a component, `<kind>/<name>.png`, of the kinds that have pictures."""
+    """One picture per component, `<kind>/<name>.png`, of the kinds that have pictures."""
     listed = {kind: [component["name"] for component in engine_schema()[kind]] for kind in PICTURES}
     studies = [
         Runs([Cell(name, p.scenario.override({p.key: name})) for name in listed[kind]], p.seeds)
@@ -147,7 +147,7 @@ def _goodputs(results: Results, scheme: str) -> Sequence[Any]:
 
 
 def _fates(axes: Axes, results: Results, schemes: Sequence[str]) -> None:
-    """A bar a class of packets: shares of what was offered, means over the seeds."""
+    """A bar per class of packets: shares of what was offered, means over the seeds."""
     at_ap = results.queues.filter(pl.col("node") == "ap")
     for place, (scheme, kind) in enumerate((scheme, kind) for scheme in schemes for kind in ("ack", "data")):
         own = at_ap.filter((pl.col("scenario") == scheme) & (pl.col("class") == kind))

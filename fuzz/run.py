@@ -5,7 +5,7 @@
     python3 fuzz/run.py --quiet-s 60 medium  # less patience
     python3 fuzz/run.py plan --also DIR      # begins with these inputs, too (those of damage.py)
 
-At the end it prints a row a target: cases, edges and features covered, inputs kept, how long there was nothing new. A target
+At the end it prints a row per target: cases, edges and features covered, inputs kept, how long there was nothing new. A target
 that fails stops everything; the input lies in `fuzz/artifacts/<target>`.
 """
 

@@ -2,7 +2,7 @@
 of `spm-af-las`.
 
 `data/ns2-saturated.csv`: its head says what was run. `data/ns2-adaptive-pushout.csv`: payload throughput in kbps over 600 s after 150 s,
-three seeds a row; the schemes were added to ns-2 from the paper's text by another hand, with a random redundant ACK evicted.
+three seeds per row; the schemes were added to ns-2 from the paper's text by another hand, with a random redundant ACK evicted.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def test_the_dialect_gives_what_ns2_gives(scheme: str, n: int) -> None:
 
 
 def saturated(cell: str) -> np.ndarray:
-    """One row a replication: the share of attempts without a MAC ACK, then each station's throughput in kbps."""
+    """One row per replication: the share of attempts without a MAC ACK, then each station's throughput in kbps."""
     places = [2.0 * 1.4**i for i in range(10)]
     stations: list[dict[str, Any]] = [{"name": f"s{i}"} for i in range(10)]
     for i, station in enumerate(stations):
@@ -152,7 +152,7 @@ def hold(what: str, ours: Sequence[float], theirs: Sequence[float], allowed: flo
 
 
 def transfers(hosts: int) -> pl.DataFrame:
-    """A row a replication: of either kind of file, how many transfers ended, the mean of their seconds, and its variation.
+    """A row per replication: of either kind of file, how many transfers ended, the mean of their seconds, and its variation.
 
     A transfer ends here as in the file of ns-2, with the last ACK at the sender, when the next begins.
     """

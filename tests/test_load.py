@@ -37,7 +37,7 @@ def found(
 
 @pytest.mark.parametrize("scheme", ["droptail", "adaptive-pushout", "mac80211"])
 def test_memory_does_not_grow_with_simulated_time(scheme: str) -> None:
-    """Ten times as long, with quantiles and sums by state: not a megabyte more, where 24 bytes an exchange would be ten."""
+    """Ten times as long, with quantiles and sums by state: not a megabyte more, where 24 bytes per exchange would be ten."""
     ap = {"scheme": scheme, "limit_packets": 100}
     short, long = (found(duration_s, flows=TEN_AND_TEN, ap=ap, **KEEPS_NOTHING) for duration_s in (30, 300))
     assert long["exchanges"] > 9 * short["exchanges"] > 9 * 40_000
@@ -56,7 +56,7 @@ def test_memory_does_not_grow_with_finished_connections(scheme: str) -> None:
 
 
 def test_a_table_that_is_asked_for_grows_with_what_it_tells_of() -> None:
-    """So that the tests above could fail: the same with a row a transfer."""
+    """So that the tests above could fail: the same with a row per transfer."""
     flows = [{**flow, "application": SHORT} for flow in TEN_AND_TEN]
     kept = found(60, flows=flows, ap={}, warmup_s=0)
     assert kept["rows"]["transfers"] >= kept["transfers"]

@@ -280,7 +280,7 @@ def test_an_order_of_keys() -> None:
 
 
 class Rounds(Scheme):
-    """A queue a flow, one packet of each in turn; the longest queue gives way. A fair queue in a dozen lines."""
+    """A queue per flow, one packet of each in turn; the longest queue gives way. A fair queue in a dozen lines."""
 
     needs = Indexes().queues()
 

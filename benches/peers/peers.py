@@ -1,4 +1,4 @@
-"""The simulators: how to find each, how to start it, how to read what it finds. One class a simulator."""
+"""The simulators: how to find each, how to start it, how to read what it finds. One class per simulator."""
 
 from __future__ import annotations
 

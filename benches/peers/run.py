@@ -33,7 +33,7 @@ Place = tuple[str, int, str]
 
 
 def slope(near: Cost, far: Cost, horizons_s: tuple[float, float]) -> float:
-    """CPU seconds a simulated second."""
+    """CPU seconds per simulated second."""
     found = (far.cpu_s - near.cpu_s) / (horizons_s[1] - horizons_s[0])
     if found <= 0:
         raise SystemExit(f"{horizons_s[1]:g} s cost no more than {horizons_s[0]:g} s: the machine is too busy")

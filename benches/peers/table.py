@@ -117,7 +117,7 @@ def outcomes(case: Case, peers: Sequence[str], found: Found) -> str:
 class Costs:
     """All repetitions of one simulator at one size of a case."""
 
-    slopes: list[float]  # CPU seconds a simulated second
+    slopes: list[float]  # CPU seconds per simulated second
     peaks_mib: list[float]
 
 

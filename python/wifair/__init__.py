@@ -1,4 +1,4 @@
-"""Which access point buffer and transport scheme gives every TCP flow its fair share of the air.
+"""A simulator of 802.11 and TCP that compares buffer and transport schemes of an access point by how fairly they share the air.
 
 from wifair import Scenario
 
@@ -40,7 +40,7 @@ __all__ = [
     "run",
 ]
 
-# Where each public name lives. Imported on first use: `import wifair` and `wifair --help` load nothing heavy.
+# The module of each public name. It is imported on first use, so `import wifair` and `wifair --help` stay fast.
 _HOMES = {
     "InputError": "errors",
     "Results": "results.results",

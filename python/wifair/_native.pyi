@@ -1,28 +1,28 @@
-"""The simulator. Plans go in as JSON, results come out as Arrow tables.
+"""The simulator. It takes plans as JSON and returns results as Arrow tables.
 
-What a scheme written in Python sees is documented in the module itself: `help(wifair.scheme.Buffer)`.
+The classes that a scheme written in Python uses are documented in the module itself: `help(wifair.scheme.Buffer)`.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Literal, final
 
-# What makes each scheme written in Python, by its id: see `wifair.python_scheme`.
+# The factory of each scheme written in Python, by id: see `wifair.scheme.python`.
 _Makers = dict[str, Callable[[str], dict[str, object]]]
 
 class PlanError(ValueError):
-    """A plan that cannot be run."""
+    """An invalid plan: the key, its value and what is allowed there."""
 
     key: str
     value: str
     allowed: str
 
 class Table:
-    """An Arrow table, handed over by the PyCapsule stream protocol."""
+    """An Arrow table, exported by the PyCapsule stream protocol."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 class Batch:
-    """Replications on native threads, started at once."""
+    """Replications on native threads. The constructor starts them."""
 
     def __init__(self, jobs: list[tuple[str, int]], threads: int, traces: list[str] = ...) -> None: ...
     def wait(self, timeout_ms: int) -> int: ...
@@ -38,7 +38,7 @@ class Batch:
 
 @final
 class Live:
-    """A network that goes on by pieces; times are nanoseconds since the start. See `wifair.live.Session`."""
+    """A replication that runs step by step; times are in nanoseconds since the start. See `wifair.live.Session`."""
 
     def __init__(self, plan_json: str, seed: int, schemes: _Makers) -> None: ...
     def now_ns(self) -> int: ...
@@ -62,12 +62,12 @@ def replicate(
 def emulate(plan_json: str, options_json: str) -> str: ...
 
 class SchemeFailed(RuntimeError):
-    """A scheme written in Python raised an exception, which is the cause of this one."""
+    """A scheme written in Python raised an exception: the `__cause__` of this one."""
 
     args: tuple[str, float | None]
 
 class MisuseError(RuntimeError):
-    """A scheme has asked for what the buffer does not do."""
+    """A scheme called the buffer in a way that it does not allow."""
 
 @final
 class Kind:

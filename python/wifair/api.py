@@ -1,4 +1,4 @@
-"""The few calls that most scripts need."""
+"""The functions that most scripts need."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(
     store: Store | str | Path | None = None,
     traces: Traces | None = None,
 ) -> Results:
-    """Replications of one scenario. What a store has is not run again, unless there is something to trace."""
+    """Runs replications of one scenario. Those in the store are not run again, unless `traces` is given."""
     return scenario.run(seeds, threads, store, traces)
 
 
@@ -48,16 +48,16 @@ def compare(
     threads: int | None = None,
     store: Store | str | Path | None = None,
 ) -> Results:
-    """The scenario under each of the schemes, with common random numbers: the same seeds for all.
+    """Runs the scenario under each of the schemes with common random numbers (the same seeds).
 
-    A scheme is a name, a table of a name and parameters, or a class (or an instance) of one written in Python. Without any:
-    tail drop, `mac80211` and the scenario's own scheme.
+    A scheme is a name, a table of a name and parameters, or the class (or an instance) of a scheme written in Python.
+    Default: tail drop, `mac80211` and the scenario's own scheme.
     """
     return comparison(scenario, schemes, seeds).run(threads, store=store)
 
 
 def differences(results: Results, metrics: Sequence[str] = COMPARED, against: str | None = None) -> Differences:
-    """Every scenario against the first one (or the one named), seed by seed: paired, with Holm's correction over all rows."""
+    """Paired differences of every scenario against the first one (or `against`), with Holm's correction over all rows."""
     names = [cell.name for cell in results.cells]
     reference = against or names[0]
     if reference not in names:
@@ -78,13 +78,13 @@ def paper(
     store: Store | str | Path | None = None,
     reading: str | None = None,
 ) -> Reproduction:
-    """A paper's study, run (or one figure's part of it, or one reading against the baseline): verdicts, figures, results."""
+    """Runs a paper's study, one figure's part of it, or one reading against the baseline: verdicts, figures, results."""
     title = f"{paper_id}, {form}"
     return find(paper_id).reproduce(form, figure, seeds, threads, None, opened(store), title, reading)
 
 
 def usual_schemes(scenario: Scenario) -> list[Any]:
-    """Tail drop, what Linux has, and the scenario's own scheme."""
+    """Tail drop, Linux's `mac80211`, and the scenario's own scheme."""
     own = scenario.settings().get("ap", {}).get("scheme", PLAIN)
     return list({label(value): value for value in (PLAIN, REFERENCE, own)}.values())
 
@@ -92,7 +92,7 @@ def usual_schemes(scenario: Scenario) -> list[Any]:
 def comparison(
     scenario: Scenario, schemes: Sequence[SchemeLike] | None, seeds: int | Iterable[int], title: str = ""
 ) -> Study:
-    """The study behind `compare`: one cell a scheme, named after it; the usual schemes where none is named."""
+    """The study behind `compare`: one cell per scheme, named after it. Without `schemes`, the usual ones."""
     schemes = usual_schemes(scenario) if schemes is None else schemes
     chosen = {label(value): value for value in map(named, schemes)}
     if len(chosen) < max(len(schemes), 1):
@@ -103,7 +103,7 @@ def comparison(
 
 
 def _under(scenario: Scenario, value: Any) -> Scenario:
-    """The scenario under a scheme, or under what comes with more than a scheme: a limit controller, other senders."""
+    """The scenario under a scheme, a limit controller, or a contender that also changes the senders."""
     name, parameters = (value, {}) if isinstance(value, str) else (value.get("name"), value)
     schemes = [listed["name"] for listed in components("schemes")]
     if isinstance(name, PythonScheme) or name in schemes or not isinstance(name, str):

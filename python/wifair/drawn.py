@@ -1,7 +1,7 @@
-"""Values that draw themselves with the parts of a report: as HTML in a notebook, and as charts.
+"""Base of values that show themselves as parts of a report: as HTML in a notebook, and as charts.
 
-A report is made of results, so it imports them. What goes the other way, from a value to its picture, passes through here: the
-module that draws is named once, and loaded on first use.
+Reports import results. The way back, from a value to its picture, leads through this module: it names the drawing
+module once and loads it on first use.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Protocol
 
 
 class Picture(Protocol):
-    """A part of a report: a notebook shows it, and a section of a report takes it."""
+    """A part of a report. Notebooks display it, and `Section.parts` takes it."""
 
     kind: ClassVar[str]
 
 
 class Drawn:
-    """A value that a notebook shows as the report's own tables."""
+    """A value that notebooks show as a table of the report."""
 
     def _repr_html_(self) -> str:
         html: str = drawing().html(self)

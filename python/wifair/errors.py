@@ -1,25 +1,25 @@
-"""The errors that a user may meet. Each is one message; the command line turns it into an exit status."""
+"""The errors that users see. Each has one message; the command line maps it to an exit status."""
 
 from __future__ import annotations
 
 
 class WifairError(Exception):
-    """Something failed; the message says what."""
+    """Base of all errors of wifair."""
 
     exit_status = 1
 
 
 class InputError(WifairError):
-    """What was asked for cannot be done as asked: a wrong option, a missing file, a folder that cannot be written."""
+    """Bad input: a wrong option, a missing file, a folder that is not writable."""
 
     exit_status = 2
 
 
 class ScenarioError(InputError):
-    """A key of a scenario that is not accepted.
+    """An invalid key or value of a scenario.
 
-    `key` is the path of the key as the user writes it, `value` the value as written, `allowed` what would be
-    accepted there, `hint` the nearest right spelling if there is one.
+    `key` is the path of the key as the user writes it, `value` the value as written, `allowed` what is accepted there,
+    `hint` the nearest right spelling if there is one.
     """
 
     def __init__(self, key: str, problem: str, *, value: object = None, allowed: str = "", hint: str = "") -> None:
@@ -45,6 +45,6 @@ class SchemeError(WifairError):
 
 
 class Interrupted(WifairError):
-    """The user stopped the work; what was finished has been kept as the message says."""
+    """The user interrupted the work. The message says where finished results are."""
 
     exit_status = 130

@@ -1,4 +1,4 @@
-"""How a scenario's keys are written: paths, units, the nearest right spelling, and what no key can ask for."""
+"""Keys of scenarios: paths, units, the nearest spelling, and features that are not modelled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNITS = {
     "_m_per_s": "metres a second",
 }
 
-# What exists and is not modelled, by the words that a scenario may ask for it with: a similar name would be no help.
+# Real features that are not modelled, by the words for them. For these, suggesting a similar key would mislead.
 _MILLIMETRE = "60 GHz, with directional beams and a MAC for them"
 
 NOT_MODELLED = {
@@ -65,7 +65,7 @@ NOT_MODELLED = {
 
 
 def missing(name: object) -> str:
-    """What of the real world a name stands for that is not modelled; empty where it is none of these."""
+    """The unmodelled feature that a name stands for, or an empty text."""
     told = name.lower().replace("-", "_") if isinstance(name, str) else ""
     return NOT_MODELLED.get(told.replace("_", "-") if told.startswith("802") else told, "")
 
@@ -78,18 +78,18 @@ def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> Inpu
     return InputError(f"{where}there is no {kind} {name!r}.{asked} Allowed here: {', '.join(known)}.")
 
 
-# A key that TOML takes without quotes, or several by dots; a path of ours may have places in a list behind each.
+# Bare or dotted TOML keys, each with optional list indexes.
 BARE_KEY = re.compile(r"([A-Za-z0-9_-]+(\[\d+\])*)(\.[A-Za-z0-9_-]+(\[\d+\])*)*")
 
 
 def unit_of(key: str) -> str:
-    """The unit in a key's name, in words; empty where it has none."""
+    """The unit in a key's name, in words; empty if it has none."""
     suffix = max((suffix for suffix in UNITS if key.endswith(suffix)), key=len, default="")
     return UNITS.get(suffix, "")
 
 
 def nearest(key: str, known: Iterable[str]) -> str:
-    """The known key that `key` was meant to be: the same quantity in another unit, or the closest spelling."""
+    """The known key that `key` most likely means: the same quantity in another unit, or the closest spelling."""
     known = list(known)
     for name in known:
         if unit_of(name) and unit_of(key) and _stem(name) == _stem(key):
@@ -115,6 +115,6 @@ def unknown_key(path: str, key: str, value: object, known: Iterable[str], where:
 
 
 def join(path: str, key: str) -> str:
-    """The path of `key` below `path`. What TOML has in quotes is in quotes."""
+    """The path of `key` below `path`, quoted as TOML requires."""
     key = key if BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)
     return f"{path}.{key}" if path else key

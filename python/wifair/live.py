@@ -1,4 +1,4 @@
-"""A replication in pieces, which can be inspected and changed while it runs.
+"""A replication that runs step by step and can be inspected and changed in between.
 
     from wifair.live import Session
 
@@ -9,8 +9,8 @@
     print(session.snapshot()["ports"][0]["queued_packets"])
     Path("what-i-did.toml").write_text(session.to_toml())
 
-A snapshot changes nothing, and every change is an event at its nanosecond: `wifair run what-i-did.toml --seeds 1` takes the
-same course. `wifair lab` is a page in the browser over such a session.
+A snapshot changes nothing, and every change is recorded as an event with its time in nanoseconds: `wifair run
+what-i-did.toml --seeds 1` repeats the trajectory. `wifair lab` is a page in the browser over such a session.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from wifair.scenario.scenario import Scenario
 
 Table = dict[str, Any]
 
-# What `snapshot()["ports"][i]["counters"]` counts, in packets, for each of data, ACKs and others.
+# The counters in `snapshot()["ports"][i]["counters"]`, in packets, for each of data, ACKs and others.
 COUNTERS = (
     "offered",
     "tail_dropped",
@@ -42,17 +42,17 @@ COUNTERS = (
 
 # The longest session, in simulated seconds.
 LONGEST_S = 1_000_000.0
-# The most changes of one session.
+# The largest number of changes per session.
 MOST_CHANGES = 10_000
 
-_SEED = 1  # that of `wifair run --seeds 1`
+_SEED = 1  # the seed of `wifair run --seeds 1`
 
 
 class Session:
-    """One replication of a scenario, with seed 1, at time zero to begin with.
+    """One replication of a scenario with seed 1, initially at time zero.
 
-    `reserve` flows more of each group can be opened by a change of its count. They wait at no cost, and do not change the
-    course of the others.
+    A change of a group's count can open up to `reserve` more flows of each group. Until then they cost nothing and do
+    not affect the others.
     """
 
     def __init__(self, scenario: Scenario | str | Path, reserve: int = 0) -> None:
@@ -73,12 +73,12 @@ class Session:
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario with all changes so far, without an end."""
+        """The scenario with all changes so far, and without an end time."""
         return self._scenario
 
     @property
     def now_ns(self) -> int:
-        """The simulated time in nanoseconds. All before it has happened, nothing of this instant."""
+        """The simulated time in nanoseconds. Events before it have run, events at it have not."""
         return self._live.now_ns()
 
     @property
@@ -87,31 +87,31 @@ class Session:
         return self.now_ns / 1e9
 
     def advance(self, until_s: float, look_s: float | None = None) -> None:
-        """Runs until `until_s`, seconds since the start; does nothing if that has passed.
+        """Runs until `until_s`, in seconds since the start; does nothing if that has passed.
 
-        With `look_s`, frames on the air and events at the AP's ports are gathered for the next snapshot, in the last `look_s`
-        seconds; looking takes time. Of each only the newest few thousand are kept.
+        During the last `look_s` seconds, frames on the air and events at the AP's ports are recorded for the next
+        snapshot. Recording slows the run. Of each only the newest few thousand are kept.
         """
         self.advance_ns(round(until_s * 1e9), None if look_s is None else round(look_s * 1e9))
 
     def advance_ns(self, until_ns: int, look_ns: int | None = None) -> None:
-        """As `advance`, in nanoseconds."""
+        """Like `advance`, in nanoseconds."""
         until_ns = min(until_ns, round(LONGEST_S * 1e9))
         look_from_ns = until_ns if look_ns is None else max(0, until_ns - look_ns)
         self._run(lambda python: self._live.advance(max(0, until_ns), look_from_ns, python))
 
     def step(self) -> bool:
-        """Runs to the end of the next exchange on the air, and gathers frames and events. False if none begins within a second."""
+        """Runs to the end of the next frame exchange, recording frames and events. False if none begins within a second."""
         stepped: bool = self._run(self._live.step)
         return stepped
 
     def snapshot(self) -> Table:
-        """What can be seen now; see `snapshot_json`."""
+        """The present state; see `snapshot_json`."""
         found: Table = json.loads(self.snapshot_json())
         return found
 
     def snapshot_json(self) -> str:
-        """What can be seen now, as JSON. Counters are cumulative; times before now are in nanoseconds.
+        """The present state as JSON. Counters are cumulative; past times are in nanoseconds before now.
 
         - `time_ns`
         - `ports`: one per port of the AP: `category`, `limit_packets`, `queued_packets`, `gauges` by name, `counters` (for data,
@@ -134,9 +134,9 @@ class Session:
         return found
 
     def apply(self, change: Mapping[str, Any]) -> Table:
-        """Changes something now: the tables of an `[[events]]` entry, without its time. Gives out the event.
+        """Applies a change now: the tables of an `[[events]]` entry, without its time. Returns the event.
 
-        What is not allowed raises `wifair.errors.ScenarioError`, and nothing changes.
+        An invalid change raises `wifair.errors.ScenarioError` and has no effect.
         """
         if "at_s" in change:
             raise InputError("at_s: a change happens now; leave the key out.")
@@ -145,7 +145,7 @@ class Session:
         self._check()
         event = {"at_s": self.now_s, **change}
         settings = self._scenario.settings()
-        # The engine has taken over the entries of the plan by their number: a new one comes last, and at one instant, too.
+        # The engine knows events by their index in the plan, so a new one is appended, also at the same instant.
         settings["events"] = [*settings.get("events", []), event]
         changed = Scenario.from_settings(settings)
         _ = changed.plan_json
@@ -160,7 +160,7 @@ class Session:
         return given
 
     def past(self) -> Scenario:
-        """What has happened up to now as a scenario: its `fingerprint()` is that of this session."""
+        """The session up to now as a scenario, whose `fingerprint()` equals that of this session."""
         from wifair.scenario.overrides import layered
 
         if self.now_ns < 1_000_000:

@@ -1,4 +1,4 @@
-"""Markdown: tables, and what a command writes between two marks of a page whose rest is written by hand."""
+"""Markdown tables, and the generated parts of hand-written pages, which a command writes between two marks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wifair.errors import InputError
 
 @dataclass(frozen=True)
 class Marks:
-    """Two marks in a page, and what lies between them: `what`, written by a command."""
+    """The two marks around the generated part `what` of a page, written by a command."""
 
     what: str
     command: str
@@ -27,12 +27,12 @@ class Marks:
         return f"<!-- end of {self.what} -->"
 
     def between(self, page: Path) -> str | None:
-        """The text between them; `None` if the page does not have both."""
+        """The text between the marks; `None` if the page does not have both."""
         parts = self._parts(page)
         return None if parts is None else parts[1].strip()
 
     def write(self, page: Path, text: str) -> None:
-        """Replaces the text between them."""
+        """Replaces the text between the marks."""
         parts = self._parts(page)
         if parts is None:
             raise InputError(
@@ -58,6 +58,6 @@ def _unusable(page: Path, error: OSError) -> InputError:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table."""
+    """A Markdown table."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

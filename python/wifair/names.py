@@ -1,7 +1,7 @@
-"""Names of modules: what a package's face hands on, and the former names of modules that have moved.
+"""Lazy names of packages, and the former names of moved modules.
 
-A face (`wifair.study`) imports nothing until a name is asked of it, so that `wifair --help` loads nothing heavy. A former name
-(`wifair.store`) still works and warns.
+A package such as `wifair.study` imports its main module on first access to a name, so `wifair --help` stays fast. A
+former name (`wifair.store`) still works, with a warning.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-# Modules that lay at the top level of the package, by the folder that they lie in now.
+# Modules formerly at the top level of the package, by their present folder.
 _MOVED = {
     "analysis": ("check", "comparison", "explain", "explain_groups", "precision", "sweep", "warmup"),
     "papers": ("claims",),
@@ -30,7 +30,7 @@ FORMER = {
 
 
 def face(package: str, main: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a package that hands on the names of its module `main`."""
+    """The `__getattr__` of a package that re-exports the names of its module `main`."""
 
     def found(name: str) -> Any:
         if name.startswith("__"):
@@ -41,7 +41,7 @@ def face(package: str, main: str) -> Callable[[str], Any]:
 
 
 class _Former:
-    """Finds a module under its former name, with a `DeprecationWarning`. No child of `importlib.abc`, which is slow to import."""
+    """Finds a module under its former name, with a `DeprecationWarning`. Not derived from `importlib.abc`, which is slow to import."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -49,7 +49,7 @@ class _Former:
         return ModuleSpec(fullname, self) if fullname in FORMER else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Nothing: an ordinary module, which `exec_module` replaces."""
+        """None, for an ordinary module, which `exec_module` replaces."""
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
@@ -58,6 +58,6 @@ class _Former:
 
 
 def find_former_names() -> None:
-    """Makes the former names importable: last in line, after everything that is there under its name."""
+    """Makes the former names importable, after all other finders."""
     if not any(isinstance(finder, _Former) for finder in sys.meta_path):
         sys.meta_path.append(_Former())

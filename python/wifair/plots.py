@@ -54,7 +54,7 @@ def lines(
     y_label: str,
     styles: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """One line a name: at each x the mean over the replications with its 95 % interval."""
+    """One line per name: at each x the mean over the replications with its 95 % interval."""
     for i, (name, points) in enumerate(series.items()):
         found = [t_interval(values) for values in points]
         means = [interval.estimate for interval in found]
@@ -80,9 +80,9 @@ def courses(
     y_label: str,
     events: Mapping[str, float] | None = None,
 ) -> None:
-    """One line a name over time: the mean over the replications, shaded by its 95 % interval.
+    """One line per name over time: the mean over the replications, shaded by its 95 % interval.
 
-    Each series has one row a replication; `events` are instants to mark, by what happens there.
+    Each series has one row per replication; `events` are instants to mark, by what happens there.
     """
     at = np.asarray(times)
     for i, (name, values) in enumerate(series.items()):
@@ -110,7 +110,7 @@ def courses(
 def flow_shares(
     axes: Axes, values: Sequence[ArrayLike], uplinks: int, *, title: str, x_label: str, y_label: str
 ) -> None:
-    """One bar a flow: the mean over the replications with its interval, and a dot for each replication.
+    """One bar per flow: the mean over the replications with its interval, and a dot for each replication.
 
     The dots show what a mean hides: flows that are locked out in some runs and not in others.
     """

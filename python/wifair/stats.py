@@ -1,6 +1,6 @@
 """Statistics over replications: intervals, paired differences, Jain's index, warm-up, and how many replications it takes.
 
-A value here is one number a replication. Intervals are two-sided; replications are independent, so the mean of run
+A value here is one number per replication. Intervals are two-sided; replications are independent, so the mean of run
 means has a t interval. Runs that do not differ at all are reported as identical, not as infinitely precise.
 """
 

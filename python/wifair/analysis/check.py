@@ -1,7 +1,7 @@
-"""What is odd about a scenario, by arithmetic over its plan alone: nothing is simulated.
+"""Likely mistakes in a scenario, found by arithmetic over its plan. Nothing is simulated.
 
-Each rule is a function from what is known of the plan to findings; `RULES` lists them. A finding says which key it is about, what is
-odd, and the arithmetic with its values. Not every finding is a mistake: a study may want just that.
+Each rule is a function from a `Plan` to findings; `RULES` lists them. A finding names the key, the problem, and the
+arithmetic with its values. A finding need not be a mistake: a study may do it on purpose.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from wifair.scenario.components import components, transport
 if TYPE_CHECKING:
     from wifair.scenario.scenario import Scenario
 
-# A quantile of which fewer values lie beyond says little.
+# Least number of values that must lie beyond a quantile for it to be meaningful.
 VALUES_BEYOND = 10
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something odd."""
+    """A likely mistake in a scenario."""
 
     key: str
     finding: str
@@ -30,12 +30,12 @@ class Finding:
     values: Mapping[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """As it goes into JSON."""
+        """The finding for JSON."""
         return {**asdict(self), "values": dict(self.values)}
 
 
 class Plan:
-    """What the rules look at."""
+    """A scenario's plan with the quantities that the rules use."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.plan = scenario.plan()
@@ -59,7 +59,7 @@ class Plan:
         return ip_bytes * 8 / self.airtimes(ip_bytes)[station, direction]
 
     def airtimes(self, ip_bytes: int) -> dict[tuple[str, str], float]:
-        """By station and direction: what a frame takes alone, in microseconds."""
+        """The airtime of a frame without contention by station and direction, in microseconds."""
         if ip_bytes not in self._airtimes:
             self._airtimes[ip_bytes] = self.scenario.airtimes_us(ip_bytes)
         return self._airtimes[ip_bytes]
@@ -75,16 +75,16 @@ class Plan:
 
     @property
     def downloads(self) -> list[dict[str, Any]]:
-        """Downlink flows of TCP: their data waits at the AP."""
+        """Downlink TCP flows: their data is queued at the AP."""
         return [flow for flow in self.tcp if flow["direction"] == "down"]
 
     @property
     def uploads(self) -> list[dict[str, Any]]:
-        """Uplink flows of TCP: their ACKs wait at the AP."""
+        """Uplink TCP flows: their ACKs are queued at the AP."""
         return [flow for flow in self.tcp if flow["direction"] == "up"]
 
     def most_queued(self) -> tuple[int, str]:
-        """The most packets of TCP that can wait at the AP, by the flows' windows, and how that is reckoned."""
+        """The most TCP packets that the flows' windows allow in the AP's buffer, and the calculation in words."""
         data = sum(self.window_segments(flow) for flow in self.downloads)
         acks = sum(
             math.ceil(self.window_segments(flow) / flow["tcp"]["delayed_ack"]["segments"]) for flow in self.uploads
@@ -96,7 +96,7 @@ class Plan:
 
     @staticmethod
     def window_segments(flow: dict[str, Any]) -> int:
-        """The receiver's window, over all connections side by side."""
+        """The receive window in segments, summed over parallel connections."""
         return int(flow["tcp"]["receiver_window_segments"] * flow["application"].get("connections", 1))
 
 
@@ -104,13 +104,13 @@ Rule = Callable[[Plan], Iterator[Finding]]
 
 
 def check(scenario: Scenario) -> list[Finding]:
-    """All that is odd, in the order of the rules."""
+    """All findings, in the order of the rules."""
     plan = Plan(scenario)
     return [finding for rule in RULES for finding in rule(plan)]
 
 
 def wire_slower_than_the_air(plan: Plan) -> Iterator[Finding]:
-    """The queue is then at the server's side of the wire, where no scheme works."""
+    """The wired link is the bottleneck: the queue is at the server's end of it, not at the AP, so the scheme has no effect."""
     shared = [flow for flow in plan.downloads if flow["wire_rate_mbps"] is None]
     if not shared:
         return
@@ -127,7 +127,7 @@ def wire_slower_than_the_air(plan: Plan) -> Iterator[Finding]:
 
 
 def window_never_fills_the_buffer(plan: Plan) -> Iterator[Finding]:
-    """No packet is ever lost because the buffer is full, whatever the scheme; the limit has no effect."""
+    """The flows' windows together are smaller than the AP's buffer: it never overflows, so its limit has no effect."""
     datagrams = [flow for flow in plan.flows if flow not in plan.tcp]
     many = [flow for flow in datagrams if flow["application"]["name"] == "udp"]
     most, how = plan.most_queued()
@@ -141,7 +141,7 @@ def window_never_fills_the_buffer(plan: Plan) -> Iterator[Finding]:
 
 
 def sawtooth_s(plan: Plan, flow: dict[str, Any]) -> tuple[float, str]:
-    """How long a flow's window takes from one loss to the next at a full buffer, and how that is reckoned."""
+    """The period of a flow's window in seconds, from one loss at a full buffer to the next, and the calculation in words."""
     flows = max(1, len(plan.downloads))
     segment = plan.segment_bytes(flow)
     rate = min(plan.rate_mbps(segment, flow["station"], "down"), float(plan.plan["wire"]["rate_mbps"]))
@@ -151,7 +151,7 @@ def sawtooth_s(plan: Plan, flow: dict[str, Any]) -> tuple[float, str]:
     window = min((room + 2 * plan.delay_ms(flow) / packet_ms) / flows, plan.window_segments(flow))
     control = flow["tcp"]["congestion_control"]["name"]
     if control == "cubic":
-        # RFC 9438, equation 2: back at the old window after K; and no slower than Reno's line.
+        # RFC 9438, equation 2: the window is back at its old value after K, and grows no slower than Reno's.
         c = flow["tcp"]["congestion_control"]["c"]
         k = (window * 0.3 / c) ** (1 / 3)
         reno = window * 0.3 / 0.53 * rtt_ms * 1e-3
@@ -164,7 +164,7 @@ def sawtooth_s(plan: Plan, flow: dict[str, Any]) -> tuple[float, str]:
 
 
 def run_shorter_than_the_slowest_loop(plan: Plan) -> Iterator[Finding]:
-    """Shares are then those of a beginning, and a longer run gives another result, not a more exact one."""
+    """The slowest control loop has not converged: shares are transient, and a longer run changes the result."""
     duration, warmup = float(plan.run["duration_s"]), float(plan.run["warmup_s"])
     loops: list[tuple[float, str, str]] = []
     bulk = [flow for flow in plan.downloads if flow["application"]["name"] == "bulk"]
@@ -201,7 +201,7 @@ def run_shorter_than_the_slowest_loop(plan: Plan) -> Iterator[Finding]:
 
 
 def flows_outside_the_measurement(plan: Plan) -> Iterator[Finding]:
-    """A flow that starts late is measured with its silence, one that stops early is hardly measured."""
+    """A flow starts during the measurement, so its means include the time before, or stops before the measurement."""
     warmup = float(plan.run["warmup_s"])
     for flow in plan.flows:
         latest = float(flow["start_s"] + flow["start_spread_s"])
@@ -226,7 +226,7 @@ def flows_outside_the_measurement(plan: Plan) -> Iterator[Finding]:
 
 
 def acks_without_uploads(plan: Plan) -> Iterator[Finding]:
-    """In the AP's buffer only uplink flows have ACKs."""
+    """The scheme acts on ACKs, and no uplink TCP flow has ACKs in the AP's buffer."""
     of_acks = [scheme["name"] for scheme in components("schemes") if "ack" in scheme["decides_on"]]
     if plan.scheme in of_acks and not plan.uploads:
         yield Finding(
@@ -238,7 +238,7 @@ def acks_without_uploads(plan: Plan) -> Iterator[Finding]:
 
 
 def marks_that_nobody_sets_or_hears(plan: Plan) -> Iterator[Finding]:
-    """ECN takes two: a buffer that marks, and hosts that listen."""
+    """ECN needs both a buffer that marks and ECN-capable hosts; only one of them is configured."""
     listening = [flow for flow in plan.tcp if flow["tcp"]["ecn"]]
     marking = plan.scheme == "dqm" or plan.port["scheme"].get("signal", "drop") != "drop"
     values = {"ecn_flows": len(listening), "tcp_flows": len(plan.tcp)}
@@ -251,7 +251,7 @@ def marks_that_nobody_sets_or_hears(plan: Plan) -> Iterator[Finding]:
 
 
 def priorities_that_nobody_looks_at(plan: Plan) -> Iterator[Finding]:
-    """A code point says which category a packet belongs to, where somebody classifies by it."""
+    """Packets have a DSCP, but the MAC does not map it to access categories."""
     marked = [flow["label"] for flow in plan.flows if flow["application"].get("dscp") or flow["tcp"]["dscp"]]
     if marked and (plan.edca is None or plan.edca["classify"] == "best-effort"):
         text = f'{", ".join(marked)}: marked with a DSCP that nobody looks at; mac.edca.classify = "rfc-8325" does'
@@ -259,7 +259,7 @@ def priorities_that_nobody_looks_at(plan: Plan) -> Iterator[Finding]:
 
 
 def more_than_the_air_carries(plan: Plan) -> Iterator[Finding]:
-    """Datagrams do not slow down."""
+    """UDP flows offer more than the air can carry."""
     share, parts = 0.0, []
     for flow in plan.of("udp"):
         spec = flow["application"]
@@ -276,7 +276,7 @@ def more_than_the_air_carries(plan: Plan) -> Iterator[Finding]:
 
 
 def quantiles_of_too_few(plan: Plan) -> Iterator[Finding]:
-    """A 95 % quantile of twenty values is the greatest but one."""
+    """A run has too few pings for a 95 % quantile: of twenty values it would be the second largest."""
     duration = float(plan.run["duration_s"])
     for flow in plan.of("ping"):
         interval_ms = flow["application"]["interval_ms"]
@@ -291,7 +291,7 @@ def quantiles_of_too_few(plan: Plan) -> Iterator[Finding]:
 
 
 def a_slow_station_holds_the_air(plan: Plan) -> Iterator[Finding]:
-    """Where every station gets the same number of packets, the slow ones hold the air (the performance anomaly)."""
+    """With an equal number of packets per station, the slow station uses most of the air (performance anomaly)."""
     carrying = {(flow["station"], flow["direction"]) for flow in plan.tcp}
     times = {way: plan.airtimes(1500)[way] for way in carrying}
     if len(times) < 2:

@@ -1,4 +1,4 @@
-"""Scenarios compared pair by pair under common random numbers: with the same seeds."""
+"""Paired comparisons of scenarios under common random numbers (the same seeds)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wifair.analysis.precision import Precision
     from wifair.results.results import ResultCell, Results
 
-# What scenarios are compared by unless they say; what one of a pair does not have is left out.
+# Metrics compared by default. A metric that one of a pair does not have is left out.
 COMPARED = (
     "jain",
     "up_mbps",
@@ -32,7 +32,7 @@ COMPARED = (
     "transfer_mean_s",
 )
 
-# Which way is better; of other metrics neither more nor less is.
+# The better direction of each metric that has one.
 BETTER = {
     "jain": "highest",
     "total_mbps": "highest",
@@ -43,7 +43,7 @@ BETTER = {
     "transfer_mean_s": "lowest",
 }
 
-# A scenario's name, and that of the one that it is held against.
+# A scenario's name, and the name of the reference.
 Pair = tuple[str, str]
 
 
@@ -70,7 +70,7 @@ def along(cells: Iterable[ResultCell], path: str) -> list[Pair]:
 
 
 class Differences(list[dict[str, Any]], Drawn):
-    """Paired differences, one row (a dictionary) a pair and metric; a table in a notebook."""
+    """Paired differences, one row (a dictionary) per pair and metric. Notebooks show them as a table."""
 
     def frame(self) -> pl.DataFrame:
         """The rows as a polars frame."""
@@ -87,10 +87,10 @@ class Differences(list[dict[str, Any]], Drawn):
 def paired(
     results: Results, pairs: Iterable[Pair], metrics: Sequence[str], wishes: Sequence[Precision] = ()
 ) -> Differences:
-    """The differences, pair by pair and metric by metric, with p values corrected by Holm over all of them.
+    """The paired differences by pair and metric, with p values corrected by Holm over all of them.
 
-    With a wish for a metric, also how many seeds make the difference's interval that narrow; a share is one of the mean of
-    what the scenario is held against.
+    For a metric in `wishes`, a row also has the number of seeds that gives the difference's interval that half-width. A
+    relative half-width refers to the mean of the reference.
     """
     wished = {wish.metric: wish for wish in wishes}
     rows = Differences()
@@ -132,11 +132,11 @@ def _by_seed(results: Results, scenario: str, metric: str) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Who is best by a metric, who cannot be told apart from it, and by how much the others are worse.
+    """The best scenario by a metric, those not distinguishable from it, and the margins to the others.
 
-    `leader` has the best mean. The others are held against it seed by seed; `equals` are those whose difference is not
-    clear of zero after Holm's correction over all of them, `behind` those whose is, each with the difference (what the
-    leader is better by), nearest first.
+    `leader` has the best mean. The others are compared with it, paired by seed. `equals` are those whose difference
+    does not differ significantly from zero after Holm's correction over all of them. `behind` are the others, each with
+    the leader's margin, smallest first.
     """
 
     metric: str
@@ -147,12 +147,12 @@ class Ranking:
 
     @property
     def leaders(self) -> tuple[str, ...]:
-        """The best, and what cannot be told apart from it."""
+        """The leader and the scenarios not distinguishable from it."""
         return (self.leader, *self.equals)
 
 
 def ranking(results: Results, metric: str, names: Sequence[str] = ()) -> Ranking | None:
-    """The scenarios (those named, or all) by a metric of which more or less is better; nothing where none has a value."""
+    """Ranks the scenarios (`names`, or all) by a metric in `BETTER`. None if no scenario has a value."""
     sign = 1.0 if BETTER[metric] == "highest" else -1.0
     candidates = names or [cell.name for cell in results.cells]
     means = {name: results.interval(name, metric) for name in candidates}

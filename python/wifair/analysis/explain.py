@@ -1,6 +1,6 @@
-"""Why a flow got what it got: where its packets were lost, who held the air, what its sender did and what held it back.
+"""What limited each flow: where its packets were lost, who used the airtime, and the states of its TCP sender.
 
-Every sentence is backed by counters of the engine, means over the replications, which are part of it.
+Every sentence carries the engine's counters behind it, as means over the replications.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from wifair.study.job import Progress
     from wifair.study.store import Store
 
-# How often the senders are looked at, in seconds, unless the scenario says: a hundredth of a second is less than a round trip.
+# Default sampling interval of the senders' states, in seconds: less than a round trip.
 LOOK_S = 0.01
 
-# What a sender does at a sample, in the order of drawing.
+# A sender's state at a sample, in drawing order.
 PHASES = {
     "avoidance": "congestion avoidance",
     "slow_start": "slow start",
@@ -33,32 +33,32 @@ PHASES = {
     "timed_out": "waiting for a retransmission timeout",
     "idle": "idle",
 }
-# Where and why the AP's losses were.
+# The AP's loss counters, and their names in sentences.
 LOSSES = {
     "ap_tail_drop_packets": "dropped at the full buffer",
     "ap_evicted_packets": "evicted from it",
     "ap_aqm_drop_packets": "dropped by its active queue management",
     "ap_retry_lost_packets": "lost at the retry limit",
 }
-# A share from which on something is called the main thing, and a rarer thing worth a sentence.
+# The share from which a limit is the main one, and the share from which timeouts are mentioned.
 MOST, SOME = 0.5, 0.2
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A statement about a flow (or about all, without one) and the counters behind it."""
+    """A statement about a flow (about all flows if `flow` is empty) and the counters behind it."""
 
     flow: str
     text: str
     counters: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """As it goes into JSON."""
+        """The sentence for JSON."""
         return {"flow": self.flow or None, "sentence": self.text, "counters": self.counters}
 
 
 def watched(scenario: Scenario) -> Scenario:
-    """The scenario with looks at the senders."""
+    """The scenario with sampling of the senders' states."""
     run = scenario.plan()["run"]
     looks = run["state_interval_s"] or min(LOOK_S, run["duration_s"])
     return scenario.override({"run.state_interval_s": looks})
@@ -67,7 +67,7 @@ def watched(scenario: Scenario) -> Scenario:
 def results_of(
     scenario: Scenario, seeds: int, threads: int | None, progress: Progress | None, store: Store | None
 ) -> Results:
-    """Runs it."""
+    """Runs the scenario with sampling of the senders' states."""
     from wifair.study.job import Cell
     from wifair.study.study import Study
 
@@ -75,14 +75,14 @@ def results_of(
 
 
 def means(frame: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
-    """A row an entity, its numbers averaged over the replications."""
+    """One row per entity: its numbers averaged over the replications."""
     keys = list(keys)
     numbers = [name for name, kind in frame.schema.items() if kind.is_numeric() and name not in ("seed", *keys)]
     return frame.group_by(keys, maintain_order=True).agg(pl.col(name).cast(pl.Float64).mean() for name in numbers)
 
 
 def explain(results: Results) -> list[Sentence]:
-    """What there is to say: of the air, then of each flow."""
+    """The sentences about the air, then about each flow."""
     flows = means(results.flows, ["flow", "label", "direction", "station", "application", "transport"])
     stations = means(results.stations, ["station", "direction"])
     air = stations.group_by("station", maintain_order=True).agg(pl.col("airtime_share").sum())
@@ -109,7 +109,7 @@ def explain(results: Results) -> list[Sentence]:
 
 
 def of_the_air(results: Results, air: pl.DataFrame) -> list[Sentence]:
-    """Who held it."""
+    """Airtime by station, collisions and idle time."""
     run = means(results.runs, ["scenario"]).row(0, named=True)
     shares = {row["station"]: row["airtime_share"] for row in air.iter_rows(named=True)}
     listed = sorted(shares.items(), key=lambda entry: -entry[1])
@@ -122,7 +122,7 @@ def of_the_air(results: Results, air: pl.DataFrame) -> list[Sentence]:
 
 
 def of_share(flow: dict[str, Any], equal: float) -> list[Sentence]:
-    """How much it got."""
+    """The flow's goodput, and for TCP its ratio to an equal share."""
     counters = {"goodput_mbps": flow["goodput_mbps"]}
     text = f"{flow['label']} ({flow['application']}, {flow['direction']}) got {flow['goodput_mbps']:.3g} Mbps"
     if flow["transport"] == "tcp":
@@ -132,7 +132,7 @@ def of_share(flow: dict[str, Any], equal: float) -> list[Sentence]:
 
 
 def of_losses(flow: dict[str, Any], stations: pl.DataFrame, flows: pl.DataFrame) -> list[Sentence]:
-    """Where its packets were lost: at the AP by reason, in its station's own buffer, on the station's air."""
+    """The flow's losses: at the AP by reason, in its station's buffer, and at its station's retry limit."""
     what = "ACKs" if flow["direction"] == "up" and flow["transport"] == "tcp" else "packets"
     counters = {name: flow[name] for name in ("ap_offered_packets", "ap_lost_packets", *LOSSES, "ap_filtered_packets")}
     reasons = [f"{flow[name]:,.0f} {words}" for name, words in LOSSES.items() if flow[name] > 0]
@@ -160,14 +160,14 @@ def of_losses(flow: dict[str, Any], stations: pl.DataFrame, flows: pl.DataFrame)
 
 
 def of_air(flow: dict[str, Any], air: pl.DataFrame) -> list[Sentence]:
-    """Its station's part of the air."""
+    """The airtime share of the flow's station, both directions."""
     share = float(air.filter(pl.col("station") == flow["station"])["airtime_share"].item())
     text = f"Its station {flow['station']} used {share:.0%} of the air, both ways together."
     return [Sentence(flow["label"], text, {"airtime_share": share})]
 
 
 def of_phases(flow: dict[str, Any], state: dict[str, Any]) -> list[Sentence]:
-    """What its sender did."""
+    """The share of time that the sender spent in each state."""
     shares = {name: state[name] / state["looks"] for name in PHASES}
     listed = sorted((name for name in shares if shares[name] >= 0.005), key=lambda name: -shares[name])
     text = "Its time: " + ", ".join(f"{PHASES[name]} {shares[name]:.0%}" for name in listed) + "."
@@ -175,7 +175,7 @@ def of_phases(flow: dict[str, Any], state: dict[str, Any]) -> list[Sentence]:
 
 
 def limit_of(flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any]) -> tuple[str, str, dict[str, float]]:
-    """What limited it: in a word or two, as a sentence, with counters."""
+    """What limited the flow: as a short name, as a sentence, and the counters behind it."""
     active = state["looks"] - state["idle"]
     if active == 0:
         return "application", "It was limited by its application: it had nothing to send.", {}
@@ -218,7 +218,7 @@ def limit_of(flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any]) 
 def of_restraint(
     flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any], wire_rtt_ms: float
 ) -> list[Sentence]:
-    """What limited it: the verdict."""
+    """What limited the flow, and the parts of its round-trip time."""
     names = (
         "held_by_application",
         "held_by_receiver_window",
@@ -237,7 +237,7 @@ def of_restraint(
 
 
 def of_datagrams(flow: dict[str, Any], rows: pl.DataFrame) -> list[Sentence]:
-    """Delay, loss and voice, by direction."""
+    """Loss, delay and voice quality (MOS) by direction."""
     told = []
     for row in rows.iter_rows(named=True):
         names = (
@@ -263,9 +263,9 @@ def of_datagrams(flow: dict[str, Any], rows: pl.DataFrame) -> list[Sentence]:
 
 
 def draw(results: Results, path: str | Path) -> Path:
-    """Three panels, a bar a flow (or a station): what the senders did, where packets were lost, who held the air.
+    """Draws three panels with a bar per flow or station: sender states, losses at the AP, airtime.
 
-    Lengths of the last two have 95 % intervals over the replications.
+    The bars of the last two have 95 % intervals over the replications.
     """
     from wifair.plots import figure
 
@@ -296,7 +296,7 @@ def draw(results: Results, path: str | Path) -> Path:
     return Path(path)
 
 
-# Colour-blind safe (Okabe, Ito 2008); in grey the hatching tells them apart.
+# Colour-blind safe (Okabe, Ito 2008); the hatching distinguishes them in greyscale.
 BARS = (("#0072B2", ""), ("#E69F00", "//"), ("#D55E00", "xx"), ("#000000", ".."), ("#CCCCCC", "\\\\"))
 
 
@@ -323,5 +323,5 @@ def _stacked(axes: Axes, labels: list[str], parts: dict[str, list[float]], unit:
 
 
 def _ms(value: float) -> str:
-    """Milliseconds to three digits, and never as a power of ten."""
+    """Milliseconds with three digits, without an exponent."""
     return f"{value:.0f} ms" if value >= 100 else f"{value:.3g} ms"

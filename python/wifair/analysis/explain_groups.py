@@ -1,6 +1,6 @@
-"""Why groups of like flows got what they got: at most three sentences, and one row for each group.
+"""What limited groups of like flows: at most three sentences, and one row per group.
 
-The sentences state counters next to each other. What a counter causes is a question for two runs: `wifair compare`.
+The sentences report counters and do not claim causes; a cause takes two runs (`wifair compare`).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from wifair.analysis.explain import Sentence, limit_of, means
 if TYPE_CHECKING:
     from wifair.results.results import Results
 
-# From which ratio on two goodputs are called different.
+# The ratio from which two goodputs count as different.
 DIFFERENT = 1.1
-# A station that holds this many times the mean of all is worth a sentence.
+# A station is named if its airtime is at least this multiple of the mean.
 HOG = 1.5
 
 
 @dataclass(frozen=True)
 class Group:
-    """Flows that the scenario describes together: means over flows and replications."""
+    """A group of flows of the scenario: means over flows and replications."""
 
     name: str
     flows: int
@@ -32,7 +32,7 @@ class Group:
     transport: str
     stations: tuple[str, ...]
     goodput_mbps: float
-    # Of what it offered to the AP's buffer.
+    # Share of the packets offered to the AP's buffer.
     lost_share: float | None
     # Reductions of the congestion window, and retransmission timeouts, per flow and replication.
     cuts: float
@@ -45,7 +45,7 @@ class Group:
 
     @property
     def at_the_ap(self) -> str:
-        """What of it passes the AP's buffer."""
+        """What the group has in the AP's buffer: ACKs for TCP uploads, else packets."""
         return "ACKs" if self.direction == "up" and self.transport == "tcp" else "packets"
 
 
@@ -113,7 +113,7 @@ def _most(values: pl.Series) -> float | None:
 
 
 def lead(results: Results, found: list[Group]) -> list[Sentence]:
-    """At most three sentences: who gets how much, what the AP loses and what that does to windows, who holds the air or waits."""
+    """At most three sentences: goodput, losses at the AP with window reductions, and airtime or waiting times."""
     bulk = [group for group in found if group.application == "bulk" and group.transport == "tcp"]
     told = []
     if bulk:
@@ -144,12 +144,12 @@ def _shares(best: Group, worst: Group) -> Sentence:
 
 
 def _one(group: Group) -> str:
-    """A flow of a group, in a sentence."""
+    """A flow of the group, as a sentence names it."""
     return f"each {group.name} flow" if group.flows > 1 else group.name
 
 
 def _plain(value: float) -> str:
-    """Three digits, without a power of ten."""
+    """Three digits, without an exponent."""
     return f"{value:.3g}" if value >= 1e-4 or not value else f"{float(f'{value:.2g}'):.12f}".rstrip("0")
 
 
@@ -173,7 +173,7 @@ def _losses(best: Group, worst: Group) -> Sentence:
 
 
 def _charged(results: Results, found: list[Group]) -> Sentence | None:
-    """Under mac80211, airtime of a station's uploads that its downlink pays."""
+    """Under mac80211: airtime of a station's uploads that is charged to its downloads."""
     if results.cells[0].scenario.plan()["cell"]["ap"]["port"]["scheme"]["name"] != "mac80211":
         return None
     shares = _airtimes(results, "up")
@@ -195,7 +195,7 @@ def _charged(results: Results, found: list[Group]) -> Sentence | None:
 
 
 def _slow(results: Results) -> Sentence | None:
-    """A station with a slower link that holds most of the air."""
+    """A station with a slow link that uses far more than the mean airtime."""
     rows = means(results.stations, ["station", "direction"])
     stations = rows.group_by("station", maintain_order=True).agg(
         pl.col("airtime_share").sum(), pl.col("link_rate_mbps").max()
@@ -211,7 +211,7 @@ def _slow(results: Results) -> Sentence | None:
 
 
 def _queue(results: Results) -> Sentence:
-    """How long packets wait at the AP, and what collisions take."""
+    """The mean sojourn time at the AP, and the airtime share of collisions."""
     queue = results.queues.filter((pl.col("node") == "ap") & (pl.col("class") == "all"))
     waited, collisions = _mean(queue["sojourn_mean_ms"]) or 0.0, _mean(results.runs["collision_share"]) or 0.0
     told = f"Packets wait {waited:.3g} ms in the AP's buffer on average; collisions take {_percent(collisions)} of the air."
@@ -228,7 +228,7 @@ def _percent(share: float | None) -> str:
 
 
 def rows(found: list[Group]) -> list[tuple[str, ...]]:
-    """The table: one row for each group."""
+    """The cells of the table, one row per group."""
 
     def number(value: float | None, form: str = ".3g") -> str:
         return "–" if value is None else f"{value:{form}}"
@@ -253,7 +253,7 @@ NOTE: str = "Means over flows and runs. Lost: packets at the AP; for datagrams, 
 
 
 def to_dict(group: Group) -> dict[str, Any]:
-    """A group as it goes into JSON."""
+    """The group for JSON."""
     from dataclasses import asdict
 
     return asdict(group)

@@ -1,4 +1,4 @@
-"""How many replications make an interval as narrow as is wished."""
+"""The number of replications that gives a confidence interval of a wanted half-width."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Precision:
-    """A wish: the half-width of a metric's 95 % interval, in the metric's unit or as a share of its mean."""
+    """A wanted half-width of a metric's 95 % interval, in the metric's unit or as a share of its mean."""
 
     metric: str
     half_width: float
@@ -30,7 +30,7 @@ class Precision:
 
     @classmethod
     def parse(cls, text: str) -> Precision:
-        """A wish as the command line has it: `jain=0.01`, `total_mbps=2%`."""
+        """Parses `jain=0.01` or `total_mbps=2%`."""
         metric, separator, amount = text.partition("=")
         metric, amount = metric.strip(), amount.strip()
         try:
@@ -47,17 +47,17 @@ class Precision:
         return cls(metric, number / 100 if relative else number, relative)
 
     def wanted(self, mean: float) -> float:
-        """The half-width in the metric's unit, for a metric of that mean."""
+        """The wanted half-width in the metric's unit, given the metric's mean."""
         return self.half_width * abs(mean) if self.relative else self.half_width
 
     def seeds(self, values: ArrayLike, mean: float) -> int | None:
-        """How many replications it takes, by those that there are; nothing where these cannot say."""
+        """The number of replications needed, estimated from `values`. None if they do not allow an estimate."""
         wanted = self.wanted(mean)
         return seeds_needed(values, wanted) if wanted > 0 else None
 
 
 def needed(results: Results, wishes: Sequence[Precision]) -> pl.DataFrame:
-    """One row a scenario and wish: the half-width that there is, the one that is wished, how many seeds that takes."""
+    """One row per scenario and wish: the present half-width, the wanted one, and the number of seeds for it."""
     types = {"scenario": pl.String, "metric": pl.String, "unit": pl.String, "runs": pl.Int64}
     types |= {"half_width": pl.Float64, "half_width_wanted": pl.Float64, "seeds_needed": pl.Int64}
     rows = []

@@ -1,4 +1,4 @@
-"""Sweeps: a grid over any keys of a scenario, as data. A study file says the same in TOML.
+"""Sweeps: a grid over any keys of a scenario. A study file describes one in TOML.
 
     title = "buffer sizes"
     scenario = "cell.toml"              # a file, relative to this one, or a table [scenario]
@@ -17,7 +17,7 @@
     "flows[0].count" = [2, 5, 8]
     "flows[1].count" = [8, 5, 2]
 
-    [[points]]                          # settings written out, one table a point
+    [[points]]                          # settings written out, one table per point
     ap.limit_packets = 50
 
 The grid has a cell for each combination of the product, each zip and the points.
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from wifair.study.job import Progress
     from wifair.study.store import Store
 
-# Shown of a study that does not say what it is after.
+# Metrics shown by default.
 METRICS = ("jain", "up_mbps", "down_mbps", "total_mbps", "ap_loss_ratio", "ap_sojourn_mean_ms")
 REPLICATIONS = 10
 MOST_CELLS = 100_000
@@ -58,10 +58,10 @@ Point = dict[str, Any]
 
 
 class Sweep:
-    """A study as data: a base scenario, a grid over its keys, replications, metrics.
+    """A base scenario, a grid over its keys, replications and metrics.
 
     `scenario` is a `Scenario`, its settings, or a file. `product` and each table of `zip` map paths of keys to lists of
-    values; `points` is a list of settings by path. A wrong key raises `ScenarioError` before anything is run.
+    values; `points` is a list of settings by path. An unknown key raises `ScenarioError` before any run.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Sweep:
         return cls(**{"title": path.stem, **told})
 
     def study(self) -> Study:
-        """The cells and seeds, as they are run."""
+        """The study to run: the grid's cells and the seeds."""
         return Study(self.cells, self.seeds, self.title)
 
     def run(
@@ -144,16 +144,16 @@ class Sweep:
         store: Store | str | Path | None = None,
         dask: str | None = None,
     ) -> Results:
-        """Runs what the store does not have; with `dask`, the address of a scheduler or "local", on that cluster."""
+        """Runs the replications that the store does not have; on a cluster if `dask` is a scheduler's address or "local"."""
         return self.study().run(threads, progress, store, dask=dask)
 
     def differences(self, results: Results) -> list[dict[str, Any]]:
-        """Along the key to compare: every value against the first, with the same seeds; nothing without such a key."""
+        """Paired differences of every value of the `compare` key against its first one; empty without that key."""
         pairs = along(results.cells, self.compare) if self.compare else []
         return paired(results, pairs, self.metrics, self.precision)
 
     def seeds_needed(self, results: Results) -> list[dict[str, Any]]:
-        """What the wished precision takes, scenario by scenario."""
+        """The number of seeds that the wanted precision needs, by scenario."""
         return needed(results, self.precision).to_dicts()
 
 
@@ -165,7 +165,7 @@ def _base(scenario: Scenario | Mapping[str, Any] | str | Path, overrides: Mappin
     return Scenario.from_toml(scenario, overrides.items())
 
 
-# What each key of a study file must be.
+# The type that each key of a study file must have.
 SHAPES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "title": (str, "a text"),
     "scenario": ((str, dict), "the path of a file, or a table"),
@@ -208,7 +208,7 @@ def _metric(name: str) -> str:
 
 
 def _by_path(settings: Mapping[str, Any], origin: str, at: str = "") -> Point:
-    """Nested tables as settings by path. A table with a name is a component, and a value as a whole."""
+    """Flattens nested tables to settings by path. A table with `name` is a component and is kept as one value."""
     found: Point = {}
     for key, value in settings.items():
         path = join(at, key)
@@ -238,7 +238,7 @@ def _lists(axes: Mapping[str, Any], origin: str) -> dict[str, list[Any]]:
 
 
 def _zipped(group: Mapping[str, Any], origin: str) -> list[Point]:
-    """The points of keys whose values go together."""
+    """The points of a `[zip]` group: the first values together, then the second, and so on."""
     lists = _lists(group, origin)
     lengths = {path: len(values) for path, values in lists.items()}
     if len(set(lengths.values())) > 1:
@@ -248,7 +248,7 @@ def _zipped(group: Mapping[str, Any], origin: str) -> list[Point]:
 
 
 def _grid(base: Scenario, axes: Sequence[Sequence[Point]]) -> list[Cell]:
-    """A cell for each combination of one point an axis."""
+    """A cell for each combination of one point per axis."""
     count = 1
     for axis in axes:
         count *= len(axis)
@@ -275,12 +275,12 @@ def _grid(base: Scenario, axes: Sequence[Sequence[Point]]) -> list[Cell]:
 
 
 def coordinate(value: Any) -> str | int | float:
-    """A value as a column of a table has it."""
+    """A value as a table column holds it."""
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else label(value)
 
 
 def label(value: Any) -> str:
-    """A value in a cell's name."""
+    """A value as part of a cell's name."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, Mapping) and "name" in value:

@@ -1,4 +1,4 @@
-"""Is the warm-up long enough? Running means, a test for drift, and where the series itself says it has settled."""
+"""Tests whether the warm-up is long enough: running means, a test for drift, and the truncation point by MSER-5."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from wifair.results.results import ResultCell, Results
     from wifair.scenario.scenario import Scenario
 
-# How many samples a run gets if its scenario asks for no time series.
+# Samples per run if the scenario does not set a sampling interval.
 SAMPLES = 200
-# Of the measurement: its first tenth is held against its second half (J. Geweke, Evaluating the accuracy of
+# The first tenth of the measurement is compared with its second half (J. Geweke, Evaluating the accuracy of
 # sampling-based approaches to the calculation of posterior moments, Bayesian Statistics 4, 1992).
 FIRST, LAST = 0.1, 0.5
-# What is looked at, with the unit: goodput of all flows of a direction, and the length of the AP's queue.
+# The series that are tested, with their units: goodput of all flows by direction, and the AP's queue length.
 QUANTITIES = {"up_mbps": "Mbps of payload", "down_mbps": "Mbps of payload", "queue_packets": "packets"}
 FORMATS = (".png", ".pdf", ".svg")
 
 
 @dataclass(frozen=True)
 class Course:
-    """A quantity of a scenario in time: `values` has a row a replication and a column a sample.
+    """A time series of a scenario: `values` has shape (replications, samples).
 
-    A sample stands for the interval that ends at its time, `times_s`, counted from the start of the run. `measured` says
-    which of them lie in the measurement.
+    A sample stands for the interval that ends at its time, `times_s`, counted from the start of the run. `measured`
+    holds those of the measurement.
     """
 
     scenario: str
@@ -43,18 +43,18 @@ class Course:
 
     @property
     def measured(self) -> Values:
-        """The values of the measurement."""
+        """The values after the warm-up: (replications, samples)."""
         interval = self.times_s[0]
         return self.values[:, self.times_s - interval >= self.warmup_s - 1e-9]
 
 
 @dataclass(frozen=True)
 class Check:
-    """What a course says of its warm-up.
+    """The result of the test for one time series.
 
-    `drift`: mean of the measurement's first tenth minus that of its second half, over the replications; `p` is adjusted by
-    Holm over all that is checked, and decides. `settled_s`: where MSER-5 cuts the course averaged over the replications, a
-    hint; `None` where that is too short to say.
+    `drift`: mean of the measurement's first tenth minus that of its second half, over the replications; `p` is adjusted
+    by Holm over all series and decides the verdict. `settled_s`: the truncation point that MSER-5 gives for the mean
+    over the replications, as a hint; `None` if the series is too short.
     """
 
     course: Course
@@ -65,7 +65,7 @@ class Check:
 
     @property
     def verdict(self) -> str:
-        """In words."""
+        """The verdict in words."""
         if self.drift.low is None:
             return "one run cannot tell"
         if self.p >= 1 - LEVEL:
@@ -74,7 +74,7 @@ class Check:
         return f"still drifts after the warm-up{share}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON takes it."""
+        """The check for JSON."""
         return {
             "scenario": self.course.scenario,
             "quantity": self.course.quantity,
@@ -91,14 +91,14 @@ class Check:
 
 
 def with_series(scenario: Scenario) -> Scenario:
-    """The scenario with time series; what happens in it is the same with and without."""
+    """The scenario with time series. Sampling does not change the trajectory."""
     if scenario.plan()["run"]["sample_interval_s"] is not None:
         return scenario
     return scenario.override({"run.sample_interval_s": scenario.simulated_s() / SAMPLES})
 
 
 def courses(results: Results) -> list[Course]:
-    """Goodput by direction and the AP's queue, of every scenario."""
+    """The series of goodput by direction and of the AP's queue, for every scenario."""
     if "series" not in results.frames:
         raise InputError("there is no time series to check the warm-up by: set run.sample_interval_s.")
     ways = results.flows.select("scenario", "label", "direction").unique()
@@ -126,7 +126,7 @@ def _course(cell: ResultCell, quantity: str, part: pl.DataFrame) -> Course:
 
 
 def check(results: Results) -> list[Check]:
-    """Whether each course drifts after its warm-up, and where it has settled by itself."""
+    """Tests each series for drift after the warm-up, and estimates where it settles."""
     found = []
     for course in courses(results):
         measured = course.measured
@@ -152,19 +152,19 @@ def check(results: Results) -> list[Check]:
 
 
 def figure_path(path: Path) -> Path:
-    """A file that a figure can be written to."""
+    """Checks that a figure can be written to this file."""
     if path.suffix not in FORMATS:
         raise InputError(f"{path}: a figure's name ends in one of {', '.join(FORMATS)}.")
     return path
 
 
 def figure_paths(path: Path, formats: Sequence[str] = ()) -> list[Path]:
-    """The file for a figure, or one file for each of the formats."""
+    """The file of a figure, or one file per format."""
     return [path.with_suffix(f".{ending}") for ending in formats] or [figure_path(path)]
 
 
 def draw(checks: Sequence[Check], path: Path) -> Path:
-    """A panel a quantity: the mean over the replications, and its running mean since the warm-up with 95 % intervals."""
+    """Draws a panel per quantity: the mean over the replications, and its running mean since the warm-up with 95 % intervals."""
     from wifair import plots
 
     made, panels = plots.figure(len(checks), columns=min(len(checks), len(QUANTITIES)))

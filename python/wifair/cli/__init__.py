@@ -9,23 +9,23 @@ from wifair.errors import WifairError
 
 
 def main() -> None:
-    """Runs a command and leaves with its exit status: 0, 1 (failed), 2 (bad input), 130 (interrupted)."""
+    """Runs a command and exits with its status: 0, 1 (failed), 2 (bad input), 130 (interrupted)."""
     sys.exit(execute(sys.argv[1:]))
 
 
 def execute(arguments: list[str]) -> int:
-    """Runs a command; every failure is one message on standard error."""
+    """Runs a command. Every failure prints one message on standard error."""
     if arguments == ["--version"]:
-        from importlib.metadata import version  # slow to import, and of no use to any other command
+        from importlib.metadata import version  # slow to import, and only needed here
 
         sys.stdout.write(f"wifair {version('wifair')}\n")
         return 0
     try:
-        from wifair.cli.app import app  # takes a moment, in which Ctrl-C may be pressed
+        from wifair.cli.app import app  # slow, so Ctrl-C may arrive meanwhile
 
-        app(args=arguments, prog_name="wifair", standalone_mode=True, obj=arguments)  # what a report says made it
+        app(args=arguments, prog_name="wifair", standalone_mode=True, obj=arguments)  # the command line that a report quotes
     except SystemExit as leaving:
-        if leaving.code == 130:  # a Ctrl-C outside the work, of which typer says nothing
+        if leaving.code == 130:  # Ctrl-C outside a run, for which typer prints nothing
             return failed("interrupted.", 130)
         return leaving.code if isinstance(leaving.code, int) else 1
     except WifairError as error:
@@ -33,10 +33,10 @@ def execute(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return failed("interrupted.", 130)
     except BrokenPipeError:
-        # The reader of our output has left; there is nobody to tell. Python's own flush at exit must not try again.
+        # The reader of the output has closed the pipe. Python's flush at exit must not try again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except Exception as error:  # a fault of ours: said in one line, the details on demand
+    except Exception as error:  # a bug in wifair: one line, details on demand
         if os.environ.get("WIFAIR_TRACEBACK"):
             raise
         details = "WIFAIR_TRACEBACK=1 shows where"
@@ -45,6 +45,6 @@ def execute(arguments: list[str]) -> int:
 
 
 def failed(message: str, status: int) -> int:
-    """Says what went wrong and hands the exit status on."""
+    """Prints the message on standard error and returns the exit status."""
     sys.stderr.write(f"wifair: {message}\n")
     return status

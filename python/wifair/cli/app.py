@@ -1,4 +1,4 @@
-"""The list of commands."""
+"""The typer application with all commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # rich's help costs a third of a second: it imports a Markdown parser and a syntax highlighter
+    rich_markup_mode=None,  # rich's help takes a third of a second: it imports a Markdown parser and a syntax highlighter
 )
 app.command("new", epilog=new.EXAMPLE)(new.new)
 app.command("check", epilog=check.EXAMPLE)(check.check)

@@ -1,4 +1,4 @@
-"""`wifair check`: what is odd about a scenario."""
+"""`wifair check`: likely mistakes in a scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wifair compare`: one scenario under several schemes, with the same seeds; or everything against everything."""
+"""`wifair compare`: one scenario under several schemes with the same seeds, or every scheme in every scenario."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def one_scenario(
     set: list[str],
     verbose: bool,
 ) -> None:
-    """A scenario under each scheme, all pairs."""
+    """Compares the schemes in one scenario, all pairs."""
     from wifair.analysis.comparison import COMPARED, all_pairs, paired
     from wifair.analysis.precision import Precision
     from wifair.api import comparison

@@ -115,7 +115,7 @@ RunName = Annotated[
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to print and write at the end."""
+    """The outputs that the options ask for."""
 
     json: bool
     verbose: bool
@@ -124,7 +124,7 @@ class Wanted:
     arguments: Sequence[str]
 
     def give(self, settings: Settings, reports: Sequence[dict[str, Any]], rows: Sequence[Compared] = ()) -> None:
-        """The explanation of the first run, the page, and where captures are."""
+        """Prints the explanation of the first run, writes the page, and prints the captures' folder."""
         from wifair.cli.output import print_text, say
         from wifair.emulate import explained
 
@@ -227,7 +227,7 @@ def enter(host: Annotated[str, typer.Argument(metavar="HOST")], command: Command
 
 
 def _pairs(option: str, texts: list[str]) -> dict[str, str]:
-    """The assignments that an option gives."""
+    """Parses an option's KEY=VALUE assignments."""
     from wifair.errors import InputError
 
     for text in texts:
@@ -237,14 +237,14 @@ def _pairs(option: str, texts: list[str]) -> dict[str, str]:
 
 
 def _shell(duration: float | None) -> list[str]:
-    """The user's shell; nothing where a duration ends the run."""
+    """The user's shell, or no command if a duration ends the run."""
     import os
 
     return [] if duration else [os.environ.get("SHELL") or "/bin/sh"]
 
 
 def _iperf3(names: list[str]) -> list[tuple[str, list[str]]]:
-    """A server of iperf3 per station on the server, if iperf3 is installed."""
+    """An iperf3 server per station, on the server host, if iperf3 is installed."""
     import shutil
 
     from wifair.emulate.session import IPERF3_PORT, SERVER
@@ -294,7 +294,7 @@ def _interactive(settings: Settings, wanted: Wanted) -> None:
 
 
 def _progress(wanted: bool) -> Any:
-    """Says every second how far the run is."""
+    """Shows the progress of the run every second."""
     import sys
 
     def each_second(at_s: float) -> None:
@@ -305,7 +305,7 @@ def _progress(wanted: bool) -> Any:
 
 
 def _interrupts(session: Session) -> Any:
-    """Ctrl-C is for the command, which ends the run; without one it ends the run itself, as SIGTERM does."""
+    """Leaves Ctrl-C to the command; the third one stops the run. Without a command the first does, and SIGTERM always does."""
     import signal
     from contextlib import contextmanager
 
@@ -330,7 +330,7 @@ def _interrupts(session: Session) -> Any:
 
 
 def _verdict(lateness: dict[str, Any]) -> str:
-    """The lateness of exchanges in a sentence."""
+    """The sentence on the lateness of frame exchanges."""
     tolerance = lateness["tolerance"]
     share = lateness["late"] / max(lateness["exchanges"], 1)
     quantiles = f"median {lateness['p50_us'] or 0:.0f} µs, 99 % {lateness['p99_us'] or 0:.0f} µs, most {lateness['max_us']:.0f} µs"

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from wifair.everything.contest import Contest
     from wifair.everything.findings import Overview
 
-# Where the report goes, and next to it the store, unless an option says otherwise.
+# Default folder of the report; the store is next to it.
 FOLDER = Path("results/comparison")
-# Settings whose conclusions are printed one by one.
+# The largest number of settings whose conclusions are printed one by one.
 FEW_SETTINGS = 4
 
 
@@ -32,7 +32,7 @@ def everything(
     json: bool,
     arguments: Sequence[str],
 ) -> None:
-    """Runs it, judges it, and writes the report; finished replications are kept, so a killed run can be continued."""
+    """Runs and judges the contest and writes the report. Finished replications are stored, so an interrupted run can continue."""
     from wifair.cli.output import print_json, progress, say, say_of
     from wifair.cli.printed import kept
     from wifair.everything.contest import Contest
@@ -61,7 +61,7 @@ def everything(
     settings = contest.judge(results)
     overview = Overview(settings)
     found = document(contest, settings)
-    pictures = draw(overview, folder, tuple(dict.fromkeys(("png", *formats))))  # the report shows PNG
+    pictures = draw(overview, folder, tuple(dict.fromkeys(("png", *formats))))  # the report embeds PNG
     with (folder / "comparison.json").open("w", encoding="utf-8") as file:
         print_json(found, file)
     text = f"# Everything against everything\n\n{comparison(contest, overview, pictures, '')}"
@@ -77,7 +77,7 @@ def everything(
 
 
 def print_overview(contest: Contest, overview: Overview, report: Path) -> None:
-    """The findings, the tally of each scheme, and the conclusion of each setting where there are few."""
+    """Prints the findings, the tally of each scheme, and, for few settings, the conclusion of each."""
     from wifair.cli.output import print_lines, print_table, print_text
     from wifair.cli.printed import SCOPE
     from wifair.cli.tables import columns
@@ -114,5 +114,5 @@ def print_overview(contest: Contest, overview: Overview, report: Path) -> None:
 
 
 def plain(text: str) -> str:
-    """A sentence without the marks of Markdown."""
+    """The sentence without Markdown markup."""
     return text.replace("`", "").replace("**", "")

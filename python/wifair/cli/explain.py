@@ -1,4 +1,4 @@
-"""`wifair explain`: why each flow got what it got."""
+"""`wifair explain`: what limited each flow."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def explain(
 
 
 def print_flows(sentences: list[Sentence]) -> None:
-    """Everything that there is to say, flow by flow."""
+    """Prints all sentences, flow by flow."""
     from wifair.cli.output import print_lines, print_text
 
     before = ""

@@ -81,7 +81,7 @@ def lab(
 
 
 def bound(port: int) -> socket.socket:
-    """A socket that listens on the loopback address."""
+    """A listening socket on the loopback address."""
     import socket
 
     from wifair.errors import InputError
@@ -90,14 +90,14 @@ def bound(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
-        listening.listen(64)  # a browser that comes before the server is ready waits
+        listening.listen(64)  # a browser that connects before the server is ready waits
     except OSError as error:
         raise InputError(f"--port {port}: {error.strerror}; another one, or 0 for any that is free.") from None
     return listening
 
 
 def serve(lab: Lab, listening: socket.socket) -> None:
-    """Serves until Ctrl-C or SIGTERM; then the connections are closed and it returns at once."""
+    """Serves until Ctrl-C or SIGTERM, then closes the connections and returns at once."""
     import uvicorn
 
     from wifair.lab.server import LONGEST_MESSAGE

@@ -1,4 +1,4 @@
-"""The options that several commands share."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Formats = Annotated[
 
 
 def formats(text: str) -> tuple[str, ...]:
-    """The formats of `--format`, each once; none where the option is not given."""
+    """The formats of `--format` without duplicates; none if the option is not given."""
     from wifair.errors import InputError
     from wifair.keys import nearest
 
@@ -67,7 +67,7 @@ def formats(text: str) -> tuple[str, ...]:
     return named
 
 
-# Where `wifair sweep` keeps finished replications, and `wifair results` looks for them.
+# Default store of `wifair sweep` and `wifair results`.
 DEFAULT_STORE = Path("results/store")
 Store = Annotated[
     Path | None,

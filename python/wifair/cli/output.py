@@ -1,4 +1,4 @@
-"""Where commands print: results on standard output, progress and warnings on standard error."""
+"""Output of commands: results on standard output, progress and warnings on standard error."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ if TYPE_CHECKING:
 
 
 def stdout() -> Console:
-    """Where results go: as wide as `COLUMNS` says, or the terminal, or 80 where the output is piped."""
+    """Standard output, as wide as `COLUMNS`, else as the terminal, else 80 columns."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or 80))
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Lines that have their breaks already."""
+    """Prints lines as they are."""
     for line in lines:
         sys.stdout.write(f"{line}\n")
 
 
 def print_text(text: str, indent: str = "", first: str | None = None) -> None:
-    """Prose, in lines that fit."""
+    """Prints prose, wrapped to the width."""
     print_lines(paragraph(text, stdout().width, indent, first))
 
 
 def print_table(title: str, table: Sequence[Column], keys: int = 1, turn: bool = False) -> None:
-    """A table below its title, in lines that fit."""
+    """Prints a title and a table that fits the width."""
     width = stdout().width
     print_lines([*paragraph(title, width), *lines(table, width, keys, turn), ""])
 
 
 def say(text: str) -> None:
-    """A remark on standard error."""
+    """Prints a remark on standard error."""
     sys.stderr.write(f"{text}\n")
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Report | None]:
-    """A bar with an estimate of the time left, on standard error; nothing where that is no terminal."""
+    """A progress bar with the estimated time left, on standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -65,7 +65,7 @@ def progress(what: str) -> Iterator[Report | None]:
 
 
 def say_of(store: Store | None) -> None:
-    """What was not run because the store had it, and what is amiss there."""
+    """Prints how many replications came from the store, and the store's problems."""
     if store:
         if store.taken:
             say(f"{store.taken} replications were taken from {store.folder}")
@@ -74,7 +74,7 @@ def say_of(store: Store | None) -> None:
 
 
 def print_json(document: dict[str, Any], file: TextIO | None = None) -> None:
-    """The one document; what is no number is null, as JSON wants it."""
+    """Prints one JSON document. NaN and infinities become null."""
     file = file or sys.stdout
     json.dump(_finite(document), file, ensure_ascii=False, allow_nan=False, indent=1)
     file.write("\n")

@@ -125,7 +125,7 @@ def paper(
 
 
 def print_shown(found: Reproduction) -> None:
-    """The count of the verdicts, and the table that says them in short."""
+    """Prints the count of the verdicts and the table that sums them up."""
     from wifair.cli.output import print_lines, print_table
     from wifair.cli.tables import columns
 
@@ -138,7 +138,7 @@ def print_shown(found: Reproduction) -> None:
 
 
 def print_counts(judgements: list[Judgement]) -> Counter[str]:
-    """How many claims have each verdict."""
+    """Prints, and returns, the number of claims per verdict."""
     from wifair.cli.output import print_lines, print_text
 
     counts = Counter(found.verdict.value for found in judgements)
@@ -149,7 +149,7 @@ def print_counts(judgements: list[Judgement]) -> Counter[str]:
 
 
 def print_claims(judgements: list[Judgement], verbose: bool) -> None:
-    """The count of the verdicts, then the claims by verdict; with `verbose` each with its numbers, in the order of the paper."""
+    """Prints the count of the verdicts, then the claims by verdict; with `verbose` each with its numbers, in the order of the paper."""
     from wifair.cli.output import print_lines, print_text
 
     counts = print_counts(judgements)
@@ -173,7 +173,7 @@ def print_claims(judgements: list[Judgement], verbose: bool) -> None:
 
 
 def measured_text(found: Judgement) -> str:
-    """Measured value with its interval and unit."""
+    """The measured value with its interval and unit."""
     if found.measured is None:
         return "–"
     interval = "" if found.ci_low is None else f" [{found.ci_low:.4g}, {found.ci_high:.4g}]"
@@ -182,7 +182,7 @@ def measured_text(found: Judgement) -> str:
 
 
 def print_sensitivities(sensitivities: list[Sensitivity]) -> None:
-    """The readings by kind, with the verdicts that each changes."""
+    """Prints the readings by kind, with the verdicts that each changes."""
     from wifair.cli.output import print_lines, print_text
     from wifair.papers.page import changes
 
@@ -197,7 +197,7 @@ def print_sensitivities(sensitivities: list[Sensitivity]) -> None:
 
 
 def print_reading(other: Sensitivity) -> None:
-    """One line a claim that looks at something that the reading changes: the value that decides, in the baseline and here."""
+    """Prints one line per claim that the reading affects: the deciding value in the baseline and under the reading."""
     from wifair.cli.output import print_table, print_text
     from wifair.cli.tables import columns
 
@@ -215,7 +215,7 @@ def print_reading(other: Sensitivity) -> None:
 
 
 def _condition(key: str, value: object) -> str:
-    """A condition in words: seconds and replications by their number."""
+    """A condition of the study in words."""
     number = f"{value:g}" if isinstance(value, float) else f"{value}"
     words = {"warmup_s": "{} s of warm-up", "duration_s": "{} s measured", "form": "{} form"}
     if key in words:
@@ -225,7 +225,7 @@ def _condition(key: str, value: object) -> str:
 
 
 def print_conditions(found: Reproduction, figures: Mapping[str, list[Path]], folder: Path) -> None:
-    """What was run, and where things lie."""
+    """Prints the conditions of the study and the paths of the output."""
     from wifair.cli.output import print_lines, print_text
 
     told = ", ".join(

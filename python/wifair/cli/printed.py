@@ -1,4 +1,4 @@
-"""Results as tables on standard output: what was run, means with their intervals, paired differences."""
+"""Results as tables on standard output: conditions, means with their intervals, paired differences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wifair.results.results import ResultCell, Results
     from wifair.study.store import Store
 
-# Pairs of which the differences are printed without --verbose.
+# The largest number of pairs whose differences are printed without --verbose.
 FEW_PAIRS = 3
 STAR = "* best, or not distinguishable from the best at 5 %"
 SCOPE = (
@@ -30,7 +30,7 @@ SCOPE = (
 
 @contextmanager
 def kept(out: Path | None, as_json: bool = False, store: Store | None = None) -> Iterator[None]:
-    """Ctrl-C within keeps what was finished: in the store, written to `out`, or summed up on standard output."""
+    """Saves finished results on Ctrl-C: in the store, in `out`, or as a summary on standard output."""
     if out:
         writable_folder(out)
     try:
@@ -64,18 +64,18 @@ def heading(metric: str, units: Mapping[str, str] = UNITS) -> str:
 
 
 def varying(results: Results) -> str:
-    """What the rows of a table differ in: the one coordinate that they have, or the scenario."""
+    """The heading of a table's first column: the cells' only coordinate, or "scenario"."""
     paths = {path for cell in results.cells for path in cell.keys}
     return paths.pop().removeprefix("ap.") if len(paths) == 1 else "scenario"
 
 
 def name_of(cell: ResultCell) -> str:
-    """A cell in the rows of a table: its coordinate if it has one."""
+    """A cell's name in a table: its coordinate if it has exactly one."""
     return f"{next(iter(cell.keys.values()))}" if len(cell.keys) == 1 else cell.name
 
 
 def print_run(results: Results, title: str = "") -> None:
-    """What was run."""
+    """Prints the conditions: scenario, seeds."""
     if title:
         print_text(title)
     parts = described([cell.scenario.plan() for cell in results.cells])
@@ -85,7 +85,7 @@ def print_run(results: Results, title: str = "") -> None:
 
 
 def print_results(results: Results, title: str = "") -> None:
-    """What was run, and the means with half-widths of their 95 % intervals; a row for each scenario."""
+    """Prints the conditions and the means with half-widths of their 95 % intervals, one row per scenario."""
     print_run(results, title)
     shown = [metric for metric in (*SHOWN, *delays.SHOWN) if results.metrics[metric].count()]
     print_metrics(results, shown)
@@ -96,7 +96,7 @@ def print_results(results: Results, title: str = "") -> None:
 
 
 def print_metrics(results: Results, metrics: Sequence[str]) -> None:
-    """A row for each scenario, or for each metric where there is one scenario."""
+    """Prints one row per scenario, or per metric if there is one scenario."""
     if len(results.cells) == 1:
         [cell] = results.cells
         rows = [(heading(metric), results.interval(cell.name, metric).short()) for metric in metrics]
@@ -115,7 +115,7 @@ def print_metrics(results: Results, metrics: Sequence[str]) -> None:
 
 
 def verdicts(results: Results) -> list[str]:
-    """Who is best by what, in a sentence for each metric of which more or less is better."""
+    """One sentence per metric in `BETTER`: the best scenario, and the others' distance."""
     if len(results.cells) < 2 or len(results.seeds) < 2:
         return []
     names = {cell.name: name_of(cell) for cell in results.cells}
@@ -136,7 +136,7 @@ def _verdict(order: Ranking, names: Mapping[str, str]) -> str:
 
 
 def print_verdicts(results: Results) -> None:
-    """The verdicts, and what they hold for."""
+    """Prints the verdicts and their scope."""
     found = verdicts(results)
     for told in found:
         print_text(told, indent="  ", first="")
@@ -146,7 +146,7 @@ def print_verdicts(results: Results) -> None:
 
 
 def print_differences(rows: Sequence[Mapping[str, Any]], results: Results, verbose: bool = True) -> None:
-    """A table for each pair, a line for each metric."""
+    """Prints the paired differences: one table per pair, one line per metric."""
     cells = {cell.name: cell for cell in results.cells}
     pairs = list(dict.fromkeys((row["scenario"], row["against"]) for row in rows))
     if len(pairs) > FEW_PAIRS and not verbose:
@@ -171,7 +171,7 @@ def print_differences(rows: Sequence[Mapping[str, Any]], results: Results, verbo
 
 
 def _pair(one: ResultCell, other: ResultCell) -> str:
-    """What is held against what: the coordinates that differ, then those that they share."""
+    """A title for a pair: the coordinates that differ, then the common ones."""
     if one.keys.keys() != other.keys.keys() or one.keys == other.keys:
         return f"{name_of(one)} minus {name_of(other)}"
     mine, theirs = (
@@ -193,14 +193,14 @@ def _difference(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def p_text(row: Mapping[str, Any]) -> str:
-    """A p value: below a ten-thousandth it says no more than that."""
+    """The p value as text, with "< 0.0001" as the smallest."""
     if row["ci_low"] is None:
         return "n/a"
     return "< 0.0001" if row["p_holm"] < 1e-4 else f"{row['p_holm']:.2g}"
 
 
 def print_needed(rows: Sequence[Mapping[str, Any]]) -> None:
-    """A line for each scenario and wish."""
+    """Prints one line per scenario and wanted precision."""
     if not rows:
         return
     told = []
@@ -212,7 +212,7 @@ def print_needed(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def seeds_text_of(row: Mapping[str, Any]) -> str:
-    """How many seeds a wish takes."""
+    """The number of seeds for a wanted precision, as text."""
     if row["seeds_needed"] is None:
         return "one run cannot tell"
     return f"{row['seeds_needed']} for ± {row['half_width_wanted']:.2g}"

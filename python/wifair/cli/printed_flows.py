@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from wifair.analysis.warmup import Check
     from wifair.results.results import Results
 
-# Flows that are printed one by one without --verbose.
+# The largest number of flows that are printed one by one without --verbose.
 FEW_FLOWS = 12
-# What `STREAM_UNITS` has, as headings; the minor ones are left out where there is no room.
+# Headings for the columns of `STREAM_UNITS`; minor ones are left out if the table is too wide.
 STREAMS = {
     "loss_ratio": "loss",
     "goodput_mbps": "Mbps",
@@ -33,12 +33,12 @@ STREAMS = {
     "mos": "opinion score",
 }
 MINOR = ("goodput_mbps", "delay_p99_ms", "jitter_ms", "rtt_p50_ms")
-# Fewer transfers in a replication say little about their times.
+# With fewer transfers per replication their times mean little.
 FEW_TRANSFERS = 5
 
 
 def print_flows(results: Results, verbose: bool = False) -> None:
-    """A line for each flow; for each group of flows where there are many."""
+    """Prints one line per flow, or per group if there are many."""
     of_tcp = results.flows.filter(pl.col("transport") == "tcp")
     if of_tcp.is_empty():
         return
@@ -66,7 +66,7 @@ def print_flows(results: Results, verbose: bool = False) -> None:
 
 
 def print_datagrams(results: Results) -> None:
-    """A line for each flow without TCP and direction, where there are any; columns without a number are left out."""
+    """Prints one line per non-TCP flow and direction, without empty columns."""
     if "datagrams" not in results.frames:
         return
     table = results.datagrams
@@ -81,7 +81,7 @@ def print_datagrams(results: Results) -> None:
 
 
 def print_transfers(results: Results) -> None:
-    """A line for each group of transfers, where there are any."""
+    """Prints one line per group of transfers."""
     if "transfer_groups" not in results.frames:
         return
     of_all_sizes = results.transfer_groups.filter(pl.col("bytes").is_null())
@@ -108,7 +108,7 @@ def print_transfers(results: Results) -> None:
 
 
 def print_checks(checks: list[Check]) -> None:
-    """A line for each quantity whose warm-up was checked."""
+    """Prints one line per series whose warm-up was checked."""
     if not checks:
         return
     rows = []

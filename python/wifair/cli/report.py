@@ -1,4 +1,4 @@
-"""`wifair report`: one HTML file to hand on, of a scenario, a study or a paper."""
+"""`wifair report`: a scenario, a study or a paper as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def report(
 
 
 def _check(given: dict[str, Any], allowed: frozenset[str] | set[str], what: str) -> None:
-    """An option that would have no effect is refused."""
+    """Rejects options that would have no effect."""
     from wifair.errors import InputError
 
     for option, value in given.items():
@@ -103,7 +103,7 @@ def _check(given: dict[str, Any], allowed: frozenset[str] | set[str], what: str)
 
 
 def _is_study(file: Path) -> bool:
-    """A study file names its scenario; what cannot be read is left to the reader that says why."""
+    """Whether the file is a study, which names its scenario. Unreadable files are reported by their reader."""
     try:
         return "scenario" in tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):

@@ -1,4 +1,4 @@
-"""`wifair results`: what a store of finished replications holds; taking it out; clearing it up."""
+"""`wifair results`: list, export and prune a store of finished replications."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def list_results(store: StoreFolder = DEFAULT_STORE, json: Json = False) -> None
 
 
 def about(engine: EngineStore, present: str) -> dict[str, Any]:
-    """What an engine left in a store."""
+    """The contents of an engine's part of a store, for JSON."""
     studies = [
         {
             "title": study.title,
@@ -86,7 +86,7 @@ def about(engine: EngineStore, present: str) -> dict[str, Any]:
 
 
 def print_list(told: list[dict[str, Any]]) -> None:
-    """A table an engine, a line a study."""
+    """Prints one table per engine, one line per study."""
     from wifair.cli.output import print_table, print_text
     from wifair.cli.tables import columns
 

@@ -1,4 +1,4 @@
-"""`wifair schemes`: what there is to choose from at the access point's buffer."""
+"""`wifair schemes`: the schemes of the access point's buffer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from wifair.cli.options import Json
 
-# Components of a buffer, as the engine calls their lists.
+# The engine's names for the lists of buffer components.
 KINDS = ("schemes", "limit_controllers")
 
 EXAMPLE = "Example: wifair schemes adaptive-pushout"
@@ -54,7 +54,7 @@ def schemes(name: Name = None, json: Json = False) -> None:
 
 
 def print_all(listed: dict[str, list[dict[str, Any]]]) -> None:
-    """One line per scheme: its name, and what it does in as many words as fit."""
+    """Prints one line per scheme: its name and a description cut to fit."""
     from wifair.cli.output import print_lines, print_text, stdout
     from wifair.cli.tables import GAP, brief
     from wifair.everything.contenders import contenders
@@ -75,7 +75,7 @@ def print_all(listed: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def _combined(name: str) -> str:
-    """What a combination of a scheme with something else is; empty where there is none of that name."""
+    """The description of a combination of a scheme with another mechanism; empty if there is none of that name."""
     from wifair.everything.contenders import contenders
 
     return next((contender.about for contender in contenders() if contender.name == name), "")

@@ -1,4 +1,4 @@
-"""Schemes written in Python that are named on the command line: the only place where a file of them is loaded."""
+"""Schemes named on the command line. Files with schemes written in Python are loaded here only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def scheme(name: str) -> str:
-    """A scheme's name; of `FILE.py:CLASS` one that knows its class."""
+    """A scheme's name; for `FILE.py:CLASS` a `PythonScheme`."""
     from wifair.scheme.python import MARK, load
 
     return load(name) if MARK in name or name.endswith(".py") else name
@@ -18,7 +18,7 @@ def schemes(names: str) -> list[str | dict[str, Any]]:
 
 
 def split(text: str, separator: str = ",") -> list[str]:
-    """The parts of a text between separators that are in no brackets."""
+    """Splits a text at separators outside brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "([{") - (letter in ")]}")
@@ -30,7 +30,7 @@ def split(text: str, separator: str = ",") -> list[str]:
 
 
 def _variant(text: str) -> str | dict[str, Any]:
-    """A scheme by its name, or with parameters as `mac80211(ack_filter=conservative)`, as results name it."""
+    """Parses a scheme's name, optionally with parameters, as in `mac80211(ack_filter=conservative)`."""
     from wifair.errors import InputError
     from wifair.scenario.overrides import parse_assignments
 
@@ -46,7 +46,7 @@ def _variant(text: str) -> str | dict[str, Any]:
 
 
 def assignments(texts: list[str], ap_scheme: str | None = None) -> list[tuple[str, Any]]:
-    """What `--set` and `--scheme` say, as pairs of path and value."""
+    """The settings of `--set` and `--scheme` as pairs of path and value."""
     from wifair.scenario.overrides import parse_assignments
 
     chosen: list[tuple[str, Any]] = [("ap.scheme", scheme(ap_scheme))] if ap_scheme else []

@@ -1,4 +1,4 @@
-"""`wifair sweep`: a study file, run as far as its store does not have it yet."""
+"""`wifair sweep`: runs the replications of a study file that are not yet in its store."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def sweep(
 
 
 def print_grid(sweep: Sweep, results: Results) -> None:
-    """One line a cell: its coordinates, then the metrics' means with half-widths of their 95 % intervals."""
+    """Prints one line per cell: its coordinates, then the metrics' means with half-widths of their 95 % intervals."""
     from wifair.cli.output import print_table
     from wifair.cli.printed import heading, print_run
     from wifair.cli.tables import columns

@@ -1,7 +1,8 @@
-"""Tables that fit: no line is longer than the terminal (`COLUMNS`, or 80 where the output is piped), and nothing is cut.
+"""Tables that fit the width (`COLUMNS`, the terminal, or 80 for a pipe) without truncating cells.
 
-A table that is too wide loses its columns of least importance (JSON has them). If it still does not fit it is turned over (its
-columns become rows) if that fits, else printed in blocks that repeat its first columns. Headings wrap between words, and so does a column of prose. Only a single word that is wider than the terminal sticks out.
+A table that is too wide loses its minor columns (JSON has them). If it still does not fit, it is transposed if that
+fits, else printed in blocks that repeat its first columns. Headings and columns of prose wrap between words. Only a
+single word wider than the terminal exceeds the width.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 GAP = "  "
-# A column of prose is no narrower than this.
+# Least width of a column of prose.
 LEAST_PROSE = 24
 
 
 @dataclass(frozen=True)
 class Column:
-    """A heading and its cells. Numbers are set to the right; prose may be wrapped between words; a minor column may be left out."""
+    """A heading and its cells. `right` aligns numbers; prose may wrap between words; a minor column may be left out."""
 
     heading: str
     cells: tuple[str, ...]
@@ -28,13 +29,13 @@ class Column:
 
     @property
     def width(self) -> int:
-        """What its cells need, and the longest word of its heading."""
+        """The width of the widest cell or of the heading's longest word."""
         longest = max((len(word) for word in self.heading.split()), default=0)
         return max(longest, *(len(line) for cell in self.cells for line in (cell.split("\n"))), 1)
 
     @property
     def least(self) -> int:
-        """What it needs at least."""
+        """The least width."""
         words = (word for cell in (self.heading, *self.cells) for word in cell.split())
         return max(min(LEAST_PROSE, self.width), *(len(word) for word in words)) if self.prose else self.width
 
@@ -46,7 +47,7 @@ def columns(
     prose: Sequence[int] = (),
     minor: Sequence[int] = (),
 ) -> list[Column]:
-    """Columns from rows; the first `left` ones are words, the others numbers, but for those of prose."""
+    """Columns from rows. The first `left` ones and those of prose are text, the others numbers."""
     return [
         Column(heading, tuple(row[i] for row in rows), i >= left and i not in prose, i in prose, i in minor)
         for i, heading in enumerate(headings)
@@ -54,7 +55,7 @@ def columns(
 
 
 def lines(table: Sequence[Column], width: int, keys: int = 1, turn: bool = False) -> Iterator[str]:
-    """The table's lines. The first `keys` columns name a row; with `turn` the table may be turned over to fit."""
+    """The table's lines. The first `keys` columns name a row; with `turn` the table may be transposed to fit."""
     while _least(table) > width and (left_out := [column for column in table if column.minor]):
         table = [column for column in table if column is not left_out[-1]]
     if _least(table) <= width:
@@ -78,7 +79,7 @@ def _least(table: Sequence[Column]) -> int:
 
 
 def _turned(table: Sequence[Column]) -> list[Column]:
-    """The same with rows and columns exchanged: the heading of the first column stays at its corner."""
+    """The table transposed; the heading of the first column stays in the corner."""
     first, *others = table
     names = Column(first.heading, tuple(column.heading for column in others))
     return [names, *(Column(name, tuple(c.cells[i] for c in others), right=True) for i, name in enumerate(first.cells))]
@@ -124,7 +125,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str | None = None) -> list[str]:
-    """Prose in lines; those after the first are indented."""
+    """Wraps prose, with `indent` before all lines after the first."""
     return textwrap.wrap(
         text,
         width,
@@ -136,14 +137,14 @@ def paragraph(text: str, width: int, indent: str = "", first: str | None = None)
 
 
 def brief(text: str, width: int) -> str:
-    """As many clauses of a text as fit in one line; the first is cut between words, with an ellipsis, if it does not."""
+    """As many clauses of a text as fit in one line. If the first does not fit, it is cut between words, with an ellipsis."""
     ends = [found.start() for found in re.finditer(r"[;:.](?=\s|$)", text)] or [len(text)]
     fitting = [end for end in ends if end <= width]
     return text[: fitting[-1]] if fitting else textwrap.shorten(text[: ends[0]], width, placeholder=" …")
 
 
 def marked(column: Column, best: Sequence[bool]) -> Column:
-    """The column with a star at the best cells, and room for it at the others."""
+    """The column with a star at the best cells, padded elsewhere."""
     return replace(
         column, cells=tuple(f"{cell}{'*' if star else ' '}" for cell, star in zip(column.cells, best, strict=True))
     )

@@ -1,6 +1,6 @@
 """What schemes are judged by, and from which difference on it matters.
 
-A criterion is one number a replication. Which ones there are in a scenario depends on what runs there: a call is judged by
+A criterion is one number per replication. Which ones there are in a scenario depends on what runs there: a call is judged by
 its rating, files by the time they take, what never ends by its fairness and throughput.
 """
 
@@ -47,7 +47,7 @@ LOSS_MATTERS = 0.01
 
 @dataclass(frozen=True)
 class Criterion:
-    """One number a replication, and what is better.
+    """One number per replication, and what is better.
 
     Of a `ratio` the logarithm is compared, so differences are factors; `matters` is a share then. What is not `judged` is shown
     and decides nothing.
@@ -215,7 +215,7 @@ def _delays(plan: Plan, endless: list[int]) -> list[Criterion]:
 def _of_datagrams(
     application: str, column: str, of_streams: Callable[[pl.Expr], pl.Expr]
 ) -> Callable[[CellRuns], Values]:
-    """A column of the datagrams of an application: one number a replication, from those of its streams."""
+    """A column of the datagrams of an application: one number per replication, from those of its streams."""
 
     def values(runs: CellRuns) -> Values:
         mine = runs.table("datagrams").filter(pl.col("application") == application)

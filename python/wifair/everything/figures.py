@@ -50,7 +50,7 @@ def draw(overview: Overview, folder: Path, endings: Sequence[str] = ("png",)) ->
 
 
 def conclusions(overview: Overview) -> Figure:
-    """A row a setting, a column a scheme: what became of it there."""
+    """A row per setting, a column per scheme: what became of it there."""
     made, [axes] = figure(width=_width(overview), height=_height(overview.settings))
 
     def look(judged: Judged, name: str) -> Look:
@@ -71,7 +71,7 @@ def conclusions(overview: Overview) -> Figure:
 
 
 def against(overview: Overview) -> Figure:
-    """A panel a kind of criterion: better or worse than what ships, in the settings that are judged by it."""
+    """A panel per kind of criterion: better or worse than what ships, in the settings that are judged by it."""
     rows = {
         kind: [judged for judged in overview.settings if any(c.kind == kind for c in judged.verdict.judged)]
         for kind in overview.kinds

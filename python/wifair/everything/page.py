@@ -61,7 +61,7 @@ def _conditions(contest: Contest, overview: Overview) -> str:
 
 
 def comparison(contest: Contest, overview: Overview, pictures: Mapping[str, Sequence[Path]], images: str) -> str:
-    """All of it: findings, matrices, the record of each scheme, a section a scenario. `images` leads the pictures' names."""
+    """All of it: findings, matrices, the record of each scheme, a section per scenario. `images` leads the pictures' names."""
     parts = [findings(contest, overview).rstrip(), f"Engine `{versions()['engine']}`."]
     for name, paths in pictures.items():
         parts.append(f"![{CAPTIONS[name]}]({images}{paths[0].name})\n\n*{CAPTIONS[name]}*")
@@ -74,7 +74,7 @@ def comparison(contest: Contest, overview: Overview, pictures: Mapping[str, Sequ
 
 
 def records(overview: Overview) -> str:
-    """A row a scheme: in how many settings it is what."""
+    """A row per scheme: in how many settings it is what."""
     kinds = [f"best by {kind}" for kind in overview.kinds]
     against = [f"{standing.value} than {REFERENCE}" for standing in (Standing.BETTER, Standing.WORSE)]
     headings = ("scheme", "ran", "shown to be unbeaten", "not beaten", "best by everything", *kinds, *against, "trade")

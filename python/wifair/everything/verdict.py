@@ -107,7 +107,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Who is best by what in one setting. `values` has one row a contender for each criterion: (contenders, seeds)."""
+    """Who is best by what in one setting. `values` has one row per contender for each criterion: (contenders, seeds)."""
 
     contenders: tuple[str, ...]
     criteria: tuple[Criterion, ...]

@@ -32,38 +32,38 @@ def cells() -> list[str]:
 
 
 def known() -> list[str]:
-    """Every name that is accepted, but for the suffixes that say which senders."""
+    """Every accepted name, without the suffixes for the senders."""
     return [*names(), *(f"{_PAPER}{paper}" for paper in MAIN_CELLS), *cells()]
 
 
 def path_of(name: str) -> Path | None:
-    """The file of that scenario; nothing where there is none of that name."""
+    """The file of the scenario of that name, or None."""
     name, _, senders = MAIN_CELLS.get(name.removeprefix(_PAPER), name).partition("/")
-    if name in names() and senders in ("", "today"):  # a template has today's senders
+    if name in names() and senders in ("", "today"):  # templates have today's senders
         return FOLDER / f"{name}.toml"
     path = PAPERS / name / f"{senders or 'paper'}.toml"
     return path if name in cells() and senders in ("", "paper", "today") else None
 
 
 def file_of(path: str | Path) -> Path:
-    """The file itself if there is one, else that of the scenario of that name, if there is one."""
+    """`file` if it exists, else the gallery's scenario of that name, if there is one."""
     path = Path(path)
     return path if path.exists() else path_of(str(path)) or path
 
 
 def file_name(name: str) -> str:
-    """The file that `wifair new NAME` writes."""
+    """The name of the file that `wifair new NAME` writes."""
     return f"{name.removeprefix(_PAPER).replace('/', '-')}.toml"
 
 
 def source_of(cell: str) -> tuple[str, str]:
-    """The paper of a cell, and what the cell is."""
+    """The paper of a cell, and the cell's description."""
     title, _, rest = about(cell).partition(": ")
     return rest.partition(",")[0], title
 
 
 def about(name: str) -> str:
-    """What it is about: the comment at its head, in one line."""
+    """The scenario's description: its head comment in one line."""
     path = path_of(name)
     assert path is not None
     lines = path.read_text(encoding="utf-8").split("\n\n")[0].splitlines()

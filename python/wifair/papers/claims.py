@@ -1,7 +1,7 @@
 """Claims: published statements held against what was measured, with the rules that give the verdict.
 
 A claim's evidence is a list of points, one for each comparison or value that the statement covers; a point has one
-value a replication. Two kinds of statement exist.
+value per replication. Two kinds of statement exist.
 
 *Relation* ("A is above B"): a point's value is a margin, positive where the statement holds, paired by seed. Holm's
 correction covers all points of a claim.
@@ -73,7 +73,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Point:
-    """One comparison or value that a statement covers; `values` has one entry a replication (NaN: none there)."""
+    """One comparison or value that a statement covers; `values` has one entry per replication (NaN: none there)."""
 
     label: str
     values: ArrayLike

@@ -1,4 +1,4 @@
-"""A study's runs as arrays, cell by cell, with one row a replication: what claims and figures are computed from."""
+"""A study's runs as arrays, cell by cell, with one row per replication: what claims and figures are computed from."""
 
 from __future__ import annotations
 

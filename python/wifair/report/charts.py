@@ -69,7 +69,7 @@ def by_name(
     domain: tuple[float, float] | None = None,
     zero_line: bool = False,
 ) -> Panel:
-    """A row a name: mean, interval, and a dot a replication (`runs`: name, seed, value)."""
+    """A row per name: mean, interval, and a dot per replication (`runs`: name, seed, value)."""
     names = [name for name, _ in means]
     y = alt.Y("name:N", sort=names, title=None, scale=alt.Scale(domain=names))
     scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False)
@@ -100,7 +100,7 @@ def flows(
     y_title: str,
     top: float,
 ) -> Panel:
-    """A column a flow (label, direction): mean, interval, and a dot a replication.
+    """A column per flow (label, direction): mean, interval, and a dot per replication.
 
     The dots show what a mean hides: flows that are locked out in some runs and not in others.
     """
@@ -133,7 +133,7 @@ def flows(
 
 
 def shares(rows: Sequence[tuple[str, str, float]], *, title: str, x_title: str) -> Panel:
-    """A bar a name, made of parts that add up to one (name, part, share)."""
+    """A bar per name, made of parts that add up to one (name, part, share)."""
     names = list(dict.fromkeys(name for name, _, _ in rows))
     parts = list(dict.fromkeys(part for _, part, _ in rows))
     told: list[Row] = []
@@ -175,7 +175,7 @@ def lines(
     rules: Sequence[tuple[str, float]] = (),
     x_values: Sequence[float] = (),
 ) -> Panel:
-    """A line a series over x. A row: `series`, `x`, and the columns of `interval_row`.
+    """A line per series over x. A row: `series`, `x`, and the columns of `interval_row`.
 
     Without points the intervals are a band. `rules` are straight lines across, each "x" or "y" and where.
     """
@@ -233,7 +233,7 @@ def bars(
     series: Sequence[str],
     y_domain: tuple[float, float],
 ) -> Panel:
-    """A group of bars at each x, one a series. A row: `series`, `x`, and the columns of `interval_row`."""
+    """A group of bars at each x, one per series. A row: `series`, `x`, and the columns of `interval_row`."""
     several = len({row["x"] for row in rows}) < len(rows)
     x = alt.X("x:O", title=x_title, axis=alt.Axis(labelAngle=0, labelOverlap=True))
     beside: dict[str, Any] = {"xOffset": alt.XOffset("series:N", sort=list(series))} if several else {}

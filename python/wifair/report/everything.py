@@ -1,4 +1,4 @@
-"""The report of everything against everything: the conclusion, the matrix, a section a scenario, the rule."""
+"""The report of everything against everything: the conclusion, the matrix, a section per scenario, the rule."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def records(overview: Overview) -> Table:
-    """A row a scheme: in how many settings it is what."""
+    """A row per scheme: in how many settings it is what."""
     headings = [
         "scheme",
         "ran",
@@ -88,7 +88,7 @@ def records(overview: Overview) -> Table:
 
 
 def conclusions(overview: Overview) -> Table:
-    """A row a setting: who wins it, in words."""
+    """A row per setting: who wins it, in words."""
     rows = [[judged.setting.id, conclusion(judged)] for judged in overview.settings]
     return Table.of(("scenario / senders", "conclusion"), rows)
 

@@ -111,7 +111,7 @@ def told_metrics(results: Results) -> list[str]:
 
 
 def summary(results: Results, metrics: Sequence[str] = ()) -> list[Part]:
-    """A table of means with intervals, a row a scenario; who is best by a metric is marked, with all its equals."""
+    """A table of means with intervals, a row per scenario; who is best by a metric is marked, with all its equals."""
     shown, metrics = names(results), metrics or told_metrics(results)
     ranked = [ranking(results, metric) for metric in metrics if metric in BETTER] if len(shown) > 1 else []
     best = {(name, found.metric) for found in ranked if found and found.behind for name in found.leaders}
@@ -129,7 +129,7 @@ def summary(results: Results, metrics: Sequence[str] = ()) -> list[Part]:
 
 
 def quantities(results: Results, metrics: Sequence[str] = ()) -> list[Part]:
-    """A panel a metric, a row a scenario, a dot a replication."""
+    """A panel per metric, a row per scenario, a dot per replication."""
     panels = []
     for metric in metrics or told_metrics(results):
         found = [(name, results.interval(name, metric)) for name in names(results)]
@@ -154,7 +154,7 @@ def coordinates(cells: Sequence[ResultCell]) -> dict[str, list[str | int | float
 def over_grid(
     results: Results, cells: Sequence[ResultCell], axes: Mapping[str, Sequence[object]], metric: str
 ) -> list[Part]:
-    """A metric over the grid: lines along the coordinate with most numbers, or a row a scenario where there is none."""
+    """A metric over the grid: lines along the coordinate with most numbers, or a row per scenario where there is none."""
     in_numbers = {path: values for path, values in axes.items() if not any(isinstance(v, str) for v in values)}
     if not in_numbers:
         return quantities(results, [metric])
@@ -187,7 +187,7 @@ def _runs(results: Results, name: str, metric: str) -> Iterator[tuple[str, int, 
 
 
 def flows(results: Results) -> list[Part]:
-    """What each flow got: a panel a scenario, all on the same scale."""
+    """What each flow got: a panel per scenario, all on the same scale."""
     keys = ["label", "direction"]
     told, rows = [], []
     for name in names(results):
@@ -317,7 +317,7 @@ def _course(own: pl.DataFrame, metric: str, title: str, unit: str) -> Any:
 
 
 def differences(rows: Sequence[dict[str, Any]]) -> list[Part]:
-    """Paired differences: a panel a metric with its zero line, and the table."""
+    """Paired differences: a panel per metric with its zero line, and the table."""
     if not rows:
         return []
     panels = []
@@ -333,7 +333,7 @@ def differences(rows: Sequence[dict[str, Any]]) -> list[Part]:
 
 
 def difference_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """A row a pair and metric."""
+    """A row per pair and metric."""
     told = []
     for row in rows:
         text = "identical in every run" if row["identical"] else f"{_interval(row)}"

@@ -24,7 +24,7 @@ def html(of: object) -> str:
 
 @html.register
 def results(of: Results) -> str:
-    """A row a scenario: means with their intervals."""
+    """A row per scenario: means with their intervals."""
     told = {"seeds": seeds_text(of.seeds), "replications": f"{of.runs.height}", "engine": of.made_by.get("engine", "?")}
     return fragment(*measured.cautions(of), *measured.summary(of), Facts(told))
 
@@ -47,7 +47,7 @@ def plot(of: Results, metrics: Sequence[str]) -> list[Chart]:
 
 @html.register
 def differences(of: Differences) -> str:
-    """A row a pair and metric."""
+    """A row per pair and metric."""
     return fragment(measured.difference_table(of))
 
 

@@ -199,7 +199,7 @@ class Verdicts(_Shown):
 
     @property
     def table(self) -> Table:
-        """One row a claim."""
+        """One row per claim."""
         headings = ("section", "figure", "claim", "published", "measured", "verdict")
         return Table.of(headings, (self._row(judgement) for judgement in self.judgements), wide=True)
 

@@ -52,7 +52,7 @@ def of_study(
 def grid(
     results: Results, cells: Sequence[ResultCell], axes: Mapping[str, Sequence[object]], metrics: Sequence[str]
 ) -> Table:
-    """A row a scenario: its coordinates, then the metrics."""
+    """A row per scenario: its coordinates, then the metrics."""
     headings = [*(axes or ["scenario"]), *(f"{HEADINGS.get(metric, metric)}\n{UNITS[metric]}" for metric in metrics)]
     rows = [
         [

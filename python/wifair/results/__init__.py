@@ -1,4 +1,4 @@
-"""Results: the tables that replications leave behind, and what they are summed up by.
+"""Results: the tables of replications, and their summary metrics.
 
 results.py       one row per replication and entity; summaries with intervals
 segment.py       the tables of some replications in one file

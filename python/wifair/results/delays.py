@@ -1,4 +1,4 @@
-"""Delay, jitter, loss and voice in the results: what flows without TCP had, and how long transfers took."""
+"""Delay, jitter, loss and voice quality (MOS) of non-TCP flows, and completion times of transfers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wifair.results.quantiles import interval_of
 
 KEYS = ["scenario", "seed"]
 
-# One number a replication, with the unit. Streams (a flow's datagrams in one direction) count alike, however many datagrams
+# One number per replication, with the unit. Streams (a flow's datagrams in one direction) count alike, however many datagrams
 # they have; the loss ratio is that of all datagrams together.
 UNITS = {
     "ping_p50_ms": "ms",
@@ -36,10 +36,10 @@ HEADINGS = {
     "mos_least": "least opinion score",
     "transfer_mean_s": "transfer time",
 }
-# Shown for each scenario in addition to the rest if there are any.
+# Metrics shown in addition if they exist.
 SHOWN = ("ping_p50_ms", "ping_p95_ms", "delay_p95_ms", "datagram_loss_ratio", "mos_least", "transfer_mean_s")
 
-# What the datagrams of a flow in one direction are summed up by, with the unit: columns of `datagrams`.
+# Columns of `datagrams` for each flow and direction, with their units.
 STREAM_UNITS = {
     "loss_ratio": "ratio",
     "goodput_mbps": "Mbps",
@@ -54,7 +54,7 @@ STREAM_UNITS = {
 
 
 def metrics(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """One row a replication: the numbers of `UNITS`, null where there is nothing of the kind."""
+    """One row per replication: the metrics of `UNITS`, null where they do not exist."""
     table = frames["runs"].select(KEYS)
     if "datagrams" in frames:
         lost, received = pl.col("lost_packets").sum(), pl.col("received_packets").sum()
@@ -85,7 +85,7 @@ def metrics(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def stream_summary(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """One row a scenario, flow, direction and quantity of its datagrams: mean over the replications, 95 % interval."""
+    """One row per scenario, flow, direction and quantity of its datagrams: mean over the replications, 95 % interval."""
     texts = dict.fromkeys(("scenario", "flow", "application", "direction", "metric", "unit"), pl.String)
     types = {**texts, "mean": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "runs": pl.Int64}
     rows: list[dict[str, Any]] = []

@@ -1,6 +1,6 @@
 """Quantiles in results come from histograms with 32 buckets per octave, interpolated: their resolution is 1/32 of the value.
 
-Values that do not differ are then equal within that resolution, and not known to be equal.
+Equal values are therefore known to be equal only within that resolution.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def is_quantile(metric: str) -> bool:
 
 
 def resolution_of(metric: str, *values: ArrayLike) -> float:
-    """How far apart two means of this metric may be without the histogram showing it; 0 where it is no quantile."""
+    """The largest difference of two means of this metric that the histogram may hide; 0 if it is not a quantile."""
     return (
         max(abs(float(np.nanmean(np.asarray(value, dtype=np.float64)))) for value in values) * RESOLUTION
         if is_quantile(metric)
@@ -31,6 +31,6 @@ def resolution_of(metric: str, *values: ArrayLike) -> float:
 
 
 def interval_of(metric: str, values: ArrayLike) -> Interval:
-    """The mean of a metric over the replications with its 95 % interval, which is no narrower than a quantile's resolution allows."""
+    """The mean of a metric over the replications with its 95 % interval, at least as wide as a quantile's resolution."""
     array = np.asarray(values, dtype=np.float64)
     return t_interval(array, resolution=resolution_of(metric, array) if array.size else 0.0)

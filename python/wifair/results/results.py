@@ -1,4 +1,4 @@
-"""What a study leaves behind: polars frames, one row a replication and entity, and summaries with intervals."""
+"""Results of a study: polars frames with one row per replication and entity, and summaries with intervals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wifair.stats import Interval, jain, t_interval
 
 SCHEMA_VERSION = 1
 
-# What the transfers of a group are summed up by, with the unit: columns of `transfer_groups`.
+# Columns of `transfer_groups`, with their units.
 TRANSFER_UNITS = {
     "completed": "transfers",
     "mean_s": "s",
@@ -33,8 +33,7 @@ TRANSFER_UNITS = {
     "p99_s": "s",
 }
 
-# What a scenario is summed up by, with the unit: one number a replication in `metrics`. Jain's index and the sums of goodput are
-# over the flows that are carried by TCP.
+# Columns of `metrics`, with their units: one value per replication. Jain's index and the sums of goodput are over the TCP flows.
 OF_TCP = {
     "jain": "index",
     "jain_up": "index",
@@ -56,7 +55,7 @@ UNITS = {
     **delays.UNITS,
 }
 
-# Shown of each scenario; the rest is in --json and in the tables of --out.
+# Metrics shown for each scenario; the rest is in --json and in the tables of --out.
 SHOWN = ("jain", "up_mbps", "down_mbps", "total_mbps", "ap_loss_ratio", "ap_sojourn_mean_ms", "collision_ratio")
 HEADINGS = {
     "jain": "Jain's index",
@@ -78,7 +77,7 @@ HEADINGS = {
 
 
 def versions() -> dict[str, str]:
-    """What made these results."""
+    """The versions of wifair, its engine, Python and the numerical packages."""
     from importlib.metadata import version
 
     from wifair import _native
@@ -88,7 +87,7 @@ def versions() -> dict[str, str]:
 
 
 class Planned(Protocol):
-    """What results say of a scenario: a `Scenario`, or its plan alone."""
+    """The part of a scenario that results need: a `Scenario`, or its plan alone."""
 
     @property
     def plan_json(self) -> str:
@@ -105,7 +104,7 @@ class Planned(Protocol):
 
 
 class ResultCell(Protocol):
-    """One scenario of a grid: a `Cell`, or what a store remembers of one."""
+    """One scenario of a grid: a `Cell`, or a store's record of one."""
 
     @property
     def name(self) -> str:
@@ -114,7 +113,7 @@ class ResultCell(Protocol):
 
     @property
     def scenario(self) -> Planned:
-        """What was run."""
+        """The scenario that was run."""
         ...
 
     @property
@@ -127,10 +126,10 @@ class ResultCell(Protocol):
 class Results(Drawn):
     """The finished replications of a study.
 
-    `made_by` tells the versions of what made them. `frames` holds the tables `runs`, `flows`, `queues`, `stations` (and
-    `datagrams` where there were flows without TCP, `transfers`, `transfer_groups` where there were transfers, `series` where an
-    interval was set), each with the columns `scenario` (the cell's name) and `seed` first. `missing` counts the replications that
-    were asked for and not finished.
+    `made_by` holds the versions that produced them. `frames` holds the tables `runs`, `flows`, `queues`, `stations`
+    (and `datagrams` for non-TCP flows, `transfers` and `transfer_groups` for transfers, `series` if a sampling interval
+    was set), each with the columns `scenario` (the cell's name) and `seed` first. `missing` counts the requested
+    replications that did not finish.
     """
 
     cells: tuple[ResultCell, ...]
@@ -147,7 +146,7 @@ class Results(Drawn):
         tables: Mapping[str, pl.DataFrame],
         job: Callable[[str, int], int],
     ) -> Self:
-        """The engine's tables, by job, as tables by cell; `job(name, seed)` is the job of a cell's replication."""
+        """Results from the engine's tables, which are by job; `job(name, seed)` is the job of a cell's replication."""
         mine = [(cell.name, job(cell.name, seed)) for cell in cells for seed in seeds]
         names = pl.DataFrame(mine, schema={"scenario": pl.String, "job": pl.UInt64}, orient="row")
         frames = {}
@@ -158,27 +157,27 @@ class Results(Drawn):
 
     @property
     def runs(self) -> pl.DataFrame:
-        """One row a replication: exchanges, collisions, airtime shares, warnings."""
+        """One row per replication: exchanges, collisions, airtime shares, warnings."""
         return self.frames["runs"]
 
     @property
     def flows(self) -> pl.DataFrame:
-        """One row a flow: throughput, goodput, retransmissions, timeouts, RTT."""
+        """One row per flow: throughput, goodput, retransmissions, timeouts, RTT."""
         return self.frames["flows"]
 
     @property
     def queues(self) -> pl.DataFrame:
-        """One row a buffer (the AP's, the stations' together) and class of packet."""
+        """One row per buffer (the AP's, the stations' together) and class of packet."""
         return self.frames["queues"]
 
     @property
     def stations(self) -> pl.DataFrame:
-        """One row a station and direction: airtime, attempts, retries."""
+        """One row per station and direction: airtime, attempts, retries."""
         return self.frames["stations"]
 
     @property
     def datagrams(self) -> pl.DataFrame:
-        """One row a replication, flow without TCP and direction of its datagrams: delay, jitter, loss, RTT, voice."""
+        """One row per replication, non-TCP flow and direction of its datagrams: delay, jitter, loss, RTT, MOS."""
         found = self.frames.get("datagrams")
         if found is None:
             raise InputError("there is no table of datagrams: no flow has the application udp, voip, ping or game.")
@@ -186,7 +185,7 @@ class Results(Drawn):
 
     @property
     def transfers(self) -> pl.DataFrame:
-        """One row a transfer of known size that began in the measurement, with its flow's label and group.
+        """One row per transfer of known size that began in the measurement, with its flow's label and group.
 
         `transfer_s` is the time from opening its connection until the last byte was delivered; `end` says how it ended.
         """
@@ -201,9 +200,10 @@ class Results(Drawn):
 
     @property
     def transfer_groups(self) -> pl.DataFrame:
-        """One row a replication, group and size of transfers (`bytes` is null in the row of all sizes).
+        """One row per replication, group and size of transfers (`bytes` is null in the row of all sizes).
 
-        Mean, quantiles and coefficient of variation (`cov`) of the completed ones' times; how many were not completed.
+        Mean, quantiles and coefficient of variation (`cov`) of the times of completed transfers; the number of
+        incomplete ones.
         """
         found = self.frames.get("transfer_groups")
         if found is None:
@@ -213,7 +213,7 @@ class Results(Drawn):
         return found
 
     def transfer_summary(self) -> pl.DataFrame:
-        """One row a scenario, group, size and metric: mean over the replications, 95 % interval."""
+        """One row per scenario, group, size and metric: mean over the replications, 95 % interval."""
         types = {"scenario": pl.String, "group": pl.String, "bytes": pl.Float64, "metric": pl.String, "unit": pl.String}
         bounds = {"mean": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64}
         types |= {**bounds, "runs": pl.Int64, "identical": pl.Boolean}
@@ -230,10 +230,10 @@ class Results(Drawn):
 
     @cached_property
     def metrics(self) -> pl.DataFrame:
-        """One row a replication: Jain's index (of goodput) over the flows of TCP and by direction, sums, the AP's queue, delays.
+        """One row per replication: Jain's index of goodput over the TCP flows and by direction, sums, the AP's queue, delays.
 
-        `jain_link_rate` is Jain's index of goodput over the mean link rate of the flow's data: 1 where each has its share
-        of the air, whatever its rate (`arf-aware-tcp`, equations 1 to 3).
+        `jain_link_rate` is Jain's index of goodput over the mean link rate of the flow's data: 1 if each flow's goodput
+        is proportional to its link rate (`arf-aware-tcp`, equations 1 to 3).
         """
         keys = ["scenario", "seed"]
         of_tcp = self.flows.filter(pl.col("transport") == "tcp")
@@ -281,7 +281,7 @@ class Results(Drawn):
         return interval_of(metric, self.values(scenario, metric).drop_nulls().to_numpy())
 
     def values(self, scenario: str, metric: str) -> pl.Series:
-        """A metric of each replication of a scenario, by seed; null where it does not exist."""
+        """A metric of each replication of a scenario, by seed; null if it does not exist."""
         part = self._metrics_by_cell.get((scenario,), self.metrics.clear())
         return part[metric].cast(pl.Float64)
 
@@ -290,7 +290,7 @@ class Results(Drawn):
         return self.metrics.sort("seed").partition_by("scenario", as_dict=True)
 
     def summary(self) -> pl.DataFrame:
-        """One row a scenario and metric: mean, 95 % interval (none for a single run), number of runs."""
+        """One row per scenario and metric: mean, 95 % interval (none for a single run), number of runs."""
         rows = []
         for cell in self.cells:
             for metric, unit in UNITS.items():
@@ -302,7 +302,7 @@ class Results(Drawn):
         return pl.DataFrame(rows, schema={**types, **bounds})
 
     def grid(self, metrics: Sequence[str] = tuple(UNITS)) -> pl.DataFrame:
-        """One row a scenario: its coordinates, then each metric's mean with the ends of its 95 % interval."""
+        """One row per scenario: its coordinates, then each metric's mean with the ends of its 95 % interval."""
         paths = dict.fromkeys(path for cell in self.cells for path in cell.keys)
         in_words = {path for path in paths if any(isinstance(cell.keys.get(path), str) for cell in self.cells)}
         rows = []
@@ -319,7 +319,7 @@ class Results(Drawn):
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def flow_summary(self) -> pl.DataFrame:
-        """One row a scenario and flow: goodput with its interval over the replications."""
+        """One row per scenario and flow: goodput with its interval over the replications."""
         rows = []
         keys = ["scenario", "label", "direction"]
         for (scenario, label, direction), group in self.flows.group_by(keys, maintain_order=True):
@@ -328,14 +328,14 @@ class Results(Drawn):
         return pl.DataFrame(rows)
 
     def warnings(self) -> list[str]:
-        """What only the runs could show to be without effect, each once, with the scenario it concerns."""
+        """Settings that had no effect in the runs, each once, with its scenario."""
         if "warnings" not in self.runs.columns:
             return []
         told = self.runs.filter(pl.col("warnings") != "").select("scenario", "warnings").unique(maintain_order=True)
         return [f"{scenario}: {text}" for scenario, text in told.iter_rows()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that is said of the results, as one JSON document's content."""
+        """All results as the content of one JSON document."""
         return {
             **self._manifest(),
             "summary": self.summary().to_dicts(),
@@ -345,7 +345,7 @@ class Results(Drawn):
         }
 
     def _manifest(self) -> dict[str, Any]:
-        """What was run, by which versions, and what of it is missing."""
+        """The manifest: scenarios, seeds, versions, and missing replications."""
         return {
             "schema_version": SCHEMA_VERSION,
             "versions": dict(self.made_by),
@@ -375,28 +375,28 @@ class Results(Drawn):
         return folder
 
     def plot(self, *metrics: str) -> Picture:
-        """Each metric (by default those of `summary`) as a panel: over the grid's numbers, or a row per scenario.
+        """Each metric (by default those of `summary`) as a panel: over a numeric coordinate, or a row per scenario.
 
-        Means with 95 % intervals. An `InputError` for a name that is no metric.
+        Means with 95 % intervals. Raises `InputError` for an unknown metric.
         """
         if wrong := [metric for metric in metrics if metric not in UNITS]:
             raise unknown("metric", wrong[0], UNITS, "plot: ")
         return _picture(drawing().plot(self, metrics))
 
     def findings(self) -> Picture:
-        """Which scenario is best by what, in sentences; an `InputError` where there is only one."""
+        """The best scenario by each metric, in sentences. Raises `InputError` if there is only one scenario."""
         return _picture(drawing().measured.findings(self))
 
     def plot_flows(self) -> Picture:
-        """What each flow got: a panel per scenario, a bar per flow, a dot per replication [Mbps of payload]."""
+        """Goodput by flow in Mbps: a panel per scenario, a bar per flow, a dot per replication."""
         return _picture(drawing().measured.flows(self))
 
     def plot_air(self) -> Picture:
-        """Who held the medium: shares of time per scenario."""
+        """Airtime shares per scenario."""
         return _picture(drawing().measured.air(self))
 
     def plot_series(self) -> Picture:
-        """Courses over time: goodput, queue, RTT. An `InputError` where `run.sample_interval_s` is not set."""
+        """Time series of goodput, queue and RTT. Raises `InputError` if `run.sample_interval_s` is not set."""
         return _picture(drawing().measured.series(self))
 
     def __repr__(self) -> str:
@@ -412,7 +412,7 @@ def _picture(parts: Sequence[Picture]) -> Picture:
 
 
 def merged(parts: Sequence[Results]) -> Results:
-    """Several studies' results as one; scenarios of one name are the same one with other seeds."""
+    """Merges results of several studies. Scenarios with the same name are taken as one with further seeds."""
     return Results(
         tuple({cell.name: cell for part in parts for cell in part.cells}.values()),
         tuple(dict.fromkeys(seed for part in parts for seed in part.seeds)),
@@ -422,7 +422,7 @@ def merged(parts: Sequence[Results]) -> Results:
 
 
 def interval_fields(found: Interval) -> dict[str, Any]:
-    """An interval as the columns that every table here uses."""
+    """An interval as the columns used in every table."""
     return {
         "mean": found.estimate,
         "ci_low": found.low,
@@ -433,13 +433,13 @@ def interval_fields(found: Interval) -> dict[str, Any]:
 
 
 def writable_folder(folder: str | Path) -> Path:
-    """The folder, made if need be; an error if it cannot be written. Called before the work, not only after it."""
+    """The folder, created if missing. Raises `InputError` if it is not writable. Call it before the work."""
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
         probe = path / ".wifair-probe"
         probe.write_bytes(b"")
-        probe.unlink(missing_ok=True)  # another process may be probing, too
+        probe.unlink(missing_ok=True)  # another process may be probing as well
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}.") from None
     return path

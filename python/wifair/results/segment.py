@@ -1,8 +1,8 @@
-"""A segment: the tables of some finished replications in one file, which is there as a whole or not at all.
+"""A segment: the tables of some finished replications in one file, written atomically.
 
 A segment is a ZIP archive of Parquet tables: `replications` (job, plan, seed), `plans` (plan, json), and the engine's
-own, led by `job`. A job's number holds within its segment alone; `plan` is the hash of a canonical plan. The archive
-checks its members' sums when they are read.
+tables with `job` as first column. Job numbers are local to the segment; `plan` is the hash of a canonical plan.
+Checksums are verified on reading.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import polars as pl
 Tables = Mapping[str, pl.DataFrame]
 
 ENDING = ".zip"
-# Unfinished files: written, not yet renamed. Their writer may have been killed.
+# Suffix of files not yet renamed. Their writer may have been killed.
 UNFINISHED = ".part"
 REPLICATIONS = "replications"
 PLANS = "plans"
@@ -30,16 +30,16 @@ _OWN = (REPLICATIONS, PLANS)
 
 
 class Damaged(Exception):
-    """A file that is no whole segment: torn by a power failure, or not written by us."""
+    """The file is not a complete segment: truncated by a power failure, or from another program."""
 
 
 def plan_hash(plan_json: str) -> str:
-    """The name of a canonical plan: BLAKE2b of its text, 128 bits."""
+    """The hash of a canonical plan: BLAKE2b of its text, 128 bits."""
     return hashlib.blake2b(plan_json.encode(), digest_size=16).hexdigest()
 
 
 def write(folder: Path, tables: Tables) -> Path:
-    """Writes a new segment: into an unfinished file, to the disk, then to its name. A kill leaves all of it or nothing."""
+    """Writes a new segment atomically: to an unfinished file, synced to disk, then renamed."""
     name = uuid.uuid4().hex
     path = folder / f"{name}{ENDING}"
     with atomic(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -52,7 +52,7 @@ def write(folder: Path, tables: Tables) -> Path:
 
 @contextmanager
 def atomic(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that appears under its name only when it is complete and on the disk."""
+    """A file for writing that appears under its name only when it is complete and on disk."""
     unfinished = path.with_name(f".{path.name}-{uuid.uuid4().hex[:8]}{UNFINISHED}")
     try:
         with unfinished.open("wb") as file:
@@ -66,7 +66,7 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
 
 
 def read(path: Path, names: Iterable[str] | None = None) -> dict[str, pl.DataFrame]:
-    """The tables of a segment, or those named (which it must have). Raises `Damaged`, and `FileNotFoundError`."""
+    """The tables of a segment, or those in `names`, which it must have. Raises `Damaged` or `FileNotFoundError`."""
     try:
         with zipfile.ZipFile(path) as archive:
             found = [name.removesuffix(".parquet") for name in archive.namelist()]
@@ -79,7 +79,7 @@ def read(path: Path, names: Iterable[str] | None = None) -> dict[str, pl.DataFra
 
 
 def renumbered(tables: Tables, numbers: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The engine's tables with their jobs renamed: `numbers` has `job` and `new`. Other jobs are left out."""
+    """The tables with jobs renumbered: `numbers` has the columns `job` and `new`. Other jobs are left out."""
     kept = numbers.select(pl.col("job").cast(pl.UInt64), pl.col("new").cast(pl.UInt64))
     return {
         name: table.join(kept, on="job", how="inner", maintain_order="left").with_columns(job="new").drop("new")
@@ -89,7 +89,7 @@ def renumbered(tables: Tables, numbers: pl.DataFrame) -> dict[str, pl.DataFrame]
 
 
 def together(parts: Iterable[Tables]) -> dict[str, pl.DataFrame]:
-    """Tables of several parts, one below the other; a table that only some parts have is that of those."""
+    """Concatenates the tables of several parts. A part may lack a table."""
     frames: dict[str, list[pl.DataFrame]] = {}
     for part in parts:
         for name, frame in part.items():
@@ -98,7 +98,7 @@ def together(parts: Iterable[Tables]) -> dict[str, pl.DataFrame]:
 
 
 def joined(parts: Iterable[Tables]) -> dict[str, pl.DataFrame]:
-    """Segments' tables as one segment's: each replication once, jobs numbered through, each plan once."""
+    """Merges segments' tables into one segment's: each replication and plan once, jobs renumbered."""
     kept: list[dict[str, pl.DataFrame]] = []
     seen = pl.DataFrame(schema={"plan": pl.String, "seed": pl.UInt64})
     for part in parts:

@@ -152,7 +152,7 @@ class Scenario(BaseModel):
         return Scenario.from_settings(self.settings(), settings.items())
 
     def plan(self) -> Table:
-        """The canonical plan: one entry a station and flow, every default filled in."""
+        """The canonical plan: one entry per station and flow, every default filled in."""
         plan: Table = json.loads(self.plan_json)
         return plan
 
@@ -222,7 +222,7 @@ class Scenario(BaseModel):
 
 
 class _PlanBuilder:
-    """Unfolds the groups into one entry a station and flow, and remembers where each came from."""
+    """Unfolds the groups into one entry per station and flow, and remembers where each came from."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -254,7 +254,7 @@ class _PlanBuilder:
         return plan
 
     def events(self) -> list[Table]:
-        """One entry an event; one that names a group of stations is one for each of them."""
+        """One entry per event; one that names a group of stations is one for each of them."""
         node = plan_node("events", "[]")
         station_keys = {k: v for k, v in properties(properties(node)["station"]).items() if k != "label"}
         station_node = {"type": "object", "properties": {"name": {"type": "string"}, **station_keys}}

@@ -39,7 +39,7 @@ STORE_SHARE = 0.01
 
 
 class StudyInterrupted(Interrupted):
-    """Ctrl-C in the middle of the work; `results` holds what was finished, one entry a study."""
+    """Ctrl-C in the middle of the work; `results` holds what was finished, one entry per study."""
 
     def __init__(self, results: list[Results]) -> None:
         self.results = results

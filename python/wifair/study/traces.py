@@ -102,7 +102,7 @@ class Traces:
 
 
 class TracedBatch:
-    """Jobs under way whose events are written as they come: a Parquet file a batch of rows, there as a whole or not at all."""
+    """Jobs under way whose events are written as they come: a Parquet file per batch of rows, there as a whole or not at all."""
 
     def __init__(self, traces: Traces, jobs: Sequence[Job], batch: _native.Batch) -> None:
         self._traces = traces

@@ -35,7 +35,7 @@ class Cancelled(Exception):
 
 
 class Board:
-    """What a study and its workers tell each other while they work: a file in memory, of 8 bytes a number.
+    """What a study and its workers tell each other while they work: a file in memory, of 8 bytes per number.
 
     First whether the work is to stop, then the simulated milliseconds of each job.
     """

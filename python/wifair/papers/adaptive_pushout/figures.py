@@ -56,7 +56,7 @@ def _two_curves(
     up: Callable[[Mix, str], Values],
     down: Callable[[Mix, str], Values],
 ) -> Figure:
-    """A panel a scheme, an uplink and a downlink curve in each."""
+    """A panel per scheme, an uplink and a downlink curve in each."""
     made, panels = plots.figure(len(SCHEMES), width=3.1, height=3.0)
     for axes, scheme in zip(panels, SCHEMES, strict=True):
         series = {"uplink": [up(mix, scheme) for mix in mixes], "downlink": [down(mix, scheme) for mix in mixes]}
@@ -67,7 +67,7 @@ def _two_curves(
 
 
 def _flow_figure(m: Measured, mixes: tuple[Mix, ...]) -> Figure:
-    """A row a mix, a panel a scheme, a bar a flow."""
+    """A row per mix, a panel per scheme, a bar per flow."""
     made, panels = plots.figure(len(SCHEMES) * len(mixes), width=3.1, height=2.9, columns=len(SCHEMES))
     for i, axes in enumerate(panels):
         mix, scheme = mixes[i // len(SCHEMES)], SCHEMES[i % len(SCHEMES)]

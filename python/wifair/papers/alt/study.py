@@ -11,7 +11,7 @@ Section III. What it does not say:
 - The stations' buffers and the AP's for ACKs: 400 packets, the paper's own example of a large one.
 - TXOP limits: none, a frame at a time, since the paper gives CWmin, CWmax and AIFS alone.
 - ALT's initial limit: q_min. From below it gets where it stays within a minute (a = 10 packets/s of idle time); from 400 it
-  falls by one packet a second at most and would still be falling when the measurement begins.
+  falls by one packet per second at most and would still be falling when the measurement begins.
 - When the buffer is idle: while no packet is queued (`crates/wifair-queue/src/limits/alt.rs`).
 
 The other readings are in `wifair.papers.alt.readings`. Runs last 500 s, of which 200 are warm-up (the paper's own: 400 s),
@@ -34,13 +34,13 @@ EBDP = "ebdp"  # the companion scheme, which the paper's introduction refers to
 # "Each has a payload of 1000 bytes."
 PAYLOAD_BYTES = 1000
 Q_MIN, Q_MAX = 30, 400
-# a and b of V-A, in packets a second.
+# a and b of V-A, in packets per second.
 INCREASE, DECREASE = 10.0, 1.0
 # "Values collected in simulations run for 400 seconds" (Fig. 3).
 COUNTED_S = 400.0
 # The windows of ten downloads need less time to grow to their size than that of one.
 WITHOUT_ONE_DOWNLOAD = 0.5
-# How often the usual measurement is as long where uploads come and go: ALT falls by one packet a second.
+# How often the usual measurement is as long where uploads come and go: ALT falls by one packet per second.
 STEP_DURATIONS = 3
 SAMPLE_S = 2.0
 

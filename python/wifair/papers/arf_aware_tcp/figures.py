@@ -93,7 +93,7 @@ def _fig_2(m: Measured) -> Figure:
 
 
 def _tables(m: Measured) -> Figure:
-    """A panel a column of a table, two bars a session: as printed and as measured."""
+    """A panel per column of a table, two bars per session: as printed and as measured."""
     made, panels = plots.figure(len(COLUMNS), width=3.1, height=2.7, columns=3)
     for axes, column in zip(panels, COLUMNS, strict=True):
         case = report.CASE_OF[column.case]
@@ -123,7 +123,7 @@ def _tables(m: Measured) -> Figure:
 
 
 def _calibration(m: Measured) -> Figure:
-    """A row a setting, the likeliest on top; a dot a table. Above the line they are not told apart."""
+    """A row per setting, the likeliest on top; a dot per table. Above the line they are not told apart."""
     found = fits(m.runs)[:SHOWN]
     made, (axes,) = plots.figure(width=8.5, height=1.5 + 0.19 * len(found))
     rows = np.arange(len(found))

@@ -41,7 +41,7 @@ THROUGHPUT = "Mbps of payload"
 
 
 def _fig_2(m: Measured) -> Figure:
-    """A row a case: BASE and DQM by direction, and the aggregate of all."""
+    """A row per case: BASE and DQM by direction, and the aggregate of all."""
     made, panels = plots.figure(6, width=3.6, height=3.0, columns=3)
     for row, case in enumerate(CASES):
         mixes = [Mix(case, n) for n in FLOWS]
@@ -62,7 +62,7 @@ def _fig_2(m: Measured) -> Figure:
 
 
 def _fig_3(m: Measured) -> Figure:
-    """A row a case: the ratio, on a logarithmic scale, and the index."""
+    """A row per case: the ratio, on a logarithmic scale, and the index."""
     made, panels = plots.figure(4, width=4.4, height=3.2, columns=2)
     for row, case in enumerate(CASES):
         mixes = [Mix(case, n) for n in FLOWS]

@@ -1,4 +1,4 @@
-"""What the claims look at: per-run quantities of one reading of the paper, as arrays with one entry a seed."""
+"""What the claims look at: per-run quantities of one reading of the paper, as arrays with one entry per seed."""
 
 from __future__ import annotations
 

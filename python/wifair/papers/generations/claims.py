@@ -7,7 +7,7 @@ Rules, fixed before the runs:
 - It is compared with its size on the generation of its paper, with the paper's numbers: 802.11b, for `alt` 802.11g. "Survives" and
   "fades" lie on either side of half of that.
 - A cure that does nothing because there is nothing to cure is "gone", too; the finding on the unfairness itself says which it is.
-- Schemes are compared under common random numbers, so an effect has one value a seed. Generations are independent.
+- Schemes are compared under common random numbers, so an effect has one value per seed. Generations are independent.
 - Every verdict is at 95 %, and there are as many as findings times generations times scalings: a few are wrong by chance.
 """
 

@@ -49,7 +49,7 @@ def _example(m: Measured, case: str, panels: Sequence[tuple[str, str, str]]) -> 
 
 
 def _flows_and_metrics(flows: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """A row of throughputs and a row of round trips, a column a flow."""
+    """A row of throughputs and a row of round trips, a column per flow."""
     return [
         (f"{title}: {what}", flow, metric)
         for metric, what in (("goodput_mbps", "throughput"), ("rtt_ms", "RTT"))

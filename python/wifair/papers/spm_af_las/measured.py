@@ -1,4 +1,4 @@
-"""What the claims look at: per-run quantities of one reading of the paper, as arrays with one entry a seed."""
+"""What the claims look at: per-run quantities of one reading of the paper, as arrays with one entry per seed."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ class Measured:
         return self._runs.cell(part="measured", case=case)
 
     def seconds(self, case: str, metric: str, entity: str) -> Values:
-        """A series of an experiment in the measured time, one value a second: (seeds, seconds)."""
+        """A series of an experiment in the measured time, one value per second: (seeds, seconds)."""
         cell = self.measured(case)
         settled = cell.times(metric, entity) > cell.times("queue_packets")[-1] - cell.run("duration_s")[0]
         return cell.series(metric, entity)[:, settled]
