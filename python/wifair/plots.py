@@ -1,6 +1,6 @@
-"""Figures: lines with 95 % intervals over a grid, and the shares of single flows. Readable without colour.
+"""Figures: lines with 95 % intervals over a grid, and goodput by flow. Readable in greyscale.
 
-A figure of several panels has one legend where its panels share their series, and one y label per row where they share it.
+A figure of several panels has one legend if its panels share their series, and one y label per row if they share it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg  # figures go to files; no display, and so no pyplot
+from matplotlib.backends.backend_agg import FigureCanvasAgg  # figures go to files without a display, so without pyplot
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-# Colour-blind safe (Okabe, Ito 2008), each with its own marker and line so that grey prints stay readable.
+# Colour-blind safe (Okabe, Ito 2008), with distinct markers and dashes for greyscale print.
 STYLES: Sequence[Mapping[str, Any]] = (
     {"color": "#000000", "marker": "o", "linestyle": "-"},
     {"color": "#0072B2", "marker": "s", "linestyle": "--"},
@@ -37,7 +37,7 @@ STYLES: Sequence[Mapping[str, Any]] = (
 def figure(
     panels: int = 1, width: float = 5.0, height: float = 3.6, columns: int | None = None
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with a row (or grid) of panels."""
+    """A figure with a row, or a grid, of panels."""
     columns = columns or panels
     rows = -(-panels // columns)
     made = Figure(figsize=(width * columns, height * rows), dpi=150, layout="constrained")
@@ -82,7 +82,7 @@ def courses(
 ) -> None:
     """One line per name over time: the mean over the replications, shaded by its 95 % interval.
 
-    Each series has one row per replication; `events` are instants to mark, by what happens there.
+    Each series has one row per replication; `events` maps labels to instants to mark.
     """
     at = np.asarray(times)
     for i, (name, values) in enumerate(series.items()):
@@ -110,12 +110,12 @@ def courses(
 def flow_shares(
     axes: Axes, values: Sequence[ArrayLike], uplinks: int, *, title: str, x_label: str, y_label: str
 ) -> None:
-    """One bar per flow: the mean over the replications with its interval, and a dot for each replication.
+    """One bar per flow: the mean over the replications with its interval, and a dot per replication.
 
-    The dots show what a mean hides: flows that are locked out in some runs and not in others.
+    The dots show flows that are locked out in some runs only, which a mean hides.
     """
     found = [t_interval(replications) for replications in values]
-    # A kind's bars in one call, and all dots in another: matplotlib's cost is by the call.
+    # One call for all bars of a kind and one for all dots: matplotlib's cost is per call.
     kinds = (
         ("uplink flows", slice(None, uplinks), "#56B4E9", None),
         ("downlink flows", slice(uplinks, None), "#F3CE85", "///"),
@@ -149,7 +149,7 @@ def flow_shares(
 
 
 def tidy(made: Figure) -> None:
-    """One legend for panels that share series, unless one style stands for two of them; one y label per row."""
+    """Leaves one legend for panels that share series, unless two series have one style, and one y label per row."""
     panels = [axes for axes in made.axes if axes.get_subplotspec()]
     if len(panels) < 2:
         return
@@ -179,7 +179,7 @@ def _one_legend(made: Figure, panels: Sequence[Axes]) -> None:
         legend = axes.get_legend()
         assert legend
         if [text.get_text() for text in legend.get_texts()] != list(mine) or legend.get_title().get_text():
-            return  # a legend that was made by hand
+            return  # a legend with its own handles
         named.append(set(mine))
         for label, handle in mine.items():
             handles.setdefault(label, handle)
@@ -192,13 +192,13 @@ def _one_legend(made: Figure, panels: Sequence[Axes]) -> None:
         axes.get_legend().remove()  # type: ignore[union-attr]
     width = (
         made.get_figwidth() * 72 / (7 * (6 + max(map(len, handles))))
-    )  # columns of which a letter is about 7 points wide
+    )  # columns; a letter is about 7 points wide
     columns = max(1, min(len(handles), int(width)))
     made.legend(handles.values(), handles, loc="outside lower center", ncols=columns, fontsize="small", frameon=False)
 
 
 def _look(handle: Any) -> tuple[object, ...]:
-    """What tells a series from another: its colour, and its marker and line or its hatching."""
+    """A series' style: its colour, and its marker and line or its hatching."""
     if isinstance(handle, ErrorbarContainer):
         handle = handle.lines[0]
     if isinstance(handle, BarContainer):
@@ -209,7 +209,7 @@ def _look(handle: Any) -> tuple[object, ...]:
     return to_hex(faces[0]), str(handle.get_hatch()), type(handle).__name__
 
 
-# A date in a file would make two drawings of the same numbers differ.
+# Without a date, drawing the same numbers twice gives the same file.
 UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
@@ -217,8 +217,8 @@ def save(made: Figure, folder: Path, name: str, endings: Sequence[str] = ("png",
     """Writes the figure in each format: PNG to look at, SVG and PDF to print (PDF takes longer)."""
     tidy(made)
     canvas = FigureCanvasAgg(made)
-    made.draw_without_rendering()  # arranges the panels,
-    made.set_layout_engine("none")  # which need not be done again for each file
+    made.draw_without_rendering()  # lays out the panels,
+    made.set_layout_engine("none")  # once for all files
     paths = []
     for ending in endings:
         path = folder / f"{name}.{ending}"

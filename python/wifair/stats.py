@@ -1,7 +1,7 @@
-"""Statistics over replications: intervals, paired differences, Jain's index, warm-up, and how many replications it takes.
+"""Statistics over replications: intervals, paired differences, Jain's index, warm-up, number of replications.
 
-A value here is one number per replication. Intervals are two-sided; replications are independent, so the mean of run
-means has a t interval. Runs that do not differ at all are reported as identical, not as infinitely precise.
+Values have one entry per replication. Intervals are two-sided. Replications are independent, so the mean of run means
+has a t interval. Runs that do not differ at all are reported as identical, not as infinitely precise.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Interval:
         return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
     def short(self) -> str:
-        """For the cell of a table: mean ± half-width, as many decimals as that needs; or why there is none."""
+        """The text of a table cell: mean ± half-width with as many decimals as needed, or why there is none."""
         if self.n == 0:
             return "–"
         if self.low is None or self.high is None:
@@ -54,19 +54,19 @@ class Interval:
         half = (self.high - self.low) / 2
         if self.identical or not half > 0:
             return f"{_plain(self.estimate)} (identical)"
-        half = float(f"{half:.2g}")  # two digits of it are as many as it is good for
+        half = float(f"{half:.2g}")  # a half-width has no more than two significant digits
         decimals = min(max(1 - math.floor(math.log10(half)), 0), 9)
         return f"{self.estimate:.{decimals}f} ± {half:.{decimals}f}"
 
 
 def _plain(value: float) -> str:
-    """Four digits, and large numbers without a power of ten."""
+    """Four digits, and large numbers without an exponent."""
     return f"{value:.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
 class Paired:
-    """The difference of two measurements made with the same seeds, and how much the pairing helped."""
+    """The difference of two measurements with the same seeds, and the correlation that shows how much pairing helped."""
 
     difference: Interval
     correlation: float | None
@@ -78,9 +78,9 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def t_interval(values: ArrayLike, level: float = LEVEL, resolution: float = 0.0) -> Interval:
-    """The mean with its t interval. Values that do not exist (NaN) are left out.
+    """The mean with its t interval. NaN values are left out.
 
-    Values that are known to a `resolution` and do not differ have an interval of mean ± `resolution`.
+    Equal values that are known only to a `resolution` have an interval of mean ± `resolution`.
     """
     array = _finite(values)
     n = int(array.size)
@@ -99,7 +99,7 @@ def t_interval(values: ArrayLike, level: float = LEVEL, resolution: float = 0.0)
 def paired_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL, resolution: float = 0.0) -> Paired:
     """`first` − `second`, seed by seed, with the correlation of the two (`None` where one of them does not vary).
 
-    A correlation near zero says that common random numbers did not help here; the interval is right all the same.
+    A correlation near zero means that common random numbers did not help here; the interval is still valid.
     """
     a = np.asarray(first, dtype=np.float64)
     b = np.asarray(second, dtype=np.float64)
@@ -112,12 +112,12 @@ def paired_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL,
 
 
 def seeds_needed(values: ArrayLike, half_width: float, level: float = LEVEL) -> int | None:
-    """How many replications, those of `values` included, make the mean's interval ± `half_width`; `None` below two values.
+    """The number of replications, including `values`, that gives the mean an interval of ± `half_width`; `None` below two values.
 
-    Stein's two-stage rule: with that many, mean ± `half_width` covers the true mean with at least this `level`, whatever
-    the variance, if run means are normal. It is meant for one look: looking again and again until it suits is another
-    procedure. Source: C. Stein, A two-sample test for a linear hypothesis whose power is independent of the variance,
-    Ann. Math. Statist. 16, 1945.
+    Stein's two-stage rule: with that many, mean ± `half_width` covers the true mean with at least this `level`,
+    whatever the variance, if run means are normal. It holds for a single use: repeating it until the interval is narrow
+    enough is another procedure. Source: C. Stein, A two-sample test for a linear hypothesis whose power is independent
+    of the variance, Ann. Math. Statist. 16, 1945.
     """
     if not half_width > 0.0:
         raise ValueError(f"a half-width is above 0, not {half_width}")
@@ -130,18 +130,18 @@ def seeds_needed(values: ArrayLike, half_width: float, level: float = LEVEL) -> 
 
 
 def running_mean(values: ArrayLike) -> Values:
-    """The mean of each row up to each column: how an average settles during a run."""
+    """The cumulative mean of each row: (replications, samples)."""
     x = np.atleast_2d(np.asarray(values, dtype=np.float64))
     return x.cumsum(axis=1) / np.arange(1, x.shape[1] + 1)
 
 
 def mser(values: ArrayLike, batch: int = 5) -> int:
-    """Where a series should be cut so that what comes before does not bias its mean: how many values to leave out.
+    """The number of values to leave out at the beginning of a series so that the transient does not bias its mean.
 
-    MSER-5: of the series' means over batches of five values, as many are cut as give the rest the least variance over
-    its number of batches, but never more than half: where that is the answer, the series is too short to say.
-    Source: K. P. White, M. J. Cobb, S. C. Spratt, A comparison of five steady-state truncation heuristics for
-    simulation, Winter Simulation Conference 2000.
+    MSER-5: among the series' means over batches of five values, leave out as many as minimise the rest's variance
+    divided by its number of batches, at most half. If the result is half, the series is too short. Source: K. P. White,
+    M. J. Cobb, S. C. Spratt, A comparison of five steady-state truncation heuristics for simulation, Winter Simulation
+    Conference 2000.
     """
     x = np.asarray(values, dtype=np.float64)
     count = x.size // batch
@@ -155,9 +155,10 @@ def mser(values: ArrayLike, batch: int = 5) -> int:
 
 
 def p_value(values: ArrayLike, null: float = 0.0, resolution: float = 0.0) -> float:
-    """Two-sided p of a one-sample t test of the mean against `null`; 1 where fewer than two values exist.
+    """Two-sided p value of a one-sample t test of the mean against `null`; 1 for fewer than two values.
 
-    Values that are known to a `resolution` and do not differ have a standard error that makes it the half of their 95 % interval.
+    Equal values that are known only to a `resolution` get the standard error that makes it the half-width of their 95 %
+    interval.
     """
     array = _finite(values)
     if array.size < 2:
@@ -188,7 +189,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def jain(values: ArrayLike) -> float:
-    """Jain's fairness index of one run's shares: 1 for equal ones, 1/n where one of n has all; NaN where all are 0.
+    """Jain's fairness index of one run's shares: 1 for equal shares, 1/n if one of n has everything; NaN if all are 0.
 
     Source: R. Jain, D. Chiu, W. Hawe, A quantitative measure of fairness, DEC-TR-301, 1984.
     """
@@ -205,7 +206,7 @@ def jain_rows(x: Values) -> Values:
 
 
 def ratio(part: Values, whole: Values) -> Values:
-    """`part` / `whole`, NaN where there is no whole."""
+    """`part` / `whole`, NaN where `whole` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, np.nan)
 

@@ -1,9 +1,8 @@
-"""Replications on a Dask cluster: one that runs already, or one of this machine's own processes.
+"""Replications on a Dask cluster: an existing one, or a local one of this machine's processes.
 
-A task is about a second of replications, so that what the scheduler takes for each (a few milliseconds) does not count. Tasks
-that a worker took along when it died are run again by the scheduler; what is finished comes back here, and goes to the same
-store as from anywhere else. A replication depends on its plan and seed alone, so it is the same on every machine, if that
-machine has the same engine: each task makes sure of it.
+A task takes about a second, so that the scheduler's few milliseconds per task do not matter. The scheduler reruns the
+tasks of a worker that died. Finished replications return here and go to the store as usual. A replication depends on
+its plan and seed alone, so it is the same on every machine with the same engine; each task checks the engine.
 """
 
 from __future__ import annotations
@@ -28,31 +27,31 @@ if TYPE_CHECKING:
     from wifair.scheme.python import PythonScheme
     from wifair.study.job import Job
 
-# What a task should take on a worker.
+# Wanted duration of a task on a worker.
 TASK_S = 1.0
-# Tasks that wait or run, for each thread of the cluster.
+# Tasks that are queued or running, per thread of the cluster.
 AHEAD = 3
-# How often a task that failed for a reason outside of the simulation (memory, a disk) is tried again.
+# Retries of a task that failed for a reason outside the simulation (memory, disk).
 RETRIES = 2
 CONNECT_S = 10
-# In place of an address: processes of this machine.
+# In place of an address: a cluster of this machine's processes.
 LOCAL = "local"
 
 
 class WrongEngine(WifairError):
-    """A worker would give results of another engine."""
+    """A worker has another engine."""
 
     exit_status = 2
 
 
 class DaskBatch:
-    """Jobs on a cluster, with the manners of `_native.Batch`. `threads` is the number of processes of a local one."""
+    """Jobs on a cluster, with the interface of `_native.Batch`. `threads` is the number of processes of a local cluster."""
 
     def __init__(self, jobs: Sequence[Job], schemes: Mapping[str, PythonScheme], address: str, threads: int) -> None:
         self._jobs = jobs
         self._schemes = shipped(schemes) if schemes else b""
         self._horizons = {plan: horizon_s(plan) for plan in dict.fromkeys(plan for plan, _ in jobs)}
-        # By plan: the seconds that it took so far, and the simulated seconds in them.
+        # By plan: wall-clock seconds so far, and the simulated seconds in them.
         self._measured: dict[str, tuple[float, float]] = {}
         self._next = 0
         self._done = 0
@@ -70,7 +69,7 @@ class DaskBatch:
             raise
 
     def wait(self, timeout_ms: int) -> int:
-        """Waits for a further task to finish, at most `timeout_ms`; returns how many jobs are finished or given up."""
+        """Waits at most `timeout_ms` for another task to finish. Returns how many jobs are finished or cancelled."""
         with contextlib.suppress(Empty):
             self._receive(self._arrived.get(timeout=timeout_ms * 1e-3))
         self._receive_all()
@@ -88,12 +87,12 @@ class DaskBatch:
         return self._simulated_s
 
     def cancel(self) -> None:
-        """Gives up what has not come back."""
+        """Cancels the unfinished tasks."""
         self._receive_all()
         self._close()
 
     def take(self) -> Tables:
-        """The results of the jobs that have finished since this was last called."""
+        """The results of the jobs that have finished since the last call."""
         finished, self._finished = self._finished, []
         return together(finished) if finished else _tables(_native.Batch([], 1))
 
@@ -125,7 +124,7 @@ class DaskBatch:
             future.add_done_callback(self._arrived.put)
 
     def _chunk(self) -> range:
-        """The next jobs that together take about as long as a task should; one as long as nothing is known."""
+        """The next jobs that together make a task of the wanted duration; one job while durations are unknown."""
         stop, expected_s = self._next + 1, self._expected_s(self._next)
         while stop < len(self._jobs) and expected_s + self._expected_s(stop) <= TASK_S:
             expected_s += self._expected_s(stop)
@@ -171,7 +170,7 @@ class DaskBatch:
     def _close(self) -> None:
         if self._client is not None:
             client, self._client = self._client, None
-            with contextlib.suppress(Exception):  # a cluster that is gone needs no notification
+            with contextlib.suppress(Exception):  # a lost cluster needs no notification
                 client.cancel(list(self._under_way))
             self._under_way.clear()
             client.close()
@@ -180,7 +179,7 @@ class DaskBatch:
 
 
 def run_jobs(jobs: Sequence[Job], schemes: bytes, engine: str) -> tuple[list[float], dict[str, pl.DataFrame]]:
-    """A task: the seconds that each of the jobs took, and their tables, in which they are numbered from 0."""
+    """The function of a task: runs the jobs. Returns the seconds per job, and their tables with jobs numbered from 0."""
     _check_engine(_native.engine(), engine, _name_of_worker())
     took, parts = [], []
     for number, (plan, seed) in enumerate(jobs):
@@ -230,7 +229,7 @@ def _name_of_worker() -> str:
 
 
 def _connect(address: str, processes: int) -> tuple[Any, Any]:
-    """The cluster, if it is our own, and a client of it."""
+    """The cluster, if it is a local one, and a client of it."""
     try:
         import distributed
     except ImportError:
@@ -247,7 +246,7 @@ def _connect(address: str, processes: int) -> tuple[Any, Any]:
 
 
 def _check_answers(address: str) -> None:
-    """That somebody listens there: a client that finds nobody says so late, and at length."""
+    """Checks that a scheduler listens there: the client's own error is late and long."""
     from distributed.comm.addressing import parse_address, parse_host_port
 
     try:

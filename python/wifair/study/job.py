@@ -1,4 +1,4 @@
-"""What is run: plans with seeds. A scenario is one way to a plan; what is here knows plans alone."""
+"""Jobs: canonical plans with seeds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 # A plan in its canonical form, and a seed.
 Job = tuple[str, int]
 
-# Called with the share of the simulated time that is done, 0 to 1.
+# Called with the completed share of the simulated time, 0 to 1.
 Progress = Callable[[float], None]
 
 
 class Runnable(Protocol):
-    """What a study needs of a scenario."""
+    """The part of a scenario that a study needs."""
 
     @property
     def plan_json(self) -> str:
@@ -28,7 +28,7 @@ class Runnable(Protocol):
 
     @property
     def python_schemes(self) -> Mapping[str, PythonScheme]:
-        """The schemes written in Python that it names, by the id that the plan has for each."""
+        """Its schemes written in Python, by their id in the plan."""
         ...
 
     def plan(self) -> dict[str, Any]:
@@ -40,7 +40,7 @@ class Runnable(Protocol):
         ...
 
     def override(self, settings: Mapping[str, Any]) -> Runnable:
-        """The same with some keys changed, each given by its path."""
+        """A copy with some keys changed, each given by its path."""
         ...
 
 
@@ -54,10 +54,10 @@ class Cell:
 
 
 class Batch(Protocol):
-    """Replications under way, numbered from 0: on native threads (`_native.Batch`), in processes (`PythonBatch`), on a cluster."""
+    """Running replications, numbered from 0: on native threads (`_native.Batch`), in processes (`PythonBatch`), on a cluster."""
 
     def wait(self, timeout_ms: int) -> int:
-        """Waits for a further job to finish, at most so long; returns how many are finished."""
+        """Waits at most `timeout_ms` for another job to finish. Returns how many are finished."""
         ...
 
     def simulated_s(self) -> float:
@@ -65,11 +65,11 @@ class Batch(Protocol):
         ...
 
     def cancel(self) -> None:
-        """Stops the work. Finished jobs stay."""
+        """Stops the unfinished jobs; results of finished ones stay available."""
         ...
 
     def take(self) -> Mapping[str, Any]:
-        """The tables of the jobs that have finished since this was last called."""
+        """The tables of the jobs that have finished since the last call."""
         ...
 
     def failure(self) -> str | WifairError | None:

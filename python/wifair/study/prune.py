@@ -1,4 +1,4 @@
-"""Pruning a store: what is damaged or was never finished goes, and what the user names."""
+"""Pruning a store: removes damaged and unfinished files, and what the user names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wifair.results import segment
 from wifair.results.segment import REPLICATIONS
 from wifair.study.store import EngineStore, StoredStudy, engines
 
-# A file that was never finished is removed when it is so old that nobody is writing it.
+# An unfinished file is removed once it is too old to be still written.
 ABANDONED_S = 3600.0
 
 # A plan's hash and a seed.
@@ -32,7 +32,7 @@ class Pruned:
     bytes: int = 0
 
     def count(self, paths: Sequence[Path]) -> None:
-        """Adds files that go."""
+        """Counts files to remove."""
         self.files += len(paths)
         self.bytes += sum(path.stat().st_size for path in paths)
 
@@ -45,10 +45,10 @@ def prune(
     unlisted: bool = False,
     dry: bool = False,
 ) -> Pruned:
-    """Removes damaged segments, abandoned files, and what is asked for; `dry` only counts.
+    """Removes damaged segments, abandoned files, and what the arguments name; with `dry` only counts.
 
-    `other_engines`: all that engines other than the present one left. `study`: the study of that title is forgotten, and
-    every replication that only it had. `unlisted`: every replication that no study has.
+    `other_engines`: the results of all other engines. `study`: the study of that title, and every replication that only
+    it has. `unlisted`: every replication that is in no study.
     """
     pruned = Pruned()
     found = engines(folder)
@@ -77,7 +77,7 @@ def _within(engine: EngineStore, study: str | None, unlisted: bool, pruned: Prun
     kept = _members(known for known in engine.studies() if known.title != study)
     there: set[Replication] = set()
     for path in engine.segments():
-        if tables := engine.whole(path):  # all of it, so that no damage stays unseen
+        if tables := engine.whole(path):  # all tables, to find every damage
             there.update(tables[REPLICATIONS].select("plan", "seed").iter_rows())
     doomed = (there if unlisted else _members(forgotten) & there) - kept
     files = [known.path for known in forgotten]
@@ -98,7 +98,7 @@ def _members(studies: Iterable[StoredStudy]) -> set[Replication]:
 
 
 def _written_anew(engine: EngineStore, doomed: set[Replication], dry: bool) -> list[Path]:
-    """Rewrites the segments that hold some of the doomed, without these; returns the old ones."""
+    """Rewrites the segments that contain replications to remove, without these. Returns the old segments."""
     replaced = []
     for path in engine.segments():
         tables = engine.whole(path)

@@ -1,16 +1,15 @@
-"""The store of finished replications: what was computed is never computed again, and a kill loses the batch in flight.
+"""The store of finished replications: none is computed twice, and a kill loses only the running batch.
 
-A replication is known by the engine that ran it, its canonical plan and its seed; these decide every bit of it. The
-engine's identity is a hash of the sources that it was built from (`_native.engine`), so results of a changed engine are
-never mixed with those of the present one: each engine has its own folder.
+The key of a replication is its engine, canonical plan and seed; these determine every bit of it. The engine's identity
+is a hash of its sources (`_native.engine`). Each engine has its own folder, so results of different engines are never
+mixed.
 
-    STORE/store.json                          the form of the store
-    STORE/<engine>/engine.json                which version of wifair that was
-    STORE/<engine>/segments/*.zip             finished replications, a batch each (`wifair.results.segment`)
-    STORE/<engine>/studies/*.json             what was asked for: names, coordinates, plans and seeds of a study
+    STORE/store.json                          the format of the store STORE/<engine>/engine.json                its
+    version of wifair STORE/<engine>/segments/*.zip             finished replications, one file per batch
+    (`wifair.results.segment`) STORE/<engine>/studies/*.json             names, coordinates, plans and seeds of a study
 
-Batches are only ever added, each under a new name, so several processes may use a store at once. Joining small segments
-into large ones and pruning take a lock. A replication that is in two segments is read once.
+Batches are only added, each under a new name, so several processes may share a store. Merging small segments and
+pruning take a lock. A replication in two segments is read once.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ if TYPE_CHECKING:
     from wifair.study.job import Job
 
 FORMAT = 1
-# Segments below this size are joined, once there are so many of them, into ones of about this size.
+# Segments below this size are merged, once there are this many, into segments of about this size.
 LARGE_BYTES = 32 * 2**20
 MANY = 16
-# How many batches are put in between two looks for something to join.
+# Number of batches between two checks for segments to merge.
 COMPACT_EVERY = 64
 
 
 @dataclass(frozen=True)
 class StoredPlan:
-    """A canonical plan from the store: enough of a scenario to say what was run."""
+    """A canonical plan from the store, in place of a scenario."""
 
     plan_json: str
 
@@ -68,7 +67,7 @@ class StoredPlan:
 
 @dataclass(frozen=True)
 class StoredCell:
-    """A cell of a study as the store remembers it."""
+    """A store's record of a study's cell."""
 
     name: str
     scenario: StoredPlan
@@ -77,7 +76,7 @@ class StoredCell:
 
 @dataclass(frozen=True)
 class StoredStudy:
-    """A study as the store remembers it, and how many of its replications are there.
+    """A store's record of a study, and how many of its replications are stored.
 
     `cells` are its cells' names, coordinates and plans' hashes.
     """
@@ -91,24 +90,24 @@ class StoredStudy:
 
     @property
     def replications(self) -> int:
-        """How many were asked for; a plan that is in two cells counts in both."""
+        """The number of requested replications; a plan in two cells counts twice."""
         return len(self.cells) * len(self.seeds)
 
 
 class EngineStore:
-    """The part of a store that holds one engine's results. Read-only until something is put in."""
+    """The part of a store with one engine's results. Read-only until results are added."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.engine = folder.name
         self.segments_folder = folder / "segments"
         self.studies_folder = folder / "studies"
-        # Segments that could not be read, each with the reason.
+        # Damaged segments, with the reason.
         self.damaged: dict[Path, str] = {}
 
     @property
     def version(self) -> str:
-        """The version of wifair that the engine called itself."""
+        """The engine's version of wifair."""
         told = _read_json(self.folder / "engine.json") or {}
         return str(told.get("wifair", "unknown"))
 
@@ -117,7 +116,7 @@ class EngineStore:
         return sorted(self.segments_folder.glob(f"*{segment.ENDING}"))
 
     def whole(self, path: Path, names: Sequence[str] | None = None) -> dict[str, pl.DataFrame] | None:
-        """A segment's tables (all, or those named). Nothing if it is damaged, which is noted, or no longer there."""
+        """A segment's tables, or those in `names`. None if it is missing, or damaged, which is recorded."""
         try:
             return segment.read(path, names)
         except Damaged as reason:
@@ -127,9 +126,9 @@ class EngineStore:
         return None
 
     def read(self, names: Sequence[str]) -> Iterator[tuple[Path, dict[str, pl.DataFrame]]]:
-        """Every segment's tables of those names."""
+        """Each segment's path with its tables of those names."""
         done: set[Path] = set()
-        # Another process may join segments meanwhile: what it made of them is found in a further round.
+        # Another process may merge segments meanwhile; the next round reads the merged ones.
         while new := [path for path in self.segments() if path not in done]:
             for path in new:
                 done.add(path)
@@ -137,13 +136,13 @@ class EngineStore:
                     yield path, tables
 
     def replications(self) -> pl.DataFrame:
-        """What is there: one row (plan, seed) a replication."""
+        """The stored replications: one row (plan, seed) each."""
         empty = pl.DataFrame(schema={"plan": pl.String, "seed": pl.UInt64})
         found = [tables[REPLICATIONS].select("plan", "seed") for _, tables in self.read([REPLICATIONS])]
         return pl.concat([empty, *found]).unique(maintain_order=True)
 
     def get(self, wanted: pl.DataFrame) -> dict[str, pl.DataFrame]:
-        """The tables of those replications of `wanted` (plan, seed, job) that are there; nothing if none is."""
+        """The tables of the stored replications of `wanted` (plan, seed, job); empty if there is none."""
         parts = []
         for path, tables in self.read([REPLICATIONS]):
             hits = tables[REPLICATIONS].join(wanted.rename({"job": "new"}), on=["plan", "seed"], how="inner")
@@ -153,7 +152,7 @@ class EngineStore:
         return segment.together(parts)
 
     def studies(self) -> list[StoredStudy]:
-        """The studies that were run with this store, by title."""
+        """The studies in this store, by title."""
         there = set(self.replications().iter_rows())
         found = []
         for path in sorted(self.studies_folder.glob("*.json")):
@@ -168,7 +167,7 @@ class EngineStore:
         return found
 
     def results(self, study: StoredStudy) -> Results:
-        """What is there of a study, as the study itself would have given it. Cells of which nothing is there are left out."""
+        """The stored results of a study. Cells without any are left out."""
         rows = [(plan, seed) for _, _, plan in study.cells for seed in study.seeds]
         wanted = pl.DataFrame(rows, schema={"plan": pl.String, "seed": pl.UInt64}, orient="row").unique()
         tables = self.get(wanted.with_row_index("job"))
@@ -190,11 +189,11 @@ class EngineStore:
         return replace(results, missing=missing, made_by={"wifair": self.version, "engine": self.engine})
 
     def bytes(self) -> int:
-        """What the segments take on the disk."""
+        """The size of the segments on disk."""
         return sum(path.stat().st_size for path in self.segments())
 
     def compact(self) -> None:
-        """Joins small segments, if there are many. A process killed meanwhile leaves duplicates, which do no harm."""
+        """Merges small segments if there are many. If killed meanwhile, duplicates stay, which are harmless."""
         if len(self.segments()) < MANY:
             return
         with self.lock(wait=False) as mine:
@@ -218,9 +217,9 @@ class EngineStore:
 
     @contextmanager
     def lock(self, wait: bool) -> Iterator[bool]:
-        """Excludes other processes from joining and pruning; false where another has the lock and we do not wait.
+        """Locks out other processes that merge or prune. Yields false if another has the lock and `wait` is false.
 
-        The system frees it when its holder ends, however that ends. Where there are no such locks, there is none.
+        The operating system releases the lock when its holder ends. On systems without such locks there is none.
         """
         if sys.platform == "win32":
             yield True
@@ -237,11 +236,11 @@ class EngineStore:
 
 
 class Asked(Protocol):
-    """What a store remembers of a study."""
+    """The part of a study that a store records."""
 
     @property
     def title(self) -> str:
-        """The name by which it is found again."""
+        """The name of the study in the store."""
         ...
 
     @property
@@ -251,12 +250,12 @@ class Asked(Protocol):
 
     @property
     def seeds(self) -> Sequence[int]:
-        """The seeds that each is run with."""
+        """The seeds of each scenario."""
         ...
 
 
 class Store:
-    """A folder of finished replications, as the present engine sees it. Made if it is not there."""
+    """A folder of finished replications, used by the present engine. Created if missing."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = writable_folder(folder)
@@ -274,11 +273,11 @@ class Store:
                 file.write(json.dumps({"wifair": _native.version()}).encode())
         self.mine.compact()
         self._batches = 0
-        # How many replications were taken from here.
+        # Number of replications read from the store.
         self.taken = 0
 
     def get(self, jobs: Sequence[Job]) -> dict[str, pl.DataFrame]:
-        """The tables of those jobs that are there, by their index in `jobs`; nothing at all if none is."""
+        """The tables of the stored jobs, with `job` as the index in `jobs`; empty if there is none."""
         hashes = {plan: plan_hash(plan) for plan in dict.fromkeys(plan for plan, _ in jobs)}
         columns = {"plan": [hashes[plan] for plan, _ in jobs], "seed": [seed for _, seed in jobs]}
         wanted = pl.DataFrame(columns, schema={"plan": pl.String, "seed": pl.UInt64}).with_row_index("job")
@@ -287,7 +286,7 @@ class Store:
         return found
 
     def put(self, jobs: Sequence[Job], tables: Tables) -> None:
-        """Adds a batch: the engine's tables, led by `job`, an index in `jobs`."""
+        """Adds a batch: the engine's tables, whose first column `job` is an index in `jobs`."""
         numbers = tables["runs"]["job"].to_list()
         if not numbers:
             return
@@ -305,7 +304,7 @@ class Store:
             self.mine.compact()
 
     def remember(self, study: Asked) -> None:
-        """Writes down what a study with a title asks for, so that its results can be found by it."""
+        """Records a study that has a title, so that its results can be found by title."""
         cells = [
             {"name": cell.name, "keys": dict(cell.keys), "plan": plan_hash(cell.scenario.plan_json)}
             for cell in study.cells
@@ -315,7 +314,7 @@ class Store:
             file.write(json.dumps(about, indent=1).encode())
 
     def remarks(self) -> list[str]:
-        """What a user should know: segments that could not be read, results of other engines."""
+        """Warnings for the user: damaged segments, results of other engines."""
         told = [
             f"{path} is damaged ({reason}): what it held is computed again"
             for path, reason in self.mine.damaged.items()
@@ -331,12 +330,12 @@ class Store:
 
 
 def opened(store: Store | str | Path | None) -> Store | None:
-    """A store, or the one in that folder, or none."""
+    """The store itself, the store in a folder, or None."""
     return store if store is None or isinstance(store, Store) else Store(store)
 
 
 def engines(folder: str | Path) -> list[EngineStore]:
-    """What there is in a store, engine by engine, the present one first. The folder must be a store."""
+    """A store's parts by engine, the present engine first. The folder must be a store."""
     path = Path(folder)
     _check_form(path)
     found = [EngineStore(inner) for inner in sorted(path.iterdir()) if (inner / "segments").is_dir()]
@@ -345,7 +344,7 @@ def engines(folder: str | Path) -> list[EngineStore]:
 
 
 def stored_results(folder: str | Path, title: str, engine: str | None = None) -> Results:
-    """What a store has of a study, by the study's title; of the present engine unless another is named."""
+    """The stored results of the study of that title, by the present engine unless another is named."""
     wanted = engine or _native.engine()
     found = {there.engine: there for there in engines(folder)}
     if wanted not in found:
@@ -380,6 +379,6 @@ def _read_json(path: Path) -> dict[str, Any] | None:
 
 
 def slug(title: str) -> str:
-    """A title as a file's name; titles that differ have names that differ."""
+    """A file name for a title, distinct for distinct titles."""
     words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60]
     return words if words == title else f"{words}-{plan_hash(title)[:8]}"

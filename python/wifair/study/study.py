@@ -1,7 +1,7 @@
-"""Studies: scenarios × seeds, run as one batch on native threads.
+"""Studies: scenarios × seeds, run as one batch.
 
-A replication depends on its canonical plan and its seed alone, so a plan that is in several cells runs once, and
-what a store (`wifair.study.store`) has is not run again.
+A replication depends on its canonical plan and its seed alone. So a plan in several cells runs once, and replications
+in a store (`wifair.study.store`) are not run again.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from wifair.scheme.python import PythonScheme
     from wifair.study.traces import Traces
 
-# Replications of one scenario: more would take memory for nothing.
+# The largest number of replications per scenario: more would only take memory.
 MOST_SEEDS = 100_000
 
-# How often a waiting study looks for Ctrl-C and moves its progress bar.
+# Polling interval for Ctrl-C and the progress bar.
 POLL_MS = 100
 
-# How often finished replications go to the store, and the share of the time that this may take.
+# Interval at which finished replications are stored, and the largest share of time that storing may take.
 BATCH_S = 2.0
 STORE_SHARE = 0.01
 
 
 class StudyInterrupted(Interrupted):
-    """Ctrl-C in the middle of the work; `results` holds what was finished, one entry per study."""
+    """Ctrl-C during a run; `results` holds the finished replications, one entry per study."""
 
     def __init__(self, results: list[Results]) -> None:
         self.results = results
@@ -49,7 +49,7 @@ class StudyInterrupted(Interrupted):
 
 
 class Study:
-    """Scenarios and the seeds that each is run with. A store remembers a study that has a title."""
+    """Scenarios and the seeds of each. A store records a study that has a title."""
 
     def __init__(self, cells: Sequence[Cell], seeds: int | Iterable[int], title: str = "") -> None:
         self.cells = tuple(cells)
@@ -60,7 +60,7 @@ class Study:
             raise InputError("two scenarios of a study have the same name.")
 
     def jobs(self) -> list[Job]:
-        """What is to be run: every plan once with every seed, all plans with one seed before the next seed."""
+        """The jobs: every plan once with every seed, all plans with one seed before the next seed."""
         plans = dict.fromkeys(cell.scenario.plan_json for cell in self.cells)
         return [(plan, seed) for seed in self.seeds for plan in plans]
 
@@ -72,19 +72,19 @@ class Study:
         traces: Traces | None = None,
         dask: str | None = None,
     ) -> Results:
-        """Runs what is to be run. Ctrl-C raises `StudyInterrupted`, which carries the finished part.
+        """Runs the study. Ctrl-C raises `StudyInterrupted` with the finished part.
 
-        With `dask`, the address of a scheduler or "local", on that cluster (`wifair.study.cluster`).
+        `dask` is a scheduler's address or "local", to run on that cluster (`wifair.study.cluster`).
         """
         return run_studies([self], threads, progress, store, traces, dask)[0]
 
     def python_schemes(self) -> dict[str, Mapping[str, PythonScheme]]:
-        """The schemes written in Python that its plans name, plan by plan."""
+        """The schemes written in Python, by plan."""
         found = {cell.scenario.plan_json: cell.scenario.python_schemes for cell in self.cells}
         return {plan: schemes for plan, schemes in found.items() if schemes}
 
     def results(self, tables: Mapping[str, pl.DataFrame], jobs: Mapping[Job, int]) -> Results:
-        """The engine's tables, by job, as this study's tables, by cell."""
+        """Results by cell from the engine's tables, which are by job."""
         plans = {cell.name: cell.scenario.plan_json for cell in self.cells}
         return Results.by_cell(self.cells, self.seeds, tables, lambda name, seed: jobs[plans[name], seed])
 
@@ -97,9 +97,9 @@ def run_studies(
     traces: Traces | None = None,
     dask: str | None = None,
 ) -> list[Results]:
-    """Runs several studies as one batch, so that no thread waits at the end of one for the next.
+    """Runs several studies as one batch, so that threads do not idle between them.
 
-    What the store has is taken from there, and what is run is put there as it comes. With traces everything is run.
+    Replications in the store are not run; new ones are stored as they finish. With traces everything is run.
     """
     jobs = list(dict.fromkeys(job for study in studies for job in study.jobs()))
     schemes = {plan: found for study in studies for plan, found in study.python_schemes().items()}
@@ -129,9 +129,9 @@ def _run(
     traces: Traces | None,
     dask: str | None,
 ) -> bool:
-    """Runs what is missing: on native threads first, then, what has schemes written in Python, in processes; or on a cluster.
+    """Runs the missing jobs: on a cluster, or on native threads and then, for schemes written in Python, in processes.
 
-    False if Ctrl-C came.
+    False after Ctrl-C.
     """
     jobs = finished.jobs
     horizons = {plan: horizon_s(plan) for plan in dict.fromkeys(jobs[i][0] for i in finished.missing)}
@@ -176,7 +176,7 @@ def _run(
 
 
 def _unkept(jobs: Sequence[Job], schemes: Mapping[str, Mapping[str, PythonScheme]], stored: bool) -> frozenset[int]:
-    """The jobs that no store may keep: there is no telling later what their schemes were."""
+    """The jobs that must not be stored: the source of their schemes is unknown."""
     nameless = {str(s): plan for plan, found in schemes.items() for s in found.values() if s.source is None}
     if nameless and stored:
         names = ", ".join(nameless)
@@ -189,12 +189,12 @@ def _unkept(jobs: Sequence[Job], schemes: Mapping[str, Mapping[str, PythonScheme
 
 
 class _Finished:
-    """The finished replications of a list of jobs: those that the store had, and those that a batch gives."""
+    """The finished replications of a list of jobs: from the store and from batches."""
 
     def __init__(self, jobs: Sequence[Job], store: Store | None, unkept: frozenset[int], anew: bool) -> None:
         self.jobs = jobs
         self.store = store
-        # Jobs that the store must not keep.
+        # Jobs that must not be stored.
         self.unkept = unkept
         # Tables by index in `jobs`.
         self.parts: list[Tables] = []
@@ -207,18 +207,18 @@ class _Finished:
         self.next_s = monotonic() + BATCH_S
 
     def due(self) -> bool:
-        """Whether the store should have what is finished."""
+        """Whether it is time to store the finished replications."""
         return self.store is not None and monotonic() >= self.next_s
 
     def collect(self, batch: Batch, jobs: Sequence[int]) -> None:
-        """Takes what a batch of those jobs has finished, and saves it."""
+        """Takes the finished replications of a batch of those jobs, and stores them."""
         began = monotonic()
         numbers = pl.DataFrame({"new": jobs}, schema={"new": pl.UInt64}).with_row_index("job")
         taken = {name: pl.DataFrame(table) for name, table in batch.take().items()}
         self.unsaved.append(renumbered(taken, numbers))
         self.parts.append(self.unsaved[-1])
         if self.store:
-            # Ctrl-C in the midst of this leaves them unsaved, and the last call saves them again.
+            # If Ctrl-C interrupts this, they stay unsaved until the last call.
             self.store.put(self.jobs, self._kept(together(self.unsaved)))
         self.unsaved = []
         now = monotonic()
@@ -231,7 +231,7 @@ class _Finished:
 
 
 def seed_list(seeds: int | Iterable[int]) -> tuple[int, ...]:
-    """Seeds 1, 2, … `seeds`, or those given."""
+    """Seeds 1 to `seeds`, or the given ones."""
     if isinstance(seeds, (str, bytes, bool)) or not isinstance(seeds, (int, Iterable)):
         raise InputError(f"seeds: {seeds!r} is no number; allowed here: a whole number from 1 on, or a list of seeds.")
     if isinstance(seeds, int) and seeds > MOST_SEEDS:
@@ -247,13 +247,13 @@ def seed_list(seeds: int | Iterable[int]) -> tuple[int, ...]:
 
 
 def seeds_text(seeds: Sequence[int]) -> str:
-    """The seeds, shortly."""
+    """The seeds as a short text."""
     consecutive = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds)))
     return f"{seeds[0]} to {seeds[-1]}" if consecutive and len(seeds) > 1 else ", ".join(map(str, seeds))
 
 
 def thread_count(threads: int | None) -> int:
-    """The number of native threads: as many as this process may use, unless said otherwise."""
+    """The number of native threads: by default the number of processors available to this process."""
     if threads is None:
         available = os.sched_getaffinity(0) if sys.platform == "linux" else range(os.cpu_count() or 1)
         return len(available)

@@ -1,15 +1,13 @@
-"""Traces of replications: captures for Wireshark and its kin, and the log of events. What they hold: `docs/traces.md`.
+"""Traces of replications: packet captures (pcapng) and the event log. Format: `docs/traces.md`.
 
-A trace is of one replication, so every seed gets a separate folder:
+Each replication has a separate folder:
 
-    DIR/seed-1/ap-air.pcapng            what the AP's radio hears and sends
-    DIR/seed-1/ap-wire.pcapng           the AP's Ethernet interface
-    DIR/seed-1/servers.pcapng           all servers' interface, if asked for
-    DIR/seed-1/station-NAME-air.pcapng  the radio and the host of a station, if asked for
-    DIR/seed-1/station-NAME-host.pcapng
+    DIR/seed-1/ap-air.pcapng            frames that the AP's radio receives and sends DIR/seed-1/ap-wire.pcapng the AP's
+    Ethernet interface DIR/seed-1/servers.pcapng           the servers' interface, on request
+    DIR/seed-1/station-NAME-air.pcapng  a station's radio and host, on request DIR/seed-1/station-NAME-host.pcapng
     DIR/seed-1/events/*.parquet         the log of events
 
-Tracing changes nothing in the course of things, and is no part of the plan.
+Tracing does not change the trajectory and is not part of the plan.
 """
 
 from __future__ import annotations
@@ -36,9 +34,9 @@ PARQUET = ".parquet"
 
 @dataclass(frozen=True)
 class Traces:
-    """What to write down, and where: captures below `pcap`, event logs below `events`; nothing where there is no folder.
+    """The traces to write: captures below the folder `pcap`, event logs below the folder `events`, each if set.
 
-    `stations` are captured in addition to the AP (labels), and the `servers`. Captures hold headers alone unless `full_frames`.
+    `stations` (labels) and `servers` are captured in addition to the AP. Captures hold headers only, unless `full_frames`.
     """
 
     pcap: str | Path | None = None
@@ -58,7 +56,7 @@ class Traces:
             )
 
     def batch(self, jobs: Sequence[Job], threads: int) -> TracedBatch:
-        """Starts the jobs, seeds of one scenario. Their folders are there then, without old logs of events."""
+        """Starts the jobs, which are seeds of one scenario. Creates their folders and removes old event logs."""
         if len({plan for plan, _ in jobs}) > 1:
             raise InputError("traces: several scenarios would write to the same files; allowed here: one.")
         for plan, _ in jobs[:1]:
@@ -76,7 +74,7 @@ class Traces:
                 )
 
     def of(self, plan: str, seed: int) -> str:
-        """What to write of a replication of a plan, as the engine takes it. Its folders are there then."""
+        """The engine's trace options for a replication, as JSON. Creates its folders."""
         self._check(plan)
         return self._of(seed)
 
@@ -92,7 +90,7 @@ class Traces:
         return json.dumps(spec)
 
     def remark(self) -> str:
-        """Where all of it is."""
+        """The message that says where the traces are."""
         parts = []
         if self.pcap is not None:
             parts.append(f"captures are in {self.pcap}")
@@ -102,7 +100,7 @@ class Traces:
 
 
 class TracedBatch:
-    """Jobs under way whose events are written as they come: a Parquet file per batch of rows, there as a whole or not at all."""
+    """Running jobs whose events are written meanwhile: a Parquet file per batch of rows, each written atomically."""
 
     def __init__(self, traces: Traces, jobs: Sequence[Job], batch: _native.Batch) -> None:
         self._traces = traces
@@ -111,26 +109,26 @@ class TracedBatch:
         self._written = [0] * len(jobs)
 
     def wait(self, timeout_ms: int) -> int:
-        """As `_native.Batch.wait`."""
+        """Like `_native.Batch.wait`."""
         done = self._batch.wait(timeout_ms)
         self._write_events()
         return done
 
     def take(self) -> Mapping[str, _native.Table]:
-        """As `_native.Batch.take`. The events of what has finished are written by then."""
+        """Like `_native.Batch.take`. The events of finished jobs are written before."""
         self._write_events()
         return self._batch.take()
 
     def simulated_s(self) -> float:
-        """As `_native.Batch.simulated_s`."""
+        """Like `_native.Batch.simulated_s`."""
         return self._batch.simulated_s()
 
     def cancel(self) -> None:
-        """As `_native.Batch.cancel`."""
+        """Like `_native.Batch.cancel`."""
         self._batch.cancel()
 
     def failure(self) -> str | None:
-        """As `_native.Batch.failure`."""
+        """Like `_native.Batch.failure`."""
         return self._batch.failure()
 
     def _write_events(self) -> None:

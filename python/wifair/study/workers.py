@@ -1,6 +1,6 @@
-"""Replications whose schemes are written in Python: in separate processes, since threads share the interpreter's lock.
+"""Replications with schemes written in Python, in separate processes because of the global interpreter lock.
 
-One at a time runs in a thread of this process, where a debugger and `print` are at hand.
+With one thread they run in a thread of this process, where a debugger and `print` work.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Cancelled(Exception):
 
 
 class Board:
-    """What a study and its workers tell each other while they work: a file in memory, of 8 bytes per number.
+    """State shared by a study and its workers: a memory-mapped file of 8-byte integers.
 
-    First whether the work is to stop, then the simulated milliseconds of each job.
+    The first is the stop flag, the others are the simulated milliseconds of each job.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -46,18 +46,18 @@ class Board:
 
     @classmethod
     def make(cls, jobs: int) -> tuple[Path, Board]:
-        """A new one, and where it is."""
+        """Creates the file; returns its path and the board."""
         descriptor, path = tempfile.mkstemp(prefix="wifair-")
         with open(descriptor, "wb") as file:
             file.write(bytes(8 * (jobs + 1)))
         return Path(path), cls(path)
 
     def stop(self) -> None:
-        """Tells the workers to stop, within a simulated second."""
+        """Sets the stop flag; workers stop within a simulated second."""
         self._map[0] = 1
 
     def passed(self, job: int, ms: int) -> None:
-        """Notes that simulated milliseconds have passed in a job."""
+        """Adds to a job's simulated milliseconds. Raises `Cancelled` if the stop flag is set."""
         if self._map[0]:
             raise Cancelled
         at = 8 * (job + 1)
@@ -72,10 +72,10 @@ class Board:
 
 
 class PythonBatch:
-    """Replications of plans with schemes written in Python, with the manners of `_native.Batch`.
+    """Replications of plans with schemes written in Python, with the interface of `_native.Batch`.
 
-    After a failure no further replication starts; those under way are brought to their end, so that the same failure is
-    reported, the first in order, on any number of processes.
+    After a failure no further replication starts. Running ones finish, so that the first failure in job order is
+    reported on any number of processes.
     """
 
     def __init__(self, jobs: Sequence[Job], schemes: Mapping[str, PythonScheme], processes: int) -> None:
@@ -85,7 +85,7 @@ class PythonBatch:
         if processes > 1:
             import loky  # type: ignore[import-untyped]
 
-            resource_tracker.ensure_running()  # now, since it lets Ctrl-C through again when it starts
+            resource_tracker.ensure_running()  # now, because starting it unblocks Ctrl-C
             self._shipped = shipped(schemes)
             environment = {"POLARS_MAX_THREADS": "1"}
             self._executor = loky.ProcessPoolExecutor(processes, initializer=_ignore_ctrl_c, env=environment)
@@ -109,9 +109,9 @@ class PythonBatch:
             self._waiting = ()
 
     def wait(self, timeout_ms: int) -> int:
-        """Waits for a further job to finish, at most `timeout_ms`; returns how many are finished or given up.
+        """Waits at most `timeout_ms` for another job to finish. Returns how many are finished or cancelled.
 
-        The first call starts the work, where its caller is ready for Ctrl-C.
+        The first call starts the work, when the caller handles Ctrl-C.
         """
         if self._waiting:
             self._start()
@@ -136,7 +136,7 @@ class PythonBatch:
         return self._board.simulated_s()
 
     def cancel(self) -> None:
-        """Stops the work and waits for its end. Finished jobs stay."""
+        """Stops the work and waits for it to end. Results of finished jobs stay available."""
         for future in self._running:
             future.cancel()
         self._board.stop()
@@ -165,14 +165,14 @@ class PythonBatch:
         return WifairError(f"a process that ran replications failed: {type(error).__name__}: {error}")
 
     def close(self) -> None:
-        """Ends the processes. Called once nothing runs any more."""
+        """Ends the processes. Called when no job is running."""
         self._executor.shutdown()
 
 
 def replicate(
     plan_json: str, seed: int, job: int, schemes: Mapping[str, PythonScheme] | bytes, board: str
 ) -> dict[str, pl.DataFrame]:
-    """One replication, in a worker: its tables, in which it is number `job`."""
+    """Runs one replication in a worker. Returns its tables, with `job` as its number."""
     import polars as pl
 
     known = received(schemes) if isinstance(schemes, bytes) else schemes
@@ -191,7 +191,7 @@ def _board(path: str) -> Board:
 
 @cache
 def received(sent: bytes) -> Mapping[str, PythonScheme]:
-    """What `shipped` sent."""
+    """Unpickles what `shipped` sent."""
     import cloudpickle  # type: ignore[import-untyped]
 
     found = cloudpickle.loads(sent)
@@ -199,7 +199,7 @@ def received(sent: bytes) -> Mapping[str, PythonScheme]:
 
 
 def shipped(schemes: Mapping[str, PythonScheme]) -> bytes:
-    """The classes as they are in this process: files may have changed since, and a notebook has none."""
+    """Pickles the classes as they are in this process: files may have changed since, and a notebook has none."""
     import cloudpickle
 
     names = {name for scheme in schemes.values() for name in own_files(scheme.cls)} - {"__main__"}
@@ -222,13 +222,13 @@ def shipped(schemes: Mapping[str, PythonScheme]) -> bytes:
 
 
 def _ignore_ctrl_c() -> None:
-    """The study itself stops its workers."""
+    """Ignores Ctrl-C in a worker; the study stops its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
 def _ctrl_c_later() -> Iterator[None]:
-    """Holds Ctrl-C back while processes are started. They inherit that, so they are deaf to it before they can ignore it."""
+    """Blocks Ctrl-C while processes start. They inherit the mask, so it cannot interrupt them before they ignore it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
