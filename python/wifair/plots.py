@@ -190,9 +190,7 @@ def _one_legend(made: Figure, panels: Sequence[Axes]) -> None:
         return
     for axes in panels:
         axes.get_legend().remove()  # type: ignore[union-attr]
-    width = (
-        made.get_figwidth() * 72 / (7 * (6 + max(map(len, handles))))
-    )  # columns; a letter is about 7 points wide
+    width = made.get_figwidth() * 72 / (7 * (6 + max(map(len, handles))))  # 7 points per letter
     columns = max(1, min(len(handles), int(width)))
     made.legend(handles.values(), handles, loc="outside lower center", ncols=columns, fontsize="small", frameon=False)
 

@@ -23,7 +23,7 @@ def execute(arguments: list[str]) -> int:
     try:
         from wifair.cli.app import app  # slow, so Ctrl-C may arrive meanwhile
 
-        app(args=arguments, prog_name="wifair", standalone_mode=True, obj=arguments)  # the command line that a report quotes
+        app(args=arguments, prog_name="wifair", standalone_mode=True, obj=arguments)  # for reports
     except SystemExit as leaving:
         if leaving.code == 130:  # Ctrl-C outside a run, for which typer prints nothing
             return failed("interrupted.", 130)

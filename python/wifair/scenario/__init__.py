@@ -1,10 +1,8 @@
-"""Scenarios: what a user writes, and the plan that the engine runs.
+"""Scenarios, which users write, and the plans that the engine runs.
 
-scenario.py      the model: TOML or Python in, an explicit plan out
-components.py    what the engine says of its parameters, and the check of settings against it
-overrides.py     layers of settings, and assignments into them
-dialects.py, profiles.py    settings that have a name
-described.py     a plan in one sentence
+scenario.py      the model: from TOML or Python to an explicit plan components.py    the engine's schema, and the check
+of settings against it overrides.py     layered settings, and assignments to keys dialects.py, profiles.py named sets of
+settings described.py     plans in one sentence
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,7 @@
-"""What the engine says about its own parameters, and the check of a user's settings against it.
+"""The engine's JSON Schema of its parameters, and the check of settings against it.
 
-The engine owns every component's parameters and exports them as JSON Schema; nothing is defined twice. The check here
-walks that schema so that an error can name the key as the user wrote it, and the nearest right spelling. Ranges and
-impossible combinations are the engine's to judge.
+The engine defines every component's parameters and exports them as JSON Schema. The check walks that schema, so an
+error names the key as the user wrote it and the nearest right spelling. The engine checks ranges and combinations.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Node = Mapping[str, Any]
 
 @cache
 def engine_schema() -> dict[str, Any]:
-    """The engine's own description: `plan` (a JSON Schema), the lists of components, `limits`."""
+    """The engine's description of itself: `plan` (a JSON Schema), the lists of components, `limits`."""
     from wifair import _native
 
     described: dict[str, Any] = json.loads(_native.schema())
@@ -36,18 +35,18 @@ def components(kind: str) -> list[dict[str, Any]]:
 
 
 def transport(application: str) -> str:
-    """What carries an application's packets: `tcp`, `udp` or `icmp`."""
+    """The transport of an application: `tcp`, `udp` or `icmp`."""
     found: str = next(listed for listed in components("applications") if listed["name"] == application)["transport"]
     return found
 
 
 def has_mcs(phy: str) -> bool:
-    """Whether stations of a PHY have an MCS instead of a rate: from 802.11n on."""
+    """Whether stations of a PHY have an MCS instead of a rate (802.11n and later)."""
     return any(listed["name"] == phy and not listed["rates_mbps"] for listed in components("phys"))
 
 
 def highest_rate_mbps(phy: str | None) -> float | None:
-    """The highest rate of a PHY, of the plan's own where none is named; nothing where there is no such PHY, or its stations have an MCS."""
+    """The highest rate of a PHY (default: the plan's) in Mbit/s. None for an unknown PHY, or one with MCS."""
     phy = phy or default_name(plan_node("cell", "phy"))
     return max(
         (rate for listed in components("phys") if listed["name"] == phy for rate in listed["rates_mbps"]), default=None
@@ -55,7 +54,7 @@ def highest_rate_mbps(phy: str | None) -> float | None:
 
 
 def default_name(node: Node) -> str | None:
-    """The component that a key chooses where the scenario does not say."""
+    """The default component of a key."""
     default = node.get("default")
     return default.get("name") if isinstance(default, Mapping) else None
 
@@ -69,7 +68,7 @@ def plan_node(*keys: str) -> Node:
 
 
 def resolved(node: Node, root: Node | None = None) -> Node:
-    """`node` with its reference followed and a choice "this or nothing" reduced to this."""
+    """`node` with references followed, and the null alternative removed."""
     root = root or engine_schema()["plan"]
     if "$ref" in node:
         target: Any = root
@@ -87,13 +86,13 @@ def resolved(node: Node, root: Node | None = None) -> Node:
 
 
 def properties(node: Node) -> dict[str, Node]:
-    """The keys of a table."""
+    """The schemas of a table's keys."""
     found: dict[str, Node] = dict(resolved(node).get("properties", {}))
     return found
 
 
 def variants(node: Node, root: Node | None = None) -> dict[str, Node]:
-    """The components that a key chooses from, by name; empty where the key is no such choice."""
+    """The components that a key can name, with their schemas; empty if it does not name a component."""
     found: dict[str, Node] = {}
     for option in resolved(node, root).get("oneOf", []):
         option = resolved(option, root)
@@ -105,7 +104,7 @@ def variants(node: Node, root: Node | None = None) -> dict[str, Node]:
 
 
 def words(node: Node) -> list[str]:
-    """The words that a key chooses from; empty where any text or another type is allowed."""
+    """The texts that a key allows; empty if it allows any text or another type."""
     node = resolved(node)
     if "enum" in node:
         return [word for word in node["enum"] if word is not None]
@@ -122,7 +121,7 @@ def words(node: Node) -> list[str]:
 
 
 def checked(value: object, node: Node, path: str) -> Any:
-    """`value` as the plan wants it (a component named by a string becomes its table), or the error that says why not."""
+    """`value` in the plan's form (a component's name becomes its table). Raises `ScenarioError` if it is invalid."""
     node = resolved(node)
     if value is None and (node.get("nullable") or "null" in _types(node)):
         return None
@@ -150,7 +149,7 @@ def checked(value: object, node: Node, path: str) -> Any:
 
 
 def checked_table(value: object, node: Node, path: str, component: str = "") -> dict[str, Any]:
-    """A table whose keys are all known, each value checked in turn."""
+    """Checks the keys and values of a table. Returns it in the plan's form."""
     if not isinstance(value, Mapping):
         raise ScenarioError(path, f"{value!r} is not a table of keys", value=value, allowed=", ".join(properties(node)))
     known = properties(node)

@@ -1,4 +1,4 @@
-"""What was run, in one sentence: PHY and rates, the access point's scheme and buffer, TCP, times."""
+"""Plans in one sentence: PHY and rates, the access point's scheme and buffer, TCP, times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Plan = Mapping[str, Any]
 
 
 def described(plans: Sequence[Plan]) -> list[str]:
-    """What all these plans have in common, part by part; what differs between them is left out."""
+    """The settings that all these plans have in common, as parts of a sentence."""
     found = [[part(plan) for plan in plans] for part in (_phy, _scheme, _buffer, _tcp, _times)]
     return [parts[0] for parts in found if parts[0] and len(set(parts)) == 1]
 

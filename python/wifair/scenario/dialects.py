@@ -1,9 +1,9 @@
-"""Dialects: how a simulator's habits depart from the standard, as data laid under a scenario's own keys.
+"""Dialects: a simulator's deviations from the standard, as default settings that a scenario's own keys override.
 
-`standard` departs in nothing. `ns-2` sets what ns-2.34 and ns-2.35 do differently for 802.11b, as found by reading and
+`standard` has no deviations. `ns-2` sets what ns-2.34 and ns-2.35 do differently for 802.11b, as found by reading and
 running them. RTS stays off: RTS on every frame is a default of ns-2's configuration, not of its model, and is set with
-`mac.rts_threshold_bytes = 0`. Capture has no effect but on stations with positions. Not covered: propagation delay, and NAVs
-rounded to the microsecond (`docs/peers.md`).
+`mac.rts_threshold_bytes = 0`. Capture has no effect but on stations with positions. Not covered: propagation delay, and
+NAVs rounded to the microsecond (`docs/peers.md`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Trees of settings: layering one over another, and `key.path=value` assignments into them."""
+"""Trees of settings: layering, and `key.path=value` assignments."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Tree = dict[str, Any]
 
 
 def layered(below: Mapping[str, Any], above: Mapping[str, Any]) -> Tree:
-    """`above` laid over `below`, table by table.
+    """Merges `above` over `below`, table by table.
 
-    A component that is named differently above (`scheme = "las"` over a table for another scheme) replaces the one
-    below as a whole: its parameters belong to it alone.
+    A different component above (`scheme = "las"` over the table of another scheme) replaces the one below with all its
+    parameters.
     """
     merged: Tree = copy.deepcopy(dict(below))
     for key, value in above.items():
@@ -37,7 +37,7 @@ def _differently_named(below: Mapping[str, Any], above: Mapping[str, Any]) -> bo
 
 
 def parse_assignments(texts: list[str]) -> list[tuple[str, Any]]:
-    """`["run.duration_s=5"]` as pairs of path and value. Values are TOML; what is not TOML is a string."""
+    """`["run.duration_s=5"]` as pairs of path and value. Values are TOML; anything else is a string."""
     pairs: list[tuple[str, Any]] = []
     for text in texts:
         path, separator, value = text.partition("=")
@@ -52,9 +52,9 @@ def parse_assignments(texts: list[str]) -> list[tuple[str, Any]]:
 
 
 def assign(tree: Tree, path: str, value: object) -> None:
-    """Sets the key at `path` (as `ap.limit_packets` or `flows[0].count`) in place, making tables on the way.
+    """Sets the key at `path` (such as `ap.limit_packets` or `flows[0].count`) in place, creating tables as needed.
 
-    A component that is named as it already is keeps its parameters, as in `layered`.
+    Assigning a component its present name keeps its parameters, as in `layered`.
     """
     keys = [part for part in re.split(r"[.\[\]]+", path) if part]
     node: Any = tree

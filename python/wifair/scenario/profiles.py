@@ -1,10 +1,10 @@
-"""Named kinds of hosts: settings of TCP that go together, which explicit keys next to `profile` override."""
+"""Profiles of hosts: named sets of TCP settings. Explicit keys next to `profile` override them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# What a host does that was installed in the last years and that nobody has tuned.
+# A recently installed host with default settings.
 TODAY: dict[str, Any] = {
     # The default of Linux, Windows and Apple's systems (RFC 9438, section 1).
     "congestion_control": {"name": "cubic"},

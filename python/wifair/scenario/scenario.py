@@ -1,7 +1,7 @@
-"""The scenario: what a user writes in TOML or Python, and the explicit plan that the engine runs.
+"""The scenario, which a user writes in TOML or Python, and its explicit plan, which the engine runs.
 
-The model owns the sugar alone: groups of flows and stations, names, defaults for all, the dialect. Every other key is
-the engine's and is checked against the schema that the engine exports (`wifair.scenario.components`).
+The model defines the keys that plans do not have: groups of flows and stations, names, common defaults, the dialect.
+Every other key is the engine's and is checked against its schema (`wifair.scenario.components`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 Table = dict[str, Any]
 
-# Sections of a scenario that are one table of the plan, with the table's place there.
+# Sections of a scenario that map to one table of the plan, with that table's path.
 SECTIONS = {
     "run": ("run",),
     "phy": ("cell", "phy"),
@@ -53,7 +53,7 @@ SECTIONS = {
 
 
 class _Group(BaseModel):
-    """A group of alike entries. The engine's own keys of one entry are accepted in addition to those named here."""
+    """A group of equal entries. The engine's keys of an entry are accepted in addition to those named here."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
@@ -61,7 +61,7 @@ class _Group(BaseModel):
     name: str | None = None
 
     def engine_keys(self) -> Table:
-        """The keys that go to the engine as they are."""
+        """The keys passed to the engine unchanged."""
         return dict(self.__pydantic_extra__ or {})
 
 
@@ -74,8 +74,8 @@ class StationGroup(_Group):
 class FlowGroup(_Group):
     """`count` flows in one direction, each with its own station unless `station` names a group of stations.
 
-    `station` may also be a table: parameters of the flows' own stations. `reserve` further flows wait for an event that raises
-    the group's count; their stations come after all others.
+    `station` may also be a table: parameters of the flows' own stations. `reserve` is the number of further flows that
+    an event can open by raising the group's count; their stations come after all others.
     """
 
     direction: Literal["up", "down"]
@@ -84,7 +84,7 @@ class FlowGroup(_Group):
 
 
 class Scenario(BaseModel):
-    """All that defines a run but the seed. A wrong key or value raises `wifair.errors.ScenarioError`."""
+    """Everything that defines a run except the seed. An invalid key or value raises `wifair.errors.ScenarioError`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -110,13 +110,13 @@ class Scenario(BaseModel):
             super().__init__(**settings)
         except ValidationError as error:
             raise _scenario_error(error, settings) from None
-        _ = self.plan_json  # an impossible scenario is refused here, not when it is run
+        _ = self.plan_json  # an invalid scenario is rejected here, not at the run
 
     @classmethod
     def from_toml(cls, path: str | Path, overrides: Iterable[tuple[str, Any]] = ()) -> Self:
-        """Reads a scenario file, or the scenario of that name in the gallery where there is no such file.
+        """Reads a scenario file, or the gallery's scenario of that name if there is no such file.
 
-        `overrides` are assignments (`"ap.limit_packets"`, 50) applied to it first.
+        `overrides` are assignments, such as (`"ap.limit_packets"`, 50), applied first.
         """
         try:
             text = gallery.file_of(path).read_text(encoding="utf-8")
@@ -127,7 +127,7 @@ class Scenario(BaseModel):
             settings = tomllib.loads(text)
         except RecursionError:
             raise InputError(f"{path}: not read: its lists and tables lie too deep in each other.") from None
-        except ValueError as error:  # no TOML, or a number of thousands of digits
+        except ValueError as error:  # invalid TOML, or an integer with thousands of digits
             raise InputError(f"{path}: not valid TOML: {error}.") from None
         if "scenario" in settings and "flows" not in settings:
             raise InputError(f"{path}: is a study, not a scenario; run it with `wifair sweep {path}`.")
@@ -144,7 +144,7 @@ class Scenario(BaseModel):
         return cls(**tree)
 
     def settings(self) -> Table:
-        """The settings as given, without any default."""
+        """The settings as given, without defaults."""
         return self.model_dump(exclude_unset=True, by_alias=True)
 
     def override(self, settings: Mapping[str, Any]) -> Scenario:
@@ -175,13 +175,13 @@ class Scenario(BaseModel):
 
     @cached_property
     def python_schemes(self) -> dict[str, PythonScheme]:
-        """The schemes written in Python that it names, by the id that the plan has for each."""
+        """Its schemes written in Python, by their id in the plan."""
         from wifair.scheme.python import within
 
         return within(self.settings())
 
     def fingerprint(self, seed: int = 1) -> int:
-        """A hash over every packet delivered over the air, with its time: equal hashes, equal runs."""
+        """A hash over every packet delivered over the air and its time: equal hashes mean equal runs."""
         from wifair import _native
         from wifair.scheme.python import failed, makers
 
@@ -191,7 +191,7 @@ class Scenario(BaseModel):
             raise failed(error, self.python_schemes, seed) from error.__cause__
 
     def airtimes_us(self, ip_bytes: int) -> dict[tuple[str, str], float]:
-        """By station and direction: what a frame takes on an otherwise silent medium, access included, in microseconds."""
+        """The time of a frame on an idle medium, channel access included, by station and direction in microseconds."""
         from wifair import _native
         from wifair.scheme.python import makers
 
@@ -210,9 +210,9 @@ class Scenario(BaseModel):
         store: Store | str | Path | None = None,
         traces: Traces | None = None,
     ) -> Results:
-        """Runs the replications: `seeds` of them (1, 2, …), or those given, on all cores unless `threads` says.
+        """Runs replications with seeds 1 to `seeds`, or the given ones, on all cores or on `threads`.
 
-        With a store (a folder), what it has is not run again, unless there is something to trace.
+        Replications in `store` (a folder) are not run again, unless `traces` is given.
         """
         from wifair.study.job import Cell
         from wifair.study.study import Study
@@ -222,7 +222,7 @@ class Scenario(BaseModel):
 
 
 class _PlanBuilder:
-    """Unfolds the groups into one entry per station and flow, and remembers where each came from."""
+    """Expands the groups into one entry per station and flow, and records the origin of each."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -230,13 +230,13 @@ class _PlanBuilder:
         self.station_origins: list[str] = []
         self.flow_origins: list[str] = []
         self.event_origins: list[str] = []
-        # Labels of stations by what a scenario may call them: a group's name, or a label itself.
+        # Labels of stations by the names that a scenario may use: a group's name, or the label itself.
         self.called: dict[str, list[str]] = {}
-        # Groups of flows by name: whether they are carried by TCP.
+        # By name of a group of flows: whether it uses TCP.
         self.groups: dict[str, bool] = {}
 
     def build(self) -> Table:
-        """The plan, its defaults not yet filled in."""
+        """The plan without the engine's defaults."""
         scenario = self.scenario
         plan: Table = {"schema_version": 1, "cell": {}}
         for section, place in SECTIONS.items():
@@ -254,7 +254,7 @@ class _PlanBuilder:
         return plan
 
     def events(self) -> list[Table]:
-        """One entry per event; one that names a group of stations is one for each of them."""
+        """One entry per event. An event for a group of stations gives one entry per station."""
         node = plan_node("events", "[]")
         station_keys = {k: v for k, v in properties(properties(node)["station"]).items() if k != "label"}
         station_node = {"type": "object", "properties": {"name": {"type": "string"}, **station_keys}}
@@ -283,7 +283,7 @@ class _PlanBuilder:
         return events
 
     def of_groups(self, change: Table, origin: str, events: list[Table]) -> list[Table]:
-        """An event about flows for each group that it is about: the one it names, or all that are carried by TCP."""
+        """One entry per group of flows concerned: the named one, or all TCP groups."""
         name = change.pop("name", None)
         if name is None and "count" in change:
             known = ", ".join(self.groups)
@@ -296,11 +296,11 @@ class _PlanBuilder:
         at_s = events[0].get("at_s")
         others = [{key: value for key, value in event.items() if key != "flows"} for event in events]
         kept = [event for event in others if event.keys() - {"at_s"}]
-        timed = {} if at_s is None else {"at_s": at_s}  # the engine says what is missing
+        timed = {} if at_s is None else {"at_s": at_s}  # the engine reports what is missing
         return [*kept, *({**timed, "flows": {"group": group, **change}} for group in groups)]
 
     def access_point(self) -> Table:
-        """The AP: a port's keys are directly in `[ap]`, next to the AP's others."""
+        """The AP. The keys of its port are directly in `[ap]`."""
         node = plan_node("cell", "ap")
         port = properties(properties(node)["port"])
         other = {key: value for key, value in properties(node).items() if key != "port"}
@@ -309,7 +309,7 @@ class _PlanBuilder:
         return {"port": {key: table[key] for key in table if key in port}, **{k: table[k] for k in table if k in other}}
 
     def stations_and_flows(self) -> tuple[list[Table], list[Table]]:
-        """One entry each, labelled; the labels key the random streams."""
+        """One labelled entry per station and per flow. The labels are the keys of the random streams."""
         stations: list[Table] = []
         members: dict[str, list[str]] = {}
         self.check_size()
@@ -371,7 +371,7 @@ class _PlanBuilder:
     def add_reserve(
         self, g: int, flow: FlowGroup, members: Mapping[str, list[str]], stations: list[Table], flows: list[Table]
     ) -> None:
-        """Flows of a group that wait for an event, behind all others: nobody else's place depends on them."""
+        """Adds a group's reserve flows after all others, so that they do not change the others' indexes."""
         name = self.flow_group_name(g)
         origin = f"flows[{g}]"
         settings = self.flow_settings(flow, name, origin) | {"waits": True}
@@ -391,7 +391,7 @@ class _PlanBuilder:
         self.flow_origins += [origin] * len(own)
 
     def check_size(self) -> None:
-        """Refuses a mistyped count before it is unfolded."""
+        """Rejects excessive counts before the groups are expanded."""
         limits = engine_schema().get("limits", {})
         groups = self.scenario.flows
         own_stations = sum(flow.count + flow.reserve for flow in groups if not isinstance(flow.station, str))
@@ -404,7 +404,7 @@ class _PlanBuilder:
                 raise ScenarioError(key, f"{number} are too many", value=number, allowed=f"1 to {most} {key}")
 
     def flow_group_name(self, index: int) -> str:
-        """The group's own name, or its direction, numbered from the second nameless group of that direction on."""
+        """The group's name, or its direction, numbered from the second unnamed group of that direction on."""
         group = self.scenario.flows[index]
         if group.name is not None:
             return group.name
@@ -414,7 +414,7 @@ class _PlanBuilder:
         return group.direction if not earlier else f"{group.direction}{earlier + 1}"
 
     def flow_settings(self, group: FlowGroup, name: str, origin: str) -> Table:
-        """The keys that all flows of a group share."""
+        """The settings common to all flows of a group."""
         node = plan_node("flows", "[]")
         known = {k: v for k, v in properties(node).items() if k not in ("label", "group", "station", "direction")}
         offered = {**known, "count": {}, "reserve": {}, "name": {}, "direction": {}, "station": {}}
@@ -431,7 +431,7 @@ class _PlanBuilder:
         return {"group": name, "direction": group.direction, **settings}
 
     def station_settings(self, own: Table, origin: str) -> Table:
-        """The dialect's, then the scenario's defaults for stations, then the group's own keys."""
+        """The settings of a station: the dialect's, then the scenario's defaults, then the group's own."""
         node = plan_node("cell", "stations", "[]")
         known = {key: value for key, value in properties(node).items() if key != "label"}
         table_node = {"type": "object", "properties": known}
@@ -442,12 +442,12 @@ class _PlanBuilder:
         common = checked_table(self.scenario.station, table_node, "station")
         own = checked_table(own, table_node, origin)
         phy = own.get("phy") or common.get("phy") or self.scenario.phy
-        rate = highest_rate_mbps(phy.get("name"))  # of a station that names none
+        rate = highest_rate_mbps(phy.get("name"))  # of a station that sets none
         defaults = layered({"rate_mbps": rate} if rate else {}, self.dialect.get("station", {}))
         return layered(layered(defaults, common), own)
 
     def scenario_key(self, plan_key: str) -> str:
-        """The key as the user writes it, for a key of the plan."""
+        """The scenario's key for a key of the plan."""
         head, _, rest = plan_key.replace("[", ".").replace("]", "").partition(".")
         if head == "cell":
             head, _, rest = rest.partition(".")
@@ -458,7 +458,7 @@ class _PlanBuilder:
             index, _, rest = rest.partition(".")
             origins = origins_of[head]
             head = origins[int(index)] if index.isdigit() and int(index) < len(origins) else head
-            if rest == "label":  # made from the group's name
+            if rest == "label":  # derived from the group's name
                 return join(head.removesuffix(".station"), "name")
             if head.startswith("flows") and rest.partition(".")[0] == "tcp" and self.scenario.tcp:
                 inner = rest.removeprefix("tcp").lstrip(".")
@@ -470,19 +470,19 @@ class _PlanBuilder:
 
 
 def tcp_node() -> Node:
-    """The schema of a table of TCP: the engine's keys, and `profile`."""
+    """The schema of a `tcp` table: the engine's keys and `profile`."""
     node = plan_node("flows", "[]", "tcp")
     return {"type": "object", "properties": {**properties(node), "profile": {"type": "string", "enum": [*PROFILES]}}}
 
 
 def unfolded(tcp: Table) -> Table:
-    """A table of TCP with its profile laid under the other keys."""
+    """A `tcp` table with its profile expanded below its other keys."""
     others = {key: value for key, value in tcp.items() if key != "profile"}
     return layered(PROFILES[tcp["profile"]], others) if "profile" in tcp else others
 
 
 def is_over_tcp(flow: Table) -> bool:
-    """Whether a flow of the plan is carried by TCP: what its application says."""
+    """Whether a flow of the plan uses TCP, by its application."""
     name = flow["application"]["name"] if "application" in flow else "bulk"
     return transport(name) == "tcp"
 
@@ -493,7 +493,7 @@ def labels(name: str, count: int) -> list[str]:
 
 
 def _scenario_error(error: ValidationError, settings: Mapping[str, Any]) -> ScenarioError:
-    """The first thing that pydantic found, in one sentence."""
+    """pydantic's first error as one sentence."""
     first = error.errors(include_url=False)[0]
     path = ""
     for part in first["loc"]:

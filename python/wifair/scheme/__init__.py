@@ -1,4 +1,4 @@
-"""Schemes written in Python: the base class, and the words of their decisions.
+"""Schemes written in Python: the base class, and the types of its arguments and decisions.
 
     from wifair.scheme import Scheme
 
@@ -9,11 +9,12 @@
             else:
                 buffer.append(arrival)
 
-The class goes wherever a scheme's name goes: `Scenario(ap={"scheme": TailDrop}, …)`, `compare(scenario, ["droptail",
-TailDrop])`, and `--scheme my_file.py:TailDrop` on the command line. `docs/own-scheme-in-python.md` shows how to write one.
+The class can be used wherever a scheme's name can: `Scenario(ap={"scheme": TailDrop}, …)`, `compare(scenario,
+["droptail", TailDrop])`, and `--scheme my_file.py:TailDrop` on the command line. `docs/own-scheme-in-python.md` shows
+how to write one.
 
-Buffer, packets and context are lent for one call of a method. The buffer alone places and releases packets: what it does
-not do (place a packet twice, use one that has left) raises `MisuseError`.
+Buffer, packets and context are valid during one call of a method. Only the buffer places and releases packets. An
+invalid operation (placing a packet twice, using one that has left) raises `MisuseError`.
 """
 
 from __future__ import annotations
@@ -70,86 +71,84 @@ __all__ = [
 
 
 class Scheme:
-    """A queue management scheme: derive from it and write `enqueue`; all else is optional.
+    """A queue management scheme. Derive from it and write `enqueue`; the other methods are optional.
 
-    The parameters of a scheme are the arguments of its constructor: numbers, texts, truth values, lists and tables of
-    these. Every port of every replication gets a separate instance, made with the same arguments, so an instance that
-    is passed in place of the class stands for these and keeps nothing else. The constructor may run more often than there
-    are ports: it must not do anything outside the instance.
+    The parameters of a scheme are the arguments of its constructor: numbers, strings, booleans, lists and dictionaries
+    of these. Every port of every replication gets a separate instance with the same arguments. An instance passed in
+    place of the class only supplies these arguments. The constructor may run more often than there are ports, so it
+    must not have effects outside the instance.
 
     A method that is not overridden is never called and costs nothing.
     """
 
     needs: Indexes = Indexes()
-    """The indexes that the buffer must keep for this scheme, in addition to its order."""
+    """The indexes that the buffer keeps for this scheme, in addition to its order."""
 
     decides_on: Sequence[Kind] = ()
-    """The kinds of packets without which it has nothing to decide: at a buffer that never sees one of them (an access
-    category from which ACKs are steered away) it is refused."""
+    """The kinds of packets that the scheme needs. It is rejected at a buffer that never gets one of them (an access category without the ACKs)."""
 
     enqueue_when: Literal["always", "full", "room"] = "always"
-    """When `enqueue` is asked. `"full"`: only at a full buffer, else an arrival joins at the tail. `"room"`: only while
-    there is room, else an arrival is dropped. Most packets are never shown to Python then, which is most of the speed."""
+    """When `enqueue` is called. `"full"`: only at a full buffer, else an arrival joins at the tail. `"room"`: only while there is room, else an arrival is dropped. This avoids most calls into Python, which is most of the speed."""
 
     first_tick_ns: int | None = None
-    """When `on_tick` is called first, in nanoseconds since the start of the run; None for not before `Context.tick_at`."""
+    """The time of the first `on_tick`, in nanoseconds since the start of the run; None: not before `Context.tick_at` sets one."""
 
-    # The arguments that an instance was made with.
+    # The constructor's arguments.
     _given: tuple[tuple[Any, ...], dict[str, Any]]
-    # The text of the file of a class, as it was when the class was made; None without a file.
+    # The text of the class's file when the class was created; None without a file.
     _text: ClassVar[str | None] = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Notes the arguments: they are the scheme's parameters."""
+        """Records the arguments, which are the scheme's parameters."""
         made = super().__new__(cls)
         made._given = (args, kwargs)
         return made
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Notes the source: stored results are known by it."""
+        """Records the source, which is part of the key of stored results."""
         super().__init_subclass__(**kwargs)
         cls._text = _text_of(cls.__module__)
 
     def enqueue(self, arrival: Packet, buffer: Buffer, cx: Context) -> None:
-        """Places or refuses an arriving packet, by one of `append`, `push_out`, `replace` and `refuse` of the buffer.
+        """Places or refuses an arriving packet with the buffer's `append`, `push_out`, `replace` or `refuse`.
 
-        It may evict others before.
+        It may evict other packets before.
         """
         raise NotImplementedError
 
     def dequeue(self, grant: Grant, buffer: Buffer, cx: Context) -> None:
-        """Releases the packet to send now, by `release` or `release_head` of the buffer, or none.
+        """Releases the packet to send now with the buffer's `release` or `release_head`, or none.
 
-        It is asked again after an arrival, an exchange or a tick. Without this method the packet at the head leaves first.
+        It is called again after an arrival, an exchange or a tick. Without this method the packet at the head leaves first.
         """
         raise NotImplementedError
 
     def on_exchange(self, exchange: Exchange, buffer: Buffer, cx: Context) -> None:
-        """A frame exchange of a packet from this buffer is over."""
+        """Called when the frame exchange of a packet from this buffer is over."""
 
     def on_transmission(self, transmission: Transmission, buffer: Buffer, cx: Context) -> None:
-        """The outcome of a PPDU is known: of an A-MPDU, or of a single frame.
+        """Called when the outcome of a PPDU (an A-MPDU or a single frame) is known.
 
-        `on_exchange` follows for each packet that is done.
+        `on_exchange` follows for each packet that is delivered or given up.
         """
 
     def on_reception(self, reception: Reception, buffer: Buffer, cx: Context) -> None:
-        """The access point has received a data frame from a station."""
+        """Called when the access point has received a data frame from a station."""
 
     def on_link_rate(self, station: int, buffer: Buffer, cx: Context) -> None:
-        """The data rate towards a station has changed; `cx.rate_mbps(station)` has the new one."""
+        """Called when the data rate towards a station has changed; `cx.rate_mbps(station)` returns the new one."""
 
     def on_tick(self, buffer: Buffer, cx: Context) -> None:
-        """The time has come that `first_tick_ns` or `cx.tick_at` has named. The next tick must be named again."""
+        """Called at the time that `first_tick_ns` or `cx.tick_at` has set. The next tick must be set again."""
 
     def on_forgotten(self, flow: int) -> None:
-        """The flow monitor has forgotten a flow, of which no packet is left: its id may be another flow's next."""
+        """Called when the flow monitor has removed a flow without packets. Its id may be reused for another flow."""
 
     def evict_excess(self, buffer: Buffer) -> None:
-        """The limit has been lowered, and `buffer.excess` packets are to be evicted. By default the newest go."""
+        """Evicts `buffer.excess` packets after the limit was lowered. By default the newest are evicted."""
 
     def gauges(self) -> Mapping[str, float]:
-        """Names and current values of inner quantities worth recording in time series; read at each sample."""
+        """Names and current values of internal quantities to record in time series; read at each sample."""
         return {}
 
 

@@ -1,7 +1,7 @@
-"""Schemes written in Python, as scenarios and plans know them: their names, sources, parameters, and how they are loaded.
+"""Names, sources, parameters and loading of schemes written in Python.
 
-In a plan such a scheme is `{"name": "external", "id": "CLASS@SOURCE", "parameters": {…}}`. SOURCE is a hash of the file
-of the class and of the modules of the user's that it imports, so that a stored result is known by them.
+In a plan such a scheme is `{"name": "external", "id": "CLASS@SOURCE", "parameters": {…}}`. SOURCE is a hash of the
+class's file and of the user's modules that it imports. It is part of the key of stored results.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from wifair import _native
 from wifair.errors import InputError, ScenarioError, SchemeError
 from wifair.scheme import Scheme
 
-# What the engine takes for each scheme by its id: a function that makes it from its parameters, which are JSON.
+# By id of a scheme: the function that creates an instance from its parameters as JSON.
 Makers = dict[str, Callable[[str], dict[str, object]]]
 
-# The separator of file and class in a name on the command line.
+# Separates file and class in a name on the command line.
 MARK = ".py:"
 
-# What stands for the source of a class that has none: the same as long as the class is there, and never again.
+# In place of the hash for a class without source: unique per class object.
 _TOKENS: WeakKeyDictionary[type[Scheme], str] = WeakKeyDictionary()
 
-# The hash of a class's sources, from when it was first asked for.
+# The hash of each class's sources, computed once.
 _SOURCES: WeakKeyDictionary[type[Scheme], str | None] = WeakKeyDictionary()
 
 _OPTIONAL = (
@@ -53,15 +53,15 @@ _OPTIONAL = (
 
 
 class PythonScheme(str):
-    """The name of a scheme written in Python: a text that knows its class. It goes where the name of any scheme goes.
+    """The name of a scheme written in Python: a string with a reference to its class, for use wherever a scheme's name is.
 
-    Names are equal if they name the same class; a mere text never equals one.
+    Names are equal if they refer to the same class. A plain string never equals one.
     """
 
     cls: type[Scheme]
 
     def __new__(cls, scheme: type[Scheme], text: str = "") -> PythonScheme:
-        """The name of a class; `text` is what the user calls it."""
+        """The name of a class; `text` is the user's name for it."""
         if scheme.enqueue is Scheme.enqueue:
             raise InputError(f"{text or scheme.__qualname__}: a scheme needs a method enqueue.")
         name = super().__new__(cls, text or scheme.__qualname__)
@@ -84,18 +84,18 @@ class PythonScheme(str):
 
     @cached_property
     def source(self) -> str | None:
-        """A hash of the sources that decide what it does; None where there is no source."""
+        """A hash of the sources that determine its behaviour; None if there is no source."""
         if self.cls not in _SOURCES:
             _SOURCES[self.cls] = _source_of(self.cls)
         return _SOURCES[self.cls]
 
     @cached_property
     def id(self) -> str:
-        """How a plan names it. Without a source it is a name that no other class ever has."""
+        """Its id in a plan. Without a source the id is unique to this class object."""
         return f"{self.cls.__qualname__}@{self.source or _token(self.cls)}"
 
     def component(self, given: Mapping[str, Any], path: str) -> dict[str, Any]:
-        """What a plan says of it. `given` are its parameters, `path` is its place in the scenario."""
+        """Its table in a plan. `given` are its parameters, `path` is its key in the scenario."""
         from wifair.keys import join, unknown_key
 
         signature = inspect.signature(self.cls)
@@ -118,7 +118,7 @@ class PythonScheme(str):
 
 
 def named(value: Any) -> Any:
-    """`value`, in which classes and instances of schemes are replaced by their names, with parameters if there are any."""
+    """`value` with classes and instances of schemes replaced by their names, and parameters if there are any."""
     if isinstance(value, type) and issubclass(value, Scheme):
         return PythonScheme(value)
     if isinstance(value, Scheme):
@@ -132,7 +132,7 @@ def named(value: Any) -> Any:
 
 
 def _arguments(scheme: Scheme) -> dict[str, Any]:
-    """What an instance was made with, by name."""
+    """The constructor's arguments of an instance, by name."""
     args, kwargs = scheme._given
     signature = inspect.signature(type(scheme))
     given: dict[str, Any] = {}
@@ -149,7 +149,7 @@ def _arguments(scheme: Scheme) -> dict[str, Any]:
 
 
 def within(tree: Any) -> dict[str, PythonScheme]:
-    """The schemes written in Python that settings name, by id."""
+    """The schemes written in Python in some settings, by id."""
     if isinstance(tree, PythonScheme):
         return {tree.id: tree}
     inner = tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, (list, tuple)) else ()
@@ -157,7 +157,7 @@ def within(tree: Any) -> dict[str, PythonScheme]:
 
 
 def makers(schemes: Mapping[str, PythonScheme]) -> Makers:
-    """What the engine takes."""
+    """The factories for the engine, by id."""
     return {key: _maker(scheme.cls) for key, scheme in schemes.items()}
 
 
@@ -182,7 +182,7 @@ def _maker(cls: type[Scheme]) -> Callable[[str], dict[str, object]]:
 
 
 def failed(error: _native.SchemeFailed, schemes: Mapping[str, PythonScheme], seed: int | None = None) -> SchemeError:
-    """The message for an exception of a scheme: where, when, and its own traceback."""
+    """The error for an exception in a scheme: place, time and traceback."""
     cause = error.__cause__ or error
     method, now_s = error.args
     name = " or ".join(dict.fromkeys(str(scheme) for scheme in schemes.values())) or "a scheme"
@@ -195,7 +195,7 @@ def failed(error: _native.SchemeFailed, schemes: Mapping[str, PythonScheme], see
 
 
 def load(name: str) -> PythonScheme:
-    """The scheme that `path/to/file.py:Class` names. The file is run, as any Python program that one starts."""
+    """Loads the scheme `path/to/file.py:Class`. This executes the file."""
     stem, mark, wanted = name.partition(MARK)
     path = Path(f"{stem}.py")
     if not mark and name.endswith(".py"):
@@ -219,7 +219,7 @@ def load(name: str) -> PythonScheme:
 
 
 def _schemes_of(module: ModuleType) -> list[str]:
-    """The names of the schemes that a module has."""
+    """The names of the schemes in a module."""
     return [
         key
         for key, value in vars(module).items()
@@ -232,7 +232,7 @@ def _choice(path: Path, classes: list[str]) -> str:
 
 
 def _module(path: Path) -> ModuleType:
-    """The file as a module, run once a process."""
+    """Imports the file as a module, once per process."""
     full = path.resolve()
     key = f"wifair-scheme-{hashlib.blake2b(str(full).encode(), digest_size=4).hexdigest()}-{path.stem}"
     if key in sys.modules:
@@ -246,7 +246,7 @@ def _module(path: Path) -> ModuleType:
     module = ModuleType(key)
     module.__file__ = str(full)
     sys.modules[key] = module
-    sys.path.insert(0, str(full.parent))  # files next to it can be imported, as by any program
+    sys.path.insert(0, str(full.parent))  # files next to it can be imported
     try:
         exec(code, vars(module))
     except Exception as error:
@@ -257,9 +257,9 @@ def _module(path: Path) -> ModuleType:
 
 
 def own_files(cls: type) -> dict[str, Path]:
-    """The modules, and their files, that decide what a class does and that no package has installed.
+    """The modules that determine a class's behaviour, with their files, without installed packages.
 
-    These are the modules of it and of its bases, and what they import.
+    These are the modules of the class and its bases, and the modules that they import.
     """
     texts = _texts(cls)
     waiting = [base.__module__ for base in cls.__mro__]
@@ -270,13 +270,13 @@ def own_files(cls: type) -> dict[str, Path]:
         if name in found or path is None or not _is_own(name, path):
             continue
         found[name] = path
-        with suppress(OSError, SyntaxError, ValueError):  # it has been edited since, or taken away
+        with suppress(OSError, SyntaxError, ValueError):  # it has been edited or removed since
             waiting += _imports(texts.get(name) or path.read_text(encoding="utf-8"), name, path)
     return found
 
 
 def _texts(cls: type) -> dict[str, str | None]:
-    """The texts of the modules of a class and its bases, as they were when these were made."""
+    """The source texts of the modules of a class and its bases, at the time that these were created."""
     bases = [base for base in cls.__mro__ if issubclass(base, Scheme) and base is not Scheme]
     return {base.__module__: base._text for base in bases}
 
@@ -301,7 +301,7 @@ def _is_own(name: str, path: Path) -> bool:
 
 
 def _imports(text: str, name: str, path: Path) -> list[str]:
-    """The modules that a module's text imports, wherever in it."""
+    """The modules that a source text imports, at any level."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: list[str] = []
     for node in ast.walk(ast.parse(text)):
