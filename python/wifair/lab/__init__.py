@@ -1,5 +1,5 @@
 """A live session in the browser: `wifair lab`.
 
-`driver` runs the session in a separate thread, `controls` says what can be changed and how, `server` speaks with the page, which
-lies in `page/`; a lesson is a file in `lessons/`.
+`driver` runs the session in a separate thread, `controls` defines the changes that the page can make, `server` serves
+the page in `page/`; each file in `lessons/` is a lesson.
 """

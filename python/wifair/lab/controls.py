@@ -1,4 +1,4 @@
-"""What the page can change, as data: the scene (what there is) and the values of its controls, both from the plan alone."""
+"""The page's controls as data: the scene (stations, flows, groups) and the controls' values, both from the plan."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ BOUNDS = {
     ("flows", "tcp", "receiver_window_segments"): (1, 10_000),
 }
 
-# Modulation and coding schemes for a number of spatial streams.
+# Number of MCS by PHY, for a given number of spatial streams.
 MCS_COUNT = {"802.11n": 8, "802.11ac": 10, "802.11ax": 12, "802.11be": 14}
 
 
 def parameters(name: str) -> list[Table]:
     """The parameters of a scheme for a form: key, kind (`number`, `integer`, `boolean`, `choice`), default, choices, description.
 
-    A parameter of another kind is `fixed`: a scenario file can set it.
+    A parameter of another type is `fixed`: only a scenario file can set it.
     """
     schema = next(listed["parameters"] for listed in components("schemes") if listed["name"] == name)
     return [
@@ -56,7 +56,7 @@ def _kind(node: Node) -> Table:
 
 
 def schemes(named: Mapping[str, PythonScheme]) -> list[Table]:
-    """Every scheme that can be chosen: the registered ones, and those that the command line has named."""
+    """Every scheme that the page offers: the registered ones, and those named on the command line."""
     listed = [
         {
             "name": scheme["name"],
@@ -71,7 +71,7 @@ def schemes(named: Mapping[str, PythonScheme]) -> list[Table]:
 
 
 def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
-    """The session's stations, flows and groups, and the values that the page may choose from."""
+    """The session's stations, flows and groups, and the choices of the controls."""
     plan = session.scenario.plan()
     stations = [station["label"] for station in plan["cell"]["stations"]]
     phy = plan["cell"]["phy"]["name"]
@@ -115,7 +115,7 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
 
 
 def values(session: Session) -> Table:
-    """The present values of the controls: the plan, and over it the events so far. Limit, rates and open flows are in each picture."""
+    """The present values of the controls: the plan's, updated by the events so far. Limit, rates and open flows are in each picture."""
     plan = session.scenario.plan()
     scheme: Table = plan["cell"]["ap"]["port"]["scheme"]
     delay_ms = plan["wire"]["one_way_delay_ms"]
@@ -160,20 +160,20 @@ def values(session: Session) -> Table:
 
 
 def _modes(station: Table, phy: str) -> Table:
-    """By which key a station's mode is set, and to what; combinations that the standard leaves out are refused when they are asked for."""
+    """The key that sets a station's rate or MCS, and its values. The engine rejects combinations that the standard excludes."""
     name = (station["phy"] or {}).get("name", phy)
     if station["mcs"] is None:
         return {
             "key": "rate_mbps",
             "choices": next(listed["rates_mbps"] for listed in components("phys") if listed["name"] == name),
         }
-    # The MCS of 802.11n numbers the spatial streams, too: it stays with as many.
+    # The MCS index of 802.11n includes the number of spatial streams, which stays as it is.
     first = station["mcs"] // 8 * 8 if name == "802.11n" else 0
     return {"key": "mcs", "choices": list(range(first, first + MCS_COUNT.get(name, 14)))}
 
 
 def change(given: object, named: Mapping[str, PythonScheme]) -> Table:
-    """A change that the page asks for, as `Session.apply` takes it. What it may say the scenario's schema and the engine decide."""
+    """A change requested by the page, in the form that `Session.apply` takes. The scenario's schema and the engine validate it."""
     if not isinstance(given, Mapping):
         raise InputError("change: a table of keys is needed.")
     for path, (low, high) in BOUNDS.items():

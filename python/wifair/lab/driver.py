@@ -1,7 +1,7 @@
-"""The thread that runs a session at the speed that the page asks for.
+"""The thread that runs a session at the page's speed.
 
-It takes commands between short pieces of work, and makes a picture of the session when somebody can take one, at most 30 times per
-second. A slow browser takes fewer pictures; the engine does not wait for it.
+It executes commands between short pieces of work, and takes a picture (a snapshot) of the session when a browser is
+ready for one, at most 30 times per second. A slow browser gets fewer pictures; the engine does not wait for it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 
 from wifair.live import LONGEST_S, Session
 
-# The least time between two pictures, and the longest piece of work between two commands.
+# The least time between two pictures, and the longest time between two commands.
 PICTURE_S = 1 / 30
 PIECE_S = 0.01
-# The longest stretch of simulated time before a picture in which frames and events at the AP's ports are gathered.
+# The longest simulated time before a picture in which frames and events at the AP's ports are recorded.
 LOOK_S = 0.1
 SLOWEST, FASTEST = 1e-3, math.inf
 
@@ -30,14 +30,14 @@ Command = Callable[[], Any]
 class Driver:
     """Runs a session. All methods but `run` may be called from any thread.
 
-    `publish` gets each picture as a text; it is called on the driver's thread and must return at once.
+    `publish` receives each picture as JSON. It is called on the driver's thread and must return at once.
     """
 
     def __init__(self, session: Session, publish: Callable[[str], None]) -> None:
         self.session = session
         self.speed = 1.0
         self.playing = False
-        # How many sessions came before.
+        # Number of earlier sessions.
         self.generation = 0
         self._publish = publish
         self._commands: queue.SimpleQueue[tuple[Command, Future[Any]]] = queue.SimpleQueue()
@@ -46,14 +46,14 @@ class Driver:
         self._stopping = False
         self._pictures = 0
         self._last_picture = -math.inf
-        # Simulated per real second: as fast as the engine runs, and as it went lately.
+        # Simulated seconds per real second: the engine's speed, and the recent speed of the session.
         self._rate = 1.0
         self._went = (0.0, 0)
         self._achieved = 0.0
         self._changed = True
-        # Since the last picture something was not recorded frame by frame.
+        # Whether frames since the last picture were not recorded.
         self._missed = False
-        # Simulated time is to be `_anchor[1]` plus speed times what has passed since `_anchor[0]`.
+        # The simulated time should be `_anchor[1]` plus speed times the real time since `_anchor[0]`.
         self._anchor = (0.0, 0)
         self._thread = threading.Thread(target=self.run, name="wifair-lab", daemon=True)
 
@@ -62,13 +62,13 @@ class Driver:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread; commands that wait are dropped."""
+        """Ends the thread. Queued commands are dropped."""
         self._stopping = True
         self._wake.set()
-        self._thread.join(timeout=0.5)  # a daemon: a piece of work that takes longer ends with the process
+        self._thread.join(timeout=0.5)  # it is a daemon thread: longer work ends with the process
 
     def want(self) -> None:
-        """Somebody can take a picture."""
+        """Requests a picture."""
         self._wanted.set()
         self._wake.set()
 
@@ -79,7 +79,7 @@ class Driver:
         self._wake.set()
         return future
 
-    # What commands do; called on the driver's thread.
+    # The commands, called on the driver's thread.
 
     def play(self, speed: float) -> None:
         """Runs at `speed` simulated seconds per second."""
@@ -87,7 +87,7 @@ class Driver:
         self._settle()
 
     def pause(self) -> None:
-        """Pauses. After a high speed the last moments are run frame by frame, to be seen."""
+        """Pauses. After a high speed, first runs a short interval with recording of frames."""
         if self.playing and self.speed * PICTURE_S > LOOK_S:
             look_ns = round(LOOK_S * 1e9)
             self.session.advance_ns(self.session.now_ns + look_ns, look_ns)
@@ -102,13 +102,13 @@ class Driver:
         return found
 
     def load(self, session: Session) -> None:
-        """Takes another session, which is paused."""
+        """Replaces the session; the new one is paused."""
         self.session, self.playing = session, False
         self.generation += 1
         self._settle()
 
     def touch(self) -> None:
-        """The session has changed: there is something new to show."""
+        """Requests a new picture after a change of the session."""
         self._settle()
 
     def _settle(self) -> None:
@@ -120,7 +120,7 @@ class Driver:
             self._achieved = 0.0
 
     def run(self) -> None:
-        """The thread."""
+        """The thread's main function."""
         while not self._stopping:
             self._obey()
             try:
@@ -147,7 +147,7 @@ class Driver:
                 future.set_exception(error)
 
     def _work(self) -> float:
-        """One piece of work; for how long there is nothing to do then."""
+        """Does one piece of work. Returns for how long there is nothing to do, in seconds."""
         now = time.perf_counter()
         if not self.playing:
             self._picture(now)
@@ -166,13 +166,13 @@ class Driver:
         return 0.0 if self.speed == FASTEST or goal_ns > self.session.now_ns else max(0.0, due_s)
 
     def _goal(self, now: float) -> int:
-        """Where the session should be by now."""
+        """The simulated time that the session should have reached, in nanoseconds."""
         if self.speed == FASTEST:
             return round(LONGEST_S * 1e9)
         return self._anchor[1] + round((now - self._anchor[0]) * self.speed * 1e9)
 
     def _advance(self, goal_ns: int) -> None:
-        """Runs one piece and measures its speed. A session that cannot keep up does not catch up later."""
+        """Runs one piece of simulated time and measures the speed. A delayed session does not catch up later."""
         session, start = self.session, time.perf_counter()
         from_ns = session.now_ns
         piece_ns = max(1_000, round(self._rate * PIECE_S * 1e9))
@@ -195,7 +195,7 @@ class Driver:
             self._anchor = (time.perf_counter(), until_ns)
 
     def _picture(self, now: float) -> None:
-        """Hands out a picture if somebody can take one."""
+        """Publishes a picture if one is wanted."""
         if not self._wanted.is_set() or not (self._changed or self.playing):
             return
         self._wanted.clear()

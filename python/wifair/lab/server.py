@@ -1,7 +1,7 @@
-"""The server of the lab: the page's own files, and one WebSocket.
+"""The server of the lab: the page's files and a WebSocket.
 
-Who may speak: the host name must be a loopback name, the origin the server's own, and the first message the token, which is in the
-fragment of the address that `wifair lab` opens, so that it is in no log and no request.
+Access control: the host name must be a loopback name, the origin the server's own, and the first message the token. The
+token is in the fragment of the address that `wifair lab` opens, so it is in no log and no request.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
-# In bytes; a longer message ends the connection.
+# Longest message in bytes; a longer one ends the connection.
 LONGEST_MESSAGE = 16_384
-# How long a connection may take to say who it is, in seconds, and how many may be open.
+# Time limit for a connection's token, in seconds, and the largest number of connections.
 HELLO_S = 5.0
 MOST_CONNECTIONS = 16
-# Pictures that a browser has not acknowledged; it gets no more until it does.
+# The largest number of unacknowledged pictures per browser.
 PICTURES_UNDER_WAY = 2
 REFUSED, BUSY, GOING_AWAY = 4401, 4429, 1001
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a `Host` header names this machine, with any port, as one that SSH forwards."""
+    """Whether a `Host` header is a loopback name, with any port (SSH may forward another)."""
     name, colon, port = host.rpartition(":")
     if not colon or host.endswith("]"):
         name, port = host, ""
@@ -71,13 +71,13 @@ def is_loopback(host: str) -> bool:
 
 
 class OnlyHere:
-    """Refuses requests for another host, and sockets from another origin."""
+    """ASGI middleware that rejects requests for another host and WebSockets from another origin."""
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        """One request, as ASGI has it."""
+        """Handles an ASGI request."""
         headers = [(key.decode("latin-1"), value.decode("latin-1")) for key, value in scope.get("headers", [])]
         hosts = [value for key, value in headers if key == "host"]
         origins = [value for key, value in headers if key == "origin"]
@@ -93,7 +93,7 @@ class OnlyHere:
 
 
 class Client:
-    """A browser's connection: it gets each picture if it can take one, and every other message."""
+    """A browser's connection. It receives pictures when ready for one, and all other messages."""
 
     def __init__(self, socket: WebSocket) -> None:
         self.socket = socket
@@ -103,18 +103,18 @@ class Client:
         self.news = asyncio.Event()
 
     def can_take(self) -> bool:
-        """Whether it can take a picture."""
+        """Whether it is ready for a picture."""
         return self.under_way < PICTURES_UNDER_WAY and self.picture is None
 
     def tell(self, message: Table) -> None:
-        """Sends a message. A browser that takes none for too long gets the newest ones."""
+        """Queues a message. If the queue is full, the oldest message is dropped."""
         if self.messages.full():
             self.messages.get_nowait()
         self.messages.put_nowait(json.dumps(message))
         self.news.set()
 
     async def send(self) -> None:
-        """Sends what there is, until it is cancelled."""
+        """Sends queued messages until cancelled."""
         while True:
             await self.news.wait()
             self.news.clear()
@@ -127,7 +127,7 @@ class Client:
 
 
 class Lab:
-    """A session, those who look at it, and what they may ask for."""
+    """A session with its connections and their requests."""
 
     def __init__(self, scenario: Scenario, named: Mapping[str, PythonScheme] | None = None) -> None:
         self.token = secrets.token_urlsafe(32)
@@ -158,11 +158,11 @@ class Lab:
         """Ends all connections."""
         self.stopping.set()
 
-    # Pictures: from the driver's thread to every browser that can take one.
+    # Pictures: from the driver's thread to every browser that is ready for one.
 
     def _publish(self, text: str) -> None:
         if self.loop and not self.loop.is_closed():
-            with contextlib.suppress(RuntimeError):  # it closes now
+            with contextlib.suppress(RuntimeError):  # it is closing
                 self.loop.call_soon_threadsafe(self._hand_out, text)
 
     def _hand_out(self, text: str) -> None:
@@ -176,17 +176,17 @@ class Lab:
         if any(client.can_take() for client in self.clients):
             self.driver.want()
 
-    # The page's files.
+    # The files of the page.
 
     async def file(self, request: Request) -> Response:
-        """A file of the page; its names are those that are there, whatever the path says."""
+        """A file of the page. Only the names of existing files are accepted."""
         name = request.path_params["path"] or "index.html"
         path = _files().get(name)
         if path is None:
             return PlainTextResponse("There is no such file.\n", 404, HEADERS)
         return FileResponse(path, headers=HEADERS, media_type=TYPES[path.suffix])
 
-    # The socket.
+    # The WebSocket.
 
     async def live(self, socket: WebSocket) -> None:
         """A browser's connection, from its first message to its end."""
@@ -198,7 +198,7 @@ class Lab:
         try:
             await self._converse(socket)
         except (WebSocketDisconnect, RuntimeError):
-            pass  # it has gone
+            pass  # the connection is closed
         finally:
             self.connections -= 1
 
@@ -227,7 +227,7 @@ class Lab:
             self._want()
 
     async def _first_message(self, socket: WebSocket) -> Table:
-        """What the connection says first; nothing if that is no message, comes too late, or the server ends before it."""
+        """The first message of a connection. Empty if it is invalid or too late, or if the server stops."""
         received, stopped = asyncio.create_task(socket.receive()), asyncio.create_task(self.stopping.wait())
         try:
             await asyncio.wait((received, stopped), timeout=HELLO_S, return_when=asyncio.FIRST_COMPLETED)
@@ -294,7 +294,7 @@ class Lab:
         return float(event["at_s"])
 
     async def _load(self, lesson: object) -> None:
-        """Begins the lesson, or without one the scenario of the command line, from time zero."""
+        """Starts the lesson, or else the command line's scenario, from time zero."""
         if lesson is not None and (not isinstance(lesson, str) or lesson not in lessons()):
             raise InputError(f"lesson: no lesson is called {str(lesson)[:40]!r}; allowed here: {', '.join(lessons())}.")
         scenario = Scenario.from_settings(lessons()[lesson]["scenario"]) if lesson else self.first
@@ -302,7 +302,7 @@ class Lab:
         self.lesson = lesson
         await self._do(lambda: self.driver.load(session))
         self._tell_all(await self._scene_message())
-        await self._do(self.driver.touch)  # a picture that came before the scene was of no use
+        await self._do(self.driver.touch)  # the browser could not use a picture before the scene
 
     async def _do(self, command: Callable[[], Any]) -> Any:
         return await asyncio.wrap_future(self.driver.do(command))
@@ -341,7 +341,7 @@ def _files() -> dict[str, Path]:
 
 
 def _speed(message: Mapping[str, Any]) -> float:
-    """The speed that a message asks for; without one, as fast as the engine runs."""
+    """The speed in a message; without one, as fast as the engine runs."""
     speed = message.get("speed")
     if speed is None:
         return FASTEST
@@ -351,7 +351,7 @@ def _speed(message: Mapping[str, Any]) -> float:
 
 
 def read(received: Mapping[str, Any]) -> Table:
-    """A message of the page: a JSON object. Anything else is refused."""
+    """Parses a message of the page: a JSON object. Anything else is rejected."""
     if received["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(received.get("code", 1000))
     text = received.get("text")

@@ -1,13 +1,9 @@
 """Reports: one HTML file that needs no network to be opened.
 
-    parts.py        what a report is made of, as plain data: sections, tables, charts, verdicts
-    page.py         draws them: a page, or a fragment for a notebook
-    charts.py       interactive panels
-    measured.py     what was measured, as parts
-    figures.py      a paper's figures as panels
-    provenance.py   how to run it again
-    notebook.py     results, differences, verdicts as a notebook shows them
-    scenario.py, study.py, paper.py   the reports
+    parts.py        the parts of a report as plain data: sections, tables, charts, verdicts page.py         renders a
+    report as an HTML page charts.py       interactive panels measured.py     results as parts figures.py a paper's
+    figures as panels provenance.py   how to repeat the runs notebook.py     HTML of results, differences and verdicts
+    for notebooks scenario.py, study.py, paper.py   the reports
 
-A new report puts parts into sections; none of the drawing is its business.
+A report only puts parts into sections; `page` renders them.
 """

@@ -1,7 +1,7 @@
-"""Interactive panels. Each is an Altair chart that names no colour: the page (or a notebook's theme) gives those.
+"""Interactive panels as Altair charts. Their colours come from the page's (or notebook's) theme.
 
-Series differ by colour, shape and dashes at once, so that they can be told apart in grey. Means come with their 95 %
-intervals, replications as small dots behind them. A click on a name in a legend lifts it out.
+Series differ by colour, shape and dashes, so they are distinguishable in greyscale. Means have 95 % intervals, with the
+replications as small dots behind them. A click on a name in a legend highlights its series.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from wifair.stats import Interval
 Row = dict[str, Any]
 Panel: TypeAlias = alt.TopLevelMixin
 
-# Of the whole chart, in pixels; a panel is as wide as there is room.
+# Width of the whole chart in pixels; panels fill it.
 HEIGHT = 260
 ROW_HEIGHT = 26
 
 
 def interval_row(found: Interval) -> Row:
-    """An interval as the columns that every panel here draws from; without an interval its ends are the mean."""
+    """The columns that all panels use for an interval; without an interval both ends are the mean."""
     mean = found.estimate
     return {
         "mean": mean,
@@ -46,9 +46,9 @@ def _legend(names: Sequence[str], **settings: Any) -> alt.Legend | None:
 
 
 def _looks(field: str, names: Sequence[str]) -> dict[str, Any]:
-    """Colour and shape by name, in that order, with one legend for both."""
+    """Colour and shape encodings by name, in the order of `names`, with a common legend."""
     scale = alt.Scale(domain=list(names))
-    legend = _legend(names, symbolStrokeWidth=0)  # filled; a line around them would be dashed like their lines
+    legend = _legend(names, symbolStrokeWidth=0)  # filled; an outline would be dashed like their lines
     return {
         "color": alt.Color(f"{field}:N", scale=scale, legend=legend),
         "shape": alt.Shape(f"{field}:N", scale=scale, legend=legend),
@@ -102,7 +102,7 @@ def flows(
 ) -> Panel:
     """A column per flow (label, direction): mean, interval, and a dot per replication.
 
-    The dots show what a mean hides: flows that are locked out in some runs and not in others.
+    The dots show flows that are locked out in some runs only, which a mean hides.
     """
     labels = [label for label, _, _ in means]
     directions = list(dict.fromkeys(direction for _, direction, _ in means))
@@ -177,7 +177,8 @@ def lines(
 ) -> Panel:
     """A line per series over x. A row: `series`, `x`, and the columns of `interval_row`.
 
-    Without points the intervals are a band. `rules` are straight lines across, each "x" or "y" and where.
+    Without points the intervals are a band. `rules` are straight lines across the panel: the axis ("x" or "y") and the
+    value.
     """
     x_scale, y_scale = _scale(x_log, x_domain), _scale(y_log, y_domain)
     x_axis = alt.Axis(values=list(x_values), labelOverlap=True) if len(x_values) else alt.Axis()

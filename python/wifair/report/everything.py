@@ -1,4 +1,4 @@
-"""The report of everything against everything: the conclusion, the matrix, a section per scenario, the rule."""
+"""The report of `wifair compare --all`: the conclusion, the matrix, a section per scenario, the rule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wifair.everything.findings import Overview
     from wifair.results.results import Results
 
-# The badge of what became of a scheme in a setting.
+# The badge for a scheme's place in a setting.
 BADGES = {
     Place.BEST: "reproduced",
     Place.UNBEATEN: "calibrated",
@@ -36,7 +36,7 @@ def of_contest(
     results: Results,
     arguments: Sequence[str],
 ) -> Report:
-    """All results; `pictures` are the matrices, by name."""
+    """The whole report; `pictures` are the matrices by name."""
     lead = (
         f"{len(overview.contenders)} schemes in {len(overview.settings)} settings, {contest.seeds} replications of each: "
         f"who is best by what, and what beats `{REFERENCE}`, which ships."
@@ -62,7 +62,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def records(overview: Overview) -> Table:
-    """A row per scheme: in how many settings it is what."""
+    """A row per scheme: the number of settings for each outcome."""
     headings = [
         "scheme",
         "ran",
@@ -88,7 +88,7 @@ def records(overview: Overview) -> Table:
 
 
 def conclusions(overview: Overview) -> Table:
-    """A row per setting: who wins it, in words."""
+    """A row per setting: its winners, in words."""
     rows = [[judged.setting.id, conclusion(judged)] for judged in overview.settings]
     return Table.of(("scenario / senders", "conclusion"), rows)
 
@@ -142,6 +142,6 @@ def _note(effect: Effect | None) -> str:
 
 
 def schemes(contest: Contest) -> Table:
-    """Who took part."""
+    """The schemes that took part."""
     rows = [[Cell(f"`{contender.name}`", contender.name), contender.about] for contender in contest.contenders]
     return Table.of(("scheme", "idea"), rows)

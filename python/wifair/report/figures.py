@@ -1,8 +1,8 @@
-"""A paper's figures as interactive panels: what matplotlib has drawn, read back from its axes.
+"""A paper's figures as interactive panels, with the data read back from matplotlib's axes.
 
-A figure is written once (`plots` and the papers' modules), for PNG and PDF; this gives the same data to the page. What is
-known here are means with intervals, courses, bars with intervals, stacks and straight lines across. A figure with anything else
-comes as a picture (`None` here), and so does one whose panels hold nothing.
+Figures are written once (`plots` and the papers' modules), for PNG and PDF; this module gives the page the same data.
+It supports means with intervals, time series, bars with intervals, stacks and straight lines across. For a figure with
+anything else, or with an empty panel, it returns `None`, and the report embeds a picture.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-# A course with more samples than this is thinned for the page.
+# A time series with more samples than this is thinned.
 MOST_SAMPLES = 600
 
 
 def panels(made: Figure) -> list[charts.Panel] | None:
-    """The figure's panels; nothing where one of them cannot be read back."""
-    made.draw_without_rendering()  # settles limits that depend on the data
+    """The figure's panels, or None if one of them cannot be read back."""
+    made.draw_without_rendering()  # computes limits that depend on the data
     found = []
     for axes in made.axes:
         panel = _panel(axes)
@@ -42,7 +42,7 @@ def panels(made: Figure) -> list[charts.Panel] | None:
 def _panel(axes: Axes) -> charts.Panel | None:
     areas = [each for each in axes.collections if isinstance(each, PolyCollection)]
     if any(not _unnamed(area.get_label()) for area in areas):
-        return None  # a stack is read best as it was drawn
+        return None  # stacks stay pictures
     told = {"title": axes.get_title(), "x_title": axes.get_xlabel(), "y_title": axes.get_ylabel()}
     bars = [each for each in axes.containers if isinstance(each, BarContainer)]
     if bars:
@@ -103,7 +103,7 @@ def _interval(mean: float, low: float, high: float) -> dict[str, Any]:
 
 
 def _means(container: ErrorbarContainer) -> Iterator[dict[str, Any]]:
-    """A line of means with the segments of their intervals."""
+    """Rows from a line of means and the segments of their intervals."""
     line, _, segments = container.lines
     reach = _segments(segments)
     for x, y in zip(*_points(line), strict=True):
@@ -150,7 +150,7 @@ def _course(line: Line2D, band: PolyCollection | None, index: int) -> Iterator[d
 
 
 def _across(line: Line2D, axes: Axes) -> tuple[str, float] | None:
-    """The place of a straight line across the whole panel: `axvline` and `axhline` make these."""
+    """Axis and value of a straight line across the whole panel (`axvline`, `axhline`), or None."""
     if line.get_transform() == axes.get_xaxis_transform(which="grid"):
         return "x", float(np.asarray(line.get_xdata())[0])
     if line.get_transform() == axes.get_yaxis_transform(which="grid"):

@@ -1,8 +1,9 @@
 """A run as a data file of flent (https://flent.org), so that flent's plots and GUI open it: `wifair run rrul --flent DIR`.
 
-The file has flent's format 4: JSON in gzip. Its name for the test and for each series follows from the flows: bulk TCP each way by
-number and DSCP, and pings. Values are those of the table `series`: goodput and round-trip time per sampling interval. flent
-plots `raw_values`; `results` has the same on a common time axis, and the sums and means that flent computes when it measures.
+The file has flent's format 4: JSON in gzip. The test's name and the series' names follow from the flows: bulk TCP each
+way by number and DSCP, and pings. Values are those of the table `series`: goodput and round-trip time per sampling
+interval. flent plots `raw_values`; `results` has the same on a common time axis, and the sums and means that flent
+computes when it measures.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
     from wifair.scenario.scenario import Scenario
 
 FORMAT = 4
-# flent's own step, in seconds.
+# flent's sampling step, in seconds.
 STEP_S = 0.2
-# What flent calls the flows of `rrul`, by DSCP.
+# flent's names for the flows of `rrul`, by DSCP.
 CLASSES = {0: "BE", 8: "BK", 40: "CS5", 46: "EF"}
 
 Values = list[float | None]
 
 
 def sampled(scenario: Scenario, folder: Path | None = None) -> Scenario:
-    """The scenario with time series; an `InputError` where flent has no test for its flows, or `folder` cannot be written."""
+    """The scenario with time series. Raises `InputError` if flent has no test for its flows or `folder` is not writable."""
     if folder:
         writable_folder(folder)
     names_of(scenario.plan())
@@ -72,7 +73,7 @@ def names_of(plan: Mapping[str, Any]) -> tuple[str, dict[str, str], dict[str, st
     for flow in pings:
         mark = flow["application"]["dscp"]
         kind = f"UDP {CLASSES[mark]}" if mark and mark in CLASSES else ""
-        if not kind:  # the first unmarked one is flent's ICMP, further ones are its UDP pings of best effort
+        if not kind:  # the first unmarked one is flent's ICMP ping, others are its best-effort UDP pings
             kind = "ICMP" if not unmarked else "UDP BE" if test != "rrul_be" else f"UDP BE{unmarked}"
             unmarked += 1
         series[flow["label"]] = f"Ping (ms) {kind}"
@@ -160,7 +161,7 @@ def _each(columns: Sequence[Values], mean: bool = False) -> Values:
 
 
 def write(results: Results, folder: str | Path) -> str:
-    """A file for each scenario and replication; says which. An `InputError` where the runs have no time series."""
+    """Writes one file per scenario and replication; returns a message that names them. Raises `InputError` for runs without time series."""
     if "series" not in results.frames or not results.frames["series"].height:
         raise InputError(
             "flent: these runs have no time series, and its files are made of them; "

@@ -1,4 +1,4 @@
-"""What was measured, as parts of a report: the same for a scenario, for schemes held against each other, for a study."""
+"""Results as parts of a report: for a scenario, a comparison of schemes, or a study."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from wifair.stats import Interval, t_interval
 if TYPE_CHECKING:
     from wifair.results.results import ResultCell, Results
 
-# Panels of single flows are drawn for so many scenarios at most; tables have them all.
+# The largest number of scenarios with panels of single flows; tables have all.
 MOST_PANELS = 12
-# How being best is said; then comes the value with its unit.
+# The words for the best value, before the value with its unit.
 BEST_IS = {
     "jain": "is the fairest: Jain's index",
     "total_mbps": "carries most:",
@@ -46,28 +46,28 @@ LOSSES = {
 }
 
 
-# Where a heading has no table around it that says what it is of.
+# Headings that need no table around them to be clear.
 ALONE = {"up_mbps": "goodput up", "down_mbps": "goodput down", "total_mbps": "total goodput"}
 
 
 def heading(metric: str) -> str:
-    """A metric's name, as a figure has it."""
+    """A metric's name in figures."""
     return ALONE.get(metric) or HEADINGS.get(metric, metric)
 
 
 def titled(metric: str) -> str:
-    """A metric with its unit; an index has none."""
+    """A metric with its unit, if it has one."""
     return heading(metric) if UNITS[metric] == "index" else f"{heading(metric)} [{UNITS[metric]}]"
 
 
 def names(results: Results) -> list[str]:
-    """The scenarios of which something is there."""
+    """The scenarios that have results."""
     there = set(results.runs["scenario"])
     return [cell.name for cell in results.cells if cell.name in there]
 
 
 def cautions(results: Results) -> list[Part]:
-    """What a reader must know before anything else."""
+    """Warnings at the top: missing replications, a single run, settings without effect."""
     told = results.warnings()
     if len(results.seeds) == 1:
         told = ["A single run has no interval: take it as an example, not as a result.", *told]
@@ -77,7 +77,7 @@ def cautions(results: Results) -> list[Part]:
 
 
 def findings(results: Results, whose: str = "scenario") -> list[Part]:
-    """Who is best by what, in words; nothing where there is nothing to compare."""
+    """The best scenario by each metric, in words; empty if there is nothing to compare."""
     if len(names(results)) < 2:
         return []
     found = [ranking(results, metric) for metric in BETTER]
@@ -85,8 +85,8 @@ def findings(results: Results, whose: str = "scenario") -> list[Part]:
 
 
 def sentence(found: Ranking, whose: str) -> str:
-    """A ranking in words."""
-    # An index has no unit, and a scale (1 to 4.5) is none.
+    """A ranking as a sentence."""
+    # Neither an index nor a scale (1 to 4.5) has a unit.
     unit = "" if UNITS[found.metric] == "index" or UNITS[found.metric][0].isdigit() else f" {UNITS[found.metric]}"
     told = [f"`{found.leader}` {BEST_IS[found.metric]} {found.mean.short()}{unit}"]
     if found.equals:
@@ -106,12 +106,12 @@ def _listed(told: Sequence[str], most: int = 5) -> str:
 
 
 def told_metrics(results: Results) -> list[str]:
-    """What is said of each scenario: the common metrics, and those of datagrams and transfers where there are any."""
+    """The metrics shown for each scenario: the common ones, and those of datagrams and transfers if they exist."""
     return [*SHOWN, *(metric for metric in delays.SHOWN if results.metrics[metric].count())]
 
 
 def summary(results: Results, metrics: Sequence[str] = ()) -> list[Part]:
-    """A table of means with intervals, a row per scenario; who is best by a metric is marked, with all its equals."""
+    """A table of means with intervals, a row per scenario. The best by each metric and its equals are marked."""
     shown, metrics = names(results), metrics or told_metrics(results)
     ranked = [ranking(results, metric) for metric in metrics if metric in BETTER] if len(shown) > 1 else []
     best = {(name, found.metric) for found in ranked if found and found.behind for name in found.leaders}
@@ -142,7 +142,7 @@ def quantities(results: Results, metrics: Sequence[str] = ()) -> list[Part]:
 
 
 def coordinates(cells: Sequence[ResultCell]) -> dict[str, list[str | int | float]]:
-    """What is varied, with its values."""
+    """The coordinates that vary, with their values."""
     found: dict[str, list[str | int | float]] = {}
     for point in cells:
         for path, value in point.keys.items():
@@ -154,7 +154,7 @@ def coordinates(cells: Sequence[ResultCell]) -> dict[str, list[str | int | float
 def over_grid(
     results: Results, cells: Sequence[ResultCell], axes: Mapping[str, Sequence[object]], metric: str
 ) -> list[Part]:
-    """A metric over the grid: lines along the coordinate with most numbers, or a row per scenario where there is none."""
+    """A metric over the grid: lines along the numeric coordinate with the most values, or without one a row per scenario."""
     in_numbers = {path: values for path, values in axes.items() if not any(isinstance(v, str) for v in values)}
     if not in_numbers:
         return quantities(results, [metric])
@@ -187,7 +187,7 @@ def _runs(results: Results, name: str, metric: str) -> Iterator[tuple[str, int, 
 
 
 def flows(results: Results) -> list[Part]:
-    """What each flow got: a panel per scenario, all on the same scale."""
+    """Goodput by flow: a panel per scenario, all on the same scale."""
     keys = ["label", "direction"]
     told, rows = [], []
     for name in names(results):
@@ -215,7 +215,7 @@ def flows(results: Results) -> list[Part]:
 
 
 def air(results: Results) -> list[Part]:
-    """Who held the medium."""
+    """Shares of airtime."""
     shares = [
         (name, AIR[column], float(part[column].mean()))  # type: ignore[arg-type]
         for name in names(results)
@@ -228,7 +228,7 @@ def air(results: Results) -> list[Part]:
 
 
 def losses(results: Results) -> list[Part]:
-    """What became of the packets offered to the access point's buffer, by class."""
+    """Fates of the packets offered to the AP's buffer, by class."""
     rows: list[Sequence[Any]] = []
     at_ap = results.queues.filter(pl.col("node") == "ap")
     for (name, kind), part in at_ap.group_by("scenario", "class", maintain_order=True):
@@ -242,7 +242,7 @@ def losses(results: Results) -> list[Part]:
 
 
 def transfers(results: Results) -> list[Part]:
-    """Completion times by group, where there are transfers."""
+    """Completion times by group, if there are transfers."""
     if "transfer_groups" not in results.frames:
         return []
     whole = results.transfer_groups.filter(pl.col("bytes").is_null())
@@ -257,7 +257,7 @@ def transfers(results: Results) -> list[Part]:
 
 
 def datagrams(results: Results) -> list[Part]:
-    """Delay, jitter, loss and voice of flows without TCP, where there are any; columns without a number are left out."""
+    """Delay, jitter, loss and MOS of non-TCP flows, without empty columns."""
     if "datagrams" not in results.frames:
         return []
     shown = {metric: unit for metric, unit in delays.STREAM_UNITS.items() if results.datagrams[metric].count()}
@@ -270,7 +270,7 @@ def datagrams(results: Results) -> list[Part]:
     return [Table.of(("scenario", "flow", "carries", "direction", *units), rows, "Means over the replications.")]
 
 
-# Time series that are drawn: metric, title, unit, whether of the access point or of each flow.
+# Time series to draw: metric, title, unit, and whether it is the AP's or per flow.
 COURSES = (
     ("goodput_mbps", "Goodput of each flow", "Mbps of payload"),
     ("queue_packets", "Length of the access point's queue", "packets"),
@@ -285,7 +285,7 @@ MOST_SAMPLES = 400
 
 
 def series(results: Results) -> list[Part]:
-    """Courses over time, where the scenario asks for samples: means over the replications, shaded by their intervals."""
+    """Time series, if the scenario sets a sampling interval: means over the replications, shaded by their intervals."""
     if "series" not in results.frames or not results.frames["series"].height:
         return []
     parts: list[Part] = []
@@ -349,7 +349,7 @@ def _interval(row: dict[str, Any]) -> Interval:
 
 
 def sections(results: Results, compared: Sequence[dict[str, Any]] = ()) -> list[Section]:
-    """All that is said of measured scenarios."""
+    """All sections on results."""
     several = len(names(results)) > 1
     made: list[tuple[str, list[Part]]] = [
         ("In short", [*cautions(results), *findings(results), *summary(results)]),

@@ -1,4 +1,4 @@
-"""Results, differences and verdicts as a notebook shows them: the report's own tables."""
+"""HTML of results, differences and verdicts for notebooks, from the report's tables."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from wifair.study.study import seeds_text
 
 @singledispatch
 def html(of: object) -> str:
-    """A value that is `wifair.drawn.Drawn` as HTML."""
+    """The HTML of a `wifair.drawn.Drawn` value."""
     raise TypeError(f"{type(of).__name__} has no picture")
 
 
 @html.register
 def results(of: Results) -> str:
-    """A row per scenario: means with their intervals."""
+    """A table with a row per scenario: means with their intervals."""
     told = {"seeds": seeds_text(of.seeds), "replications": f"{of.runs.height}", "engine": of.made_by.get("engine", "?")}
     return fragment(*measured.cautions(of), *measured.summary(of), Facts(told))
 
 
 def plot(of: Results, metrics: Sequence[str]) -> list[Chart]:
-    """The metrics as panels of one chart: over the grid, or a row per scenario where no coordinate is a number."""
+    """The metrics as panels of one chart: over the grid, or a row per scenario if no coordinate is numeric."""
     there = set(measured.names(of))
     cells = [cell for cell in of.cells if cell.name in there]
     axes = measured.coordinates(cells)
@@ -47,18 +47,18 @@ def plot(of: Results, metrics: Sequence[str]) -> list[Chart]:
 
 @html.register
 def differences(of: Differences) -> str:
-    """A row per pair and metric."""
+    """A table with a row per pair and metric."""
     return fragment(measured.difference_table(of))
 
 
 @html.register
 def reproduction(of: Reproduction) -> str:
-    """A paper's verdicts, and under which conditions they were found."""
+    """A paper's verdicts, and the conditions of the study."""
     conditions = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in of.conditions.items())
     return fragment(Verdicts([found.to_dict() for found in of.judgements]), Text([conditions]))
 
 
 @html.register
 def judgement(of: Judgement) -> str:
-    """One claim with its verdict."""
+    """A claim with its verdict."""
     return fragment(Verdicts([of.to_dict()]).table)

@@ -1,4 +1,4 @@
-"""Draws a report as one HTML page that needs nothing else to be opened."""
+"""Renders a report as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from wifair.report.rendering import environment
 
 
 def page(report: Report) -> str:
-    """The whole page."""
+    """The HTML of a report."""
     return environment().get_template("page.html").render(report=report, vega=_vega())
 
 
 def write(report: Report, path: str | Path) -> Path:
-    """Writes the page; an error names a place that cannot be written."""
+    """Writes the page. Raises `InputError` if the path is not writable."""
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def write(report: Report, path: str | Path) -> Path:
 
 @cache
 def _vega() -> Markup:
-    """Vega, Vega-Lite and Vega-Embed as one script, from the package that carries them; nothing is fetched."""
+    """Vega, Vega-Lite and Vega-Embed as one script, from an installed package, without network access."""
     import vl_convert
 
     script: str = vl_convert.javascript_bundle(vl_version=_vega_lite_version())  # type: ignore[call-arg]  # its stub asks for an optional argument
@@ -38,7 +38,7 @@ def _vega() -> Markup:
 
 
 def _vega_lite_version() -> str:
-    """The version that Altair writes for, as `v6.4`."""
+    """The version of Vega-Lite that Altair writes, such as `v6.4`."""
     import altair
 
     return ".".join(altair.SCHEMA_VERSION.split(".")[:2])

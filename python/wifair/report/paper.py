@@ -39,13 +39,13 @@ def of_paper(paper_id: str, paper: Paper, found: Reproduction, arguments: Sequen
 
 
 def citation(paper: Paper) -> list[str]:
-    """What the paper's package says of it: after its first line, the source."""
+    """The citation: the package's docstring after its first line."""
     text = sys.modules[paper.__name__].__doc__ or "" if hasattr(paper, "__name__") else ""
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")[1:] if paragraph.strip()]
 
 
 def conditions(found: Reproduction) -> dict[str, str]:
-    """Under what conditions it was run."""
+    """The conditions of the study, by name."""
     return {
         name.replace("_", " "): ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else f"{value}"
         for name, value in found.conditions.items()
@@ -70,7 +70,7 @@ def _figure(name: str, made: Figure, found: Reproduction) -> list[Part]:
 
 
 def readings(sensitivities: Sequence[Sensitivity]) -> Table:
-    """Other readings, and the verdicts that they change."""
+    """The other readings with the verdicts that they change."""
     rows = [
         [other.id, other.question, other.choice, len(other.changed), "; ".join(changes(other.to_dict()))]
         for other in sensitivities

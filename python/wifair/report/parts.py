@@ -1,6 +1,6 @@
-"""What a report is made of: sections of tables, charts, verdicts and text. Plain data; `wifair.report.page` draws it.
+"""The parts of a report: sections of tables, charts, verdicts and text. Plain data; `wifair.report.page` renders it.
 
-Every part is drawn by the template of its `kind`, so a new part is a class here and a block in `parts.html`.
+The template of its `kind` renders each part, so a new part is a class here and a block in `parts.html`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cell:
-    """The content of a cell of a table. `sort` is what a click on the heading sorts by; `badge` a class of style."""
+    """The content of a table cell. `sort` is its sort key; `badge` is a CSS class."""
 
     text: str
     sort: float | str | None = None
@@ -30,12 +30,12 @@ class Cell:
 
     @property
     def key(self) -> float | str:
-        """What it is sorted by: a number goes before any text."""
+        """The sort key: `sort`, or else the text."""
         return self.text if self.sort is None else self.sort
 
 
 def cell(value: object) -> Cell:
-    """A value as a cell: an interval as mean ± half-width (the mean alone where nothing varies), nothing as a dash."""
+    """A table cell of a value: an interval as mean ± half-width (the mean alone if nothing varies), None as a dash."""
     from wifair.stats import Interval
 
     if isinstance(value, Cell):
@@ -51,7 +51,7 @@ def cell(value: object) -> Cell:
 
 
 class _Shown:
-    """A part that a notebook shows as the page does."""
+    """A part that notebooks render as the page does."""
 
     def _repr_html_(self) -> str:
         from wifair.report.rendering import fragment
@@ -61,7 +61,7 @@ class _Shown:
 
 @dataclass(frozen=True)
 class Text(_Shown):
-    """Paragraphs. Text between backquotes is set as code."""
+    """Paragraphs of text. Text between backquotes is code."""
 
     kind: ClassVar[str] = "text"
     paragraphs: Sequence[str]
@@ -70,7 +70,7 @@ class Text(_Shown):
 
 @dataclass(frozen=True)
 class Findings(_Shown):
-    """Sentences with the results, each on a separate line."""
+    """Sentences on the results, one per line."""
 
     kind: ClassVar[str] = "findings"
     sentences: Sequence[str]
@@ -78,7 +78,7 @@ class Findings(_Shown):
 
 @dataclass(frozen=True)
 class Facts(_Shown):
-    """Names and values, side by side."""
+    """Pairs of name and value."""
 
     kind: ClassVar[str] = "facts"
     rows: Mapping[str, str]
@@ -86,7 +86,7 @@ class Facts(_Shown):
 
 @dataclass(frozen=True)
 class Code(_Shown):
-    """Text to be copied: a command, a scenario, a plan."""
+    """Preformatted text: a command, a scenario, a plan."""
 
     kind: ClassVar[str] = "code"
     text: str
@@ -95,13 +95,13 @@ class Code(_Shown):
 
 @dataclass(frozen=True)
 class Table(_Shown):
-    """A table, sorted by a click on a heading. A heading may carry a unit on a second line."""
+    """A table that a click on a heading sorts. A heading may have a unit on a second line."""
 
     kind: ClassVar[str] = "table"
     headings: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
-    # Columns that are read as numbers: set flush right.
+    # Numeric columns, aligned to the right.
     numbers: frozenset[int] = frozenset()
     wide: bool = False
 
@@ -113,7 +113,7 @@ class Table(_Shown):
         caption: str = "",
         wide: bool = False,
     ) -> Table:
-        """A table of values; a column is one of numbers where each of its cells has a number to sort by."""
+        """A table of values. A column is numeric if every cell has a numeric sort key."""
         made = [[cell(value) for value in row] for row in rows]
         numbers = frozenset(
             i for i in range(len(headings)) if made and all(isinstance(row[i].key, (int, float)) for row in made)
@@ -123,29 +123,29 @@ class Table(_Shown):
 
 @dataclass(frozen=True)
 class Chart:
-    """Interactive panels side by side, under one caption; `numbers` is the table behind them, folded away."""
+    """Interactive panels side by side, under one caption; `numbers` is their table, initially collapsed."""
 
     kind: ClassVar[str] = "chart"
     panels: Sequence[TopLevelMixin]
     caption: str = ""
     numbers: Table | None = None
-    # Least width of a panel, in pixels: panels are side by side as long as each has that much.
+    # Least width of a panel, in pixels.
     width: int = 300
 
     @property
     def specs(self) -> list[dict[str, Any]]:
-        """The panels as Vega-Lite has them."""
+        """The Vega-Lite specifications of the panels."""
         return [panel.to_dict() for panel in self.panels]
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        """For a notebook: the chart for those that draw Vega-Lite themselves, and a picture for all others."""
+        """The chart for notebooks that render Vega-Lite, and a picture for all others."""
         import altair
         import vl_convert
 
         columns = 1 if len(self.panels) == 1 else 2
         sized: list[Any] = [panel.properties(width=self.width) for panel in self.panels]
         with warnings.catch_warnings():
-            # A click on a name in a legend lifts it out in all panels: their selections are one.
+            # The panels share one selection, so a click on a name in a legend highlights it in all of them.
             warnings.filterwarnings("ignore", "Automatically deduplicated selection parameter")
             spec = altair.concat(*sized, columns=columns).to_dict()
         major, minor, *_ = altair.SCHEMA_VERSION.split(".")
@@ -155,7 +155,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Picture(_Shown):
-    """A picture that is carried along: `data` is the file's content."""
+    """An embedded picture: `data` is the content of a PNG file."""
 
     kind: ClassVar[str] = "picture"
     data: bytes
@@ -164,13 +164,13 @@ class Picture(_Shown):
 
     @property
     def address(self) -> str:
-        """The picture itself as an address."""
+        """The picture as a data URL."""
         return f"data:image/png;base64,{b64encode(self.data).decode()}"
 
 
 @dataclass(frozen=True)
 class Details(_Shown):
-    """Parts that are folded away until they are asked for."""
+    """Parts that are initially collapsed."""
 
     kind: ClassVar[str] = "details"
     summary: str
@@ -182,9 +182,9 @@ VERDICTS = tuple(verdict.value for verdict in Verdict)
 
 @dataclass(frozen=True)
 class Verdicts(_Shown):
-    """Claims with their verdicts: as many of each as there are, and a table that can be narrowed to one of them.
+    """Claims with their verdicts: the count of each verdict, and a table that can be filtered by verdict.
 
-    `judgements` are those of `wifair.papers.claims`, as dictionaries.
+    `judgements` are `wifair.papers.claims.Judgement` as dictionaries.
     """
 
     kind: ClassVar[str] = "verdicts"
@@ -193,7 +193,7 @@ class Verdicts(_Shown):
 
     @property
     def counts(self) -> list[tuple[str, str, int]]:
-        """Verdict, class of its badge, how many; those that occur."""
+        """Verdict, its badge's class and its count, for each verdict that occurs."""
         found = Counter(judgement["verdict"] for judgement in self.judgements)
         return [(verdict, badge(verdict), found[verdict]) for verdict in VERDICTS if found[verdict]]
 
@@ -221,7 +221,7 @@ class Verdicts(_Shown):
 
 
 def badge(verdict: str) -> str:
-    """The class of a verdict's badge."""
+    """The CSS class of a verdict's badge."""
     return verdict.replace(" ", "-")
 
 
@@ -230,20 +230,20 @@ Part = Text | Findings | Facts | Code | Table | Chart | Picture | Details | Verd
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and the parts below it."""
+    """A heading with its parts."""
 
     title: str
     parts: Sequence[Part]
 
     @property
     def anchor(self) -> str:
-        """Its address within the page."""
+        """Its anchor in the page."""
         return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
 
 
 @dataclass(frozen=True)
 class Report:
-    """A page: title, one sentence of what it is, sections. `made_by` is at its foot."""
+    """A page: title, lead sentence, sections. `made_by` is the footer."""
 
     title: str
     lead: str

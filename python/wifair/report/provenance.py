@@ -1,4 +1,4 @@
-"""How to run it again: the command, what made the results, seeds, plans."""
+"""How to repeat the runs: command, versions, seeds, plans."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from wifair.study.study import seeds_text
 if TYPE_CHECKING:
     from wifair.results.results import Results
 
-# Plans that are carried along in full; of more scenarios only what they are known by.
+# The largest number of plans that are included in full; of further ones only the hash.
 MOST_PLANS = 6
 
 
 def command(arguments: Sequence[str]) -> str:
-    """A command line as it was typed, or one that does the same."""
+    """A command line equivalent to the one typed."""
     return shlex.join(["wifair", *arguments])
 
 
 def made_by(results: Results) -> str:
-    """The foot of a page."""
+    """The footer of a page."""
     told = results.made_by
     return (
         f"Made with wifair {told.get('wifair', '?')}, engine {told.get('engine', '?')}, on {date.today().isoformat()}."
@@ -35,7 +35,7 @@ def made_by(results: Results) -> str:
 
 
 def again(arguments: Sequence[str], results: Results) -> Section:
-    """The section that tells it."""
+    """The section on how to repeat the runs."""
     seconds = sum(cell.scenario.simulated_s() for cell in results.cells) * len(results.seeds)
     facts = {
         "seeds": seeds_text(results.seeds),
@@ -56,7 +56,7 @@ def again(arguments: Sequence[str], results: Results) -> Section:
 
 
 def _written_in_python(results: Results) -> list[Part]:
-    """The sources of the schemes that are no part of wifair: without them nobody could run it again."""
+    """The sources of schemes that are not part of wifair, which repeating the runs needs."""
     named = (scheme for cell in results.cells for scheme in getattr(cell.scenario, "python_schemes", {}).values())
     parts: list[Part] = []
     for scheme in dict.fromkeys(named):

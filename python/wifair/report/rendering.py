@@ -1,4 +1,4 @@
-"""The templates of reports and of what notebooks show."""
+"""The templates of reports and notebook output."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def fragment(*parts: object) -> str:
-    """Parts for a notebook: with their style, without the page around them. Charts are no part of a fragment."""
+    """The HTML of parts for a notebook, with styles and without charts."""
     return environment().get_template("fragment.html").render(parts=parts)
 
 
 @cache
 def environment() -> Environment:
-    """The templates, and what they may use."""
+    """The environment of the templates, with its filters and globals."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -40,7 +40,7 @@ def environment() -> Environment:
 
 
 def _code(text: str) -> Markup:
-    """Text in which backquoted parts are code."""
+    """Escapes a text; backquoted parts become code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
@@ -49,11 +49,11 @@ def _lines(text: str) -> Sequence[str]:
 
 
 def _script_json(value: Any) -> Markup:
-    """JSON that may be part of a script: nothing in it can end that."""
+    """JSON that is safe inside a script element."""
     return Markup(json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"))
 
 
 @cache
 def _asset(name: str) -> Markup:
-    """A style sheet or a script of ours."""
+    """A style sheet or script of this package."""
     return Markup((files("wifair.report") / "templates" / name).read_text(encoding="utf-8"))

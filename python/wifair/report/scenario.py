@@ -23,7 +23,7 @@ def of_scenario(
     arguments: Sequence[str],
     compared: Sequence[dict[str, Any]] = (),
 ) -> Report:
-    """The results of a scenario file; `compared` are the paired differences between schemes."""
+    """The report of a scenario file; `compared` are the paired differences between schemes."""
     schemes = measured.names(results)
     several = f" under {len(schemes)} schemes" if len(schemes) > 1 else ""
     lead = f"{about(scenario)}{several}; {len(results.seeds)} replications, means with 95 % intervals."
@@ -33,7 +33,7 @@ def of_scenario(
 
 
 def about(scenario: Scenario) -> str:
-    """A scenario in half a sentence."""
+    """A short description of a scenario."""
     plan = scenario.plan()
     ways = [flow["direction"] for flow in plan["flows"]]
     counts = [f"{ways.count(way)} {way}link" for way in ("up", "down") if way in ways]
@@ -41,7 +41,7 @@ def about(scenario: Scenario) -> str:
 
 
 def described(scenario: Scenario, source: Path) -> list[Part]:
-    """The scenario in figures, and its file as it is written."""
+    """The scenario's main settings, and the text of its file."""
     plan = scenario.plan()
     port = plan["cell"]["ap"]["port"]
     limit, run = port.get("limit_packets"), plan["run"]

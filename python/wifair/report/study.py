@@ -14,7 +14,7 @@ from wifair.results.results import HEADINGS, UNITS
 if TYPE_CHECKING:
     from wifair.results.results import ResultCell, Results
 
-# Of a grid with more cells than this, single flows and courses are left out.
+# For grids with more cells than this, single flows and time series are left out.
 MOST_CELLS = 12
 
 
@@ -26,7 +26,7 @@ def of_study(
     compared: Sequence[dict[str, Any]] = (),
     source: str = "",
 ) -> Report:
-    """The results of a grid; `compared` are paired differences, `source` the study file's text if there is one."""
+    """The report of a grid; `compared` are paired differences, `source` is the study file's text if there is one."""
     there = set(measured.names(results))
     cells = [cell for cell in results.cells if cell.name in there]
     axes = measured.coordinates(cells)
@@ -52,7 +52,7 @@ def of_study(
 def grid(
     results: Results, cells: Sequence[ResultCell], axes: Mapping[str, Sequence[object]], metrics: Sequence[str]
 ) -> Table:
-    """A row per scenario: its coordinates, then the metrics."""
+    """A table with a row per scenario: its coordinates, then the metrics."""
     headings = [*(axes or ["scenario"]), *(f"{HEADINGS.get(metric, metric)}\n{UNITS[metric]}" for metric in metrics)]
     rows = [
         [

@@ -493,7 +493,7 @@ def labels(name: str, count: int) -> list[str]:
 
 
 def _scenario_error(error: ValidationError, settings: Mapping[str, Any]) -> ScenarioError:
-    """pydantic's first error as one sentence."""
+    """Pydantic's first error as one sentence."""
     first = error.errors(include_url=False)[0]
     path = ""
     for part in first["loc"]:
