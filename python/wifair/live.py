@@ -78,7 +78,7 @@ class Session:
 
     @property
     def now_ns(self) -> int:
-        """The simulated time in nanoseconds. Events before it have run, events at it have not."""
+        """The simulated time in nanoseconds. All earlier events have run, those at this instant have not run yet."""
         return self._live.now_ns()
 
     @property

@@ -1,4 +1,4 @@
-"""The papers, one package each, and studies of ours in their form. A paper's id is its package's name with hyphens.
+"""The papers, one package each, and wifair's own studies in the same form. A paper's id is its package's name with hyphens.
 
 A paper's package offers `TITLE`, `PROPOSES` (in a few words), `FIGURES` (their ids) and `reproduce`, which returns a
 `Reproduction`.
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Outcome:
     """A claim in the baseline and under another reading.
 
-    `measured` is what decides under the reading, over `runs` replications, and `before` the same in the baseline; `change` is
-    their difference, paired by seed. Each is `None` where it does not exist.
+    `measured` is the deciding value under the reading, over `runs` replications, and `before` the same in the baseline;
+    `change` is their difference, paired by seed. Each may be `None`.
     """
 
     baseline: str
@@ -43,21 +43,21 @@ class Outcome:
 
     @property
     def changed(self) -> bool:
-        """Whether the verdict is another one."""
+        """Whether the verdict differs from the baseline's."""
         return self.here != self.baseline
 
     @property
     def determined(self) -> bool:
-        """Whether there is a verdict under both."""
+        """Whether the claim has a verdict under both."""
         return "undetermined" not in (self.here, self.baseline)
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Another reading, and the claims that look at something that it changes.
+    """Another reading, and the claims that depend on what it changes.
 
-    `outcomes` has these claims by their ids; every other claim is as in the baseline. `kind` heads the table in which the
-    reading is listed.
+    `outcomes` has these claims by id; every other claim is as in the baseline. `kind` is the heading of the reading's
+    table.
     """
 
     id: str
@@ -68,16 +68,16 @@ class Sensitivity:
 
     @property
     def changed(self) -> dict[str, Outcome]:
-        """The claims whose verdict is another one."""
+        """The claims whose verdict changes."""
         return {name: outcome for name, outcome in self.outcomes.items() if outcome.changed}
 
     @property
     def open(self) -> list[str]:
-        """The claims that are undetermined under both, so that the reading may matter to them."""
+        """The claims that are undetermined under both, so the reading may still affect them."""
         return [name for name, outcome in self.outcomes.items() if not (outcome.changed or outcome.determined)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The reading as JSON takes it."""
+        """The reading for JSON."""
         return {
             "id": self.id,
             "kind": self.kind,
@@ -105,10 +105,10 @@ def _interval(found: Interval | None) -> dict[str, float | None] | None:
 
 @dataclass(frozen=True)
 class Reproduction(Drawn):
-    """A paper's study, run: results, verdicts, figures.
+    """The outcome of a paper's study: results, verdicts, figures.
 
-    `figures` draws them, one by one; `texts` are those that come as Markdown, too. `shown` is the text among these that
-    is printed in place of every claim, where there are too many of them to read.
+    `figures` draws the figures one by one; `texts` returns those that also exist as Markdown. `shown` names the text
+    that is printed instead of the claims, if there are too many to read.
     """
 
     results: Results
@@ -122,7 +122,7 @@ class Reproduction(Drawn):
     shown: str = ""
 
     def draw(self, folder: Path, formats: Sequence[str] = ()) -> dict[str, list[Path]]:
-        """Draws the figures into `folder`, in each format (by default those of the study's form); gives the files of each."""
+        """Draws the figures into `folder` in each format (by default those of the study's form). Returns the files by figure."""
         from wifair import plots
 
         texts = self.texts()
@@ -137,7 +137,7 @@ class Reproduction(Drawn):
 
 
 class Paper(Protocol):
-    """What a paper's package offers."""
+    """The interface of a paper's package."""
 
     TITLE: str
     PROPOSES: str
@@ -154,30 +154,30 @@ class Paper(Protocol):
         title: str = "",
         reading: str | None = None,
     ) -> Reproduction:
-        """Runs the paper's study in its `quick` or `full` form; one figure's part of it if `figure` is given.
+        """Runs the paper's study in its `quick` or `full` form, or one figure's part of it.
 
-        With `reading`, an id or several joined by `+`, only that reading runs against the baseline, in every replication.
-        A store remembers the study's parts by `title` and variant.
+        With `reading`, an id or several joined by `+`, only that reading runs against the baseline, in every
+        replication. A store records the study's parts by `title` and variant.
         """
         ...
 
 
-# Not papers: studies of ours that have a paper's form.
+# wifair's own studies in a paper's form.
 OURS = ("generations",)
 
 
 def study_ids() -> list[str]:
-    """The papers that there are, and the studies of ours."""
+    """The ids of the papers and of wifair's own studies."""
     return sorted(found.name.replace("_", "-") for found in pkgutil.iter_modules(__path__) if found.ispkg)
 
 
 def paper_ids() -> list[str]:
-    """The papers that there are."""
+    """The ids of the papers."""
     return [name for name in study_ids() if name not in OURS]
 
 
 def find(paper_id: str) -> Paper:
-    """The paper, or the study of ours, of that id."""
+    """The paper, or own study, of that id. Raises `InputError` for an unknown id."""
     known = study_ids()
     if paper_id not in known:
         from wifair.keys import nearest

@@ -1,7 +1,7 @@
-"""Claims: published statements held against what was measured, with the rules that give the verdict.
+"""Claims: published statements, and the rules that compare them with measurements and give the verdict.
 
 A claim's evidence is a list of points, one for each comparison or value that the statement covers; a point has one
-value per replication. Two kinds of statement exist.
+value per replication. There are three kinds of evidence.
 
 *Relation* ("A is above B"): a point's value is a margin, positive where the statement holds, paired by seed. Holm's
 correction covers all points of a claim.
@@ -11,32 +11,33 @@ correction covers all points of a claim.
 - trend only: some margin is clearly negative, but the mean over the points is clearly positive;
 - undetermined: no margin is clearly negative, and some are not clear of zero.
 
-A point at which the two sides are identical in every replication decides nothing and is named; if all are, the
-relation does not hold. `measured` is the smallest margin, with its unadjusted 95 % interval.
+A point at which the two sides are identical in every replication is named and does not count; if all are, the relation
+does not hold. `measured` is the smallest margin, with its unadjusted 95 % interval.
 
-*Number* ("A is x", "A and B are almost the same"): a point's value is held against `target` ± `tolerance`.
+*Number* ("A is x", "A and B are almost the same"): a point's value is compared with `target` ± `tolerance`.
 
 - reproduced: every interval lies within the tolerance;
 - not reproduced: some interval lies wholly outside;
 - undetermined: otherwise.
 
-There is no trend of a number: points that err on both sides have a mean that says nothing.
+A number has no "trend only": the mean of points that err on both sides is meaningless.
 
 `measured` is the value farthest from the target.
 
-*Effect* ("A does x here, as it does there"): a point's value is the size of an effect, another point's its size where it was found,
-and a size up to `negligible` counts as none.
+*Effect* ("A does x here, as it does there"): the two points are the sizes of an effect here and in the original
+setting. A size up to `negligible` counts as none.
 
 - reversed: the effect is clearly negative by more than `negligible`;
 - gone: otherwise, clearly at most `negligible`;
-- survives: clearly more than `negligible`, and clearly more than half of what it was;
-- fades: clearly positive, and clearly less than half of what it was;
+- survives: clearly more than `negligible`, and clearly more than half of the original size;
+- fades: clearly positive, and clearly less than half of the original size;
 - undetermined: otherwise.
 
-"Clearly" is by the interval. Each verdict needs all of its conditions, so they need no correction. `measured` is the effect here.
+"Clearly" means by the confidence interval. Each verdict needs all of its conditions, so no correction is needed.
+`measured` is the effect here.
 
-A verdict is *settled* if each of its conditions is shown at the level at which it was judged; "undetermined" never is, and
-neither is "not reproduced" where the mean over the points is left open, because a trend may still be found.
+A verdict is *settled* if each of its conditions is shown at the level at which it was judged; "undetermined" never is.
+Neither is "not reproduced" if the sign of the mean over the points is open, because it may still become "trend only".
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Point:
-    """One comparison or value that a statement covers; `values` has one entry per replication (NaN: none there)."""
+    """One comparison or value that a statement covers; `values` has one entry per replication (NaN: no value)."""
 
     label: str
     values: ArrayLike
@@ -83,7 +84,7 @@ class Point:
 class Relation:
     """Margins, positive where the statement holds.
 
-    `over` says what each margin is the mean of, where points are not those that the paper plots: "the mean of ten mixes".
+    `over` names what each margin is the mean of, if the points are not those that the paper plots: "the mean of ten mixes".
     """
 
     points: Sequence[Point]
@@ -92,7 +93,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Number:
-    """Values to be held against `target` ± `tolerance`, absolute. `fitted`: the fit of the scenario used this very number."""
+    """Values to compare with `target` ± `tolerance` (absolute). `fitted`: the scenario was fitted to this number."""
 
     points: Sequence[Point]
     target: float
@@ -102,7 +103,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Effect:
-    """The size of an effect `here`, and `there`, where it was found, with as many replications; up to `negligible` it is none."""
+    """The size of an effect `here` and in its original setting `there`, with equally many replications. Up to `negligible` it counts as none."""
 
     here: Point
     there: Point
@@ -110,7 +111,7 @@ class Effect:
 
     @property
     def points(self) -> Sequence[Point]:
-        """Both of them."""
+        """Both points."""
         return (self.here, self.there)
 
 
@@ -127,7 +128,7 @@ class Formerly:
 
 @dataclass(frozen=True)
 class Dropped:
-    """A claim that is judged no longer: its statement, its rule and verdict, and why no rule can test the statement."""
+    """A claim that is no longer judged: its statement, its former rule and verdict, and why no rule can test the statement."""
 
     id: str
     statement: str
@@ -157,7 +158,7 @@ class Claim(Generic[Data]):
 
 @dataclass(frozen=True)
 class Weighed:
-    """Evidence with its verdict at some level: the point that decides, its interval, the reason, whether it is settled."""
+    """The verdict on evidence at a confidence level: the deciding point, its interval, the reason, whether it is settled."""
 
     verdict: Verdict
     point: Point | None
@@ -168,7 +169,7 @@ class Weighed:
 
 @dataclass(frozen=True)
 class Judgement(Drawn):
-    """A claim with its verdict, as it goes out. `over` labels a relation of means (see `Relation`)."""
+    """A claim with its verdict, for output. `over` labels a relation of means (see `Relation`)."""
 
     id: str
     section: str
@@ -186,7 +187,7 @@ class Judgement(Drawn):
     formerly: Formerly | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The judgement as JSON takes it."""
+        """The judgement for JSON."""
         return {**asdict(self), "verdict": self.verdict.value}
 
 
@@ -221,7 +222,7 @@ def weigh(evidence: Evidence, level: float = LEVEL) -> Weighed:
 
 
 def weigh_relation(evidence: Relation, level: float = LEVEL) -> Weighed:
-    """The verdict on margins; the smallest decides."""
+    """The verdict on margins. `point` is the smallest one."""
     measured = [(point, t_interval(point.values, level)) for point in evidence.points]
     identical = [point.label for point, found in measured if found.identical and found.estimate == 0.0]
     varied = [(point, found) for point, found in measured if point.label not in identical]
@@ -251,7 +252,7 @@ def weigh_relation(evidence: Relation, level: float = LEVEL) -> Weighed:
 
 
 def weigh_number(evidence: Number, level: float = LEVEL) -> Weighed:
-    """The verdict on values; the one farthest from the target decides."""
+    """The verdict on values. `point` is the one farthest from the target."""
     low, high = evidence.target - evidence.tolerance, evidence.target + evidence.tolerance
     band = f"{low:.4g} to {high:.4g}"
     measured = [(point, t_interval(point.values, level)) for point in evidence.points]
@@ -271,7 +272,7 @@ def weigh_number(evidence: Number, level: float = LEVEL) -> Weighed:
 
 
 def weigh_effect(evidence: Effect, level: float = LEVEL) -> Weighed:
-    """The verdict on an effect, by its size and by that of the effect where it was found."""
+    """The verdict on an effect, from its sizes here and in the original setting."""
     here, there = (np.asarray(point.values, dtype=np.float64) for point in evidence.points)
     none = evidence.negligible
     size, was = t_interval(here, level), t_interval(there, level).estimate
@@ -295,7 +296,7 @@ def weigh_effect(evidence: Effect, level: float = LEVEL) -> Weighed:
 
 
 def _mean_over(points: Sequence[Point]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The mean over the points, replication by replication."""
+    """The mean over the points, per replication: (replications,)."""
     columns = [np.asarray(point.values, dtype=np.float64) for point in points]
     shortest = min(column.size for column in columns)
     stacked = np.stack([column[:shortest] for column in columns])
@@ -320,6 +321,6 @@ def _or_highest(value: float) -> float:
 
 
 def _some(labels: Sequence[str], most: int = 3) -> str:
-    """The first few labels, and how many more there are."""
+    """The first few labels, and the number of the others."""
     more = f" and {len(labels) - most} more" if len(labels) > most else ""
     return ", ".join(labels[:most]) + more

@@ -1,6 +1,6 @@
-"""Margins that claims of several papers share. Positive means that the statement holds.
+"""Margins used by the claims of several papers. Positive means that the statement holds.
 
-A place is where in the grid something is measured: a mix of flows, a number of hosts.
+A place is a position in the grid: a mix of flows, a number of hosts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Place = TypeVar("Place")
 def above(
     quantity: Callable[[Place, str], Values], places: Iterable[Place], higher: str, lower: Iterable[str]
 ) -> list[Point]:
-    """One scheme above each of others, at each place."""
+    """The margin of one scheme above each of the others, at each place."""
     others = [scheme for scheme in lower if scheme != higher]
     return [
         Point(f"{higher} over {scheme} at {place}", quantity(place, higher) - quantity(place, scheme))
@@ -31,7 +31,7 @@ def above(
 def mean_above(
     quantity: Callable[[Place, str], Values], places: Sequence[Place], higher: str, lower: Iterable[str]
 ) -> list[Point]:
-    """One scheme above each of others in the mean over the places."""
+    """The margin of one scheme above each of the others in the mean over the places."""
     points = []
     for scheme in lower:
         margins = [quantity(place, higher) - quantity(place, scheme) for place in places]

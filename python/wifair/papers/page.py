@@ -1,7 +1,7 @@
 """A paper's verdicts as Markdown, for pages whose rest is written by hand.
 
-A page gets what it has marks for: a summary for the paper's page, every claim and reading for its appendix, the paper's row in
-a table of all papers, and each figure that comes as Markdown, too, by its name.
+Each part is written to pages that have its marks: a summary for the paper's page, every claim and reading for its
+appendix, the paper's row in a table of all papers, and each figure that exists as Markdown, by name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SUMMARY = Marks("summary", COMMAND)
 VERDICTS = Marks("verdicts", COMMAND)
 PAPERS = Marks("papers", COMMAND)
 
-# In the order of the columns of the table of all papers, with their headings there.
+# The verdicts with their headings in the table of all papers, in its order of columns.
 COLUMNS = {
     "reproduced": "reproduced",
     "trend only": "trend only",
@@ -31,7 +31,7 @@ COLUMNS = {
 
 
 def write(page: Path, document: Mapping[str, Any]) -> None:
-    """Writes what the page has marks for, from what `wifair paper` gives out as JSON."""
+    """Writes the parts that the page has marks for, from the JSON document of `wifair paper`."""
     texts = {Marks(name, COMMAND): text for name, text in document.get("texts", {}).items()}
     every = (SUMMARY, VERDICTS, PAPERS, *texts)
     found = {marks: old for marks in every if (old := marks.between(page)) is not None}
@@ -49,13 +49,13 @@ def write(page: Path, document: Mapping[str, Any]) -> None:
 
 
 def counted(document: Mapping[str, Any]) -> str:
-    """How many claims there are, and how many have each verdict."""
+    """The number of claims, and the number per verdict."""
     counts = Counter(claim["verdict"] for claim in document["claims"])
     return f"{len(document['claims'])} claims: {', '.join(f'{n} {verdict}' for verdict, n in counts.most_common())}."
 
 
 def summary(document: Mapping[str, Any]) -> str:
-    """The counts, and where every claim is listed."""
+    """The counts, and a link to the list of all claims."""
     paper = document["paper"]
     return (
         f"{counted(document)}\n\n[Every claim with its rule, measured value and verdict, and what each reading "
@@ -141,7 +141,7 @@ def verdicts(document: Mapping[str, Any]) -> str:
 
 
 def changes(other: Mapping[str, Any]) -> list[str]:
-    """What a reading changes, one entry for each claim; the claims that it leaves without a verdict last."""
+    """The effects of a reading, one entry per claim; claims that stay undetermined come last."""
     found = [
         f"`{name}`: {pair['baseline']} → {pair['here']}{_values(pair)}"
         for name, pair in other["changed_verdicts"].items()
@@ -154,7 +154,7 @@ def changes(other: Mapping[str, Any]) -> list[str]:
 
 def _values(pair: Mapping[str, Any]) -> str:
     means = [found and found["mean"] for found in (pair["baseline_measured"], pair["measured"])]
-    # There is no mean where nothing was measured: no RTT of a flow that delivers nothing.
+    # The mean is missing if nothing was measured, such as the RTT of a flow that delivers nothing.
     known = all(mean is not None and isfinite(mean) for mean in means)
     return f" ({', '.join(f'{mean:.3g}' for mean in means)})" if known else ""
 

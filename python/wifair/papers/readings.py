@@ -1,7 +1,7 @@
-"""Readings of a paper, compared with the baseline: what its text leaves open, causes switched off, explorations.
+"""Readings of a paper, which are compared with the baseline: points that its text leaves open, causes switched off, explorations.
 
-A reading changes the settings of some cells (`Alternative`), looks at the same runs differently (`View`), or takes several
-together (`Joint`).
+A reading changes the settings of some cells (`Alternative`), evaluates the same runs differently (`View`), or combines
+several readings (`Joint`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Data = TypeVar("Data")
 
 
 class Kind(StrEnum):
-    """What a reading is for. The value is the heading of its table."""
+    """The purpose of a reading. The value is the heading of its table."""
 
     READING = "What the paper leaves open"
     ABLATION = "Causes switched off"
@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
 
 class Reading(Protocol[Data]):
-    """Another reading: which cells it changes and how, and how it looks at what was measured."""
+    """Another reading: the cells that it changes, the changes, and how it evaluates measurements."""
 
     @property
     def id(self) -> str:
@@ -37,17 +37,17 @@ class Reading(Protocol[Data]):
 
     @property
     def question(self) -> str:
-        """What is open, or what is switched off."""
+        """The open question, or the cause that is switched off."""
         ...
 
     @property
     def choice(self) -> str:
-        """What this reading takes for it."""
+        """The choice that this reading makes."""
         ...
 
     @property
     def kind(self) -> Kind:
-        """What it is for."""
+        """Its purpose."""
         ...
 
     def concerns(self, cell: Cell) -> bool:
@@ -59,15 +59,15 @@ class Reading(Protocol[Data]):
         ...
 
     def viewed(self, data: Data) -> Data:
-        """What was measured, as this reading looks at it."""
+        """The measurements as this reading evaluates them."""
         ...
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """Settings by path, for the cells that they concern.
+    """A reading that changes settings, given by path, in some cells.
 
-    `only` names these by their coordinates, as `{"scheme": ("red", "pi")}`; all cells where it is empty.
+    `only` selects the cells by coordinates, such as `{"scheme": ("red", "pi")}`; if empty, all cells.
     """
 
     id: str
@@ -86,13 +86,13 @@ class Alternative:
         return Cell(cell.name, cell.scenario.override(self.settings), cell.keys)
 
     def viewed(self, data: Data) -> Data:
-        """What was measured, as it is."""
+        """The measurements unchanged."""
         return data
 
 
 @dataclass(frozen=True)
 class View(Generic[Data]):
-    """A reading that needs no other simulation: the same runs, looked at differently."""
+    """A reading without other simulations: the same runs, evaluated differently."""
 
     id: str
     question: str
@@ -101,15 +101,15 @@ class View(Generic[Data]):
     kind: Kind = Kind.READING
 
     def concerns(self, cell: Cell) -> bool:
-        """No cell is changed."""
+        """False: no cell is changed."""
         return False
 
     def applied(self, cell: Cell) -> Cell:
-        """The cell as it is."""
+        """The cell unchanged."""
         return cell
 
     def viewed(self, data: Data) -> Data:
-        """What was measured, as this reading looks at it."""
+        """The measurements as this reading evaluates them."""
         return self.view(data)
 
 
@@ -132,12 +132,12 @@ class Joint(Generic[Data]):
 
     @property
     def kind(self) -> Kind:
-        """An exploration if some part is one, else an ablation if some part is one."""
+        """An exploration if any part is one, else an ablation if any part is one."""
         kinds = {part.kind for part in self.parts}
         return next((kind for kind in (Kind.EXPLORATION, Kind.ABLATION) if kind in kinds), Kind.READING)
 
     def concerns(self, cell: Cell) -> bool:
-        """Whether some part changes the cell."""
+        """Whether any part changes the cell."""
         return any(part.concerns(cell) for part in self.parts)
 
     def applied(self, cell: Cell) -> Cell:
@@ -145,12 +145,12 @@ class Joint(Generic[Data]):
         return reduce(lambda made, part: part.applied(made) if part.concerns(made) else made, self.parts, cell)
 
     def viewed(self, data: Data) -> Data:
-        """What was measured, as the parts look at it, one after the other."""
+        """The measurements as the parts evaluate them, one after the other."""
         return reduce(lambda seen, part: part.viewed(seen), self.parts, data)
 
 
 def named(text: str, readings: Sequence[Reading[Data]]) -> Reading[Data]:
-    """The reading of that id, a part of a joint one, or several of these joined by `+`."""
+    """The reading of that id, a part of a joint reading, or several of these joined by `+`."""
     known = {reading.id: reading for reading in readings}
     parts = [part for reading in readings if isinstance(reading, Joint) for part in reading.parts]
     known = {part.id: part for part in parts} | known

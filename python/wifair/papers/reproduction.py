@@ -1,6 +1,6 @@
-"""What the papers' studies have in common: a grid run as baseline and under other readings, claims judged on it.
+"""The common part of the papers' studies: runs a grid as baseline and under other readings, and judges claims.
 
-A paper says what its cells, claims, readings and figures are; `PaperStudy.reproduce` does the rest.
+A paper defines its cells, claims, readings and figures; `PaperStudy.reproduce` does the rest.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Data = TypeVar("Data")
 
 @dataclass(frozen=True)
 class Form:
-    """How much is run: replications of the baseline, and of each other reading at its first look.
+    """The size of a study: replications of the baseline, and of each other reading at the first look.
 
-    A claim that the first look leaves open continues to all `seeds` (`wifair.papers.sensitivity`). `first_look` 0: no other
-    reading is run. The figures come in each of `figure_formats`.
+    A claim that the first look leaves open is run with all `seeds` (`wifair.papers.sensitivity`). With `first_look` 0
+    no other reading is run. Figures are written in each of `figure_formats`.
     """
 
     seeds: int
@@ -48,10 +48,10 @@ class Form:
 class PaperStudy(Generic[Data]):
     """A paper's study.
 
-    `cells(form, figure)` is the baseline's grid, or what one figure needs of it; a cell's keys are its coordinates.
-    `measured` gives the claims and figures what they look at. `dropped` are claims that are judged no longer. The module of the
-    figures, imported when they are drawn, has `FIGURES`, which draws each by its name, and `TEXTS` if some of them come as
-    Markdown, too. `shown` is the text that is printed in place of every claim.
+    `cells(form, figure)` is the baseline's grid, or the part for one figure; a cell's keys are its coordinates.
+    `measured` computes the quantities that claims and figures use. `dropped` are claims that are no longer judged. The
+    module of the figures, imported when they are drawn, has the functions `FIGURES` by name, and `TEXTS` for those that
+    also exist as Markdown. `shown` names the text that is printed instead of the claims.
     """
 
     claims: Sequence[Claim[Data]]
@@ -76,10 +76,10 @@ class PaperStudy(Generic[Data]):
         title: str = "",
         reading: str | None = None,
     ) -> Reproduction:
-        """Runs the study, judges the claims, and weighs the other readings.
+        """Runs the study, judges the claims, and evaluates the other readings.
 
-        With a figure, only its cells are run, and only its claims judged, in the baseline alone. With a reading, that one
-        alone is weighed, in every replication at once.
+        With a figure, only its cells are run and only its claims are judged, in the baseline alone. With a reading,
+        only that one is evaluated, in all replications at once.
         """
         if figure is not None and figure not in self.figures:
             allowed = ", ".join(self.figures)
@@ -128,7 +128,7 @@ class PaperStudy(Generic[Data]):
         first: int,
         claims: Sequence[Claim[Data]],
     ) -> tuple[list[Results], list[Trial[Data]], Runs]:
-        """Runs the baseline with `count` replications and the readings with `first`, and those on whom a verdict hangs with all."""
+        """Runs the baseline with `count` replications and the readings with `first`, then with `count` the cells that open verdicts need."""
         variants = {other.id: variant_cells(grid, other) for other in readings}
         rest = sum(len(cells) for cells in variants.values()) * (count - first)
         batch.expect(len(grid) * count + sum(len(cells) for cells in variants.values()) * first, rest)
@@ -164,20 +164,20 @@ class PaperStudy(Generic[Data]):
         return ((name, figures[name](data)) for name in names)
 
     def texts(self, data: Data, names: Sequence[str]) -> dict[str, str]:
-        """Those of them that come as Markdown, too."""
+        """The Markdown of those figures that have it, by name."""
         texts = getattr(import_module(self.figures_module), "TEXTS", {})
         return {name: texts[name](data) for name in names if name in texts}
 
 
 def variant_cells(grid: Sequence[Cell], reading: Reading[Any] | None = None) -> list[Cell]:
-    """The grid as baseline, or those cells that a reading changes, each with its variant in name and keys."""
+    """The grid as baseline, or the cells that a reading changes, each with its variant in name and keys."""
     variant = reading.id if reading else BASELINE
     cells = [reading.applied(cell) for cell in grid if reading.concerns(cell)] if reading else grid
     return [Cell(f"{variant}/{cell.name}", cell.scenario, {VARIANT: variant, **cell.keys}) for cell in cells]
 
 
 class _Batch:
-    """Runs the studies of one reproduction in several goes: one progress, and one store, for all."""
+    """Runs the studies of one reproduction in several batches, with a common progress and store."""
 
     def __init__(self, threads: int | None, store: Store | None, title: str, progress: Progress | None) -> None:
         self._threads = threads
@@ -185,16 +185,16 @@ class _Batch:
         self._title = title
         self._progress = progress
         self._finished: list[Results] = []
-        # Shares of the progress: what the first go takes of all that may be run.
+        # The first batch's share of the progress.
         self._first_share = 1.0
         self._done = 0.0
 
     def expect(self, first: int, rest: int) -> None:
-        """The first go has so many replications, and those after it at most so many."""
+        """Announces the replications of the first batch, and the most that can follow."""
         self._first_share = first / (first + rest)
 
     def run(self, parts: Sequence[tuple[str, Sequence[Cell], range]]) -> list[Results]:
-        """Runs studies, each a name, its cells and seeds, as one batch."""
+        """Runs studies, each given by name, cells and seeds, as one batch."""
         studies = [Study(cells, seeds, self._title and f"{self._title}: {name}") for name, cells, seeds in parts]
         began = self._done
         until = 1.0 if began else self._first_share

@@ -1,4 +1,4 @@
-"""A study's runs as arrays, cell by cell, with one row per replication: what claims and figures are computed from."""
+"""A study's runs by cell, as arrays with one row per replication, for claims and figures."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 Frames: TypeAlias = Mapping[str, pl.DataFrame]
 
-# Which replication of the grid a row belongs to, in addition to the seed.
+# The key that names the reading of a cell.
 VARIANT = "variant"
 
 
 class CellRuns:
     """The replications of one scenario.
 
-    `frames` are the result tables of `wifair.results.Results`, of this scenario alone; every array below has one row a
+    `frames` are the result tables of `wifair.results.Results` for this scenario. All arrays have one row per
     replication, in the order of the seeds.
     """
 
@@ -39,11 +39,11 @@ class CellRuns:
 
     @property
     def names(self) -> list[str]:
-        """The result tables that there are."""
+        """The names of the result tables."""
         return list(self._frames)
 
     def table(self, name: str) -> pl.DataFrame:
-        """A result table of these runs."""
+        """The result table of that name."""
         return self._frames[name]
 
     def first(self, count: int) -> CellRuns:
@@ -52,13 +52,13 @@ class CellRuns:
         return CellRuns({name: frame.head(int((frame["seed"] <= last).sum())) for name, frame in self._frames.items()})
 
     def extended(self, more: CellRuns) -> CellRuns:
-        """These replications and further ones."""
+        """These replications and those of `more`."""
         return CellRuns({name: pl.concat([frame, more._frames[name]]) for name, frame in self._frames.items()})
 
     def flows(self, column: str, **only: str) -> Values:
         """A column of the flow table: (seeds, flows), in the order of the plan.
 
-        `only` names the flows by other columns, as `direction="up"`.
+        `only` selects flows by other columns, such as `direction="up"`.
         """
         return self._rows("flows", column, only)
 
@@ -75,7 +75,7 @@ class CellRuns:
         return self._rows("runs", column, {}).ravel()
 
     def transfers(self, column: str, group: str, size_bytes: float | None = None) -> Values:
-        """A column of the sums over a group's transfers, of one size or of all: (seeds,), NaN where there were none."""
+        """A column of `transfer_groups`, for one file size or all: (seeds,), NaN for runs without transfers."""
         of_size = pl.col("bytes").is_null() if size_bytes is None else pl.col("bytes") == size_bytes
         found = self._frames["transfer_groups"].filter((pl.col("group") == group) & of_size)
         seeds = pl.DataFrame({"seed": self._frames["runs"]["seed"]})
@@ -88,7 +88,7 @@ class CellRuns:
         return self._rows("series", "value", {"metric": metric, "entity": entity})
 
     def times(self, metric: str, entity: str = "ap") -> Values:
-        """When the samples of a series were taken, in seconds from the start of the run: (samples,)."""
+        """The times of the samples of a series, in seconds from the start of the run: (samples,)."""
         first: Values = self._rows("series", "time_s", {"metric": metric, "entity": entity})[0]
         return first
 
@@ -97,7 +97,7 @@ class CellRuns:
         if key not in self._arrays:
             frame = self._frames[table]
             found = frame[column]
-            if only:  # on the series: a separate query for each of so many small tables takes ten times as long
+            if only:  # filtering a column is ten times as fast as a query on each small table
                 found = found.filter(reduce(and_, (frame[name] == value for name, value in only.items())))
             values = found.cast(pl.Float64).to_numpy()
             self._arrays[key] = values.reshape(len(self.seeds), -1)
@@ -109,7 +109,7 @@ Place: TypeAlias = frozenset[tuple[str, object]]
 
 
 class Missing(KeyError):
-    """A cell was asked for that has too few replications; `place` says which."""
+    """A requested cell has too few replications; `place` has its coordinates."""
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -119,7 +119,7 @@ class Missing(KeyError):
 class Runs:
     """The cells of one reading of a paper, found by their coordinates in the grid.
 
-    `asked` collects the coordinates of the cells that `cell` was asked for. Asking for one of `withheld` raises `Missing`.
+    `asked` collects the coordinates of the cells that `cell` returns. Requesting one of `withheld` raises `Missing`.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Runs:
         return cls({place_of(cell): CellRuns(parts[cell.name]) for cell in results.cells if cell.name in parts})
 
     def cell(self, **keys: object) -> CellRuns:
-        """The runs of the cell with just these coordinates."""
+        """The runs of the cell with exactly these coordinates."""
         place = _place(keys)
         if place in self._withheld:
             raise Missing(place)
@@ -148,7 +148,7 @@ class Runs:
         return self._cells[place]
 
     def watched(self, asked: set[Place], withheld: Collection[Place] = ()) -> Runs:
-        """These runs; the cells that are asked for are added to `asked`, those of `withheld` raise `Missing`."""
+        """These runs, with requested cells recorded in `asked`; those of `withheld` raise `Missing`."""
         return Runs(self._cells, asked, withheld)
 
     @property
@@ -158,11 +158,11 @@ class Runs:
 
     @property
     def replications(self) -> int:
-        """The least number of replications of a cell; 0 where there is no cell."""
+        """The least number of replications of a cell; 0 without cells."""
         return min((len(cell.seeds) for cell in self._cells.values()), default=0)
 
     def places(self, key: str, **keys: object) -> list[Any]:
-        """The values that a coordinate takes among the cells with these other ones, in order."""
+        """The sorted values of the coordinate `key` among the cells with the other coordinates `keys`."""
         wanted = set(keys.items())
         return sorted({dict(place)[key] for place in self._cells if wanted <= place and key in dict(place)})
 
@@ -171,7 +171,7 @@ class Runs:
         return Runs({place: cell.first(count) for place, cell in self._cells.items()})
 
     def over(self, other: Runs) -> Runs:
-        """These runs, and those of `other` where there are none here; both need the same seeds."""
+        """These runs, completed by the cells of `other`; both need the same seeds."""
         return Runs({**other._cells, **self._cells})
 
     def extended(self, more: Runs) -> Runs:

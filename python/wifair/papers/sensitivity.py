@@ -1,10 +1,10 @@
-"""What another reading does to the verdicts: claims looked at once or twice, by bounds that are fixed beforehand.
+"""The effect of another reading on the verdicts: a sequential test in at most two stages with fixed bounds.
 
-At the first look a verdict counts only if all that it says is shown at 99.9 %; a claim for which that fails continues to all
-replications, in those cells alone that it looks at, and is judged there at 95 %, as the baseline is. With so strict a first look
-the chance of a wrong verdict stays next to that of a single look. Source: S. J. Haybittle, Repeated assessment of
-results in clinical trials of cancer treatment, British Journal of Radiology 44, 1971; R. Peto et al., British Journal of
-Cancer 34, 1976.
+At the first look a verdict counts only if each of its conditions is shown at 99.9 %. The other claims are run with all
+replications, only in the cells that they use, and are judged at 95 %, as the baseline is. With so strict a first look
+the probability of a wrong verdict is nearly that of a single look. Source: S. J. Haybittle, Repeated assessment of
+results in clinical trials of cancer treatment, British Journal of Radiology 44, 1971; R. Peto et al., British Journal
+of Cancer 34, 1976.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Data = TypeVar("Data")
 
 
 class Trial(Generic[Data]):
-    """A reading against the baseline.
+    """The comparison of a reading with the baseline.
 
-    `runs` has the cells that the reading changes, with at most as many replications as `baseline` has. Where it has fewer,
-    `wanted` names those that are to be run on, and `take` takes these further runs, until nothing is wanted.
+    `runs` has the cells that the reading changes, with at most as many replications as `baseline`. If it has fewer,
+    `wanted` names the cells that need the others, and `take` adds these, until `wanted` is empty.
     """
 
     def __init__(
@@ -56,19 +56,19 @@ class Trial(Generic[Data]):
             self._look(baseline, LEVEL)
 
     def take(self, more: Runs) -> None:
-        """Takes the missing replications of the cells that are wanted, and judges the open claims again."""
+        """Adds the missing replications of the wanted cells, and judges the open claims again."""
         self._runs = self._runs.extended(more)
         self._complete |= more.every_place
         self.wanted = set()
         self._look(self._baseline, LEVEL)
 
     def sensitivity(self) -> Sensitivity:
-        """The outcomes of the claims that look at something that the reading changes."""
+        """The outcomes of the claims that depend on what the reading changes."""
         found = {name: self._outcomes[name] for name in self._claims if name in self._outcomes}
         return Sensitivity(self.reading.id, self.reading.kind.value, self.reading.question, self.reading.choice, found)
 
     def _look(self, baseline: Runs, level: float) -> None:
-        """Judges the open claims; those that stay open say what they want."""
+        """Judges the open claims. Those that stay open add their cells to `wanted`."""
         composed, expected = self._runs.over(baseline), self._measured(baseline)
         withheld = self._runs.every_place - self._complete if level == LEVEL else frozenset()
         for name in tuple(self._open):
@@ -91,7 +91,7 @@ class Trial(Generic[Data]):
 
 
 def _outcome(baseline: Weighed, found: Weighed, before: Evidence) -> Outcome:
-    """A claim's outcome: `baseline` in all replications, and what decides under the reading next to the same point `before`."""
+    """A claim's outcome: the `baseline` verdict from all replications, and the deciding point under the reading with the same point `before`."""
     point = found.point
     if point is None:
         return Outcome(baseline.verdict.value, found.verdict.value, 0, None, None, None)
@@ -109,7 +109,7 @@ def _outcome(baseline: Weighed, found: Weighed, before: Evidence) -> Outcome:
 
 
 def _same(before: Evidence, here: Evidence) -> bool:
-    """Whether two pieces of evidence are the same to the last bit."""
+    """Whether two pieces of evidence are equal bit for bit."""
     bands = [(found.target, found.tolerance) if isinstance(found, Number) else None for found in (before, here)]
     if bands[0] != bands[1] or len(before.points) != len(here.points):
         return False

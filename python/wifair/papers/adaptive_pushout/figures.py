@@ -81,7 +81,7 @@ def _flow_figure(m: Measured, mixes: tuple[Mix, ...]) -> Figure:
 
 
 def _share_height(panels: list[Axes], columns: int) -> None:
-    """One scale for all panels: its name is at the left of each row, and the legend in the first panel."""
+    """Gives all panels one y scale, with its label at the left of each row and the legend in the first panel."""
     top = max(axes.get_ylim()[1] for axes in panels)
     for i, axes in enumerate(panels):
         axes.set_ylim(0, top)

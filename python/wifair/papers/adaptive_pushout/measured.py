@@ -1,4 +1,4 @@
-"""What the claims look at: per-run quantities of one reading of the paper, as arrays with one entry per seed."""
+"""The quantities that claims and figures use: arrays with one entry per seed, for one reading of the paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Measured:
         return self._runs.cell(scheme=scheme, n_up=mix.up, n_down=mix.down)
 
     def counting(self, throughput: str) -> Measured:
-        """The same runs with another notion of throughput."""
+        """The same runs with another column as throughput."""
         return Measured(self._runs, throughput)
 
     def throughputs(self, mix: Mix, scheme: str) -> Values:
@@ -45,12 +45,12 @@ class Measured:
         return jain_rows(self.up(mix, scheme))
 
     def balance(self, mix: Mix, scheme: str) -> Values:
-        """The index of the two directions' mean throughputs per flow: 1 if equal, ½ if one has all."""
+        """Jain's index of the two directions' mean throughputs per flow: 1 if equal, ½ if one direction has everything."""
         means = [self.up(mix, scheme).mean(axis=1), self.down(mix, scheme).mean(axis=1)]
         return jain_rows(np.stack(means, axis=1))
 
     def down_minus_up(self, mix: Mix, scheme: str) -> Values:
-        """Mean throughput of a downlink flow − that of an uplink flow."""
+        """Mean throughput of a downlink flow minus that of an uplink flow."""
         difference: Values = self.down(mix, scheme).mean(axis=1) - self.up(mix, scheme).mean(axis=1)
         return difference
 
@@ -65,13 +65,13 @@ class Measured:
         return gone
 
     def acks_removed(self, mix: Mix, scheme: str) -> Values:
-        """Share of the ACKs offered to the AP that were removed there, for whatever reason."""
+        """Share of the ACKs offered to the AP that were removed there, for any reason."""
         cell = self.cell(mix, scheme)
         gone = [cell.queue(f"{way}_packets", "ack") for way in ("tail_drop", "evicted", "filtered")]
         return ratio(np.sum(gone, axis=0), cell.queue("offered_packets", "ack"))
 
     def redundant_found(self, mix: Mix, scheme: str) -> Values:
-        """Of the arrivals at a full buffer, the share that found a redundant ACK to remove (ACK pushout)."""
+        """Share of the arrivals at a full buffer that find a redundant ACK to remove (ACK pushout)."""
         cell = self.cell(mix, scheme)
         found = cell.queue("filtered_packets", "ack")
         return ratio(found, found + cell.queue("tail_drop_packets") + cell.queue("evicted_packets"))
@@ -82,7 +82,7 @@ class Measured:
         return ratio(cell.queue("delivered_packets", "ack"), cell.queue("delivered_packets", "data", node="stations"))
 
     def per_minute(self, mix: Mix, scheme: str, column: str, direction: str) -> Values:
-        """Events of a flow a minute (timeouts, fast retransmits), mean over the flows of a direction."""
+        """Events per flow and minute (timeouts, fast retransmits), mean over the flows of a direction."""
         cell = self.cell(mix, scheme)
         rate: Values = cell.flows(column, direction=direction).mean(axis=1) / cell.run("duration_s") * 60.0
         return rate

@@ -27,7 +27,7 @@ THE_FOUR = SCHEMES[1:]
 
 
 class Mix(NamedTuple):
-    """How many flows go each way."""
+    """The numbers of flows by direction."""
 
     up: int
     down: int
@@ -56,8 +56,8 @@ MIXES_OF_FIGURE: Mapping[str, tuple[Mix, ...]] = {
 ALL_MIXES = tuple(dict.fromkeys((*SYMMETRIC, *TABLE_II)))
 
 
-# IV-A: "The run time of each simulation was 600 s besides the initial bias (150 s)." Every form keeps to it: fairness
-# converges so slowly that shorter runs have another mean, not only a wider interval (`docs/validation.md`).
+# IV-A: "The run time of each simulation was 600 s besides the initial bias (150 s)." Every form uses these times:
+# fairness converges so slowly that shorter runs have another mean, not only a wider interval (`docs/validation.md`).
 WARMUP_S, DURATION_S = 150.0, 600.0
 
 FORMS = {
@@ -91,7 +91,7 @@ SECTION_IV_A: Mapping[str, Any] = {
 }
 
 
-# What goes first among redundant ACKs; the one choice on which the order of the schemes depends.
+# The redundant ACK that is removed first: the only choice that affects the order of the schemes.
 NEWEST = Alternative(
     "redundant-newest",
     "Which redundant ACK goes?",
@@ -109,13 +109,13 @@ TIE_RANDOM = Alternative(
     Kind.EXPLORATION,
 )
 
-# Where all eighteen mixes would cost more than they show.
+# A subset of the eighteen mixes, to save time.
 _SOME_MIXES: Mapping[str, tuple[object, ...]] = {"n_up": (2, 6, 10, 14, 18)}
 
 # Not among them: the dialect, since the paper names its simulator, nor whether the buffer's 100 packets include the frame in
 # service, since ns-2 has a rule for it. The stations' buffers have no effect: with a window of 42 packets no station ever
 # queues more, and any limit from 42 on gives the same runs.
-# Each part of a joint reading can be asked for by its own name.
+# Each part of a joint reading can be selected by its own name.
 READINGS: tuple[Alternative | Joint[Any], ...] = (
     Joint(
         "rts+no-llc",
@@ -191,7 +191,7 @@ def scenario(mix: Mix, scheme: str, form: Form) -> Scenario:
 
 
 def cells(form: Form, figure: str | None) -> list[Cell]:
-    """The grid: every mix, or those of one figure, under every scheme."""
+    """The cells: every mix, or those of one figure, under every scheme."""
     return [
         Cell(
             f"{scheme}/{mix.up}+{mix.down}",

@@ -47,7 +47,7 @@ READ_OFF = 0.25
 SIGNIFICANT = 0.1
 # The bound of (2), in percent.
 BOUND = 100.0 / (1.0 + DECREASE / INCREASE)
-# By how much the throughput may fall from one buffer to the next and still be called level, of the maximum.
+# The largest fall of throughput between neighbouring buffers that counts as level, as a share of the maximum.
 LEVEL = 0.02
 
 SMALL = tuple(packets for packets in BUFFERS if packets <= 30)
@@ -61,7 +61,7 @@ def _near(values: Values, target: float, share: float, label: str = "value") -> 
 
 
 def _only_about(share: float, values: Values) -> Number:
-    """A share of the maximum, held against a printed one by a quarter of what is missing."""
+    """A share of the maximum against the printed one, with a tolerance of a quarter of what is missing to 100 %."""
     return Number([Point("value", values)], share, READ_OFF * (1.0 - share))
 
 
@@ -347,7 +347,7 @@ FIXED: tuple[Claim[Measured], ...] = (
 
 
 def _worst_excess(m: Measured, packets: int) -> Values:
-    """By how much a fixed buffer fails at its worst mix, in percent: below the bound of (2), or above ALT's delay."""
+    """The shortfall of a fixed buffer at its worst mix, in percent: throughput below the bound of (2), or delay above ALT's."""
     excesses = [
         excess
         for mix in STATIC

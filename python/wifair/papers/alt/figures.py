@@ -1,4 +1,4 @@
-"""Figures 2 to 7 in the paper's arrangement; the companion scheme eBDP with ALT in one more."""
+"""Figures 2 to 7 in the paper's arrangement, and one more that compares the companion scheme eBDP with ALT."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def _by_buffer(m: Measured, mixes: Sequence[Mix]) -> Figure:
     right.set_yticks(ticks, [f"{ms}" for ms in ticks])
     right.minorticks_off()
     right.legend(fontsize="x-small", loc="upper left")
-    left.legend().set_visible(False)  # it is in the panel next to this one
+    left.legend().set_visible(False)  # it is in the next panel
     return made
 
 
 def _log_buffers(axes: Axes) -> None:
-    """A logarithmic axis of buffers; the middle ones would crowd a linear one."""
+    """A logarithmic axis of buffer sizes."""
     axes.set_xscale("log")
     axes.set_xticks(X, [f"{packets}" for packets in BUFFERS], fontsize="x-small")
     axes.minorticks_off()
@@ -84,7 +84,7 @@ def _fig_step(m: Measured) -> Figure:
 
 
 def _courses(axes: Axes, m: Measured, lines: Mapping[str, tuple[Mix, str]]) -> None:
-    """Limits over time, of the first seed: a mean over runs would hide how far a limit wanders."""
+    """Limits over time in the first run: a mean over runs would hide how much a limit varies."""
     for style, (name, (mix, buffer)) in zip(plots.STYLES, lines.items(), strict=False):
         axes.plot(
             m.limit_times(mix, buffer),
@@ -105,7 +105,7 @@ Line = tuple[str, Iterable[Mix], str]
 
 
 def _percentages(m: Measured, x: Sequence[int], x_label: str, lines: Sequence[Line]) -> Figure:
-    """Throughput and delay in percent of those with a 400-packet buffer."""
+    """Throughput and delay as percentages of those with a 400-packet buffer."""
     made, panels = plots.figure(2, width=4.6, height=3.4)
     lines = [(name, tuple(mixes), buffer) for name, mixes, buffer in lines]
     quantities = (

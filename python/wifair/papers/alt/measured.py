@@ -1,4 +1,4 @@
-"""What the claims look at: per-run quantities of one reading of the paper, as arrays with one entry per seed."""
+"""The quantities that claims and figures use: arrays with one entry per seed, for one reading of the paper."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from wifair.papers.alt.study import ALT, BUFFERS, COUNTED_S, PAYLOAD_BYTES, Q_MA
 from wifair.papers.runs import CellRuns, Runs
 from wifair.stats import Values, jain_rows, ratio
 
-# The AP's port for data, as the series call it.
+# The AP's data port in the names of series.
 DATA_PORT = "ap/best-effort"
 
 
 class Measured:
     """One reading's runs.
 
-    `full` is the share of the greatest throughput that counts as the maximum, `delay_column` the smoothed RTT that counts as
-    the delay.
+    `full` is the share of the greatest throughput that counts as the maximum; `delay_column` is the column of smoothed
+    RTT used as delay.
     """
 
     def __init__(self, runs: Runs, full: float = 0.95, delay_column: str = "srtt_max_ms") -> None:
@@ -31,7 +31,7 @@ class Measured:
         return Measured(self._runs, full, self.delay_column)
 
     def with_delay(self, column: str) -> Measured:
-        """The same runs with another delay."""
+        """The same runs with another column as delay."""
         return Measured(self._runs, self.full, column)
 
     def cell(self, mix: Mix, buffer: Buffer) -> CellRuns:
@@ -49,7 +49,7 @@ class Measured:
         return most
 
     def delay(self, mix: Mix, buffer: Buffer) -> Values:
-        """Smoothed RTT of the downloads in ms: the maximum over time (and over them)."""
+        """Smoothed RTT of the downloads in ms: the maximum over time and flows."""
         columns = self.cell(mix, buffer).flows(self.delay_column, direction="down")
         over: Values = columns.max(axis=1) if self.delay_column == "srtt_max_ms" else columns.mean(axis=1)
         return over
@@ -63,7 +63,7 @@ class Measured:
     def threshold(self, mix: Mix, share: float | None = None) -> Values:
         """The smallest buffer with maximum throughput (or another share of the greatest), in packets.
 
-        Between the buffers of the grid the curve is taken as straight.
+        Linear interpolation between the buffers of the grid.
         """
         curve = self._curve(mix)
         wanted = (share or self.full) * curve.max(axis=0)
@@ -92,7 +92,7 @@ class Measured:
         return 100.0 * ratio(self.delay(mix, buffer), self.delay(mix, Q_MAX))
 
     def limit_times(self, mix: Mix, buffer: Buffer = ALT) -> Values:
-        """When the limit was sampled, in seconds from the start of the run."""
+        """The times of the limit's samples, in seconds from the start of the run: (samples,)."""
         return self.cell(mix, buffer).times("limit_packets", DATA_PORT)
 
     def limit_course(self, mix: Mix, buffer: Buffer = ALT) -> Values:
@@ -128,7 +128,7 @@ class Measured:
 
 
 def _first_at(x: Sequence[float], y: Values, wanted: float) -> float:
-    """Where the broken line through (x, y) first reaches a height."""
+    """The x at which the piecewise linear curve through (x, y) first reaches `wanted`."""
     reached = int(np.argmax(y >= wanted))
     if reached == 0:
         return float(x[0])

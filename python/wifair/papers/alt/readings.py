@@ -1,4 +1,4 @@
-"""What the paper leaves open, causes switched off, and explorations of ALT's parameters."""
+"""Readings: points that the paper leaves open, causes switched off, and explorations of ALT's parameters."""
 
 from __future__ import annotations
 

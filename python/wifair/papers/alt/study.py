@@ -40,7 +40,7 @@ INCREASE, DECREASE = 10.0, 1.0
 COUNTED_S = 400.0
 # The windows of ten downloads need less time to grow to their size than that of one.
 WITHOUT_ONE_DOWNLOAD = 0.5
-# How often the usual measurement is as long where uploads come and go: ALT falls by one packet per second.
+# Factor on the measurement's length if uploads come and go: ALT falls by one packet per second.
 STEP_DURATIONS = 3
 SAMPLE_S = 2.0
 
@@ -51,10 +51,10 @@ RTT_MS = 200
 
 
 class Mix(NamedTuple):
-    """How many flows go each way, and the RTT of the wired part.
+    """The numbers of flows by direction, and the RTT of the wired part.
 
-    Uploads that come and go are there in the middle third of the run. Without a separate category, TCP's ACKs wait and
-    contend with the data.
+    Uploads that come and go are active in the middle third of the run. Without a separate category, TCP ACKs are queued
+    and contend together with the data.
     """
 
     down: int
@@ -98,7 +98,7 @@ def _against_400(mixes: Mapping[Any, tuple[Mix, ...]]) -> tuple[Place, ...]:
     return tuple((mix, buffer) for mix in every for buffer in (ALT, Q_MAX))
 
 
-# What each figure needs of the grid. The last one is not the paper's.
+# The cells of each figure. The last figure is not the paper's.
 FIGURES: Mapping[str, tuple[Place, ...]] = {
     "2": _FIXED_2,
     "3": _FIXED_2,
@@ -136,7 +136,7 @@ SECTION_III: Mapping[str, Any] = {
     },
 }
 
-# Without a category for ACKs; nothing uses the other one then.
+# Without a category for ACKs the other one is unused.
 _MAC = SECTION_III["mac"]
 ONE_CATEGORY: Mapping[str, Any] = {
     **SECTION_III,
@@ -145,7 +145,7 @@ ONE_CATEGORY: Mapping[str, Any] = {
 
 
 def scenario(mix: Mix, buffer: Buffer, form: Form) -> Scenario:
-    """One simulation: a fixed buffer of so many packets, or a limit controller by name."""
+    """The scenario of a cell: a fixed buffer in packets, or a limit controller by name."""
     controlled = isinstance(buffer, str)
     data_port: dict[str, Any] = {"limit_packets": buffer}
     if controlled:
@@ -173,7 +173,7 @@ def scenario(mix: Mix, buffer: Buffer, form: Form) -> Scenario:
 
 
 def coordinates(mix: Mix, buffer: Buffer) -> dict[str, int | str]:
-    """The place of a simulation in the grid."""
+    """The coordinates of a cell."""
     return {
         "down": mix.down,
         "up": "come and go" if mix.come_and_go else mix.up,
@@ -184,7 +184,7 @@ def coordinates(mix: Mix, buffer: Buffer) -> dict[str, int | str]:
 
 
 def cells(form: Form, figure: str | None) -> list[Cell]:
-    """The baseline's grid, or what one figure needs of it."""
+    """The baseline's grid, or the cells of one figure."""
     places = FIGURES[figure] if figure else [*_PREMISE, *(place for some in FIGURES.values() for place in some)]
     return [
         Cell(

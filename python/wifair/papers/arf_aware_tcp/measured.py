@@ -1,4 +1,4 @@
-"""What the claims look at: per-run quantities of one reading of the paper, as arrays with one entry per seed."""
+"""The quantities that claims and figures use: arrays with one entry per seed, for one reading of the paper."""
 
 from __future__ import annotations
 

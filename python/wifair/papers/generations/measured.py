@@ -1,4 +1,4 @@
-"""What the claims look at: per-run quantities, as arrays with one entry per seed."""
+"""The quantities that claims and figures use: arrays with one entry per seed."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from wifair.papers.claims import Claim, Dropped, Formerly, Number, Point, Relati
 from wifair.papers.evidence import above, peak
 from wifair.stats import Values, ratio
 
-# Where the paper sees the turning point, and with it the peak of the index.
+# n_down of the paper's turning point and of the peak of the index.
 TURNING = {AF: Mix(up=14, down=6), ACK_PUSHOUT: Mix(up=16, down=4)}
 
 
@@ -50,7 +50,7 @@ def _directions(m: Measured, scheme: str, sign: int, directions: tuple[str, ...]
 
 
 def _flatness(m: Measured) -> list[Point]:
-    """Each point of the two curves of adaptive pushout, relative to the mean of its curve in the same run."""
+    """Each point of adaptive pushout's two curves, relative to its curve's mean in the same run."""
     points = []
     for direction in ("up", "down"):
         curve = [_per_flow(m, direction, mix, ADAPTIVE) for mix in TABLE_II]

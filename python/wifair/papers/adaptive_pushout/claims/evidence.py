@@ -1,4 +1,4 @@
-"""What several claims of this paper share. A positive margin means that the statement holds."""
+"""Margins and thresholds of several claims of this paper. A positive margin means that the statement holds."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from wifair.stats import Values
 
 Quantity = Callable[[Mix, str], Values]
 
-# "Much" and "largely", whatever they qualify: by this factor. Argued at the head of the package.
+# The factor for "much" and "largely". Reasons: the package's docstring.
 MUCH = 2.0
 
-# The mix that IV-C excepts: "except when (n_down, n_up) = (2, 18)".
+# The mix that IV-C excludes: "except when (n_down, n_up) = (2, 18)".
 FEWEST_DOWN = Mix(up=18, down=2)
 
 
@@ -33,8 +33,8 @@ def steps(quantity: Quantity, mixes: Sequence[Mix], scheme: str, sign: int) -> l
 def turning_point(m: Measured, mixes: Sequence[Mix], scheme: str) -> Values:
     """The n_down at which downlink flows stop obtaining more than uplink flows, for each run.
 
-    The first fall through zero of the difference of mean throughputs, interpolated between the mixes; at the edge of
-    the range where there is no such fall within it.
+    The first zero crossing from above of the difference of mean throughputs, interpolated between the mixes; the edge
+    of the range if there is none.
     """
     x = np.array([mix.down for mix in mixes], dtype=np.float64)
     curves = np.stack([m.down_minus_up(mix, scheme) for mix in mixes], axis=1)

@@ -1,4 +1,4 @@
-"""Claims of Sections I, II, III and V, which speak of no figure."""
+"""Claims of Sections I, II, III and V, which refer to no figure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _window_timeout_correlation(m: Measured) -> Values:
 
 
 def _much_fairer(m: Measured, others: list[str]) -> list[Point]:
-    """Half of what the index lacks to 1 under another scheme, over what it lacks under adaptive pushout; means over all mixes."""
+    """Margins from 1 − index, averaged over all mixes: half of another scheme's against adaptive pushout's."""
 
     def lacking(scheme: str) -> Values:
         mean: Values = np.mean([1.0 - m.index(x, scheme) for x in ALL_MIXES], axis=0)
