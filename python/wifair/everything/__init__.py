@@ -1,14 +1,10 @@
-"""Everything against everything: every scheme in every scenario, and which is best by which criterion.
+"""`wifair compare --all`: every scheme in every scenario, and the best by each criterion.
 
-    scenarios.py    which scenarios, from the papers' studies and from the gallery, and why these
-    contenders.py   which schemes, and what comes with them
-    senders.py      which hosts
-    criteria.py     what is judged, and from which difference on it matters
-    verdict.py      the rule: who is better than whom, who is beaten, who is left
-    contest.py      the runs, and the verdict on each setting
-    findings.py     the conclusion, in computed sentences
-    page.py         the conclusion as Markdown, for a page of the documentation
-    figures.py      the matrix as a picture
+    scenarios.py    the scenarios, from the papers' studies and the gallery, with reasons contenders.py   the schemes,
+    and the changes that they need elsewhere senders.py      the hosts criteria.py     the criteria, and the differences
+    that matter verdict.py      the rule: better, beaten, unbeaten contest.py the runs, and the verdict by setting
+    findings.py     the conclusion as generated sentences page.py         the conclusion as Markdown for the
+    documentation figures.py      the matrices as pictures
 
 The rule is in `docs/comparison.md`.
 """

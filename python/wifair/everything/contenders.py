@@ -1,8 +1,8 @@
-"""Which schemes: every one that there is, each as its source has it, and those that come with more than a scheme.
+"""The schemes: all registered ones with their source's parameters, and those that also change the limit or the senders.
 
-A scheme has the scenario's buffer, unless it has its own. One that removes ACKs takes those that its paper does
-where the hosts are the paper's, and only those that carry nothing else (`filter = "safe"`) where they are today's, whose ACKs
-carry selective blocks and echoes of marks.
+A scheme has the scenario's buffer, unless it has its own. A scheme that removes ACKs removes those of its paper with
+the paper's hosts. With today's hosts, whose ACKs carry SACK blocks and ECN echoes, it removes only ACKs without other
+information (`filter = "safe"`).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from wifair.scenario.components import components
 from wifair.scenario.scenario import Scenario, Table
 from wifair.scheme.python import PythonScheme
 
-# What ships today, and what shipped before.
+# Linux's present scheme, and its former one.
 REFERENCE = "mac80211"
 PLAIN = "droptail"
 
-# CAKE's filter as CAKE has it by default, where it is on.
+# CAKE's default ACK filter mode, if it is on.
 _ACK_FILTER = {"ack_filter": "conservative"}
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A scheme, what else the access point's port has, and what the hosts need."""
+    """A scheme, with the other settings of the AP's port and of the hosts."""
 
     name: str
     about: str
@@ -40,11 +40,11 @@ class Contender:
     tcp: Mapping[str, Any] = field(default_factory=dict)
 
     def applied(self, scenario: Scenario, ack_filter: str = "paper") -> Scenario:
-        """The scenario under it; an `InputError` where it cannot be."""
+        """The scenario under this scheme. Raises `InputError` if they are incompatible."""
         settings = scenario.settings()
         scheme = {**self.scheme, "filter": ack_filter} if _filters(self.scheme["name"]) else self.scheme
         ap: Table = {**settings.get("ap", {}), "scheme": dict(scheme)}
-        # Where the scenario gives a category's buffer a separate size, that buffer is the one that it is about.
+        # If the scenario sets the buffer size of a category separately, that buffer is the one compared.
         categories: Mapping[str, Table] = ap.get("categories", {})
         sized = {name: {**port, **self.port} for name, port in categories.items() if "limit_packets" in port}
         ap = {**ap, "categories": {**categories, **sized}} if sized else {**ap, **self.port}
@@ -54,10 +54,10 @@ class Contender:
 
 @dataclass(frozen=True)
 class ArfAware(Contender):
-    """The paper's senders, that know their link's rate, over whatever control they have otherwise; tail drop at the AP."""
+    """ARF-aware senders, which know their link's rate, on top of their congestion control; tail drop at the AP."""
 
     def applied(self, scenario: Scenario, ack_filter: str = "paper") -> Scenario:
-        """The scenario with these senders, if one of them ever has a slow link."""
+        """The scenario with these senders. Raises `InputError` if no link is ever slow."""
         plan = scenario.plan()
         rates = {station["label"]: station["rate_mbps"] for station in plan["cell"]["stations"]}
         changes = {
@@ -76,7 +76,7 @@ class ArfAware(Contender):
 
 
 def contenders(names: Sequence[str | Mapping[str, Any]] = ()) -> list[Contender]:
-    """All of them, or those named, in the order of the registries."""
+    """All contenders, or those in `names`, in the order of the registries."""
     every = [_scheme(told) for told in components("schemes")]
     every += [_controlled(told) for told in components("limit_controllers")]
     every += [
@@ -117,20 +117,20 @@ def _component(name: str) -> Mapping[str, Any]:
 
 
 def _filters(name: str) -> bool:
-    """Whether it is a registered scheme with a parameter for the ACKs to remove."""
+    """Whether it is a registered scheme with a parameter for its ACK filter."""
     registered = (told for told in components("schemes") if told["name"] == name)
     return any("filter" in told["parameters"].get("properties", {}) for told in registered)
 
 
 @cache
 def usual_limit_packets(scheme: str) -> int:
-    """The limit that a port has under this scheme where nobody names one."""
+    """The default limit of a port under this scheme, in packets."""
     plan = Scenario(ap={"scheme": scheme}, flows=[{"direction": "down"}]).plan()
     return int(plan["cell"]["ap"]["port"]["limit_packets"])
 
 
 def _scheme(told: Mapping[str, Any]) -> Contender:
-    """A scheme with its defaults; with its own buffer if that differs from any port's."""
+    """A contender from a registered scheme with its defaults, and its own limit if that differs from the port's default."""
     name = told["name"]
     limit = usual_limit_packets(name)
     own = limit != usual_limit_packets(PLAIN)

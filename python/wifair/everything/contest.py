@@ -1,4 +1,4 @@
-"""The runs: every scenario with its hosts under every scheme, with the same seeds; and the verdict on each."""
+"""The runs of every scheme in every setting with the same seeds, and the verdict on each setting."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 # Replications of each form. With 19 schemes and 4 criteria the rule's intervals are 3 times as wide with 6 as with 20, and 19
 # times with 3.
 SEEDS = {"full": 20, "quick": 6}
-# A group of transfers of which more than this share did not end is reported: its mean time is too short.
+# Groups with a larger share of unfinished transfers are reported, because their mean time is too short.
 MANY_UNFINISHED = 0.05
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A scenario with its hosts: what a scheme is judged in."""
+    """A setting: a scenario with its hosts."""
 
     staged: Staged
     senders: Senders
     plan: Plan
     cells: Mapping[str, Cell]
-    # Why a scheme is not there, in the words of the refusal.
+    # The reasons of rejected schemes, as in the error message.
     refused: Mapping[str, str]
 
     @property
@@ -49,7 +49,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Judged:
-    """A setting with its verdict, and what a reader should know of single schemes there."""
+    """A setting with its verdict, and remarks on single schemes."""
 
     setting: Setting
     verdict: Verdict
@@ -58,7 +58,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Contest:
-    """What is to be run."""
+    """The settings, schemes and seeds to run."""
 
     form: str
     seeds: int
@@ -81,7 +81,7 @@ class Contest:
         return cls(form, SEEDS[form] if seeds is None else seeds, among, tuple(settings))
 
     def study(self) -> Study:
-        """All of it as one study."""
+        """All runs as one study."""
         cells = [
             Cell(f"{setting.id}/{name}", cell.scenario, cell.keys)
             for setting in self.settings
@@ -90,7 +90,7 @@ class Contest:
         return Study(cells, self.seeds, f"everything against everything, {self.form}")
 
     def run(self, threads: int | None = None, progress: Progress | None = None, store: Store | None = None) -> Results:
-        """Runs what the store does not have."""
+        """Runs the replications that the store does not have."""
         return self.study().run(threads, progress, store)
 
     def judge(self, results: Results) -> list[Judged]:

@@ -1,7 +1,7 @@
-"""What schemes are judged by, and from which difference on it matters.
+"""The criteria by which schemes are judged, and the differences that matter.
 
-A criterion is one number per replication. Which ones there are in a scenario depends on what runs there: a call is judged by
-its rating, files by the time they take, what never ends by its fairness and throughput.
+A criterion is one number per replication. A scenario's applications determine its criteria: the rating for calls,
+completion times for files, fairness and throughput for endless flows.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from wifair.stats import Interval, Values, jain_rows, paired_difference, ratio
 
 Plan: TypeAlias = Mapping[str, Any]
 
-# What a user asks for, in the order of the output.
+# The kinds of criteria, in the order of the output.
 Kind: TypeAlias = Literal["fairness", "throughput", "delay", "completion"]
 KINDS: tuple[Kind, ...] = ("fairness", "throughput", "delay", "completion")
 
-# What of a station makes its link.
+# The keys of a station that define its link.
 LINK = (
     "phy",
     "rate_mbps",
@@ -49,8 +49,8 @@ LOSS_MATTERS = 0.01
 class Criterion:
     """One number per replication, and what is better.
 
-    Of a `ratio` the logarithm is compared, so differences are factors; `matters` is a share then. What is not `judged` is shown
-    and decides nothing.
+    A `ratio` is compared by its logarithm, so differences are factors, and `matters` is a share. Criteria that are not
+    `judged` are shown but do not decide.
     """
 
     id: str
@@ -62,23 +62,23 @@ class Criterion:
     matters: float
     values: Callable[[CellRuns], Values]
     judged: bool = True
-    # On the scale that is compared: quantiles of a histogram that differ by less are not known to differ.
+    # The histogram's resolution on the scale that is compared: quantiles that differ by less are not distinguishable.
     resolution: float = 0.0
 
     @property
     def margin(self) -> float:
-        """From which difference on it matters, on the scale of `advantage`."""
+        """The smallest difference that matters, on the scale of `advantage`."""
         return float(np.log1p(self.matters)) if self.scale == "ratio" else self.matters
 
     def merit(self, values: Values) -> Values:
-        """The values so that more is better and differences compare; what is no number stays none."""
+        """The values transformed so that more is better and differences are comparable; NaN stays NaN."""
         with np.errstate(divide="ignore", invalid="ignore"):
             scaled = np.log(values) if self.scale == "ratio" else values
         signed = scaled if self.better == "more" else -scaled
         return np.where(np.isfinite(signed), signed, np.nan)
 
     def effect(self, values: Values, reference: Values) -> Interval:
-        """What a scheme has over another, seed by seed: a difference, or a factor; with its 95 % interval."""
+        """The effect of a scheme against another, paired by seed: a difference or a factor, with its 95 % interval."""
         if self.scale == "difference":
             return paired_difference(values, reference, resolution=self.resolution).difference
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -100,7 +100,7 @@ class Criterion:
 
 
 def bulk(plan: Plan) -> list[int]:
-    """The flows that have data without end, by their place in the plan."""
+    """The indexes of the flows with endless data."""
     return [i for i, flow in enumerate(plan["flows"]) if _endless(flow["application"])]
 
 
@@ -109,7 +109,7 @@ def _endless(application: Mapping[str, Any]) -> bool:
 
 
 def links_differ(plan: Plan, flows: list[int]) -> bool:
-    """Whether the stations of these flows have different links: another rate, other errors, now or later."""
+    """Whether the stations of these flows ever have different links (rate or errors)."""
     of_flows = {plan["flows"][i]["station"] for i in flows}
     links = [
         {key: value for key, value in station.items() if key in LINK}
@@ -121,14 +121,14 @@ def links_differ(plan: Plan, flows: list[int]) -> bool:
 
 
 def criteria(plan: Plan) -> list[Criterion]:
-    """What there is to judge in a scenario."""
+    """The criteria of a scenario."""
     endless = bulk(plan)
     directions = {plan["flows"][i]["direction"] for i in endless}
     differ = len(endless) > 1 and links_differ(plan, endless)
     found: list[Criterion] = []
     if len(endless) > 1:
         found.append(_flows(endless, judged=not differ))
-    if len(directions) > 1 and len(endless) > 2:  # of two flows it is their own fairness again
+    if len(directions) > 1 and len(endless) > 2:  # for two flows it equals the fairness between them
         found.append(_directions(plan, endless))
     if differ:
         found.append(_airtime(plan, endless))
@@ -206,7 +206,7 @@ def _total() -> Criterion:
 
 
 def _delays(plan: Plan, endless: list[int]) -> list[Criterion]:
-    """What is felt of delay: by pings, calls, games and streams where there are any, else by the flows' own RTT."""
+    """The criteria of delay: from pings, calls, games and streams if there are any, else from the TCP flows' RTT."""
     there = {flow["application"]["name"] for flow in plan["flows"]}
     found = [felt for application, mine in FELT.items() if application in there for felt in mine]
     return found or ([_rtt(endless)] if endless else [])
@@ -215,7 +215,7 @@ def _delays(plan: Plan, endless: list[int]) -> list[Criterion]:
 def _of_datagrams(
     application: str, column: str, of_streams: Callable[[pl.Expr], pl.Expr]
 ) -> Callable[[CellRuns], Values]:
-    """A column of the datagrams of an application: one number per replication, from those of its streams."""
+    """One value per replication from a column of an application's datagrams, combined over its streams."""
 
     def values(runs: CellRuns) -> Values:
         mine = runs.table("datagrams").filter(pl.col("application") == application)
@@ -232,7 +232,7 @@ def _felt(id: str, title: str, unit: str, values: Callable[[CellRuns], Values]) 
     return Criterion(id, "delay", title, unit, "less", "ratio", SHARE_MATTERS, values, resolution=resolution)
 
 
-# By application. Of a call the worse direction counts: it takes two to talk.
+# By application. For calls the worse direction counts.
 FELT: Mapping[str, Sequence[Criterion]] = {
     "ping": (_felt("ping", "ping under load", "ms, 95 % quantile", _of_datagrams("ping", "rtt_p95_ms", pl.Expr.mean)),),
     "voip": (
@@ -283,7 +283,7 @@ def _rtt(endless: list[int]) -> Criterion:
 
 
 def _transfers(plan: Plan) -> list[Criterion]:
-    """The time that files and documents take, group by group."""
+    """The criteria of completion times of files and documents, by group."""
     groups = dict.fromkeys(
         flow["group"] for i, flow in enumerate(plan["flows"]) if flow["application"]["name"] in ("transfers", "web")
     )
@@ -307,12 +307,12 @@ def _transfers(plan: Plan) -> list[Criterion]:
     return [of(group) for group in groups]
 
 
-# Nothing is in this table of a run in which no transfer began.
+# A run without transfers has no rows in this table.
 GROUPS = "transfer_groups"
 
 
 def unfinished(runs: CellRuns) -> dict[str, float]:
-    """The share of each group's transfers that did not come to their end: of these the mean time is too short."""
+    """The share of unfinished transfers by group. Their mean times are too short."""
     if GROUPS not in runs.names:
         return {}
     table = runs.table(GROUPS).filter(pl.col("bytes").is_null())

@@ -1,4 +1,4 @@
-"""Everything that is known of a contest, as one JSON document's content."""
+"""A contest's whole result as the content of one JSON document."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from wifair.everything.verdict import Effect, Verdict
 from wifair.results.results import interval_fields, versions
 from wifair.stats import LEVEL
 
-# What if what matters were so many times as much?
+# Factors on the differences that matter, for sensitivity.
 OTHER_MARGINS = (0.5, 2.0)
 
 
 def document(contest: Contest, settings: Sequence[Judged]) -> dict[str, Any]:
-    """The rule, who took part, every setting with its values and verdict, every scheme's record, the findings."""
+    """The rule, the schemes, every setting with values and verdict, every scheme's record, the findings."""
     overview = Overview(settings)
     return {
         "form": contest.form,

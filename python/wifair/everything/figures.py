@@ -1,4 +1,4 @@
-"""The matrix as a picture: who wins where, and how each scheme compares with `mac80211`. Readable in grey."""
+"""The matrices as pictures: winners by setting, and each scheme against `mac80211`. Readable in greyscale."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wifair.plots import figure, save
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# What a cell of a matrix says: a mark, its shade, and whether it is hatched.
+# The look of a matrix cell: a mark, its shade, and whether it is hatched.
 Look = tuple[str, str, bool]
 
 PLACES: dict[Place, Look] = {
@@ -50,7 +50,7 @@ def draw(overview: Overview, folder: Path, endings: Sequence[str] = ("png",)) ->
 
 
 def conclusions(overview: Overview) -> Figure:
-    """A row per setting, a column per scheme: what became of it there."""
+    """A row per setting, a column per scheme: its place there."""
     made, [axes] = figure(width=_width(overview), height=_height(overview.settings))
 
     def look(judged: Judged, name: str) -> Look:
@@ -71,7 +71,7 @@ def conclusions(overview: Overview) -> Figure:
 
 
 def against(overview: Overview) -> Figure:
-    """A panel per kind of criterion: better or worse than what ships, in the settings that are judged by it."""
+    """A panel per kind of criterion: better or worse than the reference, in the settings judged by it."""
     rows = {
         kind: [judged for judged in overview.settings if any(c.kind == kind for c in judged.verdict.judged)]
         for kind in overview.kinds

@@ -1,4 +1,4 @@
-"""The conclusion in sentences, each of them computed: of a setting, of a scheme over all settings, and of it all."""
+"""The conclusion as generated sentences: by setting, by scheme, and overall."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wifair.everything.verdict import Standing
 
 
 def conclusion(judged: Judged) -> str:
-    """Who wins a setting, or among whom one must choose."""
+    """The winners of a setting, or the unbeaten schemes."""
     verdict = judged.verdict
     if not verdict.judged or len(verdict.contenders) < 2:
         return "There is nothing to compare."
@@ -36,7 +36,7 @@ def conclusion(judged: Judged) -> str:
 
 
 def best_by(judged: Judged, criterion: Criterion) -> str:
-    """The best by a criterion, with the mean of the first, and by how much that one beats what ships."""
+    """The best by a criterion, with the first one's mean and its effect against the reference."""
     verdict = judged.verdict
     leader, *others = verdict.best(criterion) or [""]
     if not leader:
@@ -48,7 +48,7 @@ def best_by(judged: Judged, criterion: Criterion) -> str:
 
 
 def over_reference(judged: Judged, criterion: Criterion, name: str, reference: str = REFERENCE) -> str:
-    """What a scheme has over the reference by a criterion, with the interval."""
+    """The effect of a scheme against the reference by a criterion, with its interval."""
     verdict = judged.verdict
     if reference not in verdict.contenders or name == reference:
         return "–"
@@ -60,7 +60,7 @@ def over_reference(judged: Judged, criterion: Criterion, name: str, reference: s
 
 
 def standings(judged: Judged, reference: str = REFERENCE) -> dict[Standing, list[str]]:
-    """How the others compare with the reference by all criteria."""
+    """The other schemes by their standing against the reference, by all criteria."""
     verdict = judged.verdict
     found: dict[Standing, list[str]] = {standing: [] for standing in Standing}
     if reference in verdict.contenders:
@@ -72,7 +72,7 @@ def standings(judged: Judged, reference: str = REFERENCE) -> dict[Standing, list
 
 @dataclass(frozen=True)
 class Record:
-    """A scheme over all settings: in how many it ran, was shown to be unbeaten, was left unbeaten, was best, and how it compared with the reference."""
+    """A scheme's record over all settings: the numbers in which it ran, was shown unbeaten, was left unbeaten, was best, and its standings against the reference."""
 
     name: str
     ran: int
@@ -85,14 +85,14 @@ class Record:
 
 @dataclass(frozen=True)
 class Example:
-    """A scheme against another in a setting by a criterion; `gap` counts in units of what matters."""
+    """A scheme against another in a setting by a criterion; `gap` is in units of the difference that matters."""
 
     judged: Judged
     criterion: Criterion
     gap: float
 
     def told(self, name: str, other: str) -> str:
-        """In words, with the interval."""
+        """The example in words, with the interval."""
         effect = over_reference(self.judged, self.criterion, name, other)
         return f"{self.criterion.title} in `{self.judged.setting.id}`: {effect}"
 
@@ -109,7 +109,7 @@ class Overview:
 
     @cached_property
     def contenders(self) -> list[str]:
-        """Who ran anywhere, in order."""
+        """The schemes that ran in any setting, in order."""
         every = (name for judged in self.settings for name in (*judged.verdict.contenders, *judged.setting.refused))
         ran = {name for judged in self.settings for name in judged.verdict.contenders}
         return [name for name in dict.fromkeys(every) if name in ran]
@@ -124,7 +124,7 @@ class Overview:
 
     @cached_property
     def kinds(self) -> list[Kind]:
-        """What is judged anywhere."""
+        """The kinds of criteria that are judged in any setting."""
         there = {criterion.kind for judged in self.settings for criterion in judged.verdict.judged}
         return [kind for kind in KINDS if kind in there]
 
@@ -152,7 +152,7 @@ class Overview:
         return sorted((self.record(name) for name in self.contenders), key=lambda r: (-r.shown, -r.unbeaten))
 
     def examples(self, name: str, other: str) -> list[Example]:
-        """Every setting and criterion in which one is shown to be better than the other, the smallest gap first."""
+        """The settings and criteria in which one scheme is shown to be better than the other, the smallest gap first."""
         found = [
             Example(judged, criterion, judged.verdict.gap(name, other, criterion))
             for judged in self.settings
@@ -164,7 +164,7 @@ class Overview:
 
     @cached_property
     def findings(self) -> list[str]:
-        """The three findings: what ships against a plain buffer, what beats it, and who is best by what."""
+        """The three findings: the reference against tail drop, the schemes that beat it, and the best by each kind of criterion."""
         if REFERENCE not in self.contenders:
             return [f"`{REFERENCE}` is not among the schemes, so nothing is said of what ships."]
         return [self._against_plain(), self._challenger(), self._by_kind()]
@@ -220,7 +220,7 @@ class Overview:
         return max(self.records, key=lambda record: record.best[kind])
 
     def _best_by(self, kind: Kind) -> str:
-        """Who is among the best by a kind of criterion in most settings, and what that typically is over the reference."""
+        """The scheme that is among the best by a kind of criterion in most settings, and its typical effect against the reference."""
         judged = sum(any(c.kind == kind for c in setting.verdict.judged) for setting in self.settings)
         most = self._leader(kind)
         other = PLAIN if most.name == REFERENCE else REFERENCE
@@ -240,7 +240,7 @@ class Overview:
 
 
 def listed(names: Iterable[str], last: str = ", ") -> str:
-    """Names as code."""
+    """A list of names as Markdown code."""
     *others, final = [f"`{name}`" for name in names] or [""]
     return f"{', '.join(others)}{last}{final}" if others else final
 

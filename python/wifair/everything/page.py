@@ -18,7 +18,7 @@ from wifair.results.results import versions
 COMMAND = "wifair compare --all --page"
 COMPARISON = Marks("comparison", COMMAND)
 FINDINGS = Marks("findings", COMMAND)
-# By the names of the figures.
+# Captions by figure.
 CAPTIONS = {
     "conclusions": "Who is best by everything, unbeaten, or beaten, in each setting; open where neither is shown.",
     f"against-{REFERENCE}": f"How every scheme stands to `{REFERENCE}`, by kind of criterion.",
@@ -26,7 +26,7 @@ CAPTIONS = {
 
 
 def check(page: Path) -> list[Marks]:
-    """What the page has marks for; an error where it has none, so that it comes before the work."""
+    """The parts that the page has marks for. Raises `InputError` if there is none; called before the runs."""
     there = [marks for marks in (COMPARISON, FINDINGS) if marks.between(page) is not None]
     if not there:
         raise InputError(
@@ -37,7 +37,7 @@ def check(page: Path) -> list[Marks]:
 
 
 def write(page: Path, contest: Contest, overview: Overview) -> None:
-    """Writes what the page has marks for: the comparison with its figures, or the findings."""
+    """Writes the parts that the page has marks for: the comparison with its figures, or the findings."""
     there = check(page)
     if COMPARISON in there:
         images = page.parent / "images"
@@ -48,7 +48,7 @@ def write(page: Path, contest: Contest, overview: Overview) -> None:
 
 
 def findings(contest: Contest, overview: Overview) -> str:
-    """The findings, with what made them."""
+    """The findings with the conditions of the runs."""
     told = "\n".join(f"- {finding}" for finding in overview.findings)
     return f"{told}\n\n{_conditions(contest, overview)}\n"
 
@@ -61,7 +61,7 @@ def _conditions(contest: Contest, overview: Overview) -> str:
 
 
 def comparison(contest: Contest, overview: Overview, pictures: Mapping[str, Sequence[Path]], images: str) -> str:
-    """All of it: findings, matrices, the record of each scheme, a section per scenario. `images` leads the pictures' names."""
+    """The whole comparison: findings, matrices, the record of each scheme, a section per scenario. `images` is the prefix of the pictures' names."""
     parts = [findings(contest, overview).rstrip(), f"Engine `{versions()['engine']}`."]
     for name, paths in pictures.items():
         parts.append(f"![{CAPTIONS[name]}]({images}{paths[0].name})\n\n*{CAPTIONS[name]}*")
@@ -74,7 +74,7 @@ def comparison(contest: Contest, overview: Overview, pictures: Mapping[str, Sequ
 
 
 def records(overview: Overview) -> str:
-    """A row per scheme: in how many settings it is what."""
+    """A row per scheme: the number of settings for each outcome."""
     kinds = [f"best by {kind}" for kind in overview.kinds]
     against = [f"{standing.value} than {REFERENCE}" for standing in (Standing.BETTER, Standing.WORSE)]
     headings = ("scheme", "ran", "shown to be unbeaten", "not beaten", "best by everything", *kinds, *against, "trade")
@@ -110,7 +110,7 @@ def _setting(judged: Judged) -> str:
 
 
 def remarks(judged: Judged) -> list[str]:
-    """How the others compare with the reference, what depends on what matters, what to beware of, who cannot run."""
+    """Remarks on a setting: standings against the reference, sensitivity to the margins, cautions, rejected schemes."""
     stands = standings(judged)
     words = {
         Standing.BETTER: f"Better than `{REFERENCE}` and worse by nothing",
@@ -140,7 +140,7 @@ def _if_margins_differed(judged: Judged) -> str:
 
 
 def _reasons(refused: Mapping[str, str]) -> dict[str, list[str]]:
-    """Those that are refused, by the reason."""
+    """The rejected schemes by reason."""
     found: dict[str, list[str]] = {}
     for name, reason in refused.items():
         found.setdefault(reason.replace(name, "it"), []).append(name)

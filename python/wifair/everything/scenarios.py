@@ -1,7 +1,7 @@
-"""Which scenarios: of each paper the cells that its argument turns on, as its study has them; then those of today.
+"""The scenarios: the cells behind each paper's argument, from its study, then today's scenarios.
 
-A paper's cell is found by its coordinates in the study's grid, under tail drop, so nothing of it is written here again. The
-quick form is shorter; the full one has the paper's own lengths.
+A paper's cell is taken from the study's grid by its coordinates, under tail drop. The quick form is shorter; the full
+one has the paper's own lengths.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ class Staged(Protocol):
 
     @property
     def title(self) -> str:
-        """What it is, in a line."""
+        """The title, in one line."""
         ...
 
     @property
     def source(self) -> str:
-        """Where it comes from."""
+        """The source."""
         ...
 
     @property
     def why(self) -> str:
-        """Why it is among the few."""
+        """The reason for its selection."""
         ...
 
     @property
     def senders(self) -> Sequence[Senders]:
-        """The hosts that it is run with."""
+        """The kinds of hosts it is run with."""
         ...
 
     def scenario(self, form: str) -> Scenario:
@@ -56,7 +56,7 @@ class Staged(Protocol):
 
 @dataclass(frozen=True)
 class PaperCell:
-    """A cell of a paper's study: `figure` has it, at the coordinates `keys`. `quick` is what the quick form changes."""
+    """A cell of a paper's study: of `figure`, at the coordinates `keys`. `quick` has the settings of the quick form."""
 
     id: str
     title: str
@@ -73,7 +73,7 @@ class PaperCell:
         return f"{self.paper}, Fig. {self.figure}"
 
     def scenario(self, form: str) -> Scenario:
-        """The cell under tail drop, without what only figures need."""
+        """The cell under tail drop, without recording for figures."""
         study = import_module(f"wifair.papers.{self.paper.replace('-', '_')}").STUDY
         grid = study.cells(study.forms[form], self.figure)
         [cell] = [cell for cell in grid if self.keys.items() <= cell.keys.items()]
@@ -82,8 +82,7 @@ class PaperCell:
         return found
 
 
-# In today's scenarios a wait at the beginning counts, so there is no warm-up. In a minute they carry more packets than a paper's
-# cell in its ten.
+# Today's scenarios have no warm-up, because initial waits count. In one minute they carry more packets than a paper's cell in ten.
 _GALLERYS_S = {FULL: 60.0, QUICK: 20.0}
 # A starting point for new scenarios and the tests of flent, not cases of a network to compare.
 _SKETCHES = ("plain", "rrul", "rrul_be", "tcp_8up", "tcp_8down")
@@ -91,28 +90,28 @@ _SKETCHES = ("plain", "rrul", "rrul_be", "tcp_8up", "tcp_8down")
 
 @dataclass(frozen=True)
 class OfGallery:
-    """A scenario of the gallery, with the hosts that it has: today's."""
+    """A scenario of the gallery, with its own (today's) hosts."""
 
     id: str
     senders: Sequence[Senders] = (GALLERYS,)
 
     @property
     def title(self) -> str:
-        """The head of what it is about."""
+        """The first part of its description."""
         return gallery.about(self.id).partition(":")[0].lower()
 
     @property
     def source(self) -> str:
-        """Its place."""
+        """The source: the gallery."""
         return "gallery"
 
     @property
     def why(self) -> str:
-        """What it is about."""
+        """Its description."""
         return gallery.about(self.id).partition(": ")[2].rstrip(".")
 
     def scenario(self, form: str) -> Scenario:
-        """The scenario as it is written, for longer or shorter."""
+        """The scenario with the form's duration."""
         path = gallery.path_of(self.id)
         assert path is not None
         run = {"run.warmup_s": 0.0, "run.duration_s": _GALLERYS_S[form], "run.record_transfers": False}

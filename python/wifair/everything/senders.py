@@ -1,4 +1,4 @@
-"""Which hosts: an access point cannot choose them, so a scheme must do with either."""
+"""The kinds of hosts. An access point cannot choose them, so schemes are judged with each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from wifair.scenario.scenario import Scenario, Table
 
-# What a packet carries is the scenario's, with every sender.
+# Keys of packet sizes, which stay the scenario's with every kind of hosts.
 _OF_THE_SCENARIO = ("mss_bytes", "header_bytes")
 
 
@@ -19,11 +19,11 @@ class Senders:
     id: str
     title: str
     tcp: Mapping[str, Any] | None = None
-    # Which ACKs a scheme may remove: its paper's choice, or those alone that carry no further information.
+    # The ACKs that a scheme may remove: its paper's choice, or only those without further information.
     ack_filter: str = "paper"
 
     def applied(self, scenario: Scenario) -> Scenario:
-        """The scenario with these hosts. Today's go by the standards: a simulator's habits go with its hosts."""
+        """The scenario with these hosts. Today's hosts follow the standards, so the scenario's dialect is dropped."""
         if self.tcp is None:
             return scenario
         settings = scenario.settings()

@@ -1,24 +1,24 @@
-"""Which setting gives the NewReno columns of Tables 1 to 5: what the paper leaves open, fitted to what it prints.
+"""The calibration: fits the settings that the paper leaves open to the NewReno columns of Tables 1 to 5.
 
 Every combination of direction, RTS, packet size, preamble, delayed ACK, buffer and window is run with NewReno alone.
 
 The criterion was fixed before the search was run:
 
-- A printed column is taken for one run. What a setting says of it is the likelihood of the 20 printed NewReno numbers, 15
-  throughputs and five fairness indexes. Each is normal about the mean of the setting's runs. Its variance is that of a single
-  run, and that by which engine and ns-2 may differ (`docs/peers.md`): 2.5 % of a throughput, 0.005 of an index. A printed
-  sum follows from its throughputs.
-- Alike stations are exchangeable here, so a session's mean is that of all sessions of its rate, and one relative deviation
-  holds for all sessions of a table.
-- The indexes of Tables 1 and 4 fix the length of these runs: 100 s (`tests/test_arf_aware_tcp.py`); Table 2 compares with
-  Table 1. The lengths of Tables 3 and 5, and whether Table 5 has five sessions, as the text says, or the four that it
-  prints, are free: each setting takes the likeliest.
-- Settings whose likelihood is more than a twentieth of the greatest are not told apart. If there are several, the data do
-  not decide. The baseline is then the one nearest to the text: first the one of which more of these two sentences are
-  true, "Node0 and Node1 use FTP applications" (the stations send) and "with Delayed ACK option" (an ACK for every second
-  segment); then the one with more of ns-2's defaults; then the likeliest.
+- A printed column is taken as one run. A setting is scored by the likelihood of the 20 printed NewReno numbers, 15
+  throughputs and five fairness indexes. Each is normal about the mean of the setting's runs. Its variance is that of a
+  single run plus that of the difference between engine and ns-2 (`docs/peers.md`): 2.5 % of a throughput, 0.005 of an
+  index. A printed sum follows from its throughputs.
+- Stations of equal rate are exchangeable, so a session's mean is that of all sessions of its rate, and one relative
+  deviation holds for all sessions of a table.
+- The indexes of Tables 1 and 4 fix the length of these runs: 100 s (`tests/test_arf_aware_tcp.py`); Table 2 compares
+  with Table 1. The lengths of Tables 3 and 5, and whether Table 5 has five sessions, as the text says, or the four that
+  it prints, are free: each setting uses the likeliest.
+- Settings whose likelihood is more than a twentieth of the greatest are not distinguishable. If there are several, the
+  data do not decide. The baseline is then the one nearest to the text: first the one of which more of these two
+  sentences are true, "Node0 and Node1 use FTP applications" (the stations send) and "with Delayed ACK option" (an ACK
+  for every second segment); then the one with more of ns-2's defaults; then the likeliest.
 
-The ARF-aware columns are not looked at.
+The ARF-aware columns are not used.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ INTERVAL_S = 20.0
 FIXED_S = (100.0,)
 LENGTHS_S = tuple(INTERVAL_S * n for n in range(3, 11))
 UP_TO_120_S = LENGTHS_S[:4]
-# How far engine and ns-2 may differ: of a throughput, and of an index.
+# Standard deviation of the difference between engine and ns-2: relative for a throughput, absolute for an index.
 THROUGHPUT_ERROR = 0.025
 INDEX_ERROR = 0.005
-# Twice the logarithm of the ratio of likelihoods from which two settings are told apart: 20.
+# The difference of deviance that distinguishes two settings: 2 ln 20.
 APART = 2.0 * np.log(20.0)
 
 
 class Table(NamedTuple):
-    """A table's NewReno column: which cases it may have been, and how long their runs."""
+    """A table's NewReno column: the possible cases and run lengths."""
 
     number: int
     cases: tuple[Case, ...]
@@ -76,7 +76,7 @@ TABLES = (
 
 
 class Fit(NamedTuple):
-    """A setting in one table: mean throughputs in kbps, mean index, and how far the printed column lies from them.
+    """A setting's fit to one table: mean throughputs in kbps, mean index, and the printed column's deviations.
 
     `deviations` are those of the printed numbers in standard deviations, the index last. `deviance` is −2 ln(likelihood),
     with throughputs in units of the printed ones.
@@ -96,14 +96,14 @@ class Fit(NamedTuple):
 
 
 class SettingFit(NamedTuple):
-    """A setting in all tables."""
+    """A setting's fit to all tables."""
 
     setting: Setting
     tables: dict[int, Fit]
 
     @property
     def deviance(self) -> float:
-        """That of Tables 1 to 5 together."""
+        """The deviance of Tables 1 to 5 together."""
         return sum(fit.deviance for fit in self.tables.values())
 
 
@@ -122,7 +122,7 @@ def calibration_cells(settings: Sequence[Setting]) -> list[Cell]:
 
 
 def fits(runs: Runs, error: float = 1.0) -> list[SettingFit]:
-    """Every setting that was run, the likeliest first; `error` multiplies what engine and ns-2 may differ by."""
+    """The fits of all settings, the likeliest first; `error` scales the difference between engine and ns-2."""
     there = set(runs.places("setting"))
     found = [
         SettingFit(setting, {table.number: best_fit(runs, setting, table, error) for table in TABLES})
@@ -133,14 +133,14 @@ def fits(runs: Runs, error: float = 1.0) -> list[SettingFit]:
 
 
 def undecided(found: Sequence[SettingFit]) -> list[SettingFit]:
-    """The settings that the data do not tell from the likeliest, the nearest to the text first."""
+    """The settings that the data do not distinguish from the likeliest, the nearest to the text first."""
     bound = found[0].deviance + APART
     open_ones = [fit for fit in found if fit.deviance < bound]
     return sorted(open_ones, key=lambda fit: (*far_from_text(fit.setting), fit.deviance))
 
 
 def far_from_text(setting: Setting) -> tuple[int, int]:
-    """How many of the text's two sentences are not true of a setting, and how many of its values are not ns-2's."""
+    """The number of the text's two sentences that are false for a setting, and the number of its values that differ from ns-2's."""
     sentences = (setting.direction == "up", setting.ack_every == 2)
     habits = ("rts", "packet_bytes", "preamble", "buffer_packets", "window_packets")
     others = sum(getattr(setting, name) != getattr(DOWNLINK, name) for name in habits)
@@ -148,7 +148,7 @@ def far_from_text(setting: Setting) -> tuple[int, int]:
 
 
 def best_fit(runs: Runs, setting: Setting, table: Table, error: float = 1.0) -> Fit:
-    """A table at the likeliest case and length."""
+    """The fit to a table with the likeliest case and length."""
     tried = [
         fit(runs, setting, table.number, case, length, error) for case in table.cases for length in table.lengths_s
     ]
@@ -156,7 +156,7 @@ def best_fit(runs: Runs, setting: Setting, table: Table, error: float = 1.0) -> 
 
 
 def fit(runs: Runs, setting: Setting, number: int, case: Case, length_s: float, error: float = 1.0) -> Fit:
-    """A table's column as runs of that case and length give it."""
+    """The fit to a table with that case and length."""
     cell = runs.cell(setting=setting.id, case=case.id)
     column = NEWRENO_COLUMNS[number]
     printed, samples = np.array(column.sessions_kbps), round(length_s / INTERVAL_S)

@@ -26,7 +26,7 @@ SHOWN = 40  # settings in the figure of the calibration
 
 
 def _legend_of(case: Case) -> dict[str, str]:
-    """What each session is called in a legend."""
+    """The legend's name of each session."""
     return {
         name: f"Session {i + 1} ({rate:g} Mbps)"
         for i, (name, rate) in enumerate(zip(case.sessions, case.rates_mbps, strict=True))
@@ -61,7 +61,7 @@ def _one(case: Case, control: str) -> Callable[[Measured], Figure]:
 
 
 def _stack(control: str) -> Callable[[Measured], Figure]:
-    """Sessions on top of each other: the upper edge is what all have together."""
+    """Sessions stacked: the upper edge is the total."""
 
     def draw_stack(m: Measured) -> Figure:
         made, (axes,) = plots.figure(width=6.0)
@@ -123,7 +123,7 @@ def _tables(m: Measured) -> Figure:
 
 
 def _calibration(m: Measured) -> Figure:
-    """A row per setting, the likeliest on top; a dot per table. Above the line they are not told apart."""
+    """A row per setting, the likeliest on top; a dot per table. The settings above the line are not distinguishable."""
     found = fits(m.runs)[:SHOWN]
     made, (axes,) = plots.figure(width=8.5, height=1.5 + 0.19 * len(found))
     rows = np.arange(len(found))

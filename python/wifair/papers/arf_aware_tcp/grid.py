@@ -20,7 +20,7 @@ from wifair.study.job import Cell
 
 
 def cells(form: Form, figure: str | None) -> list[Cell]:
-    """All of it, or what one figure needs: of the calibration the two candidates, or the whole search with its figure.
+    """The whole grid, or the cells of one figure. The calibration has two candidates, or with its figure the whole search.
 
     Every form runs the paper's lengths.
     """

@@ -9,7 +9,7 @@ from wifair.papers.arf_aware_tcp.study import CALIBRATED, CHANGE_S, RECOVERY_S, 
 from wifair.papers.runs import CellRuns, Runs
 from wifair.stats import Values, jain_rows, ratio
 
-# What happens in the first seconds after a start or a change of rate is looked at apart.
+# Seconds to settle after a start or a change of rate, which are evaluated separately.
 SETTLED_S = 5.0
 BEFORE = (SETTLED_S, CHANGE_S)
 FIRST = (CHANGE_S, CHANGE_S + SETTLED_S)
@@ -29,7 +29,7 @@ class Measured:
         return self.runs.cell(case=case.id, control=control)
 
     def counting(self, throughput: str) -> Measured:
-        """The same runs with another notion of throughput."""
+        """The same runs with another column as throughput."""
         return Measured(self.runs, throughput)
 
     def sessions(self, case: Case, control: str) -> Values:
@@ -49,7 +49,7 @@ class Measured:
         return jain_rows(shares[:, :sessions])
 
     def index_in(self, case: Case, control: str, span: tuple[float, float], sessions: int | None = None) -> Values:
-        """The same index of a span of time, in which no link's scripted rate changes."""
+        """The same index over a span of time without scripted rate changes."""
         names = self.names(case, control)[:sessions]
         link_rates = [rate if case.slowed_in(span) else 11.0 for rate in case.rates_mbps]
         shares = [self.rate(case, control, name, span) / link_rates[case.sessions.index(name)] for name in names]
@@ -72,19 +72,19 @@ class Measured:
         return gained
 
     def course(self, case: Case, control: str, session: str) -> Values:
-        """Payload of a session second by second, in packets/s: (seeds, seconds)."""
+        """Throughput of a session per second, in packets/s of payload: (seeds, seconds)."""
         mbps = self.cell(case, control).series("goodput_mbps", session)
         packets: Values = mbps * 1e6 / (8 * CALIBRATED.packet_bytes)
         return packets
 
     def total_course(self, case: Case, control: str) -> Values:
-        """The same of all sessions together."""
+        """The same for all sessions together."""
         courses = [self.course(case, control, name) for name in self.names(case, control)]
         total: Values = np.sum(courses, axis=0)
         return total
 
     def names(self, case: Case, control: str) -> list[str]:
-        """The sessions that this reading has in a case."""
+        """The sessions of a case in this reading."""
         there = set(self.cell(case, control).table("flows")["label"].unique())
         return [name for name in case.sessions if name in there]
 
@@ -93,7 +93,7 @@ class Measured:
         return _mean(self.course(case, control, session), span)
 
     def total_rate(self, case: Case, control: str, span: tuple[float, float]) -> Values:
-        """The same of all sessions together."""
+        """The same for all sessions together."""
         return _mean(self.total_course(case, control), span)
 
     def kept(self, case: Case, control: str, session: str, span: tuple[float, float]) -> Values:
@@ -101,11 +101,11 @@ class Measured:
         return ratio(self.rate(case, control, session, span), self.rate(case, control, session, BEFORE))
 
     def total_kept(self, case: Case, control: str, span: tuple[float, float]) -> Values:
-        """The same of all sessions together."""
+        """The same for all sessions together."""
         return ratio(self.total_rate(case, control, span), self.total_rate(case, control, BEFORE))
 
     def unevenness(self, case: Case, control: str) -> Values:
-        """How much throughput varies from second to second after the change: coefficient of variation, mean of sessions."""
+        """Coefficient of variation of the throughput per second after the change, mean over the sessions."""
         variations = []
         for name in self.names(case, control):
             after = self.course(case, control, name)[:, int(CHANGE_S + SETTLED_S) :]
@@ -114,7 +114,7 @@ class Measured:
         return mean
 
     def recovery_s(self, case: Case, control: str, session: str) -> Values:
-        """Seconds from the return of the rate until a session first has nine tenths of its former throughput in a second."""
+        """Seconds from the return of the rate to the first second in which a session has nine tenths of its former throughput."""
         course = self.course(case, control, session)[:, int(RECOVERY_S) :]
         there = course >= 0.9 * self.rate(case, control, session, BEFORE)[:, None]
         first: Values = np.where(there.any(axis=1), there.argmax(axis=1) + 1.0, np.inf)
@@ -122,12 +122,12 @@ class Measured:
 
 
 def after(case: Case) -> tuple[float, float]:
-    """From shortly after the change to the end, or to the rate's return."""
+    """The span from shortly after the change to the end, or to the rate's return, in seconds."""
     return CHANGE_S + SETTLED_S, case.back_at_s or case.duration_s
 
 
 def recovered(case: Case) -> tuple[float, float]:
-    """From shortly after the rate's return to the end."""
+    """The span from shortly after the rate's return to the end, in seconds."""
     return RECOVERY_S + SETTLED_S, case.duration_s
 
 

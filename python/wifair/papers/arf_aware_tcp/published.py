@@ -1,4 +1,4 @@
-"""What the paper prints: Tables 1 to 5, column by column. Throughputs in kbps."""
+"""The paper's Tables 1 to 5 by column. Throughputs in kbps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ARF_AWARE = "arf-aware"
 
 
 class Column(NamedTuple):
-    """One column of a table: the case that it is of, what it prints of each session, index and sum."""
+    """One column of a table: its case, the printed throughput of each session, index and sum."""
 
     table: int
     case: str

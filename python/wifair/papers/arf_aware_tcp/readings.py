@@ -1,4 +1,4 @@
-"""Other readings of what the paper leaves open, alone and jointly, and causes switched off."""
+"""Readings of points that the paper leaves open, alone and jointly, and causes switched off."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DISTANCE = "How far away are the servers?"
 
 
 def _setting(name: str, setting: Setting, kind: Kind = Kind.READING) -> Alternative:
-    """Another setting, in every cell of the paper."""
+    """A reading with another setting in every cell of the paper."""
     paths = {
         "flows[0].direction": setting.direction,
         "flows[0].server_hears_link_rate": setting.direction == "down",

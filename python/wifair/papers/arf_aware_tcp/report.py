@@ -23,7 +23,7 @@ CASE_OF = {case.id: case for case in CASES}
 
 
 def tables(m: Measured) -> str:
-    """Printed and measured, side by side."""
+    """The printed and measured values side by side."""
     parts = []
     for column in COLUMNS:
         parts += [
@@ -49,7 +49,7 @@ def _row(name: str, printed: float, values: Values, form: str) -> Sequence[str]:
 
 
 def calibration(m: Measured) -> str:
-    """What the criterion says, the settings that it does not tell apart table by table, and every setting's deviations."""
+    """The result of the criterion, the indistinguishable settings by table, and the deviations of every setting."""
     found = fits(m.runs)
     open_ones = undecided(found)
     parts = [_decision(found, open_ones)]

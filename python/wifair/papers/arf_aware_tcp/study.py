@@ -1,15 +1,15 @@
 """The simulations of Section 4: cases, the calibrated setting, forms.
 
-The paper gives TCP NewReno, "delayed ACK option", 802.11b's rates, starts at 1 s and the rate changes; no packet size, RTS
-threshold, preamble, direction, buffer, window, wired delay or run length. `calibration.py` runs the combinations of these
-but the delay; `DOWNLINK` is the setting that its criterion gives. ARF-aware TCP is then run in it unchanged. `UPLINK` is nearer
-to the text and comes near in Tables 1 to 3; it is another reading (`readings.py`).
+The paper gives TCP NewReno, "delayed ACK option", 802.11b's rates, starts at 1 s and the rate changes; no packet size,
+RTS threshold, preamble, direction, buffer, window, wired delay or run length. `calibration.py` runs the combinations of
+all these except the delay; its criterion gives the setting `DOWNLINK`, in which ARF-aware TCP is then run unchanged.
+`UPLINK` is nearer to the text and nearly fits Tables 1 to 3; it is another reading (`readings.py`).
 
-What is not calibrated is ns-2's own: `dialect = "ns-2"`, and slow start's threshold at the window. ns-2's cwnd_ grows beyond
-window_, which matters to what ARF-aware TCP divides.
+Everything else is as in ns-2: `dialect = "ns-2"`, and the slow start threshold at the window. ns-2's cwnd_ grows beyond
+window_, which affects the window that ARF-aware TCP divides.
 
-The transfers are downlinks in the calibrated setting, yet the paper's sender learns the rate from its own driver. So
-the server learns the AP's link rate at once, which no real server does: `server_hears_link_rate`.
+The transfers are downlinks in the calibrated setting, but the paper's sender learns the rate from its own driver. So
+the server learns the AP's link rate at once, which a real server cannot: `server_hears_link_rate`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ RECOVERY_S = 70.0
 SAMPLE_S = 1.0
 
 
-# "TCP uses arf_cwnd when in the arf mode, and also saves cwnd. [...] the saved cwnd value is used again": arf_cwnd is computed when
-# the rate changes and bounds the window until the next change; cwnd does not move meanwhile.
+# "TCP uses arf_cwnd when in the arf mode, and also saves cwnd. [...] the saved cwnd value is used again": arf_cwnd is
+# computed when the rate changes and bounds the window until the next change; cwnd stays constant meanwhile.
 CAPPED = {"name": "own", "growth": "capped"}
-# What ARF-aware TCP divides is the window of the NewReno that it is compared with, ns-2's.
+# ARF-aware TCP divides the window of ns-2's NewReno, with which it is compared.
 NS_2_NEWRENO = DIALECTS["ns-2"]["tcp"]["congestion_control"]
 OVER_NEWRENO = {"name": ARF_AWARE, "over": NS_2_NEWRENO, "window": CAPPED}
 
 
 class Case(NamedTuple):
-    """A simulation: sessions by their rate from 20 s on, when they get it back, and for how long it runs.
+    """A simulation: the sessions' rates from 20 s on, the time of the rates' return, and the run's length.
 
     `arf`: no script changes rates, but a slowed station's frames fail at every higher rate, and ARF moves the rates of all links.
     """
@@ -62,7 +62,7 @@ class Case(NamedTuple):
         return tuple(name for name, rate in zip(self.sessions, self.rates_mbps, strict=True) if rate < 11.0)
 
     def slowed_in(self, span: tuple[float, float]) -> bool:
-        """Whether these are low in a span of time, in which no rate changes."""
+        """Whether the slowed sessions' rates are low in a span of time without rate changes."""
         return span[0] >= CHANGE_S and (self.back_at_s is None or span[1] <= self.back_at_s)
 
 
@@ -100,7 +100,7 @@ FORMS = {
 
 
 class Setting(NamedTuple):
-    """What the paper leaves open and calibration decides. The defaults of RTS, size, preamble, buffer and window are ns-2's."""
+    """The settings that the paper leaves open and the calibration fits. The defaults of RTS, size, preamble, buffer and window are ns-2's."""
 
     direction: str = "down"
     rts: bool = True
@@ -112,7 +112,7 @@ class Setting(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Its name in the grid, as `down, RTS, 1000 bytes, long preamble, ACK every 1, buffer 50, window 20`."""
+        """Its name in the grid, such as `down, RTS, 1000 bytes, long preamble, ACK every 1, buffer 50, window 20`."""
         rts = "RTS" if self.rts else "no RTS"
         return (
             f"{self.direction}, {rts}, {self.packet_bytes} bytes, {self.preamble} preamble, ACK every {self.ack_every}, "
@@ -188,5 +188,5 @@ def events(case: Case) -> list[dict[str, Any]]:
 
 
 def _only(mbps: float) -> list[dict[str, float]]:
-    """Errors of a link over which data frames arrive at `mbps` or less."""
+    """Frame error rates of a link on which only data frames at `mbps` or less are received."""
     return [{"rate_mbps": rate, "data": 1.0} for rate in (2.0, 5.5, 11.0) if rate > mbps]

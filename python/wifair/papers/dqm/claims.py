@@ -3,10 +3,10 @@
 Tolerances: ±10 % of a number ("very close", "very similar", "the same", "around the reference"), ±0.02 of a printed index,
 and from 0.95 on an index counts as near 1, as in the study of `adaptive-pushout`.
 
-Margins: "much", "substantially", "significantly" and "large" mean by 20 % at least, since two values that are both within
-10 % of a third may be 20 % apart. What the paper says is better on a whole figure ("can substantially improve") has to be
-better at each point, and better by that margin on the mean over N. A state that the paper names without a comparison
-("under-utilized", "alleviates") means by 10 % at least: below that, two values are "the same". A bare comparative
+Margins: "much", "substantially", "significantly" and "large" mean by 20 % at least, since two values that are both
+within 10 % of a third may be 20 % apart. A result that the paper calls better on a whole figure ("can substantially
+improve") must be better at each point, and better by that margin in the mean over N. A state without a comparison
+("under-utilized", "alleviates") means by at least 10 %: below that, two values are "the same". A bare comparative
 ("fewer", "lower", "more smoothly") holds by any clear difference.
 """
 
@@ -34,7 +34,7 @@ from wifair.papers.dqm.study import (
 )
 from wifair.stats import Values, ratio
 
-# With one flow each way nothing is lost even under BASE: what is said of fairness and losses is said of more.
+# With one flow each way nothing is lost even under BASE, so claims on fairness and losses start above that.
 SEVERAL = tuple(mix for mix in MIXES if mix.n > 2)
 MOST = tuple(Mix(case, FLOWS[-1]) for case in CASES)
 CLOSE = 0.1

@@ -1,4 +1,4 @@
-"""Figures 2 to 5 in the paper's arrangement, and what DQM takes for channel times; RED and PI next to BASE and DQM in 2 and 3."""
+"""Figures 2 to 5 in the paper's arrangement, with RED and PI added in 2 and 3, and a figure of DQM's estimate of channel times."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def _fig_3(m: Measured) -> Figure:
         axes = panels[2 * row + 1]
         plots.lines(axes, X, indices, x_label=X_LABEL, y_label="Fairness index", styles=STYLES)
         axes.set_ylim(0, 1.05)
-        axes.legend().set_visible(False)  # it is in the panel next to this one
+        axes.legend().set_visible(False)  # it is in the next panel
         axes.set_title(f"Case {case}", fontsize="medium")
     return made
 
 
 def _course(axes: Axes, m: Measured, part: str, series: Mapping[str, Values], y_label: str) -> None:
-    """Courses of one run each: the first seed's, since a mean over runs would hide that they fluctuate."""
+    """Time series of the first run: a mean over runs would hide the fluctuation."""
     times = m.times(part, DQM)
     for i, (name, values) in enumerate(series.items()):
         style = plots.STYLES[i]
@@ -117,7 +117,7 @@ def _fig_5(m: Measured, part: str) -> Figure:
 
 
 def _fig_channel_time(m: Measured) -> Figure:
-    """Not in the paper: what DQM steers by, over the truth."""
+    """Not in the paper: DQM's estimate of channel times over the true ones."""
     made, panels = plots.figure(2, width=4.4, height=3.2)
     for axes, case in zip(panels, CASES, strict=True):
         mixes = [Mix(case, n) for n in FLOWS]
@@ -130,7 +130,7 @@ def _fig_channel_time(m: Measured) -> Figure:
 
 
 def _channel_time(m: Measured) -> str:
-    """The ends of the figure, and conditions in which more frames fail, as a table."""
+    """A table of the figure's first and last points, and of conditions in which more frames fail."""
     most = Mix(1, FLOWS[-1])
     rows = {f"Case {mix.case}, N = {mix.n}": (mix, DQM) for mix in (Mix(1, FLOWS[0]), most, Mix(2, FLOWS[-1]))}
     rows |= {f"Case 1, N = {most.n}, {name}": (most, name) for name in HARD_TO_KNOW}

@@ -20,16 +20,16 @@ from wifair.papers.dqm.study import (
 from wifair.papers.runs import CellRuns, Runs
 from wifair.stats import Values, jain_rows, ratio
 
-# From where to where, in parts of a run's length.
+# Begin and end of a window, as shares of a run's length.
 Window = tuple[float, float]
 
-# Of each half of a run that changes in its middle, the second half: the first is left for it to settle.
+# The second half of each half of a run that changes in its middle; the first half is for settling.
 BEFORE: Window = (0.25, 0.5)
 AFTER: Window = (0.75, 1.0)
 
 
 class Measured:
-    """One reading's runs. Throughput is goodput in Mbps; quantities in time are of runs with `flows` flows."""
+    """One reading's runs. Throughput is goodput in Mbps; time series are of runs with `flows` flows."""
 
     def __init__(self, runs: Runs, flows: int = FLOWS_IN_TIME, base: str = BASE) -> None:
         self._runs = runs
@@ -37,11 +37,11 @@ class Measured:
         self.base = base
 
     def with_flows(self, flows: int) -> Measured:
-        """The same runs, those that change in time with another number of flows."""
+        """The same runs, with another number of flows in time series."""
         return Measured(self._runs, flows, self.base)
 
     def with_base(self, base: str) -> Measured:
-        """The same runs, `base_index` of BASE with another buffer or window."""
+        """The same runs, with another buffer or window of BASE in `base_index`."""
         return Measured(self._runs, self.flows, base)
 
     # Averages of a run with uniform bit rates, Figs. 2 and 3.
@@ -64,7 +64,7 @@ class Measured:
         return total
 
     def gamma(self, mix: Mix, scheme: str) -> Values:
-        """γ = R_up / R_dn. Downlink flows that got nothing count as one packet in the run, lest it be infinite."""
+        """γ = R_up / R_dn. Downlink flows without any packet count as one packet per run, so that it is finite."""
         one_packet = 1000 * 8e-6 / RUN_S / mix.down
         return ratio(self.up(mix, scheme), np.maximum(self.down(mix, scheme), one_packet))
 
@@ -73,12 +73,12 @@ class Measured:
         return jain_rows(self.cell(mix, scheme).flows("goodput_mbps"))
 
     def base_index(self, case: int) -> Values:
-        """FI of BASE with most flows."""
+        """FI of BASE with the largest number of flows."""
         part = UNIFORM if self.base == BASE else OTHER_INDEX
         return jain_rows(self._runs.cell(part=part, case=case, n=FLOWS[-1], scheme=self.base).flows("goodput_mbps"))
 
     def never_started(self, scheme: str) -> Values:
-        """Downlink flows that got not one packet, of those that begin after the uplinks."""
+        """Downlink flows that start after the uplinks and get no packet."""
         late = self._runs.cell(part=UPLINKS_FIRST, case=1, n=FLOWS[-1], scheme=scheme)
         count: Values = (late.flows("goodput_mbps", direction="down") == 0.0).sum(axis=1).astype(float)
         return count
@@ -117,7 +117,7 @@ class Measured:
         return logarithms
 
     def believed(self, mix: Mix, direction: str, under: str = DQM) -> Values:
-        """What DQM takes for a direction's channel time, over the engine's truth; `under` may name a harder condition."""
+        """DQM's estimate of a direction's channel time over the engine's true value; `under` may name a condition with more failures."""
         part = UNIFORM if under == DQM else KNOWLEDGE
         cell = self._runs.cell(part=part, case=mix.case, n=mix.n, scheme=under)
         return ratio(cell.run(f"channel_time_{direction}_believed_s"), cell.run(f"channel_time_{direction}_s"))
@@ -125,11 +125,11 @@ class Measured:
     # Evolution in time, Figs. 4 and 5.
 
     def course(self, part: str, scheme: str) -> CellRuns:
-        """The runs that change in their middle."""
+        """The runs that change in the middle."""
         return self._runs.cell(part=part, case=1, n=self.flows, scheme=scheme)
 
     def times(self, part: str, scheme: str) -> Values:
-        """When the series of a course were sampled, in seconds."""
+        """The times of the samples of a time series, in seconds: (samples,)."""
         return self.course(part, scheme).times("queue_packets")
 
     def series(self, part: str, scheme: str, metric: str) -> Values:
@@ -141,7 +141,7 @@ class Measured:
         return self._over(part, scheme, self.series(part, scheme, metric), window)
 
     def throughput_series(self, part: str, scheme: str, direction: str) -> Values:
-        """Mean throughput of a flow of a direction, second by second: (seeds, samples)."""
+        """Mean throughput per flow of a direction, per second: (seeds, samples)."""
         return self._mean_of_flows(part, scheme, "goodput_mbps", direction)
 
     def throughput(self, part: str, scheme: str, direction: str, window: Window) -> Values:

@@ -1,4 +1,4 @@
-"""Other readings of what the paper leaves open, causes switched off, and explorations beyond it."""
+"""Readings of points that the paper leaves open, causes switched off, and explorations beyond it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wifair.papers.readings import Alternative, Joint, Kind, Reading, View
 
 _OF_DQM: Mapping[str, tuple[str, ...]] = {"scheme": (DQM, BLIND)}
 _DQM_ALONE: Mapping[str, tuple[str, ...]] = {"part": (UNIFORM,), "scheme": (DQM,)}
-# With few, some and many flows, where all twenty numbers would cost more than they show.
+# Few, some and many flows in place of all twenty numbers, to save time.
 _SOME_N: Mapping[str, tuple[object, ...]] = {"n": (2, 10, 20)}
 _DQM_ALONE_AT_SOME_N: Mapping[str, tuple[object, ...]] = {**_DQM_ALONE, **_SOME_N}
 _ALL_JUDGED_AT_SOME_N: Mapping[str, tuple[object, ...]] = {"scheme": (BASE, PI_ECHO, DQM, BLIND), **_SOME_N}
@@ -107,7 +107,7 @@ READINGS: tuple[Reading[Measured], ...] = (
         {"ap.scheme.unmarkable": "drop"},
         _DQM_ALONE_AT_SOME_N,
     ),
-    # Elsewhere both directions have flows from the first second on.
+    # In other cells both directions have flows from the first second on.
     Alternative(
         "no-active-flows",
         "How does T/N compare where N is 0?",

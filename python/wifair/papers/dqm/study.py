@@ -1,4 +1,4 @@
-"""The simulations of Section IV: the baseline, its scenarios, and how much of them is run.
+"""The simulations of Section IV: the baseline, its scenarios and forms.
 
 Baseline. The paper says ns-2 (version 2.29.3), so the baseline is the `ns-2` dialect with what Sections III-A and IV and
 Table II say. They do not say how long a run is; "uplink flows start in the middle (at t0 = 100 second)" makes it 200 s,
@@ -7,17 +7,17 @@ and nothing is said of a warm-up, so averages are over all of it. Nor do they sa
 default settings of the IEEE 802.11b PHY/MAC"; ns-2's own default, RTS on every frame, is run as an alternative. The
 packet of 1000 bytes is taken as a whole, headers included.
 
-The observation window. Nothing says what becomes of T_up and T_dn when a window ends. The baseline carries over what a
-direction used beyond its share, for three reasons. The text gives the windows a purpose: "in each observation window,
-neither uplink flows nor downlink flows can consume more bandwidth than their fair share". A direction is served as long as
-it is below its share, so it ends most windows above it, by up to an exchange, and the AP cannot hold back a station's own
-frame at all; counters that start at 0 forget this, window after window, and cannot meet the purpose. Algorithm 1 has no
-reset, so starting at 0 is an addition to it, as carrying over is. Counters that never end contradict "current
-observation window", and Fig. 4(b): uplinks that begin at 100 s would have the channel alone until they had caught up with
-100 s of the downlinks. Unused shares are not carried over: the text bounds what is used and promises nothing later. Both
-other treatments are readings.
+The observation window. The paper does not say what happens to T_up and T_dn when a window ends. The baseline carries
+over what a direction used beyond its share, for three reasons. The text gives the windows a purpose: "in each
+observation window, neither uplink flows nor downlink flows can consume more bandwidth than their fair share". A
+direction is served as long as it is below its share, so it ends most windows above it, by up to an exchange, and the AP
+cannot hold back a station's own frame at all; counters that start at 0 forget this, window after window, and cannot
+meet the purpose. Algorithm 1 has no reset, so starting at 0 is an addition to it, as carrying over is. Counters that
+never end contradict "current observation window", and Fig. 4(b): uplinks that begin at 100 s would have the channel
+alone until they had caught up with 100 s of the downlinks. Unused shares are not carried over: the text bounds what is
+used and promises nothing later. Both other treatments are readings.
 
-The uplink stations' bit rate falls by script, as Section IV-B tells it; AARF that finds it is an alternative.
+The uplink stations' bit rate falls by script, as Section IV-B describes; rate adaptation by AARF is an alternative.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ RED = "red"
 PI = "pi"
 PI_ECHO = "pi-echo"
 DQM = "dqm"
-BLIND = "dqm-blind"  # DQM that serves without looking at bit rates
-# In addition to the paper's two: RED and PI as RFC 3168 has them, and PI with DQM's way of marking but one queue, which tells what
-# the two queues and the channel times add.
+BLIND = "dqm-blind"  # DQM that ignores bit rates
+# In addition to the paper's two: RED and PI as RFC 3168 has them, and PI with DQM's marking but one queue, which shows
+# what the two queues and the channel times add.
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     BASE: {"name": "droptail"},
     RED: {"name": "red"},
@@ -51,7 +51,7 @@ SHOWN_IN_TIME = (BASE, PI_ECHO, DQM)
 
 UNIFORM = "uniform"
 RATE_CHANGE = "rate-change"
-AFTER_CHANGE = "after-change"  # the last 50 s of RATE_CHANGE alone, for what is only summed over a run
+AFTER_CHANGE = "after-change"  # only the last 50 s of RATE_CHANGE, for quantities that are sums over a run
 LATE_UPLINKS = "late-uplinks"
 VARIOUS_RATES = "various-rates"  # as many slow stations as after RATE_CHANGE, spread over both directions
 OTHER_INDEX = "other-index"
@@ -93,19 +93,19 @@ MIXES = tuple(Mix(case, n) for case in CASES for n in FLOWS)
 
 _MIDDLE = (Mix(1, FLOWS_IN_TIME),)
 _OTHERS = tuple(Mix(1, n) for n in OTHER_FLOWS_IN_TIME)
-# BASE with other buffers and windows than Table II prints, with most flows: where its index is 0.203, if anywhere.
+# BASE with buffers and windows other than Table II's and the largest number of flows, to find an index of 0.203.
 OTHER_BASE: Mapping[str, Mapping[str, Any]] = {
     **{f"buffer-{packets}": {"ap.limit_packets": packets} for packets in (25, 50, 75, 150)},
     **{f"window-{segments}": {"tcp.receiver_window_segments": segments} for segments in (21, 64, 130)},
 }
-# DQM where its estimate of channel times is put to the test.
+# DQM in cells that test its estimate of channel times.
 HARD_TO_KNOW: Mapping[str, Mapping[str, Any]] = {
     "RTS on every frame": {"mac.rts_threshold_bytes": 0},
     "without ECN, so that the uplinks collide more": {"tcp.ecn": False},
     "frame error rate 0.1 both ways": {"station.frame_error_rate": {"data_up": 0.1, "data_down": 0.1}},
     "frame error rate 0.3 from the stations": {"station.frame_error_rate": {"data_up": 0.3}},
 }
-# Parts whose cells are not named by a scheme: the scheme, and what each name changes.
+# Parts whose cells are not named by a scheme: the scheme, and the settings of each name.
 VARIED: Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]] = {
     OTHER_INDEX: (BASE, OTHER_BASE),
     KNOWLEDGE: (DQM, HARD_TO_KNOW),
@@ -124,7 +124,7 @@ GRID: Mapping[str, Sequence[tuple[Sequence[Mix], Sequence[str]]]] = {
 }
 IN_TIME = (RATE_CHANGE, LATE_UPLINKS, VARIOUS_RATES)
 
-# Which parts of the grid a figure needs. The last one is not the paper's: how well DQM knows what it steers by.
+# The parts of the grid for each figure. The last figure is not the paper's: the accuracy of DQM's estimate.
 FIGURES: Mapping[str, tuple[str, ...]] = {
     "2": (UNIFORM,),
     "3": (UNIFORM,),
@@ -197,7 +197,7 @@ def _slows_down(stations: str) -> Mapping[str, Any]:
 
 
 def cells(form: Form, figure: str | None) -> list[Cell]:
-    """The grid, or the part of it that one figure needs."""
+    """The grid, or the part for one figure."""
     return [
         Cell(
             f"{part}/{scheme}/{mix.up}+{mix.down}-case-{mix.case}",

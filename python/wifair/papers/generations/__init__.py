@@ -1,7 +1,8 @@
-"""Our study: which of the papers' findings and cures survive on 802.11b, g, n, ac, ax and be.
+"""Study: which of the papers' findings and cures survive on 802.11b, g, n, ac, ax and be.
 
-A study of ours in the papers' form: the headline of each of the five papers, on one link configuration per generation, with the
-papers' numbers and with buffers and windows scaled in time. One BSS, a single user per PPDU, no OFDMA.
+wifair's own study in the papers' form: the headline of each of the five papers, on one link configuration per
+generation, with the papers' numbers and with buffers and windows scaled in time. One BSS, a single user per PPDU, no
+OFDMA.
 """
 
 from __future__ import annotations

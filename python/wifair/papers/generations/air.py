@@ -113,5 +113,5 @@ SCALINGS = (PACKETS, TIME)
 
 
 def factor(scaling: str, generation: Generation, home: Generation) -> float:
-    """By how much packets are multiplied: by the ratio of the link rates, if the scaling is in time."""
+    """The factor on numbers of packets: the ratio of the link rates if the scaling is in time, else 1."""
     return generation.rate_mbps / home.rate_mbps if scaling == TIME else 1.0

@@ -1,7 +1,7 @@
-"""What may explain a change, switched off one at a time: further cells of the grid.
+"""Possible causes of a change, switched off one at a time in further cells of the grid.
 
-A cause is switched off in the cells of the findings that the page explains by it, and in no others; the rest of a finding's cells are the
-baseline's.
+A cause is switched off only in the cells of the findings that the page explains by it; the other cells of a finding are
+the baseline's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from wifair.papers.generations.study import (
     Setting,
 )
 
-# The cells that a finding is measured in, part and scheme, by the finding's id.
+# The cells of each finding (part and scheme), by its id.
 CELLS: Mapping[str, Sequence[tuple[str, str]]] = {
     "directions": ((TEN_AND_TEN, TAIL_DROP),),
     "ack-filtering": ((TEN_AND_TEN, TAIL_DROP), (TEN_AND_TEN, AF)),
@@ -34,14 +34,14 @@ CELLS: Mapping[str, Sequence[tuple[str, str]]] = {
     "anomaly-down": ((PAIR_DOWN, FAST), (PAIR_DOWN, SLOW)),
     "anomaly-up": ((PAIR_UP, FAST), (PAIR_UP, SLOW)),
 }
-# What Linux takes where nobody names a limit.
+# Linux's default limit.
 MAC80211: Mapping[str, Any] = {"ap.scheme": "mac80211", "ap.limit_packets": 8192}
 AP_FIRST: Mapping[str, Any] = {"mac.edca.ap.best_effort": {"aifsn": 1, "cw_min": 1, "cw_max": 1}}
 
 
 @dataclass(frozen=True)
 class Cause:
-    """What is switched off, by which settings, for which findings, generations and scalings; `label` says what is there instead."""
+    """A cause: the settings that switch it off, and the findings, generations and scalings concerned; `label` names the replacement."""
 
     id: str
     label: str
@@ -52,7 +52,7 @@ class Cause:
     scalings: Sequence[str] = SCALINGS
 
     def places(self) -> list[Setting]:
-        """The cells in which it is switched off."""
+        """The cells in which the cause is switched off."""
         cells = dict.fromkeys(cell for finding in self.findings for cell in CELLS[finding])
         return [
             Setting(part, scheme, generation, scaling)
@@ -72,7 +72,7 @@ def _open_windows(s: Setting) -> Mapping[str, Any]:
 
 
 def _today(s: Setting) -> Mapping[str, Any]:
-    # SACK's ACKs carry blocks, which the papers' filters know nothing of.
+    # ACKs with SACK carry blocks, which the papers' filters ignore.
     scheme = s.scheme if s.scheme == TAIL_DROP else {"name": s.scheme, "filter": "safe"}
     return {
         "tcp": {"profile": "today"},

@@ -1,4 +1,4 @@
-"""The headline findings of five papers, and how large each is on a generation.
+"""The headline findings of five papers, and their sizes by generation.
 
 Rules, fixed before the runs:
 
@@ -6,9 +6,9 @@ Rules, fixed before the runs:
   an index from 0.95 on counts as near 1 in the studies of `adaptive-pushout` and `dqm`.
 - It is compared with its size on the generation of its paper, with the paper's numbers: 802.11b, for `alt` 802.11g. "Survives" and
   "fades" lie on either side of half of that.
-- A cure that does nothing because there is nothing to cure is "gone", too; the finding on the unfairness itself says which it is.
+- A cure without anything to cure is also "gone"; the finding on the unfairness itself distinguishes the two.
 - Schemes are compared under common random numbers, so an effect has one value per seed. Generations are independent.
-- Every verdict is at 95 %, and there are as many as findings times generations times scalings: a few are wrong by chance.
+- Every verdict is at 95 %, and there are findings × generations × scalings of them, so a few are wrong by chance.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ FINDINGS = (
 
 
 def effect(finding: Finding, air: Air) -> Effect:
-    """The finding's size on this air, and on its paper's."""
+    """The finding's size on this generation, and on its paper's."""
     origin = home(finding.part)
     there = Air(air.runs, origin, PACKETS)
     return Effect(

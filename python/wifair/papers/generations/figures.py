@@ -1,4 +1,4 @@
-"""Where each finding fades, what switches it off, and what each generation carries."""
+"""Figures and tables: findings by generation, causes switched off, and the goodput of each generation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LETTERS = {
     Verdict.REVERSED: "R",
     Verdict.UNDETERMINED: "?",
 }
-# Of a tile and of its letter; the tiles darken with what is left of the effect.
+# Colours of a tile and its letter; a darker tile means that more of the effect is left.
 COLOURS = {
     Verdict.SURVIVES: ("#08519c", "#ffffff"),
     Verdict.FADES: ("#9ecae1", "#000000"),
@@ -127,7 +127,7 @@ def _panel(axes: Axes, finding: Finding, m: Measured) -> None:
     axes.set_title(finding.title, fontsize=7)
 
 
-# Panels of the figure of the causes: a finding, the scaling, and what is switched off in turn.
+# Panels of the figure of causes: finding, scaling, and the causes switched off in turn.
 CAUSE_PANELS = (
     ("directions", PACKETS, ("single-frames", "long-acks", "open-windows", "today")),
     ("directions", TIME, ("queues-per-station", "ap-first", "queues-and-ap-first")),
@@ -137,12 +137,12 @@ CAUSE_PANELS = (
 
 
 def finding_of(name: str) -> Finding:
-    """The finding of that id."""
+    """The finding with that id."""
     return next(finding for finding in FINDINGS if finding.id == name)
 
 
 def _causes(m: Measured) -> Figure:
-    """A panel per finding and scaling: its size as it is, and with each cause switched off."""
+    """A panel per finding and scaling: its size in the baseline, and with each cause switched off."""
     made, panels = plots.figure(len(CAUSE_PANELS), width=3.9, height=3.5, columns=2)
     for axes, (name, scaling, switched) in zip(panels, CAUSE_PANELS, strict=True):
         finding = finding_of(name)
@@ -172,7 +172,7 @@ LEAST_SHOWN = -0.5
 
 
 def _bars(found: Sequence[Interval], least: float) -> list[float]:
-    """The lower halves of intervals, as far as they are shown."""
+    """The lower halves of the intervals' error bars, cut at `least`."""
     return [0.0 if f.low is None else max(0.0, f.estimate - max(f.low, least)) for f in found]
 
 
@@ -205,7 +205,7 @@ def _air(m: Measured) -> Figure:
     return made
 
 
-# What a cure is compared with is tail drop in the same cell.
+# The reference of a cure is tail drop in the same cell.
 CURES = (
     ("ACK filtering", TEN_AND_TEN, AF),
     ("adaptive pushout", TEN_AND_TEN, ADAPTIVE),
@@ -215,12 +215,12 @@ CURES = (
     ("ALT", TEN_DOWNLOADS, ALT),
     ("DQM", FIVE_AND_FIVE_ECN, DQM),
 )
-# The cure whose cost is measured without aggregation, too, and what switches that off.
+# The cure whose cost is also measured without aggregation, and the cause that switches that off.
 WITHOUT_AGGREGATION = ("LAS, one MPDU per PPDU", FIVE_AND_FIVE, LAS), "single-frames"
 
 
 def _kept(air: Air, part: str, scheme: str) -> Values:
-    """Goodput under a cure over that under tail drop."""
+    """The ratio of the goodput under a cure to that under tail drop."""
     return ratio(air.total_mbps(part, scheme), air.total_mbps(part, TAIL_DROP))
 
 
@@ -259,7 +259,7 @@ def _verdict_table(m: Measured) -> str:
 
 
 def _cause_table(m: Measured) -> str:
-    """A row per cause, finding and scaling: the effect without it, and in brackets its change, paired by seed."""
+    """A row per cause, finding and scaling: the effect with the cause switched off, and in brackets its change, paired by seed."""
     rows: list[Sequence[str]] = []
     for cause in CAUSES:
         for name in cause.findings:
@@ -278,7 +278,7 @@ def _without(air: Air, cause: Cause, finding: Finding) -> str:
 
 
 def _cost_table(m: Measured) -> str:
-    """A row per cure and scaling: goodput over that under tail drop."""
+    """A row per cure and scaling: the ratio of goodput to that under tail drop."""
 
     def row(cure: tuple[str, str, str], scaling: str, cause: str = "") -> Sequence[str]:
         name, part, scheme = cure
@@ -296,7 +296,7 @@ def _cost_table(m: Measured) -> str:
 
 
 def _air_table(m: Measured) -> str:
-    """A row per generation: its configuration, and what a window of 42 packets becomes."""
+    """A row per generation: its configuration, and the scaled size of a window of 42 packets."""
     rows = [
         (
             generation.name,

@@ -1,4 +1,4 @@
-"""What the study's page says of the findings, with numbers from the runs."""
+"""The sentences on the findings in the study's page, with numbers from the runs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def size(name: str, air: Air) -> float:
 
 
 def kept(air: Air, scheme: str) -> float:
-    """Goodput of five and five flows under a scheme over that under tail drop."""
+    """The ratio of the goodput of five and five flows under a scheme to that under tail drop."""
     part = FIVE_AND_FIVE
     return t_interval(ratio(air.total_mbps(part, scheme), air.total_mbps(part, TAIL_DROP))).estimate
 
 
 def between(values: Iterable[float], percent: bool = False, digits: int = 2) -> str:
-    """The least and the greatest of some values, in words; one of them if they are printed alike."""
+    """The least and the greatest value in words; one value if both print alike."""
     form = "{:.0f} %" if percent else f"{{:.{digits}f}}"
     told = [form.format(100 * value if percent else value).replace("-", "−") for value in sorted(values)]
     if told[0] == told[-1]:

@@ -1,4 +1,4 @@
-"""The grid: every paper's cell on every generation in both scalings, and those in which a cause is switched off."""
+"""The grid: every paper's cell on every generation in both scalings, and the cells with a cause switched off."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from wifair.papers.generations.study import GRID, TAIL_DROP, TEN_AND_TEN, Size, 
 from wifair.papers.reproduction import Form
 from wifair.study.job import Cell
 
-# The findings; what switches them off; what goodput the cures cost; what each generation carries.
+# The figures: findings, causes, the cures' cost in goodput, each generation's goodput.
 FIGURES = ("survival", "causes", "cost", "air")
 
 
 def cells(form: Form, figure: str | None) -> list[Cell]:
-    """The whole grid, or what one figure needs of it."""
+    """The whole grid, or the cells of one figure."""
     assert isinstance(form, Size)
     grid = GRID
     if figure == "air":

@@ -15,7 +15,7 @@ PLACES = {cause.id: frozenset(cause.places()) for cause in CAUSES}
 
 @dataclass(frozen=True)
 class Air:
-    """The cells of one generation in one scaling. With `off`, that cause is switched off in the cells in which it was."""
+    """The cells of one generation in one scaling. With `off`, cells with that cause switched off replace the baseline's where they exist."""
 
     runs: Runs
     generation: Generation
@@ -23,7 +23,7 @@ class Air:
     off: str = ""
 
     def without(self, cause: str) -> Air:
-        """The same with a cause switched off."""
+        """The same cells with a cause switched off."""
         return replace(self, off=cause)
 
     def cell(self, part: str, scheme: str) -> CellRuns:
@@ -52,11 +52,11 @@ class Air:
         return self.cell(part, scheme).transfers(column, "small")
 
     def wait_ms(self, part: str, scheme: str) -> Values:
-        """The mean time that packets wait in the AP's buffer."""
+        """The mean sojourn time in the AP's buffer, in ms."""
         return self.cell(part, scheme).queue("sojourn_mean_ms")
 
     def power(self, part: str, scheme: str) -> Values:
-        """Goodput over the mean time that data waits in the AP's buffer, in Mbps per ms."""
+        """Goodput over the mean sojourn time of data in the AP's buffer, in Mbps per ms."""
         return ratio(self.total_mbps(part, scheme), self.wait_ms(part, scheme))
 
     def index_in_time(self, part: str, scheme: str) -> Values:

@@ -1,4 +1,4 @@
-"""Other readings of what lies below the AP's scheme, for the cells with packets as printed."""
+"""Other readings of the layers below the AP's scheme, for the cells with packets as printed."""
 
 from __future__ import annotations
 

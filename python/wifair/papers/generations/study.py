@@ -1,9 +1,9 @@
-"""The simulations: of each paper the cell that its headline turns on, carried to six generations of 802.11 in two scalings.
+"""The simulations: the cell behind each paper's headline, on six generations of 802.11 in two scalings.
 
-What is the paper's. Each cell has its paper's number of flows, TCP, buffer, window, packet, wired delay and rates, as the paper's own
-study has them. Different here, in every cell alike:
+Unchanged. Each cell has its paper's number of flows, TCP, buffer, window, packet, wired delay and rates, as the paper's
+own study has them. Changed in every cell:
 
-- The MAC is the standard's, not ns-2's: ns-2's habits are about 802.11b.
+- The MAC is the standard's: ns-2's deviations concern 802.11b.
 - The wire is faster than the air by the papers' factor (100 to 11 Mbps), "so that no congestion would occur in the wired
   link"; its delay is the paper's.
 - Flows start within one second.
@@ -14,13 +14,14 @@ start, sizes of files, T-LAS's threshold, the bounds and gains of ALT and the ga
 divided) by the ratio of the link's rate to the paper's. Not scaled: delays, minimum timeouts, initial windows, and SPM's
 threshold of 4 packets, below which three duplicate ACKs cannot come.
 
-How a FIFO fills an A-MPDU. The baseline is `gather`: all packets for the station at the head, wherever they are in the buffer. Access
-points with a FIFO sorted packets by station before they aggregated, in the driver or the hardware, so the packets of other stations in
-between did not end an A-MPDU; `head-run`, where they do, is the other extreme. What lies below the FIFO is read in other ways, too
-(`readings.py`). Schemes with a separate order (LAS, T-LAS, DQM) fill it with the station's packets in that order.
+How a FIFO fills an A-MPDU. The baseline is `gather`: all packets for the station at the head, wherever they are in the
+buffer. Access points with a FIFO sorted packets by station before they aggregated, in the driver or the hardware, so
+the packets of other stations in between did not end an A-MPDU; `head-run`, where they do, is the other extreme. There
+are other readings of the layers below the FIFO (`readings.py`). Schemes with a separate order (LAS, T-LAS, DQM) fill it
+with the station's packets in that order.
 
-How long. A run has the time that windows and buffers of its air need, and not more: TCP counts in packets, so a fast link settles
-sooner where packets are as printed.
+Run length. A run is as long as its windows and buffers need to settle: TCP counts in packets, so with packets as
+printed a fast link settles sooner.
 """
 
 from __future__ import annotations
@@ -69,12 +70,12 @@ SCHEMES: Mapping[str, Sequence[str]] = {
     PAIR_DOWN: (FAST, SLOW, ARF_AWARE),
     PAIR_UP: (FAST, SLOW),
 }
-# The generation of the paper, from whose link rate its packets are scaled: 802.11b but for `alt`.
+# The generation of each paper, whose link rate is the base of the scaling: 802.11b except for `alt`.
 HOME: Mapping[str, Generation] = {TEN_DOWNLOADS: G}
 
 
 def home(part: str) -> Generation:
-    """The generation that the part's paper has."""
+    """The generation of the part's paper."""
     return HOME.get(part, B)
 
 
@@ -87,13 +88,13 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Size(Form):
-    """How long a run is, by scaling and generation."""
+    """The length of a run by scaling and generation."""
 
     spans: Mapping[str, Mapping[str, Span]] = field(default_factory=dict)
 
 
 class Setting(NamedTuple):
-    """Where in the grid a simulation is."""
+    """The coordinates of a simulation in the grid."""
 
     part: str
     scheme: str
@@ -102,7 +103,7 @@ class Setting(NamedTuple):
 
     @property
     def factor(self) -> float:
-        """What packets are multiplied by."""
+        """The factor on numbers of packets."""
         return factor(self.scaling, self.generation, home(self.part))
 
     def count(self, packets: float) -> int:
@@ -168,7 +169,7 @@ def _spm_af_las(s: Setting) -> Table:
 
 
 def _files(s: Setting, name: str) -> Table:
-    """Five hosts that load files of one size over and over."""
+    """Five hosts that repeatedly load files of one size."""
     packets = {"small": SMALL_PACKETS, "large": LARGE_PACKETS}[name]
     transfers = {"name": "transfers", "transfer_bytes": s.count(packets) * MSS_BYTES}
     return {"name": name, "direction": "down", "count": 5, "application": transfers}
@@ -273,16 +274,16 @@ SETTINGS: Mapping[str, Callable[[Setting], Table]] = {
 }
 
 
-# ALT and DQM settle in tens of seconds, whatever the link: so many times as long a warm-up.
+# Factor on the warm-up for ALT and DQM, which need tens of seconds to settle on any link.
 SETTLING = {TEN_DOWNLOADS: 5.0, FIVE_AND_FIVE_ECN: 2.0}
 
 
 def scenario(s: Setting, form: Size) -> Scenario:
-    """One simulation."""
+    """The scenario of a simulation."""
     settings = SETTINGS[s.part](s)
     span = form.spans[s.scaling][s.generation.name]
     warmup_s = SETTLING.get(s.part, 1.0) * span.warmup_s
-    # In the papers' simulations stations lose no packet in their buffers, which hold a window.
+    # In the papers' simulations the stations' buffers hold a window and lose no packet.
     window = settings["tcp"]["receiver_window_segments"]
     station = {"port": {"limit_packets": max(window, 100)}, **settings.get("station", {}), **s.generation.link}
     wire_mbps = 100.0 * s.generation.rate_mbps / home(s.part).rate_mbps

@@ -27,7 +27,7 @@ GOODPUT = "Throughput [Mbps of payload]"
 
 
 def _example(m: Measured, case: str, panels: Sequence[tuple[str, str, str]]) -> Figure:
-    """Time series of the first replication: an example, as the paper's own figures are. A panel is title, flow, metric."""
+    """Time series of the first replication, as an example like the paper's own figures. A panel is (title, flow, metric)."""
     made, axes = plots.figure(len(panels), width=3.6, height=2.6, columns=len(panels) // 2)
     series = m.measured(case).table("series")
     one_run = series.filter(pl.col("seed") == series["seed"].min())

@@ -15,8 +15,8 @@ from wifair.stats import Values, jain_rows, ratio
 class Measured:
     """One reading's runs.
 
-    `gain_of_means` chooses between two notions of the average gain in the fairness index: of its mean over the buffers,
-    or (by default) the mean of the gains at each buffer.
+    `gain_of_means` selects the average gain in the fairness index: the gain of the mean over the buffers, or (by
+    default) the mean of the gains at each buffer.
     """
 
     def __init__(self, runs: Runs, *, gain_of_means: bool = False) -> None:
@@ -26,7 +26,7 @@ class Measured:
         self.hosts: list[int] = runs.places("hosts", part="files")
 
     def with_gain_of_means(self) -> Measured:
-        """The same runs with the other notion of the average gain."""
+        """The same runs with the other definition of the average gain."""
         return Measured(self._runs, gain_of_means=True)
 
     # Sections 5.1 and 7.1: five uplink and five downlink flows.
@@ -45,7 +45,7 @@ class Measured:
         return found
 
     def up_minus_down(self, buffer: int, scheme: str) -> Values:
-        """Mean throughput of an uplink flow − that of a downlink flow."""
+        """Mean throughput of an uplink flow minus that of a downlink flow."""
         return self.mean(buffer, scheme, "up") - self.mean(buffer, scheme, "down")
 
     def total(self, buffer: int, scheme: str) -> Values:
@@ -58,7 +58,7 @@ class Measured:
         return jain_rows(self.up_down(buffer, scheme).flows("goodput_mbps"))
 
     def gain(self, buffer: int, scheme: str) -> Values:
-        """By how much the index exceeds tail drop's, in percent."""
+        """The gain of the index over tail drop's, in percent."""
         return 100.0 * (self.index(buffer, scheme) / self.index(buffer, TAIL_DROP) - 1.0)
 
     def average_gain(self, scheme: str, buffers: Sequence[int]) -> Values:
@@ -83,7 +83,7 @@ class Measured:
         return 1000.0 * ratio(timeouts, cell.flows("segments_sent", direction="down").sum(axis=1))
 
     def loss_free(self, window: int) -> CellRuns:
-        """Tail drop at `LOSS_FREE_BUFFER` with a window of so many packets."""
+        """The runs of tail drop at `LOSS_FREE_BUFFER` with a window in packets."""
         return self._runs.cell(part="loss-free", window=window)
 
     def most_queued(self) -> Values:
@@ -102,7 +102,7 @@ class Measured:
     # Section 6.2: a new long flow among old ones.
 
     def newcomer(self, scheme: str, group: str | None = None) -> Values:
-        """Throughput of each long flow after the new one has come: (seeds, flows)."""
+        """Throughput of each long flow after the start of the new one: (seeds, flows)."""
         cell = self._runs.cell(part="newcomer", scheme=scheme)
         return cell.flows("goodput_mbps", **({"group": group} if group else {}))
 
@@ -115,7 +115,7 @@ class Measured:
     def transfers(self, column: str, hosts: int, scheme: str, group: str, mix: str = "mixed") -> Values:
         """A statistic of the transfer times of the small or the large files.
 
-        A run that was cut has none for the large ones (NaN): those that were finished by then are the lucky ones.
+        Runs that were cut have NaN for the large files, because those that finished are a biased sample.
         """
         cell = self.files(hosts, scheme, mix)
         found = cell.transfers(column, group)
@@ -130,7 +130,7 @@ class Measured:
         return self.cov(hosts, scheme, "small") / self.cov(hosts, scheme, "large")
 
     def reduction(self, hosts: int, scheme: str) -> Values:
-        """By how much the COV of the small files is below tail drop's, in percent."""
+        """The reduction of the small files' COV against tail drop's, in percent."""
         return 100.0 * (1.0 - self.cov(hosts, scheme, "small") / self.cov(hosts, TAIL_DROP, "small"))
 
     def lost(self, hosts: int, scheme: str, group: str | None = None) -> Values:
@@ -141,13 +141,13 @@ class Measured:
         return ratio(lost, cell.flows("ap_offered_packets", **only).sum(axis=1))
 
     def seconds_per_large_file(self, hosts: int, scheme: str) -> Values:
-        """Mean time of a large file: of all of them, or, in a run that was cut, at the pace that it had until then."""
+        """Mean time of a large file: over all of them, or, in a run that was cut, from its rate until then."""
         cell = self.files(hosts, scheme)
         seconds = LARGE_PACKETS * MSS_BYTES * 8e-6 / cell.flows("goodput_mbps", group="large").mean(axis=1)
         return np.where(cell.transfers("unfinished", "large") > 0, seconds, cell.transfers("mean_s", "large"))
 
     def large_slowdown(self, hosts: int, scheme: str) -> Values:
-        """That time over tail drop's."""
+        """The ratio of that time to tail drop's."""
         return self.seconds_per_large_file(hosts, scheme) / self.seconds_per_large_file(hosts, TAIL_DROP)
 
     def unfinished(self, hosts: int, scheme: str) -> Values:
@@ -188,5 +188,5 @@ def correlation(a: Values, b: Values) -> Values:
 
 
 def told(points: Iterable[Point]) -> list[Point]:
-    """The points at which there is something to compare: not those whose runs were all cut."""
+    """The points with values: those whose runs were not all cut."""
     return [point for point in points if np.isfinite(np.asarray(point.values)).any()]

@@ -1,4 +1,4 @@
-"""Other readings of what the paper leaves open."""
+"""Readings of points that the paper leaves open."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ OLD = (SYN_LATE, RTO_6S, TIMERS_1S)
 
 
 def of_the_web(part: Alternative) -> Alternative:
-    """The same for the Web case alone."""
+    """The same reading for the Web case alone."""
     return replace(part, only=WEB)
 
 

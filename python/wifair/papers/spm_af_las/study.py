@@ -10,7 +10,7 @@ so that their first windows do not meet in one instant.
 
 SPM-AF changes the senders, too: marks below 4 packets of window, and growth by segments acknowledged without a limit.
 
-"Until all large file transfers are finished" needs an end where they never do: `CAP_S_PER_FILE`.
+"Until all large file transfers are finished" needs a limit for runs in which they never are: `CAP_S_PER_FILE`.
 
 Measured part. Linux 2.4 at all ends: NewReno (SACK there), 64240 bytes of window (44 segments, what an unscaled window
 holds), an ACK for every second segment and after 40 ms at the latest, initial window 2, a minimal timeout of 200 ms and
@@ -33,7 +33,7 @@ TAIL_DROP = "droptail"
 SPM_AF = "spm-af"
 LAS = "las"
 T_LAS = "t-las"
-# SPM-AF whose senders mark nothing: its ACK filter alone, all data of low priority.
+# SPM-AF without the senders' marks: its ACK filter alone, all data of low priority.
 UNMARKED = "spm-af-unmarked"
 
 # "The buffer size is varied from 10 packets to 150 packets", Section 5.1: in steps of 10.
@@ -49,7 +49,7 @@ HOSTS = (2, 6, 10, 14, 20, 24, 28, 32, 36, 40)
 SMALL_PACKETS, LARGE_PACKETS = 10, 1000
 WEB_PACKETS = tuple(range(5, 26))
 MSS_BYTES = 1460
-# T-LAS is added to the paper's three, to see what its threshold costs among long flows.
+# T-LAS is added to the paper's three, to show its threshold's cost with long flows.
 UP_DOWN_SCHEMES = (TAIL_DROP, SPM_AF, LAS, T_LAS)
 FILE_SCHEMES = (TAIL_DROP, SPM_AF, T_LAS)
 
@@ -64,7 +64,7 @@ FAR_FRAME_ERROR_RATE = 0.3685
 
 @dataclass(frozen=True)
 class Size(Form):
-    """What a form runs of the grid: numbers of hosts, and large files that each host loads."""
+    """The size of a form: numbers of hosts, and large files per host."""
 
     hosts: tuple[int, ...] = ()
     files: int = 10
@@ -149,7 +149,7 @@ def up_down(form: Form) -> list[Cell]:
 
 
 def causes(form: Form) -> list[Cell]:
-    """Section 5.1's argument: how much waits where there is room for all, and what is left of the unfairness without losses."""
+    """Section 5.1's argument: the queue in a buffer with room for all windows, and the unfairness without losses."""
     run = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
     roomy = simulated(TAIL_DROP, 300, "room for 300 packets", {**run, "sample_interval_s": 0.05}, UP_DOWN)
     windows = {
@@ -182,7 +182,7 @@ def shares(form: Form) -> list[Cell]:
 def newcomer() -> list[Cell]:
     """Section 6.2's warning: four long downlink flows, and a fifth that begins at 100 s; measured for 20 s from there.
 
-    The buffer of 150 packets holds all windows, so that the schemes differ in their order alone.
+    The buffer of 150 packets holds all windows, so the schemes differ only in their order of service.
     """
     run = {"warmup_s": 100.0, "duration_s": 20.0}
     flows = [
@@ -200,13 +200,13 @@ def newcomer() -> list[Cell]:
 
 
 def small(count: int) -> dict[str, Any]:
-    """Hosts that load 10-packet files over and over."""
+    """A group of hosts that repeatedly load 10-packet files."""
     transfers = {"name": "transfers", "transfer_bytes": SMALL_PACKETS * MSS_BYTES}
     return {"name": "small", "direction": "down", "count": count, "application": transfers}
 
 
 def large(count: int, files: int) -> dict[str, Any]:
-    """Hosts that load a number of 1000-packet files each."""
+    """A group of hosts that each load a number of 1000-packet files."""
     transfers = {"name": "transfers", "transfer_bytes": LARGE_PACKETS * MSS_BYTES, "count": files}
     return {"name": "large", "direction": "down", "count": count, "application": transfers}
 
@@ -283,7 +283,7 @@ WAN_DELAY_MS = 10.0
 
 
 def measured() -> list[Cell]:
-    """Figs. 2, 3 and 4: the experiments of Section 4 as scenarios; those that were made over the WAN, too, as both."""
+    """Figs. 2, 3 and 4: the experiments of Section 4 as scenarios, with LAN and WAN variants where the paper has both."""
     lan = {
         case: Scenario.from_settings({**LINUX_2_4, "title": case, "flows": list(of)}) for case, of in MEASURED.items()
     }
@@ -294,7 +294,7 @@ def measured() -> list[Cell]:
     return [Cell(f"measured/{case}", s, {"part": "measured", "case": case}) for case, s in {**lan, **wan}.items()]
 
 
-# What each figure needs of the grid, by coordinates.
+# The cells of each figure, by coordinates.
 CELLS_OF_FIGURE: Mapping[str, Mapping[str, Sequence[object]]] = {
     "2": {"part": ("measured",), "case": ("near and far", "both near")},
     "3": {"part": ("measured",), "case": ("1 up, 1 down",)},
@@ -312,7 +312,7 @@ CELLS_OF_FIGURE: Mapping[str, Mapping[str, Sequence[object]]] = {
 
 
 def cells(form: Form, figure: str | None) -> list[Cell]:
-    """The whole grid, or what one figure needs of it."""
+    """The whole grid, or the cells of one figure."""
     assert isinstance(form, Size)
     wanted = CELLS_OF_FIGURE[figure] if figure else {}
     parts = (shares(form), up_down(form), causes(form), newcomer(), files(form), web(), measured())

@@ -1,19 +1,19 @@
 """Every printed result of the paper as a claim that is tested.
 
-How it is read, for all claims:
+Rules for all claims:
 
 - Throughput is payload delivered in order over the whole run, in kbps. The index is the paper's: Jain's on R_i / T_i, T_i the
   time-weighted link rate as the run recorded it.
 - Numbers are held to 10 %, indexes to 0.02, unless the claim argues another tolerance.
-- "Much", "very" and "suffers" are a tenth at least (`margins.MUCH`, where this is argued).
-- The setting was fitted to the NewReno throughputs of Tables 1 to 5: their verdict is `calibrated`. Their sums and indexes are
-  judged as any other number, though the fit's criterion counts the indexes. The ARF-aware columns were not looked at.
+- "Much", "very" and "suffers" mean at least a tenth (reasons: `margins.MUCH`).
+- The setting was fitted to the NewReno throughputs of Tables 1 to 5: their verdict is `calibrated`. Their sums and
+  indexes are judged as any other number, though the fit's criterion counts the indexes. The ARF-aware columns were not
+  used.
 - Table 5 prints four of five sessions (`study.py`); its sum and index are those of the four.
 - "Before" is 5 to 20 s, "after" 25 s to the end (or to 70 s, where the rate comes back then).
 - Comparisons are paired by seed.
 
-Not claims: what describes the algorithm (section 3), other people's proposals (section 2), and that a mechanism is easy
-to deploy.
+Not claims: descriptions of the algorithm (section 3), others' proposals (section 2), and ease of deployment.
 """
 
 from wifair.papers.arf_aware_tcp.claims.figures import CLAIMS as FIGURES

@@ -1,4 +1,4 @@
-"""Margins that several claims share, and what the paper's own tables say of its figures.
+"""Margins of several claims, and values for the figures derived from the paper's tables.
 
 The figures' curves are not part of the text, so "keeps" and "drops very seriously" are held to what Tables 1, 2 and 5 imply
 for the same runs.
@@ -15,20 +15,20 @@ from wifair.stats import Values, ratio
 ONE, TWO = "session-1", "session-2"
 PRINTED = 4  # sessions in Table 5
 
-# "Much", "very" and "suffers": a tenth at least, of an index (0 to 1) or of the quantity with which something is compared. The
+# "Much", "very" and "suffers": at least a tenth of an index (0 to 1) or of the quantity compared with. The
 # smallest differences that the paper itself calls "much higher" are Table 5's: 0.115 of the index, 15.8 % of the sum.
 MUCH = 0.1
-# What is "fair" and "high fairness": section 5 asks for "higher than 0.9".
+# The index for "fair" and "high fairness": section 5 has "higher than 0.9".
 FAIRNESS = 0.9
-# A gain is the ratio of two sums that are held to 10 % each, so it is held to 0.1.
+# The tolerance of a gain: it is the ratio of two sums with 10 % each.
 GAIN_TOLERANCE = 0.1
 
 
 def implied_kept(case: Case, control: str, sessions: tuple[int, ...]) -> float:
     """The share of their rate that sessions keep after the change, from the printed throughput over the whole run.
 
-    Their rate before is their share of Table 2's sum. A session that the table does not print has the throughput of the last
-    one that it does, whose rate it shares.
+    Their rate before is their share of Table 2's sum. A session that the table omits has the throughput of the last
+    printed one, which has the same rate.
     """
     printed = {(column.case, column.control): column for column in COLUMNS}
     fair = printed[FAIR.id, NEWRENO].aggregate_kbps * FAIR.duration_s / (FAIR.duration_s - START_S)

@@ -1,4 +1,4 @@
-"""Claims of Tables 1 to 5: a claim per printed number."""
+"""Claims of Tables 1 to 5, one per printed number."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ ANOMALIES: tuple[tuple[Case, int | None], ...] = ((ANOMALY, None), (MULTI, None)
 
 
 def _fairer(m: Measured, case: Case, printed: int | None = None) -> Values:
-    """By how much more than much the index is above NewReno's."""
+    """The index's lead over NewReno's, minus the margin for "much"."""
     margin: Values = m.index(case, ARF_AWARE, printed) - m.index(case, NEWRENO, printed) - MUCH
     return margin
 

@@ -1,4 +1,4 @@
-"""Every sentence of the paper that states a result, with the paper's own line and the test that it is put to."""
+"""Every sentence of the paper that states a result, with its test."""
 
 from dataclasses import replace
 

@@ -29,14 +29,14 @@ def _number(m: Measured, case: str, published: float, fitted: bool = False, **on
 
 
 def _spikes(m: Measured, case: str) -> np.ndarray:
-    """How far the slow end of flow 1's round trips is from the middle, in milliseconds."""
+    """The distance of the upper tail of flow 1's round-trip times from their median, in milliseconds."""
     cell = m.measured(case)
     slow: np.ndarray = cell.flows("rtt_p99_ms", label="flow-1") - cell.flows("rtt_p50_ms", label="flow-1")
     return slow.ravel()
 
 
 def _cut(m: Measured, direction: str) -> np.ndarray:
-    """How often a flow cuts its window (fast retransmits and timeouts), mean over the flows of a direction."""
+    """Window reductions per flow (fast retransmits and timeouts), mean over the flows of a direction."""
     cell = m.measured(TWO)
     counts = [cell.flows(column, direction=direction).mean(axis=1) for column in ("fast_retransmits", "timeouts")]
     found: np.ndarray = np.sum(counts, axis=0)

@@ -1,7 +1,7 @@
 """Claims of Sections 5.2, 7.2 and 8, Figs. 7, 8 and 11 to 13: small files against large ones, and the Web.
 
-What is said of the COV of large files holds where they were finished; `11-runs-end` says how far the others were. A ratio or
-a reduction of COVs is left out with 2 hosts (`contended`).
+Claims on the COV of large files use runs in which these finished; `11-runs-end` covers the others. A ratio or a
+reduction of COVs is left out with 2 hosts (`contended`).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ CURES = (SPM_AF, T_LAS)
 def contended(m: Measured) -> list[int]:
     """The numbers of hosts at which the AP's buffer can overflow at all.
 
-    With 2 hosts it cannot: a window of 20 packets and a file of 10 fit into 50 packets. What varies then are backoffs, and a
-    ratio of two such COVs says nothing of queue management.
+    With 2 hosts it cannot: a window of 20 packets and a file of 10 fit into 50 packets. Then only backoffs vary, and a
+    ratio of two such COVs does not depend on queue management.
     """
     return [hosts for hosts in m.hosts if hosts > 2]
 
 
 def _affected(m: Measured, hosts: int) -> Values:
-    """By how much the COV of the small files is above that without large ones."""
+    """The COV of the small files minus that without large files."""
     return m.cov(hosts, TAIL_DROP, "small") - m.cov(hosts, TAIL_DROP, "small", "small only")
 
 
 def _lower(m: Measured, group: str, scheme: str) -> list[Point]:
-    """COV, tail drop − a scheme, with every number of hosts at which there is contention."""
+    """COV under tail drop minus that under a scheme, for every number of hosts with contention."""
     return [
         Point(f"{scheme}, {group}, {n} hosts", m.cov(n, TAIL_DROP, group) - m.cov(n, scheme, group))
         for n in contended(m)

@@ -1,4 +1,4 @@
-"""Former rules of claims that have been rewritten, each with the verdict that it gave."""
+"""Former rules of claims, each with its verdict."""
 
 from wifair.papers.claims import Formerly
 

@@ -25,12 +25,12 @@ from wifair.papers.spm_af_las.study import (
 )
 from wifair.stats import Values, jain_rows, ratio
 
-# "Especially when the buffer size is small": where the text divides is not said; the middle of the range does.
+# "Especially when the buffer size is small": the text gives no limit; the middle of the range is taken.
 SMALL_BUFFERS = tuple(b for b in BUFFERS if b <= 70)
 LARGE_BUFFERS = tuple(b for b in BUFFERS if b >= 80)
-# Least, middle and greatest: enough to say that something falls with the buffer.
+# Smallest, middle and largest buffer, for claims that something falls with the buffer.
 THREE = (10, 80, 150)
-# A fairness index from which no rise can be seen.
+# The fairness index from which a rise is not visible.
 FULL = 0.99
 THE_TWO = (SPM_AF, LAS)
 COMPARED = (TAIL_DROP, SPM_AF, LAS)
@@ -42,7 +42,7 @@ def falls(quantity: Callable[[int], Values], buffers: Sequence[int], name: str =
 
 
 def rising_steps(m: Measured, schemes: Sequence[str]) -> Values:
-    """Share of the steps from buffer to buffer at which the index rises, among those with room to: from below `FULL`."""
+    """Share of the steps from buffer to buffer at which the index rises, among those that start below `FULL`."""
     steps = [(m.index(a, scheme), m.index(b, scheme)) for scheme in schemes for a, b in pairwise(BUFFERS)]
     room = np.array([a < FULL for a, _ in steps])
     rises = np.array([b > a for a, b in steps])
@@ -61,12 +61,12 @@ def unfairness_without_loss(m: Measured) -> Values:
 
 
 def more_with_small_buffers(m: Measured, scheme: str) -> Values:
-    """Average gain over the small buffers − that over the large ones."""
+    """Average gain over the small buffers minus that over the large ones."""
     return m.average_gain(scheme, SMALL_BUFFERS) - m.average_gain(scheme, LARGE_BUFFERS)
 
 
 def improved(m: Measured, scheme: str) -> list[Point]:
-    """The index above tail drop's: noticeably at each buffer, much on the mean."""
+    """Margins of the index above tail drop's: noticeable at each buffer, "much" on the mean."""
     pairs = [(m.index(b, scheme), m.index(b, TAIL_DROP)) for b in UNFAIR_BUFFERS]
     at_each = [
         Point(f"{scheme} at {b}", of - NOTICEABLE * without)
