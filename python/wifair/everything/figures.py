@@ -19,7 +19,7 @@ from wifair.plots import figure, save
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# The look of a matrix cell: a mark, its shade, and whether it is hatched.
+# A matrix cell: its mark, its shade, and whether it is hatched.
 Look = tuple[str, str, bool]
 
 PLACES: dict[Place, Look] = {
