@@ -29,7 +29,7 @@ SIMULATED = 20
 
 
 def hr(count: int, control: str, scheme: str) -> dict[str, Any]:
-    """802.11b: so many uploads and downloads, a station each."""
+    """802.11b: `count` uploads and `count` downloads, each with its own station."""
     return {
         "title": f"802.11b, {count} + {count}, {control}, {scheme}",
         "run": {"warmup_s": 20, "duration_s": 60},
@@ -71,14 +71,14 @@ class Kept:
         )
 
     def add(self, title: str, run: dict[str, Any]) -> None:
-        """One more, written at once."""
+        """Adds a run and writes the file."""
         with self.lock:
             self.runs.setdefault(title, []).append(run)
             self.path.write_text(json.dumps(self.runs), encoding="utf-8")
 
 
 def emulate(cell: dict[str, Any], wanted: int, kept: Kept, late_share: float) -> None:
-    """Runs what is missing of a cell."""
+    """Runs the missing runs of a cell."""
     plan = Scenario(**cell).plan()
     runs = kept.runs.get(cell["title"], [])
     while sum(run["valid"] for run in runs) < wanted and len(runs) < 3 * wanted:

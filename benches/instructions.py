@@ -1,6 +1,6 @@
-"""Instructions per frame exchange, counted by valgrind: a figure that does not depend on the machine's mood.
+"""Instructions per frame exchange, counted by valgrind: independent of the machine's load.
 
-The slope between two horizons, so that start-up does not count. Needs valgrind; says so where it is missing.
+The slope between two run lengths, which excludes start-up. Needs valgrind.
 """
 
 import re

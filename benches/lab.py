@@ -1,10 +1,11 @@
-"""What the live page costs: time to the first picture, main-thread time per frame, and the engine's speed with a page attached.
+"""The cost of the live page: time to the first picture, main-thread time per frame, and the engine's speed with a page attached.
 
     .venv/bin/python benches/lab.py
 
-Twenty flows in headless Chromium, at real time, at 100 times real time and as fast as the engine runs. Wall-clock figures mean
-something on an idle machine alone; the main thread's time is also given in processor time. A frame is the time from one beginning of a
-frame of the browser's main thread to the next, and has all of that thread's tasks in it, style, layout and paint included.
+Twenty flows in headless Chromium, at real time, at 100 times real time and as fast as the engine runs. Wall-clock
+figures are only meaningful on an idle machine; the main thread's time is also given in processor time. A frame is the
+time from one beginning of a frame of the browser's main thread to the next, and has all of that thread's tasks in it,
+style, layout and paint included.
 """
 
 from __future__ import annotations

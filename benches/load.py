@@ -1,4 +1,4 @@
-"""Time and memory against size: stations, buffers, connections, simulated time. Each point is a process of its own.
+"""Time and memory against size: stations, buffers, connections, simulated time. Each point is a separate process.
 
 `python benches/load.py --page docs/load.md` writes the figure and the tables of that page. Costs are seconds of the processor, of
 each point the best of some rounds, in which all points take turns. Building is what comes before the first event; running is
@@ -43,7 +43,7 @@ SCHEMES: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Point:
-    """One run: where it belongs, how large it is, what is run; the last `duration_s` are measured."""
+    """One run: its family, series, size and scenario; the last `duration_s` are measured."""
 
     family: str
     series: str
@@ -55,7 +55,7 @@ class Point:
 
 
 def stations() -> Iterator[Point]:
-    """Bulk flows at all stations, and at twenty of them while the others are silent or nearly so."""
+    """Bulk flows at all stations, or at twenty of them while the others are silent or nearly so."""
     for size in (20, 100, 1_000, 10_000):
         half = {"count": size // 2}
         busy = [{**half, "direction": "up"}, {**half, "direction": "down"}]
@@ -116,7 +116,7 @@ def horizons() -> Iterator[Point]:
 
 
 def points() -> list[Point]:
-    """All of them, by family."""
+    """All points, by family."""
     return [point for family in (stations, buffers, flows, transfers, horizons) for point in family()]
 
 
@@ -140,7 +140,7 @@ def plan_of(point: Point) -> tuple[str, float]:
 
 
 def measure(point: Point, before: Sequence[str] = (), after: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
-    """What the child found, and what came on its standard error."""
+    """The child's measurements, and its standard error."""
     plan, plan_s = plan_of(point)
     command = [*before, sys.executable, str(CHILD), str(point.warmup_s), str(point.duration_s), *after]
     done = subprocess.run(command, input=plan, capture_output=True, text=True, check=False)
@@ -161,7 +161,7 @@ Measured = list[tuple[Point, dict[str, Any]]]
 
 
 def sweep(wanted: Sequence[Point], rounds: int) -> Measured:
-    """All points in turn, so many times."""
+    """Measures all points in turn, `rounds` times."""
     found: list[list[dict[str, Any]]] = [[] for _ in wanted]
     for turn in range(rounds):
         for point, own in zip(wanted, found, strict=True):
@@ -229,7 +229,7 @@ def ordered(found: Measured, family: str) -> dict[str, list[tuple[int, dict[str,
 
 
 def tables(found: Measured, rows: Sequence[Sequence[str]]) -> str:
-    """All that was found, as Markdown."""
+    """The tables as Markdown."""
     parts = []
     for family in dict.fromkeys(point.family for point, _ in found):
         series = ordered(found, family)
@@ -265,7 +265,7 @@ def panel(axes: Axes, series: Mapping[str, Sequence[tuple[int, float]]], x_label
     axes.set_ylabel(y_label)
     axes.grid(alpha=0.25)
     low, high = axes.get_ylim()
-    axes.set_ylim(min(low, high / 30), high * 8)  # room for the legend, and no drama of a few per cent
+    axes.set_ylim(min(low, high / 30), high * 8)  # room for the legend; differences of a few percent stay small
     axes.legend(fontsize="x-small", loc="upper left")
 
 
@@ -300,7 +300,7 @@ def draw(found: Measured, folder: Path) -> None:
 
 
 def main() -> None:
-    """Measures, tells, and with `--page` writes the figure and the tables."""
+    """Measures, prints, and with `--page` writes the figure and the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--page", type=Path, help="the page to write into; the figure goes into images beside it")
     parser.add_argument("--rounds", type=int, default=2, help="how often each point is measured; the least counts")

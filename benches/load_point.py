@@ -1,6 +1,6 @@
-"""One point of `load.py`, in a process of its own: runs the plan that comes in, says what it took.
+"""One point of `load.py` in a separate process: runs the plan on standard input and prints its cost.
 
-Nothing but the engine is loaded while it is measured, so that what is above the empty process is the plan's.
+Only the engine is loaded during the measurement, so memory above that of the empty process is the plan's.
 """
 
 import json

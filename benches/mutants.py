@@ -1,17 +1,17 @@
 """Mutation testing on a random sample: which small changes of a crate's code do its tests not notice?
 
-    python benches/mutants.py wifair-tcp            # goes on where it was stopped
-    python benches/mutants.py wifair-tcp --show     # what is known so far
+    python benches/mutants.py wifair-tcp            # continues where it was stopped python benches/mutants.py
+    wifair-tcp --show     # shows the results so far
 
-Needs `cargo install cargo-mutants`, which says what the mutants are. They are not built one by one, as it would do: all of them
+Needs `cargo install cargo-mutants`, which lists the mutants. They are not built one by one, as it would do: all of them
 are woven into one build (`weave.py`), a variable of the environment chooses, and a mutant costs no more than the run of
-its tests; the few that cannot be woven are built alone. What never ends is stopped by its processor time, so that a
-busy machine changes no outcome.
+its tests; the few that cannot be woven are built alone. Endless tests are stopped by processor time, so a busy machine
+does not change outcomes.
 
-It works on the committed state, in a tree of its own (`build/mutants`), so one can go on
-editing. Each mutant meets the crate's stages of tests (`benches/mutants.toml`), the quick and telling ones first, until one
-notices it. What survived at an earlier commit is tested again when the commit has changed; what was noticed is not
-(`--fresh` forgets everything).
+It works on the committed state in a separate tree (`build/mutants`), so the checkout can be edited meanwhile. Each
+mutant meets the crate's stages of tests (`benches/mutants.toml`), the quick and telling ones first, until one notices
+it. What survived at an earlier commit is tested again when the commit has changed; what was noticed is not (`--fresh`
+forgets everything).
 
 The sample: all mutants in the order of a hash of the seed and what they change, where line numbers do not count, and of
 these the first `--sample` that can be built. So it stays nearly the same when the code changes.
@@ -54,7 +54,7 @@ class Test:
     limit_s: int = 60
 
     def run(self, number: int) -> tuple[str, float]:
-        """What becomes of this mutant, and the processor time that it took."""
+        """The outcome of this mutant, and the processor time."""
 
         def confine() -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (self.limit_s, self.limit_s + 5))
@@ -90,7 +90,7 @@ class Mutant:
     replacement: str
 
     def span(self, source: str) -> tuple[int, int]:
-        """Where it stands; lines and columns count from 1, the end lies behind the last character."""
+        """Its character range in the source. Lines and columns count from 1, the end is behind the last character."""
         lines = source.splitlines(keepends=True)
         start, end = (sum(map(len, lines[: line - 1])) + column - 1 for line, column in (self.start, self.end))
         return start, end
@@ -116,7 +116,7 @@ def keyed(listed: list[dict[str, Any]]) -> list[Mutant]:
 
 
 def shuffled(mutants: list[Mutant], seed: int) -> list[Mutant]:
-    """In an order that depends on the seed and the keys alone."""
+    """Shuffles the mutants, depending on the seed and the keys alone."""
     return sorted(mutants, key=lambda mutant: hashlib.sha256(f"{seed} {mutant.key}".encode()).digest())
 
 
@@ -155,7 +155,7 @@ def blame(
 
 
 class Run:
-    """One crate's sample, with all that is known about it on the disk."""
+    """One crate's sample, with its results on disk."""
 
     def __init__(self, crate: str, seed: int, size: int, plan: dict[str, Any], fresh: bool) -> None:
         self.crate, self.seed, self.size, self.plan = crate, seed, size, plan
@@ -225,7 +225,7 @@ class Run:
         print(f"  {outcome} in stage {stage}: {mutant.name}", flush=True)
 
     def cargo(self, *arguments: str) -> list[dict[str, Any]]:
-        """What cargo reports."""
+        """The messages of cargo."""
         command = ["cargo", *arguments, "--quiet", "--message-format=json"]
         environment = {**os.environ, "CARGO_TARGET_DIR": str(HOUSE / "target"), "RUSTC_WORKSPACE_WRAPPER": str(RUSTC)}
         done = subprocess.run(command, cwd=TREE, env=environment, check=False, stdout=subprocess.PIPE, text=True)

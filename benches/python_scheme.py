@@ -1,6 +1,6 @@
-"""What a scheme costs in Python: the adaptive pushout of `examples/` against the engine's own, in the same cell, in turn.
+"""The cost of a scheme in Python: the adaptive pushout of `examples/` against the engine's own, in the same cell, in turn.
 
-Simulated seconds per second of processor time; the best round of each counts. Tail drop shows what it costs to be asked for every
+Simulated seconds per second of processor time; the best round of each counts. Tail drop shows the cost of a call per
 packet. The same scheme gives the same trajectory in both languages, which is checked.
 """
 

@@ -1,4 +1,4 @@
-"""What a sweep costs beside its simulations: two threads against one, and the store against none.
+"""The overhead of a sweep: two threads against one, and with the store against without.
 
 The three in turn, so that a machine that slows down does so for all; the best round of each counts. Says how busy the machine
 was: with other work beside it the wall times mean little, and the processor times of the process and of its main thread, which

@@ -1,4 +1,4 @@
-"""Many mutants in one build: each changed expression beside the original one, and a variable of the environment chooses.
+"""Many mutants in one build: each changed expression next to the original one, selected by an environment variable.
 
 `a + b` becomes `(if crate::mutant(7) { (a) - (b) } else { a + b })`, and a function that is to return 0 begins with
 `if crate::mutant(8) { return 0; }`. So two hundred mutants cost one compilation instead of two hundred. What this cannot say
@@ -47,7 +47,7 @@ OPEN, CLOSE = {"(": ")", "[": "]", "{": "}"}, {")": "(", "]": "[", "}": "{"}
 
 
 class CannotWeave(Exception):
-    """This mutant has to be built alone."""
+    """The mutant has to be built alone."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ def tokens(source: str) -> list[Token]:
 
 
 def ends_operand(token: Token) -> bool:
-    """What follows it is no prefix operator."""
+    """Whether the token ends an operand, so that an operator after it is not a prefix."""
     if token.is_word:
         return token.text not in WORDS_THAT_END | {"mut", "as"}
     return token.text in {")", "]", "}", "?"} or token.text[0].isdigit() or token.text[-1] in "\"'"
 
 
 class Expressions:
-    """Where the operands of an operator begin and end."""
+    """The begin and end of operators' operands."""
 
     def __init__(self, source: str) -> None:
         self.tokens = tokens(source)

@@ -1,8 +1,8 @@
-"""Puts the site together: `python -m docsite build/docs`. The builder, Zensical, is called by `make docs`.
+"""Assembles the site: `python -m docsite build/docs`. `make docs` then calls the builder, Zensical.
 
-Hand-written pages are those of `docs/`, which read as well on a plain git host. All others are generated here from the code and not
-kept, so they are always up to date, and a new component needs no page. Long generated tables of a hand-written page move to an
-appendix (`docsite.words`).
+Hand-written pages are those of `docs/`, which are also readable on a git host. All others are generated here from the
+code and not committed, so they are always up to date, and a new component needs no page. Long generated tables of a
+hand-written page move to an appendix (`docsite.words`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from docsite import commands, components, dependencies, pictures, reference, wor
 from docsite.keys import KINDS, folder
 
 ROOT = Path(__file__).parent.parent
-# Hand-written pages by section of the site, in order. A page that is named nowhere comes last among the guides.
+# Hand-written pages by section of the site, in order. Pages not listed come last among the guides.
 START = ("index",)
 GUIDES = (
     "first-lecture",
@@ -53,7 +53,7 @@ QUALITY = (
 
 
 def assemble(folder_: Path) -> Path:
-    """Writes pages, pictures and the builder's configuration; gives the configuration's path."""
+    """Writes pages, pictures and the builder's configuration. Returns the configuration's path."""
     shutil.rmtree(folder_, ignore_errors=True)
     docs = folder_ / "docs"
     shutil.copytree(ROOT / "docs", docs)
@@ -107,7 +107,7 @@ def _papers() -> str:
 
 
 def _carried(text: str, docs: Path) -> str:
-    """A page whose links to other files of the checkout lead to copies of these in the site."""
+    """The page with links to other files of the checkout replaced by links to copies in the site."""
 
     def carried(link: re.Match[str]) -> str:
         path, anchor = link[1], link[2] or ""
@@ -123,7 +123,7 @@ def _carried(text: str, docs: Path) -> str:
 
 
 def _lists_apart(text: str) -> str:
-    """A list may follow its paragraph without an empty line between them everywhere but in the builder's Markdown."""
+    """Inserts an empty line between a paragraph and a list, which the builder's Markdown needs."""
     lines: list[str] = []
     in_code = False
     for line in text.split("\n"):
@@ -191,7 +191,7 @@ def _configuration(docs: Path, appendices: Collection[str]) -> dict[str, Any]:
         "plugins": ["search", "offline"],
         "extra_css": ["site.css"],
         "markdown_extensions": ["tables", "pymdownx.superfences", "pymdownx.highlight", {"toc": {"permalink": True}}],
-        # In place of the builder's own, which it would have readers fetch: without this, no search in a folder on a disk.
+        # Replaces the builder's script, which readers would have to download: search then works from a local folder.
         "extra": {
             "polyfills": [{"path": "iframe-worker.js", "type": "text/javascript", "async": False, "defer": False}]
         },

@@ -1,4 +1,4 @@
-"""A page for every registered component, from the head comment of its file, what it says of itself, and its parameters."""
+"""A page for every registered component, from the head comment of its file, its `INFO` and its parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from docsite.keys import KINDS, folder, keys, table
 from docsite.pictures import PICTURES
 
 ROOT = Path(__file__).parent.parent
-# How each kind is chosen in a scenario.
+# The key that selects a component of each kind.
 CHOSEN = {
     "schemes": '[ap]\nscheme = "{name}"',
     "limit_controllers": '[ap]\nlimit_controller = "{name}"',
@@ -62,7 +62,7 @@ def page(kind: str, name: str) -> str:
 
 
 def parameters(kind: str, name: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """The schema of a component's parameters, and what its references refer to (nothing: the plan)."""
+    """The schema of a component's parameters, and the root of its references (None: the plan)."""
     component = next(found for found in engine_schema()[kind] if found["name"] == name)
     if "parameters" in component:
         return component["parameters"], component["parameters"]
@@ -88,5 +88,5 @@ def head_comment(kind: str, name: str) -> str:
             break
         lines.append(line.removeprefix("//!").removeprefix(" "))
     text = "\n".join(lines)
-    # A link to another item of the code leads nowhere here; an index in brackets is no link.
+    # Links to other items of the code become plain text; an index in brackets is not a link.
     return re.sub(r"\[(`[^`\]]+`)\](?!\()", r"\1", text)

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
-# The tables of `packaging/dependencies.toml`, and what they are called on the page.
+# The tables of `packaging/dependencies.toml`, with their headings on the page.
 HEADS = {
     "linked": "Linked into the wheel (Rust)",
     "tested": "Used by tests and benchmarks alone (Rust)",
@@ -32,7 +32,7 @@ def pinned() -> dict[str, str]:
 
 
 def versions() -> dict[str, dict[str, str]]:
-    """What the manifests name, table by table, with its exact version."""
+    """The dependencies in the manifests by table, with exact versions."""
     locked = {package["name"]: package["version"] for package in toml("Cargo.lock")["package"]}
     manifests = [toml(path) for folder in ("crates", "benches") for path in (ROOT / folder).glob("*/Cargo.toml")]
     of_systems = [system for manifest in manifests for system in manifest.get("target", {}).values()]
@@ -56,7 +56,7 @@ def versions() -> dict[str, dict[str, str]]:
 
 
 def reasons() -> dict[str, dict[str, str]]:
-    """Why each of them is there."""
+    """The reason for each dependency."""
     return toml("packaging/dependencies.toml")
 
 

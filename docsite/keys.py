@@ -1,4 +1,4 @@
-"""Tables of keys out of the engine's JSON schema: name, unit, default, what is allowed, what it is."""
+"""Tables of keys from the engine's JSON schema: name, unit, default, allowed values, description."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Key:
-    """One key: its path, and all that the schema says of it."""
+    """A key: its path and its schema."""
 
     path: str
     default: str
@@ -35,17 +35,17 @@ class Key:
 
     @property
     def unit(self) -> str:
-        """The unit in the name."""
+        """The unit in the key's name."""
         return unit_of(self.path.rpartition(".")[2])
 
 
 def folder(kind: str) -> str:
-    """Where the pages of a kind lie."""
+    """The folder of the pages of a kind."""
     return kind.replace("_", "-")
 
 
 def kind_of(names: set[str]) -> str | None:
-    """Which kind of component has these names."""
+    """The kind of components with these names, or None."""
     for kind in KINDS:
         if names == {component["name"] for component in engine_schema()[kind]}:
             return kind

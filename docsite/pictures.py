@@ -1,7 +1,7 @@
-"""What a component does in one standard cell, drawn. `draw` gives the pictures; `PICTURES` says what is to be seen on those of a kind.
+"""Pictures of each component's effect in a standard cell. `draw` makes them; `PICTURES` describes those of each kind.
 
-A scheme: what each flow gets and what becomes of the access point's packets, beside tail drop. A limit controller, a congestion
-control, a rate adaptation: what it moves, over time.
+Schemes: goodput by flow and the fates of the AP's packets, next to tail drop. Limit controllers, congestion controls
+and rate adaptations: the quantity that they control, over time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = "droptail"
-# What becomes of a packet that is offered to the access point's buffer: column, legend, grey, hatch.
+# Fates of packets offered to the AP's buffer: column, legend, grey, hatch.
 FATES = (
     ("delivered_packets", "delivered", "#ffffff", None),
     ("filtered_packets", "redundant, removed", "#cccccc", "///"),
@@ -36,9 +36,9 @@ FATES = (
 
 @dataclass(frozen=True)
 class Picture:
-    """A kind's picture: the scenario, the key that takes the component's name, seeds, and what is to be seen.
+    """A kind's picture: the scenario, the key for the component's name, seeds, and the caption.
 
-    A course is a time series: metric, entity and the label of its axis; without courses, flows and packets are shown.
+    A course is a time series: metric, entity and axis label. Without courses, flows and packets are shown.
     """
 
     scenario: Scenario
@@ -97,7 +97,7 @@ PICTURES: Mapping[str, Picture] = {
 
 
 def draw(folder: Path) -> None:
-    """One picture per component, `<kind>/<name>.png`, of the kinds that have pictures."""
+    """Draws one picture per component, `<kind>/<name>.png`, for the kinds that have pictures."""
     listed = {kind: [component["name"] for component in engine_schema()[kind]] for kind in PICTURES}
     studies = [
         Runs([Cell(name, p.scenario.override({p.key: name})) for name in listed[kind]], p.seeds)

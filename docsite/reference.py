@@ -1,4 +1,4 @@
-"""The reference of a scenario's keys: from the model's own sections, and the engine's schema for what is in them."""
+"""The reference of a scenario's keys, from the model's sections and the engine's schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ABOUT = {
 
 
 def page() -> str:
-    """The page."""
+    """The page as Markdown."""
     parts = [
         "# Scenario reference",
         "Every key of a scenario file, from the model and the engine's own schema. A key that is not here is an error, which names "
@@ -69,7 +69,7 @@ def _renamed(key: Key) -> Key:
 
 
 def _own() -> list[Key]:
-    """The keys of the file that are no tables."""
+    """The top-level keys that are not tables."""
     told = {
         "title": "What it is called in tables and in a store.",
         "dialect": "Whose habits are the defaults: the standard's, or ns-2's.",

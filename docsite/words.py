@@ -1,4 +1,4 @@
-"""What of the documentation is generated, and how many words are not.
+"""Generated parts of the documentation, and the count of hand-written words.
 
 A *generated part* lies between the comments `<!-- NAME: written by COMMAND -->` and `<!-- end of NAME -->`; a command replaces
 it. A *word* is anything between spaces that has a letter or a digit, in text and tables. Counted are the README and the pages of

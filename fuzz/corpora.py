@@ -19,7 +19,7 @@ CORPUS = FUZZ / "corpus"
 
 
 def targets() -> list[str]:
-    """Every target that there is."""
+    """All fuzz targets."""
     return sorted(path.stem for path in (FUZZ / "fuzz_targets").glob("*.rs"))
 
 
@@ -48,7 +48,7 @@ def pack(target: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """Unpacks them."""
+    """Unpacks the archives."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="target", help=f"of {', '.join(targets())}; all by default")
     for target in parser.parse_args().targets or targets():

@@ -102,7 +102,7 @@ def keys(before: str, key: str, own: str, behind: str) -> Iterator[str]:
 
 
 def damaged(tree: Any, path: Place, node: Any) -> Iterator[str]:
-    """All that is wrong about one place."""
+    """All damaged versions of one place."""
     before, behind = text(replaced(tree, path, MARK)).split(text(MARK))
     for value in values(node):
         yield before + value + behind

@@ -74,7 +74,7 @@ def run(target: str, also: list[str], quiet_s: float, most_s: float) -> str:
 
 
 def keep(target: str, found: Path, kept: Path) -> None:
-    """Brings what was found into the corpus and leaves of it what covers something of its own, and what failed once."""
+    """Adds new inputs to the corpus and minimises it to inputs with unique coverage and former failures."""
     failed = {path: path.read_bytes() for path in kept.glob("crash-*")}
     for path in found.iterdir():
         shutil.copy(path, kept / path.name)

@@ -1,4 +1,4 @@
-"""Does the wheel do what the README says, where there is neither this checkout nor Rust? `python packaging/check.py WHEEL`.
+"""Checks that the wheel does what the README says, without this checkout and without Rust: `python packaging/check.py WHEEL`.
 
 It is installed into an empty environment, alone with what it depends on, and run from an empty folder: a paper in its quick form,
 and every block of the page on schemes in Python.
@@ -70,7 +70,7 @@ def run(command: list[str | Path], folder: Path, environment: dict[str, str] | N
 
 
 def say(text: str) -> None:
-    """A line on standard output, at once."""
+    """Prints a line on standard output and flushes it."""
     print(text, flush=True)
 
 

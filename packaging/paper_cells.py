@@ -17,7 +17,7 @@ from wifair import gallery
 from wifair.everything.scenarios import FULL, OF_PAPERS, PaperCell
 from wifair.everything.senders import Senders
 
-# What each paper compares with tail drop, as a value of a key of the scenario.
+# The scheme or other value that each paper compares with tail drop.
 PROPOSED = {
     "adaptive-pushout": 'ap.scheme = "adaptive-pushout"',
     "spm-af-las": 'ap.scheme = "las" (or "spm-af")',

@@ -1,4 +1,4 @@
-"""What several tests share."""
+"""Fixtures shared by several tests."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips a test whose programs are not installed, and says so; under CI=true that is a failure."""
+    """Skips a test whose programs are not installed, with the reason; under CI=true it fails instead."""
     wanted = [program for mark in item.iter_markers("needs") for program in mark.args]
     missing = [PACKAGES[program] for program in wanted if shutil.which(program) is None]
     if missing:
@@ -52,7 +52,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def cli() -> Cli:
-    """Runs the command line in a process of its own, as a user does."""
+    """Runs the command line in a separate process, as a user does."""
 
     def call(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", "from wifair.cli import main; main()", *map(str, arguments)]
@@ -67,7 +67,7 @@ def cli() -> Cli:
 
 @pytest.fixture
 def here(capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Runs the command line in this process: what is slow to import is imported once."""
+    """Runs the command line in this process, so that slow imports happen once."""
 
     def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         from wifair.cli import execute

@@ -29,7 +29,7 @@ def blocks(page: Path) -> Iterator[tuple[str, str]]:
 
 
 def run_page(page: Path, folder: Path) -> int:
-    """Runs a page in an empty folder; gives the number of blocks. What is not as it says raises."""
+    """Runs a page in an empty folder and returns the number of blocks. Raises an exception if a result differs from the page."""
     from wifair.cli import execute
 
     names: dict[str, Any] = {"__name__": "page"}

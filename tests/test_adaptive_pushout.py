@@ -1,4 +1,4 @@
-"""The paper's study: its grid, its claims, and that claims see what they say they see."""
+"""The paper's study: its grid, its claims, and that claims detect what they state."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def fake(mix: Mix, up: list[float], down: list[float], runs: int = 1, **queue: f
 
 
 def fake_runs(found: dict[tuple[Mix, str], CellRuns]) -> Measured:
-    """Made-up cells as the claims look at them."""
+    """Made-up cells as the claims' `Measured`."""
     return Measured(
         Runs(
             {

@@ -1,4 +1,4 @@
-"""The study of `alt`: its grid, its claims, and that claims see what they say they see."""
+"""The study of `alt`: its grid, its claims, and that claims detect what they state."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def fake(throughputs: list[float], delay_ms: float = 300.0, timeouts: int = 2) -
 
 
 def measured(found: dict[tuple[Mix, Buffer], CellRuns]) -> Measured:
-    """Made-up cells as the claims look at them."""
+    """Made-up cells as the claims' `Measured`."""
     return Measured(Runs({frozenset(coordinates(mix, buffer).items()): cell for (mix, buffer), cell in found.items()}))
 
 

@@ -1,4 +1,4 @@
-"""The release build takes the courses that are pinned for the tests of the crates, on one thread and on two."""
+"""The release build reproduces the trajectories pinned for the tests of the crates, on one thread and on two."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRAJECTORIES = ROOT / "crates/wifair-sim/tests/trajectories"
 
 @cache
 def pinned() -> dict[tuple[str, int], str]:
-    """The hash of every pinned course, by plan and seed."""
+    """The hash of every pinned trajectory, by plan and seed."""
     courses = {}
     for path in sorted(TRAJECTORIES.glob("*.json")):
         table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -50,7 +50,7 @@ def test_what_is_recorded_of_them_does_not_depend_on_the_threads() -> None:
 
 
 def test_every_registered_component_is_in_a_pinned_course() -> None:
-    """Whoever adds one pins it: a key of `hashes` for a scheme, a name in a plan for the rest."""
+    """Every new component needs a pinned trajectory: a key of `hashes` for a scheme, a name in a plan for the rest."""
     schemes = set(json.loads((TRAJECTORIES / "every-scheme.json").read_text(encoding="utf-8"))["hashes"])
     assert schemes == {scheme["name"] for scheme in components("schemes")}
     defaults = {"bulk", "newreno", "fixed"}  # what a plan has that says nothing else

@@ -1,4 +1,4 @@
-"""Everything against everything: the rule, what is judged, who takes part, what is said of it."""
+"""`wifair compare --all`: the rule, the criteria, the schemes, and the sentences."""
 
 from __future__ import annotations
 

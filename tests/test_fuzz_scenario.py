@@ -1,4 +1,4 @@
-"""Whatever stands in a scenario file: a scenario, or one sentence that says what is wrong and where. Nothing else."""
+"""Any scenario file gives either a scenario or one sentence that says what is wrong and where."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = [
 ]
 DOCUMENTS: list[dict[str, Any]] = [tomllib.loads(path.read_text(encoding="utf-8")) for path in FILES]
 
-# All that TOML can say, and some of it often: numbers that no quantity is, words that mean something elsewhere.
+# All TOML values, some of them often: numbers invalid for any quantity, words that are valid elsewhere.
 SCALARS = st.one_of(
     st.none().map(lambda _: ""),
     st.booleans(),
@@ -47,7 +47,7 @@ JUNK = st.recursive(
 
 
 def keys_of(tree: Any) -> set[str]:
-    """Every key that stands anywhere in it."""
+    """All keys at any level."""
     if isinstance(tree, dict):
         return set(tree).union(*map(keys_of, tree.values()))
     return set().union(*map(keys_of, tree)) if isinstance(tree, list) else set()
@@ -59,7 +59,7 @@ PARTS: list[Any] = [part for document in DOCUMENTS for part in (*document.values
 
 
 def copied(tree: Any) -> Any:
-    """A tree of its own."""
+    """A deep copy."""
     if isinstance(tree, dict):
         return {key: copied(value) for key, value in tree.items()}
     return [copied(entry) for entry in tree] if isinstance(tree, list) else tree
@@ -67,7 +67,7 @@ def copied(tree: Any) -> Any:
 
 @st.composite
 def mutated(draw: st.DrawFn) -> dict[str, Any]:
-    """A valid document in which some places are changed, gone, new, or elsewhere."""
+    """A valid document with some places changed, removed, added or moved."""
     document: dict[str, Any] = copied(draw(st.sampled_from(DOCUMENTS)))
     for _ in range(draw(st.integers(1, 4))):
         node: Any = document

@@ -1,4 +1,4 @@
-"""`wifair lab`: who may speak with its server, what its page shows, and what a session in the browser leaves behind."""
+"""`wifair lab`: access control, the page, and the scenario saved from a session."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_without_the_token_nothing_is_said(lab: Lab) -> None:
 
 
 def hostile(seed: int) -> list[str | bytes]:
-    """A thousand messages that nobody should send."""
+    """A thousand invalid messages."""
     draw = random.Random(seed)
     words: list[Any] = [
         "play",

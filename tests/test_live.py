@@ -1,4 +1,4 @@
-"""`wifair.live`: watched and changed, a session takes the course of the scenario that it saves."""
+"""`wifair.live`: a session, inspected and changed, has the trajectory of the scenario that it saves."""
 
 from __future__ import annotations
 

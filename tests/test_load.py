@@ -1,4 +1,4 @@
-"""Memory grows with what is alive, not with what has passed; building grows with the plan's length, not with its square."""
+"""Memory grows with live state, not with simulated time; building time grows linearly with the plan's length."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def found(
     stations: Sequence[dict[str, Any]] = (),
     **run: Any,
 ) -> dict[str, Any]:
-    """What a process of its own needed for one run."""
+    """The cost of one run in a separate process."""
     run_keys = {"duration_s": duration_s, **run}
     scenario = Scenario(flows=flows, ap=ap, phy={"name": "802.11g"}, stations=[*stations], run=run_keys)
     command = [sys.executable, str(POINT), str(run["warmup_s"]), str(duration_s)]
@@ -56,7 +56,7 @@ def test_memory_does_not_grow_with_finished_connections(scheme: str) -> None:
 
 
 def test_a_table_that_is_asked_for_grows_with_what_it_tells_of() -> None:
-    """So that the tests above could fail: the same with a row per transfer."""
+    """Shows that the tests above can fail: the same with a row per transfer."""
     flows = [{**flow, "application": SHORT} for flow in TEN_AND_TEN]
     kept = found(60, flows=flows, ap={}, warmup_s=0)
     assert kept["rows"]["transfers"] >= kept["transfers"]
@@ -118,7 +118,7 @@ def test_a_full_buffer_of_many_queues_costs_what_one_queue_costs() -> None:
 
 
 def test_too_many_are_refused() -> None:
-    """Before anything is unfolded."""
+    """Excessive counts are rejected before groups are expanded."""
     for settings, key in (
         ({"flows": [{"count": 20_001, "direction": "up"}]}, "stations"),
         ({"flows": [{"count": 100_001, "direction": "up", "station": "s"}], "stations": [{"name": "s"}]}, "flows"),

@@ -1,4 +1,4 @@
-"""Schemes written in Python that do something wrong: it is told, with their own traceback, and does no harm."""
+"""Faulty schemes written in Python: the error has their traceback, and does no harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The study of spm-af-las: its grid, its claims, and that claims see what they say they see."""
+"""The study of spm-af-las: its grid, its claims, and that claims detect what they state."""
 
 from __future__ import annotations
 

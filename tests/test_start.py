@@ -1,4 +1,4 @@
-"""`wifair new`, `check` and `explain`: templates that never rot, findings with their arithmetic, sentences with their counters."""
+"""`wifair new`, `check` and `explain`: templates stay valid, findings have their arithmetic, sentences their counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store of finished replications: nothing is run twice, nothing is mixed, a kill loses the batch in flight."""
+"""The store of finished replications: no replication is run twice, engines are not mixed, a kill loses only the running batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the Python package is put together: arrows run one way, and former names of modules still work."""
+"""The structure of the Python package: imports have no cycles, and former names of modules still work."""
 
 import ast
 import subprocess

@@ -1,4 +1,4 @@
-"""Traces: what they tell is what the results say, and tshark reads them as it reads the captures of real networks."""
+"""Traces agree with the results, and tshark reads them like captures of real networks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SCENARIOS = {
 }
 
 CHECKED = [word for protocol in ("tcp", "ip", "udp", "wlan") for word in ("-o", f"{protocol}.check_checksum:TRUE")]
-# tshark's word on a checksum.
+# tshark's status of a checksum.
 GOOD, BAD = "1", "0"
 
 

@@ -1,4 +1,4 @@
-"""The cases: what is run in every simulator. One record per case."""
+"""The cases that every simulator runs. One record per case."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Why the simulators differ: each cause is turned off in one of them, and the difference is measured again.
+"""Causes of differences between the simulators: each is turned off in one of them, and the difference is measured again.
 
-A chain makes wifair like a peer (or a peer like wifair) step by step; every step goes on from the one before it.
+A chain makes wifair like a peer (or a peer like wifair) step by step; every step includes the ones before it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Changes = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Step:
-    """A cause: what wifair is told in order to have it too, or the peer in order not to have it."""
+    """A cause: the settings that give it to wifair, or remove it from the peer."""
 
     cause: str
     wifair: Changes = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What an interrupted run has found, for the next one to go on from."""
+"""The results of an interrupted run, from which the next one continues."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Kept:
-    """Pieces of JSON, each under all that it depends on; of other programs or another engine (`of`) nothing is taken over."""
+    """JSON values by a key of everything they depend on. Results of other programs or another engine (`of`) are not used."""
 
     def __init__(self, folder: Path, programs: Path, of: str) -> None:
         digest = hashlib.sha256(of.encode())
@@ -26,7 +26,7 @@ class Kept:
             self.found = dict(map(json.loads, whole.splitlines()))
 
     def once(self, key: object, find: Callable[[], Any]) -> Any:
-        """What was found under this key, or is found now."""
+        """The stored value of this key, or that of `find`, which is then stored."""
         name = json.dumps(key)
         if name not in self.found:
             self.found[name] = find()
@@ -36,5 +36,5 @@ class Kept:
         return self.found[name]
 
     def forget(self) -> None:
-        """The run is complete: the next one measures anew."""
+        """Deletes the results of a complete run, so that the next one measures again."""
         self.path.unlink(missing_ok=True)

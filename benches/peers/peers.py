@@ -1,4 +1,4 @@
-"""The simulators: how to find each, how to start it, how to read what it finds. One class per simulator."""
+"""The simulators: finding and starting each, and reading its results. One class per simulator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024  # unit of ru_maxrss
 
 
 class MissingError(Exception):
-    """A peer cannot be run here; the text says what lacks and how to get it."""
+    """A peer cannot be run here; the text says what is missing and how to get it."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Outcome:
 
     @classmethod
     def of(cls, document: str) -> Outcome:
-        """From what our ns-2 and ns-3 programs print."""
+        """Parses the output of the ns-2 and ns-3 programs."""
         found = json.loads(document)
         data = found.get("data_frames")
         requests = found.get("block_ack_requests", 0)
@@ -54,7 +54,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one child process took."""
+    """The cost of one child process."""
 
     cpu_s: float
     peak_bytes: int
@@ -67,7 +67,7 @@ class Peer(ABC):
     # A fast simulator needs a long run to show a slope; None: (near_s, a case's own measured time).
     horizons_s: ClassVar[tuple[float, float] | None] = None
     near_s: ClassVar[float] = 3.0
-    # Where it keeps what its runs found, if anywhere.
+    # The store of its results, if any.
     kept: Kept | None = None
 
     def horizons(self, case: Case) -> tuple[float, float]:
@@ -81,11 +81,11 @@ class Peer(ABC):
     def outcomes(
         self, case: Case, size: int, seeds: int, changed: Mapping[str, object], measured_s: float
     ) -> list[Outcome]:
-        """What comes out, with counts; `changed` are more options of its own."""
+        """The outcomes with counts; `changed` are further options of this simulator."""
 
     @abstractmethod
     def version(self) -> str:
-        """Which one it is."""
+        """Its version."""
 
 
 class Wifair(Peer):

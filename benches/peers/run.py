@@ -1,8 +1,8 @@
-"""The same cells in wifair, ns-2 and ns-3: what comes out, what it costs, and why they differ.
+"""The same cells in wifair, ns-2 and ns-3: outcomes, costs, and causes of differences.
 
-Runs whichever of the three is present and installs nothing. The cost is the slope between two horizons, so that start-up does
-not count. The simulators take turns within each repetition, so that a busy machine slows all of them alike; ratios
-are taken within a repetition. What is interrupted goes on where it was. See README.md.
+Runs whichever of the three is present and installs nothing. The cost is the slope between two horizons, so that
+start-up does not count. The simulators take turns within each repetition, so that a busy machine slows all of them
+alike; ratios are taken within a repetition. An interrupted run continues where it was. See README.md.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def slope(near: Cost, far: Cost, horizons_s: tuple[float, float]) -> float:
 
 @dataclass
 class Bench:
-    """All that was measured so far."""
+    """The measurements so far."""
 
     cases: Sequence[Case]
     peers: Sequence[Peer]
@@ -71,7 +71,7 @@ class Bench:
                         self.outcomes[place] = peer.outcomes(case, size, self.repeat, {}, case.measured_s)
 
     def turn(self, case: Case, size: int, repetition: int) -> None:
-        """All simulators one after the other, at one moment: kept whole or not at all."""
+        """Runs all simulators one after the other; the results are stored together or not at all."""
         runs = [
             (peer, seconds, peer.command(case, size, seconds, repetition))
             for far in (0, 1)

@@ -1,4 +1,4 @@
-"""The tables: what was found beside each other, as Markdown."""
+"""The tables of results as Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REFERENCE = "wifair"
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of an outcome."""
+    """A metric of an outcome."""
 
     name: str
     unit: str
@@ -28,7 +28,7 @@ class Metric:
         return f"{self.name}, {self.unit}" if self.unit else self.name
 
     def values(self, outcomes: Sequence[Outcome]) -> list[float]:
-        """Of every run that has it."""
+        """Its values in all runs that have it."""
         return [value for one in outcomes if (value := getattr(one, self.field)) is not None]
 
 
@@ -39,7 +39,7 @@ MPDUS = Metric("MPDUs in a PPDU", "", "mpdus")
 
 
 def metrics(case: Case) -> tuple[Metric, ...]:
-    """Those that the case has."""
+    """The metrics of a case."""
     ways = [metric for metric in (UP, DOWN) if metric.name in case.directions]
     return (*ways, FAILED, MPDUS) if case.aggregates else (*ways, FAILED)
 
@@ -58,7 +58,7 @@ def difference(peer: Sequence[float], reference: Sequence[float]) -> Interval:
 
 
 def beyond(found: Interval) -> bool:
-    """Whether the interval lies clear of zero."""
+    """Whether the interval excludes zero."""
     return found.low is not None and found.high is not None and not found.low <= 0 <= found.high
 
 
@@ -86,7 +86,7 @@ class Spread:
 
 
 def ratios(mine: Sequence[float], reference: Sequence[float]) -> Spread:
-    """Repetition by repetition: what slows the machine then slows both."""
+    """Ratios per repetition: a slow machine slows both."""
     return Spread.of([a / b for a, b in zip(mine, reference, strict=True)])
 
 

@@ -1,6 +1,6 @@
 """The HTTP server of `wifair emulate --test web`: `python -m wifair.emulate.documents FILE...`, numbers of listening sockets.
 
-It is the standard library's; the path says how many bytes to send.
+It is the standard library's; the path is the number of bytes to send.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from threading import Thread
 
 
 class Document(BaseHTTPRequestHandler):
-    """Answers `GET /SIZE` with so many zeros."""
+    """Answers `GET /SIZE` with SIZE zero bytes."""
 
-    wbufsize = -1  # so that the header does not travel alone
+    wbufsize = -1  # sends header and body together
 
     def do_GET(self) -> None:
-        """Sends them."""
+        """Sends the document."""
         size = int(self.path.lstrip("/"))
         self.send_response(200)
         self.send_header("Content-Length", str(size))
@@ -25,7 +25,7 @@ class Document(BaseHTTPRequestHandler):
         self.wfile.write(bytes(size))
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 def main(numbers: list[int]) -> None:

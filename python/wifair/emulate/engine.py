@@ -1,6 +1,6 @@
 """Process 1 of an emulation: `python -m wifair.emulate.engine FOLDER MESSAGES ORDERS`, in new mount and PID namespaces.
 
-It has one Python thread, which is in the engine all the time.
+Its only Python thread runs the engine all the time.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path
 
 from wifair import _native
 
-# Above everything that is not in real time; the watchdogs of the system are at 50 and more.
+# Above all non-realtime threads; system watchdogs are at 50 and more.
 PRIORITY = 10
 
 
 def main(folder: Path, messages: int, orders: int) -> None:
-    """Runs what the folder says; the report goes there, too."""
+    """Runs the folder's plan and writes the report there."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
-        # The terminal's signals are for the command. A handler, unlike SIG_IGN, is not inherited by it.
+        # The terminal's signals are for the command, which, unlike SIG_IGN, does not inherit a handler.
         signal.signal(number, lambda *_: None)
     settings = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
     for file in (messages, orders):

@@ -1,6 +1,6 @@
-"""Why the flows of an emulated run got what they got, from the engine's counters and the packets' headers; and the run as a page.
+"""What limited the flows of an emulated run, from the engine's counters and the packets' headers; and the run as a page.
 
-What the senders' TCP did is known to their kernels alone; `--test` samples it (`TCP_INFO`).
+Only the kernels know the states of the senders' TCP; `--test` samples them (`TCP_INFO`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from wifair.emulate.session import Settings
     from wifair.report.parts import Report, Section
 
-# Below this share of idle time the air is said to be the bottleneck.
+# Below this share of idle time the air is the bottleneck.
 BUSY = 0.1
 
 
 def sentences(report: Mapping[str, Any], most_flows: int = 6) -> list[str]:
-    """What limited the run, who used the airtime, and, for the largest flows, what became of their packets."""
+    """The sentences: what limited the run, airtime by station, and the packets' fates for the largest flows."""
     tables = report["tables"]
     idle = tables["runs"]["idle_share"][0]
     bottleneck = ", so the air was the bottleneck" if idle < BUSY else ""
@@ -38,7 +38,7 @@ def sentences(report: Mapping[str, Any], most_flows: int = 6) -> list[str]:
 
 
 def _buffer(queues: Mapping[str, Sequence[Any]], node: str) -> str:
-    """What a buffer did with the packets that came."""
+    """The fates of a buffer's packets, as a sentence."""
     at = [i for i, of in enumerate(zip(queues["node"], queues["class"], strict=True)) if of == (node, "all")]
     if not at or not queues["offered_packets"][at[0]]:
         return ""
@@ -56,7 +56,7 @@ def _buffer(queues: Mapping[str, Sequence[Any]], node: str) -> str:
 
 
 def _flow(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """One direction of a conversation."""
+    """A sentence on one direction of a conversation."""
     lost = row["dropped"] + row["lost"]
     text = (
         f"{row['from']}:{row['from_port']} to {row['to']}:{row['to_port']} ({row['protocol']}): {row['goodput_mbps']:.3f} Mbps; "
@@ -79,7 +79,7 @@ def _flow(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
 def page(
     settings: Settings, reports: Sequence[Mapping[str, Any]], arguments: Sequence[str], rows: Sequence[Compared] = ()
 ) -> Report:
-    """Emulated runs as a page; `rows` compare them with simulated ones. Of several runs the first is shown in detail."""
+    """Emulated runs as a page; `rows` compare them with simulated ones. The first run is shown in detail."""
     from wifair.report.parts import Code, Details, Facts, Findings, Report, Section, Table
     from wifair.report.provenance import command
 
@@ -118,7 +118,7 @@ def _rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> Any:
-    """A table with a column per key, without those that have nothing anywhere."""
+    """A table with a column per key, without empty columns."""
     from wifair.report.parts import Table
 
     keys = [key for key in (rows[0] if rows else ()) if key not in ("seed", "job") and any(row[key] for row in rows)]

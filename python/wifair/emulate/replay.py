@@ -21,13 +21,13 @@ from wifair.stats import Interval, jain, t_interval
 if TYPE_CHECKING:
     from wifair.results.results import Results
 
-# The kernel's names for congestion controls of ours. Its Reno recovers by SACK or as NewReno, as the connection allows.
+# The kernel's names of wifair's congestion controls. Its Reno recovers by SACK or as NewReno, as the connection allows.
 KERNEL = {"reno": "reno", "newreno": "reno", "cubic": "cubic"}
 
 
 @dataclass(frozen=True)
 class Test:
-    """A test of the catalogue: which flows of a scenario it opens, and a scenario to do so where none is given."""
+    """A test: the applications whose flows it opens, and its default scenario."""
 
     applications: tuple[str, ...]
     scenario: str
@@ -47,7 +47,7 @@ OVER_TCP = ("bulk", "web")
 
 
 def narrowed(scenario: Scenario, test: Test, name: str) -> Scenario:
-    """The scenario with the flows that the test opens and no others."""
+    """The scenario with only the flows that the test opens."""
     settings = scenario.settings()
     application = scenario.settings().get("application", "bulk")
 
@@ -62,7 +62,7 @@ def narrowed(scenario: Scenario, test: Test, name: str) -> Scenario:
 
 
 def sysctls(plan: Mapping[str, Any]) -> dict[str, str]:
-    """What the plan says of TCP that a host sets for all its connections."""
+    """The plan's TCP settings that a host sets for all its connections, as sysctls."""
     sack, ecn, timestamps = agreed(
         plan,
         "tcp.sack, tcp.ecn and tcp.header_bytes",
@@ -78,12 +78,12 @@ def sysctls(plan: Mapping[str, Any]) -> dict[str, str]:
 
 
 def route(plan: Mapping[str, Any]) -> dict[str, str]:
-    """What the plan says of TCP that a host sets for its routes."""
+    """The plan's TCP settings that a host sets for its routes, as metrics."""
     found = {}
     initial = agreed(plan, "tcp.initial_window_segments", OVER_TCP, lambda tcp: tcp["initial_window_segments"], None)
     if initial:
         found["initcwnd"] = str(initial)
-    # The other end of a document is curl's, whose sockets nobody else can set.
+    # A document is received by curl, whose socket options cannot be set from here.
     window = agreed(
         plan, "their windows", ("web",), lambda tcp: tcp["mss_bytes"] * tcp["receiver_window_segments"], None
     )
@@ -99,7 +99,7 @@ def agreed(
     of: Callable[[Mapping[str, Any]], Any],
     default: Any,
 ) -> Any:
-    """What the flows with these applications have in common; refused if they do not."""
+    """The common value of the flows with these applications. Raises `InputError` if they differ."""
     found = {of(flow["tcp"]) for flow in plan["flows"] if flow["application"]["name"] in applications}
     if len(found) > 1:
         raise InputError(f"--test: the flows must agree on {what}, which hosts set as a whole.")
@@ -107,7 +107,7 @@ def agreed(
 
 
 def traffic(plan: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
-    """What the generator opens for the flows of a plan."""
+    """The generator's description of the flows of a plan."""
     draw = random.Random(seed)
     stations = [station["label"] for station in plan["cell"]["stations"]]
     names = dict(zip(stations, host_names(stations), strict=True))
@@ -164,13 +164,13 @@ def traffic(plan: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
 
 
 def over_tcp(tcp: Mapping[str, Any]) -> dict[str, Any]:
-    """What a socket's options take over from a flow's TCP."""
+    """The socket options for a flow's TCP settings."""
     control = tcp["congestion_control"]["name"]
     if control not in KERNEL:
         raise InputError(f"--test: the kernel has no {control}; allowed here: {', '.join(KERNEL)}.")
     return {
         "congestion_control": KERNEL[control],
-        "mss_bytes": tcp["mss_bytes"] + tcp["header_bytes"] - 40,  # the kernel takes its options out of it
+        "mss_bytes": tcp["mss_bytes"] + tcp["header_bytes"] - 40,  # the kernel subtracts its options
         "window_bytes": tcp["mss_bytes"] * tcp["receiver_window_segments"],
         "dscp": tcp["dscp"],
     }
@@ -178,7 +178,7 @@ def over_tcp(tcp: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class Outcome:
-    """One emulated run: the report of the engine, and what the generator has measured."""
+    """One emulated run: the engine's report and the generator's measurements."""
 
     report: dict[str, Any]
     measured: list[dict[str, Any]]
@@ -214,18 +214,18 @@ def emulated(settings: Settings, seed: int, each_second: Callable[[float], None]
 
 
 METRICS = ("up_mbps", "down_mbps", "total_mbps", "jain")
-# Of datagrams: columns of the simulation's table, and the quantiles that they are.
+# Columns of the table `datagrams`, with their quantiles.
 DELAYS = {"delay_p50_ms": 0.5, "delay_p95_ms": 0.95}
 ROUND_TRIPS = {"rtt_p50_ms": 0.5, "rtt_p95_ms": 0.95}
-# Of documents, whose table has them by group.
+# Columns of the table `transfer_groups`, with their quantiles.
 TIMES = {"p50_s": 0.5, "p95_s": 0.95}
 
 
 def of_kernel(plan: Mapping[str, Any], outcome: Outcome) -> dict[str, float]:
-    """What an emulated run is summed up by.
+    """The metrics of an emulated run.
 
-    Goodput by direction in Mbps, Jain's index over the flows over TCP; by group delays of datagrams in milliseconds, their loss, and times
-    of documents in seconds.
+    Goodput by direction in Mbps and Jain's index over the TCP flows; by group, delays of datagrams in milliseconds,
+    their loss ratio, and times of documents in seconds.
     """
     goodput = {}
     for row in outcome.measured:
@@ -238,7 +238,7 @@ def of_kernel(plan: Mapping[str, Any], outcome: Outcome) -> dict[str, float]:
 
 
 def totals(plan: Mapping[str, Any], goodput: Mapping[str, float]) -> dict[str, float]:
-    """Goodput by direction in Mbps, as far as there are flows, and Jain's index."""
+    """Goodput by direction in Mbps, for directions with flows, their total, and Jain's index."""
     of_tcp = [flow for flow in plan["flows"] if flow["label"] in goodput]
     if not of_tcp:
         return {}
@@ -252,7 +252,7 @@ def totals(plan: Mapping[str, Any], goodput: Mapping[str, float]) -> dict[str, f
 
 
 def _delays(measured: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
-    """By group and direction, means over the flows."""
+    """Delays and loss ratio by group and direction, as means over the flows."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in measured:
         if "delays_ms" in row:
@@ -265,7 +265,7 @@ def _delays(measured: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]
                 yield f"{group}.{direction}.{column}", float(np.mean(found))
         if columns is DELAYS:
             losses = [1 - row["received"] / row["sent"] for row in rows if row["sent"]]
-            # What was under way at both ends of the measurement is in the difference.
+            # Packets in flight at the ends of the measurement affect the difference.
             yield f"{group}.{direction}.loss_ratio", max(0.0, float(np.mean(losses)))
 
 
@@ -282,7 +282,7 @@ def _documents(measured: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, flo
 
 
 def of_simulation(results: Results) -> dict[str, list[float]]:
-    """The same of simulated runs: a value per run, where every run has one."""
+    """The same metrics of simulated runs: one value per run, if every run has one."""
     found = {metric: results.metrics[metric].to_list() for metric in METRICS}
     if "datagrams" in results.frames:
         by = ["group", "direction", "seed"]
@@ -300,7 +300,7 @@ def of_simulation(results: Results) -> dict[str, list[float]]:
 
 
 def quantile(values: Sequence[float], q: float) -> float:
-    """Of sorted values."""
+    """The `q` quantile of sorted values."""
     return values[min(int(q * len(values)), len(values) - 1)]
 
 
@@ -311,17 +311,18 @@ class Compared:
     metric: str
     emulated: Interval
     simulated: Interval
-    # The difference of the means: of a goodput as a share of the simulated total, of Jain's index and of loss as it is, of others as a share.
+    # The difference of the means: for goodput as a share of the simulated total, for Jain's index and loss absolute,
+    # else as a share.
     difference: float
 
 
 def is_absolute(metric: str) -> bool:
-    """Whether a difference of this quantity is given as it is, not as a share."""
+    """Whether the difference of this metric is absolute, not a share."""
     return metric == "jain" or metric.endswith(".loss_ratio")
 
 
 def compared(kernel: Sequence[Mapping[str, float]], simulated: Mapping[str, Sequence[float]]) -> list[Compared]:
-    """Compares emulated runs, each summed up by `of_kernel`, with simulated ones."""
+    """Compares emulated runs, each given by the metrics of `of_kernel`, with simulated ones."""
     rows = []
     for metric, values in simulated.items():
         if not all(metric in run for run in kernel):

@@ -30,7 +30,7 @@ class Run:
     """A run that has not ended."""
 
     folder: Path
-    # The process that has entered the run's namespaces, as this process numbers it.
+    # A process in the run's namespaces, by its id in this process's PID namespace.
     pid: int
     title: str
     has_user_namespace: bool
@@ -39,11 +39,11 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What `--run` takes."""
+        """The run's name for `--run`."""
         return self.folder.name
 
     def enter(self, host: str, command: list[str]) -> list[str]:
-        """The command line that runs a command on a host."""
+        """The command line for a command on a host."""
         if host not in self.threads:
             known = ", ".join(self.threads)
             raise InputError(f"{host}: no host of the emulation {self.name}; its hosts are {known}.")
@@ -71,7 +71,7 @@ def new_folder() -> Path:
 
 
 def forget_dead() -> None:
-    """Removes the folders of runs whose process was killed."""
+    """Removes the folders of runs whose process no longer exists."""
     for folder in base().iterdir():
         pid = folder.name.partition("-")[0]
         if pid.isdecimal() and not Path("/proc", pid).exists():

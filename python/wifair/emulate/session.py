@@ -1,4 +1,4 @@
-"""A run of `wifair emulate`, seen from the user's process.
+"""A run of `wifair emulate`, controlled from the user's process.
 
 `unshare` of util-linux makes user, mount and PID namespaces and process 1 in them (`engine`). When process 1 ends, the kernel kills
 whatever runs in its PID namespace. It ends when the pipe from this process closes, so it also ends when this process is killed.
@@ -25,7 +25,7 @@ from wifair.errors import InputError, WifairError
 if TYPE_CHECKING:
     from wifair.study.traces import Traces
 
-# What every host has. Offloads are off because the devices have none; metrics of an earlier connection would change the next.
+# Sysctls of all hosts. Metrics of an earlier connection would change the next.
 SYSCTLS = {
     "net.ipv4.tcp_no_metrics_save": "1",
     "net.ipv4.ping_group_range": "0 0",
@@ -68,17 +68,17 @@ class Settings:
     # Metrics of routes by their names in ip-route(8); `rto_min` in milliseconds.
     route: dict[str, str] = field(default_factory=dict)
     services: list[tuple[str, list[str]]] = field(default_factory=list)
-    # Files that the command finds in the folder that its environment variable WIFAIR_RUN names.
+    # Files for the command, in the folder named by its environment variable WIFAIR_RUN.
     files: dict[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
-        """The stations' names as hosts, by number."""
+        """The stations' host names, by index."""
         return host_names([station["label"] for station in self.plan["cell"]["stations"]])
 
 
 def host_names(labels: list[str]) -> list[str]:
-    """Names for a hosts file: the labels as far as host names allow them (RFC 1123), each once."""
+    """Unique host names from labels, with characters that RFC 1123 allows."""
     names: list[str] = []
     for label in labels:
         name = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")[:50] or "sta"
@@ -90,7 +90,7 @@ def host_names(labels: list[str]) -> list[str]:
 
 @dataclass
 class Session:
-    """A run that has been started. `with` ends it, whatever happens."""
+    """A started run. Leaving the `with` block ends it."""
 
     settings: Settings
     folder: Path
@@ -101,23 +101,23 @@ class Session:
     hosts: list[dict[str, Any]] = field(default_factory=list)
 
     def go(self) -> None:
-        """The command starts."""
+        """Starts the command."""
         os.write(self.orders, b"g")
 
     def stop(self) -> None:
-        """The run ends; its report is written."""
+        """Ends the run; its report is written."""
         with contextlib.suppress(BrokenPipeError):
             os.write(self.orders, b"q")
 
     def wait(self, each_second: Callable[[float], None] = lambda _: None) -> dict[str, Any]:
-        """Waits for the end; gives the report. `each_second` gets the time of the run in seconds."""
+        """Waits for the end and returns the report. `each_second` is called with the time of the run in seconds."""
         for line in self.messages:
             each_second(json.loads(line)["at_s"])
         self.process.wait()
         return self.report()
 
     def report(self) -> dict[str, Any]:
-        """The report, or what went wrong as an exception."""
+        """The report. Raises an exception if the run failed."""
         try:
             report: dict[str, Any] = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -170,7 +170,7 @@ def started(settings: Settings) -> Iterator[Session]:
 
 
 def prepare(settings: Settings, folder: Path) -> None:
-    """Writes what process 1 reads."""
+    """Writes the input files of process 1."""
     for name, text in settings.files.items():
         (folder / name).write_text(text, encoding="utf-8")
     control = {"congctl": settings.congestion_control} if settings.congestion_control else {}
@@ -181,7 +181,7 @@ def prepare(settings: Settings, folder: Path) -> None:
         "tolerance": {"late_ms": settings.late_ms, "share": settings.late_share},
         "spin_us": settings.spin_us,
         "sysctls": list((SYSCTLS | settings.sysctls).items()),
-        # Not the sysctl: that allows namespaces a part of what the kernel has.
+        # Not the sysctl: it allows namespaces only some of the kernel's congestion controls.
         "route": list((control | settings.route).items()),
         "names": settings.names,
         "drops": settings.drops,
@@ -208,7 +208,7 @@ def has_capability(number: int) -> bool:
 
 
 def check(settings: Settings) -> None:
-    """Refuses what cannot work here, with what is missing."""
+    """Raises `InputError` for settings that cannot work here, naming what is missing."""
     if not hasattr(_native, "emulate"):
         raise InputError("an emulation needs Linux: its hosts are network namespaces.")
     for program in ("unshare", "nsenter"):
@@ -243,7 +243,7 @@ def check_realtime() -> None:
 
 
 def reason(is_root: bool) -> str:
-    """Why the namespaces could not be made, as far as the system says."""
+    """The reason why the namespaces could not be made, if known."""
     if is_root:
         return "`unshare` failed, as it says above"
 

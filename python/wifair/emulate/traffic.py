@@ -25,16 +25,16 @@ from typing import Any
 CLONE_NEWNET = 0x40000000
 FIRST_PORT = 6000
 CHUNK = bytes(1 << 16)
-# Number and time of sending in nanoseconds, at the head of each datagram.
+# The head of each datagram: number, and time of sending in nanoseconds.
 STAMP = struct.Struct("!IQ")
-# The head of struct tcp_info (linux/tcp.h) up to tcpi_total_retrans; what is used of it, by its position.
+# struct tcp_info (linux/tcp.h) up to tcpi_total_retrans, and the positions of the fields used.
 TCP_INFO = struct.Struct("8B24I")
 _RTT, _SSTHRESH, _CWND, _RETRANS = 8 + 15, 8 + 17, 8 + 18, 8 + 23
 
 
 @contextmanager
 def within(tid: int) -> Iterator[None]:
-    """Puts the calling thread into the network namespace of a thread of process 1."""
+    """Switches the calling thread to the network namespace of a thread of process 1."""
     libc = ctypes.CDLL(None, use_errno=True)
     own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     other = os.open(f"/proc/1/task/{tid}/ns/net", os.O_RDONLY)
@@ -51,7 +51,7 @@ def within(tid: int) -> Iterator[None]:
 
 
 class Loop:
-    """Sockets that are ready, and calls at given times."""
+    """An event loop for ready sockets and timed calls."""
 
     def __init__(self) -> None:
         self.selector = selectors.DefaultSelector()
@@ -70,7 +70,7 @@ class Loop:
         self.selector.register(file, events, call)
 
     def run(self, end: float) -> None:
-        """Until `end`."""
+        """Runs until `end`."""
         import heapq
 
         while (now := time.monotonic()) < end:
@@ -82,7 +82,7 @@ class Loop:
 
 
 def stream_socket(flow: dict[str, Any]) -> socket.socket:
-    """A socket with what the flow says of its TCP. What a listening socket has, the connections that it accepts have, too."""
+    """A socket with the flow's TCP options. Accepted connections inherit those of a listening socket."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setblocking(False)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow["congestion_control"].encode())
@@ -94,7 +94,7 @@ def stream_socket(flow: dict[str, Any]) -> socket.socket:
 
 
 class Greedy:
-    """A transfer without end over TCP, from one host to another."""
+    """A greedy TCP transfer from one host to another."""
 
     def __init__(self, loop: Loop, flow: dict[str, Any], port: int, begin: float) -> None:
         self.loop, self.flow, self.port, self.begin = loop, flow, port, begin
@@ -117,7 +117,7 @@ class Greedy:
         self.sample()
 
     def accept(self) -> None:
-        """The other end opens."""
+        """Accepts the connection at the other end."""
         self.receiver, _ = self.listener.accept()
         self.receiver.setblocking(False)
         self.loop.selector.unregister(self.listener)
@@ -143,7 +143,7 @@ class Greedy:
 
 
 class Datagrams:
-    """Datagrams at an even pace; with `echo` they come back."""
+    """Datagrams at constant intervals; with `echo` the other end returns them."""
 
     def __init__(self, loop: Loop, flow: dict[str, Any], port: int, begin: float) -> None:
         self.loop, self.flow, self.begin = loop, flow, begin
@@ -169,7 +169,7 @@ class Datagrams:
         return made
 
     def send(self) -> None:
-        """Sends the next one."""
+        """Sends the next datagram."""
         stamp = STAMP.pack(self.sent & 0xFFFFFFFF, time.monotonic_ns())
         with suppress(BlockingIOError):
             self.sender.sendto(stamp.ljust(self.flow["payload_bytes"], b"\0"), self.far)
@@ -178,7 +178,7 @@ class Datagrams:
         self.loop.at(self.next, self.send)
 
     def receive(self) -> None:
-        """One has arrived."""
+        """Receives a datagram, and returns it with `echo`."""
         with suppress(BlockingIOError):
             datagram, source = self.receiver.recvfrom(2048)
             if self.flow["echo"]:
@@ -187,19 +187,19 @@ class Datagrams:
                 self.note(datagram)
 
     def hear(self) -> None:
-        """One has come back."""
+        """Receives an echo."""
         with suppress(BlockingIOError):
             self.note(self.sender.recv(2048))
 
     def note(self, datagram: bytes) -> None:
-        """Its delay: one way, or there and back."""
+        """Records a datagram's one-way delay, or round-trip time with `echo`."""
         self.received += 1
         now = time.monotonic_ns()
         self.delays_ms.append((now * 1e-9 - self.begin, (now - STAMP.unpack_from(datagram)[1]) * 1e-6))
 
 
 class Web:
-    """Documents over HTTP, one after the other: curl loads the parts of one side by side, each over a new connection."""
+    """Documents over HTTP, one after the other. curl loads the parts of a document in parallel, each over a new connection."""
 
     def __init__(self, loop: Loop, flow: dict[str, Any], port: int, begin: float) -> None:
         self.loop, self.flow, self.begin, self.port = loop, flow, begin, port
@@ -212,7 +212,7 @@ class Web:
         loop.at(begin + flow["start_s"], self.load)
 
     def load(self) -> None:
-        """Asks for the next document."""
+        """Starts loading the next document."""
         flow = self.flow
         if flow["count"] == len(self.documents):
             return
@@ -233,7 +233,7 @@ class Web:
         self.loop.watch(self.ends, selectors.EVENT_READ, self.loaded)
 
     def loaded(self) -> None:
-        """It is there, or never will be; after a time to think comes the next."""
+        """Records the document's end, successful or not, and schedules the next after the think time."""
         self.loop.selector.unregister(self.ends)
         os.close(self.ends)
         said, _ = self.curl.communicate()
@@ -246,7 +246,7 @@ class Web:
 
 
 def main() -> None:
-    """Runs `traffic.json` of the run's folder; what was measured goes to `measured.json`."""
+    """Runs `traffic.json` of the run's folder and writes the measurements to `measured.json`."""
     folder = Path(os.environ["WIFAIR_RUN"])
     wanted = json.loads((folder / "traffic.json").read_text(encoding="utf-8"))
     threads = {host["name"]: host for host in json.loads((folder / "hosts.json").read_text(encoding="utf-8"))}
