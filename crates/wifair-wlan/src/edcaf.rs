@@ -6,6 +6,7 @@ use wifair_queue::{Departure, Exchange, Outcome};
 use crate::mac::Mac;
 use crate::node::LinkId;
 use crate::phy::{BssTiming, Mode, OnAir};
+use crate::ppdu::Ppdu;
 
 /// What a channel access function is.
 #[derive(Clone, Copy, Debug)]
@@ -17,50 +18,6 @@ pub(crate) struct Role {
     pub port: u32,
     /// 0 means one frame.
     pub txop_limit: Time,
-}
-
-/// What a link with a Block Ack agreement sends in an exchange.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ppdu {
-    /// The data rate's, of a Block Ack Request too.
-    pub mode: Mode,
-    /// The control frames that go with it: an index into those of the BSS.
-    pub handshake: u8,
-    /// Whether RTS and CTS go before it, unless it follows another of its TXOP.
-    pub with_rts: bool,
-    pub psdu_bytes: u32,
-    /// 0: it is a Block Ack Request.
-    pub mpdus: u32,
-    /// Of the PPDU, with the CTS-to-self that may go before it.
-    pub airtime: Time,
-    /// A SIFS and what answers it.
-    pub response: Time,
-    /// What its exchange occupies, from RTS to response.
-    pub occupied: Time,
-    /// What it took in addition, as far as known.
-    pub overhead: Time,
-}
-
-impl Ppdu {
-    /// Of `mode`, yet without anything.
-    pub(crate) fn of(mode: Mode) -> Ppdu {
-        Ppdu {
-            mode,
-            handshake: 0,
-            with_rts: false,
-            psdu_bytes: 0,
-            mpdus: 0,
-            airtime: Time::ZERO,
-            response: Time::ZERO,
-            occupied: Time::ZERO,
-            overhead: Time::ZERO,
-        }
-    }
-
-    /// Whether it is a Block Ack Request.
-    pub(crate) fn is_request(&self) -> bool {
-        self.mpdus == 0
-    }
 }
 
 /// What a channel access function serves: a packet that it has taken from its port, until it is acknowledged or given up.

@@ -24,6 +24,7 @@ mod meter;
 mod node;
 mod nodes;
 mod phy;
+mod ppdu;
 mod rate;
 mod records;
 mod spec;

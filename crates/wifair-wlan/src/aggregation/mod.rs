@@ -22,8 +22,8 @@ pub(crate) use spec::Rules;
 pub use spec::{AggregationSpec, Fill, Requests};
 
 use crate::edca::CATEGORY_BITS;
-use crate::edcaf::Ppdu;
 use crate::node::{AP, LinkId};
+use crate::ppdu::Ppdu;
 
 /// An MPDU of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

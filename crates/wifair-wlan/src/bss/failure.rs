@@ -5,9 +5,9 @@ use wifair_core::Time;
 use wifair_queue::Outcome;
 
 use super::{Bss, Told};
-use crate::edcaf::Ppdu;
 use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
 use crate::node::LinkId;
+use crate::ppdu::Ppdu;
 
 impl Bss {
     /// Several on the grid, or somebody off it; or EDCA. Who transmits, if it is one alone.

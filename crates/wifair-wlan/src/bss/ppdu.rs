@@ -7,9 +7,9 @@ use wifair_queue::{Direction, Outcome, Reception};
 use super::{Bss, Told};
 use crate::aggregation::{Formed, Psdu};
 use crate::channel::Attempt;
-use crate::edcaf::Ppdu;
 use crate::exchange::{Fate, OngoingExchange};
 use crate::node::LinkId;
+use crate::ppdu::Ppdu;
 
 /// PSDU bytes of a Block Ack Request (9.3.1.7.2).
 const REQUEST_BYTES: u32 = 24;

@@ -7,9 +7,9 @@ use super::link_queues::Picked;
 use super::{Nodes, parts};
 use crate::aggregation::{Built, Feed, Formed};
 use crate::edca::rank;
-use crate::edcaf::Ppdu;
 use crate::node::LinkId;
 use crate::phy::BssTiming;
+use crate::ppdu::Ppdu;
 
 impl Nodes {
     /// Whether packets leave the port of a channel access function before it wins the medium, as with any profile but `ideal`.
