@@ -14,10 +14,10 @@ pub enum Place {
     OldestRemoved,
 }
 
-/// ACK filtering's step for an arriving ACK: takes out the earlier ACKs of its connection that it makes redundant,
-/// whether the buffer is full or not, and lets it in if there is room.
+/// Performs ACK filtering for an arriving ACK: removes the earlier ACKs of its connection that it makes redundant, whether the
+/// buffer is full or not, and admits the arrival if there is room.
 ///
-/// Looking at the newest of them is enough: the ones before it went when it came itself or, under
+/// Checking the newest of them is enough. Earlier ones were removed when the newest arrived or, under
 /// [`Filter::Safe`](crate::Filter::Safe), carry information that no later ACK repeats.
 pub(crate) fn filter_and_append(arrival: Arrival, place: Place, buffer: &mut Buffer) -> Placed {
     match (buffer.superseded_by(&arrival), place) {
@@ -42,18 +42,18 @@ pub enum Thinning {
 }
 
 impl Thinning {
-    /// What it asks of the buffer beside `indexes`.
+    /// Adds to `indexes` what the filter needs from the buffer.
     pub(crate) fn needs(self, indexes: Indexes) -> Indexes {
         if self == Thinning::Off { indexes } else { indexes.acks(Filter::Safe) }
     }
 }
 
-/// The step of CAKE's filter (Linux, `sch_cake.c`, `cake_ack_filter`) for an ACK that is about to join `queue`. The queue
-/// from which an ACK went: another one if the connection's packets have changed theirs.
+/// Runs CAKE's filter (Linux, `sch_cake.c`, `cake_ack_filter`) for an ACK that is about to join `queue`. Returns the queue from
+/// which an ACK was removed, which differs if the connection's packets have changed queues.
 ///
-/// CAKE walks the queue from its head. The buffer knows the oldest redundant ACK of a connection, so no walk is needed: at an
-/// arrival the connection's newest ACK may become another, and then the oldest goes. There is more than one beside it only if
-/// somebody else has taken an ACK out.
+/// CAKE walks the queue from its head. The buffer knows the oldest redundant ACK of a connection, so no walk is needed: an
+/// arrival may make the connection's newest ACK redundant, and then the oldest redundant one is removed. There are several only
+/// if an ACK was removed elsewhere.
 pub(crate) fn thin(
     arrival: &Arrival,
     queue: QueueId,

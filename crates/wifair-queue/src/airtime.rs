@@ -3,10 +3,10 @@
 use wifair_core::{StationId, Time};
 
 const NONE: u32 = u32::MAX;
-/// What stands for the next in the list of a station that is not in it.
+/// Marks the `next` link of a station that is not in the list.
 const UNLISTED: u32 = u32::MAX - 1;
 
-/// Stations in the order in which they may send, and the airtime that each still may use: one a traffic class.
+/// The stations of one traffic class in the order in which they may send, with their airtime deficits.
 #[derive(Clone, Debug)]
 pub(crate) struct AirtimeRoundRobin {
     quantum_ns: i64,
@@ -21,18 +21,19 @@ pub(crate) struct AirtimeRoundRobin {
 struct Row {
     next: u32,
     deficit_ns: i64,
-    /// When it last was put in the list with packets queued.
+    /// When the station was last in the list with packets queued.
     active_at: Option<Time>,
 }
 
 impl AirtimeRoundRobin {
-    /// With `quantum` a turn. A station counts as active for `active_for` after it was last listed with packets queued.
+    /// Creates an empty round robin with `quantum` per turn. A station counts as active for `active_for` after it was last
+    /// listed with packets queued.
     pub fn new(quantum: Time, active_for: Time) -> AirtimeRoundRobin {
         let quantum_ns = quantum.as_ns() as i64;
         AirtimeRoundRobin { quantum_ns, active_for, first: NONE, last: NONE, rows: Vec::new() }
     }
 
-    /// Packets are queued for a station: unless it is listed, it goes to the head, whatever its deficit.
+    /// Notes that packets are queued for a station. An unlisted station goes to the head, whatever its deficit.
     pub fn wake(&mut self, station: StationId, now: Time) {
         if station.index() >= self.rows.len() {
             let row = Row { next: UNLISTED, deficit_ns: self.quantum_ns, active_at: None };
@@ -50,8 +51,8 @@ impl AirtimeRoundRobin {
         self.first = u32::from(station.0);
     }
 
-    /// The station at the head once those with a negative deficit have moved to the end, each with a quantum more, and those that
-    /// `may_send` excludes, too. None if it excludes all.
+    /// Returns the station at the head, after moving to the end those with a negative deficit, each with another quantum, and
+    /// those that `may_send` excludes. `None` if it excludes all.
     pub fn next(&mut self, may_send: impl Fn(StationId) -> bool) -> Option<StationId> {
         let (mut round_from, mut any) = (NONE, false);
         loop {
@@ -81,12 +82,12 @@ impl AirtimeRoundRobin {
         }
     }
 
-    /// The station at the head has packets left: it stays there.
+    /// Keeps the station at the head, which has packets left.
     pub fn stay(&mut self, now: Time) {
         self.rows[self.first as usize].active_at = Some(now);
     }
 
-    /// The station at the head has nothing queued and leaves the list.
+    /// Removes the station at the head, which has nothing queued, from the list.
     pub fn leave(&mut self) {
         let row = &mut self.rows[self.first as usize];
         self.first = std::mem::replace(&mut row.next, UNLISTED);
@@ -95,9 +96,9 @@ impl AirtimeRoundRobin {
         }
     }
 
-    /// Airtime to or from a station that has ended by `now`. Who has not been active lately is not charged. Who is in debt
-    /// by it and has nothing queued waits its turn nevertheless, at the end of the list, so that the debt is paid off in
-    /// the others' rounds and not when the next packet comes.
+    /// Charges a station for airtime to or from it that ended by `now`. A station that has not been active lately is not
+    /// charged. A station in debt with nothing queued is put at the end of the list, so that the debt is paid off in the
+    /// others' rounds and not when its next packet arrives.
     pub fn charge(&mut self, station: StationId, airtime: Time, now: Time, sent: bool) {
         let Some(row) = self.rows.get_mut(station.index()) else { return };
         if row.active_at.is_none_or(|at| now > at + self.active_for) {
@@ -114,7 +115,7 @@ impl AirtimeRoundRobin {
         }
     }
 
-    /// What a station still may use, in ns; a debt if negative.
+    /// A station's deficit in ns: the airtime that it may still use, a debt if negative.
     #[cfg(test)]
     fn deficit_ns(&self, station: u16) -> i64 {
         self.rows[usize::from(station)].deficit_ns
@@ -131,7 +132,7 @@ mod tests {
 
     const QUANTUM: Time = Time::from_us(256);
 
-    /// The list of mac80211's `active_txqs`, and its deficits.
+    /// mac80211's list `active_txqs` and its deficits.
     #[derive(Default)]
     struct Plain {
         list: VecDeque<u16>,
@@ -190,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Stations whose frames take 1.5 and 12 ms share the time, also if one of them sends as much itself.
+    /// Stations whose frames take 1.5 and 12 ms share the time, even if one of them sends as much uplink.
     #[test]
     fn busy_stations_share_the_time() {
         let mut robin = AirtimeRoundRobin::new(QUANTUM, Time::from_ms(100));

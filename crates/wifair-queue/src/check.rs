@@ -1,10 +1,10 @@
-//! Shared checks of a scheme's numbers.
+//! Shared checks of parameters.
 
 use std::ops::RangeInclusive;
 
 use wifair_core::SpecError;
 
-/// Complains of a `value` of `path.key` that lies outside `range`, which is in `unit`.
+/// Returns an error if `value` of `path.key` is outside `range`, which is in `unit`.
 pub(crate) fn within(
     path: &str,
     key: &str,
@@ -23,7 +23,7 @@ pub(crate) fn within(
     ))
 }
 
-/// Complains of bounds of a limit that are none.
+/// Returns an error if the bounds of a limit are invalid.
 pub(crate) fn bounds(path: &str, min_packets: u32, max_packets: u32) -> Result<(), SpecError> {
     if min_packets < 1 {
         return Err(SpecError::new(format!("{path}.min_packets"), min_packets, "1 packet or more"));

@@ -1,4 +1,4 @@
-//! Controlled delay (CoDel, RFC 8289): when to tell of congestion, from how long the packets at a queue's head have waited.
+//! Controlled delay (CoDel, RFC 8289): decides when to signal congestion from the sojourn times of packets at a queue's head.
 
 use wifair_core::Time;
 
@@ -7,42 +7,41 @@ use crate::{Buffer, Departure, Eviction, Grant, QueueId, Signal, SlotId};
 /// The constants of CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodelSettings {
-    /// Acceptable standing wait (TARGET).
+    /// Acceptable standing sojourn time (TARGET).
     pub target: Time,
-    /// For how long the wait must lie above it before the first signal (INTERVAL): a round trip, as the worst of most
-    /// connections have it.
+    /// How long the sojourn time must exceed the target before the first signal (INTERVAL): a worst-case RTT of most
+    /// connections.
     pub interval: Time,
-    /// With no more than these bytes behind the head nothing is signalled.
+    /// Nothing is signalled while no more than these bytes are queued behind the head.
     pub spared_bytes: u32,
-    /// How senders are told.
+    /// How congestion is signalled to senders.
     pub signal: Signal,
 }
 
-/// The state of CoDel at one queue. The names are the RFC's, with `signalling` for its dropping state.
+/// The state of CoDel at one queue. Names follow the RFC, with `signalling` for its dropping state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Codel {
-    /// When the wait will have been above the target for an interval; zero while it is not above.
+    /// When the sojourn time will have exceeded the target for an interval; zero while it does not exceed it.
     first_above: Time,
-    /// When the next signal is due while signalling; else when it would have been.
+    /// When the next signal is due while signalling; otherwise when it would have been due.
     next: Time,
-    /// Signals since signalling began, and what was carried over.
+    /// Signals since signalling began, plus the count carried over.
     count: u32,
-    /// What `count` was when signalling began.
+    /// Value of `count` when signalling began.
     last_count: u32,
     signalling: bool,
 }
 
-/// What becomes of the packet at the head.
+/// CoDel's decision about the packet at the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It leaves.
+    /// Send the packet.
     Send,
-    /// Its sender is to be told of congestion: it is marked and leaves ([`Codel::marked`]), or is dropped
-    /// ([`Codel::dropped`]).
+    /// Signal congestion: mark the packet and send it ([`Codel::marked`]), or drop it ([`Codel::dropped`]).
     Signal,
 }
 
-/// A packet at the head of its queue: how long it has waited, and how many bytes are behind it.
+/// A packet at the head of its queue: its sojourn time, and the bytes behind it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     pub waited: Time,
@@ -50,7 +49,7 @@ pub(crate) struct Head {
 }
 
 impl Codel {
-    /// A packet is about to leave.
+    /// Decides about a packet that is about to leave.
     pub fn judge(&mut self, head: Head, now: Time, settings: &CodelSettings) -> Verdict {
         let above = self.is_above(Some(head), now, settings);
         if self.signalling && above {
@@ -65,7 +64,7 @@ impl Codel {
         }
     }
 
-    /// The packet of [`Verdict::Signal`] has been marked, and leaves.
+    /// Records that the packet of [`Verdict::Signal`] has been marked and leaves.
     pub fn marked(&mut self, now: Time, settings: &CodelSettings) {
         if self.signalling {
             self.next = self.law(self.next, settings);
@@ -74,7 +73,7 @@ impl Codel {
         }
     }
 
-    /// The packet of [`Verdict::Signal`] has been dropped, and `head` is at the head now, if anything.
+    /// Records that the packet of [`Verdict::Signal`] has been dropped, and decides about the new `head`, if any.
     pub fn dropped(&mut self, head: Option<Head>, now: Time, settings: &CodelSettings) -> Verdict {
         let above = self.is_above(head, now, settings);
         if !self.signalling {
@@ -89,13 +88,13 @@ impl Codel {
         }
     }
 
-    /// A packet is asked for, and there is none.
+    /// Records a dequeue attempt at an empty queue.
     pub fn found_empty(&mut self) {
         self.first_above = Time::ZERO;
         self.signalling = false;
     }
 
-    /// Packets of the queue have been thrown out for want of room: senders have been told so often more.
+    /// Counts packets dropped at overflow as congestion signals.
     pub fn overflowed(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }
@@ -108,7 +107,7 @@ impl Codel {
         Verdict::Signal
     }
 
-    /// Whether the wait has been above the target for an interval.
+    /// Whether the sojourn time has exceeded the target for an interval.
     fn is_above(&mut self, head: Option<Head>, now: Time, settings: &CodelSettings) -> bool {
         match head {
             Some(head) if head.waited >= settings.target && head.bytes_behind > settings.spared_bytes => {
@@ -125,7 +124,7 @@ impl Codel {
         }
     }
 
-    /// Signalling begins, at the pace at which it ended if that is not long ago.
+    /// Enters the signalling state, at the rate at which it last ended if that was recently.
     fn begin(&mut self, now: Time, settings: &CodelSettings) {
         let since = self.count.wrapping_sub(self.last_count);
         let is_recent = now < self.next + settings.interval * 16;
@@ -135,16 +134,16 @@ impl Codel {
         self.signalling = true;
     }
 
-    /// The control law: the next signal comes an interval over the square root of their number after `from`.
+    /// The control law: the next signal is due an interval divided by the square root of `count` after `from`.
     fn law(&self, from: Time, settings: &CodelSettings) -> Time {
         let ns = settings.interval.as_ns() as f64 / libm::sqrt(f64::from(self.count));
         from + Time::from_ns(ns as u64)
     }
 }
 
-/// Sends the first packet of a queue that CoDel lets pass, after marking or dropping those that it does not.
+/// Sends the first packet of a queue that CoDel lets pass, after marking or dropping the packets before it.
 ///
-/// `None` if the queue is empty then, or if the grant does not allow its first packet to go.
+/// `None` if the queue is then empty, or if the grant does not admit its first packet.
 pub(crate) fn release(
     codel: &mut Codel,
     settings: &CodelSettings,
@@ -156,7 +155,7 @@ pub(crate) fn release(
     release_from(codel, settings, queue, grant, buffer, now, |buffer| buffer.first_of(queue))
 }
 
-/// As [`release`], where `first` says which packet of the queue is the first for this grant.
+/// Like [`release`], but `first` selects the first packet of the queue for this grant.
 pub(crate) fn release_from(
     codel: &mut Codel,
     settings: &CodelSettings,
@@ -188,7 +187,7 @@ pub(crate) fn release_from(
         buffer.evict(slot, Eviction::Aqm);
         let next = first(buffer);
         if next.is_none() && buffer.first_of(queue).is_some() {
-            codel.marked(now, settings); // the wait at the head is not looked at
+            codel.marked(now, settings); // the sojourn time at the head is not checked
             return None;
         }
         verdict = codel.dropped(next.map(|slot| head(slot, buffer)), now, settings);
@@ -208,7 +207,7 @@ mod tests {
         signal: Signal::Drop,
     };
 
-    /// Asks once a millisecond about packets that have waited for `waited`, and gives the times of the signals in ns.
+    /// Polls once per millisecond with packets that have waited for `waited`; returns the times of the signals in ns.
     fn signals(codel: &mut Codel, from_ms: u64, to_ms: u64, waited: Time, by_marks: bool) -> Vec<u64> {
         let head = Head { waited, bytes_behind: 15_000 };
         let mut times = vec![];
@@ -227,8 +226,8 @@ mod tests {
         times
     }
 
-    /// RFC 8289, 3.1 and 5.5: the first signal after an interval above the target, and the n-th interval/√n after the one
-    /// before; whole milliseconds, since it is asked once in each.
+    /// RFC 8289, 3.1 and 5.5: the first signal comes after an interval above the target, and the n-th interval/√n after the one
+    /// before; whole milliseconds, since it is polled once per millisecond.
     #[test]
     fn signals_come_at_the_interval_over_the_root_of_their_number() {
         for by_marks in [false, true] {
@@ -257,7 +256,7 @@ mod tests {
         assert_eq!(codel, Codel::default());
     }
 
-    /// Once below the target ends it, and the wait starts anew.
+    /// A single packet below the target ends signalling, and the interval starts again.
     #[test]
     fn a_single_packet_below_the_target_ends_it() {
         let mut codel = Codel::default();
@@ -267,7 +266,7 @@ mod tests {
         assert_eq!(signals(&mut codel, 151, 400, above, false), [251, 351]);
     }
 
-    /// It starts again where it was, less what it began with, unless 16 intervals have passed.
+    /// Signalling resumes with the count it ended with, less the count it began with, unless 16 intervals have passed.
     #[test]
     fn it_remembers_its_pace_for_a_while() {
         for (pause_ms, carried) in [(1, true), (1_450, true), (1_700, false)] {
@@ -284,7 +283,7 @@ mod tests {
         }
     }
 
-    /// Where more signals are due than packets leave, several are dropped at once, and marks come one a packet.
+    /// If more signals are due than packets leave, several packets are dropped at once; at most one is marked per packet sent.
     #[test]
     fn a_slow_link_drops_several_at_once_and_marks_one_by_one() {
         let head = Head { waited: Time::from_ms(50), bytes_behind: 15_000 };
@@ -300,7 +299,7 @@ mod tests {
             }
             dropped.push(drops);
         }
-        // One when it begins at 2 s; at 3 s all n with 2 s + 100 ms (1 + 1/√2 + … ) <= 3 s.
+        // One when signalling begins at 2 s; at 3 s all n with 2 s + 100 ms (1 + 1/√2 + … ) <= 3 s.
         assert_eq!(dropped[..2], [0, 1]);
         let mut due = 2.1;
         let mut count = 1;

@@ -19,8 +19,8 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// Tells the sender of a queued packet by a mark. False, and nothing happens, if there is none for it: it is to be
-    /// dropped.
+    /// Signals congestion to the sender of a queued packet by a mark. Returns false and changes nothing if the packet cannot be
+    /// marked: it is to be dropped.
     pub(crate) fn mark(self, slot: SlotId, buffer: &mut Buffer) -> bool {
         match self {
             Signal::Drop => false,
@@ -29,7 +29,7 @@ impl Signal {
         }
     }
 
-    /// Places or refuses an arrival that finds room, telling its sender of congestion.
+    /// Signals congestion on an arrival that finds room: marks and places it, or refuses it.
     pub(crate) fn give(self, arrival: Arrival, buffer: &mut Buffer) -> Placed {
         let capable = arrival.packet().ecn() != Ecn::NotEct;
         let echo = self == Signal::MarkAndEcho && arrival.class() == Class::Ack;

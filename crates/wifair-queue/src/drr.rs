@@ -1,10 +1,10 @@
 //! Deficit round robin with a list of new and a list of old queues, as FQ-CoDel serves them (RFC 8290, 4.2).
 
 const NONE: u32 = u32::MAX;
-/// What stands for the next in its list of a queue that is in none.
+/// Marks the `next` link of a queue that is in no list.
 const UNLISTED: u32 = u32::MAX - 1;
 
-/// Queues that take turns among themselves: a queue is in one of the lists, of one such pair, or in none.
+/// A set of queues served in turns: a pair of lists. A queue is in one list of one such pair, or in none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns {
     new: List,
@@ -18,7 +18,7 @@ struct List {
 }
 
 impl Turns {
-    /// With no queue.
+    /// Without queues.
     pub const EMPTY: Turns = Turns { new: List::EMPTY, old: List::EMPTY };
 }
 
@@ -43,15 +43,15 @@ impl List {
     }
 }
 
-/// What is known of a queue.
+/// State of a queue.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     next: u32,
-    /// Bytes that it may still send in its turn; once zero or less, its turn is over.
+    /// Bytes that the queue may still send in its turn. At zero or below, its turn is over.
     deficit: i32,
 }
 
-/// Deficits and places of all queues, by their numbers.
+/// Deficits and list positions of all queues, by number.
 #[derive(Clone, Debug)]
 pub(crate) struct DeficitRoundRobin {
     quantum_bytes: i32,
@@ -59,12 +59,13 @@ pub(crate) struct DeficitRoundRobin {
 }
 
 impl DeficitRoundRobin {
-    /// With `quantum_bytes` a turn.
+    /// Creates a round robin with `quantum_bytes` per turn.
     pub fn new(quantum_bytes: u32) -> DeficitRoundRobin {
         DeficitRoundRobin { quantum_bytes: quantum_bytes as i32, rows: Vec::new() }
     }
 
-    /// A packet has come into a queue: if it is in no list, it is a new one now. Whether it was in none.
+    /// Notes that a packet has joined a queue. If the queue is in no list, it joins the new ones. Returns whether it was in
+    /// none.
     pub fn arrive(&mut self, turns: &mut Turns, queue: u32) -> bool {
         if queue as usize >= self.rows.len() {
             self.rows.resize(queue as usize + 1, Row { next: UNLISTED, deficit: 0 });
@@ -78,7 +79,8 @@ impl DeficitRoundRobin {
         is_new
     }
 
-    /// Whose turn it is; those whose turn is over have moved to the end of the old ones, with a quantum more.
+    /// Returns the queue whose turn it is, after moving queues whose turn is over to the end of the old ones, with another
+    /// quantum.
     pub fn next(&mut self, turns: &mut Turns) -> Option<u32> {
         loop {
             let list = if turns.new.first == NONE { &mut turns.old } else { &mut turns.new };
@@ -93,16 +95,16 @@ impl DeficitRoundRobin {
         }
     }
 
-    /// The queue that comes first of those that are `wanted`, as if all others were passed over; nobody moves. It may send before its
-    /// turn: what it is charged for that counts in its next turns. Walks over all queues of the lists.
+    /// Returns the queue that would be served first if all but the `wanted` ones were skipped. No queue is moved. If it sends
+    /// before its turn, its next turns are charged. Walks over all queues of the lists.
     pub fn first_of(&self, turns: &Turns, mut wanted: impl FnMut(u32) -> bool) -> Option<u32> {
         let mut first: Option<((i32, bool), u32)> = None;
         for (list, is_new) in [(turns.new, true), (turns.old, false)] {
             let mut queue = list.first;
             while let Some(&Row { next, deficit }) = self.rows.get(queue as usize) {
                 if wanted(queue) {
-                    // After how many visits it may send. A new queue in debt is visited once before the old ones, and then is the last of
-                    // them.
+                    // Number of visits before it may send. A new queue in debt is visited once before the old ones and then
+                    // becomes the last of them.
                     let visits = if deficit > 0 { 0 } else { 1 - deficit / self.quantum_bytes };
                     let place = match (is_new, deficit > 0) {
                         (true, true) => (-1, false),
@@ -122,13 +124,14 @@ impl DeficitRoundRobin {
         first.map(|(_, queue)| queue)
     }
 
-    /// A queue has sent a packet.
+    /// Charges a queue for a packet that it has sent.
     pub fn charge(&mut self, queue: u32, bytes: u32) {
         self.rows[queue as usize].deficit -= bytes as i32;
     }
 
-    /// The queue whose turn it is has nothing to send: a new one goes to the end of the old ones, if there are any, so that
-    /// it cannot come back as new before they have had their turns; else it leaves. Whether it has left.
+    /// Handles a queue whose turn it is and that has nothing to send. A new queue moves to the end of the old ones, if there
+    /// are any, so that it cannot return as new before they have had their turns; otherwise it leaves. Returns whether it has
+    /// left.
     pub fn pass(&mut self, turns: &mut Turns) -> bool {
         let is_new = turns.new.first != NONE;
         let list = if is_new { &mut turns.new } else { &mut turns.old };
@@ -152,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Two lists, as the RFC has it.
+    /// Two lists, as in the RFC.
     #[derive(Clone, Default)]
     struct Plain {
         new: VecDeque<u32>,
@@ -233,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Queues that always have packets share the bytes, whatever their packets' lengths.
+    /// Backlogged queues share the bytes equally, whatever their packet lengths.
     #[test]
     fn busy_queues_share_the_bytes() {
         let lengths = [40, 300, 576, 1500];
@@ -252,7 +255,7 @@ mod tests {
         assert!(most - least <= 2 * (1500 + 300), "{sent:?}");
     }
 
-    /// A queue that sends now and then, and less than a quantum, goes before the busy ones each time.
+    /// A queue that sends occasionally, and less than a quantum, is served before the busy ones each time.
     #[test]
     fn a_sparse_queue_goes_first() {
         let mut robin = DeficitRoundRobin::new(1514);

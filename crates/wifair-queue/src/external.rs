@@ -1,4 +1,4 @@
-//! A scheme that is not in the registry: the program that runs a plan brings it along.
+//! A scheme that is not in the registry but supplied by the program that runs the plan.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,29 +9,28 @@ use wifair_core::SpecError;
 
 use crate::{Scheme, SchemeSpec};
 
-/// A scheme that the program which runs the plan supplies, as a plan names it.
+/// A scheme that the program which runs the plan supplies, as named in the plan.
 ///
-/// It must be supplied ([`SchemeSpec::supply`]) before the plan is checked or run. Two of them are the same scheme if
-/// `id` and `parameters` are the same: `id` stands for everything else that decides what the scheme does, its source
-/// included.
+/// It must be supplied ([`SchemeSpec::supply`]) before the plan is checked or run. Two external schemes are the same if `id`
+/// and `parameters` are equal: `id` identifies everything else that determines the scheme's behaviour, its source included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalScheme {
-    /// The name by which that program knows it.
+    /// The scheme's name in that program.
     pub id: String,
-    /// Its parameters, which are a matter between the plan and that program.
+    /// Its parameters, interpreted only by that program.
     #[serde(default)]
     pub parameters: Map<String, Value>,
     #[serde(skip)]
     maker: Option<Maker>,
 }
 
-/// Makes a scheme at its beginning, once for each port of each replication (and to check the plan).
+/// Creates a scheme in its initial state, once per port and replication (and to check the plan).
 #[derive(Clone)]
 pub struct Maker(Arc<dyn Fn() -> Box<dyn Scheme> + Send + Sync>);
 
 impl Maker {
-    /// The maker that calls `make`.
+    /// Wraps `make`.
     pub fn new(make: impl Fn() -> Box<dyn Scheme> + Send + Sync + 'static) -> Maker {
         Maker(Arc::new(make))
     }
@@ -43,7 +42,7 @@ impl fmt::Debug for Maker {
     }
 }
 
-/// All makers are alike: what they make is named by the scheme's id.
+/// All makers are equal: the scheme is identified by its id.
 impl PartialEq for Maker {
     fn eq(&self, _other: &Maker) -> bool {
         true
@@ -67,7 +66,7 @@ impl ExternalScheme {
 }
 
 impl SchemeSpec {
-    /// Lets `find` supply this scheme if it is an external one. What `find` does not know is refused when the plan is
+    /// Lets `find` supply this scheme if it is external. A scheme that `find` does not know is refused when the plan is
     /// checked.
     pub fn supply(&mut self, find: &mut dyn FnMut(&ExternalScheme) -> Option<Maker>) {
         if let SchemeSpec::External(external) = self {

@@ -1,5 +1,5 @@
-//! The core of FQ-CoDel (RFC 8290): packets hashed into queues, deficit round robin over these, CoDel at each, and what is
-//! dropped when there is no room. `fq-codel` has one of it; `mac80211` shares one among its stations.
+//! The core of FQ-CoDel (RFC 8290): packets hashed into queues, deficit round robin over the queues, CoDel at each, and the
+//! overflow policy. `fq-codel` has one instance; `mac80211` shares one among its stations.
 
 use crate::ack_filter::{Thinning, thin};
 use crate::codel::{self, Codel, CodelSettings};
@@ -7,12 +7,12 @@ use crate::drr::{DeficitRoundRobin, Turns};
 use crate::flow_hash::FlowHash;
 use crate::{Arrival, Buffer, Cx, Departure, Eviction, Grant, Indexes, Placed, QueueId, Refusal};
 
-/// How much goes at once from the longest queue when there is no room.
+/// How much is dropped at once from the longest queue at overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Batch {
-    /// Until half of its bytes are gone.
+    /// Packets until half of its bytes are dropped.
     HalfTheBytes,
-    /// Half of its packets, one at least.
+    /// Half of its packets, at least one.
     HalfThePackets,
 }
 
@@ -21,25 +21,25 @@ pub(crate) enum Batch {
 pub(crate) struct FairQueueSettings {
     pub buckets: u32,
     pub quantum_bytes: u32,
-    /// Bytes of all packets together, the arrival included, above which there is no room.
+    /// Maximum bytes of all packets, the arrival included.
     pub limit_bytes: u64,
     pub batch: Batch,
-    /// Packets that go at once at most.
+    /// Maximum number of packets dropped at once.
     pub batch_packets: u32,
-    /// Whether CoDel counts what goes for want of room.
+    /// Whether CoDel counts overflow drops as signals.
     pub overflow_counts: bool,
     pub ack_filter: Thinning,
 }
 
-/// Who shares the queues, by number from 0: each has its own round of turns.
+/// A user of the queues, numbered from 0. Each member has its own rounds of turns.
 pub(crate) type Member = usize;
 
 const NOBODY: u32 = u32::MAX;
 
-/// See the module's head.
+/// See the module documentation.
 ///
-/// Queues 0 to `buckets` - 1 are the hash's. A bucket that one member uses is closed to the others; their packets go to a
-/// queue of their own, number `buckets` + member.
+/// Queues 0 to `buckets` - 1 are those of the hash. A bucket in use by one member is closed to the others; their packets go to
+/// the member's fallback queue, number `buckets` + member.
 pub(crate) struct FairQueue {
     settings: FairQueueSettings,
     hash: Option<FlowHash>,
@@ -48,7 +48,7 @@ pub(crate) struct FairQueue {
     turns: Vec<Turns>,
     /// By member: packets queued.
     backlogs: Vec<u32>,
-    /// By queue: the member in whose turns it is.
+    /// By queue: the member whose turns include it.
     members: Vec<u32>,
     /// By queue.
     codels: Vec<Codel>,
@@ -67,7 +67,7 @@ impl FairQueue {
         }
     }
 
-    /// What it asks of the buffer.
+    /// The indexes that it needs from the buffer.
     pub fn needs(&self) -> Indexes {
         self.settings.ack_filter.needs(Indexes::NONE.queues())
     }
@@ -81,7 +81,7 @@ impl FairQueue {
         self.codels.resize(queues, Codel::default());
     }
 
-    /// The queue of an arrival for a member. The first call draws the hash's keys.
+    /// Returns the queue of an arrival for a member. The first call draws the hash keys.
     fn classify(&mut self, arrival: &Arrival, member: Member, cx: &mut Cx) -> QueueId {
         if member >= self.turns.len() {
             self.grow_members(member + 1);
@@ -98,8 +98,8 @@ impl FairQueue {
         self.backlogs.get(member).copied().unwrap_or(0)
     }
 
-    /// Places an arrival for a member at the end of its queue, making room first. If the longest queue loses so much that
-    /// the arrival is part of it, it is refused.
+    /// Appends an arrival for a member to its queue, after making room. If the overflow drops from the longest queue would
+    /// include the arrival, it is refused.
     pub fn enqueue(&mut self, arrival: Arrival, member: Member, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
         let queue = self.classify(&arrival, member, cx);
         if let Some(left) = thin(&arrival, queue, self.settings.ack_filter, buffer) {
@@ -121,7 +121,7 @@ impl FairQueue {
             || buffer.bytes() + u64::from(arrival.packet().ip_bytes()) > self.settings.limit_bytes
     }
 
-    /// Drops from the heads of the longest queues until the arrival fits; false if it is itself among what goes.
+    /// Drops from the heads of the longest queues until the arrival fits. Returns false if the arrival is among the drops.
     #[cold]
     fn make_room(&mut self, arrival: &Arrival, queue: QueueId, buffer: &mut Buffer) -> bool {
         let arriving = (queue, arrival.packet().ip_bytes());
@@ -134,7 +134,7 @@ impl FairQueue {
         true
     }
 
-    /// Drops from the head of a queue, counting an arrival as its last packet; false if that is among what goes.
+    /// Drops from the head of a queue, counting an arrival as its last packet. Returns false if the arrival is among the drops.
     fn shorten(&mut self, queue: QueueId, arriving: Option<(QueueId, u32)>, buffer: &mut Buffer) -> bool {
         let arriving = arriving.filter(|(to, _)| *to == queue);
         let packets = buffer.packets_of(queue) + u32::from(arriving.is_some());
@@ -167,7 +167,7 @@ impl FairQueue {
         spared
     }
 
-    /// The limit has been lowered: what is above it goes as if for an arrival.
+    /// Drops the excess over a lowered limit, as for an arrival.
     pub fn evict_excess(&mut self, buffer: &mut Buffer) {
         while buffer.excess() > 0 {
             let longest = longest(buffer, None).expect("the excess is queued");
@@ -175,9 +175,9 @@ impl FairQueue {
         }
     }
 
-    /// The next packet of a member, as its queues' turns and CoDel have it. `None` with nothing queued for it, or where the
-    /// grant does not allow the packet whose turn it is. A grant that gathers passes over queues whose first packet is for another
-    /// station; a queue that sends before its turn pays for that with its deficit.
+    /// Dequeues a member's next packet according to its queues' turns and CoDel. `None` if it has nothing queued or the grant
+    /// does not admit the packet whose turn it is. A grant that gathers skips queues whose first packet is for another station;
+    /// a queue that sends before its turn is charged for it.
     pub fn dequeue(
         &mut self,
         member: Member,
@@ -210,7 +210,7 @@ impl FairQueue {
         }
     }
 
-    /// The next packet of a queue, as CoDel has it.
+    /// Dequeues the next packet of a queue, subject to CoDel.
     fn release(
         &mut self,
         queue: u32,
@@ -230,14 +230,14 @@ impl FairQueue {
         departure
     }
 
-    /// The queue whose turn it is has nothing to send.
+    /// Ends the turn of a queue that has nothing to send.
     fn pass(&mut self, queue: u32, member: Member) {
         if self.robin.pass(&mut self.turns[member]) {
             self.members[queue as usize] = NOBODY;
         }
     }
 
-    /// Nothing is queued for a member, and its queues leave their turns, as when somebody asks in vain.
+    /// Removes the queues of a member with nothing queued from its turns, like a dequeue that finds nothing.
     pub fn rest(&mut self, member: Member) {
         let Some(turns) = self.turns.get_mut(member) else { return };
         while let Some(queue) = self.robin.next(turns) {
@@ -249,7 +249,7 @@ impl FairQueue {
     }
 }
 
-/// The queue with the most bytes, counting an arrival in its queue; of several, the one with the smallest number.
+/// The queue with the most bytes, counting an arrival in its queue; on a tie, the one with the smallest number.
 fn longest(buffer: &mut Buffer, arriving: Option<(QueueId, u32)>) -> Option<QueueId> {
     let queued = buffer.longest_queue().map(|queue| (queue, buffer.bytes_of(queue)));
     let joined = arriving.map(|(to, bytes)| (to, buffer.bytes_of(to) + bytes));

@@ -2,10 +2,10 @@ use wifair_core::{FiveTuple, Rng};
 
 /// A keyed hash of 5-tuples into buckets: two folded multiplications, of the tuple's words with the keys mixed in.
 ///
-/// A fold is the product of two words to its full length, its halves added without carry, and depends on every bit of both. One
-/// alone, or a sum of products, spreads addresses and ports that count upwards more evenly than chance would; after the second
-/// two tuples share a bucket as often as at random, as they do under the kernel's keyed hashes. The keys come from the port's
-/// random stream, so that collisions differ from seed to seed as they do from boot to boot, and are the same on every machine.
+/// A fold is the full product of two words, its halves combined by XOR without carry, and depends on every bit of both. A
+/// single fold, or a sum of products, spreads consecutive addresses and ports more evenly than chance would. After the second
+/// fold two tuples collide as often as at random, as under the kernel's keyed hashes. The keys come from the port's random
+/// stream, so collisions differ between seeds as they do between boots, and are the same on every machine.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowHash {
     keys: [u64; 3],
@@ -17,13 +17,13 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 impl FlowHash {
-    /// With keys drawn from `rng`: six draws.
+    /// Draws the keys from `rng`: six draws.
     pub fn new(rng: &mut Rng) -> FlowHash {
         let mut half = || u64::from(rng.below(u32::MAX));
         FlowHash { keys: std::array::from_fn(|_| (half() << 32) | half()) }
     }
 
-    /// The bucket of a packet's 5-tuple, below `buckets`.
+    /// Returns the bucket of a packet's 5-tuple, below `buckets`.
     pub fn bucket(&self, tuple: &FiveTuple, buckets: u32) -> u32 {
         let [a, b, c] = self.keys;
         let addresses = (u64::from(tuple.source) << 32) | u64::from(tuple.destination);
@@ -40,7 +40,7 @@ impl FlowHash {
 mod tests {
     use super::*;
 
-    /// Networks in which addresses and ports count upwards, the worst that a multiplicative hash meets.
+    /// Networks with consecutive addresses and ports, the worst case of a multiplicative hash.
     fn tuple(shape: u32, i: u32) -> FiveTuple {
         FiveTuple {
             source: if shape & 1 == 0 { 0xC0A8_0000 } else { 0xC0A8_0000 + i },
@@ -51,7 +51,7 @@ mod tests {
         }
     }
 
-    /// Of n flows on m buckets, pairs that share one: n (n − 1) / 2m on average over keys.
+    /// Of n flows on m buckets, n (n − 1) / 2m pairs collide on average over keys.
     #[test]
     fn collisions_are_as_frequent_as_at_random() {
         let (n, m, seeds) = (200u32, 1024u32, 300u64);

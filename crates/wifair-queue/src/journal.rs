@@ -1,7 +1,7 @@
-//! The journal of ports: what becomes of every packet, for those who want to see it all.
+//! The journal of ports: records what happens to every packet.
 //!
-//! A port that keeps none pays nothing for it: the buffer itself notes only what is out of the ordinary (refusals,
-//! evictions, marks), and the rest is seen by a [`Scheme`] that stands before the port's own and passes every call on.
+//! A port without a journal has no overhead. The buffer itself notes only exceptional events (refusals, evictions, marks); the
+//! rest is recorded by a [`Scheme`] that wraps the port's scheme and forwards every call.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -12,63 +12,62 @@ use crate::{
     Refusal, Scheme, SchemeSpec, Transmission,
 };
 
-/// What has happened to a packet at a port.
+/// An event in a packet's stay at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortEvent {
-    /// It was let in.
+    /// It was admitted.
     Enqueued,
-    /// It was kept out.
+    /// It was refused.
     Refused(Refusal),
-    /// It was thrown out.
+    /// It was evicted.
     Evicted {
-        /// Why.
+        /// The reason.
         reason: Eviction,
-        /// When it had been let in.
+        /// When it had been admitted.
         enqueued_at: Time,
     },
     /// CE was set on it (RFC 3168).
     CeMarked,
-    /// ECE was set on it, a passing ACK.
+    /// ECE was set on it, a pure ACK in the queue.
     EceMarked,
-    /// The MAC took it.
+    /// It was handed to the MAC.
     Dequeued {
-        /// When it had been let in.
+        /// When it had been admitted.
         enqueued_at: Time,
     },
-    /// The MAC is done with it.
+    /// Its service by the MAC has ended.
     Finished {
-        /// How it ended.
+        /// The outcome.
         outcome: Outcome,
         /// Data rate of the last attempt.
         rate: Rate,
         /// Number of transmissions.
         attempts: u8,
-        /// How long these occupied the medium.
+        /// Time for which the transmissions occupied the medium.
         airtime: Time,
-        /// From head of line to the end.
+        /// From head of line to the end of service.
         service: Time,
     },
 }
 
-/// A line of a [`Journal`].
+/// An entry of a [`Journal`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When.
+    /// Time of the event.
     pub at: Time,
-    /// The port, by the number that its owner gave it.
+    /// The port's number, as assigned by its owner.
     pub port: u32,
-    /// What happened.
+    /// The event.
     pub event: PortEvent,
-    /// The packet, as it is now: with the mark, if it got one.
+    /// The packet after the event: with the mark, if it got one.
     pub packet: Packet,
-    /// The station to which it goes, or that it comes from.
+    /// The station that the packet goes to or comes from.
     pub station: StationId,
-    /// Packets queued at the port once what was decided at this instant is done: an arrival and what is evicted for its sake
-    /// have the same number.
+    /// Packets queued at the port after the decision: an arrival and the packets evicted for it have the same number.
     pub queued_packets: u32,
 }
 
-/// What happened at ports, in order, until somebody takes it. Clones share their lines; each writes for a port of its own.
+/// Events at ports in order, until they are taken. Clones share their entries; each clone writes for one port.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
     entries: Arc<Mutex<Vec<Entry>>>,
@@ -76,17 +75,17 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// An empty one.
+    /// An empty journal.
     pub fn new() -> Journal {
         Journal::default()
     }
 
-    /// The same journal, for the port of this number to write in.
+    /// Returns a handle to the same journal for the port of this number.
     pub fn of_port(&self, port: u32) -> Journal {
         Journal { entries: Arc::clone(&self.entries), port }
     }
 
-    /// Hands over all lines so far, in order.
+    /// Passes all entries so far to `each`, in order, and removes them.
     pub fn take(&self, mut each: impl FnMut(&Entry)) {
         let mut entries = self.entries();
         entries.iter().for_each(&mut each);
@@ -97,14 +96,14 @@ impl Journal {
         self.entries.lock().expect("nobody panics while this is held")
     }
 
-    /// One line more; `queued_packets` is filled in when the decision is taken.
+    /// Adds an entry. `queued_packets` is filled in after the decision.
     pub(crate) fn note(&self, at: Time, event: PortEvent, packet: &Packet, station: StationId) {
         let port = self.port;
         self.entries().push(Entry { at, port, event, packet: *packet, station, queued_packets: 0 });
     }
 
-    /// Another scheme has taken over the packets of `buffer` at `now`, and the lines from `from` on are what it did then: each
-    /// was noted at the time at which its packet had been let in, and what the scheme refused had been let in before.
+    /// Corrects the entries from `from` on after another scheme has taken over the packets of `buffer` at `now`. Each was noted
+    /// at its packet's enqueue time, and the packets that the scheme refused had been admitted before.
     pub(crate) fn settle_takeover(&self, from: usize, buffer: &Buffer, now: Time) {
         for entry in &mut self.entries()[from..] {
             if let PortEvent::Refused(_) = entry.event {
@@ -115,19 +114,19 @@ impl Journal {
         self.settle(from, buffer);
     }
 
-    /// A decision is about to be taken: where its lines begin.
+    /// Starts a decision: returns the index of its first entry.
     pub(crate) fn begin(&self) -> usize {
         self.entries().len()
     }
 
-    /// The decision whose lines begin at `from` is taken.
+    /// Ends the decision whose entries begin at `from`.
     fn settle(&self, from: usize, buffer: &Buffer) {
         for entry in &mut self.entries()[from..] {
             entry.queued_packets = buffer.len() as u32;
         }
     }
 
-    /// As [`Journal::settle`], for an arrival that was noted as let in: if it was not, its refusal takes that line's place.
+    /// Like [`Journal::settle`], for an arrival that was noted as admitted. If it was refused, the refusal replaces that entry.
     fn settle_arrival(&self, from: usize, buffer: &Buffer) {
         let mut entries = self.entries();
         let refusal = entries[from..].iter().position(|e| matches!(e.event, PortEvent::Refused(_)));
@@ -139,7 +138,7 @@ impl Journal {
     }
 }
 
-/// A scheme as its port's journal sees it: every call is passed on.
+/// A scheme that records in its port's journal and forwards every call.
 pub(crate) struct Journaled {
     scheme: Box<dyn Scheme>,
     hooks: Hooks,

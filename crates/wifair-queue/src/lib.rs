@@ -1,10 +1,9 @@
 //! The access point's transmission buffer: the packet store, the flow monitor, and every queue management scheme.
 //!
-//! Read first: [`Scheme`] (what a scheme may do), [`Buffer`] (the indexed packet store, which alone places and
-//! releases packets and keeps the ledger), [`Port`] (a buffer, a scheme and a random stream: what a MAC talks to)
-//! and [`Flows`] (the flow monitor). Everything here is a pure state machine: time and packets come in as arguments.
-//! To add a scheme, write one file under `schemes/` and one line in `schemes/registry.rs`; to add a [`LimitController`],
-//! the same under `limits/`.
+//! Read first: [`Scheme`] (the interface of a scheme), [`Buffer`] (the indexed packet store, the only place where packets are
+//! placed, released and counted), [`Port`] (a buffer, a scheme and a random stream: the MAC's interface) and [`Flows`] (the
+//! flow monitor). Everything here is a pure state machine: time and packets come in as arguments. To add a scheme, write one
+//! file under `schemes/` and one line in `schemes/registry.rs`; to add a [`LimitController`], the same under `limits/`.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

@@ -1,4 +1,4 @@
-//! What moves a buffer's limit, beside any scheme.
+//! Limit controllers, which move a buffer's limit independently of the scheme.
 
 use std::ops::RangeInclusive;
 
@@ -7,42 +7,41 @@ use wifair_core::Time;
 use crate::limits::LimitSpec;
 use crate::{Buffer, Exchange};
 
-/// A controller of a buffer's limit. It knows nothing of the scheme: that asks the buffer for its limit as ever.
+/// A controller of a buffer's limit. It is independent of the scheme, which reads the limit from the buffer as usual.
 ///
-/// It works on a clock of its own, at the end of frame exchanges, or both. The [`Port`](crate::Port) calls it and moves
-/// the limit after each call.
+/// It acts on its own clock, at the end of frame exchanges, or both. The [`Port`](crate::Port) calls it and applies the limit
+/// after each call.
 pub trait LimitController: Send {
-    /// Between what it moves the limit, in packets.
+    /// The range of the limit, in packets.
     fn bounds(&self) -> RangeInclusive<u32>;
 
-    /// The limit to begin with, within the bounds.
+    /// Sets the initial limit, which is within the bounds.
     fn start(&mut self, limit_packets: u32);
 
-    /// The limit from now on, in packets, within the bounds. A fraction is kept here and counts for nothing in the
-    /// buffer: a packet fits if no more than so many are there then.
+    /// The current limit in packets, within the bounds. May be fractional; the port truncates it.
     fn limit_packets(&self) -> f64;
 
-    /// What the port is to tell it beside the ticks. Asked once.
+    /// What the port reports to the controller in addition to ticks. Called once.
     fn wants(&self) -> Wants {
         Wants::default()
     }
 
-    /// When [`LimitController::on_tick`] is to be called next. Asked at the start and after each such call.
+    /// When [`LimitController::on_tick`] is to be called next. Called at the start and after each tick.
     fn next_tick(&self) -> Option<Time> {
         None
     }
 
-    /// The time given by [`LimitController::next_tick`] has come.
+    /// The time returned by [`LimitController::next_tick`] has been reached.
     fn on_tick(&mut self, _occupancy: &Occupancy) {}
 
     /// A frame exchange of a packet from the buffer is over.
     fn on_exchange(&mut self, _exchange: &Exchange) {}
 
-    /// Names and current values of inner quantities worth recording. The limit itself is recorded anyway.
+    /// Reports names and current values of internal quantities worth recording. The limit itself is always recorded.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// What a [`LimitController`] is to be told; what it does not want costs nothing.
+/// What a [`LimitController`] asks to be notified of. Anything else has no overhead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
     /// [`LimitController::on_exchange`].
@@ -51,7 +50,7 @@ pub struct Wants {
     pub idle: bool,
 }
 
-/// How long a buffer has stood empty since time zero.
+/// Total time for which a buffer has been empty, since time zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
     /// With no packet queued, whether or not one was in service.
@@ -60,7 +59,7 @@ pub struct Occupancy {
     pub idle: Time,
 }
 
-/// A port's controller and what the port keeps for it.
+/// A port's controller and its state in the port.
 pub(crate) struct LimitControl {
     controller: Box<dyn LimitController>,
     wants: Wants,
@@ -69,7 +68,7 @@ pub(crate) struct LimitControl {
 }
 
 impl LimitControl {
-    /// The controller of `spec` at the start of a buffer with `limit_packets`.
+    /// Creates the controller of `spec` for a buffer that starts with `limit_packets`.
     pub fn new(spec: &LimitSpec, limit_packets: u32) -> LimitControl {
         let mut controller = spec.build();
         controller.start(limit_packets);
@@ -99,7 +98,7 @@ impl LimitControl {
         self.controller.on_exchange(exchange);
     }
 
-    /// Something has come or gone; looks whether anything is left to do.
+    /// Updates the idle time after a packet has arrived or left.
     pub fn watch(&mut self, buffer: &Buffer, now: Time) {
         let is_idle = buffer.is_idle();
         match self.idle_since {

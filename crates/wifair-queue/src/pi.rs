@@ -1,4 +1,4 @@
-//! The PI controller that several schemes share.
+//! The PI controller shared by several schemes.
 
 use wifair_core::{SpecError, Time};
 
@@ -7,9 +7,9 @@ use crate::check;
 /// A proportional-integral controller of a queue's length, in its discrete form (Hollot, Misra, Towsley and Gong, "On
 /// designing improved controllers for AQM routers supporting TCP flows", INFOCOM 2001; `dqm`, Algorithm 1, line 40).
 ///
-/// At each tick of its own clock: p ← p + a (q − q_ref) − b (q_old − q_ref), then q_old ← q. With p clamped to 0 … 1, which
-/// the formula needs and both papers take for granted. In a steady state q = q_old, so p grows by (a − b)(q − q_ref) a tick:
-/// only q = q_ref keeps it still.
+/// At each tick of its own clock: p ← p + a (q − q_ref) − b (q_old − q_ref), then q_old ← q. p is clamped to 0 … 1, which the
+/// formula needs and both papers assume. In a steady state q = q_old, so p grows by (a − b)(q − q_ref) per tick: only q = q_ref
+/// keeps it constant.
 #[derive(Clone, Debug)]
 pub(crate) struct PiController {
     a: f64,
@@ -21,13 +21,13 @@ pub(crate) struct PiController {
 }
 
 impl PiController {
-    /// At p = 0 and an empty queue. The first tick comes one interval after time zero.
+    /// Starts at p = 0 with an empty queue. The first tick comes one interval after time zero.
     pub fn new(a: f64, b: f64, hz: f64) -> PiController {
         let interval = Time::from_secs_f64(1.0 / hz);
         PiController { a, b, interval, due: interval, probability: 0.0, old_packets: 0.0 }
     }
 
-    /// Checks the parameters of a scheme that has one.
+    /// Checks the parameters of a scheme that uses this controller.
     pub fn validate(path: &str, a: f64, b: f64, hz: f64) -> Result<(), SpecError> {
         check::within(path, "a", a, 0.0..=1.0, "per packet")?;
         check::within(path, "b", b, 0.0..=1.0, "per packet")?;
@@ -43,7 +43,7 @@ impl PiController {
         self.probability
     }
 
-    /// It begins at `now`, not at time zero.
+    /// Starts the clock at `now` instead of time zero.
     pub fn begin(&mut self, now: Time) {
         self.due = now + self.interval;
     }
@@ -53,7 +53,8 @@ impl PiController {
         self.due
     }
 
-    /// Takes a queue of `packets` against its `reference`; with no reference known, only time goes on.
+    /// Updates p for a queue of `packets` and its `reference`. With no reference known, only the time of the next tick
+    /// advances.
     pub fn update(&mut self, packets: f64, reference: Option<f64>) {
         self.due += self.interval;
         if let Some(reference) = reference {
@@ -68,8 +69,8 @@ impl PiController {
 mod tests {
     use super::*;
 
-    /// The queue jumps from 0 to 70 and stays; the reference is 20. While nothing saturates, the difference equation
-    /// sums up to p(n) = a (q − r) + b r + (n − 1)(a − b)(q − r).
+    /// The queue jumps from 0 to 70 and stays; the reference is 20. Without saturation the difference equation sums to p(n) = a
+    /// (q − r) + b r + (n − 1)(a − b)(q − r).
     #[test]
     fn a_step_is_answered_as_the_difference_equation_says() {
         let (a, b, q, r) = (1.822e-5, 1.816e-5, 70.0, 20.0);
@@ -83,7 +84,7 @@ mod tests {
         assert_eq!(pi.due(), Time::from_us(6_250 * 100_001));
     }
 
-    /// Any course of the queue, against the equation written out with the history at hand.
+    /// Compares random queue lengths with the equation evaluated over the whole history.
     #[test]
     fn any_course_is_followed_to_rounding() {
         let (a, b) = (3e-3, 2.5e-3);

@@ -90,7 +90,7 @@ impl Default for PortSpec {
 }
 
 impl PortSpec {
-    /// Checks the values; `path` is where the component stands in the plan.
+    /// Checks the values. `path` is the component's key in the plan.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         if !(1..=100_000).contains(&self.limit_packets) {
             let key = format!("{path}.limit_packets");
@@ -109,10 +109,11 @@ impl PortSpec {
     }
 }
 
-/// A buffer, a scheme, perhaps a limit controller, and one random stream: what stands behind a MAC, at the access point and at stations alike.
+/// A buffer, a scheme, optionally a limit controller, and one random stream: the queue above a MAC, at the access point and at
+/// stations alike.
 ///
-/// Calls come in the order of time. A station, which has no flow monitor, gives all its packets the flow id 0 and an
-/// idle [`Flows`](crate::Flows) as view.
+/// Calls come in order of time. A station has no flow monitor: all its packets have flow id 0, and it passes an idle
+/// [`Flows`](crate::Flows) as view.
 pub struct Port {
     buffer: Buffer,
     scheme: Box<dyn Scheme>,
@@ -120,24 +121,24 @@ pub struct Port {
     shortcuts: Shortcuts,
     control: Option<Box<LimitControl>>,
     lowered_limit: LoweredLimit,
-    /// Every decision is a shortcut, no hook is called, and the buffer is plain ([`Buffer::is_plain`]). Recomputed by
+    /// True if every decision is a shortcut, no hook is called, and the buffer is plain ([`Buffer::is_plain`]). Recomputed by
     /// [`Port::review`].
     ordinary: bool,
-    /// Whether the scheme or the limit controller looks at exchanges.
+    /// Whether the scheme or the limit controller observes exchanges.
     looks_at_exchanges: bool,
     rng: Rng,
-    /// Nanoseconds from dequeue to first transmission, where links aggregate.
+    /// Nanoseconds from dequeue to first transmission, on links that aggregate.
     wait_below: LogHistogram,
 }
 
 impl Port {
-    /// An empty port. `spec` is taken as valid; `label` names the node (as `"ap"`), its stream is that of
+    /// Creates an empty port. `spec` must be valid. `label` names the node (such as `"ap"`); the random stream is that of
     /// (`seed`, `label`, `"scheme"`).
     pub fn new(spec: &PortSpec, seed: u64, label: &str) -> Port {
         Port::for_purpose(spec, seed, label, "scheme")
     }
 
-    /// As [`Port::new`], with the stream of (`seed`, `label`, `purpose`): one of several ports of a node.
+    /// Like [`Port::new`], with the stream of (`seed`, `label`, `purpose`): one of several ports of a node.
     pub fn for_purpose(spec: &PortSpec, seed: u64, label: &str, purpose: &str) -> Port {
         Port {
             rng: Rng::stream(seed, label, purpose),
@@ -145,13 +146,13 @@ impl Port {
         }
     }
 
-    /// As [`Port::new`], for several access categories: packets come by [`Port::offer_in`] and leave to a grant for their
+    /// Like [`Port::new`], for several access categories: packets arrive by [`Port::offer_in`] and leave to a grant for their
     /// category. For schemes with [`Scheme::serves_categories`].
     pub fn for_categories(spec: &PortSpec, seed: u64, label: &str) -> Port {
         Port::for_categories_with_scheme(spec, spec.scheme.build(), seed, label)
     }
 
-    /// As [`Port::for_categories`], with a scheme that is not in the registry.
+    /// Like [`Port::for_categories`], with a scheme that is not in the registry.
     pub fn for_categories_with_scheme(
         spec: &PortSpec,
         scheme: Box<dyn Scheme>,
@@ -165,7 +166,7 @@ impl Port {
         Port { buffer, ..port }.reviewed()
     }
 
-    /// As [`Port::new`], with a scheme that is not in the registry in place of the one that `spec` names.
+    /// Like [`Port::new`], with `scheme` instead of the one that `spec` names. It need not be in the registry.
     pub fn with_scheme(spec: &PortSpec, scheme: Box<dyn Scheme>, seed: u64, label: &str) -> Port {
         let hooks = scheme.hooks();
         let mut shortcuts = scheme.shortcuts();
@@ -173,7 +174,7 @@ impl Port {
             spec.limit_controller.as_ref().map(|c| Box::new(LimitControl::new(c, spec.limit_packets)));
         let wants = control.as_ref().map_or(Wants::default(), |control| control.wants());
         if wants.idle {
-            shortcuts = Shortcuts::NONE; // what comes and goes is looked at
+            shortcuts = Shortcuts::NONE; // arrivals and departures are observed
         }
         Port {
             buffer: Buffer::new(spec.limit_packets, spec.limit_counts_in_service, scheme.needs()),
@@ -195,14 +196,14 @@ impl Port {
         self
     }
 
-    /// Comes after whatever changes what the port asks before it acts: whether the short ways in and out serve it.
+    /// Recomputes whether the fast paths apply. Called after every change of what the port must ask before it acts.
     fn review(&mut self) {
         self.ordinary = self.shortcuts == Shortcuts::ALL
             && !(self.looks_at_exchanges || self.hooks.transmission || self.hooks.moves_tick)
             && self.buffer.is_plain();
     }
 
-    /// Everything that happens to packets here goes into `journal`, too, from now on. The course of things does not change.
+    /// Also records every event here in `journal` from now on. Results do not change.
     pub fn keep_journal(&mut self, journal: &Journal) {
         let scheme = std::mem::replace(&mut self.scheme, SchemeSpec::default().build());
         self.scheme = Box::new(Journaled::new(scheme, journal.clone()));
@@ -213,12 +214,12 @@ impl Port {
         self.review();
     }
 
-    /// A packet arrives for transmission to `station`.
+    /// Offers a packet for transmission to `station`.
     pub fn offer(&mut self, packet: &Packet, flow: FlowId, station: StationId, now: Time, view: View) {
         self.offer_in(Ac::BestEffort, packet, flow, station, now, view);
     }
 
-    /// As [`Port::offer`], a packet of an access category.
+    /// Like [`Port::offer`], for a packet of access category `ac`.
     pub fn offer_in(
         &mut self,
         ac: Ac,
@@ -249,8 +250,8 @@ impl Port {
         self.watch(now);
     }
 
-    /// The MAC is free and takes the next packet into service. `None` may come with packets queued: ask again after
-    /// an offer, an exchange or a tick.
+    /// Dequeues the next packet for the MAC. May return `None` with packets queued: ask again after an offer, an exchange or a
+    /// tick.
     #[inline(always)]
     pub fn take(&mut self, grant: &Grant, now: Time, view: View) -> Option<Departure> {
         self.buffer.advance(now);
@@ -273,39 +274,39 @@ impl Port {
         departure
     }
 
-    /// Whether the short ways in and out serve all that comes: [`Port::append`], [`Port::take_head`] and [`Port::settle`] do as well
-    /// as [`Port::offer_in`], [`Port::take`] and [`Port::finish`].
+    /// Whether the fast paths apply: [`Port::append`], [`Port::take_head`] and [`Port::settle`] are equivalent to
+    /// [`Port::offer_in`], [`Port::take`] and [`Port::finish`].
     pub fn is_ordinary(&self) -> bool {
         self.ordinary
     }
 
-    /// As [`Port::offer_in`] of an ordinary port.
-    #[inline(always)] // into the two places from which all packets come
+    /// Fast path of [`Port::offer_in`] for an ordinary port.
+    #[inline(always)] // into the two callers through which all packets arrive
     pub fn append(&mut self, ac: Ac, packet: &Packet, flow: FlowId, station: StationId, now: Time) {
         self.buffer.advance(now);
         let arrival = self.buffer.arrival(packet, flow, station, ac);
         self.buffer.append_or_drop_plainly(arrival);
     }
 
-    /// As [`Port::take`] of an ordinary port, with leave to send anything.
+    /// Fast path of [`Port::take`] for an ordinary port, with a grant that admits any packet.
     #[inline(always)] // the packet is copied once
     pub fn take_head(&mut self, now: Time) -> Option<Departure> {
         self.buffer.advance(now);
         self.buffer.release_any_head_plainly()
     }
 
-    /// As [`Port::finish`] of an ordinary port.
+    /// Fast path of [`Port::finish`] for an ordinary port.
     #[inline]
     pub fn settle(&mut self, departure: &Departure, outcome: Outcome) {
         self.buffer.finish(departure, outcome);
     }
 
-    /// Whether the scheme decides to which station the MAC sends next.
+    /// Whether the scheme selects the station to which the MAC sends next.
     pub fn arbitrates(&self) -> bool {
         self.scheme.arbitrates()
     }
 
-    /// The station to which the MAC sends next, as [`Scheme::choose_station`] has it.
+    /// Returns the station to which the MAC sends next, see [`Scheme::choose_station`].
     pub fn choose_station(
         &mut self,
         grant: &Grant,
@@ -318,18 +319,18 @@ impl Port {
         self.scheme.choose_station(grant, is_pending, &mut self.buffer, &mut cx)
     }
 
-    /// The MAC has something to send again to a station. For schemes that arbitrate.
+    /// Notes that the MAC has retransmissions pending for a station. For schemes that arbitrate.
     pub fn hold_pending(&mut self, station: StationId, ac: Ac, now: Time, view: View) {
         let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
         self.scheme.on_pending(station, ac, &mut cx);
     }
 
-    /// A packet that has left is transmitted for the first time, after a wait below the buffer.
+    /// Records how long a dequeued packet waited below the buffer for its first transmission.
     pub fn note_wait_below(&mut self, wait: Time) {
         self.wait_below.record_time(wait);
     }
 
-    /// For a limit controller that wants to know when there is nothing to do.
+    /// Updates the idle time of a limit controller that wants it.
     fn watch(&mut self, now: Time) {
         if let Some(control) = &mut self.control
             && control.wants().idle
@@ -338,7 +339,8 @@ impl Port {
         }
     }
 
-    /// The MAC is done with a packet, all its attempts included. `exchange` is asked only where somebody looks at it.
+    /// Ends a packet's service by the MAC, all its attempts included. `exchange` is called only if something observes
+    /// exchanges.
     pub fn finish<'a>(
         &mut self,
         departure: &Departure,
@@ -353,7 +355,7 @@ impl Port {
         }
     }
 
-    /// The limit controller first: what the scheme does then is done under the new limit.
+    /// Notifies the limit controller first, so the scheme acts under the new limit.
     fn tell(&mut self, exchange: &Exchange, now: Time, view: View) {
         self.buffer.advance(now);
         if let Some(control) = &mut self.control
@@ -369,7 +371,7 @@ impl Port {
         self.watch(now);
     }
 
-    /// The buffer takes over the controller's limit.
+    /// Applies the controller's limit to the buffer.
     fn follow_limit(&mut self) {
         let Some(control) = &self.control else { return };
         let packets = control.limit_packets();
@@ -385,7 +387,7 @@ impl Port {
         }
     }
 
-    /// The outcome of a transmission is known. For schemes with [`Hooks::transmission`] alone.
+    /// Reports the outcome of a transmission. For schemes with [`Hooks::transmission`] only.
     pub fn transmitted(&mut self, transmission: &Transmission, now: Time, view: View) {
         self.buffer.advance(now);
         let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
@@ -393,14 +395,14 @@ impl Port {
         self.watch(now);
     }
 
-    /// The access point has received a data frame. For schemes with [`Hooks::reception`] alone.
+    /// Reports a data frame received by the access point. For schemes with [`Hooks::reception`] only.
     pub fn receive(&mut self, reception: &Reception, now: Time, view: View) {
         self.buffer.advance(now);
         let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
         self.scheme.on_reception(reception, &mut self.buffer, &mut cx);
     }
 
-    /// The data rate towards a station has changed. For schemes with [`Hooks::link_rate`] alone.
+    /// Reports a change of the data rate towards a station. For schemes with [`Hooks::link_rate`] only.
     pub fn link_rate(&mut self, station: StationId, now: Time, view: View) {
         self.buffer.advance(now);
         let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
@@ -419,8 +421,8 @@ impl Port {
         self.hooks.moves_tick
     }
 
-    /// When the scheme or the limit controller wants [`Port::tick`] next; ask again after a tick and a change of scheme and,
-    /// where [`Port::moves_tick`], after every call.
+    /// When [`Port::tick`] is due for the scheme or the limit controller. Ask again after a tick, after a change of scheme and,
+    /// if [`Port::moves_tick`], after every call.
     pub fn next_tick(&self) -> Option<Time> {
         let of_scheme = if self.hooks.tick { self.scheme.next_tick() } else { None };
         let of_limit = self.control.as_ref().and_then(|control| control.next_tick());
@@ -430,7 +432,7 @@ impl Port {
         }
     }
 
-    /// The time of [`Port::next_tick`] has come. The limit controller goes first if both are due.
+    /// The time returned by [`Port::next_tick`] has been reached. The limit controller goes first if both are due.
     pub fn tick(&mut self, now: Time, view: View) {
         self.buffer.advance(now);
         let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
@@ -469,7 +471,7 @@ impl Port {
         slots.map(|slot| buffer.packet(slot))
     }
 
-    /// The buffer, to look at.
+    /// The buffer, read-only.
     pub fn buffer(&self) -> &Buffer {
         &self.buffer
     }
@@ -484,19 +486,18 @@ impl Port {
         self.control.is_some()
     }
 
-    /// Moves the buffer's limit: from outside, so for ports without a limit controller. [`PortSpec::lowered_limit`] says
-    /// what becomes of packets above it.
+    /// Sets the buffer's limit, for ports without a limit controller. [`PortSpec::lowered_limit`] governs the packets above it.
     pub fn set_limit(&mut self, packets: u32, now: Time) {
         self.buffer.advance(now);
         self.move_limit(packets);
     }
 
-    /// For how long nothing was queued up to `now`, since time zero.
+    /// Total time for which nothing was queued up to `now`, since time zero.
     pub fn empty_time(&self, now: Time) -> Time {
         self.buffer.empty_time(now)
     }
 
-    /// Inner quantities of the scheme and of the limit controller that are worth recording.
+    /// Reports internal quantities of the scheme and of the limit controller that are worth recording.
     pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.scheme.gauges(out);
         if let Some(control) = &self.control {
@@ -504,9 +505,8 @@ impl Port {
         }
     }
 
-    /// Closes the books on a flow that the monitor has forgotten
-    /// ([`Flows::pop_forgotten`](crate::Flows::pop_forgotten)) and gives out its ledger by class. Its counts stay in
-    /// the port's totals. Panics while a packet of it is queued or in service.
+    /// Closes the counters of a flow that the monitor has forgotten ([`Flows::pop_forgotten`](crate::Flows::pop_forgotten)) and
+    /// returns its ledger by class. The port's totals keep its counts. Panics while a packet of it is queued or in service.
     pub fn retire(&mut self, flow: FlowId) -> [Ledger; 3] {
         if self.hooks.forgotten {
             self.scheme.on_forgotten(flow);

@@ -2,30 +2,29 @@ use wifair_core::{Ac, Class, FlowId, Packet, Rate, Rng, StationId, Time};
 
 use crate::{Arrival, Buffer, Departure, Eviction, Flows, Indexes, Placed};
 
-/// A queue management scheme at a transmission buffer.
+/// A queue management scheme of a transmission buffer.
 ///
-/// It decides; the [`Buffer`] acts and keeps the books. An arrival is handed over by value and only the buffer makes
-/// the [`Placed`] that `enqueue` must give back, so an arrival is placed or refused, once. Packets that are already
-/// queued can be evicted or released, nothing else.
+/// The scheme decides; the [`Buffer`] acts and counts. An arrival is passed by value, and only the buffer can create the
+/// [`Placed`] that `enqueue` must return, so each arrival is placed or refused exactly once. Queued packets can only be evicted
+/// or released.
 pub trait Scheme: Send {
-    /// The indexes that the buffer must keep for this scheme. Asked once, before the first packet.
+    /// The indexes that the buffer must keep for this scheme. Called once, before the first packet.
     fn needs(&self) -> Indexes {
         Indexes::NONE
     }
 
-    /// The classes of packets that it must see to have any effect. A plan whose buffer never gets one of them is
-    /// refused.
+    /// The packet classes that the scheme needs to have any effect. A plan whose buffer never gets one of them is refused.
     fn decides_on(&self) -> &'static [Class] {
         &[]
     }
 
-    /// Whether it may stand behind several access categories at once, each of which asks for packets of its own
-    /// ([`Grant::ac`]). By default if its packets leave from the head.
+    /// Whether the scheme can serve several access categories at once, each with its own grants ([`Grant::ac`]). By default
+    /// true if packets leave from the head.
     fn serves_categories(&self) -> bool {
         self.shortcuts().release_head
     }
 
-    /// The limit in packets of a buffer whose owner does not name one.
+    /// The default limit in packets, for a buffer whose owner does not set one.
     fn usual_limit_packets(&self) -> u32 {
         100
     }
@@ -33,20 +32,20 @@ pub trait Scheme: Send {
     /// Places or refuses an arriving packet; may evict others first.
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed;
 
-    /// The packet to send now, or `None` to send nothing under this grant. The default is first in, first out. A series of grants for
-    /// one station fills an aggregate ([`Grant::gathers`]).
+    /// Returns the packet to send now, or `None` to send nothing under this grant. The default is first in, first out. A series
+    /// of grants for one station fills an aggregate ([`Grant::gathers`]).
     fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<Departure> {
         buffer.release_head(grant)
     }
 
-    /// Whether it decides to which station the MAC sends next, also what the MAC has to send again: then
-    /// [`Scheme::choose_station`] is asked where links aggregate.
+    /// Whether the scheme selects the station to which the MAC sends next, retransmissions included. If so,
+    /// [`Scheme::choose_station`] is called on links that aggregate.
     fn arbitrates(&self) -> bool {
         false
     }
 
-    /// The station to send to next: one with packets queued that the grant admits, or one for which the MAC holds something, which
-    /// `is_pending` says.
+    /// Returns the station to send to next: one with packets queued that the grant admits, or one with retransmissions at the
+    /// MAC (`is_pending`).
     fn choose_station(
         &mut self,
         _grant: &Grant,
@@ -57,15 +56,15 @@ pub trait Scheme: Send {
         None
     }
 
-    /// The MAC holds something for the station again: MPDUs that were not acknowledged. For a scheme that arbitrates.
+    /// The MAC has retransmissions for the station: MPDUs that were not acknowledged. For schemes that arbitrate.
     fn on_pending(&mut self, _station: StationId, _ac: Ac, _cx: &mut Cx) {}
 
-    /// Which of its decisions are always the same, so that the port need not ask for them. Asked once.
+    /// Decisions that are always the same, so that the port need not ask for them. Called once.
     fn shortcuts(&self) -> Shortcuts {
         Shortcuts::NONE
     }
 
-    /// The optional methods below that this scheme wants called. Asked once; the others are never called.
+    /// The optional methods below that are to be called. Called once; the other methods are never called.
     fn hooks(&self) -> Hooks {
         Hooks::NONE
     }
@@ -73,27 +72,26 @@ pub trait Scheme: Send {
     /// A frame exchange of a packet from this buffer is over.
     fn on_exchange(&mut self, _exchange: &Exchange, _buffer: &mut Buffer, _cx: &mut Cx) {}
 
-    /// A transmission of packets from this buffer is over and its outcome known. What ends a packet's stay at the MAC is reported by
+    /// A transmission of packets from this buffer is over and its outcome known. The end of a packet's service is reported by
     /// [`Scheme::on_exchange`] afterwards.
     fn on_transmission(&mut self, _transmission: &Transmission, _buffer: &mut Buffer, _cx: &mut Cx) {}
 
     /// A data frame from a station has been received.
     fn on_reception(&mut self, _reception: &Reception, _buffer: &mut Buffer, _cx: &mut Cx) {}
 
-    /// The data rate towards a station has changed; `cx.links` has the new one. A packet in service keeps the rate that it
-    /// has on the air.
+    /// The data rate towards a station has changed; `cx.links` has the new one. A PPDU on the air keeps its rate.
     fn on_link_rate(&mut self, _station: StationId, _buffer: &mut Buffer, _cx: &mut Cx) {}
 
-    /// When [`Scheme::on_tick`] wants to be called next. The caller keeps the clock.
+    /// When [`Scheme::on_tick`] is to be called next. The caller keeps the clock.
     fn next_tick(&self) -> Option<Time> {
         None
     }
 
-    /// The time given by [`Scheme::next_tick`] has come.
+    /// The time returned by [`Scheme::next_tick`] has been reached.
     fn on_tick(&mut self, _buffer: &mut Buffer, _cx: &mut Cx) {}
 
-    /// The limit has been lowered and what is queued above it is to go ([`LoweredLimit::Evict`](crate::LoweredLimit)): as
-    /// many packets as [`Buffer::excess`] says. By default the newest.
+    /// Evicts the packets above a limit that has been lowered ([`LoweredLimit::Evict`](crate::LoweredLimit)): as many as
+    /// [`Buffer::excess`] returns. By default the newest.
     fn evict_excess(&mut self, buffer: &mut Buffer) {
         for _ in 0..buffer.excess() {
             let newest = buffer.tail().expect("the excess is queued");
@@ -101,31 +99,31 @@ pub trait Scheme: Send {
         }
     }
 
-    /// The flow monitor has forgotten a flow, of which no packet is left: its id may be another flow's next.
+    /// The flow monitor has forgotten a flow, which has no packet left. Its id may be reused for another flow.
     fn on_forgotten(&mut self, _flow: FlowId) {}
 
-    /// The scheme takes over a port at `now`, before its first packet there. Without this call it begins at time zero: a
-    /// scheme that keeps a clock starts it here.
+    /// The scheme takes over a port at `now`, before its first packet there. Without this call the scheme starts at time zero.
+    /// A scheme with a clock starts it here.
     fn begin(&mut self, _now: Time) {}
 
-    /// The scheme to which this one passes every call on, taken out of it; `None` unless this is such a scheme.
+    /// Takes the wrapped scheme out of a scheme that forwards every call to it; `None` for other schemes.
     fn take_inner(&mut self) -> Option<Box<dyn Scheme>> {
         None
     }
 
-    /// Names and current values of inner quantities worth recording, as a marking probability.
+    /// Reports names and current values of internal quantities worth recording, such as a marking probability.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// Decisions that a [`Scheme`] always takes in the same way. The port takes them itself, which spares it an indirect
-/// call for most packets of most schemes; the scheme's own methods must say the same.
+/// Decisions that a [`Scheme`] always takes in the same way. The port takes them itself, which avoids an indirect call for most
+/// packets of most schemes. The scheme's own methods must decide the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shortcuts {
-    /// An arrival that finds room joins at the tail.
+    /// An arrival that finds room is appended at the tail.
     pub append: bool,
     /// An arrival that finds no room is dropped.
     pub tail_drop: bool,
-    /// The packet at the head leaves first, or none.
+    /// The packet at the head is the only candidate to leave.
     pub release_head: bool,
 }
 
@@ -149,7 +147,8 @@ pub struct Hooks {
     pub link_rate: bool,
     /// [`Scheme::next_tick`] and [`Scheme::on_tick`].
     pub tick: bool,
-    /// [`Scheme::next_tick`] after every call, not after [`Scheme::on_tick`] and [`Scheme::begin`] alone: others move the tick, too.
+    /// [`Scheme::next_tick`] after every call, not only after [`Scheme::on_tick`] and [`Scheme::begin`]: other calls change the
+    /// tick, too.
     pub moves_tick: bool,
     /// [`Scheme::on_forgotten`].
     pub forgotten: bool,
@@ -168,35 +167,35 @@ impl Hooks {
     };
 }
 
-/// What a decision may look at beside the buffer.
+/// Inputs of a decision in addition to the buffer.
 pub struct Cx<'a> {
     /// The current time.
     pub now: Time,
-    /// The port's random stream; a scheme writes down how many draws each of its operations takes.
+    /// The port's random stream. A scheme documents how many draws each of its operations takes.
     pub rng: &'a mut Rng,
     /// The flow monitor.
     pub flows: &'a Flows,
-    /// What is known of each station, by [`StationId::index`].
+    /// The links to the stations, by [`StationId::index`].
     pub links: &'a [Link],
 }
 
-/// What the owner of a port lets its scheme look at.
+/// State that the owner of a port makes visible to its scheme.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The flow monitor.
     pub flows: &'a Flows,
-    /// What is known of each station, by [`StationId::index`].
+    /// The links to the stations, by [`StationId::index`].
     pub links: &'a [Link],
 }
 
-/// What an access point knows about the link to a station.
+/// An access point's knowledge of the link to a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Data rate now used towards the station.
+    /// Current data rate towards the station.
     pub rate: Rate,
 }
 
-/// Leave to send one packet. An aggregate is a series of grants for one station.
+/// Permission to send one packet. An aggregate is a series of grants for one station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant<'a> {
     /// The access category that won access.
@@ -205,15 +204,15 @@ pub struct Grant<'a> {
     pub station: Option<StationId>,
     /// Greatest IP length in bytes.
     pub max_bytes: u32,
-    /// Whether the packet may be the first that the grant admits in the order of the scheme, wherever it is, and not only that whose
-    /// turn it is. The packets that a station gets then are those that it would get in its turns, in that order.
+    /// Whether the packet may be the first that the grant admits in the scheme's order, wherever it is queued, instead of only
+    /// the packet whose turn it is. A station then gets the packets that it would get in its turns, in that order.
     pub gathers: bool,
-    /// Which stations have so much pending below the buffer that they may get no more for now.
+    /// The stations that have so much pending below the buffer that they may get no more for now.
     pub station_limit: Option<StationLimit<'a>>,
 }
 
 impl Grant<'_> {
-    /// Leave to send anything in best effort.
+    /// Permission to send any best-effort packet.
     pub const ANY: Grant<'static> =
         Grant { ac: Ac::BestEffort, station: None, max_bytes: u32::MAX, gathers: false, station_limit: None };
 
@@ -225,10 +224,10 @@ impl Grant<'_> {
     }
 }
 
-/// What each station has pending below the buffer, and what it may: airtime, where airtime queue limits (AQL) hold.
+/// Amount pending below the buffer per station, and its limit: airtime, under airtime queue limits (AQL).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StationLimit<'a> {
-    /// By [`StationId::index`]; [`Time::MAX`] where the Block Ack window is full.
+    /// By [`StationId::index`]; [`Time::MAX`] if the Block Ack window is full.
     pub pending: &'a [Time],
     /// A station with less pending may get a packet.
     pub below: Time,
@@ -240,21 +239,21 @@ impl StationLimit<'_> {
     }
 }
 
-/// How a packet's stay at the MAC ended.
+/// Outcome of a packet's service by the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A MAC ACK came.
+    /// A MAC ACK was received.
     Delivered,
     /// The retry limit was reached.
     LostAtRetryLimit,
 }
 
-/// The end of a packet's stay at the MAC: all its attempts together.
+/// The end of a packet's service by the MAC, covering all its attempts.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange<'a> {
-    /// How it ended, for all `packets`.
+    /// The outcome, the same for all `packets`.
     pub outcome: Outcome,
-    /// The packets of the frame; one without aggregation. All of `flow`.
+    /// The packets of the frame: one without aggregation. All belong to `flow`.
     pub packets: &'a [Packet],
     /// Their flow.
     pub flow: FlowId,
@@ -266,33 +265,32 @@ pub struct Exchange<'a> {
     pub rate: Rate,
     /// Number of transmissions.
     pub attempts: u8,
-    /// How long these occupied the medium.
+    /// Time for which the transmissions occupied the medium.
     pub airtime: Time,
-    /// What they took in addition: a DIFS and the slots of backoff that it counted itself before each, the timeout after
-    /// each that failed. Complete only where a scheme of the access point has one of the hooks [`Hooks::exchange`],
+    /// Overhead in addition to `airtime`: before each attempt a DIFS and the backoff slots that it counted down, after each
+    /// failed one the timeout. Complete only if a scheme of the access point has one of the hooks [`Hooks::exchange`],
     /// [`Hooks::transmission`] and [`Hooks::reception`].
     pub overhead: Time,
-    /// From head of line to the end: `airtime` and `overhead`, and as long as its counter stood frozen because others
+    /// From head of line to the end: `airtime`, `overhead`, and the time for which the backoff was frozen because others
     /// transmitted.
     pub service: Time,
 }
 
 impl Exchange<'_> {
-    /// How long these packets kept the channel for themselves: interframe spaces, own backoff, every attempt, timeouts,
-    /// MAC ACK.
+    /// Channel time used by these packets: interframe spaces, backoff, every attempt, timeouts, MAC ACK.
     pub fn channel_time(&self) -> Time {
         self.airtime + self.overhead
     }
 }
 
-/// What became of an MPDU of a [`Transmission`], as far as its sender knows.
+/// Outcome of an MPDU of a [`Transmission`], as far as its sender knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MpduOutcome {
-    /// It is acknowledged.
+    /// Acknowledged.
     Delivered,
-    /// It is not, and will be sent again.
+    /// Not acknowledged; will be retransmitted.
     ToRetry,
-    /// It is not, and has reached its retry limit.
+    /// Not acknowledged, and at its retry limit.
     GivenUp,
 }
 
@@ -303,9 +301,9 @@ pub struct TransmittedMpdu<'a> {
     pub packet: &'a Packet,
     /// Its flow.
     pub flow: FlowId,
-    /// What became of it.
+    /// The outcome.
     pub outcome: MpduOutcome,
-    /// Its transmissions so far, this one included.
+    /// Number of transmissions so far, this one included.
     pub attempts: u32,
     /// Its share of the transmission's airtime, by length. The shares of all MPDUs add up to the airtime.
     pub airtime: Time,
@@ -313,7 +311,7 @@ pub struct TransmittedMpdu<'a> {
     pub overhead: Time,
 }
 
-/// A PPDU that was sent, or an RTS that no CTS answered, and what became of it (`docs/medium.md`, section 12).
+/// A transmitted PPDU, or an RTS without a CTS, and its outcome (`docs/medium.md`, section 12).
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission<'a> {
     /// The station at the other end.
@@ -322,11 +320,11 @@ pub struct Transmission<'a> {
     pub ac: Ac,
     /// Data rate.
     pub rate: Rate,
-    /// Its MPDUs, in order: one without aggregation, none in a Block Ack Request.
+    /// Its MPDUs in order: one without aggregation, none in a Block Ack Request.
     pub mpdus: &'a [TransmittedMpdu<'a>],
-    /// How long it occupied the medium, with what preceded and answered it.
+    /// Time for which it occupied the medium, with the frames that preceded and answered it.
     pub airtime: Time,
-    /// What it took in addition, as [`Exchange::overhead`].
+    /// Overhead in addition, see [`Exchange::overhead`].
     pub overhead: Time,
 }
 
@@ -336,36 +334,36 @@ impl Transmission<'_> {
         self.mpdus.len() as u32
     }
 
-    /// MPDUs that are acknowledged.
+    /// Number of acknowledged MPDUs.
     pub fn acknowledged(&self) -> u32 {
         self.mpdus.iter().filter(|mpdu| mpdu.outcome == MpduOutcome::Delivered).count() as u32
     }
 
-    /// As [`Exchange::channel_time`].
+    /// See [`Exchange::channel_time`].
     pub fn channel_time(&self) -> Time {
         self.airtime + self.overhead
     }
 }
 
-/// A data frame that the access point has received from a station; copies of what it has already are not reported.
+/// A data frame that the access point has received from a station. Duplicates are not reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Reception<'a> {
     /// The packet.
     pub packet: &'a Packet,
     /// Its flow.
     pub flow: FlowId,
-    /// The station that it comes from.
+    /// The station that sent it.
     pub station: StationId,
     /// Its access category there.
     pub ac: Ac,
-    /// How long the frame and its MAC ACK occupy the medium, with the RTS and CTS if there were any.
+    /// Time for which the frame and its MAC ACK occupy the medium, with RTS and CTS if there were any.
     pub airtime: Time,
-    /// What the frame took beside, for all that the access point can know: a DIFS and the mean backoff at CWmin.
+    /// Overhead of the frame in addition, as the access point estimates it: a DIFS and the mean backoff at CWmin.
     pub overhead: Time,
 }
 
 impl Reception<'_> {
-    /// As [`Exchange::channel_time`], if this was the only attempt.
+    /// See [`Exchange::channel_time`], assuming that this was the only attempt.
     pub fn channel_time(&self) -> Time {
         self.airtime + self.overhead
     }

@@ -3,7 +3,7 @@ use wifair_core::{Class, Counters, FlowId, LogHistogram, Time, counters};
 use crate::buffer::{Buffer, Count, Fate, Row};
 
 counters! {
-    /// What happened to the packets of a class, of one flow or of all: packets and IP bytes.
+    /// Counters of the packets of a class, of one flow or of all: packets and IP bytes.
     ///
     /// offered = tail_dropped + aqm_refused + accepted;
     /// queued_before + accepted = dequeued + evicted + aqm_evicted + filtered + queued; in_service_before + dequeued = delivered + lost_at_retry_limit + in_service.
@@ -15,17 +15,17 @@ counters! {
         pub in_service_before: Count = earlier.in_service,
         /// Arrivals.
         pub offered: Count,
-        /// Arrivals let in.
+        /// Arrivals admitted.
         pub accepted: Count,
-        /// Lost: arrivals kept out because the buffer was full.
+        /// Lost: arrivals refused because the buffer was full.
         pub tail_dropped: Count,
-        /// Lost: arrivals kept out although there was room, to tell their senders of congestion.
+        /// Lost: arrivals refused although there was room, as congestion signals.
         pub aqm_refused: Count,
-        /// Lost: queued packets pushed out for the sake of an arrival, or above a limit that was lowered.
+        /// Lost: queued packets evicted for an arrival, or above a limit that was lowered.
         pub evicted: Count,
         /// Lost: queued packets dropped as congestion signals.
         pub aqm_evicted: Count,
-        /// Not lost: redundant ACKs taken out.
+        /// Not lost: redundant ACKs removed.
         pub filtered: Count,
         /// Handed to the MAC.
         pub dequeued: Count,
@@ -33,9 +33,9 @@ counters! {
         pub delivered: Count,
         /// Lost: given up at the retry limit.
         pub lost_at_retry_limit: Count,
-        /// Marked with CE here, whatever became of them.
+        /// Marked with CE here, whether or not lost later.
         pub ce_marked: Count,
-        /// Pure ACKs on which ECE was set here, whatever became of them.
+        /// Pure ACKs on which ECE was set here, whether or not lost later.
         pub ece_marked: Count,
         /// Still queued at the end.
         pub queued: Count = now.queued,
@@ -45,7 +45,7 @@ counters! {
 }
 
 impl Ledger {
-    /// Packets lost before the MAC took them, for whatever reason.
+    /// Packets lost before they were handed to the MAC, for any reason.
     pub fn lost_in_buffer(&self) -> Count {
         let mut lost = self.tail_dropped;
         lost.add(&self.aqm_refused);
@@ -54,8 +54,8 @@ impl Ledger {
         lost
     }
 
-    /// Of a row of the books and of what is queued. The buffer does not count what it lets in: it has it still, or
-    /// has counted how it went.
+    /// Converts the totals of a flow and class, given what is queued. Admitted packets are not counted separately: each is
+    /// still queued or was counted when it left.
     pub(crate) fn of(row: &Row, queued: Count) -> Ledger {
         let mut accepted = queued;
         accepted.add(&row.gone());
@@ -86,7 +86,7 @@ impl Ledger {
 /// The ledger of one flow, by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLedger {
-    /// Its id; [`Flows::tuple`](crate::Flows::tuple) names it.
+    /// The flow's id; [`Flows::tuple`](crate::Flows::tuple) returns its 5-tuple.
     pub flow: FlowId,
     /// How many flows had this id before.
     pub predecessors: u32,
@@ -94,21 +94,20 @@ pub struct FlowLedger {
     pub classes: [Ledger; 3],
 }
 
-/// All counters of a port at an instant, since its beginning or, after [`PortSnapshot::since`], since another.
+/// All counters of a port at an instant, since the start or, after [`PortSnapshot::since`], since an earlier snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortSnapshot {
     /// The instant.
     pub at: Time,
-    /// All flows together, those since forgotten included, by [`Class`].
+    /// Totals over all flows, including forgotten ones, by [`Class`].
     pub classes: [Ledger; 3],
-    /// Each flow now known that has offered a packet.
+    /// Each currently known flow that has offered a packet.
     pub flows: Vec<FlowLedger>,
     /// Queue length in packets (without the one in service), weighted by nanoseconds. Its mean is exact.
     pub length: LogHistogram,
     /// Nanoseconds from enqueue to dequeue of each packet dequeued.
     pub sojourn: LogHistogram,
-    /// Nanoseconds from dequeue to first transmission of each packet, on links with a Block Ack agreement: what it waited below the
-    /// scheme.
+    /// Nanoseconds from dequeue to first transmission of each packet, on links with a Block Ack agreement.
     pub wait_below: LogHistogram,
 }
 
@@ -153,14 +152,14 @@ impl PortSnapshot {
         &self.classes[class as usize]
     }
 
-    /// The measurement between `earlier`, a snapshot of the same port, and this one. A flow that was forgotten in
-    /// between is in `classes` only.
+    /// Returns the difference from `earlier`, a snapshot of the same port. A flow that was forgotten in between is in `classes`
+    /// only.
     pub fn since(&self, earlier: &PortSnapshot) -> PortSnapshot {
         let mut flows = self.flows.clone();
         let mut before = earlier.flows.iter().peekable();
         for flow in &mut flows {
             while before.next_if(|b| b.flow < flow.flow).is_some() {}
-            // Another flow under the same id starts from nothing.
+            // Another flow under the same id starts from zero.
             let same = before.next_if(|b| b.flow == flow.flow && b.predecessors == flow.predecessors);
             if let Some(same) = same {
                 flow.classes = flow.classes.since(&same.classes);

@@ -3,7 +3,7 @@ use wifair_core::{FlowId, Packet, TcpFlags};
 use super::pools::Filter;
 use super::slots::{NONE, SlotId, Slots};
 
-/// The queued pure ACKs of each flow in the order in which they came, and which of them are redundant.
+/// The queued pure ACKs of each flow in order of arrival, and which of them are redundant.
 #[derive(Clone, Debug)]
 pub(super) struct Acks {
     filter: Filter,
@@ -17,7 +17,7 @@ pub(super) struct Acks {
 struct Link {
     older: u32,
     newer: u32,
-    /// Repeats the acknowledgement number of the flow's ACK before it.
+    /// Repeats the acknowledgement number of the flow's previous ACK.
     duplicate: bool,
     redundant: bool,
 }
@@ -25,13 +25,13 @@ struct Link {
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     newest: u32,
-    /// Acknowledgement number of the last ACK let in, still queued or not.
+    /// Acknowledgement number of the last admitted ACK, still queued or not.
     last_ack: Option<u32>,
     oldest_redundant: u32,
 }
 
 impl Flow {
-    /// An ACK goes, or is needed again: if it was the oldest redundant one, that is the next one now.
+    /// Updates the oldest redundant ACK when `ack` leaves or is no longer redundant.
     fn no_longer_redundant(&mut self, links: &[Link], ack: SlotId) {
         if self.oldest_redundant == ack.0 {
             let mut next = links[ack.index()].newer;
@@ -43,11 +43,10 @@ impl Flow {
     }
 }
 
-/// What the removal of an ACK means for redundancy.
+/// Effects of the removal of an ACK on redundancy.
 pub(super) struct Removal {
     pub was_redundant: bool,
-    /// The one before it in its flow, if it has become redundant (true) or needed (false): its next one is now
-    /// another, or none.
+    /// The previous ACK of the flow, if it has become redundant (true) or needed (false) because its successor changed.
     pub changed: Option<(SlotId, bool)>,
 }
 
@@ -73,7 +72,7 @@ impl Acks {
         }
     }
 
-    /// Adds the newest ACK of its flow; says which one has become redundant by it.
+    /// Adds the newest ACK of its flow; returns the ACK that it makes redundant, if any.
     pub fn insert(&mut self, slots: &Slots, slot: SlotId) -> Option<SlotId> {
         let queued = slots.get(slot);
         let flow = &mut self.flows[queued.flow.index()];
@@ -85,7 +84,7 @@ impl Acks {
         self.supersede(slots, older, &queued.packet)
     }
 
-    /// Takes an ACK out of its flow, wherever it stands there.
+    /// Removes an ACK from its flow, at any position.
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) -> Removal {
         let Link { older, newer, redundant, .. } = self.links[slot.index()];
         let flow = &mut self.flows[slots.get(slot).flow.index()];
@@ -102,14 +101,15 @@ impl Acks {
         removal
     }
 
-    /// The flags of a queued ACK have changed: which of it and the one before it have become redundant (true) or needed
-    /// (false) by that.
+    /// Handles a change of a queued ACK's flags: returns which of it and the previous ACK have become redundant (true) or
+    /// needed (false).
     pub fn changed(&mut self, slots: &Slots, slot: SlotId) -> [Option<(SlotId, bool)>; 2] {
         let older = SlotId::from_link(self.links[slot.index()].older);
         [older, Some(slot)].map(|ack| self.look_again(slots, ack?))
     }
 
-    /// Whether a queued ACK has become redundant (true) or needed (false) by what has happened to it or to the next one.
+    /// Re-evaluates a queued ACK after a change to it or to its successor: returns whether it has become redundant (true) or
+    /// needed (false).
     fn look_again(&mut self, slots: &Slots, ack: SlotId) -> Option<(SlotId, bool)> {
         let newer = self.links[ack.index()].newer;
         let redundant = SlotId::from_link(newer)
@@ -130,19 +130,19 @@ impl Acks {
         Some((ack, redundant))
     }
 
-    /// The newest ACK of `flow` if an arriving one supersedes it.
+    /// The newest ACK of `flow`, if an arriving one supersedes it.
     pub fn superseded_by(&self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
         let newest = SlotId::from_link(self.flows[flow.index()].newest)?;
         self.supersedes(slots, ack, newest).then_some(newest)
     }
 
-    /// As [`Acks::superseded_by`], and marks it as redundant; `None` if it is so marked already.
+    /// Like [`Acks::superseded_by`], and marks the ACK as redundant; `None` if it is already marked.
     pub fn announce(&mut self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
         let newest = SlotId::from_link(self.flows[flow.index()].newest)?;
         self.supersede(slots, newest, ack)
     }
 
-    /// An announced ACK does not come in; says which one is needed again.
+    /// Undoes an announcement whose ACK was refused; returns the ACK that is needed again.
     pub fn refused(&mut self, flow: FlowId) -> Option<SlotId> {
         let flow = &mut self.flows[flow.index()];
         let newest = SlotId::from_link(flow.newest)?;
@@ -156,7 +156,7 @@ impl Acks {
         SlotId::from_link(self.flows.get(flow.index())?.oldest_redundant)
     }
 
-    #[inline(always)] // into the way in and its announcement
+    #[inline(always)] // into admission and announcement
     fn supersede(&mut self, slots: &Slots, older: SlotId, newer: &Packet) -> Option<SlotId> {
         if self.links[older.index()].redundant || !self.supersedes(slots, newer, older) {
             return None;

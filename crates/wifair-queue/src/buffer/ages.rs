@@ -3,15 +3,15 @@ use super::bit_tree::BitTree;
 use super::pools::Pool;
 use super::slots::{SlotId, Slots};
 
-/// Which member of a pool stands nearest to the head or the tail.
+/// The member of a pool that is nearest to the head or the tail.
 ///
-/// Packets get ascending numbers as they come in; a pool is a set of numbers, whose least and greatest member are
-/// found in two or three steps. When the numbers run out, the queue is walked and numbered anew. As there are always
-/// at least sixteen numbers for each packet then, that costs O(1) an arrival on average. A sorted list would not do:
-/// an ACK becomes redundant long after it came in, in whatever order later ACKs come.
+/// Packets get ascending numbers on arrival. A pool is a set of numbers, whose least and greatest members are found in two or
+/// three steps. When the numbers run out, the queue is walked and renumbered. There are then at least sixteen numbers per
+/// packet, so that costs O(1) per arrival on average. A sorted list would not work: an ACK becomes redundant long after its
+/// arrival, in whatever order later ACKs arrive.
 #[derive(Clone, Debug)]
 pub(super) struct Ages {
-    /// Whether packets of a class can come to a pool, by [`Class`]: the others have no number.
+    /// Whether packets of a class can belong to a pool, by [`Class`]: other packets have no number.
     numbered: [bool; 3],
     /// A packet's number, by slot.
     numbers: Vec<u32>,
@@ -40,7 +40,7 @@ impl Ages {
         self.numbers.resize(slots, 0);
     }
 
-    /// Numbers a packet that has just come to the tail of `queue`.
+    /// Numbers a packet that has just been appended to `queue`.
     pub fn number(&mut self, queue: &Slots, slot: SlotId) {
         if !self.numbered[queue.get(slot).class as usize] {
             return;
@@ -53,7 +53,7 @@ impl Ages {
         self.next += 1;
     }
 
-    /// Numbers the whole queue, in which `fresh` has no number yet.
+    /// Renumbers the whole queue, in which `fresh` has no number yet.
     #[cold]
     pub fn number_anew(&mut self, queue: &Slots, fresh: SlotId) {
         let room = (queue.len() as usize * NUMBERS_A_PACKET).next_power_of_two().max(LEAST_NUMBERS);
@@ -118,7 +118,7 @@ mod tests {
 
     use crate::{Buffer, Eviction, Indexes, Pick, Pool};
 
-    /// Data has no number where only ACKs are asked for by age: the place has to get one.
+    /// Data has no number if only ACKs are picked by age: an ACK that replaces it must get one.
     #[test]
     fn an_ack_in_the_place_of_data_has_the_age_of_its_place() {
         let packet = |payload_bytes| Packet {

@@ -1,5 +1,5 @@
-/// A set of integers below a fixed bound, with its least and greatest member in one step for each factor 64 of the
-/// bound: words of bits, above them the set of those words that are not zero, and so on up to a single word.
+/// A set of integers below a fixed bound. Finding the least or greatest member takes one step per factor 64 of the bound: words
+/// of bits, above them the set of non-zero words, and so on up to a single word.
 #[derive(Clone, Debug)]
 pub(super) struct BitTree {
     words: Vec<u64>,

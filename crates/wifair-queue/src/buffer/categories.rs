@@ -10,23 +10,23 @@ pub(super) struct ByCategory {
 }
 
 impl ByCategory {
-    /// The packet of a category that is nearest to the head.
+    /// The packet of a category nearest to the head.
     pub fn head(&self, ac: Ac) -> Option<SlotId> {
         self.lists.first(ac as usize)
     }
 
-    /// A packet has come to the tail.
+    /// Adds a packet that has been appended at the tail.
     pub fn push(&mut self, slots: &Slots, slot: SlotId) {
         self.lists.push(slots.get(slot).ac as usize, slot);
     }
 
-    /// A packet is about to go.
+    /// Removes a packet that is about to leave.
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) {
         self.lists.remove(slots.get(slot).ac as usize, slot);
     }
 
-    /// A packet has come to a place in the middle where another stood: its neighbour is looked for, which takes as many steps
-    /// as packets of other categories stand between them.
+    /// Adds a packet that has replaced another in the middle. Finding its neighbour takes as many steps as there are packets of
+    /// other categories between them.
     pub fn insert(&mut self, slots: &Slots, slot: SlotId) {
         let ac = slots.get(slot).ac;
         let mut towards_head = std::iter::successors(slots.before(slot), |&other| slots.before(other));

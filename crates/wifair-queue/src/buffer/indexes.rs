@@ -11,7 +11,8 @@ use super::queues::Queues;
 use super::random_set::RandomSet;
 use super::slots::{SlotId, Slots};
 
-/// Which indexes a buffer keeps beside its order, by a scheme's wish. What nobody asks for costs nothing.
+/// The indexes that a buffer keeps in addition to its order, as requested by a scheme. Indexes that are not requested have no
+/// cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indexes {
     random: [bool; POOLS],
@@ -24,7 +25,7 @@ pub struct Indexes {
 }
 
 impl Indexes {
-    /// The order from head to tail alone.
+    /// No index: only the order from head to tail.
     pub const NONE: Indexes = Indexes {
         random: [false; POOLS],
         by_age: [false; POOLS],
@@ -35,7 +36,7 @@ impl Indexes {
         queues: false,
     };
 
-    /// Picks from a pool of packets. For redundant ACKs say [`Indexes::redundant`].
+    /// Allows picks from a pool of packets. For redundant ACKs use [`Indexes::redundant`].
     pub const fn picking(mut self, pool: Pool, pick: Pick) -> Indexes {
         match pick {
             Pick::Random => self.random[pool as usize] = true,
@@ -44,49 +45,48 @@ impl Indexes {
         self
     }
 
-    /// The order of ACKs within each flow, as [`Buffer::superseded_by`](crate::Buffer::superseded_by) needs it.
+    /// Keeps the order of ACKs within each flow, for [`Buffer::superseded_by`](crate::Buffer::superseded_by).
     pub const fn acks(mut self, filter: Filter) -> Indexes {
         self.acks = Some(filter);
         self
     }
 
-    /// Picks from the redundant ACKs.
+    /// Allows picks from the redundant ACKs.
     pub const fn redundant(self, filter: Filter, pick: Pick) -> Indexes {
         self.acks(filter).picking(Pool::Redundant, pick)
     }
 
-    /// Packets stored by flow and class, and flows with packets stored by class.
+    /// Counts stored packets by flow and class, and flows with stored packets by class.
     pub const fn stored_flows(mut self) -> Indexes {
         self.stored_flows = true;
         self
     }
 
-    /// An order by keys, which every packet is given as it comes in:
-    /// [`Buffer::append_keyed`](crate::Buffer::append_keyed).
+    /// Keeps an order by keys, assigned to each packet on arrival: [`Buffer::append_keyed`](crate::Buffer::append_keyed).
     pub const fn keyed(mut self) -> Indexes {
         self.keyed = true;
         self
     }
 
-    /// The order within each access category: what the port of several of them needs, whatever its scheme.
+    /// Keeps the order within each access category, which a port of several categories needs, whatever its scheme.
     pub(crate) const fn by_category(mut self) -> Indexes {
         self.by_category = true;
         self
     }
 
-    /// Queues, each in the order of arrival, and bytes: [`Buffer::append_to`](crate::Buffer::append_to).
+    /// Keeps queues, each in order of arrival, and their bytes: [`Buffer::append_to`](crate::Buffer::append_to).
     pub const fn queues(mut self) -> Indexes {
         self.queues = true;
         self
     }
 
-    /// Whether anything at all is asked for.
+    /// Whether any index is requested.
     pub(super) fn any(&self) -> bool {
         *self != Indexes::NONE
     }
 }
 
-/// The indexes that a scheme asked for.
+/// The indexes requested by a scheme.
 #[derive(Clone, Debug)]
 pub(super) struct Index {
     random: [Option<RandomSet>; POOLS],
@@ -98,11 +98,12 @@ pub(super) struct Index {
     keyed: Option<Keyed>,
     categories: Option<ByCategory>,
     queues: Option<Queues>,
-    /// The order from head to tail by station, and within that by category where there is such an order, once an aggregate has asked for it.
+    /// The order from head to tail per station, and within that per category if [`Indexes::by_category`]; kept from the first
+    /// request of an aggregate on.
     stations: Option<Lists>,
-    /// Whether there is an order beside that from head to tail: one of the last four.
+    /// Whether there is an order in addition to that from head to tail: one of the last four.
     has_orders: bool,
-    /// Whether there is anything else.
+    /// Whether there is any other index.
     has_pools: bool,
 }
 
@@ -137,12 +138,12 @@ impl Index {
         self.stored.iter_mut().for_each(|stored| stored.counts.resize(flows, [0; 3]));
     }
 
-    /// A flow is gone: the next one under its id starts without a past.
+    /// Clears the state of a flow that has gone, so that the next one with its id starts without history.
     pub fn retire(&mut self, flow: FlowId) {
         self.acks.iter_mut().for_each(|acks| acks.retire(flow));
     }
 
-    /// A packet has been put into `slot`, at the tail or where one of the class `replaced` stood.
+    /// Adds the packet in `slot`, which was appended at the tail or replaced one of the class `replaced`.
     #[inline]
     pub fn insert(&mut self, slots: &Slots, slot: SlotId, replaced: Option<Class>) {
         if self.has_orders {
@@ -153,7 +154,7 @@ impl Index {
         }
     }
 
-    // Not inlined, as its three siblings: they would weigh on buffers that have no index.
+    // Not inlined, like its three siblings: they would slow down buffers without an index.
     #[inline(never)]
     fn insert_into_orders(&mut self, slots: &Slots, slot: SlotId, replaced: Option<Class>) {
         if let Some(categories) = &mut self.categories {
@@ -168,7 +169,7 @@ impl Index {
         }
     }
 
-    /// In the place of another its neighbour is looked for, as in [`ByCategory::insert`].
+    /// When a packet replaces another, its neighbour is searched for, as in [`ByCategory::insert`].
     fn insert_into_stations(&mut self, slots: &Slots, slot: SlotId, in_place: bool) {
         let list = self.station_list_of(slots, slot);
         let before = if in_place {
@@ -193,7 +194,7 @@ impl Index {
         self.station_list(slot.station, slot.ac)
     }
 
-    /// Keeps the order by station from now on. Walks over all packets the first time.
+    /// Keeps the order by station from now on. The first call walks over all packets.
     pub fn keep_stations(&mut self, slots: &Slots) {
         if self.stations.is_some() {
             return;
@@ -205,8 +206,8 @@ impl Index {
         }
     }
 
-    /// The packet for a station, and of `ac` where there is an order within each category, that is nearest to the head: known if the
-    /// order by station is kept.
+    /// The packet for a station nearest to the head, of category `ac` if there is an order per category. `None` if the order by
+    /// station is not kept.
     pub fn first_of_station(&self, station: StationId, ac: Ac) -> Option<Option<SlotId>> {
         self.stations.as_ref().map(|stations| stations.first(self.station_list(station, ac)))
     }
@@ -217,7 +218,7 @@ impl Index {
         if let Some(ages) = &mut self.ages {
             match replaced {
                 None => ages.number(slots, slot),
-                Some(other) if other == class => {} // the place has its number
+                Some(other) if other == class => {} // the replacement inherits the number
                 Some(_) => ages.number_anew(slots, slot),
             }
         }
@@ -235,7 +236,7 @@ impl Index {
         }
     }
 
-    /// The packet in `slot` is about to go.
+    /// Removes the packet in `slot`, which is about to leave.
     #[inline]
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) {
         if self.has_orders {
@@ -294,7 +295,7 @@ impl Index {
         }
     }
 
-    /// Gives a packet that has come in its place in the order of keys.
+    /// Adds an arrived packet to the order of keys.
     pub fn insert_keyed(&mut self, slots: &Slots, slot: SlotId, key: u64) {
         let station = slots.get(slot).station;
         self.keyed_mut().insert(slot, key, station);
@@ -305,7 +306,7 @@ impl Index {
         self.keyed.as_ref().expect(ASKED)
     }
 
-    /// The order of keys, to ask it for a station.
+    /// The order of keys, for queries by station.
     pub fn keyed_mut(&mut self) -> &mut Keyed {
         self.keyed.as_mut().expect(ASKED)
     }
@@ -315,12 +316,12 @@ impl Index {
         self.queues.as_ref().expect(ASKED)
     }
 
-    /// The queues, to name the one that the next packet joins.
+    /// The queues, to select the one that the next packet joins.
     pub fn queues_mut(&mut self) -> &mut Queues {
         self.queues.as_mut().expect(ASKED)
     }
 
-    /// Counts the queued ACK that an arriving ACK supersedes, if there is one, as redundant from now on.
+    /// Marks the queued ACK that an arriving ACK supersedes, if any, as redundant.
     pub fn announce(&mut self, slots: &Slots, flow: FlowId, ack: &Packet) {
         let acks = self.acks.as_mut().expect(ASKED);
         if let Some(redundant) = acks.announce(slots, flow, ack) {
@@ -328,7 +329,7 @@ impl Index {
         }
     }
 
-    /// An arriving ACK has been refused: what it would have superseded is needed.
+    /// Undoes [`Index::announce`] after the arriving ACK has been refused.
     #[inline(never)]
     pub fn refused(&mut self, flow: FlowId) {
         if let Some(acks) = &mut self.acks
@@ -338,7 +339,7 @@ impl Index {
         }
     }
 
-    /// The flags of a queued ACK have changed.
+    /// Handles a change of a queued ACK's flags.
     pub fn ack_changed(&mut self, slots: &Slots, slot: SlotId) {
         let Some(acks) = &mut self.acks else { return };
         for (ack, redundant) in acks.changed(slots, slot).into_iter().flatten() {
@@ -350,7 +351,7 @@ impl Index {
         }
     }
 
-    /// The newest queued ACK of `flow` if `ack`, arriving, supersedes it.
+    /// The newest queued ACK of `flow`, if the arriving `ack` supersedes it.
     pub fn superseded_by(&self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
         self.acks.as_ref().expect(ASKED).superseded_by(slots, flow, ack)
     }
@@ -414,12 +415,12 @@ impl StoredFlows {
         self.flows[class as usize] -= u32::from(*count == 0);
     }
 
-    /// Packets of a flow and class; none of a flow that never came here.
+    /// Stored packets of a flow and class; 0 for an unknown flow.
     pub fn packets(&self, flow: FlowId, class: Class) -> u32 {
         self.counts.get(flow.index()).map_or(0, |counts| counts[class as usize])
     }
 
-    /// Flows with packets of a class.
+    /// Number of flows with stored packets of a class.
     pub fn flows(&self, class: Class) -> u32 {
         self.flows[class as usize]
     }

@@ -5,11 +5,11 @@ use wifair_core::StationId;
 use super::slots::{NONE, SlotId};
 use crate::Grant;
 
-/// Queued packets in the order of a key that each was given as it came in; first in, first out among equal keys.
+/// Queued packets ordered by a key that each is given on arrival; first in, first out among equal keys.
 ///
-/// A tournament tree over the slots, each node with the first and the last packet of its part: a packet comes or goes in
-/// O(log n), and as a rule in few steps, as an update ends where it changes nothing. Nothing is allocated once the buffer
-/// has been as long as it gets.
+/// A tournament tree over the slots. Each node has the first and the last packet of its part. An insertion or removal takes
+/// O(log n), and usually a few steps, as an update stops where it changes nothing. Nothing is allocated once the buffer has
+/// reached its maximum length.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keyed {
     /// Key and order of arrival, by slot.
@@ -17,7 +17,7 @@ pub(super) struct Keyed {
     /// Node 1 is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves are the slots.
     nodes: Vec<Ends>,
     arrivals: u64,
-    /// By station: key, order of arrival and slot of its packets, once somebody has asked.
+    /// By station: key, order of arrival and slot of its packets; kept from the first query on.
     stations: Option<Vec<BTreeSet<(u64, u64, u32)>>>,
 }
 
@@ -70,7 +70,7 @@ impl Keyed {
         stations[station.index()].insert((key, arrival, slot.0));
     }
 
-    /// The first packet for a station that the grant admits. `queued` are all packets, which the first call needs. O(log n) for one station,
+    /// The first packet that the grant admits. `queued` are all packets, needed by the first call. O(log n) for one station,
     /// else O(stations).
     pub fn first_admitted(
         &mut self,
@@ -109,8 +109,8 @@ impl Keyed {
         self.nodes[node] = ends;
         while node > 1 {
             node /= 2;
-            // A slot is empty before it is filled and after it is vacated: where the ends are what they were, the change
-            // is not among them, and further up nothing changes either.
+            // A slot is empty before it is filled and after it is vacated. If the ends of a node are unchanged, the change is
+            // not among them, and nothing changes above.
             let ends = self.ends_of(node);
             if self.nodes[node] == ends {
                 return;

@@ -1,22 +1,22 @@
 use wifair_core::{Class, Counters, counters};
 
-/// Why an arriving packet was not let in.
+/// Why an arriving packet was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The buffer was full and nothing was evicted for it.
     TailDrop,
-    /// There was room, but the scheme tells the sender of congestion by the loss.
+    /// There was room, but the scheme signals congestion by the loss.
     Aqm,
 }
 
-/// Why a queued packet was thrown out.
+/// Why a queued packet was evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Eviction {
-    /// A redundant ACK: a later one says all that it says. Counted as filtered, which is not a loss.
+    /// A redundant ACK: a later one carries the same information. Counted as filtered, which is not a loss.
     Redundant,
-    /// Pushed out for the sake of an arrival, or above a limit that has been lowered: a loss.
+    /// Evicted for an arrival, or above a limit that has been lowered: a loss.
     Victim,
-    /// The scheme tells the sender of congestion by the loss.
+    /// The scheme signals congestion by the loss.
     Aqm,
 }
 
@@ -26,12 +26,12 @@ counters! {
     pub struct Count {
         /// Packets.
         pub packets: u64,
-        /// Their IP lengths together, in bytes.
+        /// Total IP length in bytes.
         pub bytes: u64,
     }
 }
 
-/// What becomes of a packet, or is done to it, as far as it is counted. What else there is to know follows from the identities.
+/// Counted outcomes and marks of a packet. All other counts follow from the identities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Fate {
@@ -52,8 +52,8 @@ const FATES: usize = 10;
 counters! {
     /// Running totals of one flow and class, by [`Fate`].
     ///
-    /// Packets and bytes lie apart: side by side, the compiler adds to both in one vector operation, which takes six
-    /// instructions in place of two.
+    /// Packets and bytes are in separate arrays: if they were adjacent, the compiler would add to both in one vector operation,
+    /// which takes six instructions instead of two.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct Row {
         packets: [u64; FATES],
@@ -71,7 +71,7 @@ impl Row {
         Count { packets: self.packets[fate as usize], bytes: self.bytes[fate as usize] }
     }
 
-    /// What was refused since `earlier` had been let in before: it counts as evicted.
+    /// Counts packets refused since `earlier` as evicted: they had been admitted before.
     pub fn refused_as_evicted(&mut self, earlier: &Row) {
         for fate in [Fate::Refused, Fate::AqmRefused].map(|fate| fate as usize) {
             self.packets[Fate::Evicted as usize] += self.packets[fate] - earlier.packets[fate];
@@ -80,7 +80,7 @@ impl Row {
         }
     }
 
-    /// What has left the queue, one way or another.
+    /// Everything that has left the queue.
     pub fn gone(&self) -> Count {
         let mut gone = self.count(Fate::Filtered);
         gone.add(&self.count(Fate::Evicted));
@@ -103,7 +103,7 @@ pub(crate) struct FlowRows {
     pub predecessors: u32,
 }
 
-/// The books of a buffer: a row for every flow now known, and the sum of those retired.
+/// The counters of a buffer: a row per known flow, and the sum of the retired ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Books {
     pub flows: Vec<FlowRows>,
@@ -115,7 +115,7 @@ impl Books {
         &mut self.flows[flow].rows[class as usize]
     }
 
-    /// Moves a flow's rows to those of the past.
+    /// Adds a flow's rows to the retired ones and clears them.
     pub fn retire(&mut self, flow: usize) -> [Row; 3] {
         let rows = &mut self.flows[flow];
         let closed = std::mem::take(&mut rows.rows);

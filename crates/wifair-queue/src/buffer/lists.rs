@@ -1,7 +1,7 @@
 use super::slots::{NONE, SlotId};
 
-/// Doubly linked lists of queued packets, by number, through their slots: a packet comes or goes in O(1), and is in one list at most.
-/// Numbers should be dense: there is a row up to the greatest.
+/// Doubly linked lists of queued packets, by number, linked through their slots. Insertion and removal take O(1); a packet is
+/// in at most one list. Numbers should be dense: there is a row for each up to the greatest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lists {
     ends: Vec<Ends>,
@@ -32,17 +32,17 @@ impl Lists {
         SlotId::from_link(self.ends(list).last)
     }
 
-    /// The packet behind another of its list.
+    /// The packet after another in its list.
     pub fn after(&self, slot: SlotId) -> Option<SlotId> {
         SlotId::from_link(self.links[slot.index()][1])
     }
 
-    /// Adds a packet at the end of a list.
+    /// Appends a packet to a list.
     pub fn push(&mut self, list: usize, slot: SlotId) {
         self.insert_after(list, self.last(list), slot);
     }
 
-    /// Adds a packet to a list behind another, or as the first.
+    /// Inserts a packet into a list after another, or as the first.
     pub fn insert_after(&mut self, list: usize, before: Option<SlotId>, slot: SlotId) {
         if list >= self.ends.len() {
             self.ends.resize(list + 1, EMPTY);
@@ -63,7 +63,7 @@ impl Lists {
         self.links[slot.index()] = [before, after];
     }
 
-    /// Takes a packet out of its list.
+    /// Removes a packet from its list.
     pub fn remove(&mut self, list: usize, slot: SlotId) {
         let [before, after] = self.links[slot.index()];
         let ends = &mut self.ends[list];

@@ -1,35 +1,35 @@
 use super::slots::NONE;
 
-/// Which of many queues has most bytes: a tournament among those that hold any.
+/// The queue with the most bytes: a tournament among the queues that hold any.
 ///
-/// A change costs O(log n) at most and a few steps as a rule, since it ends where the winner stays the same; the winner is at
-/// hand. A walk over all queues at each arrival that finds no room would make a full buffer of a thousand flows five times as
-/// dear as one of a hundred.
+/// An update takes O(log n) at most and usually a few steps, since it stops where the winner is unchanged. The winner is at the
+/// root. A walk over all queues at each arrival that finds no room would make a full buffer of a thousand flows five times as
+/// expensive as one of a hundred.
 #[derive(Clone, Debug)]
 pub(super) struct Longest {
-    /// Most bytes, in the high half, and the complement of the queue's number: of several the smallest wins. 0 is nobody. Node 1
-    /// is the root, the children of `i` are `2 i` and `2 i + 1`, the second half are the leaves.
+    /// The bytes in the high half, and the complement of the queue's number in the low half: on a tie the smallest number wins.
+    /// 0 means no queue. Node 1 is the root, the children of `i` are `2 i` and `2 i + 1`, the second half are the leaves.
     nodes: Vec<u64>,
     /// By queue: its leaf, or [`NONE`].
     leaves: Vec<u32>,
-    /// Leaves that no queue has.
+    /// Leaves without a queue.
     free: Vec<u32>,
 }
 
 impl Longest {
-    /// Of queues with these bytes.
+    /// Creates the tournament for queues with these bytes.
     pub fn new(bytes: impl ExactSizeIterator<Item = u32>) -> Longest {
         let mut longest = Longest { nodes: vec![0; 2], leaves: vec![NONE; bytes.len()], free: vec![0] };
         bytes.enumerate().for_each(|(queue, bytes)| longest.set(queue, bytes));
         longest
     }
 
-    /// There are so many queues now, the new ones empty.
+    /// Sets the number of queues; new ones are empty.
     pub fn grow_queues(&mut self, queues: usize) {
         self.leaves.resize(queues, NONE);
     }
 
-    /// A queue has so many bytes from now on.
+    /// Sets a queue's bytes.
     pub fn set(&mut self, queue: usize, bytes: u32) {
         let leaf = match self.leaves[queue] {
             NONE => self.free.pop().unwrap_or_else(|| self.grow()),
@@ -54,7 +54,7 @@ impl Longest {
         }
     }
 
-    /// Makes twice as many leaves of them, and gives out the first new one.
+    /// Doubles the number of leaves; returns the first new one.
     #[cold]
     fn grow(&mut self) -> u32 {
         let leaves = self.nodes.len() / 2;
@@ -67,7 +67,7 @@ impl Longest {
         leaves as u32
     }
 
-    /// The queue with most bytes, of several the one with the smallest number; `None` while all are empty.
+    /// The queue with the most bytes, on a tie the one with the smallest number; `None` while all are empty.
     pub fn queue(&self) -> Option<usize> {
         let most = self.nodes[1];
         (most > 0).then_some(!(most as u32) as usize)

@@ -4,8 +4,8 @@ use super::{Buffer, Fate, SlotId};
 use crate::journal::PortEvent;
 
 impl Buffer {
-    /// Marks a queued packet: sets CE on one whose transport is ECN-capable (RFC 3168, section 5). False, and nothing
-    /// happens, if it is not; what to do then is for the scheme to say. A packet that is marked already counts once.
+    /// Sets CE on a queued packet whose transport is ECN-capable (RFC 3168, section 5). Returns false and changes nothing
+    /// otherwise; the scheme decides what to do then. A packet that is already marked counts once.
     pub fn mark(&mut self, slot: SlotId) -> bool {
         let queued = self.slots.get_mut(slot);
         match queued.packet.ecn() {
@@ -21,11 +21,11 @@ impl Buffer {
         true
     }
 
-    /// Sets ECE on a queued pure ACK, so that the sender of the data which it acknowledges backs off although no data
-    /// packet was marked. False, and nothing happens, for other packets. An ACK that carries ECE counts once.
+    /// Sets ECE on a queued pure ACK, so that the sender of the acknowledged data backs off although no data packet was marked.
+    /// Returns false and changes nothing for other packets. An ACK that carries ECE counts once.
     ///
-    /// No RFC provides for it: RFC 3168 leaves ECE to the receiver, and a sender without ECN ignores it (`dqm`
-    /// III-B.1 does it). A scheme asks for it by name; [`Buffer::mark`] never does it.
+    /// No RFC specifies this: RFC 3168 leaves ECE to the receiver, and a sender without ECN ignores it (`dqm` III-B.1 does it).
+    /// [`Buffer::mark`] never does it; a scheme must call this method.
     pub fn set_ece(&mut self, slot: SlotId) -> bool {
         let queued = self.slots.get_mut(slot);
         if queued.class != Class::Ack {

@@ -36,10 +36,10 @@ use crate::{Grant, Outcome};
 
 const ASKED: &str = "a scheme asks in needs() for the indexes that it uses";
 
-/// The packet store of a port, and its books.
+/// The packet store of a port, with its counters.
 ///
-/// It alone places and releases packets, so no scheme can lose, invent or miscount one. It is always an ordered list
-/// from head to tail from which any packet can be taken in O(1); further [`Indexes`] exist only where asked for.
+/// Only the buffer places and releases packets, so no scheme can lose, invent or miscount one. It is always an ordered list
+/// from head to tail from which any packet can be removed in O(1). Further [`Indexes`] exist only if requested.
 ///
 /// At every instant, for each flow and class, in packets and in bytes: offered = refused + accepted;
 /// accepted = dequeued + evicted + filtered + queued; dequeued = delivered + lost at the retry limit + in service.
@@ -57,7 +57,7 @@ pub struct Buffer {
     /// When the length last changed.
     length_since: Time,
     sojourn: LogHistogram,
-    /// Where what is out of the ordinary is written down, if anywhere.
+    /// Journal of exceptional events, if kept.
     journal: Option<Journal>,
 }
 
@@ -82,7 +82,7 @@ impl Buffer {
         self.journal = Some(journal);
     }
 
-    /// Whether it has its order and its books alone: no index, no journal.
+    /// Whether it has only its order and its counters: no index, no journal.
     pub(crate) fn is_plain(&self) -> bool {
         self.index.is_none() && self.journal.is_none()
     }
@@ -97,12 +97,12 @@ impl Buffer {
         self.slots.len() == 0
     }
 
-    /// The greatest number of packets that may be let in; see [`PortSpec`](crate::PortSpec) for what counts.
+    /// The maximum number of packets; see [`PortSpec`](crate::PortSpec) for what counts.
     pub fn limit(&self) -> u32 {
         self.limit
     }
 
-    /// Moves the limit. Below the current length nothing is thrown out: the buffer is full until it has drained.
+    /// Sets the limit. If it is below the current length, nothing is evicted: the buffer is full until it has drained.
     pub fn set_limit(&mut self, packets: u32) {
         self.limit = packets;
     }
@@ -117,17 +117,17 @@ impl Buffer {
         self.slots.len() >= self.limit || self.counts_in_service && self.occupancy() >= self.limit
     }
 
-    /// Queued packets above a limit that has been lowered.
+    /// Number of queued packets above a limit that has been lowered.
     pub fn excess(&self) -> u32 {
         self.occupancy().saturating_sub(self.limit).min(self.slots.len())
     }
 
-    /// Whether nothing is queued and the MAC is done with all that it has taken.
+    /// Whether nothing is queued or in service.
     pub fn is_idle(&self) -> bool {
         self.is_empty() && self.in_service == 0
     }
 
-    /// For how long nothing was queued up to `now`, since time zero.
+    /// Total time for which nothing was queued up to `now`, since time zero.
     pub(crate) fn empty_time(&self, now: Time) -> Time {
         let now = if self.is_empty() { now - self.length_since } else { Time::ZERO };
         Time::from_ns(self.time_at_length[0]) + now
@@ -143,7 +143,7 @@ impl Buffer {
         self.slots.tail()
     }
 
-    /// The packet behind another, towards the tail.
+    /// The packet after another, towards the tail.
     pub fn after(&self, slot: SlotId) -> Option<SlotId> {
         self.slots.after(slot)
     }
@@ -173,18 +173,18 @@ impl Buffer {
         self.slots.get(slot).ac
     }
 
-    /// When a queued packet was let in.
+    /// Enqueue time of a queued packet.
     pub fn enqueued_at(&self, slot: SlotId) -> Time {
         self.slots.get(slot).enqueued_at
     }
 
-    /// A packet of the pool, or `None` while there is none. A random pick takes one draw if there is one.
+    /// Picks a packet of the pool; `None` if it is empty. A random pick takes one draw unless the pool is empty.
     pub fn pick(&self, pool: Pool, pick: Pick, rng: &mut Rng) -> Option<SlotId> {
         self.index().pick(pool, pick, rng)
     }
 
-    /// A redundant ACK, counting the one that the arrival makes redundant once it is in: an ACK is redundant when a
-    /// newer one of its connection waits in the buffer or is just arriving.
+    /// Picks a redundant ACK, including the one that the arrival makes redundant. An ACK is redundant if a newer one of its
+    /// connection is queued or just arriving.
     pub fn pick_redundant(&mut self, arrival: &Arrival, pick: Pick, rng: &mut Rng) -> Option<SlotId> {
         let index = self.index.as_mut().expect(ASKED);
         if arrival.class == Class::Ack {
@@ -220,13 +220,13 @@ impl Buffer {
         self.index.as_ref().expect(ASKED)
     }
 
-    /// The packet with the smallest key; of several, the one that came first.
+    /// The packet with the smallest key; on a tie, the one that arrived first.
     pub fn first_by_key(&self) -> Option<SlotId> {
         self.index().keyed().first()
     }
 
-    /// The packet with the smallest key of those that a grant admits ([`Buffer::admits`]); of several, the one that came first.
-    /// O(log n) for a grant that names its station. The first call walks the queue.
+    /// The packet with the smallest key among those that a grant admits ([`Buffer::admits`]); on a tie, the one that arrived
+    /// first. O(log n) for a grant that names its station. The first call walks the queue.
     pub fn first_admitted_by_key(&mut self, grant: &Grant) -> Option<SlotId> {
         let slots = &self.slots;
         let queued = std::iter::successors(slots.head(), |&slot| slots.after(slot));
@@ -234,22 +234,22 @@ impl Buffer {
         self.index.as_mut().expect(ASKED).keyed_mut().first_admitted(grant, queued)
     }
 
-    /// The packet with the greatest key; of several, the one that came last.
+    /// The packet with the greatest key; on a tie, the one that arrived last.
     pub fn last_by_key(&self) -> Option<SlotId> {
         self.index().keyed().last()
     }
 
-    /// The key that a queued packet was given.
+    /// The key of a queued packet.
     pub fn key(&self, slot: SlotId) -> u64 {
         self.index().keyed().key(slot)
     }
 
-    /// Whether a grant allows a queued packet to go.
+    /// Whether a grant allows a queued packet to leave.
     pub fn may_go(&self, slot: SlotId, grant: &Grant) -> bool {
         self.fits(slot, grant) && (self.ac(slot) == grant.ac || !self.serves_categories())
     }
 
-    /// Whether a grant is for the station and the category of a queued packet, whatever its length.
+    /// Whether a grant admits the station and the category of a queued packet, whatever its length.
     pub fn admits(&self, slot: SlotId, grant: &Grant) -> bool {
         self.may_go(slot, &Grant { max_bytes: u32::MAX, ..*grant })
     }
@@ -260,7 +260,7 @@ impl Buffer {
         index.keep_stations(&self.slots);
     }
 
-    /// The packet nearest to the head that a grant admits: a walk past the others, unless the grant names its station and an order by
+    /// The packet nearest to the head that a grant admits. Walks the queue unless the grant names its station and an order by
     /// station is kept.
     pub fn first_admitted(&self, grant: &Grant) -> Option<SlotId> {
         if let (Some(station), Some(index)) = (grant.station, &self.index)
@@ -272,18 +272,18 @@ impl Buffer {
         queued.find(|&slot| self.admits(slot, grant))
     }
 
-    /// The same for one who knows that the category is right.
+    /// Like `may_go`, for a packet whose category is known to match.
     fn fits(&self, slot: SlotId, grant: &Grant) -> bool {
         let slot = self.slots.get(slot);
         slot.packet.ip_bytes() <= grant.max_bytes && grant.admits(slot.station)
     }
 
-    /// Whether packets of several access categories come here, each of which is granted access by itself.
+    /// Whether the buffer serves several access categories, each granted access separately.
     pub fn serves_categories(&self) -> bool {
         self.index.as_ref().is_some_and(|index| index.by_category())
     }
 
-    /// Brings the clock forward; comes before every operation of an instant.
+    /// Advances the clock; called before every operation.
     pub(crate) fn advance(&mut self, now: Time) {
         if now < self.now {
             backwards(now, self.now);
@@ -321,7 +321,7 @@ impl Buffer {
         self.in_service -= 1;
     }
 
-    /// Walks the queue: nobody asks often.
+    /// Walks the queue; rarely called.
     pub(crate) fn holds(&self, flow: FlowId) -> bool {
         let Some(books) = self.books.flows.get(flow.index()) else { return false };
         let queued = std::iter::successors(self.head(), |&slot| self.after(slot));
@@ -348,7 +348,7 @@ impl Buffer {
         &self.sojourn
     }
 
-    /// Queue lengths up to `now`, weighted by the nanoseconds that they lasted.
+    /// Histogram of queue lengths up to `now`, weighted by their duration in nanoseconds.
     pub(crate) fn length_histogram(&self, now: Time) -> LogHistogram {
         let mut histogram = LogHistogram::new();
         for (length, &time) in self.time_at_length.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How packets come into the store and leave it: the index, the books and the journal hear of each.
+//! How packets enter and leave the store: each move updates the index, the counters and the journal.
 
 use wifair_core::{Class, LogHistogram, Time};
 
@@ -9,21 +9,21 @@ use crate::Grant;
 use crate::journal::PortEvent;
 
 impl Buffer {
-    /// Lets an arrival in, at the tail. Panics if the buffer is full.
+    /// Admits an arrival at the tail. Panics if the buffer is full.
     #[inline]
     pub fn append(&mut self, arrival: Arrival) -> Placed {
         assert!(!self.is_full(), "a scheme makes room before it places a packet");
         self.put_at_tail(arrival)
     }
 
-    /// Lets an arrival in at the tail if there is room, else drops it.
+    /// Admits an arrival at the tail if there is room, else drops it.
     #[inline]
     pub fn append_or_drop(&mut self, arrival: Arrival) -> Placed {
         if self.is_full() { self.refuse(arrival, Refusal::TailDrop) } else { self.put_at_tail(arrival) }
     }
 
-    /// Throws a queued packet out and lets an arrival in at the tail. The length stays what it is, so a full buffer
-    /// allows it, also one that is longer than a lowered limit.
+    /// Evicts a queued packet and admits an arrival at the tail. The length is unchanged, so this is allowed at a full buffer,
+    /// and at one above a lowered limit.
     #[inline]
     pub fn push_out(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival) -> Placed {
         self.take_out(slot, reason);
@@ -31,7 +31,7 @@ impl Buffer {
         Placed(())
     }
 
-    /// As [`Buffer::append`], in a buffer with an order of keys.
+    /// Like [`Buffer::append`], in a buffer with an order of keys.
     #[inline]
     pub fn append_keyed(&mut self, arrival: Arrival, key: u64) -> Placed {
         assert!(!self.is_full(), "a scheme makes room before it places a packet");
@@ -41,7 +41,7 @@ impl Buffer {
         Placed(())
     }
 
-    /// As [`Buffer::push_out`], in a buffer with an order of keys.
+    /// Like [`Buffer::push_out`], in a buffer with an order of keys.
     #[inline]
     pub fn push_out_keyed(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival, key: u64) -> Placed {
         self.take_out(slot, reason);
@@ -77,7 +77,7 @@ impl Buffer {
         }
     }
 
-    /// There are never more slots than packets were queued at once, so they bound the lengths to keep time for.
+    /// There are never more slots than packets were queued at once, so the number of slots bounds the lengths to keep time for.
     #[cold]
     fn grow_slots(&mut self) {
         let slots = self.slots.grow();
@@ -87,8 +87,8 @@ impl Buffer {
         }
     }
 
-    /// As [`Buffer::push_out`], but the arrival takes the place of the other in the order. The scheme answers for
-    /// the order within the arrival's flow.
+    /// Like [`Buffer::push_out`], but the arrival takes the position of the evicted packet. The scheme is responsible for the
+    /// order within the arrival's flow.
     #[inline]
     pub fn replace(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival) -> Placed {
         let replaced = self.class(slot);
@@ -103,14 +103,14 @@ impl Buffer {
         Placed(())
     }
 
-    /// Comes before every change of the length: closes the span in which it was what it is.
+    /// Adds the time at the current length; called before every change of the length.
     #[inline]
     pub(super) fn length_changes(&mut self) {
         self.time_at_length[self.slots.len() as usize] += (self.now - self.length_since).as_ns();
         self.length_since = self.now;
     }
 
-    /// Keeps an arrival out.
+    /// Refuses an arrival.
     #[inline]
     pub fn refuse(&mut self, arrival: Arrival, reason: Refusal) -> Placed {
         if arrival.class == Class::Ack
@@ -129,7 +129,7 @@ impl Buffer {
         Placed(())
     }
 
-    /// Throws a queued packet out.
+    /// Evicts a queued packet.
     #[inline]
     pub fn evict(&mut self, slot: SlotId, reason: Eviction) {
         self.length_changes();
@@ -160,7 +160,7 @@ impl Buffer {
         }
     }
 
-    /// As [`Buffer::append_or_drop`] of a plain buffer.
+    /// Like [`Buffer::append_or_drop`], for a plain buffer.
     #[inline(always)] // a call saves and restores more registers than the rest takes
     pub(crate) fn append_or_drop_plainly(&mut self, arrival: Arrival) {
         if self.is_full() {
@@ -171,7 +171,7 @@ impl Buffer {
         self.put_in_order(&arrival);
     }
 
-    /// As [`Buffer::release_head`] of a plain buffer.
+    /// Like [`Buffer::release_head`], for a plain buffer.
     #[inline]
     pub(crate) fn release_head_plainly(&mut self, grant: &Grant) -> Option<Departure> {
         if self.fits(self.slots.head()?, grant) {
@@ -180,7 +180,7 @@ impl Buffer {
         if grant.gathers { self.release_gathered(grant) } else { None }
     }
 
-    /// The same with leave to send anything.
+    /// Like `release_head_plainly`, with a grant that admits any packet.
     #[inline(always)] // the packet is copied once
     pub(crate) fn release_any_head_plainly(&mut self) -> Option<Departure> {
         let len = self.slots.len() as usize;
@@ -208,8 +208,8 @@ impl Buffer {
         departure(self.slots.remove(slot), &mut self.books, &mut self.sojourn, self.now)
     }
 
-    /// Hands the packet at the head to the MAC if the grant allows it; where the port serves several access categories, the
-    /// first of the grant's.
+    /// Hands the packet at the head to the MAC if the grant admits it. If the port serves several access categories, that is
+    /// the first packet of the grant's category.
     #[inline]
     pub fn release_head(&mut self, grant: &Grant) -> Option<Departure> {
         let head = match &self.index {
@@ -222,7 +222,7 @@ impl Buffer {
         if grant.gathers { self.release_gathered(grant) } else { None }
     }
 
-    /// The first packet for a station that the grant admits, wherever it is in the queue, if it fits.
+    /// Hands over the first packet for a station that the grant admits, wherever it is queued, if it fits.
     #[inline(never)]
     fn release_gathered(&mut self, grant: &Grant) -> Option<Departure> {
         if grant.station.is_some() {
@@ -233,7 +233,7 @@ impl Buffer {
     }
 }
 
-/// What has stood in a slot leaves.
+/// Creates the departure of a slot's packet and counts it.
 #[inline(always)] // the packet is copied once
 fn departure(old: &Slot, books: &mut Books, sojourn: &mut LogHistogram, now: Time) -> Departure {
     let &Slot { flow, enqueued_at, station, class, .. } = old;

@@ -1,10 +1,10 @@
-//! A packet on its way in and on its way out.
+//! Arriving and departing packets.
 
 use wifair_core::{Ac, Class, FlowId, Packet, StationId, Time};
 
-/// A packet that a scheme has to place or refuse.
+/// A packet that a scheme must place or refuse.
 ///
-/// It points at the packet, which is copied once: from where it came into its slot.
+/// It refers to the packet, which is copied only once, into its slot.
 #[derive(Debug)]
 #[must_use = "an arrival is placed or refused"]
 pub struct Arrival<'a> {
@@ -42,12 +42,12 @@ impl Arrival<'_> {
     }
 }
 
-/// Proof that an arrival has been placed or refused. Only a [`Buffer`] makes it.
+/// Proof that an arrival has been placed or refused. Only a [`Buffer`] can create it.
 #[derive(Debug)]
 #[must_use = "give it back to the port"]
 pub struct Placed(pub(super) ());
 
-/// A packet that has left the buffer for the MAC. Only a [`Buffer`] makes it.
+/// A packet that has left the buffer for the MAC. Only a [`Buffer`] can create it.
 #[derive(Debug)]
 #[must_use = "the packet has left the buffer: send it"]
 #[repr(C)] // the packet comes first, so that it moves in one piece
@@ -56,13 +56,13 @@ pub struct Departure {
     pub packet: Packet,
     /// Its flow.
     pub flow: FlowId,
-    /// When it was let in.
+    /// When it was admitted.
     pub enqueued_at: Time,
     /// The station to which it goes.
     pub station: StationId,
     /// Its class.
     pub class: Class,
-    /// No other module can make one.
+    /// Prevents other modules from creating one.
     pub(super) _seal: Seal,
 }
 

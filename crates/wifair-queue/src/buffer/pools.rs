@@ -1,4 +1,4 @@
-//! What a scheme can ask of a buffer's packets: pools of them, which one of a pool, and which ACKs are redundant.
+//! Selections of a buffer's packets: pools, the pick within a pool, and which ACKs are redundant.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub enum Pool {
     Data,
     /// Every packet of [`Class::Ack`].
     Ack,
-    /// The redundant ones among the ACKs; see [`Filter`].
+    /// The redundant ACKs; see [`Filter`].
     Redundant,
     /// The packets of [`Class::Data`] that their senders have not marked as high priority.
     LowPriorityData,

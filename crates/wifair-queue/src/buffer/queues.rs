@@ -2,19 +2,19 @@ use super::longest::Longest;
 use super::slots::{NONE, SlotId, Slots};
 use super::{ASKED, Arrival, Buffer, Placed};
 
-/// A queue within a buffer, by a number that the scheme gives it. Numbers should be dense: the buffer keeps a row up to
-/// the greatest.
+/// A queue within a buffer, numbered by the scheme. Numbers should be dense: the buffer keeps a row for each up to the
+/// greatest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueueId(pub u32);
 
 impl QueueId {
-    /// As an index into a `Vec` of queues.
+    /// Index into a `Vec` of queues.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Queued packets in the queues that a scheme has put them into, each in the order of arrival, and their bytes.
+/// The queues into which a scheme has put packets, each in order of arrival, and their bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queues {
     queues: Vec<Queue>,
@@ -23,9 +23,9 @@ pub(super) struct Queues {
     /// By queue, 64 to a word: whether it holds a packet.
     occupied: Vec<u64>,
     bytes: u64,
-    /// The queues by their bytes, once somebody has asked.
+    /// The queues ranked by bytes; kept from the first query on.
     longest: Option<Longest>,
-    /// Which one the next packet joins that comes in.
+    /// The queue that the next admitted packet joins.
     joined: QueueId,
 }
 
@@ -60,7 +60,7 @@ impl Queues {
         }
     }
 
-    /// Puts a packet that has come in at the end of the queue that it was to join.
+    /// Appends an admitted packet to the queue that it was to join.
     pub fn insert(&mut self, slots: &Slots, slot: SlotId) {
         let id = std::mem::take(&mut self.joined);
         if id.index() >= self.queues.len() {
@@ -122,10 +122,10 @@ impl Queues {
     }
 }
 
-/// For schemes that ask for [`Indexes::queues`](crate::Indexes::queues). Every packet is in a queue there: number 0 unless
-/// it was let in by [`Buffer::append_to`].
+/// For schemes that request [`Indexes::queues`](crate::Indexes::queues). Every packet is in a queue: number 0 unless it was
+/// admitted by [`Buffer::append_to`].
 impl Buffer {
-    /// As [`Buffer::append`], and at the end of a queue.
+    /// Like [`Buffer::append`], and appends the packet to a queue.
     pub fn append_to(&mut self, arrival: Arrival, queue: QueueId) -> Placed {
         self.index.as_mut().expect(ASKED).queues_mut().joined = queue;
         self.append(arrival)
@@ -146,7 +146,7 @@ impl Buffer {
         QueueId(self.index().queues().links[slot.index()].queue)
     }
 
-    /// Packets in a queue.
+    /// Number of packets in a queue.
     pub fn packets_of(&self, queue: QueueId) -> u32 {
         self.index().queues().queue(queue).packets
     }
@@ -161,15 +161,15 @@ impl Buffer {
         self.index().queues().bytes
     }
 
-    /// The queue with most bytes, of several the one with the smallest number. O(log n), and from the first call on
-    /// each packet that comes or goes keeps the ranking; that call walks over all queues.
+    /// The queue with the most bytes, on a tie the one with the smallest number. O(log n). The first call walks over all
+    /// queues; after it, every arrival and departure updates the ranking.
     pub fn longest_queue(&mut self) -> Option<QueueId> {
         let Queues { queues, longest, .. } = self.index.as_mut().expect(ASKED).queues_mut();
         let longest = longest.get_or_insert_with(|| Longest::new(queues.iter().map(|queue| queue.bytes)));
         longest.queue().map(|queue| QueueId(queue as u32))
     }
 
-    /// The queues that hold a packet, in the order of their numbers: a walk over all of them, for rare events.
+    /// The queues that hold a packet, in order of number. Walks over all queues, so it is for rare events.
     pub fn occupied_queues(&self) -> impl Iterator<Item = QueueId> + '_ {
         self.index().queues().occupied()
     }

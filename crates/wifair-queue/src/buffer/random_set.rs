@@ -2,11 +2,11 @@ use wifair_core::Rng;
 
 use super::slots::SlotId;
 
-/// Slots from which one is picked with equal probability, everything in O(1).
+/// A set of slots with uniform random picks; all operations take O(1).
 #[derive(Clone, Debug, Default)]
 pub(super) struct RandomSet {
     members: Vec<SlotId>,
-    /// Where a member stands among them, by slot.
+    /// A member's index in `members`, by slot.
     positions: Vec<u32>,
 }
 
@@ -20,7 +20,7 @@ impl RandomSet {
         self.members.push(slot);
     }
 
-    /// The last member takes the place of the one that goes.
+    /// Removes a slot; the last member takes its position.
     pub fn remove(&mut self, slot: SlotId) {
         let position = self.positions[slot.index()];
         self.members.swap_remove(position as usize);
@@ -29,7 +29,7 @@ impl RandomSet {
         }
     }
 
-    /// One draw, or none while there are no members.
+    /// Picks a member: one draw, or none if the set is empty.
     pub fn pick(&self, rng: &mut Rng) -> Option<SlotId> {
         if self.members.is_empty() {
             return None;

@@ -2,16 +2,15 @@ use wifair_core::{Ac, Class, FlowId, Packet, StationId, Time};
 
 use super::Arrival;
 
-/// No slot, in a list.
+/// Marks the end of a list.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A queued packet's place, valid as long as the packet is queued.
+/// The slot of a queued packet, valid while it is queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotId(pub(super) u32);
 
 impl SlotId {
-    /// As an index into a `Vec` of one's own: places are used again, so there are never more than packets were queued at
-    /// once.
+    /// Index into a caller's `Vec`. Slots are reused, so there are never more of them than packets were queued at once.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -21,15 +20,15 @@ impl SlotId {
     }
 }
 
-/// A queued packet and what goes with it, in the list from the first to leave (head) to the last (tail).
+/// A queued packet with its state, in the list from the first to leave (head) to the last (tail).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub packet: Packet,
     pub flow: FlowId,
     pub enqueued_at: Time,
-    /// Towards the head; in a free slot: [`FREE`].
+    /// Link towards the head; [`FREE`] in a free slot.
     before: u32,
-    /// Towards the tail; in a free slot the next free one.
+    /// Link towards the tail; the next free slot in a free slot.
     after: u32,
     pub station: StationId,
     pub class: Class,
@@ -37,7 +36,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// Field by field, so that the packet is copied once, from where it came to where it stays.
+    /// Field by field, so that the packet is copied only once.
     fn fill(&mut self, arrival: &Arrival, now: Time, before: u32, after: u32) {
         self.packet = *arrival.packet;
         self.flow = arrival.flow;
@@ -50,10 +49,10 @@ impl Slot {
     }
 }
 
-/// What stands for the link towards the head in a slot that holds no packet.
+/// Marks a slot without a packet, in its link towards the head.
 const FREE: u32 = u32::MAX - 1;
 
-/// The packets in their order, in slots that are used again.
+/// The packets in order, in reusable slots.
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
     slots: Vec<Slot>,
@@ -100,7 +99,7 @@ impl Slots {
         slot
     }
 
-    /// Adds at the tail, in a free slot; `None` if there is none.
+    /// Appends at the tail, in a free slot; `None` if there is none.
     pub fn push(&mut self, arrival: &Arrival, now: Time) -> Option<SlotId> {
         let id = self.free;
         let slot = self.slots.get_mut(id as usize)?;
@@ -109,7 +108,7 @@ impl Slots {
         Some(self.link_at_tail(id))
     }
 
-    /// Adds a free slot; returns how many slots there are.
+    /// Adds a free slot; returns the number of slots.
     pub fn grow(&mut self) -> usize {
         self.slots.push(Slot {
             packet: Packet::default(),
@@ -135,7 +134,7 @@ impl Slots {
         SlotId(id)
     }
 
-    /// As [`Slots::remove`] of the head, if there is one.
+    /// Like [`Slots::remove`], for the head, if there is one.
     #[inline]
     pub fn remove_head(&mut self) -> Option<&Slot> {
         let id = self.head;
@@ -153,7 +152,7 @@ impl Slots {
         self.slots.get(id as usize)
     }
 
-    /// Takes a packet out, wherever it stands. What was queued can be read until the next packet comes.
+    /// Removes a packet at any position. Its slot can be read until the next packet is added.
     pub fn remove(&mut self, id: SlotId) -> &Slot {
         let vacant = &mut self.slots[id.index()];
         let (before, after) = (vacant.before, vacant.after);
@@ -173,7 +172,7 @@ impl Slots {
         &self.slots[id.index()]
     }
 
-    /// Puts another packet where one stands.
+    /// Replaces a packet by another at the same position.
     pub fn replace(&mut self, id: SlotId, arrival: &Arrival, now: Time) {
         let slot = &mut self.slots[id.index()];
         assert!(slot.before != FREE, "a handle outlived its packet");

@@ -1,4 +1,4 @@
-//! What a buffer does when another scheme takes it over.
+//! Replacing the scheme of a buffer.
 
 use wifair_core::Time;
 
@@ -8,8 +8,8 @@ use super::slots::{Slot, Slots};
 use super::{Buffer, Indexes};
 
 impl Buffer {
-    /// Gives out the packets from head to tail and is empty then, with the indexes that the next scheme asks for. No count
-    /// changes: the packets are to come back at once ([`Buffer::stand_at`]), or to be counted as evicted
+    /// Empties the buffer and returns its packets from head to tail. The buffer then has the indexes that the next scheme
+    /// needs. Counts do not change: each packet is to be admitted again at once ([`Buffer::stand_at`]) or counted as evicted
     /// ([`Buffer::settle_takeover`]).
     pub(crate) fn surrender(&mut self, needs: Indexes) -> Vec<Slot> {
         self.length_changes();
@@ -23,12 +23,13 @@ impl Buffer {
         queued
     }
 
-    /// The next packet to come in has been queued since `at`. No length lasts any time until the clock is set right again.
+    /// Sets the clock to `at`, the enqueue time of the next packet to admit. No time is added to any length until the clock is
+    /// reset.
     pub(crate) fn stand_at(&mut self, at: Time) {
         (self.now, self.length_since) = (at, at);
     }
 
-    /// What the next scheme has refused since the counts were `before` counts as evicted: it had been let in.
+    /// Counts packets that the next scheme has refused since `before` as evicted, since they had been admitted.
     pub(crate) fn settle_takeover(&mut self, before: &[FlowRows]) {
         for (flow, earlier) in self.books.flows.iter_mut().zip(before) {
             for (row, earlier) in flow.rows.iter_mut().zip(&earlier.rows) {
@@ -37,12 +38,12 @@ impl Buffer {
         }
     }
 
-    /// Nothing is written down any more.
+    /// Stops the journal.
     pub(crate) fn stop_journal(&mut self) {
         self.journal = None;
     }
 
-    /// The journal that is kept.
+    /// The journal, if kept.
     pub(crate) fn journal(&self) -> Option<&crate::journal::Journal> {
         self.journal.as_ref()
     }

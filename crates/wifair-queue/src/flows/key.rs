@@ -2,8 +2,8 @@ use wifair_core::FiveTuple;
 
 use super::Direction;
 
-/// A connection's 5-tuple as packets that go up carry it (the source is the station's side), in two words: it is
-/// turned round, compared and hashed in a few instructions.
+/// A connection's 5-tuple as in uplink packets (the source is the station's side), in two words: it is reversed, compared and
+/// hashed in a few instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     /// Source address in the lower half, destination in the upper.
@@ -13,7 +13,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Of a packet that goes in `direction`.
+    /// The key of a packet that goes in `direction`.
     pub fn of(tuple: FiveTuple, direction: Direction) -> Key {
         let addresses = u64::from(tuple.source) | u64::from(tuple.destination) << 32;
         let ports = u32::from(tuple.source_port) | u32::from(tuple.destination_port) << 16;
@@ -24,7 +24,7 @@ impl Key {
         Key { addresses, rest: u64::from(ports) | u64::from(tuple.protocol) << 32 }
     }
 
-    /// The 5-tuple of a packet that goes up.
+    /// The 5-tuple of an uplink packet.
     pub fn tuple(self) -> FiveTuple {
         FiveTuple {
             source: self.addresses as u32,
@@ -35,9 +35,9 @@ impl Key {
         }
     }
 
-    /// The upper half of a sum of products with odd constants: evenly spread over networks in which addresses and
-    /// ports count upwards. Unlike [`FiveTuple::connection_hash`] it is not symmetric, so that networks in which
-    /// station i talks to server i do not all fall into one bucket.
+    /// The upper half of a sum of products with odd constants. It spreads networks with consecutive addresses and ports evenly.
+    /// Unlike [`FiveTuple::connection_hash`] it is not symmetric, so networks in which station i talks to server i do not all
+    /// hash to one bucket.
     pub fn hash(self) -> u32 {
         let product = self
             .addresses
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn counting_networks_are_spread_nearly_as_well_as_at_random() {
-        // Station i to server i, to one server, from one port or from counting ports.
+        // Station i to server i, or to one server, from one port or from consecutive ports.
         for shape in 0..4u32 {
             let mut home = vec![0u32; 4096];
             for i in 0..2048u32 {
@@ -84,7 +84,7 @@ mod tests {
                 );
                 home[(key.hash() >> 20) as usize] += 1;
             }
-            // n flows on m buckets at random have n + n²/m as sum of squares: 1.5 n.
+            // n flows on m buckets at random have an expected sum of squares of n + n²/m: 1.5 n.
             let squares: u32 = home.iter().map(|n| n * n).sum();
             assert!(squares < 2048 * 7 / 4, "shape {shape}: {squares}");
         }

@@ -1,14 +1,13 @@
-//! The flow monitor: which connections pass the access point, and which way their data goes.
+//! The flow monitor: tracks the connections that pass the access point, and the direction of their data.
 //!
-//! It sees packets, nothing else. A connection is known by its 5-tuple, both directions in one entry; where packets carry its name,
-//! by that, which is shorter to look up. It is an uplink
-//! flow once TCP payload has travelled up, a downlink flow once payload has travelled down; one that carries payload
-//! both ways counts on both sides, as its packets in the buffer do (ACKs of the one, data of the other). Before any
-//! payload it is neither: a pure ACK alone proves nothing, since the last step of the handshake is one and goes the
-//! same way as the data that follows.
+//! It observes packets only. A connection is identified by its 5-tuple, with one entry for both directions, or by its short
+//! name if packets carry one, which is faster to look up. A flow is an uplink flow once TCP payload has passed upwards, and a
+//! downlink flow once payload has passed downwards. One with payload both ways counts in both directions, as its packets in the
+//! buffer do (ACKs of the one, data of the other). Before any payload it is neither: a pure ACK alone proves nothing, since the
+//! last step of the handshake is one and goes in the same direction as the data that follows.
 //!
-//! A connection between two stations of the BSS passes the access point twice, up and then down; it is an uplink
-//! flow of the one and a downlink flow of the other, with an entry for each, so its packets must not carry a name.
+//! A connection between two stations of the BSS passes the access point twice, up and then down. It is an uplink flow of the
+//! one and a downlink flow of the other, with two entries, so its packets must not carry a short name.
 
 mod key;
 mod spec;
@@ -22,7 +21,7 @@ use key::Key;
 pub use spec::{Active, FlowsSpec};
 use table::Table;
 
-/// Which way a packet passes the access point.
+/// Direction of a packet that passes the access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Direction {
@@ -34,24 +33,23 @@ pub enum Direction {
 
 const NONE: u32 = u32::MAX;
 
-/// The flow monitor of an access point; see the module's head.
+/// The flow monitor of an access point; see the module documentation.
 ///
-/// Ids are dense. An id is given to another flow only after its own has been forgotten and collected with
-/// [`Flows::pop_forgotten`].
+/// Ids are dense. An id is reused only after its flow has been forgotten and collected with [`Flows::pop_forgotten`].
 #[derive(Clone, Debug)]
 pub struct Flows {
     table: Table,
     /// By slot of a [`ConnectionId`]: the flow last found under a name with that slot.
     named: Vec<u32>,
     entries: Vec<Entry>,
-    /// Ends of the list of known flows by the time of their last touch.
+    /// Ends of the list of known flows, ordered by the time of the last update.
     oldest: u32,
     newest: u32,
     /// No flow expires before this.
     next_expiry: Time,
-    /// A flow is moved to the list's end at most once in this span, not for each of its packets.
+    /// Update granularity: a flow is moved to the list's end at most once in this time, not for each packet.
     granule: Time,
-    /// From the end of that span until the flow is forgotten.
+    /// Time from the end of that granule until the flow is forgotten.
     timeout: Time,
     teardown_ends: bool,
     active: [u32; 2],
@@ -62,7 +60,7 @@ pub struct Flows {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     key: Key,
-    /// Its name, as long as it is known.
+    /// Short name of the connection, if known.
     connection: ConnectionId,
     /// A packet later than this moves the flow to the list's end.
     fresh_until: Time,
@@ -74,20 +72,21 @@ struct Entry {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// Payload has travelled, by [`Direction`].
+    /// Whether payload has been seen, by [`Direction`].
     payload: [bool; 2],
-    /// A FIN has travelled, by [`Direction`].
+    /// Whether a FIN has been seen, by [`Direction`].
     fin: [bool; 2],
     closed: bool,
 }
 
-/// SYN, FIN and RST of TCP.
+/// TCP's SYN, FIN and RST.
 const CONTROL: u8 = TcpFlags::SYN.bits() | TcpFlags::FIN.bits() | TcpFlags::RST.bits();
 
 impl Entry {
-    /// Whether a packet may change what is known of its flow.
+    /// Whether a packet may change the state of its flow.
     fn is_news(&self, packet: &Packet, direction: Direction, now: Time) -> bool {
-        // Without short cuts: whether a packet has payload is as good as random, and a wrong guess is dear.
+        // Evaluated without short-circuiting: whether a packet has payload is practically random, and a branch misprediction is
+        // expensive.
         (now > self.fresh_until)
             | ((packet.payload_bytes > 0) & !self.state.payload[direction as usize])
             | (packet.flags.bits() & CONTROL != 0)
@@ -95,7 +94,7 @@ impl Entry {
 }
 
 impl Flows {
-    /// A monitor that knows no flow. `spec` is taken as valid.
+    /// Creates a monitor without flows. `spec` must be valid.
     pub fn new(spec: &FlowsSpec) -> Flows {
         let timeout = Time::from_secs_f64(spec.idle_timeout_s);
         Flows {
@@ -114,9 +113,8 @@ impl Flows {
         }
     }
 
-    /// Takes note of a packet that passes the access point and says which flow it is of. Call it for every packet,
-    /// both ways, before it is offered to a port. `held` says whether a buffer holds a packet of a flow: such a flow
-    /// is not idle.
+    /// Observes a packet that passes the access point and returns its flow. Call it for every packet in both directions, before
+    /// it is offered to a port. `held` returns whether a buffer holds a packet of a flow: such a flow is not idle.
     pub fn observe(
         &mut self,
         packet: &Packet,
@@ -127,7 +125,7 @@ impl Flows {
         if now >= self.next_expiry {
             self.expire(now, held);
         }
-        // Nearly always the name is known, and the packet changes nothing.
+        // Fast path: usually the name is known, and the packet changes nothing.
         if let Some(&id) = self.named.get(packet.connection.slot())
             && let Some(entry) = self.entries.get(id as usize)
             && entry.connection == packet.connection
@@ -173,17 +171,17 @@ impl Flows {
         self.entries[id as usize].connection = connection;
     }
 
-    /// Active uplink flows: payload has gone up, and the flow has neither ended nor been forgotten.
+    /// Number of active uplink flows: payload has passed upwards, and the flow has neither ended nor been forgotten.
     pub fn up(&self) -> u32 {
         self.active[Direction::Up as usize]
     }
 
-    /// Active downlink flows.
+    /// Number of active downlink flows.
     pub fn down(&self) -> u32 {
         self.active[Direction::Down as usize]
     }
 
-    /// The flow's 5-tuple as packets that go up carry it: the source is the station's side.
+    /// The flow's 5-tuple as in uplink packets: the source is the station's side.
     pub fn tuple(&self, flow: FlowId) -> FiveTuple {
         self.entries[flow.index()].key.tuple()
     }
@@ -193,14 +191,13 @@ impl Flows {
         self.entries[flow.index()].state.payload[direction as usize]
     }
 
-    /// Ids in use, known or awaiting collection, all lie below this.
+    /// Upper bound of the ids in use, whether known or awaiting collection.
     pub fn id_bound(&self) -> usize {
         self.entries.len()
     }
 
-    /// The next flow that has been forgotten and not yet been collected, with its 5-tuple as packets that go up
-    /// carried it. The caller closes the books of every port on it ([`Port::retire`](crate::Port::retire)); from now
-    /// on its id may be given to another flow.
+    /// Returns the next forgotten flow that has not been collected, with its 5-tuple as in uplink packets. The caller retires
+    /// it at every port ([`Port::retire`](crate::Port::retire)); from now on its id may be reused.
     pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple)> {
         let flow = self.forgotten.pop_front()?;
         self.free.push(flow);
@@ -227,8 +224,8 @@ impl Flows {
         id
     }
 
-    /// SYN, FIN and RST of TCP: a connection has ended with a FIN each way or an RST; a SYN on an ended one opens
-    /// the next one of the same 5-tuple.
+    /// Handles TCP's SYN, FIN and RST. A connection has ended after a FIN in each direction or an RST; a SYN on an ended one
+    /// opens the next connection of the same 5-tuple.
     #[cold]
     fn control(&mut self, id: u32, packet: &Packet, direction: Direction) {
         if packet.tuple.protocol != TCP || !self.teardown_ends {
@@ -256,7 +253,7 @@ impl Flows {
         }
     }
 
-    /// Forgets, from the idle end of the list, what has been silent too long.
+    /// Forgets flows that have been idle too long, from the idle end of the list.
     #[cold]
     fn expire(&mut self, now: Time, held: impl Fn(FlowId) -> bool) {
         while self.oldest != NONE {

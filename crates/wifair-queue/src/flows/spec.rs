@@ -35,7 +35,7 @@ impl Default for FlowsSpec {
 }
 
 impl FlowsSpec {
-    /// Checks the values; `path` is where the component stands in the plan.
+    /// Checks the values. `path` is the component's key in the plan.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         if (0.001..=86_400.0).contains(&self.idle_timeout_s) {
             Ok(())

@@ -1,10 +1,10 @@
 const EMPTY: u32 = u32::MAX;
 
-/// Where a flow's entry lies: an open-addressing hash table from keys to dense ids.
+/// An index of flow entries: an open-addressing hash table from keys to dense ids.
 ///
-/// Linear probing in a table that is at most a quarter full, so that most flows lie in the first bucket of their hash; a
-/// removal moves later entries of the run back, so there are no tombstones and look-ups do not decay with the number
-/// of flows that have come and gone. The keys themselves live with the caller, which is asked for them by id.
+/// Linear probing in a table that is at most a quarter full, so most flows are in the first bucket of their hash. A removal
+/// moves later entries of the run back, so there are no tombstones, and look-ups do not slow down as flows come and go. The
+/// caller stores the keys and is asked for them by id.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     buckets: Vec<Bucket>,
@@ -29,7 +29,7 @@ impl Table {
         (hash >> self.shift) as usize
     }
 
-    /// The id under `hash` for which `is_it` holds.
+    /// Returns the id under `hash` for which `is_it` holds.
     pub fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mask = self.buckets.len() - 1;
         let mut at = self.home(hash);
@@ -45,7 +45,7 @@ impl Table {
         }
     }
 
-    /// Adds an id that is not there yet.
+    /// Adds an id that is not in the table.
     pub fn insert(&mut self, hash: u32, id: u32) {
         if (self.len + 1) * 4 > self.buckets.len() {
             self.grow();
@@ -73,7 +73,7 @@ impl Table {
         }
     }
 
-    /// Takes an id out and closes the gap (Knuth, The Art of Computer Programming 3, 6.4, algorithm R).
+    /// Removes an id and closes the gap (Knuth, The Art of Computer Programming 3, 6.4, algorithm R).
     pub fn remove(&mut self, hash: u32, id: u32) {
         let mask = self.buckets.len() - 1;
         let mut gap = self.home(hash);
@@ -88,7 +88,7 @@ impl Table {
             if bucket.id == EMPTY {
                 break;
             }
-            // A bucket may move back into the gap unless its home lies behind the gap.
+            // A bucket may move back into the gap unless its home is after the gap.
             let displacement = at.wrapping_sub(self.home(bucket.hash)) & mask;
             if displacement >= (at.wrapping_sub(gap) & mask) {
                 self.buckets[gap] = bucket;

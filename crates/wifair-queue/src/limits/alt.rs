@@ -130,7 +130,7 @@ impl LimitController for Alt {
             Idle::NothingToSend => occupancy.idle,
         };
         let idle = so_far - self.idle_before;
-        let busy = self.interval.saturating_sub(idle); // nothing where the caller is late
+        let busy = self.interval.saturating_sub(idle); // nothing if the caller is late
         let step = self.spec.increase_packets_per_s * idle.as_secs_f64()
             - self.spec.decrease_packets_per_s * busy.as_secs_f64();
         let (least, most) = (f64::from(self.spec.min_packets), f64::from(self.spec.max_packets));

@@ -76,7 +76,7 @@ impl Spec {
 pub struct Ebdp {
     spec: Spec,
     limit: f64,
-    /// T_serv; none before the first exchange.
+    /// T_serv; `None` before the first exchange.
     service_s: Option<f64>,
 }
 

@@ -10,7 +10,7 @@ wifair_core::registry! {
 }
 
 impl LimitSpec {
-    /// The controller, at its beginning.
+    /// Creates the controller in its initial state.
     pub fn build(&self) -> Box<dyn LimitController> {
         each!(LimitSpec: self, spec => Box::new(spec.build()))
     }

@@ -1,4 +1,4 @@
-//! A scheme takes over a port that is in use.
+//! Replacing the scheme of a port in use.
 
 use wifair_core::Time;
 
@@ -7,9 +7,9 @@ use crate::limit::Wants;
 use crate::{Cx, Scheme, Shortcuts, View};
 
 impl Port {
-    /// `scheme` decides from `now` on. It is offered the queued packets in their order, from head to tail, as arrivals, each of
-    /// which keeps the time at which it was let in; what it does not place counts as evicted. Limit, counters, random stream,
-    /// limit controller and journal stay as they are.
+    /// Replaces the scheme from `now` on. `scheme` is offered the queued packets in order, from head to tail, as arrivals that
+    /// keep their enqueue times. Packets that it does not place count as evicted. Limit, counters, random stream, limit
+    /// controller and journal are kept.
     pub fn change_scheme(&mut self, mut scheme: Box<dyn Scheme>, now: Time, view: View) {
         self.buffer.advance(now);
         let before = self.buffer.books().flows.clone();
@@ -32,7 +32,7 @@ impl Port {
         self.watch(now);
     }
 
-    /// The journal is no longer kept. The course of things does not change.
+    /// Stops the journal. Results do not change.
     pub fn stop_journal(&mut self) {
         if let Some(scheme) = self.scheme.take_inner() {
             self.adopt(scheme);
@@ -41,7 +41,7 @@ impl Port {
         }
     }
 
-    /// `scheme` is the port's from now on.
+    /// Installs `scheme` in the port.
     fn adopt(&mut self, scheme: Box<dyn Scheme>) {
         let wants = self.control.as_ref().map_or(Wants::default(), |control| control.wants());
         self.hooks = scheme.hooks();

@@ -104,7 +104,7 @@ impl Spec {
     }
 }
 
-/// A share of the flows of a direction, as a fraction whose denominator may be 0 (unbounded) but not both parts.
+/// Share of a direction's flows, as a fraction whose denominator may be 0 (unbounded), but not together with the numerator.
 #[derive(Clone, Copy)]
 struct Share {
     stored: u64,
@@ -126,7 +126,7 @@ impl AdaptivePushout {
         Share { stored: u64::from(stored), active: u64::from(active) }
     }
 
-    /// Which kind of packet the rule pushes out.
+    /// The kind of packet that the rule pushes out.
     fn kind(&self, arrival: &Arrival, buffer: &Buffer, cx: &mut Cx) -> Pool {
         let stored = |class| {
             let comes = self.spec.count_arrival
@@ -136,7 +136,7 @@ impl AdaptivePushout {
         };
         let up = self.share(stored(Class::Ack), cx.flows.up());
         let down = self.share(stored(Class::Data), cx.flows.down());
-        // Both sides times both denominators, so without division.
+        // Cross-multiplied, to avoid a division.
         match (up.stored * down.active).cmp(&(down.stored * up.active)) {
             std::cmp::Ordering::Less => Pool::Data,
             std::cmp::Ordering::Greater => Pool::Ack,
@@ -152,7 +152,7 @@ impl AdaptivePushout {
     fn victim(&self, arrival: &Arrival, buffer: &Buffer, cx: &mut Cx) -> Option<SlotId> {
         let kind = self.kind(arrival, buffer, cx);
         let other = if kind == Pool::Data { Pool::Ack } else { Pool::Data };
-        // An empty pool takes no draw, so a victim costs one in either case.
+        // An empty pool takes no draw, so a victim takes one in either case.
         buffer.pick(kind, Pick::Random, cx.rng).or_else(|| buffer.pick(other, Pick::Random, cx.rng))
     }
 }

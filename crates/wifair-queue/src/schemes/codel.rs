@@ -54,7 +54,7 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// For the schemes that have CoDel in them.
+    /// The settings, for the schemes that contain CoDel.
     pub(super) fn settings(&self) -> CodelSettings {
         CodelSettings {
             target: Time::from_secs_f64(self.target_ms * 1e-3),
@@ -80,7 +80,7 @@ pub struct CodelScheme {
     codel: Codel,
 }
 
-/// The one that packets join unless told otherwise.
+/// The queue that packets join by default.
 const QUEUE: QueueId = QueueId(0);
 
 impl Scheme for CodelScheme {

@@ -225,22 +225,22 @@ impl Spec {
     }
 }
 
-/// One of the two queues, and the direction whose flows it stands for.
+/// One of the two queues, and the direction of its flows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     /// ACKs, of uplink flows.
     Up,
-    /// All else, of downlink flows.
+    /// All other packets, of downlink flows.
     Down,
 }
 
 impl Side {
-    /// Whose queue a packet of `class` waits in.
+    /// The queue of packets of `class`.
     fn of_queued(class: Class) -> Side {
         if class == Class::Ack { Side::Up } else { Side::Down }
     }
 
-    /// A number for its packets to a station.
+    /// The number of its list of packets for a station.
     fn of_station(self, station: StationId) -> usize {
         2 * station.index() + self as usize
     }
@@ -260,7 +260,7 @@ pub struct Dqm {
     /// The packets of the buffer by [`Side`], each in its order.
     queues: Lists,
     lengths: [usize; 2],
-    /// The same by side and station, once an aggregate has asked for it.
+    /// The same by side and station; kept from the first request of an aggregate on.
     by_station: Option<Lists>,
     /// T_up and T_dn in the current window.
     used: [Time; 2],
@@ -270,7 +270,7 @@ pub struct Dqm {
     shares: [Time; 2],
     /// Moving average of T_pkt.
     packet_time_s: Option<f64>,
-    /// N_up and N_dn at the last tick, for the record.
+    /// N_up and N_dn at the last tick, for output.
     flows: [u32; 2],
 }
 
@@ -308,7 +308,7 @@ impl Dqm {
         self.window_length = (self.shares[0] + self.shares[1]).max(self.fair_share);
     }
 
-    /// Subtracts the shares of so many windows.
+    /// Subtracts the shares of this number of windows.
     fn settle(&mut self, windows: u64) {
         self.used = [0, 1].map(|side| self.used[side].saturating_sub(self.shares[side] * windows));
     }
@@ -318,7 +318,7 @@ impl Dqm {
         self.used[side as usize] += time;
     }
 
-    /// Channel time a flow, as a fraction whose denominator may be 0 (unbounded) but not both parts.
+    /// Channel time per flow, as a fraction whose denominator may be 0 (unbounded), but not together with the numerator.
     fn per_flow(&self, side: Side, flows: [u32; 2]) -> [u64; 2] {
         let used = self.used[side as usize].as_ns();
         match (used, flows[side as usize], self.spec.no_active_flows) {
@@ -328,13 +328,13 @@ impl Dqm {
         }
     }
 
-    /// How T_up / N_up compares with T_dn / N_dn, without division.
+    /// Compares T_up / N_up with T_dn / N_dn, without division.
     fn compare(&self, flows: [u32; 2]) -> Ordering {
         let [up, down] = [Side::Up, Side::Down].map(|side| self.per_flow(side, flows).map(u128::from));
         (up[0] * down[1]).cmp(&(down[0] * up[1]))
     }
 
-    /// A packet that has come to the buffer joins its queue.
+    /// Adds an admitted packet to its queue.
     fn join(&mut self, slot: SlotId, buffer: &Buffer) {
         let side = Side::of_queued(buffer.class(slot));
         self.queues.push(side as usize, slot);
@@ -344,7 +344,7 @@ impl Dqm {
         }
     }
 
-    /// A packet that is about to go leaves its queue.
+    /// Removes a packet that is about to leave from its queue.
     fn part(&mut self, slot: SlotId, buffer: &Buffer) {
         let side = Side::of_queued(buffer.class(slot));
         self.queues.remove(side as usize, slot);
@@ -358,7 +358,7 @@ impl Dqm {
         std::iter::successors(self.queues.first(side as usize), |&slot| self.queues.after(slot))
     }
 
-    /// The head of a queue, or, where the grant gathers, the first packet that it admits.
+    /// The head of a queue or, if the grant gathers, the first packet that it admits.
     fn first(&mut self, side: Side, grant: &Grant, buffer: &Buffer) -> Option<SlotId> {
         let head = self.queues.first(side as usize)?;
         if !grant.gathers || buffer.admits(head, grant) {
@@ -406,13 +406,13 @@ impl Dqm {
         }
     }
 
-    /// Algorithm 1, lines 31 to 38: the head to mark; without one, the pick is the arrival.
+    /// Algorithm 1, lines 31 to 38: returns the head to mark; `None` means the arrival.
     fn pick(&self, cx: &Cx) -> Option<SlotId> {
         let side = if self.compare(Self::active(cx.flows)).is_gt() { Side::Up } else { Side::Down };
         self.queues.first(side as usize)
     }
 
-    /// Marks a queued packet in the way of its direction; false if it cannot be.
+    /// Marks a queued packet, CE on data and ECE on an ACK; false if it cannot be marked.
     fn mark(slot: SlotId, buffer: &mut Buffer) -> bool {
         match buffer.class(slot) {
             Class::Ack => buffer.set_ece(slot),
@@ -426,7 +426,7 @@ impl Dqm {
         placed
     }
 
-    /// A queued packet is to be marked.
+    /// Marks a queued packet; drops it if it cannot be marked and `unmarkable` is `drop`.
     fn mark_or_drop(&mut self, slot: SlotId, buffer: &mut Buffer) {
         if !Self::mark(slot, buffer) && self.spec.unmarkable == Unmarkable::Drop {
             self.part(slot, buffer);

@@ -121,7 +121,7 @@ pub struct FqCodel {
     queues: FairQueue,
 }
 
-/// All queues take turns in one round.
+/// The only member: all queues take turns in one round.
 const ALL: usize = 0;
 
 impl Scheme for FqCodel {

@@ -120,15 +120,15 @@ impl Spec {
     }
 }
 
-/// How far a row of numbers of 32 bits, which wrap, has come from its first.
+/// Progress of a 32-bit number, which wraps, from its first value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
-    /// The greatest number so far, and how far it is from the first.
+    /// The greatest number so far, and its distance from the first.
     greatest: Option<(u32, u64)>,
 }
 
 impl Progress {
-    /// How far `number` is from the first; what lies before the first counts as the first.
+    /// Distance of `number` from the first; 0 for numbers before the first.
     fn of(&mut self, number: u32) -> u64 {
         let Some((greatest, far)) = self.greatest else {
             self.greatest = Some((number, 0));
@@ -143,7 +143,7 @@ impl Progress {
     }
 }
 
-/// What is known of a flow's service.
+/// Service state of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     sequence: Progress,
@@ -158,13 +158,13 @@ struct Flow {
 pub struct Las {
     spec: Spec,
     forget_after: Time,
-    /// From here on all keys are alike.
+    /// All keys from this value on are equal.
     threshold: u64,
     flows: Vec<Flow>,
 }
 
 impl Las {
-    /// LAS up to a threshold of attained service, in the unit of `spec`; first in, first out from there on.
+    /// LAS up to a threshold of attained service, in the unit of `spec`; first in, first out beyond it.
     pub(super) fn with_threshold(spec: &Spec, threshold: u64) -> Las {
         Las {
             spec: spec.clone(),
@@ -196,8 +196,8 @@ impl Las {
         in_unit.min(self.threshold)
     }
 
-    /// How far the connection had come when the packet was sent, in the direction in which it has come farther: data of
-    /// a downlink flow moves its sequence number, ACKs of an uplink flow their acknowledgement number.
+    /// Progress of the connection when the packet was sent, in the direction with more progress: data of a downlink flow
+    /// advances its sequence number, ACKs of an uplink flow their acknowledgement number.
     fn position(&mut self, packet: &Packet, flow: usize) -> u64 {
         let flow = &mut self.flows[flow];
         let sent = flow.sequence.of(packet.seq);
@@ -208,7 +208,7 @@ impl Las {
         }
     }
 
-    /// What a packet adds to its flow's service.
+    /// The service that a packet adds to its flow.
     fn service(&mut self, packet: &Packet, class: Class, flow: FlowId) -> u64 {
         if class == Class::Ack && self.spec.acks == AckService::Acknowledged {
             let acknowledgement = &mut self.flows[flow.index()].acknowledgement;
@@ -218,7 +218,7 @@ impl Las {
         self.size(packet)
     }
 
-    /// What a packet weighs by itself.
+    /// The size of a packet in the unit of `spec`.
     fn size(&self, packet: &Packet) -> u64 {
         match self.spec.unit {
             Unit::Packets => u64::from(self.spec.packet_bytes),
@@ -233,8 +233,8 @@ impl Las {
         }
     }
 
-    /// Takes off what was counted on arrival. What an ACK acknowledges stays: the next one says it again, and only what is
-    /// new there counts.
+    /// Subtracts what was counted on arrival. Data acknowledged by an ACK stays counted: the next ACK acknowledges it again,
+    /// and only newly acknowledged data counts.
     fn pushed_out(&mut self, buffer: &Buffer, slot: SlotId) {
         let says_again = buffer.class(slot) == Class::Ack && self.spec.acks == AckService::Acknowledged;
         if self.spec.key != Key::Arrived || says_again {

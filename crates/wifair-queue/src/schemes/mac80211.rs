@@ -161,7 +161,7 @@ pub struct Mac80211 {
     codel: CodelSettings,
     slow_station_rule: bool,
     charge: Charge,
-    /// A station's packets of a category are a member's.
+    /// A station's packets of a category belong to one member.
     queues: FairQueue,
     /// By category.
     stations: [AirtimeRoundRobin; 4],
@@ -171,11 +171,11 @@ fn member(station: StationId, ac: Ac) -> Member {
     4 * station.index() + ac as usize
 }
 
-/// What counted as slow, for each associated station, in kbit/s (`STA_SLOW_THRESHOLD`).
+/// Threshold of a slow station per associated station, in kbit/s (`STA_SLOW_THRESHOLD`).
 const SLOW_KBPS: u64 = 6_000;
 
 impl Mac80211 {
-    /// CoDel for a station's queues.
+    /// CoDel settings of a station's queues.
     fn codel(&self, station: StationId, cx: &Cx) -> CodelSettings {
         let is_slow = self.slow_station_rule
             && u64::from(cx.links[station.index()].rate.as_kbps()) < SLOW_KBPS * cx.links.len() as u64;
@@ -197,7 +197,7 @@ impl Mac80211 {
         self.queues.dequeue(member(station, grant.ac), &codel, grant, buffer, cx)
     }
 
-    /// The MAC has asked in vain: debts are paid, and nobody is listed.
+    /// Handles a dequeue attempt that found nothing: pays off debts and empties the lists.
     fn rest(&mut self) {
         for (stations, ac) in self.stations.iter_mut().zip(Ac::ALL) {
             while let Some(station) = stations.next(|_| true) {

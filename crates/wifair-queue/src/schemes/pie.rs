@@ -114,14 +114,14 @@ pub struct Pie {
     update: Time,
     due: Time,
     max_burst: Time,
-    /// For how long arrivals still enter in any case.
+    /// Remaining time for which arrivals are admitted unconditionally.
     burst_allowance: Time,
     probability: f64,
-    /// Probabilities of the arrivals since the last signal, added up.
+    /// Sum of the probabilities of the arrivals since the last signal.
     accumulated: f64,
-    /// What the last packet waited that left.
+    /// Sojourn time of the last packet that left.
     delay_s: f64,
-    /// The same at the last step.
+    /// The delay at the last step.
     old_delay_s: f64,
 }
 
@@ -130,7 +130,7 @@ impl Pie {
         self.spec.target_ms * 1e-3
     }
 
-    /// Whether to tell the sender of an arrival that finds `bytes`; `draw` lies in `[0, 1)`.
+    /// Whether to signal congestion on an arrival that finds `bytes`; `draw` lies in `[0, 1)`.
     fn signals(&mut self, bytes: u64, draw: f64) -> bool {
         let is_calm = self.old_delay_s < 0.5 * self.target_s() && self.probability < 0.2;
         let is_short = bytes <= 2 * u64::from(self.spec.mean_packet_bytes);
@@ -171,7 +171,7 @@ impl Pie {
     }
 }
 
-/// By what a step is divided while the probability is small.
+/// The divisor of a step while the probability is small.
 fn damping(probability: f64) -> f64 {
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)]
         .into_iter()

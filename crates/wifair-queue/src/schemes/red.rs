@@ -94,10 +94,10 @@ pub struct Red {
     idle_since: Option<Time>,
 }
 
-/// What an average calls for.
+/// The action for a given average.
 enum Call {
     Nothing,
-    /// A signal with this probability, before it is spread.
+    /// Signal with this probability, before spreading.
     Signal(f64),
     Drop,
 }

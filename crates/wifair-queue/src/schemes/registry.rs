@@ -22,7 +22,7 @@ wifair_core::registry! {
 }
 
 impl SchemeSpec {
-    /// The scheme, at its beginning.
+    /// Creates the scheme in its initial state.
     pub fn build(&self) -> Box<dyn Scheme> {
         each!(SchemeSpec: self, spec => Box::new(spec.build()), SchemeSpec::External(spec) => spec.build())
     }

@@ -88,7 +88,7 @@ pub struct SpmAf {
 }
 
 impl SpmAf {
-    /// Whether the packet may push others out.
+    /// Whether the packet may push out others.
     fn has_priority(&self, arrival: &Arrival) -> bool {
         match self.spec.variant {
             Variant::ApOnly => arrival.class() == Class::Data,
@@ -96,7 +96,7 @@ impl SpmAf {
         }
     }
 
-    /// Who makes room for a packet of high priority.
+    /// The packet evicted for a packet of high priority.
     fn victim(&self, buffer: &Buffer, cx: &mut Cx) -> Option<SlotId> {
         let displaced = self.spec.displaced;
         let ack = buffer.pick(Pool::Ack, displaced, cx.rng);
