@@ -1,8 +1,7 @@
-//! Addresses of the model network, and back from an address to the connection.
+//! Addresses of the model network, and the mapping from an address to the connection.
 //!
-//! Stations are 10.0.0.1 and following. The server's address and port name the connection's slot, so that a packet
-//! finds its end point by arithmetic, in either direction, as a host finds a socket by its port. The station's port
-//! tells successive connections of one slot apart.
+//! Stations are 10.0.0.1 and following. The server's address and port encode the connection's slot, so that a packet's end
+//! point is found by arithmetic in either direction. The station's port distinguishes successive connections of one slot.
 
 use wifair_core::{ConnectionId, FiveTuple, ICMP, StationId, TCP, UDP};
 
@@ -13,12 +12,12 @@ const STATION_BASE: u32 = 0x0A00_0001; // 10.0.0.1
 const SERVER_BASE: u32 = 0xAC10_0001; // 172.16.0.1
 const SERVER_PORT_BASE: u16 = 5_001;
 const SLOTS_A_SERVER: u32 = 1 << 15;
-/// The station's port on its first connection (RFC 6335, section 6).
+/// The station's port for its first connection (RFC 6335, section 6).
 pub const EPHEMERAL_BASE: u16 = 49_152;
 const EPHEMERAL_PORTS: u32 = ConnectionId::GENERATIONS;
 
-/// The 5-tuple of the connection in `slot`, from the station to the server; `generation` counts the connections
-/// that the slot has had.
+/// The 5-tuple of the connection in `slot`, from the station to the server. `generation` is the number of earlier connections
+/// of the slot.
 fn station_to_server(slot: u32, station: StationId, generation: u32) -> FiveTuple {
     FiveTuple {
         source: STATION_BASE + u32::from(station.0),
@@ -29,7 +28,7 @@ fn station_to_server(slot: u32, station: StationId, generation: u32) -> FiveTupl
     }
 }
 
-/// The 5-tuple of what the flow of a slot sends in its own direction.
+/// The 5-tuple of packets in the direction of the slot's flow.
 pub fn tuple(
     direction: FlowDirection,
     slot: u32,
@@ -49,12 +48,12 @@ pub fn tuple(
     }
 }
 
-/// The slot of a packet, whichever way it goes.
+/// The slot of a packet in either direction.
 pub fn slot_of(tuple: &FiveTuple) -> usize {
     if tuple.source < SERVER_BASE { slot_to_server(tuple) } else { slot_to_station(tuple) }
 }
 
-/// The hardware address of the host with this IPv4 address: 02:00 (locally administered, for one host) before it.
+/// The hardware address of the host with this IPv4 address: the prefix 02:00 (locally administered, unicast) and the address.
 pub fn link_address(ip: u32) -> [u8; 6] {
     let [a, b, c, d] = ip.to_be_bytes();
     [0x02, 0x00, a, b, c, d]
@@ -65,15 +64,15 @@ pub fn station_link_address(station: StationId) -> [u8; 6] {
     link_address(STATION_BASE + u32::from(station.0))
 }
 
-/// The hardware address of the AP, its BSSID: it is a bridge without an IPv4 address.
+/// The hardware address of the AP, its BSSID. The AP is a bridge without an IPv4 address.
 pub const AP_LINK_ADDRESS: [u8; 6] = [0x02, 0, 0, 0, 0, 0];
 
-/// The slot of a packet on its way to a server.
+/// The slot of a packet to a server.
 pub fn slot_to_server(tuple: &FiveTuple) -> usize {
     slot(tuple.destination, tuple.destination_port)
 }
 
-/// The slot of a packet on its way to a station.
+/// The slot of a packet to a station.
 pub fn slot_to_station(tuple: &FiveTuple) -> usize {
     slot(tuple.source, tuple.source_port)
 }

@@ -3,7 +3,7 @@ use wifair_queue::SchemeSpec;
 use wifair_tcp::TcpChange;
 use wifair_wlan::StationChange;
 
-/// What a scenario does at a given time.
+/// An action of a scenario at a given time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The application of a flow starts.
@@ -18,35 +18,35 @@ pub enum Event {
     },
     /// A station's links change.
     Station {
-        /// Which station.
+        /// The station.
         station: StationId,
-        /// How.
+        /// The change.
         change: StationChange,
     },
-    /// The limit of the AP's buffer moves.
+    /// The limit of the AP's buffer changes.
     ApLimit {
-        /// The limit from now on.
+        /// The new limit.
         packets: u32,
     },
-    /// Another scheme takes over the AP's buffer.
+    /// The scheme of the AP's buffer is replaced.
     ApScheme(Box<SchemeSpec>),
-    /// The first `count` flows of a group are open, the others stop.
+    /// The first `count` flows of a group are opened, the others stopped.
     Count {
         /// Index of the group.
         group: u32,
-        /// How many.
+        /// Number of open flows.
         count: u32,
     },
-    /// New connections of a group's flows have other parameters.
+    /// The parameters of new connections of a group's flows change.
     Tcp {
         /// Index of the group.
         group: u32,
-        /// What is different.
+        /// The changed parameters.
         change: Box<TcpChange>,
     },
     /// The wire's delay changes for flows that set no delay.
     WireDelay {
-        /// One way, from now on.
+        /// The new one-way delay.
         delay: Time,
     },
 }
@@ -54,7 +54,7 @@ pub enum Event {
 /// The scenario's own events, in order of time and, at one instant, in the order of the plan.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// Latest first once sorted, so that the next one is popped from the end.
+    /// Sorted with the latest first, so that the next one is popped from the end.
     events: Vec<(Time, usize, Event)>,
     added: usize,
     sorted: bool,
@@ -67,7 +67,7 @@ impl Agenda {
         Agenda { events: Vec::new(), added: 0, sorted: false, next: Time::MAX }
     }
 
-    /// Adds an event, behind those of the same instant.
+    /// Adds an event after those of the same instant.
     pub fn add(&mut self, time: Time, event: Event) {
         self.next = self.next.min(time);
         self.events.push((time, self.added, event));

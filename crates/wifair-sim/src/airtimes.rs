@@ -5,8 +5,8 @@ use wifair_wlan::Bss;
 
 use crate::plan::Plan;
 
-/// By station, in the order of the plan: its label and what a frame with `ip_bytes` takes on an otherwise silent medium from it and
-/// to it, in microseconds, at the rates with which the plan begins. See [`Bss::time_alone`].
+/// By station, in the order of the plan: its label, and the time in microseconds that a frame with `ip_bytes` takes from it and
+/// to it on an otherwise idle medium, at the initial rates of the plan. See [`Bss::time_alone`].
 pub fn airtimes(plan: &Plan, ip_bytes: u32) -> Result<Value, SpecError> {
     let bss = Bss::new(&plan.bss, 0)?;
     let us = |time: Time| time.as_ns() as f64 * 1e-3;

@@ -12,16 +12,16 @@ use crate::record::RunRecord;
 use crate::run::{Progress, run, run_traced};
 use crate::trace::{EventRow, EventSink, TraceError, TraceSpec};
 
-/// Replications on native threads. They start at once; results can be taken while others still run, and what is
-/// finished stays when the rest is cancelled.
+/// Replications on native threads. They start at once. Results can be taken while others still run; finished results remain
+/// when the rest is cancelled.
 ///
-/// Jobs are taken in order, one at a time a thread. A replication's result depends on its plan and seed alone.
+/// Each thread takes jobs in order, one at a time. A replication's result depends only on its plan and seed.
 pub struct Batch {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
 }
 
-/// Batches of rows that wait to be taken, of all jobs together: more hold up the job that brings them.
+/// Maximum number of batches of rows waiting to be taken, over all jobs. A job that would exceed it waits.
 const WAITING_EVENTS: usize = 4;
 
 struct Shared {
@@ -31,7 +31,7 @@ struct Shared {
     simulated_ms: AtomicU64,
     results: Mutex<Results>,
     finished: Condvar,
-    /// Rows of events have been taken, or the batch is cancelled.
+    /// Signals that rows of events have been taken, or that the batch is cancelled.
     drained: Condvar,
 }
 
@@ -44,11 +44,11 @@ struct Job {
 #[derive(Default)]
 struct Results {
     done: usize,
-    /// Rows of event logs and whose they are, in order.
+    /// Rows of event logs with the index of their job, in order.
     events: VecDeque<(usize, Vec<EventRow>)>,
-    /// Finished and not yet taken, in no order.
+    /// Finished jobs not yet taken, in any order.
     finished: Vec<Finished>,
-    /// The failed job of the lowest index, and what it said.
+    /// The failed job of the lowest index, and its message.
     failure: Option<(usize, String)>,
 }
 
@@ -61,8 +61,8 @@ impl Batch {
         Batch::start_traced(jobs, &[], threads)
     }
 
-    /// As [`Batch::start`], with traces: those of the job of the same index, none beyond the end of `traces`. Where events are
-    /// traced, [`Batch::take_events`] must be called from time to time.
+    /// Like [`Batch::start`], with traces: job i has `traces[i]`, or none beyond the end. If events are traced,
+    /// [`Batch::take_events`] must be called regularly.
     pub fn start_traced(
         jobs: &[(String, u64)],
         traces: &[TraceSpec],
@@ -99,23 +99,23 @@ impl Batch {
         Ok(Batch { shared, workers })
     }
 
-    /// How many jobs there are.
+    /// Number of jobs.
     pub fn total(&self) -> usize {
         self.shared.jobs.len()
     }
 
-    /// Simulated seconds done so far, of finished and running jobs.
+    /// Simulated seconds so far, of finished and running jobs.
     pub fn simulated_s(&self) -> f64 {
         self.shared.simulated_ms.load(Ordering::Relaxed) as f64 * 1e-3
     }
 
-    /// Simulated seconds of all jobs together.
+    /// Simulated seconds of all jobs in total.
     pub fn total_s(&self) -> f64 {
         self.shared.jobs.iter().map(|job| job.plan.horizon_s()).sum()
     }
 
-    /// Waits until a further job is finished, all are, rows of events can be taken, or `timeout` is over; says how many are
-    /// finished.
+    /// Waits until another job or all jobs are finished, rows of events can be taken, or `timeout` expires; returns the number
+    /// of finished jobs.
     pub fn wait(&self, timeout: Duration) -> usize {
         let results = self.shared.results.lock().expect("workers catch their panics");
         let before = results.done;
@@ -130,21 +130,20 @@ impl Batch {
         results.done
     }
 
-    /// Tells the threads to stop. Finished jobs stay.
+    /// Tells the threads to stop. Finished jobs remain.
     pub fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);
         self.shared.drained.notify_all();
     }
 
-    /// The next rows of an event log, with the index of their job.
+    /// Takes the next rows of an event log, with the index of their job.
     pub fn take_events(&self) -> Option<(usize, Vec<EventRow>)> {
         let events = self.shared.results.lock().expect("workers catch their panics").events.pop_front();
         self.shared.drained.notify_all();
         events
     }
 
-    /// The jobs that have finished since this was last called, in order. They are handed over: a long batch need not hold
-    /// them all.
+    /// Takes the jobs that have finished since the last call, in order. A long batch need not hold them all.
     pub fn take(&self) -> Vec<Finished> {
         let mut results = self.shared.results.lock().expect("workers catch their panics");
         let mut finished = std::mem::take(&mut results.finished);
@@ -152,7 +151,7 @@ impl Batch {
         finished
     }
 
-    /// Why a job failed, if one did: the first in order of those so far.
+    /// Why a job failed, if one did: the message of the failed job with the lowest index so far.
     pub fn failure(&self) -> Option<String> {
         let results = self.shared.results.lock().expect("workers catch their panics");
         results.failure.as_ref().map(|(job, message)| format!("job {job}: {message}"))
@@ -199,7 +198,7 @@ impl Shared {
         }
     }
 
-    /// Takes a job's rows, and waits where too many wait already.
+    /// Takes a job's rows; waits if too many are waiting already.
     fn event_sink(self: &Arc<Shared>, job: usize) -> EventSink {
         let shared = Arc::clone(self);
         Box::new(move |rows| {

@@ -1,8 +1,8 @@
-//! The check that values of a plan share.
+//! The range check for values of a plan.
 
 use wifair_core::SpecError;
 
-/// A finite number in `range`, or the error that says so.
+/// Checks that a number is finite and in range, or returns the error.
 pub(crate) fn check_range(key: &str, value: f64, low: f64, high: f64, unit: &str) -> Result<(), SpecError> {
     if value.is_finite() && (low..=high).contains(&value) {
         Ok(())

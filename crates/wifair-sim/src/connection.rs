@@ -9,30 +9,29 @@ use crate::application::Transport;
 use crate::plan::FlowDirection;
 use crate::wire::Lines;
 
-/// Both ends of a flow's TCP connection and where they stand. One connection after the other uses the same ends, whose
-/// counters go on.
+/// Both ends of a flow's TCP connection, and their state. Successive connections reuse the same ends, whose counters continue.
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    /// What the receiver will have delivered, in all connections together, when this one has carried everything.
+    /// Total bytes that the receiver will have delivered, over all connections, when this one is complete.
     pub(crate) goal_bytes: u64,
-    /// When the flow wants to go on by itself: to open its next connections, or to send its next datagram; [`Time::MAX`] while
-    /// nothing waits for its time. In a flow's first slot alone.
+    /// When the flow is to be woken: to open its next connections, or to send its next datagram; [`Time::MAX`] if nothing is
+    /// scheduled. Only in a flow's first slot.
     pub(crate) wakes_at: Time,
     pub(crate) lines: Lines,
-    /// Its name, by which packets of an earlier connection are told apart. [`ConnectionId::NONE`] where datagrams are all that
-    /// comes: no connection takes them.
+    /// Short name, which distinguishes its packets from those of earlier connections. [`ConnectionId::NONE`] if only datagrams
+    /// arrive: no connection takes them.
     pub(crate) id: ConnectionId,
     pub(crate) station: StationId,
     pub(crate) direction: FlowDirection,
-    /// The way of the link whose rate the sender hears of.
+    /// The direction of the link whose rate the sender is notified of.
     pub(crate) hears: Option<Direction>,
-    /// Everything has been delivered.
+    /// Whether everything has been delivered.
     pub(crate) is_closing: bool,
 }
 
 impl Connection {
-    /// Takes the ends for the connection number `generation` of the flow in `slot`.
+    /// Resets the ends for connection number `generation` of the flow in `slot`.
     pub(crate) fn renew(&mut self, slot: usize, generation: u32) {
         let tuple = address::tuple(self.direction, slot as u32, self.station, generation, Transport::Tcp);
         self.sender.renew(tuple);
@@ -40,14 +39,14 @@ impl Connection {
         self.name(ConnectionId::new(slot, generation));
     }
 
-    /// Packets of the connection carry its name.
+    /// Sets the short name that packets of the connection carry.
     pub(crate) fn name(&mut self, id: ConnectionId) {
         self.id = id;
         self.sender.set_connection(id);
         self.receiver.set_connection(id);
     }
 
-    /// As [`Connection::renew`], with other parameters of TCP from now on.
+    /// Like [`Connection::renew`], with new TCP parameters from now on.
     pub(crate) fn renew_with(&mut self, spec: &Arc<TcpSpec>, slot: usize, generation: u32) {
         let tuple = address::tuple(self.direction, slot as u32, self.station, generation, Transport::Tcp);
         self.sender.renew_with(spec, tuple);
@@ -55,7 +54,7 @@ impl Connection {
         self.renew(slot, generation);
     }
 
-    /// Whether both ends are done with the connection; without a handshake only the sender knows.
+    /// Whether both ends have closed the connection; without a handshake only the sender knows.
     pub(crate) fn is_over(&self) -> bool {
         match self.sender.state() {
             SenderState::Closed => true,
@@ -67,7 +66,7 @@ impl Connection {
 
 /// An end of a connection, as the event loop drives it.
 pub(crate) trait EndPoint {
-    /// Sender or receiver: its place among the timers of a connection.
+    /// Index among the timers of a connection: sender or receiver.
     const INDEX: usize;
     /// This end of a connection.
     fn of(connection: &mut Connection) -> &mut Self;

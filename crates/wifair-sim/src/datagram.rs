@@ -1,4 +1,4 @@
-//! Datagrams in the results: delay, jitter, loss, and how a voice sounds.
+//! Datagrams in the results: delay, jitter, loss, and voice quality.
 
 use wifair_core::Counters;
 
@@ -10,7 +10,7 @@ use crate::snapshot::{Snapshot, StreamSnapshot};
 use crate::table::row;
 
 row! {
-    /// The datagrams of a flow in one direction. Of an echo the replies are the row against the flow's direction.
+    /// The datagrams of a flow in one direction. Echo replies are the row against the flow's direction.
     DatagramRow in "datagrams" {
         /// Index of the flow in the plan.
         flow: u64,
@@ -22,19 +22,19 @@ row! {
         application: String,
         /// Label of the station.
         station: String,
-        /// `up` or `down`: where these datagrams go. Calls and games have both.
+        /// `up` or `down`: the direction of these datagrams. Calls and games have both.
         direction: String,
         /// Datagrams sent.
         sent_packets: u64,
         /// Datagrams that arrived.
         received_packets: u64,
-        /// Datagrams that were lost, wherever; those under way at the end are not.
+        /// Datagrams lost anywhere, without those under way at the end.
         lost_packets: u64,
-        /// Share of the lost among those that arrived or were lost.
+        /// Lost datagrams as a share of those that arrived or were lost.
         loss_ratio: Option<f64>,
         /// Payload that arrived, in Mbit/s.
         goodput_mbps: f64,
-        /// Mean one-way delay from sender to receiver, in milliseconds; none of replies, which carry the request's time.
+        /// Mean one-way delay from sender to receiver, in milliseconds; none for replies, which carry the request's time.
         delay_mean_ms: Option<f64>,
         /// Median of the one-way delay, in milliseconds.
         delay_p50_ms: Option<f64>,
@@ -44,7 +44,7 @@ row! {
         delay_p99_ms: Option<f64>,
         /// Interarrival jitter (RFC 3550, 6.4.1), in milliseconds: the mean of its values after each arrival.
         jitter_ms: Option<f64>,
-        /// Mean round-trip time of the requests that were answered, in milliseconds; of an echo alone.
+        /// Mean round-trip time of the requests that were answered, in milliseconds; for echoes only.
         rtt_mean_ms: Option<f64>,
         /// Median of the round-trip time, in milliseconds.
         rtt_p50_ms: Option<f64>,
@@ -52,7 +52,7 @@ row! {
         rtt_p95_ms: Option<f64>,
         /// 99 % quantile of the round-trip time, in milliseconds.
         rtt_p99_ms: Option<f64>,
-        /// From mouth to ear, in milliseconds: packetisation, network, playout buffer; of a voice alone, as are the next three.
+        /// Mouth-to-ear delay in milliseconds: packetisation, network, playout buffer. For voice only, as are the next three.
         mouth_to_ear_ms: Option<f64>,
         /// Share of the packets that were not played: lost, or too late for the playout buffer.
         unplayed_ratio: Option<f64>,
@@ -63,7 +63,7 @@ row! {
     }
 }
 
-/// The rows of what happened between two snapshots of the network of `plan`.
+/// The rows of the interval between two snapshots of the network of `plan`.
 pub(crate) fn datagram_rows(
     plan: &Plan,
     before: &Snapshot,

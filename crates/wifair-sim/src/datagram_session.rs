@@ -1,4 +1,4 @@
-//! A flow without connections: datagrams from one end or both, and what became of them.
+//! A flow without connections: datagrams from one end or both, and their counters.
 
 use wifair_core::{ConnectionId, FiveTuple, LogHistogram, Packet, Rng, Time, counters};
 
@@ -13,7 +13,7 @@ counters! {
         pub received: u64,
         pub received_payload_bytes: u64,
         pub received_ip_bytes: u64,
-        /// One-way delays in nanoseconds; empty where the datagrams are replies, which carry the request's time.
+        /// One-way delays in nanoseconds; empty for replies, which carry the request's time.
         pub delay: LogHistogram,
         /// Round-trip times in nanoseconds of the requests that were answered.
         pub rtt: LogHistogram,
@@ -39,7 +39,7 @@ struct Jitter {
 }
 
 impl Jitter {
-    /// A packet has arrived after `transit_ns`; the jitter now, in nanoseconds.
+    /// Updates the jitter with a packet that has arrived after `transit_ns`; returns it in nanoseconds.
     fn arrive(&mut self, transit_ns: u64) -> u64 {
         if let Some(before) = self.transit_ns.replace(transit_ns) {
             self.scaled_ns = self.scaled_ns + transit_ns.abs_diff(before) - ((self.scaled_ns + 8) >> 4);
@@ -51,7 +51,7 @@ impl Jitter {
 /// The datagrams of one direction.
 #[derive(Debug)]
 struct Stream {
-    /// None where they are replies, and where there are none.
+    /// `None` for replies, and if there are no datagrams.
     source: Option<Source>,
     /// When the next one leaves.
     next: Time,
@@ -65,15 +65,15 @@ impl Stream {
     }
 }
 
-/// See the module.
+/// See the module documentation.
 #[derive(Debug)]
 pub(crate) struct DatagramSession {
-    /// As packets in the direction of the flow carry it.
+    /// 5-tuple of packets in the direction of the flow.
     tuple: FiveTuple,
-    /// What packets in either direction carry.
+    /// Short name carried by packets in either direction.
     connection: ConnectionId,
     rng: Rng,
-    /// In the direction of the flow, and against it.
+    /// In the direction of the flow, and in the opposite one.
     streams: [Stream; 2],
     echoed: bool,
     dscp: u8,
@@ -81,13 +81,13 @@ pub(crate) struct DatagramSession {
     has_ended: bool,
 }
 
-/// Of the two streams of a flow, the one in its direction.
+/// Index of the stream in the flow's direction.
 pub(crate) const FORWARD: usize = 0;
-/// The one against it.
+/// Index of the stream in the opposite direction.
 pub(crate) const BACK: usize = 1;
 
 impl DatagramSession {
-    /// The datagrams of a flow before its start; they travel along `tuple`, under the name of `connection`.
+    /// Creates the datagrams of a flow before its start, with `tuple` and the name `connection`.
     pub fn new(
         datagrams: Datagrams,
         tuple: FiveTuple,
@@ -106,7 +106,7 @@ impl DatagramSession {
         }
     }
 
-    /// The flow starts.
+    /// Starts the flow.
     pub fn start(&mut self, now: Time) {
         if self.has_ended {
             return;
@@ -118,13 +118,13 @@ impl DatagramSession {
         }
     }
 
-    /// No more is sent; what is under way still arrives, and is answered. Whether it had not ended before.
+    /// Stops sending. Datagrams under way still arrive and are answered. Returns whether the flow had not ended before.
     pub fn stop(&mut self) -> bool {
         self.streams.iter_mut().for_each(|stream| stream.next = Time::MAX);
         !std::mem::replace(&mut self.has_ended, true)
     }
 
-    /// It may start again after a stop. Whether it had ended.
+    /// Allows a new start after a stop. Returns whether it had ended.
     pub fn reopen(&mut self) -> bool {
         std::mem::take(&mut self.has_ended)
     }
@@ -134,8 +134,7 @@ impl DatagramSession {
         self.streams[FORWARD].next.min(self.streams[BACK].next)
     }
 
-    /// A datagram that leaves now, if one does, and whether it goes in the direction of the flow. Of two at one instant that
-    /// one comes first.
+    /// Returns a datagram that is due, if any, and its stream. On a tie the flow's direction comes first.
     pub fn poll_transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
         let way = self.streams.iter().position(|stream| stream.next <= now)?;
         let stream = &mut self.streams[way];
@@ -148,8 +147,7 @@ impl DatagramSession {
         Some((way, Packet { connection: self.connection, ..packet }))
     }
 
-    /// A datagram has arrived at its end, which may answer: with a packet in the other direction than that in which `packet`
-    /// came.
+    /// Handles a datagram that has arrived; returns the reply, which goes in the opposite direction, if there is one.
     pub fn arrive(&mut self, packet: &Packet, now: Time) -> Option<Packet> {
         let way = self.way(packet);
         let took = now - packet.sent_at();
@@ -171,7 +169,7 @@ impl DatagramSession {
         Some(packet.echo_reply())
     }
 
-    /// Which stream a packet is of.
+    /// The stream of a packet.
     pub fn way(&self, packet: &Packet) -> usize {
         if packet.tuple == self.tuple { FORWARD } else { BACK }
     }
@@ -181,12 +179,12 @@ impl DatagramSession {
         [&self.streams[FORWARD].stats, &self.streams[BACK].stats]
     }
 
-    /// What makes a voice of it.
+    /// The codec, if the datagrams are voice.
     pub fn codec(&self) -> Option<&Codec> {
         self.codec.as_ref()
     }
 
-    /// Whether anything ever goes against the direction of the flow.
+    /// Whether anything is ever sent against the direction of the flow.
     pub fn talks_back(&self) -> bool {
         self.echoed || self.streams[BACK].source.is_some()
     }
@@ -199,8 +197,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against the formula of RFC 3550, 6.4.1, in floating point. The integer form rounds each sixteenth once, and what a
-        /// rounding leaves fades by a sixteenth with each packet: within 16 times half a sixteenth, and the cut of the result.
+        /// Against the formula of RFC 3550, 6.4.1, in floating point. The integer form rounds each sixteenth once, and the
+        /// error of a rounding decays by a sixteenth per packet: within 16 times half a sixteenth, plus the truncation of the
+        /// result.
         #[test]
         fn jitter_is_that_of_the_formula(transits in prop::collection::vec(0u64..3_000_000_000, 1..300)) {
             let (mut jitter, mut naive) = (Jitter::default(), 0.0);

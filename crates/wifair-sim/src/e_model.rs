@@ -1,33 +1,34 @@
-//! The E-model (ITU-T G.107) with the default values of its Table 2 for all but delay and loss: what a listener thinks of a call.
+//! The E-model (ITU-T G.107), which predicts voice quality, with the default values of its Table 2 for everything but delay and
+//! loss.
 //!
 //! R = Ro − Is − Id − Ie,eff (equation 7-1 without an advantage factor), of which Ro − Is is a constant and about 93.36:
 //!
-//! - Id = Idte + Idle + Idd (7-18 to 7-28) grows with the delay from mouth to ear, Ta: T = Ta, Tr = 2 Ta, no echo but that of
-//!   perfect equipment (TELR 65 dB, WEPL 110 dB).
+//! - Id = Idte + Idle + Idd (7-18 to 7-28) grows with the mouth-to-ear delay Ta: T = Ta, Tr = 2 Ta, no echo but that of perfect
+//!   equipment (TELR 65 dB, WEPL 110 dB).
 //! - Ie,eff = Ie + (95 − Ie) Ppl / (Ppl / BurstR + Bpl) (7-29) grows with the packet loss Ppl in per cent. BurstR = 1: losses
-//!   are taken as independent, though in a full buffer they come in bursts, which a listener minds more.
+//!   are assumed independent. In a full buffer they occur in bursts, which reduce the quality more.
 //!
-//! The rating R becomes a mean opinion score from 1 to 4.5 by Annex B, equation B-4.
+//! The rating R is converted to a mean opinion score from 1 to 4.5 by Annex B, equation B-4.
 
 use wifair_core::LogHistogram;
 
-/// What a codec and its packets mean for a listener.
+/// Parameters of a codec and its packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Codec {
-    /// Voice in each packet, in milliseconds: it is recorded before the packet is sent.
+    /// Voice per packet in milliseconds, recorded before the packet is sent.
     pub packet_ms: f64,
     /// Equipment impairment factor Ie (ITU-T G.113).
     pub equipment_impairment: f64,
     /// Packet-loss robustness factor Bpl (ITU-T G.113).
     pub loss_robustness: f64,
-    /// From sending a packet to playing it, in milliseconds; none for the best there is.
+    /// From sending a packet to playing it, in milliseconds; `None` for the best possible delay.
     pub playout_delay_ms: Option<f64>,
 }
 
-/// How a call sounds in one direction.
+/// Voice quality of a call in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Voice {
-    /// From mouth to ear, in milliseconds: packetisation, and from sending a packet to playing it.
+    /// Mouth-to-ear delay in milliseconds: packetisation, and from sending a packet to playing it.
     pub mouth_to_ear_ms: f64,
     /// Share of the packets that are not played: lost, or too late.
     pub loss_ratio: f64,
@@ -46,15 +47,15 @@ const RECEIVING_LOUDNESS_DB: f64 = 2.0;
 const TALKER_ECHO_DB: f64 = 65.0;
 /// WEPL, the weighted echo path loss in dB.
 const ECHO_PATH_LOSS_DB: f64 = 110.0;
-/// No, all noise together in dBm0p (7-3).
+/// No, the total noise in dBm0p (7-3).
 const NOISE_DBM0P: f64 = -61.179_214_384_241_69;
-/// Is, what comes with the voice: loudness, side tone, quantisation (7-8).
+/// Is, simultaneous impairment: loudness, side tone, quantisation (7-8).
 const SIMULTANEOUS_IMPAIRMENT: f64 = 1.413_568_081_343_861_6;
 
 /// Ro, the signal-to-noise ratio (7-2).
 const SIGNAL_TO_NOISE: f64 = 15.0 - 1.5 * (SENDING_LOUDNESS_DB + NOISE_DBM0P);
 
-/// The transmission rating R for a delay from mouth to ear and a share of packets that are not played.
+/// Returns the transmission rating R for a mouth-to-ear delay and the share of packets that are not played.
 pub fn rating(codec: &Codec, mouth_to_ear_ms: f64, loss_ratio: f64) -> f64 {
     let loss_percent = 100.0 * loss_ratio;
     let ie = codec.equipment_impairment;
@@ -87,7 +88,7 @@ fn listener_echo(round_trip_ms: f64) -> f64 {
     half + libm::sqrt(half * half + 169.0)
 }
 
-/// Idd (7-27, 7-28): what too long a delay does to a conversation.
+/// Idd (7-27, 7-28): the effect of a long delay on a conversation.
 fn absolute_delay(ms: f64) -> f64 {
     if ms <= 100.0 {
         return 0.0;
@@ -100,13 +101,13 @@ fn absolute_delay(ms: f64) -> f64 {
 /// The mean opinion score of a rating (Annex B, B-4).
 pub fn mean_opinion_score(rating: f64) -> f64 {
     let r = rating.clamp(0.0, 100.0);
-    // Between 0 and 6.5 the polynomial dips below the least score there is.
+    // Between 0 and 6.5 the polynomial is below the minimum score.
     (1.0 + 0.035 * r + r * (r - 60.0) * (100.0 - r) * 7e-6).max(1.0)
 }
 
-/// How a call sounds whose packets had these one-way delays in nanoseconds, and of which `lost` more never came; `None`
-/// without packets. Where the codec leaves it open, the packets are played after the delay that has the best rating: the
-/// delays are known to 1/32.
+/// Returns the voice quality of a call whose packets had these one-way delays in nanoseconds, with `lost` further packets lost;
+/// `None` without packets. If the codec sets no playout delay, the one with the best rating is used; the delays are known to
+/// 1/32.
 pub fn voice(codec: &Codec, delays: &LogHistogram, lost: u64) -> Option<Voice> {
     let received = delays.count();
     let all = received + lost;
@@ -130,7 +131,7 @@ pub fn voice(codec: &Codec, delays: &LogHistogram, lost: u64) -> Option<Voice> {
         return Some(heard(playout_ms, in_time));
     }
     let choices = by_delay.map(|(ms, in_time)| heard(ms, in_time));
-    // Of equals the first, so the shortest.
+    // On a tie the first, which is the shortest.
     let best = choices.reduce(|best, next| if next.rating > best.rating { next } else { best });
     best.or_else(|| Some(heard(0.0, 0)))
 }
@@ -150,7 +151,7 @@ mod tests {
         assert!((rating(&G711, 0.0, 0.0) - 93.2).abs() < 0.05, "{}", rating(&G711, 0.0, 0.0));
     }
 
-    /// By hand: without loss B-4 at 93.2 is 1 + 3.262 + 93.2 · 33.2 · 6.8 · 7e-6; a loss of Bpl per cent costs 95 / 2.
+    /// By hand: without loss, B-4 at 93.2 is 1 + 3.262 + 93.2 · 33.2 · 6.8 · 7e-6; a loss of Bpl per cent costs 95 / 2.
     #[test]
     fn scores_by_hand() {
         assert!((mean_opinion_score(93.2) - (4.262 + 93.2 * 33.2 * 6.8 * 7e-6)).abs() < 1e-12);
@@ -165,8 +166,8 @@ mod tests {
         assert!((idd - 3.044).abs() < 1e-3);
     }
 
-    /// The linear approximation of Id that many use (R. G. Cole and J. H. Rosenbluth, "Voice over IP performance monitoring",
-    /// 2001: 0.024 d, and 0.11 (d − 177.3) more above 177.3 ms) stays within two points up to 350 ms.
+    /// The common linear approximation of Id (R. G. Cole and J. H. Rosenbluth, "Voice over IP performance monitoring", 2001:
+    /// 0.024 d, and 0.11 (d − 177.3) more above 177.3 ms) is within two points up to 350 ms.
     #[test]
     fn delay_costs_what_the_usual_approximation_says() {
         for ms in (0..=350).map(f64::from) {
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_playout_buffer_trades_delay_for_loss() {
-        // One packet of a hundred is a second late: it is better lost than waited for.
+        // One packet in a hundred is a second late: losing it is better than waiting for it.
         let mut times = vec![10; 99];
         times.push(1_000);
         let patient = voice(&Codec { playout_delay_ms: Some(1_100.0), ..G711 }, &delays(&times), 0).unwrap();
@@ -191,7 +192,7 @@ mod tests {
         assert_eq!((best.loss_ratio, patient.loss_ratio), (0.01, 0.0));
         assert!((best.mouth_to_ear_ms - 30.0).abs() < 1.0, "{}", best.mouth_to_ear_ms);
         assert!(best.mos > 4.2 && patient.mos < 3.0, "{} {}", best.mos, patient.mos);
-        // Half of them are late by little: they are waited for.
+        // Half of them are slightly late: waiting for them is better.
         let slow = voice(&G711, &delays(&[10, 60, 10, 60]), 0).unwrap();
         assert_eq!(slow.loss_ratio, 0.0);
     }

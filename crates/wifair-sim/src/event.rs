@@ -1,4 +1,4 @@
-//! What a scenario changes while it runs.
+//! Changes of a scenario during a run.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use wifair_wlan::{Bss, BssSpec, StationChange};
 use crate::agenda::{Agenda, Event};
 use crate::check::check_range;
 
-/// The most events that a plan may have: a change every millisecond for a thousand seconds.
+/// Maximum number of events of a plan: a change every millisecond for a thousand seconds.
 pub const MAX_EVENTS: usize = 1_000_000;
 
 /// Something that changes at a given time, before everything else that happens at that instant. Events of one instant
@@ -73,7 +73,7 @@ pub struct WireChange {
     pub one_way_delay_ms: f64,
 }
 
-/// What the events of a plan may name.
+/// The names that events of a plan may use.
 pub(crate) struct Named<'a> {
     pub stations: BTreeMap<&'a str, StationId>,
     /// Index and number of flows of each group.
@@ -86,8 +86,8 @@ impl EventSpec {
         EventSpec { at_s, station: None, ap: None, flows: None, wire: None }
     }
 
-    /// Checks the event at `path` of a plan that runs until `horizon_s`. What a change of TCP gives is the plan's to check: that
-    /// depends on the flows and on earlier events.
+    /// Checks the event at `path` of a plan that runs until `horizon_s`. The plan checks changes of TCP, which depend on the
+    /// flows and on earlier events.
     pub(crate) fn validate(
         &self,
         path: &str,
@@ -123,7 +123,7 @@ impl EventSpec {
         }
     }
 
-    /// Puts the event on the agenda.
+    /// Adds the event to the agenda.
     pub(crate) fn enter(&self, agenda: &mut Agenda, named: &Named) {
         let at = Time::from_secs_f64(self.at_s);
         if let Some(change) = &self.station {
@@ -140,7 +140,7 @@ impl EventSpec {
         }
         if let Some(FlowsChange { group, count, tcp }) = &self.flows {
             let group = named.groups[group.as_str()].0;
-            // First the parameters: a flow that opens now opens with them.
+            // Parameters come first: a flow that this event opens uses them.
             if let Some(change) = tcp {
                 agenda.add(at, Event::Tcp { group, change: Box::new(change.clone()) });
             }

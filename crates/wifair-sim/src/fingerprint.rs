@@ -3,18 +3,18 @@ use wifair_wlan::Node;
 
 use crate::tap::Tap;
 
-/// A hash of a trajectory: every packet that crosses the air, with its time. Two runs with the same fingerprint took
-/// the same course; the determinism tests compare them, and golden values pin the engine's behaviour.
+/// A hash of a trajectory: every packet that crosses the air, with its time. Runs with the same trajectory have the same
+/// fingerprint. The determinism tests compare fingerprints, and golden values pin the engine's behaviour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// Of an empty trajectory.
+    /// The fingerprint of an empty trajectory.
     pub fn new() -> Fingerprint {
         Fingerprint(0xcbf2_9ce4_8422_2325)
     }
 
-    /// Goes on with `packet`, delivered at `now`.
+    /// Adds `packet`, delivered at `now`.
     pub fn add(&mut self, now: Time, packet: &Packet) {
         let tuple = &packet.tuple;
         let addresses = u64::from(tuple.source) << 32 | u64::from(tuple.destination);

@@ -1,7 +1,6 @@
-//! A flow: what it carries, and over which connections. One over TCP has a sequence of transfers: one transfer of its application after the
-//! other, each over connections of its own.
+//! A flow: its application and its connections. A flow over TCP is a sequence of transfers, each over separate connections.
 //!
-//! All that is looked at only when a transfer begins or ends; what every packet needs is in
+//! All of this is used only when a transfer begins or ends; per-packet state is in
 //! [`Connection`](crate::connection::Connection).
 
 use std::ops::Range;
@@ -14,7 +13,7 @@ use crate::datagram_session::DatagramSession;
 use crate::plan::Plan;
 use crate::transfer::{TransferEnd, TransferRecord};
 
-/// Where a flow stands.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// It has not started, or waits to open the next connection.
@@ -33,15 +32,15 @@ struct Under {
     completed: Option<Time>,
     /// The counters of both ends when it began.
     before: Counted,
-    /// What last moved, and when.
+    /// Counters at the last progress, and its time.
     mark: (Counted, Time),
 }
 
 counters! {
-    /// What the ends of a flow's connections have counted, all transfers together.
+    /// Counters of the ends of a flow's connections, all transfers together.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     struct Counted {
-        /// For the first time.
+        /// Without retransmissions.
         sent_bytes: u64,
         delivered_bytes: u64,
         acked_bytes: u64,
@@ -52,7 +51,7 @@ counters! {
 
 impl Counted {
     fn of(connections: &[Connection]) -> Counted {
-        // One connection is the rule, and spares the sum.
+        // Usually there is one connection, which needs no sum.
         let [first, others @ ..] = connections else { return Counted::default() };
         let mut sum = Counted::of_one(first);
         others.iter().for_each(|other| sum.add(&Counted::of_one(other)));
@@ -76,20 +75,20 @@ impl Counted {
     }
 }
 
-/// See the module.
+/// See the module documentation.
 pub(crate) struct Flow {
     pub(crate) carries: Carries,
     group: u32,
     first: u32,
     count: u32,
-    /// It does not start by itself.
+    /// Whether it does not start by itself.
     pub(crate) waits: bool,
     pub(crate) has_started: bool,
-    /// No event has stopped it.
+    /// Whether no event has stopped it.
     pub(crate) is_open: bool,
 }
 
-/// What a flow carries.
+/// Traffic of a flow.
 pub(crate) enum Carries {
     /// Transfers over TCP.
     Transfers(TransferSequence),
@@ -98,7 +97,7 @@ pub(crate) enum Carries {
 }
 
 impl Flow {
-    /// A flow before its start, with these slots. One that `waits` is opened by an event.
+    /// Creates a flow before its start, with these slots. One that `waits` is opened by an event.
     pub fn new(carries: Carries, group: u32, slots: Range<usize>, waits: bool) -> Flow {
         let (first, count) = (slots.start as u32, slots.len() as u32);
         Flow { carries, group, first, count, waits, has_started: false, is_open: !waits }
@@ -109,13 +108,13 @@ impl Flow {
         self.group as usize
     }
 
-    /// Its slots: a connection each.
+    /// Its slots, one per connection.
     pub fn slots(&self) -> Range<usize> {
         let first = self.first as usize;
         first..first + self.count as usize
     }
 
-    /// What it does with transfers, if it has any.
+    /// Its sequence of transfers, if it has one.
     pub fn sequence(&mut self) -> Option<&mut TransferSequence> {
         match &mut self.carries {
             Carries::Transfers(sequence) => Some(sequence),
@@ -132,7 +131,7 @@ impl Flow {
     }
 }
 
-/// From one transfer to the next.
+/// The sequence of a flow's transfers.
 pub(crate) struct TransferSequence {
     application: Box<dyn Application>,
     rng: Rng,
@@ -140,7 +139,7 @@ pub(crate) struct TransferSequence {
     /// Transfers begun.
     begun: u32,
     stopped: bool,
-    /// The most connections that a transfer has, and as many as the present one has.
+    /// Maximum number of connections of a transfer, and the number of the present one.
     connections: u16,
     width: u16,
     user_timeout: Time,
@@ -163,7 +162,7 @@ impl TransferSequence {
         }
     }
 
-    /// Asks the application what comes next and says when: [`Time::MAX`] for never, which ends the flow.
+    /// Asks the application for the next transfer; returns when it starts. [`Time::MAX`] means that the flow has ended.
     pub fn next(&mut self, now: Time) -> Time {
         let next = if self.stopped { None } else { self.application.next(now, &mut self.rng) };
         let bytes = next.and_then(|transfer| transfer.bytes);
@@ -172,7 +171,7 @@ impl TransferSequence {
         next.map_or(Time::MAX, |transfer| transfer.at)
     }
 
-    /// It may begin transfers again after a stop, those of `application` from its beginning.
+    /// Allows new transfers after a stop, those of `application` from its beginning.
     pub fn reopen(&mut self, application: Box<dyn Application>) {
         self.application = application;
         self.stopped = false;
@@ -183,17 +182,17 @@ impl TransferSequence {
         self.phase == Phase::Ended
     }
 
-    /// How many transfers it has begun, each over connections of its own.
+    /// Number of transfers begun, each over separate connections.
     pub fn generation(&self) -> u32 {
         self.begun
     }
 
-    /// How many of its connections the transfer that waits or is under way has: one a byte at most.
+    /// Number of connections of the transfer that waits or is under way: at most one per byte.
     pub fn width(&self) -> usize {
         self.width as usize
     }
 
-    /// Begins the transfer that it waited for over `connections`, which are fresh: opens them, and writes each one's share.
+    /// Begins the transfer that it waited for: opens `connections`, which are new, and writes each one's share.
     pub fn begin(&mut self, connections: &mut [Connection], now: Time) {
         let Phase::Waiting(Transfer { bytes, .. }) = self.phase else {
             unreachable!("nothing waits to begin")
@@ -220,7 +219,7 @@ impl TransferSequence {
         }
     }
 
-    /// No more transfers. One without end is ended here; a flow that waits has ended.
+    /// Stops the sequence. An endless transfer is ended now; a flow that waits has ended.
     pub fn stop(&mut self, connections: &mut [Connection]) {
         self.stopped = true;
         match &self.phase {
@@ -228,7 +227,7 @@ impl TransferSequence {
             Phase::Waiting(_) | Phase::Ended => {} // not started: its start finds it stopped
             Phase::Active(Under { bytes: Some(_), .. }) => {}
             Phase::Active(Under { bytes: None, before, .. }) => {
-                let connection = &mut connections[0]; // what has no end has one connection
+                let connection = &mut connections[0]; // an endless transfer has one connection
                 connection.sender.close();
                 let sent_bytes = Counted::of(std::slice::from_ref(connection)).sent_bytes - before.sent_bytes;
                 connection.goal_bytes = before.delivered_bytes + sent_bytes;
@@ -236,14 +235,14 @@ impl TransferSequence {
         }
     }
 
-    /// The last byte has been delivered.
+    /// Records that the last byte has been delivered.
     pub fn complete(&mut self, now: Time) {
         if let Phase::Active(under) = &mut self.phase {
             under.completed.get_or_insert(now);
         }
     }
 
-    /// A timer of TCP has expired: whether the transfer under way is given up.
+    /// Handles an expired TCP timer: returns whether the transfer under way is given up.
     pub fn gives_up(&mut self, connections: &[Connection], now: Time) -> bool {
         let Phase::Active(under @ Under { bytes: Some(_), .. }) = &mut self.phase else { return false };
         let counters = Counted::of(connections);
@@ -253,7 +252,7 @@ impl TransferSequence {
         now - under.mark.1 >= self.user_timeout
     }
 
-    /// The record of the transfer under way, as it stands: `None` without one of known size.
+    /// The current record of the transfer under way; `None` without one of known size.
     pub fn record(
         &self,
         flow: usize,
@@ -273,15 +272,15 @@ impl TransferSequence {
             delivered_bytes: counters.delivered_bytes - before.delivered_bytes,
             retransmissions: (counters.retransmissions - before.retransmissions) as u32,
             timeouts: (counters.timeouts - before.timeouts) as u32,
-            // All is there, though the connection may still be closing, or its end got lost.
+            // All data has arrived, even if the connection is still closing or its FIN was lost.
             end: if completed.is_some() { TransferEnd::Complete } else { end },
         })
     }
 }
 
-/// The groups of a plan's flows, and who stops after whom.
+/// The groups of a plan's flows, and which flows stop after which group.
 pub(crate) struct Groups {
-    /// By group: flows that have not ended, and the flows that stop when there are none left.
+    /// By group: number of flows that have not ended, and the flows that stop when there are none left.
     groups: Vec<(u32, Vec<usize>)>,
 }
 
@@ -299,12 +298,12 @@ impl Groups {
         (Groups { groups }, group_of)
     }
 
-    /// A flow of `group` that had ended, or has waited, is open again.
+    /// Counts a flow of `group` that is open again after it had ended or waited.
     pub fn reopened(&mut self, group: usize) {
         self.groups[group].0 += 1;
     }
 
-    /// A flow of `group` has ended: the flows that stop with it, in the order of the plan.
+    /// Counts a flow of `group` that has ended; returns the flows that stop with it, in the order of the plan.
     pub fn ended(&mut self, group: usize) -> Vec<usize> {
         let (left, waiting) = &mut self.groups[group];
         *left -= 1;

@@ -1,5 +1,5 @@
-//! JSON read as a tree first and by type afterwards. A key that comes twice and trailing data are refused; a number is read to the
-//! last bit.
+//! JSON parsing in two steps, first to a tree, then by type. Duplicate keys and trailing data are refused; numbers are read
+//! exactly.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment};
 use wifair_core::SpecError;
 
-/// What `json` says as a `T`.
+/// Parses `json` as a `T`.
 pub(crate) fn read<T: DeserializeOwned>(json: &str) -> Result<T, SpecError> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let Tree(tree) = serde_path_to_error::deserialize(&mut deserializer)
@@ -18,7 +18,7 @@ pub(crate) fn read<T: DeserializeOwned>(json: &str) -> Result<T, SpecError> {
     serde_path_to_error::deserialize(&tree).map_err(|error| misread(&tree, error.path(), error.inner()))
 }
 
-/// Any JSON in which no key of a table comes twice.
+/// Any JSON without duplicate keys in a table.
 struct Tree(Value);
 
 impl<'de> Deserialize<'de> for Tree {
@@ -81,7 +81,7 @@ impl<'de> Visitor<'de> for TreeVisitor {
     }
 }
 
-/// What serde says, in our form: `error` is its sentence, `path` where in `tree` it stood.
+/// Converts an error of serde: `error` is its message, `path` the place in `tree`.
 fn misread(tree: &Value, path: &Path, error: &serde_json::Error) -> SpecError {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
@@ -96,7 +96,7 @@ fn misread(tree: &Value, path: &Path, error: &serde_json::Error) -> SpecError {
     } else if let Some(field) = quoted("unknown field `") {
         let expected = message.split_once(", ").map_or("no such key", |(_, expected)| expected);
         let key = match field {
-            "" => format!("{path}\"\""), // the path ends where a name should stand
+            "" => format!("{path}\"\""), // the path ends where a name is expected
             _ if path.ends_with(field) => path,
             _ => inside(field),
         };
@@ -106,7 +106,7 @@ fn misread(tree: &Value, path: &Path, error: &serde_json::Error) -> SpecError {
     }
 }
 
-/// The value at `path`, where it is no table and no list.
+/// The value at `path`, unless it is a table or a list.
 fn found(tree: &Value, path: &Path) -> Option<String> {
     let value = path.iter().try_fold(tree, |value, segment| match segment {
         Segment::Seq { index } => value.get(index),

@@ -1,7 +1,7 @@
 //! The simulator: builds a network from a plan, runs it, records.
 //!
-//! Read first: [`Plan`] (all that defines a run but the seed), [`Network`] (the event loop), [`RunRecord`] (what a
-//! replication leaves behind) and [`Batch`] (replications on threads).
+//! Read first: [`Plan`] (everything that defines a run but the seed), [`Network`] (the event loop), [`RunRecord`] (the result
+//! of a replication) and [`Batch`] (replications on threads).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

@@ -1,7 +1,7 @@
-//! A network that somebody watches and changes while it runs.
+//! A network that is observed and changed while it runs.
 //!
-//! It is the same network as that of a run: an observer only reads, and a change is an event of the plan at its
-//! nanosecond. The plan with these events takes the same course.
+//! It is the same network as that of a run: an observer only reads, and a change is an event of the plan at its nanosecond. A
+//! run of the plan with these events has the same trajectory.
 
 use serde_json::{Value, json};
 use wifair_core::{Ac, Class, Ecn, Packet, SpecError, StationId, Time};
@@ -17,15 +17,15 @@ use crate::network::Network;
 use crate::plan::Plan;
 use crate::tap::Tap;
 
-/// Most frames and most events at ports that wait for a snapshot; beyond that the oldest go, and are counted.
+/// Maximum number of frames, and of events at ports, waiting for a snapshot; beyond that the oldest are discarded and counted.
 const MAX_WAITING: usize = 4096;
-/// Most MPDUs that a snapshot lists, of the newest PPDUs.
+/// Maximum number of MPDUs in a snapshot, of the newest PPDUs.
 const MAX_MPDUS: usize = 8192;
-/// Most packets of a port that a snapshot lists, from the head.
+/// Maximum number of packets of a port in a snapshot, from the head.
 const MAX_LISTED: usize = 4096;
-/// For how long the journal of the ports grows.
+/// Time after which the journal of the ports is processed.
 const AT_ONCE: Time = Time::from_ms(100);
-/// How far [`LiveNetwork::step`] looks for an exchange.
+/// How far [`LiveNetwork::step`] searches for an exchange.
 const STEP_WITHIN: Time = Time::from_s(1);
 
 /// A frame on the air, or the wait for access before it.
@@ -41,9 +41,9 @@ struct Frame {
     class: Class,
     attempt: u32,
     rate_mbps: f64,
-    /// Since when its sender has waited for access, for the first frame of a transmission.
+    /// When its sender began to wait for access; for the first frame of a transmission only.
     waits_from: Option<Time>,
-    /// Of a PPDU with a Block Ack agreement.
+    /// MPDUs of a PPDU with a Block Ack agreement.
     mpdus: Vec<Mpdu>,
 }
 
@@ -56,7 +56,7 @@ struct Mpdu {
     decoded: bool,
 }
 
-/// What happened at a port of the AP.
+/// An event at a port of the AP.
 #[derive(Clone, Copy, Debug)]
 struct Happened {
     at: Time,
@@ -67,7 +67,7 @@ struct Happened {
     queued: u32,
 }
 
-/// What happened at the AP's ports and on the air, while it is asked to look; and a hash of the course at all times.
+/// Records events at the AP's ports and frames while asked to, and hashes the trajectory all the time.
 struct Watch {
     fingerprint: Fingerprint,
     looking: bool,
@@ -90,10 +90,10 @@ impl Watch {
         self.frames.push(frame);
     }
 
-    /// The PPDU of a link with a Block Ack agreement, and what answers it; the RTS alone where that collides.
+    /// Records the PPDU of a link with a Block Ack agreement and its response, or only the RTS if that collides.
     fn note_transmission(&mut self, what: &Transmission, idle_since: Time) {
         let mpdus: Vec<Mpdu> = what.mpdus.iter().map(|mpdu| self.mpdu(mpdu)).collect();
-        // A Block Ack Request carries no packet: it shows as a control frame.
+        // A Block Ack Request carries no packet: it is shown as a control frame.
         let first = mpdus.first().copied();
         let outcome = match what.outcome {
             AttemptOutcome::Acknowledged => 0,
@@ -203,19 +203,19 @@ impl Tap for Watch {
     }
 }
 
-/// A replication in pieces, which can be inspected and changed.
+/// A replication that runs in pieces and can be inspected and changed.
 pub struct LiveNetwork {
     network: Network<Watch>,
     plan: Plan,
-    /// What happened at the AP's ports since the last snapshot, the newest of it.
+    /// Events at the AP's ports since the last snapshot, limited to the newest.
     happened: Vec<Happened>,
 }
 
 impl LiveNetwork {
-    /// The network of `plan` with the random streams of `seed`, at time zero.
+    /// Creates the network of `plan` with the random streams of `seed`, at time zero.
     ///
     /// # Errors
-    /// A plan that cannot be run.
+    /// Fails if the plan cannot be run.
     pub fn new(plan: Plan, seed: u64) -> Result<LiveNetwork, SpecError> {
         let watch = Watch {
             fingerprint: Fingerprint::new(),
@@ -235,12 +235,12 @@ impl LiveNetwork {
         Ok(LiveNetwork { network, plan, happened: vec![] })
     }
 
-    /// The current simulated time: everything before it has happened, nothing of this instant.
+    /// The current simulated time: everything before it has happened, nothing at this instant.
     pub fn now(&self) -> Time {
         self.network.now()
     }
 
-    /// Runs until `until`, if that is later, and records the air and what happens at the AP's ports from `look_from` on.
+    /// Runs until `until`, if that is later. Records frames and events at the AP's ports from `look_from` on.
     pub fn advance(&mut self, until: Time, look_from: Time) {
         if look_from > self.now() {
             self.look(false);
@@ -253,7 +253,7 @@ impl LiveNetwork {
         }
     }
 
-    /// Runs until the next exchange to begin has ended. False if none begins within a simulated second, which then has passed.
+    /// Runs until the next exchange to begin has ended. False if none begins within a simulated second, which has then passed.
     pub fn step(&mut self) -> bool {
         self.look(true);
         let limit = self.now() + STEP_WITHIN;
@@ -280,7 +280,7 @@ impl LiveNetwork {
         let now = self.now();
         match looking {
             true => {
-                // Nobody saw when the present exchange ends.
+                // The end of the present exchange was not recorded.
                 self.network.tap_mut().ends = now;
                 self.network.bss_mut().keep_ap_journal(&journal);
             }
@@ -288,8 +288,8 @@ impl LiveNetwork {
         }
     }
 
-    /// Takes over the events of `plan` beyond those that this network's plan has: they are of now or later. In all else the plans
-    /// are the same.
+    /// Adds the events of `plan` beyond those of this network's plan; they must not be in the past. In all else the plans are
+    /// equal.
     pub fn change(&mut self, plan: Plan) {
         for event in &plan.events[self.plan.events.len()..] {
             self.network.change(&plan, event);
@@ -302,7 +302,7 @@ impl LiveNetwork {
         self.network.tap().fingerprint.value()
     }
 
-    /// What can be seen now, as JSON; see `wifair.live` for its form. Frames and events at ports are handed over once.
+    /// The current state as JSON; see `wifair.live` for its form. Frames and events at ports are returned once.
     pub fn snapshot(&mut self) -> Value {
         let now = self.now();
         self.catch_up();
@@ -353,7 +353,7 @@ impl LiveNetwork {
         })
     }
 
-    /// Takes over what the journal has, the newest of it.
+    /// Takes the newest events from the journal.
     fn catch_up(&mut self) {
         let (watch, happened) = (self.network.tap(), &mut self.happened);
         watch.journal.take(|entry| happened.extend(Happened::of(entry, &watch.flow_of)));
@@ -459,7 +459,7 @@ impl Frame {
 }
 
 impl Happened {
-    /// What the line of a journal says, if it is about the queue.
+    /// Converts an entry of a journal, if it concerns the queue.
     fn of(entry: &Entry, flow_of: &[u32]) -> Option<Happened> {
         let (what, enqueued_at) = match entry.event {
             PortEvent::Enqueued => (0, entry.at),

@@ -2,15 +2,15 @@ use wifair_core::Time;
 
 /// The earliest of many instants, each at a fixed index: a tournament tree.
 ///
-/// Setting one instant costs O(log n) at most and two or three steps as a rule, since an update stops where it no
-/// longer changes the winner; reading the earliest is a field access. Ties go to the lowest index, so the order of
-/// events never depends on how they came in.
+/// Setting an instant costs O(log n) at most and usually two or three steps, since an update stops where it no longer changes
+/// the winner; reading the earliest is a field access. Ties are resolved to the lowest index, so the order of events never
+/// depends on the order of insertion.
 #[derive(Clone, Debug)]
 pub struct MinTree {
     /// Node 1 is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves start at `leaves`.
     nodes: Vec<Time>,
     leaves: usize,
-    /// What the root holds.
+    /// Value of the root.
     earliest: Time,
 }
 
@@ -21,7 +21,7 @@ impl MinTree {
         MinTree { nodes: vec![Time::MAX; 2 * leaves], leaves, earliest: Time::MAX }
     }
 
-    /// The earliest instant; [`Time::MAX`] where there is none.
+    /// The earliest instant; [`Time::MAX`] if there is none.
     pub fn earliest(&self) -> Time {
         self.earliest
     }
@@ -45,7 +45,7 @@ impl MinTree {
     }
 
     /// Sets the instant at `index`; [`Time::MAX`] for "never".
-    #[inline(always)] // most often two or three steps
+    #[inline(always)] // usually two or three steps
     pub fn set(&mut self, index: usize, time: Time) {
         let mut node = self.leaves + index;
         self.nodes[node] = time;

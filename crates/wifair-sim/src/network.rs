@@ -26,39 +26,39 @@ use crate::wire::{Arrival, Way, Wire, WireBuilder};
 
 /// The whole network of one replication: the BSS, the wire, the hosts; and the event loop.
 ///
-/// Events of one instant are handled in this order, whatever order they were caused in: the agenda of the scenario
-/// (in its own order), arrivals from the wire (by line), timers of TCP (by connection, sender first), then the BSS
-/// (`docs/medium.md`, section 6).
+/// Events of one instant are handled in this order, whatever order they were scheduled in: the agenda of the scenario (in its
+/// own order), arrivals from the wire (by line), timers of TCP (by connection, sender first), then the BSS (`docs/medium.md`,
+/// section 6).
 pub struct Network<T: Tap = ()> {
     fabric: Fabric<T>,
     agenda: Agenda,
-    /// By slot. A flow has as many slots, one after the other, as it has connections side by side; one without TCP has one, whose
-    /// ends are idle.
+    /// By slot. A flow has as many consecutive slots as it has parallel connections; one without TCP has one, whose ends are
+    /// idle.
     connections: Vec<Connection>,
-    /// By flow: what it carries.
+    /// The flows, in the order of the plan.
     flows: Vec<Flow>,
     /// By slot: its flow.
     flow_of: Vec<u32>,
     groups: Groups,
     listeners: Listeners,
-    /// Transfers that have ended and that nobody has taken yet.
+    /// Transfers that have ended and have not been taken yet.
     finished: Vec<TransferRecord>,
     stations: u16,
-    /// By flow: the books of connections that the AP's monitor has forgotten.
+    /// By flow: counters of connections that the AP's monitor has forgotten.
     forgotten: Vec<[Ledger; 3]>,
-    /// What events that change flows or the wire need to know; absent where none does.
+    /// State for events that change flows or the wire; absent if there are none.
     changes: Option<Box<Changes>>,
 }
 
-/// All that the ends of connections send into and wait for: apart from them, so that an event looks its connection up once.
+/// Everything that connections send into and wait for. Separate from them, so that an event looks up its connection once.
 struct Fabric<T> {
     now: Time,
     bss: Bss,
     wire: Wire,
-    /// When each end wants to be woken, at index 2 · slot + end. May be early: an end that is woken early is asked
-    /// again, so that a timer that only moves away costs nothing.
+    /// When each end is to be woken, at index 2 · slot + end. May be early: an end that is woken early is asked again, so a
+    /// timer that is only postponed needs no update.
     timers: MinTree,
-    /// When the next of the agenda, the wire and the timers is due, or during a run its end; kept up to date as things are added.
+    /// When the next event of the agenda, the wire or the timers is due, or during a run its end; updated as events are added.
     next_external: Time,
     tap: T,
 }
@@ -71,7 +71,7 @@ impl Network {
 }
 
 impl<T: Tap> Network<T> {
-    /// As [`Network::new`], with somebody who looks on.
+    /// Like [`Network::new`], with an observer.
     pub fn tapped(plan: &Plan, seed: u64, mut tap: T) -> Result<Network<T>, SpecError> {
         let mut bss = Bss::new(&plan.bss, seed)?;
         tap.begin(&mut bss);
@@ -170,12 +170,12 @@ impl<T: Tap> Network<T> {
         Ok(network)
     }
 
-    /// Who looks on.
+    /// The observer.
     pub fn tap(&self) -> &T {
         &self.fabric.tap
     }
 
-    /// Who looks on, to ask for what was gathered so far.
+    /// The observer, to read what it has gathered so far.
     pub fn tap_mut(&mut self) -> &mut T {
         &mut self.fabric.tap
     }
@@ -204,7 +204,7 @@ impl<T: Tap> Network<T> {
         &self.connections[flow.slots()]
     }
 
-    /// What is measured from two snapshots needs no beginning; greatest values do. The trajectory does not change.
+    /// Starts the measurement: resets maxima, which differences of snapshots do not cover. The trajectory does not change.
     pub(crate) fn begin_measurement(&mut self) {
         for connection in &mut self.connections {
             connection.sender.forget_greatest();
@@ -216,7 +216,7 @@ impl<T: Tap> Network<T> {
         (0..self.stations).map(|id| self.fabric.bss.station_ports(StationId(id)).map(|(_, port)| port))
     }
 
-    /// What became of each flow's packets at the AP's ports, by class: of all that its monitor ever saw of the flow.
+    /// The counts of each flow's packets at the AP's ports, by class, since the flow was first seen.
     pub(crate) fn tallies(&self, now: Time) -> Vec<[Ledger; 3]> {
         let mut tallies = self.forgotten.clone();
         for flow in self.fabric.bss.ap_ports().flat_map(|(_, port)| port.snapshot(now).flows) {
@@ -226,19 +226,19 @@ impl<T: Tap> Network<T> {
         tallies
     }
 
-    /// Takes over the books of the flows that the AP's monitor has forgotten.
+    /// Takes the counters of the flows that the AP's monitor has forgotten.
     fn collect_forgotten(&mut self) {
         while let Some((_, tuple, classes)) = self.fabric.bss.pop_forgotten() {
             self.forgotten[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&classes);
         }
     }
 
-    /// Handles everything that happens before `end`, and stands at `end` then. What happens at `end` itself belongs
-    /// to the next call, so that a run in pieces is the same as a run in one.
+    /// Handles all events before `end` and stops at `end`. Events at `end` itself belong to the next call, so a run in pieces
+    /// equals a run in one.
     pub fn run_until(&mut self, end: Time) {
         loop {
             self.fabric.find_next(&self.agenda, end);
-            // The BSS goes on by itself until something comes from outside. What it delivers may bring that nearer.
+            // The BSS runs alone until the next external event, which its deliveries may bring forward.
             while self.advance_bss(self.fabric.next_external) {}
             let next = self.fabric.next_external;
             if next >= end {
@@ -258,7 +258,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// Lets the BSS go on by itself before `limit` until something comes out of it; whether it has.
+    /// Runs the BSS before `limit` until it delivers something; returns whether it has.
     fn advance_bss(&mut self, limit: Time) -> bool {
         let Fabric { bss, wire, tap, now: at, .. } = &mut self.fabric;
         let watch = |bss: &Bss| {
@@ -348,7 +348,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// A timer may be due.
+    /// Handles a timer that may be due.
     fn wake(&mut self) {
         let index = self.fabric.timers.earliest_index();
         match index % 2 {
@@ -363,7 +363,7 @@ impl<T: Tap> Network<T> {
         let end = E::of(connection);
         let deadline = end.deadline().min(wakes_at);
         if deadline > self.fabric.now {
-            self.fabric.timers.set(2 * slot + E::INDEX, deadline); // it has moved away meanwhile
+            self.fabric.timers.set(2 * slot + E::INDEX, deadline); // it has been postponed
             return;
         }
         end.on_timer(self.fabric.now);
@@ -375,7 +375,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    #[inline(never)] // beside what a segment brings about, rare
+    #[inline(never)] // rare compared to segments
     fn pump<E: EndPoint>(&mut self, slot: usize) {
         self.fabric.pump::<E>(slot, &mut self.connections[slot]);
     }
@@ -389,19 +389,19 @@ impl<T: Tap> Fabric<T> {
         self.now = next;
     }
 
-    /// What comes from outside first, or `end`.
+    /// Finds the next external event before `end`.
     #[inline(always)]
     fn find_next(&mut self, agenda: &Agenda, end: Time) {
         let next = agenda.next().min(self.wire.next_arrival());
         self.next_external = next.min(self.timers.earliest()).min(end);
     }
 
-    /// Something happens at `time`.
+    /// Notes an external event at `time`.
     fn expect(&mut self, time: Time) {
         self.next_external = self.next_external.min(time);
     }
 
-    /// An end has taken a segment: it answers. Whether the connection may be at its end.
+    /// Lets an end that has taken a segment respond. Returns whether the connection may have ended.
     #[inline(always)] // into the four places where an end takes a segment
     fn respond<E: EndPoint>(&mut self, slot: usize, connection: &mut Connection) -> bool {
         self.pump::<E>(slot, connection);
@@ -410,7 +410,7 @@ impl<T: Tap> Fabric<T> {
                 && connection.receiver.stats().payload_bytes_delivered >= connection.goal_bytes
     }
 
-    /// Sends what an end wants to send, and notes when it wants to be woken.
+    /// Sends what an end has to send, and notes when it is to be woken.
     #[inline(always)]
     fn pump<E: EndPoint>(&mut self, slot: usize, connection: &mut Connection) {
         let Connection { station, lines, direction, .. } = *connection;

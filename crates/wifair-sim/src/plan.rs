@@ -1,5 +1,5 @@
-//! A scenario made explicit: one entry a station and a flow, every parameter in its place. JSON goes in, and the
-//! canonical form, all defaults filled in, comes out; that is what is hashed, stored and run.
+//! A scenario in explicit form: one entry per station and flow, with every parameter. It is read from JSON and converted to the
+//! canonical form with all defaults filled in, which is hashed, stored and run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::json;
 
 /// Version of the plan's form; a plan of another version is refused.
 pub const SCHEMA_VERSION: u32 = 1;
-/// The most flows that one run may have, and the most connections, of which a flow may have several side by side.
+/// Maximum number of flows of one run, and of connections, of which a flow may have several in parallel.
 pub const MAX_FLOWS: usize = 100_000;
 
 /// All that defines one run but the seed.
@@ -62,7 +62,7 @@ pub struct RunSpec {
 }
 
 impl Default for RunSpec {
-    /// The lengths of `adaptive-pushout`, IV-A: twenty flows take that long to find their shares
+    /// The durations of `adaptive-pushout`, IV-A: twenty flows take that long to converge to their shares
     /// (`docs/validation.md`).
     fn default() -> Self {
         RunSpec {
@@ -165,7 +165,7 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
-    /// Without TCP its keys must stand as they do where nobody gives them: they would have no effect.
+    /// Without TCP its keys must have their defaults, since they would have no effect.
     fn validate_without_tcp(&self, key: &impl Fn(&str) -> String) -> Result<(), SpecError> {
         let application = self.application.name();
         let error = |name: &str| {
@@ -190,7 +190,7 @@ fn schema_version() -> u32 {
     SCHEMA_VERSION
 }
 
-/// A group after which a flow stops must exist, be another one, and come to an end by itself.
+/// A group after which a flow stops must exist, be another one, and end by itself.
 fn validate_stop_after(
     group: &str,
     flow: &FlowSpec,
@@ -213,7 +213,7 @@ impl Plan {
         Plan::from_json_with(json, &mut |_| None)
     }
 
-    /// As [`Plan::from_json`], with a supply of external schemes: `find` is asked for each that the plan names.
+    /// Like [`Plan::from_json`]; `find` is asked for each external scheme that the plan names.
     pub fn from_json_with(
         json: &str,
         find: &mut dyn FnMut(&ExternalScheme) -> Option<Maker>,
@@ -286,7 +286,7 @@ impl Plan {
         self.validate_tcp_of_events()
     }
 
-    /// What events may name.
+    /// The names that events may use.
     pub(crate) fn named(&self) -> Named<'_> {
         let (indexes, group_of) = self.groups();
         let mut sizes = vec![0; indexes.len()];
@@ -295,7 +295,7 @@ impl Plan {
         Named { stations: self.station_ids(), groups: groups.collect() }
     }
 
-    /// What each change of TCP gives must be allowed, after the changes before it in time.
+    /// Checks each change of TCP, applied after earlier changes.
     fn validate_tcp_of_events(&self) -> Result<(), SpecError> {
         let mut specs: BTreeMap<&str, Vec<TcpSpec>> = BTreeMap::new();
         let mut changes: Vec<_> = (0..)
@@ -321,7 +321,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The parameters of a group's flows over TCP, each set of them once.
+    /// The distinct parameter sets of a group's flows over TCP.
     fn tcp_of_group(&self, group: &str) -> Vec<TcpSpec> {
         let mut specs: Vec<TcpSpec> = vec![];
         for flow in self.flows.iter().filter(|flow| flow.group == group) {
@@ -342,7 +342,7 @@ impl Plan {
         }
         let stations: BTreeSet<&str> = self.bss.stations.iter().map(|s| s.label.as_str()).collect();
         let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
-        // By group, whether it comes to an end by itself.
+        // By group, whether it ends by itself.
         let mut ends: BTreeMap<&str, bool> = BTreeMap::new();
         for flow in &self.flows {
             *ends.entry(&flow.group).or_insert(true) &= flow.application.ends() || flow.stop_s.is_some();
@@ -401,7 +401,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The flow of each slot: a flow has as many, one after the other, as it has connections side by side.
+    /// The flow of each slot. A flow has as many consecutive slots as it has parallel connections.
     pub(crate) fn flows_by_slot(&self) -> impl Iterator<Item = &FlowSpec> {
         self.flows.iter().flat_map(|flow| {
             let slots = match flow.application.build() {
@@ -412,7 +412,7 @@ impl Plan {
         })
     }
 
-    /// When the measurement ends.
+    /// The end of the measurement, in seconds from the start of the run.
     pub fn horizon_s(&self) -> f64 {
         self.run.warmup_s + self.run.duration_s
     }
@@ -452,7 +452,7 @@ mod tests {
         assert!(text.allowed.contains("f64"), "{text}");
     }
 
-    /// Wherever it is: in a table of ours, in a component, in the parameters of a scheme that somebody else has.
+    /// Anywhere: in a table of the plan, in a component, in the parameters of an external scheme.
     #[test]
     fn a_key_that_comes_twice_is_refused() {
         let port = |scheme: &str| {
@@ -484,7 +484,7 @@ mod tests {
     }
 
     proptest! {
-        /// To the last bit, or the canonical form of a canonical form, and with it the hash, would be another.
+        /// Exact to the last bit; otherwise the canonical form of a canonical form would differ, and so would the hash.
         #[test]
         fn a_number_is_read_as_it_is_written(delay_ms in 0.0..1e3f64, exponent in -300..=0) {
             let delay_ms = delay_ms * 10f64.powi(exponent);

@@ -8,7 +8,7 @@ use crate::record::{Probes, RunRecord};
 use crate::snapshot::Snapshot;
 use crate::wire::Wire;
 
-/// The counters of a BSS and its wire at an instant. There are none of flows.
+/// The counters of a BSS and its wire at an instant, without flows.
 pub struct Reading(Snapshot);
 
 impl Reading {
@@ -22,7 +22,7 @@ impl Reading {
 }
 
 impl RunRecord {
-    /// What happened between two readings of the cell of `plan`, which has no flows.
+    /// The record of the interval between two readings of the cell of `plan`, which has no flows.
     pub fn of_readings(plan: &Plan, before: &Reading, after: &Reading) -> RunRecord {
         RunRecord::new(plan, &before.0, &after.0, Probes::new(plan))
     }

@@ -1,4 +1,4 @@
-//! What a replication leaves behind: one record, made of the difference of two snapshots.
+//! The result of a replication: one record, computed from the difference of two snapshots.
 
 mod rows;
 
@@ -18,7 +18,7 @@ use crate::transfer::{TransferGroupRow, TransferLog, TransferRow};
 
 pub use rows::{FlowRow, QueueRow, RunRow, StationRow};
 
-/// What is recorded while the network runs.
+/// Recorders that are active while the network runs.
 pub(crate) struct Probes {
     pub sampler: Sampler,
     pub transfers: TransferLog,
@@ -31,31 +31,31 @@ impl Probes {
     }
 }
 
-/// Everything that one replication leaves behind.
+/// The result of one replication.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRecord {
     /// The replication as a whole.
     pub run: RunRow,
-    /// One row a flow, in the order of the plan.
+    /// One row per flow, in the order of the plan.
     pub flows: Vec<FlowRow>,
     /// The datagrams of each flow without TCP, by direction.
     pub datagrams: Vec<DatagramRow>,
     /// The AP's buffer and those of the stations, by class.
     pub queues: Vec<QueueRow>,
-    /// Two rows a station, up and down, in the order of the plan.
+    /// Two rows per station, up and down, in the order of the plan.
     pub stations: Vec<StationRow>,
-    /// The transfers of known size, unless the plan wants the sums alone.
+    /// The transfers of known size, unless the plan asks for sums only.
     pub transfers: Vec<TransferRow>,
     /// Sums over the transfers, by group and size.
     pub transfer_groups: Vec<TransferGroupRow>,
-    /// What the senders of TCP did, if the plan asks for it.
+    /// States of the TCP senders, if the plan asks for them.
     pub states: Vec<StateRow>,
     /// Time series, if the plan asks for them.
     pub series: Vec<SeriesRow>,
 }
 
 impl RunRecord {
-    /// What happened between two snapshots of the network of `plan`.
+    /// Computes the record of the interval between two snapshots of the network of `plan`.
     pub(crate) fn new(plan: &Plan, before: &Snapshot, after: &Snapshot, probes: Probes) -> RunRecord {
         let Probes { sampler, transfers, states } = probes;
         let bss = after.bss.since(&before.bss);
@@ -180,7 +180,7 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
         .collect()
 }
 
-/// The rows of the AP's buffers, under EDCA of all together and of each.
+/// The rows of the AP's buffers; under EDCA one set for all together and one per category.
 fn ap_rows(ports: &[(Option<Ac>, PortSnapshot)]) -> Vec<QueueRow> {
     if let [(category, port)] = ports {
         let own = category.map(|category| port_rows(&format!("ap/{}", category.name()), port));
@@ -219,7 +219,7 @@ fn port_rows(node: &str, port: &PortSnapshot) -> Vec<QueueRow> {
     rows
 }
 
-/// A row a class and one for all.
+/// One row per class and one for all.
 fn ledger_rows(node: &str, ledgers: &[Ledger; 3]) -> Vec<QueueRow> {
     wifair_core::Class::ALL
         .iter()
@@ -268,7 +268,7 @@ fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
     }
 }
 
-/// What only a run can show to be without effect.
+/// Warnings about settings that only a run can show to be without effect.
 fn warnings(plan: &Plan, ap: &[(Option<Ac>, PortSnapshot)]) -> String {
     let scheme = plan.bss.ap.port.scheme.name();
     let touched = |c: &Ledger| [c.lost_in_buffer(), c.filtered, c.ce_marked, c.ece_marked].map(|n| n.packets);
@@ -285,8 +285,8 @@ fn warnings(plan: &Plan, ap: &[(Option<Ac>, PortSnapshot)]) -> String {
     warnings.join("; ")
 }
 
-/// The result tables of replications, each row led by its job and seed: (index of the job, seed, record) in, (name,
-/// columns) out. Datagrams, transfers and time series come last, and only if there are any.
+/// Converts records, as (index of the job, seed, record), to result tables, as (name, columns). Each row starts with job and
+/// seed. Datagrams, transfers and time series come last, and only if there are any.
 pub fn tables(records: &[(usize, u64, RunRecord)]) -> Vec<(&'static str, Vec<(&'static str, Column)>)> {
     let mut tables = vec![
         table(records, |record| std::slice::from_ref(&record.run)),

@@ -1,19 +1,19 @@
-/// A queue in a ring whose size is a power of two: its places are found with a mask.
+/// A queue in a ring whose size is a power of two, so indexes are masked.
 #[derive(Clone, Debug, Default)]
 pub struct Ring<T> {
-    /// None, or a power of two.
+    /// Empty, or a power of two long.
     places: Vec<T>,
     first: usize,
     len: usize,
 }
 
 impl<T: Copy + Default> Ring<T> {
-    /// How many items there are.
+    /// Number of items.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// A place behind the last item, to be written.
+    /// Appends an item and returns it, to be written.
     pub fn append(&mut self) -> &mut T {
         if self.len == self.places.len() {
             self.grow();
@@ -31,7 +31,7 @@ impl<T: Copy + Default> Ring<T> {
         self.places.resize((2 * self.len).max(16), T::default());
     }
 
-    /// Takes out the first item, which stays readable where it was; the one behind it. Panics without one.
+    /// Removes the first item. Returns it, still readable in place, and the one after it. Panics if the ring is empty.
     pub fn take(&mut self) -> (&T, Option<&T>) {
         assert!(self.len > 0, "there is a first item");
         let place = self.first;
@@ -40,7 +40,7 @@ impl<T: Copy + Default> Ring<T> {
         (&self.places[place], if self.len > 0 { self.places.get(self.first) } else { None })
     }
 
-    /// The items, the first first.
+    /// The items from the first to the last.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len).map(|at| &self.places[(self.first + at) & (self.places.len() - 1)])
     }

@@ -10,16 +10,16 @@ use crate::snapshot::Snapshot;
 use crate::tap::Tap;
 use crate::trace::{EventSink, Trace, TraceError, TraceSpec};
 
-/// How a running replication is watched and stopped from another thread.
+/// Progress and cancellation of a running replication, for another thread.
 pub struct Progress<'a> {
-    /// Set to stop the replication; it ends within a simulated second or so.
+    /// Set to stop the replication; it ends within about a simulated second.
     pub cancelled: &'a AtomicBool,
     /// Simulated milliseconds are added here as they pass.
     pub simulated_ms: &'a AtomicU64,
 }
 
 impl Progress<'_> {
-    /// Adds the simulated milliseconds that have passed; whether to go on.
+    /// Adds the simulated milliseconds that have passed; returns whether to continue.
     pub(crate) fn go_on(&self, ms: u64) -> bool {
         self.simulated_ms.fetch_add(ms, Ordering::Relaxed);
         !self.cancelled.load(Ordering::Relaxed)
@@ -28,14 +28,14 @@ impl Progress<'_> {
 
 /// Runs one replication: warm-up, measurement, record. `None` if it was cancelled.
 ///
-/// A measurement is the difference of two snapshots, at the end of the warm-up and at the horizon. Nothing that
-/// records schedules an event: the trajectory is the same whatever is recorded.
+/// A measurement is the difference of two snapshots, at the end of the warm-up and at the horizon. Recording schedules no
+/// events: the trajectory is the same whatever is recorded.
 pub fn run(plan: &Plan, seed: u64, progress: &Progress<'_>) -> Result<Option<RunRecord>, SpecError> {
     run_watched(plan, seed, &mut |ms| progress.go_on(ms))
 }
 
-/// As [`run`], watched from the same thread: `go_on` is called with the simulated milliseconds that have passed, before
-/// the start (0) and then every simulated second or so, and its answer says whether to go on.
+/// Like [`run`], with progress on the same thread: `go_on` is called with the simulated milliseconds that have passed, before
+/// the start (0) and then about every simulated second. It returns whether to continue.
 pub fn run_watched(
     plan: &Plan,
     seed: u64,
@@ -44,10 +44,10 @@ pub fn run_watched(
     Ok(measure(&mut Network::new(plan, seed)?, plan, go_on))
 }
 
-/// As [`run_watched`], with traces; rows of the event log go to `events`.
+/// Like [`run_watched`], with traces; rows of the event log are passed to `events`.
 ///
 /// # Errors
-/// A plan that cannot be run, something to trace that it does not have, a file that cannot be written.
+/// Fails if the plan cannot be run, if a traced item is not in the plan, or if a file cannot be written.
 pub fn run_traced(
     plan: &Plan,
     seed: u64,
@@ -61,7 +61,7 @@ pub fn run_traced(
     Ok(record)
 }
 
-/// Runs a fresh network to its horizon; `None` if it was cancelled, or its tap had enough.
+/// Runs a new network to its horizon; `None` if it was cancelled, or if its tap ended the run.
 fn measure<T: Tap>(
     network: &mut Network<T>,
     plan: &Plan,
@@ -83,7 +83,7 @@ fn measure<T: Tap>(
     Some(RunRecord::new(plan, &before, &after, probes))
 }
 
-/// Runs up to `end`, asking `go_on` every simulated second; false if it was cancelled on the way.
+/// Runs up to `end`, calling `go_on` every simulated second; false if it was cancelled.
 fn advance<T: Tap>(
     network: &mut Network<T>,
     probes: &mut Probes,

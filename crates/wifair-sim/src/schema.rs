@@ -8,7 +8,7 @@ use crate::application::ApplicationSpec;
 use crate::event::MAX_EVENTS;
 use crate::plan::{MAX_FLOWS, Plan, SCHEMA_VERSION};
 
-/// What the front end needs to know: the plan's JSON schema, every registered component with its source, idea and
+/// Everything that the front end needs: the plan's JSON schema, every registered component with its source, idea and
 /// parameters, and the limits.
 pub fn schema() -> Value {
     let class = |class: &Class| json!(class.name());
@@ -30,7 +30,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// Each component with one of `values` at `key`.
+/// The components, each with one of `values` at `key`.
 fn with(components: Vec<ComponentInfo>, key: &str, values: impl Iterator<Item = Value>) -> Vec<Value> {
     let mut listed: Vec<Value> = components.iter().map(|component| json!(component)).collect();
     listed.iter_mut().zip(values).for_each(|(component, value)| component[key] = value);

@@ -14,22 +14,23 @@ row! {
     SeriesRow in "series" {
         /// End of the interval, in seconds from the start of the run, warm-up included.
         time_s: f64,
-        /// What: of a flow `goodput_mbps` (payload delivered in the interval), `rtt_ms` (mean of the interval's samples, if there
-        /// are any); over TCP `cwnd_segments` (of all its connections together) and, with one connection, `srtt_ms` (the smoothed
-        /// RTT at the interval's end, after the first sample); of datagrams `delay_ms` and `delay_back_ms` (mean one-way delay of
-        /// those that arrived in the interval, in the flow's direction and against it); of a station the means over the interval `link_rate_up_mbps` and
-        /// `link_rate_down_mbps` and its `airtime_share`, both ways together; of the AP `queue_packets`, `limit_packets`,
-        /// `buffer_idle_share` (share of the interval in which no packet was queued; the rest it was busy), `sojourn_ms` (mean
-        /// wait in its queue of the packets that left it in the interval) or a gauge of its scheme or limit controller.
+        /// The metric. Of a flow: `goodput_mbps` (payload delivered in the interval), `rtt_ms` (mean of the interval's samples,
+        /// if there are any); over TCP `cwnd_segments` (of all its connections together) and, with one connection, `srtt_ms`
+        /// (the smoothed RTT at the interval's end, after the first sample); of datagrams `delay_ms` and `delay_back_ms` (mean
+        /// one-way delay of those that arrived in the interval, in the flow's direction and against it). Of a station, means
+        /// over the interval: `link_rate_up_mbps`, `link_rate_down_mbps`, and `airtime_share` of both directions together. Of
+        /// the AP: `queue_packets`, `limit_packets`, `buffer_idle_share` (share of the interval in which no packet was queued),
+        /// `sojourn_ms` (mean sojourn time of the packets dequeued in the interval) or a gauge of its scheme or limit
+        /// controller.
         metric: String,
-        /// Of what: the label of a flow or a station, or `ap`; under EDCA `ap/voice` and so on, for the categories in use.
+        /// The label of a flow or a station, or `ap`; under EDCA `ap/voice` and so on, for the categories in use.
         entity: String,
         /// The value.
         value: f64,
     }
 }
 
-/// Reads time series at a fixed interval. It only reads: the trajectory is the same without it.
+/// Samples time series at a fixed interval. It only reads: the trajectory is the same without it.
 pub(crate) struct Sampler {
     interval: Time,
     next: Time,
@@ -38,11 +39,11 @@ pub(crate) struct Sampler {
     delivered_before: Vec<u64>,
     /// Number of RTT samples so far and their sum in nanoseconds, by flow.
     rtt_before: Vec<(u64, u64)>,
-    /// The same of one-way delays, both ways.
+    /// The same for one-way delays, in both directions.
     delay_before: Vec<[(u64, u64); 2]>,
-    /// The same of the sojourn times of the AP's ports.
+    /// The same for the sojourn times at the AP's ports.
     sojourn_before: Vec<(u64, u64)>,
-    /// For how long each of the AP's buffers had stood empty.
+    /// Total time for which each of the AP's buffers had been empty.
     empty_before: Vec<Time>,
     stations: Vec<String>,
     cell_before: Option<BssSnapshot>,
@@ -50,7 +51,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler for what `plan` asks for, which may be nothing.
+    /// Creates a sampler for the series that `plan` asks for, possibly none.
     pub(crate) fn new(plan: &Plan) -> Sampler {
         let interval = plan.run.sample_interval_s.map_or(Time::MAX, Time::from_secs_f64);
         Sampler {
@@ -74,7 +75,7 @@ impl Sampler {
         self.next
     }
 
-    /// Reads one sample of everything.
+    /// Takes one sample of everything.
     pub(crate) fn sample<T: Tap>(&mut self, network: &Network<T>) {
         let time_s = self.next.as_secs_f64();
         let interval_s = self.interval.as_secs_f64();
@@ -194,7 +195,7 @@ impl Sampler {
     }
 }
 
-/// The mean of what came since `before`, of which number and sum are given; nothing if nothing came.
+/// The mean since `before`, given number and sum; `None` if nothing was added.
 fn mean_since(before: &mut (u64, u64), now: (u64, u64)) -> Option<f64> {
     let (count, sum) = std::mem::replace(before, now);
     (now.0 > count).then(|| now.1.wrapping_sub(sum) as f64 / (now.0 - count) as f64)

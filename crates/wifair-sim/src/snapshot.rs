@@ -13,17 +13,17 @@ use crate::tap::Tap;
 /// All counters of a network at one instant.
 pub(crate) struct Snapshot {
     pub(crate) bss: BssSnapshot,
-    /// Under EDCA one a category in use, the highest first.
+    /// Under EDCA one per category in use, the highest first.
     pub(crate) ap: Vec<(Option<Ac>, PortSnapshot)>,
     /// Of all stations, by class.
     pub(crate) stations: [Ledger; 3],
     /// By station, all classes together.
     pub(crate) by_station: Vec<Ledger>,
-    /// By flow, its connections together; so are the next two. Tallies are of the AP's ports, by class.
+    /// By flow, summed over its connections, as are the next two. Tallies are of the AP's ports, by class.
     pub(crate) senders: Vec<SenderStats>,
     pub(crate) receivers: Vec<ReceiverStats>,
     pub(crate) tallies: Vec<[Ledger; 3]>,
-    /// By flow, both ways, where it has datagrams.
+    /// By flow, both directions, if it has datagrams.
     pub(crate) streams: Vec<Option<[StreamSnapshot; 2]>>,
     pub(crate) wire_losses: u64,
 }
@@ -71,14 +71,14 @@ impl Snapshot {
     }
 }
 
-/// All classes together.
+/// Sum over all classes.
 pub(crate) fn total(classes: &[Ledger; 3]) -> Ledger {
     let [mut total, others @ ..] = *classes;
     others.iter().for_each(|other| total.add(other));
     total
 }
 
-/// Counters of a flow's connections together.
+/// Sums the counters of each flow's connections.
 fn by_flow<T: Tap, S: Clone + Counters>(network: &Network<T>, of: fn(&Connection) -> &S) -> Vec<S> {
     let sum = |flow: &Flow| {
         let (first, others) = network.connections_of(flow).split_first().expect("a flow has a slot");
@@ -93,9 +93,9 @@ fn by_flow<T: Tap, S: Clone + Counters>(network: &Network<T>, of: fn(&Connection
 #[derive(Clone, Debug)]
 pub(crate) struct StreamSnapshot {
     pub(crate) stats: StreamStats,
-    /// Sent, and neither arrived nor lost.
+    /// Sent, but neither arrived nor lost.
     pub(crate) under_way: u64,
-    /// Whether anything ever goes this way.
+    /// Whether the flow sends in this direction at all.
     pub(crate) exists: bool,
     pub(crate) codec: Option<Codec>,
 }

@@ -1,4 +1,4 @@
-//! What the senders of TCP did and what held them back: looked at from time to time.
+//! Periodic samples of the state of TCP senders and of what limits them.
 
 use wifair_core::Time;
 use wifair_tcp::{Phase, Restraint, Sender};
@@ -10,34 +10,34 @@ use crate::table::row;
 use crate::tap::Tap;
 
 row! {
-    /// What the senders of a flow over TCP did in the measurement, in looks at each of its connections.
+    /// States of the senders of a flow over TCP in the measurement, as numbers of samples of its connections.
     StateRow in "states" {
         /// Index of the flow in the plan.
         flow: u64,
         /// Label of the plan.
         label: String,
-        /// Looks, every `run.state_interval_s` and at each connection.
+        /// Samples: one per connection every `run.state_interval_s`.
         looks: u64,
-        /// Looks at which there was nothing to send and nothing outstanding, or no connection.
+        /// Samples with nothing to send and nothing outstanding, or without a connection.
         idle: u64,
-        /// Looks in slow start, or at the opening of a connection.
+        /// Samples in slow start, or while a connection is opening.
         slow_start: u64,
-        /// Looks in congestion avoidance.
+        /// Samples in congestion avoidance.
         avoidance: u64,
-        /// Looks in fast recovery.
+        /// Samples in fast recovery.
         recovery: u64,
-        /// Looks after an expiry of the retransmission timer, before anything new was acknowledged.
+        /// Samples after a retransmission timeout, before new data was acknowledged.
         timed_out: u64,
-        /// Of the looks that were not idle, those at which the sender had nothing more to send.
+        /// Of the samples that were not idle, those in which the sender had nothing more to send.
         held_by_application: u64,
-        /// Those at which the receiver's window was full and the congestion window would have allowed more.
+        /// Those in which the receive window was full and the congestion window would have allowed more.
         held_by_receiver_window: u64,
-        /// Those at which the congestion window was full, or a loss was being repaired.
+        /// Those in which the congestion window was full, or a loss was being repaired.
         held_by_congestion_window: u64,
     }
 }
 
-/// Counts of looks.
+/// Counts of samples.
 #[derive(Clone, Copy, Debug, Default)]
 struct Looks {
     phases: [u64; 5],
@@ -54,7 +54,7 @@ impl Looks {
     }
 }
 
-/// Looks at every sender at a fixed interval, from the end of the warm-up on. It only reads.
+/// Samples every sender at a fixed interval, from the end of the warm-up on. It only reads.
 pub(crate) struct States {
     interval: Time,
     next: Time,
@@ -62,7 +62,7 @@ pub(crate) struct States {
 }
 
 impl States {
-    /// For what `plan` asks for, which may be nothing.
+    /// Creates the sampler that `plan` asks for, possibly none.
     pub fn new(plan: &Plan) -> States {
         let interval = plan.run.state_interval_s.map_or(Time::MAX, Time::from_secs_f64);
         let warmup = Time::from_secs_f64(plan.run.warmup_s);
@@ -70,12 +70,12 @@ impl States {
         States { interval, next, looks: vec![Looks::default(); plan.flows.len()] }
     }
 
-    /// When the next look is due; [`Time::MAX`] if none is.
+    /// When the next sample is due; [`Time::MAX`] if none is.
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// Looks at every sender.
+    /// Samples every sender.
     pub fn sample<T: Tap>(&mut self, network: &Network<T>) {
         for (looks, flow) in self.looks.iter_mut().zip(network.flows()) {
             network.connections_of(flow).iter().for_each(|connection| looks.at(&connection.sender));
@@ -83,7 +83,7 @@ impl States {
         self.next += self.interval;
     }
 
-    /// A row a flow over TCP; none where nobody looked.
+    /// Returns a row per flow over TCP; none if no samples were taken.
     pub fn into_rows(self, plan: &Plan) -> Vec<StateRow> {
         let flows = plan.flows.iter().zip(&self.looks).enumerate();
         let over_tcp = flows.filter(|(_, (flow, _))| flow.application.transport() == Transport::Tcp);

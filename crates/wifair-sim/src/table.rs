@@ -1,17 +1,17 @@
-//! Result tables as plain columns: declared once as a row, handed out by column.
+//! Result tables as plain columns: declared as a row, exported by column.
 
 use std::sync::Arc;
 
 /// The values of one column. The binding turns it into an Arrow array of the matching type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Floating-point numbers; `None` where the quantity does not exist (a mean of nothing).
+    /// Floating-point numbers; `None` if undefined (the mean of no values).
     Float(Vec<Option<f64>>),
     /// Counts.
     Count(Vec<u64>),
-    /// Counts; `None` where the quantity does not exist.
+    /// Counts; `None` if undefined.
     OptionalCount(Vec<Option<u64>>),
-    /// Words.
+    /// Text.
     Text(Vec<String>),
     /// Names that many rows share.
     Name(Vec<Arc<str>>),
@@ -19,7 +19,7 @@ pub enum Column {
     Word(Vec<&'static str>),
 }
 
-/// A type that a column can be made of.
+/// A type that can form a column.
 pub trait ColumnValue: Sized {
     /// The column of `values`.
     fn column(values: impl Iterator<Item = Self>) -> Column;

@@ -3,40 +3,40 @@ use wifair_wlan::{Bss, Node};
 
 use crate::wire::Way;
 
-/// Looks on while a network runs. It only reads: the course of things is the same with it and without.
+/// Observes a running network. It only reads: the trajectory is the same with it and without.
 ///
-/// A [`Network`](crate::Network) is generic over its tap, so what is not watched costs nothing.
+/// A [`Network`](crate::Network) is generic over its tap, so unused callbacks cost nothing.
 pub trait Tap {
     /// Whether to call [`Tap::exchange`] at present.
     fn is_watching(&self) -> bool {
         false
     }
 
-    /// Before anything happens.
+    /// Called before the first event.
     fn begin(&mut self, _cell: &mut Bss) {}
 
-    /// A host, that of a station or (`None`) a server, has sent a packet.
+    /// A station's host, or a server (`None`), has sent a packet.
     fn sent(&mut self, _now: Time, _packet: &Packet, _station: Option<StationId>) {}
 
-    /// A packet has crossed the medium, for the first time. At the AP it goes to the wire at once.
+    /// A packet has crossed the medium, for the first time. At the AP it is sent on the wire at once.
     fn crossed_air(&mut self, _now: Time, _packet: &Packet, _to: Node) {}
 
-    /// A packet has crossed the wire. At the AP it goes to the port at once.
+    /// A packet has crossed the wire. At the AP it is offered to the port at once.
     fn crossed_wire(&mut self, _now: Time, _packet: &Packet, _way: Way) {}
 
-    /// An exchange has begun: [`Bss::attempts`] and [`Bss::frames`] tell what it is.
+    /// An exchange has begun, described by [`Bss::attempts`] and [`Bss::frames`].
     fn exchange(&mut self, _cell: &Bss) {}
 
-    /// Asked every simulated second or so; false ends the run.
+    /// Called about every simulated second; false ends the run.
     fn wants_more(&mut self) -> bool {
         true
     }
 }
 
-/// Nobody looks on.
+/// No observer.
 impl Tap for () {}
 
-/// Two look on.
+/// Two observers.
 impl<A: Tap, B: Tap> Tap for (A, B) {
     fn is_watching(&self) -> bool {
         self.0.is_watching() || self.1.is_watching()

@@ -1,4 +1,4 @@
-//! Finished transfers: their records, and sums over them that do not grow with their number.
+//! Finished transfers: their records, and sums over them whose size does not grow with their number.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use wifair_core::{LogHistogram, Time};
 use crate::plan::Plan;
 use crate::table::{Column, ColumnValue, row};
 
-/// How a transfer ended.
+/// Result of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferEnd {
     /// Every byte was delivered, and the connection closed.
     Complete,
-    /// Nothing moved for the flow's user timeout (RFC 9293, 3.9.1.1): the connection was given up.
+    /// No progress for the flow's user timeout (RFC 9293, 3.9.1.1): the connection was given up.
     TimedOut,
     /// It was under way when the run ended.
     Horizon,
@@ -36,25 +36,25 @@ impl ColumnValue for TransferEnd {
 }
 
 row! {
-    /// One transfer of known size that began in the measurement. Labels and groups stand in the table of flows.
+    /// One transfer of known size that began in the measurement. Labels and groups are in the table of flows.
     TransferRow in "transfers" {
         /// Index of the flow in the plan.
         flow: u32,
-        /// Number of the transfer among those of its flow, from 0.
+        /// Number of the transfer within its flow, from 0.
         index: u32,
         /// When its connection was opened, in seconds from the start of the run.
         start_s: f64,
         /// From then until the last byte was delivered in order, in seconds; none if that did not happen.
         transfer_s: Option<f64>,
-        /// Payload asked for, in bytes.
+        /// Payload to transfer, in bytes.
         bytes: u64,
         /// Payload delivered in order, in bytes.
         delivered_bytes: u64,
-        /// Data segments sent again.
+        /// Data segments retransmitted.
         retransmissions: u32,
-        /// Expiries of the sender's retransmission timer, those of SYN and FIN included.
+        /// Retransmission timeouts, those of SYN and FIN included.
         timeouts: u32,
-        /// `complete`, `timed-out` (nothing moved for the flow's user timeout) or `horizon` (the run ended).
+        /// `complete`, `timed-out` (no progress for the flow's user timeout) or `horizon` (the run ended).
         end: TransferEnd,
     }
 }
@@ -74,10 +74,10 @@ row! {
         unfinished: u64,
         /// Mean time of the completed ones, in seconds.
         mean_s: Option<f64>,
-        /// Mean time of all, in seconds; of one that did not end, the time until the run's end counts. The mean of the completed
-        /// ones knows nothing of those that are starved.
+        /// Mean time of all, in seconds; for one that did not end, the time until the run's end counts. The mean of the
+        /// completed ones does not cover starved ones.
         mean_with_unfinished_s: f64,
-        /// Their coefficient of variation: sample standard deviation over mean.
+        /// Coefficient of variation of the times: sample standard deviation over mean.
         cov: Option<f64>,
         /// Median of their times, in seconds (within 1/32, as all quantiles here).
         p50_s: Option<f64>,
@@ -87,39 +87,39 @@ row! {
         p99_s: Option<f64>,
         /// Longest time, in seconds.
         max_s: Option<f64>,
-        /// Data segments sent again, in all transfers.
+        /// Data segments retransmitted, in all transfers.
         retransmissions: u64,
-        /// Expiries of the senders' retransmission timers, in all transfers.
+        /// Retransmission timeouts, in all transfers.
         timeouts: u64,
-        /// When the last completed one was complete, in seconds from the start of the run.
+        /// When the last completed transfer was complete, in seconds from the start of the run.
         last_end_s: Option<f64>,
     }
 }
 
-/// A transfer that has ended, as the network hands it out.
+/// The record of a transfer that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferRecord {
     /// Index of the flow in the plan.
     pub flow: u32,
-    /// Number of the transfer among those of its flow, from 0.
+    /// Number of the transfer within its flow, from 0.
     pub index: u32,
     /// When its connection was opened.
     pub start: Time,
     /// When the last byte was delivered in order.
     pub completed: Option<Time>,
-    /// Payload asked for, in bytes.
+    /// Payload to transfer, in bytes.
     pub bytes: u64,
     /// Payload delivered in order, in bytes.
     pub delivered_bytes: u64,
-    /// Data segments sent again.
+    /// Data segments retransmitted.
     pub retransmissions: u32,
-    /// Expiries of the sender's retransmission timer.
+    /// Retransmission timeouts.
     pub timeouts: u32,
-    /// How it ended.
+    /// The result.
     pub end: TransferEnd,
 }
 
-/// Takes the records of a run: sums by group and size, and the single ones if the plan asks for them.
+/// Collects the records of a run: sums by group and size, and single records if the plan asks for them.
 pub(crate) struct TransferLog {
     warmup: Time,
     horizon: Time,
@@ -127,14 +127,14 @@ pub(crate) struct TransferLog {
     /// By flow: its group's index.
     group_of: Vec<u32>,
     groups: Vec<String>,
-    /// By group and size; `u64::MAX` stands for all sizes and so comes last.
+    /// By group and size; `u64::MAX` means all sizes and so sorts last.
     sums: BTreeMap<(u32, u64), Sum>,
     rows: Vec<TransferRow>,
 }
 
 const ALL_SIZES: u64 = u64::MAX;
 
-/// Integers, so that the order of adding does not matter.
+/// Integers, so the order of addition does not matter.
 #[derive(Clone, Default)]
 struct Sum {
     times: LogHistogram,
@@ -172,7 +172,7 @@ impl TransferLog {
         }
     }
 
-    /// Takes over records; of those that began in the warm-up nothing stays.
+    /// Adds records; those of transfers that began in the warm-up are discarded.
     pub fn take(&mut self, records: impl Iterator<Item = TransferRecord>) {
         for record in records.filter(|record| record.start >= self.warmup) {
             let group = self.group_of[record.flow as usize];

@@ -7,7 +7,7 @@ use wifair_core::{Packet, Rate, Rng, Time};
 use crate::min_tree::MinTree;
 use crate::ring::Ring;
 
-/// Which way a packet crosses the wire.
+/// Direction of a packet on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Way {
@@ -17,12 +17,12 @@ pub enum Way {
     ToAp,
 }
 
-/// A transmitter: serialises packets one after the other, without a limit on what waits.
+/// A transmitter: serialises packets one after the other, with an unlimited queue.
 #[derive(Clone, Debug)]
 struct Transmitter {
     rate: Rate,
     free_at: Time,
-    /// Size and duration of the last packet: the next is most often of the same size, and a division is dear.
+    /// Size and duration of the last packet. The next one usually has the same size, which saves a costly division.
     last: (u32, Time),
 }
 
@@ -47,10 +47,10 @@ struct InFlight {
     slot: u32,
 }
 
-/// A packet at the end of its way.
+/// A packet that has reached the end of the wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
-    /// Which way it has come.
+    /// Its direction.
     pub way: Way,
     /// Its connection.
     pub slot: usize,
@@ -58,8 +58,7 @@ pub struct Arrival<'a> {
     pub packet: &'a Packet,
 }
 
-/// Packets that left one transmitter towards one distance. They arrive in the order in which they left, so that a
-/// queue is all it takes.
+/// Packets from one transmitter to one distance. They arrive in the order in which they left, so a queue suffices.
 #[derive(Clone, Debug)]
 struct Line {
     transmitter: u32,
@@ -71,16 +70,16 @@ struct Line {
 
 /// The wired side: full-duplex links between the AP and the servers.
 ///
-/// Each direction of a link is a FIFO transmitter of some rate with unlimited memory, followed by a constant delay.
-/// Flows of one link may differ in delay (a server further away); each delay is a line of its own. Packets are lost
-/// only where a loss rate is asked for; that takes one draw per packet, and none where it is zero.
+/// Each direction of a link is a FIFO transmitter with a fixed rate and an unlimited queue, followed by a constant delay. Flows
+/// of one link may differ in delay (a server further away); each delay has a separate line. Packets are lost only if a loss
+/// rate is set; that takes one draw per packet, and none if it is zero.
 #[derive(Clone, Debug)]
 pub struct Wire {
     transmitters: Vec<Transmitter>,
     /// By [`Lines`] and [`Way`].
     lines: Vec<[Line; 2]>,
     heads: Heads,
-    /// [`None`] where nothing is lost.
+    /// [`None`] if nothing is lost.
     loss_rate: Option<f64>,
     losses: u64,
     rng: Rng,
@@ -89,7 +88,7 @@ pub struct Wire {
 /// By [`Lines`]: when the next packet arrives on either.
 #[derive(Clone, Debug)]
 struct Heads {
-    /// Idle where there is one pair.
+    /// Unused if there is one pair.
     all: MinTree,
     pairs: usize,
     earliest: Time,
@@ -101,7 +100,7 @@ impl Heads {
         Heads { all: MinTree::new(pairs), pairs, earliest: Time::MAX, earliest_pair: 0 }
     }
 
-    #[inline(always)] // with one pair hardly anything
+    #[inline(always)] // trivial with one pair
     fn set(&mut self, pair: usize, next: Time) {
         if self.pairs == 1 {
             self.earliest = next;
@@ -127,7 +126,7 @@ pub struct WireBuilder {
 }
 
 impl WireBuilder {
-    /// A wire whose shared link runs at `rate` in each direction and loses a share `loss_rate` of the packets.
+    /// Creates a wire whose shared link runs at `rate` in each direction and loses a fraction `loss_rate` of the packets.
     pub fn new(rate: Rate, loss_rate: f64) -> WireBuilder {
         let (transmitters, lines, pairs) = (vec![], vec![], BTreeMap::new());
         let mut builder = WireBuilder { shared: [0; 2], transmitters, lines, pairs, loss_rate };
@@ -158,7 +157,7 @@ impl WireBuilder {
         lines
     }
 
-    /// The wire; `rng` decides about losses.
+    /// Builds the wire; `rng` decides about losses.
     pub fn build(self, rng: Rng) -> Wire {
         let heads = Heads::new(self.lines.len());
         Wire {
@@ -173,12 +172,12 @@ impl WireBuilder {
 }
 
 impl Wire {
-    /// When the next packet arrives somewhere; [`Time::MAX`] if none is under way.
+    /// When the next packet arrives at either side; [`Time::MAX`] if none is under way.
     pub fn next_arrival(&self) -> Time {
         self.heads.earliest
     }
 
-    /// Puts `packet`, of the connection in `slot`, on its way and says when it will arrive; never, if it is lost.
+    /// Sends `packet`, of the connection in `slot`; returns when it will arrive, or [`Time::MAX`] if it is lost.
     #[inline(always)] // a call saves and restores more registers than the rest takes
     pub fn send(&mut self, lines: Lines, way: Way, slot: usize, packet: &Packet, now: Time) -> Time {
         if let Some(rate) = self.loss_rate
@@ -191,7 +190,7 @@ impl Wire {
         let transmitter = &mut self.transmitters[line.transmitter as usize];
         transmitter.free_at = transmitter.free_at.max(now) + transmitter.duration_of(packet.ip_bytes());
         let arrival = transmitter.free_at + line.delay;
-        let place = line.in_flight.append(); // field by field: the packet is copied once
+        let place = line.in_flight.append(); // field by field: the packet is copied only once
         place.arrival = arrival;
         place.packet = *packet;
         place.slot = slot as u32;
@@ -204,8 +203,8 @@ impl Wire {
         arrival
     }
 
-    /// Takes the packet that arrives at [`Wire::next_arrival`]; of several, that of the line built first. Panics if none is
-    /// under way.
+    /// Takes the packet that arrives at [`Wire::next_arrival`]; on a tie, that of the line built first. Panics if none is under
+    /// way.
     pub fn arrive(&mut self) -> Arrival<'_> {
         let pair = self.heads.earliest_pair;
         let [to_server, to_ap] = &mut self.lines[pair];

@@ -46,7 +46,7 @@ impl Spec {
     }
 }
 
-/// See the module.
+/// See the module documentation.
 pub struct Bulk {
     transfer_bytes: Option<u64>,
     started: bool,

@@ -2,49 +2,49 @@ use wifair_core::{Rng, Time};
 
 use crate::e_model::Codec;
 
-/// A quantity of a datagram that is drawn anew for each: the largest extreme value distribution (Gumbel's), by its location
-/// and scale; a scale of 0 makes it constant.
+/// A quantity drawn for each datagram: the largest extreme value distribution (Gumbel's), by its location and scale; a scale of
+/// 0 makes it constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
     /// The mode. The mean lies 0.577 scales above it.
     pub location: f64,
-    /// How widely it spreads: the standard deviation is 1.28 of it.
+    /// The scale; the standard deviation is 1.28 times it.
     pub scale: f64,
 }
 
 impl Law {
-    /// Always the same.
+    /// A constant value.
     pub const fn constant(value: f64) -> Law {
         Law { location: value, scale: 0.0 }
     }
 
-    /// One draw, and none where it is constant.
+    /// Draws a value: one draw, none if it is constant.
     fn draw(&self, rng: &mut Rng) -> f64 {
         if self.scale == 0.0 {
             return self.location;
         }
-        // The inverse of the distribution at 1 − u, which is never 0; where it is 1 the size is that of the limit.
+        // The inverse of the distribution at 1 − u, which is never 0; where it is 1 the limit value is used.
         let u = (1.0 - rng.unit()).min(1.0 - f64::EPSILON);
         self.location - self.scale * libm::log(-libm::log(u))
     }
 }
 
-/// Datagrams of one end, without end: how far apart, how large.
+/// An endless source of datagrams at one end: their intervals and sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Source {
-    /// The first is put off by a time drawn uniformly from 0 to this: one draw, and none where it is zero.
+    /// The first datagram is delayed by a time drawn uniformly from 0 to this: one draw, none if it is zero.
     pub first_within: Time,
-    /// From one to the next, in milliseconds.
+    /// Interval to the next datagram in milliseconds.
     pub interval_ms: Law,
-    /// What follows the UDP header or that of the echo, in bytes.
+    /// Bytes after the UDP or ICMP echo header.
     pub payload_bytes: Law,
 }
 
-/// The most that a UDP datagram over IPv4 holds, in bytes.
+/// Maximum payload of a UDP datagram over IPv4, in bytes.
 pub(super) const MOST_PAYLOAD_BYTES: u32 = 65_507;
 
 impl Source {
-    /// From the start of the flow to the first datagram.
+    /// Time from the start of the flow to the first datagram.
     pub(crate) fn delay(&self, rng: &mut Rng) -> Time {
         if self.first_within == Time::ZERO {
             return Time::ZERO;
@@ -52,7 +52,8 @@ impl Source {
         Time::from_secs_f64(self.first_within.as_secs_f64() * rng.unit())
     }
 
-    /// The size of the next datagram in whole bytes, 1 at least, and the time from it to the one after, a microsecond at least.
+    /// Returns the size of the next datagram in whole bytes, at least 1, and the time from it to the one after, at least a
+    /// microsecond.
     pub(crate) fn next(&self, rng: &mut Rng) -> (u32, Time) {
         let bytes = self.payload_bytes.draw(rng).clamp(1.0, f64::from(MOST_PAYLOAD_BYTES));
         let interval = Time::from_secs_f64(self.interval_ms.draw(rng).max(1e-3) * 1e-3);
@@ -60,18 +61,18 @@ impl Source {
     }
 }
 
-/// What an application without connections sends.
+/// The traffic of an application without connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Datagrams {
-    /// In the direction of the flow.
+    /// Datagrams in the direction of the flow.
     pub forward: Source,
-    /// Against it.
+    /// Datagrams in the opposite direction.
     pub back: Option<Source>,
     /// Whether each datagram is answered at once by one of the same size (ICMP echo).
     pub echoed: bool,
     /// Differentiated services code point of all of them (RFC 2474).
     pub dscp: u8,
-    /// What makes a voice of them.
+    /// Codec, if the datagrams are voice.
     pub codec: Option<Codec>,
 }
 

@@ -1,8 +1,8 @@
 //! What a flow carries. One file an application; a line in the registry below registers it.
 //!
-//! An application is one of two kinds. Over TCP it only says which *transfer* comes next and when ([`Application`]); opening and
-//! closing connections, keeping the records and stopping is the same for all. Without TCP it says which *datagrams* each end sends
-//! ([`Datagrams`]); sending, receiving and measuring delay, jitter and loss is the same for all ([`crate::Network`]).
+//! An application is one of two kinds. Over TCP it only decides which *transfer* comes next and when ([`Application`]); opening
+//! and closing connections, keeping the records and stopping is common code. Without TCP it decides which *datagrams* each end
+//! sends ([`Datagrams`]); sending, receiving and measuring delay, jitter and loss is common code ([`crate::Network`]).
 
 mod datagrams;
 
@@ -10,31 +10,31 @@ use wifair_core::{Rng, Time};
 
 pub use datagrams::{Datagrams, Law, Source};
 
-/// A transfer: a connection, or several side by side, that are opened, carry data, and are closed.
+/// A transfer: one connection, or several in parallel, that are opened, carry data, and are closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// When the connections are opened; not before the call that asks for it.
+    /// When the connections are opened; not before the call that returns it.
     pub at: Time,
-    /// How much is sent, in bytes of payload; `None` for without end.
+    /// Payload in bytes; `None` for an endless transfer.
     pub bytes: Option<u64>,
 }
 
 /// The part of a host that decides what its connections carry.
 pub trait Application: Send {
-    /// What comes next, asked when the flow starts and whenever a transfer has ended; `None` where that was the last.
-    /// `rng` is the flow's own stream; an application writes down how many draws it takes.
+    /// Returns the next transfer, or `None` after the last. Called when the flow starts and whenever a transfer has ended.
+    /// `rng` is the flow's stream; an application documents how many draws it takes.
     fn next(&mut self, now: Time, rng: &mut Rng) -> Option<Transfer>;
 
-    /// Over how many connections side by side a transfer of known size is sent; each carries an equal share of it.
+    /// Number of parallel connections of a transfer of known size; each carries an equal share of it.
     fn connections(&self) -> u16 {
         1
     }
 }
 
-/// What carries an application's packets.
+/// Transport protocol of an application's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// TCP: the flow has the keys of `tcp`.
+    /// TCP; the flow has the keys of `tcp`.
     Tcp,
     /// UDP (RFC 768).
     Udp,
@@ -53,7 +53,7 @@ impl Transport {
     }
 }
 
-/// An application at its beginning.
+/// An application in its initial state.
 pub enum Carried {
     /// Transfers over TCP.
     Transfers(Box<dyn Application>),
@@ -86,17 +86,17 @@ wifair_core::registry! {
 }
 
 impl ApplicationSpec {
-    /// The application, at its beginning.
+    /// Creates the application in its initial state.
     pub fn build(&self) -> Carried {
         each!(ApplicationSpec: self, spec => spec.build().into())
     }
 
-    /// What carries its packets.
+    /// The transport of its packets.
     pub fn transport(&self) -> Transport {
         each!(ApplicationSpec: self, spec => spec.transport())
     }
 
-    /// Whether it comes to an end by itself.
+    /// Whether it ends by itself.
     pub fn ends(&self) -> bool {
         each!(ApplicationSpec: self, spec => spec.ends())
     }

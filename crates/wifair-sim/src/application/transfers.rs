@@ -57,7 +57,7 @@ impl Spec {
     }
 }
 
-/// See the module.
+/// See the module documentation.
 pub struct Transfers {
     transfer_bytes: u64,
     left: Option<u64>,

@@ -39,7 +39,7 @@ impl Spec {
         check_payload(&format!("{path}.payload_bytes"), self.payload_bytes)?;
         check_dscp(path, self.dscp)?;
         check_range(&format!("{path}.rate_mbps"), self.rate_mbps, 1e-6, 1e4, "Mbps")?;
-        // Packets closer than a microsecond are none of this cell.
+        // A packet spacing below a microsecond is out of range for this cell.
         check_range(
             &format!("{path}.rate_mbps"),
             self.rate_mbps,

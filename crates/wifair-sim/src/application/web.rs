@@ -100,7 +100,7 @@ impl Spec {
     }
 }
 
-/// See the module.
+/// See the module documentation.
 pub struct Web {
     spec: Spec,
     left: Option<u64>,

@@ -13,15 +13,15 @@ use crate::flow::Carries;
 use crate::plan::Plan;
 use crate::tap::Tap;
 
-/// What such changes need to know of the plan.
+/// Parts of the plan that such changes need.
 pub(super) struct Changes {
     /// By group: its flows, in the order of the plan.
     members: Vec<Vec<u32>>,
-    /// By flow: what it carries, to begin again.
+    /// By flow: its application, to start again.
     applications: Vec<ApplicationSpec>,
-    /// By flow: the parameters of its next connections, and whether they are other ones than those of the last.
+    /// By flow: the parameters of its next connections, and whether they differ from those of the last.
     tcp: Vec<(Arc<TcpSpec>, bool)>,
-    /// By flow: whether the wire's delay is its own.
+    /// By flow: whether it has the wire's delay.
     follows_wire: Vec<bool>,
 }
 
@@ -40,24 +40,24 @@ impl Changes {
 }
 
 impl<T: Tap> Network<T> {
-    /// Makes the network of `plan` ready for [`Network::change`].
+    /// Prepares the network of `plan` for [`Network::change`].
     pub(crate) fn expect_changes(&mut self, plan: &Plan) {
         self.changes.get_or_insert_with(|| Box::new(Changes::new(plan)));
     }
 
-    /// Puts an event of `plan`, which is not in the past, on the agenda, behind those of its instant.
+    /// Adds an event of `plan`, which must not be in the past, to the agenda, after those of its instant.
     pub(crate) fn change(&mut self, plan: &Plan, event: &EventSpec) {
         assert!(Time::from_secs_f64(event.at_s) >= self.fabric.now, "an event of the past");
         event.enter(&mut self.agenda, &plan.named());
         self.fabric.expect(self.agenda.next());
     }
 
-    /// The BSS, to change what is recorded.
+    /// The BSS, to change what it records.
     pub(crate) fn bss_mut(&mut self) -> &mut Bss {
         &mut self.fabric.bss
     }
 
-    /// When something happens next, at the earliest.
+    /// Lower bound of the time of the next event.
     pub(crate) fn next_event(&self) -> Time {
         self.fabric.next_external.min(self.fabric.bss.next_event())
     }
@@ -66,7 +66,7 @@ impl<T: Tap> Network<T> {
         self.changes.as_mut().expect("a plan with such events has what they need")
     }
 
-    /// The first `count` flows of the group are open from now on, the others stop.
+    /// Opens the first `count` flows of the group and stops the others.
     #[cold]
     pub(super) fn set_count(&mut self, group: u32, count: u32) {
         let members = self.changes().members[group as usize].clone();
@@ -80,7 +80,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// The flow continues from the beginning of its application, once what it was doing when it stopped is done.
+    /// Restarts the flow's application from its beginning, once the transfer under way at its stop has ended.
     fn reopen(&mut self, flow: usize) {
         let application = self.changes().applications[flow].build();
         let opened = &mut self.flows[flow];
@@ -105,7 +105,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// The next connections of the group's flows have other parameters.
+    /// Changes the parameters of the next connections of the group's flows.
     #[cold]
     pub(super) fn change_tcp(&mut self, group: u32, change: &TcpChange) {
         let changes = self.changes();
@@ -119,7 +119,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// Renews the connections of a flow that is about to open them, if their parameters have changed; whether they had.
+    /// Renews the connections of a flow that is about to open them, if their parameters have changed; returns whether they had.
     pub(super) fn renew_with_other_tcp(&mut self, flow: usize, generation: u32) -> bool {
         let Some(changes) = &mut self.changes else { return false };
         let (spec, is_other) = &mut changes.tcp[flow];
@@ -132,7 +132,7 @@ impl<T: Tap> Network<T> {
         true
     }
 
-    /// Packets sent from now on by flows that set no delay take `delay` on the wire, one way.
+    /// Sets the one-way delay of packets sent from now on by flows that set no delay.
     #[cold]
     pub(super) fn set_wire_delay(&mut self, delay: Time) {
         let Some(changes) = &self.changes else { return };

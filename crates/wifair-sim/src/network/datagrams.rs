@@ -1,5 +1,5 @@
-//! Flows without connections: their datagrams leave, arrive, and may be answered. All of it lies off the path of a TCP segment:
-//! a datagram is what no connection takes.
+//! Flows without connections: sending, receiving and answering datagrams. None of it is on the path of a TCP segment: a packet
+//! without a connection is a datagram.
 
 use wifair_core::{Packet, TCP, Time};
 
@@ -18,14 +18,14 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// The flow starts.
+    /// Starts the flow.
     pub(super) fn start_datagrams(&mut self, flow: usize) {
         let now = self.fabric.now;
         self.session(flow).start(now);
         self.send_datagrams(flow);
     }
 
-    /// Sends what is due, and notes when the next is.
+    /// Sends the datagrams that are due, and notes when the next is.
     pub(super) fn send_datagrams(&mut self, flow: usize) {
         let now = self.fabric.now;
         while let Some((way, packet)) = self.session(flow).poll_transmit(now) {
@@ -35,7 +35,7 @@ impl<T: Tap> Network<T> {
         self.wake_at(flow, next);
     }
 
-    /// Nothing more is sent.
+    /// Stops sending.
     pub(super) fn stop_datagrams(&mut self, flow: usize) {
         if self.session(flow).stop() {
             self.wake_at(flow, Time::MAX);
@@ -43,7 +43,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// `way`: in the flow's direction or against it.
+    /// Sends a datagram; `way` is the flow's direction or the opposite.
     fn send_datagram(&mut self, flow: usize, way: usize, packet: &Packet) {
         let slot = self.flows[flow].slots().start;
         let connection = &self.connections[slot];
@@ -57,8 +57,8 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// What has come to the end of its way, and no connection of its slot has taken: a straggler of one that is no more, which
-    /// goes nowhere, or a datagram.
+    /// Handles a packet at its destination that no connection of its slot has taken: a late packet of an earlier connection,
+    /// which is discarded, or a datagram.
     #[cold]
     pub(super) fn arrive_without_connection(&mut self, packet: &Packet) {
         if packet.tuple.protocol == TCP {
@@ -72,7 +72,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// By flow and way (in its direction, against it): datagrams that wait, are in the air, or are on the wire.
+    /// By flow and direction (its own, the opposite): datagrams queued, in the air or on the wire.
     pub(crate) fn datagrams_under_way(&self) -> Vec<[u64; 2]> {
         let mut counts = vec![[0; 2]; self.flows.len()];
         if self.flows.iter().all(|flow| flow.session().is_none()) {

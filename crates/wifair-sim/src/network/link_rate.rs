@@ -1,8 +1,8 @@
-//! Senders hear of the rate of their own link: a driver tells its host.
+//! Notifies senders of the rate of their own link, as a driver notifies its host.
 //!
-//! The sender of an uplink flow runs on the station and hears of the station's rate. The server of a downlink flow is not
-//! on the wireless link; it hears of the AP's rate towards the station only if the plan gives it that knowledge, at once
-//! and without cost ([`FlowSpec::server_hears_link_rate`](crate::FlowSpec::server_hears_link_rate)).
+//! The sender of an uplink flow runs on the station and is notified of the station's rate. The server of a downlink flow is not
+//! on the wireless link. It is notified of the AP's rate towards the station only if the plan says so, at once and without cost
+//! ([`FlowSpec::server_hears_link_rate`](crate::FlowSpec::server_hears_link_rate)).
 
 use wifair_core::StationId;
 use wifair_queue::Direction;
@@ -13,7 +13,7 @@ use super::Network;
 use crate::connection::Connection;
 use crate::tap::Tap;
 
-/// By link, two a station: the slots whose senders hear of its rate, in the order of the plan.
+/// By link, two per station: the slots whose senders are notified of its rate, in the order of the plan.
 pub(super) struct Listeners(Vec<Vec<u32>>);
 
 fn link(station: StationId, direction: Direction) -> usize {
@@ -33,7 +33,7 @@ impl Listeners {
 }
 
 impl<T: Tap> Network<T> {
-    /// A link's rate has changed: its listeners hear of it, and may send.
+    /// Notifies the listeners of a link whose rate has changed; they may send.
     #[cold]
     pub(super) fn on_link_rate(&mut self, change: LinkRateChange) {
         let link = link(change.station, change.direction);
@@ -44,7 +44,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// A fresh sender hears of the rate as it is; it may want to ask again later.
+    /// Tells a new sender the current rate. It may want to ask again later.
     pub(super) fn tell_link_rate(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
         if let Some(direction) = connection.hears {

@@ -1,4 +1,4 @@
-//! From one transfer of a flow to the next. Nothing here is on the path of a packet in the middle of a transfer.
+//! The sequence of a flow's transfers. Nothing here is on the path of a packet in the middle of a transfer.
 
 use wifair_core::Time;
 use wifair_tcp::Sender;
@@ -10,7 +10,7 @@ use crate::tap::Tap;
 use crate::transfer::{TransferEnd, TransferRecord};
 
 impl<T: Tap> Network<T> {
-    /// The flow starts.
+    /// Starts the flow.
     #[cold]
     pub(super) fn start(&mut self, flow: usize) {
         self.flows[flow].has_started = true;
@@ -20,7 +20,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// What the flow has waited for is due.
+    /// Wakes a flow whose wait is over.
     #[cold]
     pub(super) fn wake_flow(&mut self, flow: usize) {
         match &self.flows[flow].carries {
@@ -29,7 +29,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// The flow shall begin no further transfer, or send no further datagram.
+    /// Stops the flow: it begins no further transfer and sends no further datagram.
     #[cold]
     pub(super) fn stop(&mut self, flow: usize) {
         let stopped = &mut self.flows[flow];
@@ -43,7 +43,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// The flow wants to be woken at `at`.
+    /// Schedules the flow to be woken at `at`.
     pub(super) fn wake_at(&mut self, flow: usize, at: Time) {
         let slot = self.flows[flow].slots().start;
         self.connections[slot].wakes_at = at;
@@ -61,7 +61,7 @@ impl<T: Tap> Network<T> {
         (sequence, &mut self.connections[slots])
     }
 
-    /// The flow starts, or its transfer is over: the next one begins, now or later, or the flow has ended.
+    /// Starts the flow's next transfer, now or later, or ends the flow. Called at the start and after each transfer.
     pub(super) fn go_on(&mut self, flow: usize) {
         let now = self.fabric.now;
         let at = self.sequence(flow).0.next(now);
@@ -74,7 +74,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// Opens the connections of the transfer for which the flow has waited.
+    /// Opens the connections of the transfer that the flow has waited for.
     fn open(&mut self, flow: usize) {
         let first = self.flows[flow].slots().start;
         self.connections[first].wakes_at = Time::MAX;
@@ -97,7 +97,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// All that the connection in `slot` carries has been delivered; the connection may be closed, too.
+    /// Handles a connection in `slot` that has delivered everything and may have closed.
     #[cold]
     pub(super) fn settle(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
@@ -107,7 +107,7 @@ impl<T: Tap> Network<T> {
         }
         let (now, flow) = (self.fabric.now, self.flow_of[slot] as usize);
         let (sequence, connections) = self.sequence(flow);
-        // One connection is the rule: it has just been looked at.
+        // Usually there is one connection, which has just been checked.
         let open = &connections[..sequence.width()];
         let alone = open.len() == 1;
         if alone || open.iter().all(|connection| connection.is_closing) {
@@ -118,7 +118,7 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// A timer of TCP has expired: gives the transfer up if nothing has moved for too long; whether it did.
+    /// Handles an expired TCP timer: gives up a transfer without progress for too long. Returns whether it did.
     #[cold]
     pub(super) fn give_up(&mut self, slot: usize) -> bool {
         let (now, flow) = (self.fabric.now, self.flow_of[slot] as usize);
@@ -176,7 +176,7 @@ impl<T: Tap> Network<T> {
         self.finished.drain(..)
     }
 
-    /// The records of the transfers under way, as they stand.
+    /// The current records of the transfers under way.
     pub fn transfers_under_way(&self) -> Vec<TransferRecord> {
         let under_way = |(index, flow): (usize, &Flow)| match &flow.carries {
             Carries::Transfers(sequence) => {

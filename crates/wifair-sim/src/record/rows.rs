@@ -21,19 +21,19 @@ row! {
         collision_share: f64,
         /// Share of the time in which nothing was on the air, interframe spaces after an exchange and backoff included.
         idle_share: f64,
-        /// Channel time of uplink flows, data and the ACKs to it: interframe spaces, backoff and every attempt included,
-        /// in seconds. This and the next three only where the AP's scheme looks at channel times. They may add up to
-        /// more than the measured time, since backoffs run side by side.
+        /// Channel time of uplink flows (their data and the ACKs to it), in seconds: interframe spaces, backoff and every
+        /// attempt included. This and the next three exist only if the AP's scheme uses channel times. They may sum to more
+        /// than the measured time, since backoffs overlap.
         channel_time_up_s: Option<f64>,
-        /// The same of downlink flows.
+        /// The same for downlink flows.
         channel_time_down_s: Option<f64>,
-        /// What the AP takes for the channel time of uplink flows: it estimates the frames that it receives.
+        /// The AP's estimate of the channel time of uplink flows: it estimates the frames that it receives.
         channel_time_up_believed_s: Option<f64>,
-        /// The same of downlink flows.
+        /// The same for downlink flows.
         channel_time_down_believed_s: Option<f64>,
         /// Packets lost on the wire.
         wire_lost_packets: u64,
-        /// What only a run can show to be without effect; empty if all is well.
+        /// Warnings about settings that a run has shown to be without effect; empty if there are none.
         warnings: String,
     }
 }
@@ -51,9 +51,9 @@ row! {
         station: String,
         /// `up` or `down`: where the data goes.
         direction: String,
-        /// What it carries: the application's name.
+        /// The application's name.
         application: String,
-        /// What carries it: `tcp`, `udp` or `icmp`. Of the last two the table of datagrams says more.
+        /// Transport: `tcp`, `udp` or `icmp`. For the last two see also the table of datagrams.
         transport: String,
         /// IP bytes of data segments, or of datagrams in the flow's direction, that reached their receiver, duplicates included,
         /// in Mbit/s.
@@ -68,7 +68,7 @@ row! {
         timeouts: u64,
         /// Entries into fast retransmit.
         fast_retransmits: u64,
-        /// Reductions of the window by the echo of a congestion mark (ECN).
+        /// Reductions of the window by ECN (ECE received).
         ecn_reductions: u64,
         /// Data segments that arrived with a congestion mark (CE).
         ce_segments: u64,
@@ -80,48 +80,48 @@ row! {
         rtt_p95_ms: Option<f64>,
         /// 99 % quantile of the RTT samples, in milliseconds.
         rtt_p99_ms: Option<f64>,
-        /// Smoothed RTT as TCP has it (RFC 6298, SRTT), in milliseconds: the mean of its values after each RTT sample.
+        /// Smoothed RTT of TCP (RFC 6298, SRTT) in milliseconds: the mean of its values after each RTT sample.
         srtt_mean_ms: Option<f64>,
         /// The greatest smoothed RTT after a sample, in milliseconds.
         srtt_max_ms: Option<f64>,
-        /// Packets of this flow, its data or its ACKs, that came to the AP's buffer.
+        /// Packets of this flow, data or ACKs, that arrived at the AP's buffer.
         ap_offered_packets: u64,
-        /// Of these, lost there: refused, thrown out, or given up at the retry limit.
+        /// Of these, lost there: refused, evicted, or given up at the retry limit.
         ap_lost_packets: u64,
         /// Of the lost, arrivals refused because the buffer was full.
         ap_tail_drop_packets: u64,
-        /// Of the lost, queued packets pushed out for the sake of an arrival, or above a limit that was lowered.
+        /// Of the lost, queued packets evicted for an arrival, or above a limit that was lowered.
         ap_evicted_packets: u64,
-        /// Of the lost, those that active queue management refused or threw out.
+        /// Of the lost, those that active queue management refused or evicted.
         ap_aqm_drop_packets: u64,
         /// Of the lost, those that the MAC gave up at the retry limit.
         ap_retry_lost_packets: u64,
-        /// Of those that came, redundant ACKs removed.
+        /// Of the arrivals, redundant ACKs removed.
         ap_filtered_packets: u64,
-        /// Of those that came, marked there: data with CE or ACKs with ECE.
+        /// Of the arrivals, those marked there: data with CE or ACKs with ECE.
         ap_marked_packets: u64,
     }
 }
 
 row! {
-    /// A buffer, by class of packet: the AP's, and those of all stations together. Under EDCA the AP has one for each access
-    /// category; `ap` is all of them together, and the medians and quantiles are those of a category alone.
+    /// A buffer, by packet class: the AP's, and those of all stations together. Under EDCA the AP has one per access category;
+    /// `ap` is their sum, and medians and quantiles exist only per category.
     QueueRow in "queues" {
         /// `ap` or `stations`; under EDCA also `ap/voice`, `ap/video`, `ap/best-effort`, `ap/background`, those in use.
         node: String,
         /// `data`, `ack`, `other` or `all`.
         class: String,
-        /// Packets that came.
+        /// Packets that arrived.
         offered_packets: u64,
-        /// Packets that were let in.
+        /// Packets that were admitted.
         accepted_packets: u64,
         /// Arrivals refused because the buffer was full.
         tail_drop_packets: u64,
-        /// Redundant ACKs removed: no loss, since a newer ACK carries their news.
+        /// Redundant ACKs removed: not a loss, since a newer ACK carries the same information.
         filtered_packets: u64,
-        /// Queued packets pushed out for the sake of an arrival, or above a limit that was lowered.
+        /// Queued packets evicted for an arrival, or above a limit that was lowered.
         evicted_packets: u64,
-        /// Arrivals refused and queued packets thrown out by active queue management, to tell senders of congestion.
+        /// Arrivals refused and queued packets evicted by active queue management, as congestion signals.
         aqm_drop_packets: u64,
         /// Packets on which CE was set here.
         ce_marked_packets: u64,
@@ -133,15 +133,15 @@ row! {
         dequeued_packets: u64,
         /// Packets delivered over the air.
         delivered_packets: u64,
-        /// Bytes that came (IP).
+        /// Bytes that arrived (IP).
         offered_bytes: u64,
-        /// Bytes that were let in.
+        /// Bytes that were admitted.
         accepted_bytes: u64,
         /// Bytes refused because the buffer was full.
         tail_drop_bytes: u64,
         /// Bytes of redundant ACKs removed.
         filtered_bytes: u64,
-        /// Bytes pushed out.
+        /// Bytes evicted.
         evicted_bytes: u64,
         /// Bytes dropped by active queue management.
         aqm_drop_bytes: u64,
@@ -151,15 +151,15 @@ row! {
         dequeued_bytes: u64,
         /// Bytes delivered over the air.
         delivered_bytes: u64,
-        /// Share of the offered packets that were lost before the MAC took them; filtered ACKs do not count.
+        /// Share of the offered packets lost before they were handed to the MAC; filtered ACKs do not count.
         loss_ratio: Option<f64>,
-        /// Time-weighted mean length in packets; the AP's `all` row alone.
+        /// Time-weighted mean length in packets; only in the AP's `all` row.
         length_mean_packets: Option<f64>,
         /// Time-weighted median length in packets.
         length_p50_packets: Option<f64>,
         /// Time-weighted 95 % quantile of the length in packets.
         length_p95_packets: Option<f64>,
-        /// Mean time from enqueue to the MAC, in milliseconds; the `all` rows alone.
+        /// Mean time from enqueue to dequeue, in milliseconds; only in the `all` rows.
         sojourn_mean_ms: Option<f64>,
         /// Median of that time, in milliseconds.
         sojourn_p50_ms: Option<f64>,
@@ -167,8 +167,7 @@ row! {
         sojourn_p95_ms: Option<f64>,
         /// 99 % quantile of that time, in milliseconds.
         sojourn_p99_ms: Option<f64>,
-        /// Mean time from leaving the buffer to the first transmission, in milliseconds: the wait below the scheme. On links that
-        /// aggregate.
+        /// Mean time from dequeue to the first transmission, in milliseconds, on links that aggregate.
         below_mean_ms: Option<f64>,
         /// 95 % quantile of that time, in milliseconds.
         below_p95_ms: Option<f64>,
@@ -178,7 +177,7 @@ row! {
 }
 
 row! {
-    /// A station's air, by direction of its data frames.
+    /// A station's airtime, by direction of its data frames.
     StationRow in "stations" {
         /// Label of the plan.
         station: String,
@@ -188,7 +187,7 @@ row! {
         airtime_s: f64,
         /// The same as a share of the measured time.
         airtime_share: f64,
-        /// Link rate in Mbit/s, the mean over the measured time of what the next data frame would have had.
+        /// Link rate in Mbit/s: time average of the rate of the next data frame.
         link_rate_mbps: f64,
         /// Data frames delivered.
         frames_delivered: u64,
@@ -204,9 +203,9 @@ row! {
         mpdus: u64,
         /// Of the attempts, Block Ack Requests.
         block_ack_requests: u64,
-        /// Packets that came to the station's own buffer; nothing on the row `down`.
+        /// Packets that arrived at the station's buffer; 0 in the row `down`.
         buffer_offered_packets: u64,
-        /// Of these, lost before the MAC took them; nothing on the row `down`.
+        /// Of these, lost before they were handed to the MAC; 0 in the row `down`.
         buffer_lost_packets: u64,
     }
 }

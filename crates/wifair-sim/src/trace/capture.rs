@@ -21,7 +21,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// Timestamps count nanoseconds.
 const RESOLUTION: u8 = 9;
 
-/// What an interface carries.
+/// Link type of an interface.
 #[derive(Clone, Copy)]
 pub(super) enum Link {
     Ethernet,
@@ -34,7 +34,7 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    /// A new file `name`.pcapng in `folder`, for the interface of that name.
+    /// Creates the file `name`.pcapng in `folder`, for the interface of that name.
     pub fn create(folder: &Path, name: &str, link: Link, seed: u64) -> Result<Capture, TraceError> {
         let path = folder.join(format!("{name}.pcapng"));
         let failed = |error| TraceError::at(&path, error);
@@ -74,7 +74,7 @@ impl Capture {
         }
     }
 
-    /// Adds a packet that passed at `at`: `bytes` of the `length` that it has.
+    /// Adds a packet captured at `at`: `bytes`, of `length` bytes in total.
     pub fn add(&mut self, at: Time, bytes: &[u8], length: usize) -> Result<(), TraceError> {
         let block = EnhancedPacketBlock {
             interface_id: 0,
@@ -89,7 +89,7 @@ impl Capture {
         }
     }
 
-    /// Everything on its way to the disk.
+    /// Flushes everything to disk.
     pub fn finish(&mut self) -> Result<(), TraceError> {
         self.writer.get_mut().flush().map_err(|error| TraceError::at(&self.path, error))
     }

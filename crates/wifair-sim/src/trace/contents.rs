@@ -1,21 +1,21 @@
-//! What captures show of packets.
+//! Contents of packets in captures.
 
 use wifair_core::Packet;
 
 use crate::address::link_address;
 
-/// What the packets of a network look like.
+/// Contents and addresses of a network's packets.
 pub trait Contents {
-    /// Appends a packet, or its first bytes, up to its headers at least; gives the length of the whole. What is left out is
-    /// shown as zeros where `full` frames are wanted.
+    /// Appends a packet, or at least its headers; returns the length of the whole. The rest is filled with zeros if `full`
+    /// frames are wanted.
     fn write(&self, packet: &Packet, full: bool, bytes: &mut Vec<u8>) -> usize;
 
-    /// Its EtherType.
+    /// The packet's EtherType.
     fn ether_type(&self, _packet: &Packet) -> [u8; 2] {
         [0x08, 0x00] // IPv4
     }
 
-    /// The hardware address of the host with this address.
+    /// The hardware address of the host with this IPv4 address.
     fn link_address(&self, address: u32) -> [u8; 6] {
         link_address(address)
     }

@@ -1,4 +1,4 @@
-//! MAC frames as bytes, behind a radiotap header as capture programs want it.
+//! MAC frames as bytes, after a radiotap header as capture programs expect it.
 //!
 //! Sources: 802.11-2020, 9.2 (the general format), 9.3.1 (control frames), 9.3.2 (data frames); radiotap.org for the fields;
 //! 802.2 LLC and SNAP by RFC 1042.
@@ -11,7 +11,7 @@ use wifair_wlan::{AirFrame, Attempted, Band, Format, FrameKind, Mode, Node, PhyS
 use super::contents::Contents;
 use crate::address::{AP_LINK_ADDRESS, station_link_address};
 
-/// Radiotap: version 0, this long, with the fields TSFT, flags, rate and channel.
+/// Radiotap header: version 0, this length, with the fields TSFT, flags, rate and channel.
 const RADIOTAP_HEAD: [u8; 8] = [0, 0, 22, 0, 0b1111, 0, 0, 0];
 const SHORT_PREAMBLE: u8 = 0x02;
 const WITH_FCS: u8 = 0x10;
@@ -25,19 +25,19 @@ const RETRY: u8 = 0x08;
 const LLC_SNAP: [u8; 6] = [0xAA, 0xAA, 0x03, 0, 0, 0];
 const FCS_BYTES: usize = 4;
 
-/// What is the same for all frames of a cell.
+/// Properties common to all frames of a cell.
 pub(super) struct Radio {
     /// Frequency in MHz and radiotap's flags of the channel.
     channel: [u16; 2],
     short_preamble: bool,
 }
 
-/// What a frame looks like to whom it is shown.
+/// How a receiver captures a frame.
 #[derive(Clone, Copy)]
 pub(super) struct Heard {
-    /// It can be decoded. Else only the MAC header is told, and that it is damaged.
+    /// Whether it can be decoded. Otherwise only the MAC header is written, flagged as damaged.
     pub whole: bool,
-    /// Payload and FCS too.
+    /// Whether to include payload and FCS.
     pub full: bool,
 }
 
@@ -53,7 +53,7 @@ impl Radio {
         Radio { channel: [frequency, band | modulation], short_preamble: phy.preamble() == Preamble::Short }
     }
 
-    /// Puts a frame as it is heard into `bytes`, as much of it as is captured, and says how long it really is.
+    /// Writes a frame as received into `bytes`, as much of it as is captured; returns its real length.
     pub fn write(
         &self,
         frame: &AirFrame,
@@ -82,7 +82,7 @@ impl Radio {
         self.close(from, begins + length - bytes.len(), heard, bytes)
     }
 
-    /// Payload and FCS, or what their length is.
+    /// Appends payload and FCS, or only counts their length.
     fn close(&self, from: usize, payload: usize, heard: Heard, bytes: &mut Vec<u8>) -> usize {
         let length = bytes.len() + payload + FCS_BYTES;
         if heard.whole && heard.full {
@@ -155,7 +155,7 @@ fn mac_header(frame: &AirFrame, stamp: Stamp, contents: &impl Contents, bytes: &
     }
 }
 
-/// The traffic identifier of a category: of its two user priorities the lower (Table 10-1), of best effort 0.
+/// The traffic identifier of a category: the lower of its two user priorities (Table 10-1), 0 for best effort.
 fn traffic_id(ac: Ac) -> u8 {
     match ac {
         Ac::Background => 1,
@@ -165,23 +165,23 @@ fn traffic_id(ac: Ac) -> u8 {
     }
 }
 
-/// What the data frame of a transmission carries beside the packet.
+/// Fields of a data frame in addition to the packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
     sequence: u16,
     is_retry: bool,
 }
 
-/// Sequence numbers (10.3.2.14.2): of a node one row under DCF, under EDCA one for each receiver and category.
+/// Sequence numbers (10.3.2.14.2): per node under DCF, per node, receiver and category under EDCA.
 #[derive(Default)]
 pub(super) struct Sequences {
     next: BTreeMap<(u32, StationId), u16>,
-    /// By sender: of the frame in service, and whether its data frame has been on the air.
+    /// By sender: fields of the frame in service, and whether its data frame has been sent.
     in_service: BTreeMap<u32, Stamp>,
 }
 
 impl Sequences {
-    /// A transmission begins.
+    /// Starts a transmission.
     pub fn begin(&mut self, attempt: &Attempted) {
         if attempt.number == 1 {
             let receiver = if attempt.ac.is_some() { attempt.station } else { StationId::default() };
@@ -191,7 +191,7 @@ impl Sequences {
         }
     }
 
-    /// What a frame of the transmission carries. The next data frame of the packet will be a retry.
+    /// Returns the fields of a frame of the transmission. The packet's next data frame will be a retry.
     pub fn stamp(&mut self, frame: &AirFrame) -> Stamp {
         let stamp = self.in_service.entry(frame.attempt.sender).or_default();
         let told = *stamp;

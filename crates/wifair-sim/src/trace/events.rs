@@ -1,4 +1,4 @@
-//! The event log: a row for everything that happens to a packet at a port, and for every transmission.
+//! The event log: a row for each event of a packet at a port, and for each transmission.
 
 use std::sync::Arc;
 
@@ -10,21 +10,22 @@ use crate::address;
 use crate::plan::Plan;
 use crate::table::row;
 
-/// Rows that are handed over at once.
+/// Number of rows passed to the sink at once.
 const BATCH_ROWS: usize = 1 << 16;
 
 row! {
-    /// Something that happened. What an event does not have is null.
+    /// An event. Values that do not apply are null.
     EventRow in "events" {
-        /// When, in nanoseconds from the start of the run. An exchange is told when it begins.
+        /// Time in nanoseconds from the start of the run. An exchange is logged when it begins.
         time_ns: u64,
         /// `enqueue`, `refuse`, `evict`, `mark`, `dequeue` (at a port), `exchange` (a transmission on the medium), `finish` (the
         /// MAC is done with the packet).
         event: &'static str,
-        /// Why or how: of `refuse` `tail-drop` or `aqm`; of `evict` `redundant`, `victim` or `aqm`; of `mark` `ce` or `ece`; of
-        /// `exchange` `acknowledged`, `collided`, `data-lost` or `ack-lost`; of `finish` `delivered` or `lost-at-retry-limit`.
+        /// Reason or result: of `refuse` `tail-drop` or `aqm`; of `evict` `redundant`, `victim` or `aqm`; of `mark` `ce` or
+        /// `ece`; of `exchange` `acknowledged`, `collided`, `data-lost` or `ack-lost`; of `finish` `delivered` or
+        /// `lost-at-retry-limit`.
         detail: &'static str,
-        /// Whose port: `ap`, or the station's label.
+        /// Owner of the port: `ap`, or the station's label.
         node: Arc<str>,
         /// Access category; empty under DCF, and at a port that several share.
         category: &'static str,
@@ -36,28 +37,28 @@ row! {
         class: &'static str,
         /// TCP sequence number; a datagram's number.
         seq: u64,
-        /// TCP acknowledgement number; of a datagram none.
+        /// TCP acknowledgement number; null for datagrams.
         ack: Option<u64>,
         /// Bytes of payload.
         payload_bytes: u64,
         /// Length of the IP packet.
         ip_bytes: u64,
-        /// Packets queued at the port once what was decided then is done.
+        /// Packets queued at the port after the decision.
         queued_packets: Option<u64>,
-        /// Of `dequeue` and `evict`: for how long it was queued.
+        /// Of `dequeue` and `evict`: sojourn time in the queue.
         sojourn_ns: Option<u64>,
-        /// Of `exchange`: which transmission of the packet it is, from 1. Of `finish`: how many there were.
+        /// Of `exchange`: number of this transmission of the packet, from 1. Of `finish`: number of transmissions.
         attempts: Option<u64>,
-        /// Of `exchange` and `finish`: data rate, of the last attempt.
+        /// Of `exchange` and `finish`: data rate of the last attempt.
         rate_mbps: Option<f64>,
-        /// Of `exchange` and `finish`: for how long its frames occupied the medium, all attempts together.
+        /// Of `exchange` and `finish`: time for which its frames occupied the medium, all attempts together.
         airtime_ns: Option<u64>,
         /// Of `finish`: from head of line to the end.
         service_ns: Option<u64>,
     }
 }
 
-/// Takes rows; false if nobody wants more.
+/// Takes rows; returns false if no more are wanted.
 pub type EventSink = Box<dyn FnMut(Vec<EventRow>) -> bool + Send>;
 
 pub(super) struct EventLog {
@@ -98,7 +99,7 @@ impl EventLog {
         self.ports = ports.collect();
     }
 
-    /// What has happened at ports up to now.
+    /// Logs the events at ports up to now.
     pub fn catch_up(&mut self) {
         let journal = self.journal.clone();
         journal.take(|entry| {
@@ -110,7 +111,7 @@ impl EventLog {
         }
     }
 
-    /// An exchange has begun.
+    /// Logs an exchange that has begun.
     pub fn exchange(&mut self, bss: &Bss) {
         self.catch_up();
         for attempt in bss.attempts() {

@@ -13,27 +13,27 @@ use crate::plan::Plan;
 
 use super::contents::Contents;
 
-/// The most that an IPv4 or a TCP header has for options, in bytes.
+/// Maximum length of the options of an IPv4 or a TCP header, in bytes.
 const MOST_OPTION_BYTES: usize = 40;
-/// "No operation", of IPv4 as of TCP.
+/// The "no operation" option of IPv4 and TCP.
 const NO_OPERATION: u8 = 1;
-/// Hops: what RFC 1700 recommends and most hosts use.
+/// Time to live: recommended by RFC 1700 and used by most hosts.
 const TIME_TO_LIVE: u8 = 64;
 
-/// What the ends of a connection agree on when it opens, as far as their packets do not carry it here.
+/// What the ends of a connection agree on when it opens and packets here do not carry.
 struct Agreed {
     mss_bytes: u16,
     window_scale: u8,
 }
 
-/// Writes headers of simulated packets. It knows what the connections of a plan agree on.
+/// Writes headers of simulated packets. It has the parameters that each connection of a plan agrees on.
 pub struct Headers {
     /// By slot.
     agreed: Vec<Agreed>,
 }
 
 impl Headers {
-    /// Of the connections of `plan`.
+    /// Creates the writer for the connections of `plan`.
     pub(super) fn new(plan: &Plan) -> Headers {
         let agreed = |tcp: &TcpSpec| Agreed { mss_bytes: tcp.mss_bytes, window_scale: tcp.scale() };
         Headers { agreed: plan.flows_by_slot().map(|flow| agreed(&flow.tcp)).collect() }
@@ -72,7 +72,7 @@ impl Headers {
 }
 
 impl Contents for Headers {
-    /// The headers; payload is all zeros.
+    /// Writes the headers; the payload is all zeros.
     fn write(&self, packet: &Packet, _full: bool, bytes: &mut Vec<u8>) -> usize {
         let from = bytes.len();
         match packet.tuple.protocol {
@@ -91,7 +91,7 @@ impl Contents for Headers {
                     checksum: 0,
                 };
                 udp.checksum = match transport_checksum(packet, &udp.to_bytes()) {
-                    0 => 0xFFFF, // zero says that there is none
+                    0 => 0xFFFF, // zero means no checksum
                     checksum => checksum,
                 };
                 write_ipv4(packet, UdpHeader::LEN, bytes);
@@ -108,7 +108,7 @@ impl Contents for Headers {
     }
 }
 
-/// The options of a segment: what it says, after as many empty ones as make them `wanted` bytes long.
+/// The options of a segment, after enough no-operation options to make them `wanted` bytes long.
 fn options(packet: &Packet, agreed: &Agreed, wanted: usize) -> Vec<TcpOptionElement> {
     use TcpOptionElement::{
         MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, WindowScale,
@@ -136,13 +136,13 @@ fn options(packet: &Packet, agreed: &Agreed, wanted: usize) -> Vec<TcpOptionElem
     [vec![Noop; empty], said].concat()
 }
 
-/// The header of an ICMP echo (RFC 792). Its identifier is the server's port, the lower one, which tells flows apart.
+/// The header of an ICMP echo (RFC 792). Its identifier is the server's port, the lower one, which distinguishes flows.
 fn echo(packet: &Packet) -> Icmpv4Header {
     let id = packet.tuple.source_port.min(packet.tuple.destination_port);
     let echo = IcmpEchoHeader { id, seq: packet.seq as u16 };
     let kind =
         if packet.is_echo_reply() { Icmpv4Type::EchoReply(echo) } else { Icmpv4Type::EchoRequest(echo) };
-    Icmpv4Header::with_checksum(kind, &[]) // zeros add nothing to it
+    Icmpv4Header::with_checksum(kind, &[]) // zeros do not change the checksum
 }
 
 /// Appends the IPv4 header before `transport` bytes of header and the packet's payload.
@@ -169,7 +169,7 @@ fn write_ipv4(packet: &Packet, transport: usize, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&header.to_bytes());
 }
 
-/// The checksum over pseudo header, transport header and payload (RFC 9293, 3.1). Zeros add nothing to it.
+/// The checksum over pseudo header, transport header and payload (RFC 9293, 3.1). A payload of zeros does not change it.
 fn transport_checksum(packet: &Packet, header: &[u8]) -> u16 {
     let length = header.len() as u32 + packet.payload_bytes;
     let sum = Sum16BitWords::new()

@@ -1,5 +1,5 @@
-//! Traces of one replication: captures of interfaces, and the log of events. What they hold and how to read them is in
-//! `docs/traces.md`.
+//! Traces of one replication: captures of interfaces, and the event log. `docs/traces.md` describes their contents and how to
+//! read them.
 
 mod capture;
 mod contents;
@@ -24,34 +24,34 @@ use events::EventLog;
 pub use events::{EventRow, EventSink};
 use headers::Headers;
 
-/// What to write down of one replication, and where. It is no part of the plan: the course of things is the same with it.
+/// What to trace of one replication, and where. It is not part of the plan: traces do not change the trajectory.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TraceSpec {
     /// An existing folder for the files.
     pub folder: PathBuf,
-    /// Captures of the AP's interfaces, and of those named here.
+    /// Captures of the AP's interfaces, and of those named in `PcapSpec`.
     pub pcap: Option<PcapSpec>,
     /// Whether to log events.
     pub events: bool,
 }
 
-/// Which interfaces to capture beside the AP's two, and how much of each packet.
+/// The interfaces to capture in addition to the AP's two, and how much of each packet.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PcapSpec {
-    /// Labels of stations: what their radios hear, and what their hosts send and get.
+    /// Labels of stations: captures what their radios receive, and what their hosts send and receive.
     pub stations: Vec<String>,
-    /// What the servers send and get.
+    /// Whether to capture what the servers send and receive.
     pub servers: bool,
-    /// Payload and FCS, too; headers alone otherwise.
+    /// Whether to capture payload and FCS; otherwise headers only.
     pub full_frames: bool,
 }
 
 /// Why a trace could not be written.
 #[derive(Debug)]
 pub enum TraceError {
-    /// Something that is not in the plan, or a plan that cannot be run.
+    /// A trace of something that is not in the plan, or a plan that cannot be run.
     Spec(SpecError),
     /// A file that could not be written.
     File(PathBuf, std::io::Error),
@@ -80,7 +80,7 @@ impl fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
-/// Writes down what it sees: of simulated packets, or of others whose contents are given.
+/// Records what it observes: simulated packets, or other packets with the given contents.
 pub struct Trace<C: Contents = Headers> {
     captures: Option<Captures<C>>,
     events: Option<EventLog>,
@@ -91,7 +91,7 @@ impl Trace {
     /// Opens the files. Events go to `sink`.
     ///
     /// # Errors
-    /// A file that cannot be written; a BSS with aggregation, whose frames are not traced.
+    /// Fails if a file cannot be written, and for a BSS with aggregation, whose frames cannot be traced.
     pub fn new(spec: &TraceSpec, plan: &Plan, seed: u64, sink: EventSink) -> Result<Trace, TraceError> {
         let contents = || Headers::new(plan);
         let captures = captures(spec.pcap.as_ref(), &spec.folder, plan, seed, contents)?;
@@ -100,10 +100,10 @@ impl Trace {
 }
 
 impl<C: Contents> Trace<C> {
-    /// Opens the files of captures alone, of packets with these contents.
+    /// Opens capture files only, for packets with these contents.
     ///
     /// # Errors
-    /// As [`Trace::new`].
+    /// See [`Trace::new`].
     pub fn of_contents(
         pcap: &PcapSpec,
         folder: &Path,
@@ -115,12 +115,12 @@ impl<C: Contents> Trace<C> {
         Ok(Trace { captures, events: None, error: None })
     }
 
-    /// What it knows of packets, if it writes captures.
+    /// The contents of packets, if captures are written.
     pub fn contents_mut(&mut self) -> Option<&mut C> {
         self.captures.as_mut().map(|captures| &mut captures.contents)
     }
 
-    /// The end: all is written out. What went wrong on the way is told here.
+    /// Writes out everything. Returns the first error that occurred.
     pub fn finish(mut self) -> Result<(), TraceError> {
         if let Some(events) = &mut self.events {
             events.catch_up();
@@ -139,7 +139,7 @@ impl<C: Contents> Trace<C> {
     }
 }
 
-/// The files of captures, if there are to be any.
+/// Opens the capture files, if any are wanted.
 fn captures<C: Contents>(
     pcap: Option<&PcapSpec>,
     folder: &Path,
@@ -211,7 +211,7 @@ struct Captures<C> {
     radio: Radio,
     contents: C,
     sequences: Sequences,
-    /// The packet that is being written.
+    /// Buffer for the packet being written.
     bytes: Vec<u8>,
 }
 
@@ -256,7 +256,7 @@ impl<C: Contents> Captures<C> {
         all.into_iter().try_for_each(Capture::finish)
     }
 
-    /// What each radio hears of the exchange that has begun, stamped with the end of each frame.
+    /// Writes what each radio receives of the exchange that has begun, stamped with the end of each frame.
     fn on_air(&mut self, bss: &Bss) -> Result<(), TraceError> {
         let Captures { air, sequences, radio, contents, bytes, full_frames, .. } = self;
         bss.attempts().for_each(|attempt| sequences.begin(&attempt.what));
@@ -292,8 +292,8 @@ impl<C: Contents> Captures<C> {
     }
 }
 
-/// Whether the radio of `node` hears a frame, and if so, whether it can decode it: not what is damaged by a collision or by
-/// noise; and nothing at all while it transmits itself.
+/// Returns `None` if the radio of `node` does not receive the frame, else whether it can decode it. Frames damaged by a
+/// collision or by noise cannot be decoded. A radio receives nothing while it transmits.
 fn hears(node: Node, frame: &AirFrame, bss: &Bss) -> Option<bool> {
     if frame.from == node {
         return Some(true);
@@ -303,7 +303,7 @@ fn hears(node: Node, frame: &AirFrame, bss: &Bss) -> Option<bool> {
         Decoded::ByBystanders => Some(frame.to != node),
         Decoded::ByAddressee if frame.to == node => Some(true),
         Decoded::ByAddressee | Decoded::ByNobody => {
-            // Who is answered, though in vain, has ended his own frame.
+            // A node that is being answered, even in vain, has finished its own frame.
             let is_answered = matches!(frame.kind, FrameKind::Ack | FrameKind::Cts) && frame.to == node;
             let transmits = |attempt: Attempt| {
                 let while_heard = frame.begins < attempt.begins + attempt.airtime;
@@ -314,7 +314,7 @@ fn hears(node: Node, frame: &AirFrame, bss: &Bss) -> Option<bool> {
     }
 }
 
-/// Puts a packet as an Ethernet frame without FCS into `bytes`, as much of it as is captured, and says how long it really is.
+/// Writes a packet as an Ethernet frame without FCS into `bytes`, as much of it as is captured; returns its real length.
 fn ethernet(packet: &Packet, contents: &impl Contents, full: bool, bytes: &mut Vec<u8>) -> usize {
     bytes.clear();
     bytes.extend_from_slice(&contents.link_address(packet.tuple.destination));
@@ -327,8 +327,8 @@ fn ethernet(packet: &Packet, contents: &impl Contents, full: bool, bytes: &mut V
     length
 }
 
-/// A station's label as part of a file's name: what systems may not like in one is replaced, and the station's number added
-/// to keep it apart from others.
+/// A station's label as part of a file name: characters that file systems may reject are replaced, and the station's number is
+/// added to keep names distinct.
 fn file_name(label: &str, station: StationId) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if label.chars().all(is_plain) && !label.starts_with('.') {

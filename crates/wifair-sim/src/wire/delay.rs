@@ -1,4 +1,4 @@
-//! Another delay while packets are under way.
+//! Changes of the delay while packets are under way.
 
 use wifair_core::Time;
 
@@ -6,8 +6,8 @@ use super::{Heads, Line, Lines, Wire};
 use crate::ring::Ring;
 
 impl Wire {
-    /// The lines over the link of `lines` at another `delay`: those that are there, or new ones. What is under way on `lines`
-    /// arrives as it would have.
+    /// Returns the lines over the link of `lines` at another `delay`, existing or new. Packets under way on `lines` arrive at
+    /// their original time.
     pub fn lines_with_delay(&mut self, lines: Lines, delay: Time) -> Lines {
         let transmitters = self.lines[lines.0 as usize].each_ref().map(|line| line.transmitter);
         let same = |pair: &[Line; 2]| pair[0].delay == delay && pair[0].transmitter == transmitters[0];
