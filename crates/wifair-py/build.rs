@@ -1,8 +1,8 @@
-//! Gives the engine an identity by which stored results are known: `WIFAIR_ENGINE`, a hash of the sources of all crates
-//! and of the locked dependencies.
+//! Gives the engine an identity that is stored with results: `WIFAIR_ENGINE`, a hash of the sources of all crates and of the
+//! locked dependencies.
 //!
-//! Lines of comment and empty lines do not count, nor do the places where the files lie, the compiler and its options:
-//! none of them changes a result (the engine's contract is the same bits on any machine).
+//! Comment lines and empty lines are ignored, as are the location of the files, the compiler and its options: none of them
+//! changes a result (the engine gives the same bits on any machine).
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};

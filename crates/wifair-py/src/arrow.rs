@@ -1,4 +1,4 @@
-//! Result tables handed over by the Arrow PyCapsule protocol: no copy, no pyarrow.
+//! Result tables exported by the Arrow PyCapsule protocol: no copy, no pyarrow.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use wifair_sim::table::Column;
 
-/// A table of results; anything that speaks Arrow's PyCapsule stream protocol can take it.
+/// A table of results; any consumer of Arrow's PyCapsule stream protocol can read it.
 #[pyclass(module = "wifair._native", frozen)]
 pub struct Table(RecordBatch);
 
 #[pymethods]
 impl Table {
-    /// See the Arrow PyCapsule interface. A requested schema is a wish and is not granted.
+    /// See the Arrow PyCapsule interface. A requested schema is only a request and is ignored.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -29,14 +29,14 @@ impl Table {
     }
 }
 
-/// Every table with its name.
+/// Converts tables, keeping their names.
 pub fn tables(
     tables: &[(&'static str, Vec<(&'static str, Column)>)],
 ) -> Result<Vec<(&'static str, Table)>, ArrowError> {
     tables.iter().map(|(name, columns)| Ok((*name, table(columns)?))).collect()
 }
 
-/// A table.
+/// Converts a table.
 pub fn table(columns: &[(&'static str, Column)]) -> Result<Table, ArrowError> {
     let mut fields = Vec::with_capacity(columns.len());
     let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len());

@@ -1,4 +1,4 @@
-//! Real hosts on the simulated air: `wifair.emulate`.
+//! Binding of `wifair.emulate`: real hosts on a simulated medium.
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -6,8 +6,8 @@ use pyo3::types::PyDict;
 
 use crate::plan;
 
-/// Runs the cell and the wire of a plan in real time, with network namespaces as hosts; gives a report as JSON. What the caller must
-/// be is said at `wifair_emulate::run`. Other threads of the interpreter could run meanwhile; none should.
+/// Runs the cell and the wire of a plan in real time, with network namespaces as hosts; returns a report as JSON. See
+/// `wifair_emulate::run` for the required privileges. The interpreter's lock is released, but no other thread should run.
 #[pyfunction]
 pub fn emulate(py: Python<'_>, plan_json: &str, options_json: &str) -> PyResult<String> {
     let plan = plan(plan_json, &PyDict::new(py))?;

@@ -41,31 +41,32 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// Identity of the engine: a hash of the sources that it was built from, comments aside, and of the versions of its
-/// dependencies. Results of engines with the same identity are the same.
+/// Identity of the engine: a hash of its sources without comments, and of the versions of its dependencies. Engines with the
+/// same identity give the same results.
 #[pyfunction]
 fn engine() -> &'static str {
     env!("WIFAIR_ENGINE")
 }
 
-/// JSON: the plan's schema and every registered component.
+/// Returns the plan's schema and every registered component, as JSON.
 #[pyfunction]
 fn schema() -> String {
     wifair_sim::schema().to_string()
 }
 
-/// The plan, with the schemes written in Python that it names.
+/// Parses a plan, together with the schemes written in Python that it names.
 fn plan(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<Plan> {
     scheme::read_plan(plan_json, schemes)?.map_err(|error| plan_error(schemes.py(), &error))
 }
 
-/// The canonical form of a plan: all defaults filled in, keys sorted.
+/// Returns the canonical form of a plan: all defaults filled in, keys sorted.
 #[pyfunction]
 fn canonical(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<String> {
     Ok(plan(plan_json, schemes)?.to_canonical_json())
 }
 
-/// JSON: by station, what a frame with `ip_bytes` takes on an otherwise silent medium from it and to it, in microseconds.
+/// Returns by station, as JSON, the time in microseconds that a frame with `ip_bytes` takes from it and to it on an otherwise
+/// idle medium.
 #[pyfunction]
 fn airtimes(plan_json: &str, ip_bytes: u32, schemes: &Bound<'_, PyDict>) -> PyResult<String> {
     let plan = plan(plan_json, schemes)?;
@@ -73,8 +74,8 @@ fn airtimes(plan_json: &str, ip_bytes: u32, schemes: &Bound<'_, PyDict>) -> PyRe
     Ok(found.map_err(|error| plan_error(schemes.py(), &error))?.to_string())
 }
 
-/// Hash of the trajectory of one replication: equal hashes, equal runs. Without schemes written in Python, other threads
-/// of the interpreter go on meanwhile.
+/// Returns a hash of the trajectory of one replication: equal hashes mean equal runs. Without schemes written in Python, other
+/// threads of the interpreter run meanwhile.
 #[pyfunction]
 fn fingerprint(plan_json: &str, seed: u64, schemes: &Bound<'_, PyDict>) -> PyResult<u64> {
     let (py, plan) = (schemes.py(), plan(plan_json, schemes)?);
@@ -83,9 +84,9 @@ fn fingerprint(plan_json: &str, seed: u64, schemes: &Bound<'_, PyDict>) -> PyRes
     hash.map_err(|error| plan_error(py, &error))
 }
 
-/// One replication on this thread, which keeps the interpreter's lock: for plans with schemes written in Python. Calls
-/// `watch` with the simulated milliseconds that have passed, every simulated second, and stops for Ctrl-C and for what
-/// `watch` raises. Gives the tables of results, in which the replication is number `job`.
+/// Runs one replication on this thread, which keeps the interpreter's lock: for plans with schemes written in Python. Calls
+/// `watch` every simulated second with the simulated milliseconds that have passed; stops on Ctrl-C and on exceptions of
+/// `watch`. Returns the tables of results, in which the replication has number `job`.
 #[pyfunction]
 fn replicate<'py>(
     plan_json: &str,
@@ -110,7 +111,7 @@ fn replicate<'py>(
     }
 }
 
-/// The tables of finished replications by name.
+/// Converts finished replications to tables by name.
 fn dict<'py>(py: Python<'py>, finished: &[wifair_sim::Finished]) -> PyResult<Bound<'py, PyDict>> {
     let tables = py
         .detach(|| arrow::tables(&wifair_sim::tables(finished)))
@@ -128,7 +129,7 @@ struct Batch(wifair_sim::Batch);
 
 #[pymethods]
 impl Batch {
-    /// `traces`: nothing, or for each job what to write down of it, as JSON.
+    /// `traces` is empty, or has per job what to trace, as JSON.
     #[new]
     #[pyo3(signature = (jobs, threads, traces=Vec::new()))]
     fn new(py: Python<'_>, jobs: Vec<(String, u64)>, threads: usize, traces: Vec<String>) -> PyResult<Batch> {
@@ -141,39 +142,39 @@ impl Batch {
         }
     }
 
-    /// Waits for a further job to finish, at most `timeout_ms`; returns how many are finished.
+    /// Waits for another job to finish, at most `timeout_ms`; returns the number of finished jobs.
     fn wait(&self, py: Python<'_>, timeout_ms: u64) -> usize {
         py.detach(|| self.0.wait(Duration::from_millis(timeout_ms)))
     }
 
-    /// How many jobs there are.
+    /// Number of jobs.
     #[getter]
     fn total(&self) -> usize {
         self.0.total()
     }
 
-    /// Simulated seconds done so far.
+    /// Simulated seconds so far.
     fn simulated_s(&self) -> f64 {
         self.0.simulated_s()
     }
 
-    /// Simulated seconds of all jobs together.
+    /// Simulated seconds of all jobs in total.
     #[getter]
     fn total_s(&self) -> f64 {
         self.0.total_s()
     }
 
-    /// Tells the threads to stop. Finished jobs stay.
+    /// Tells the threads to stop. Finished jobs remain.
     fn cancel(&self) {
         self.0.cancel();
     }
 
-    /// The results of the jobs that have finished since this was last called: a dict from table name to Arrow stream.
+    /// Returns the results of the jobs that have finished since the last call: a dict from table name to Arrow stream.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         dict(py, &self.0.take())
     }
 
-    /// The next rows of an event log with the index of their job, or `None` while there are none.
+    /// Returns the next rows of an event log with the index of their job, or `None` if there are none.
     fn take_events(&self, py: Python<'_>) -> PyResult<Option<(usize, arrow::Table)>> {
         py.detach(|| {
             let Some((job, rows)) = self.0.take_events() else { return Ok(None) };

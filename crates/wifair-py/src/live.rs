@@ -53,7 +53,7 @@ impl Live {
         Ok(self.network()?.now().as_ns())
     }
 
-    /// Runs until `until_ns`; watches the air and the AP's ports from `look_from_ns` on.
+    /// Runs until `until_ns`; records the air and the AP's ports from `look_from_ns` on.
     fn advance(&self, py: Python<'_>, until_ns: u64, look_from_ns: u64, calls_python: bool) -> PyResult<()> {
         self.run(py, calls_python, |network| {
             network.advance(Time::from_ns(until_ns), Time::from_ns(look_from_ns));
@@ -65,19 +65,19 @@ impl Live {
         self.run(py, calls_python, LiveNetwork::step)
     }
 
-    /// Takes over the events of a plan beyond those that it has.
+    /// Adds the events of a plan beyond those of this network's plan.
     fn change(&self, plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<()> {
         let plan = plan(plan_json, schemes)?;
         self.network()?.change(plan);
         Ok(())
     }
 
-    /// JSON: what can be seen now.
+    /// Returns the current state as JSON.
     fn snapshot(&self, py: Python<'_>, calls_python: bool) -> PyResult<String> {
         self.run(py, calls_python, |network| network.snapshot().to_string())
     }
 
-    /// The hash of the course so far.
+    /// Hash of the trajectory so far.
     fn fingerprint(&self) -> PyResult<u64> {
         Ok(self.network()?.fingerprint())
     }

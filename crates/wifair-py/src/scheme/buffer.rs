@@ -1,4 +1,4 @@
-//! The buffer, as a scheme written in Python uses it. It alone places and releases packets.
+//! The buffer, as used by a scheme written in Python. Only the buffer places and releases packets.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList};
@@ -27,7 +27,7 @@ impl Buffer {
     }
 }
 
-/// The key of an arrival, where the buffer has an order of keys and nowhere else.
+/// Checks the key of an arrival: required if the buffer has an order of keys, and not allowed otherwise.
 fn key_for(call: &Call, key: Option<u64>) -> PyResult<Option<u64>> {
     match (call.state.is_keyed(), key) {
         (true, None) => {
@@ -38,10 +38,10 @@ fn key_for(call: &Call, key: Option<u64>) -> PyResult<Option<u64>> {
     }
 }
 
-/// The most queues that a buffer may have here: it keeps a row for each up to the greatest.
+/// Maximum number of queues of a buffer here: it keeps a row for each up to the greatest.
 const MOST_QUEUES: u32 = 1 << 20;
 
-/// A queue by its number, where there are queues.
+/// Checks a queue's number in a buffer with queues.
 fn number(call: &Call, queue: u32) -> PyResult<QueueId> {
     if !call.state.has_queues() {
         return Err(asked("queues()"));
@@ -77,7 +77,7 @@ impl Buffer {
         self.with(|call| Ok(!call.buffer.is_empty()))
     }
 
-    /// The queued packets from head to tail, as they are now; takes time in proportion to their number.
+    /// The queued packets from head to tail, as they are now; takes time proportional to their number.
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
         let queued = self.with(|call| {
             let slots = std::iter::successors(call.buffer.head(), |&slot| call.buffer.after(slot));
@@ -86,7 +86,7 @@ impl Buffer {
         PyList::new(py, queued)?.try_iter()
     }
 
-    /// The greatest number of packets that may be let in.
+    /// Maximum number of packets.
     #[getter]
     fn limit(&self) -> PyResult<u32> {
         self.with(|call| Ok(call.buffer.limit()))
@@ -98,7 +98,7 @@ impl Buffer {
         self.with(|call| Ok(call.buffer.is_full()))
     }
 
-    /// Queued packets above a limit that has been lowered.
+    /// Number of queued packets above a limit that has been lowered.
     #[getter]
     fn excess(&self) -> PyResult<u32> {
         self.with(|call| Ok(call.buffer.excess()))
@@ -116,13 +116,13 @@ impl Buffer {
         self.find(|call| Ok(call.buffer.tail()))
     }
 
-    /// The packet behind another, towards the tail, or None.
+    /// The packet after another, towards the tail, or None.
     fn after(&self, packet: &Packet) -> PyResult<Option<Packet>> {
         self.find(|call| Ok(call.buffer.after(packet.slot(call)?)))
     }
 
-    /// A packet of the pool, or None while there is none. A random pick takes one draw if there is one.
-    /// Needs `Indexes().picking(pool, pick)`.
+    /// Picks a packet of the pool, or None if it is empty. A random pick takes one draw unless the pool is empty. Needs
+    /// `Indexes().picking(pool, pick)`.
     fn pick(&self, pool: Pool, pick: Pick) -> PyResult<Option<Packet>> {
         self.find(|call| {
             let (pool, pick) = (pool.into(), pick.into());
@@ -138,8 +138,8 @@ impl Buffer {
         })
     }
 
-    /// A redundant ACK or None, counting the one that the arrival makes redundant once it is in.
-    /// Needs `Indexes().redundant(filter, pick)`.
+    /// Picks a redundant ACK, including the one that the arrival makes redundant, or None. Needs `Indexes().redundant(filter,
+    /// pick)`.
     fn pick_redundant(&self, arrival: &Packet, pick: Pick) -> PyResult<Option<Packet>> {
         self.find(|call| {
             arrival.expect_arrival(call)?;
@@ -190,7 +190,7 @@ impl Buffer {
         })
     }
 
-    /// The packet with the smallest key (of several, the one that came first), or None. Needs `Indexes().keyed()`.
+    /// The packet with the smallest key (on a tie, the one that arrived first), or None. Needs `Indexes().keyed()`.
     #[getter]
     fn first_by_key(&self) -> PyResult<Option<Packet>> {
         self.find(
@@ -198,7 +198,7 @@ impl Buffer {
         )
     }
 
-    /// The packet with the greatest key (of several, the one that came last), or None. Needs `Indexes().keyed()`.
+    /// The packet with the greatest key (on a tie, the one that arrived last), or None. Needs `Indexes().keyed()`.
     #[getter]
     fn last_by_key(&self) -> PyResult<Option<Packet>> {
         self.find(
@@ -206,7 +206,7 @@ impl Buffer {
         )
     }
 
-    /// The key that a queued packet was given. Needs `Indexes().keyed()`.
+    /// The key of a queued packet. Needs `Indexes().keyed()`.
     fn key(&self, packet: &Packet) -> PyResult<u64> {
         self.with(|call| {
             if !call.state.is_keyed() {
@@ -216,7 +216,8 @@ impl Buffer {
         })
     }
 
-    /// Lets the arrival in, at the tail; there must be room. `key` is for buffers with an order of keys, and needed there.
+    /// Admits the arrival at the tail; there must be room. `key` is required if the buffer has an order of keys, and not
+    /// allowed otherwise.
     #[pyo3(signature = (arrival, key=None))]
     fn append(&self, arrival: &Packet, key: Option<u64>) -> PyResult<()> {
         self.with(|call| {
@@ -234,7 +235,7 @@ impl Buffer {
         })
     }
 
-    /// Lets the arrival in, at the tail and at the end of a queue; there must be room. Needs `Indexes().queues()`.
+    /// Admits the arrival at the tail and appends it to a queue; there must be room. Needs `Indexes().queues()`.
     fn append_to(&self, arrival: &Packet, queue: u32) -> PyResult<()> {
         self.with(|call| {
             arrival.expect_arrival(call)?;
@@ -276,7 +277,7 @@ impl Buffer {
         })
     }
 
-    /// Throws a queued packet out and lets the arrival in at the tail. The length stays what it is, so a full buffer allows it.
+    /// Evicts a queued packet and admits the arrival at the tail. The length is unchanged, so this is allowed at a full buffer.
     #[pyo3(signature = (packet, reason, arrival, key=None))]
     fn push_out(
         &self,
@@ -298,7 +299,7 @@ impl Buffer {
         })
     }
 
-    /// As `push_out`, but the arrival takes the other's place in the order.
+    /// Like `push_out`, but the arrival takes the position of the evicted packet.
     fn replace(&self, packet: &Packet, reason: Eviction, arrival: &Packet) -> PyResult<()> {
         self.with(|call| {
             arrival.expect_arrival(call)?;
@@ -315,7 +316,7 @@ impl Buffer {
         })
     }
 
-    /// Keeps the arrival out.
+    /// Refuses the arrival.
     #[pyo3(signature = (arrival, reason=Refusal::TailDrop))]
     fn refuse(&self, arrival: &Packet, reason: Refusal) -> PyResult<()> {
         self.with(|call| {
@@ -326,7 +327,7 @@ impl Buffer {
         })
     }
 
-    /// Throws a queued packet out.
+    /// Evicts a queued packet.
     #[pyo3(signature = (packet, reason=Eviction::Victim))]
     fn evict(&self, packet: &Packet, reason: Eviction) -> PyResult<()> {
         self.with(|call| {
@@ -337,7 +338,7 @@ impl Buffer {
         })
     }
 
-    /// Whether the grant allows a queued packet to go. In `dequeue` alone; False elsewhere.
+    /// Whether the grant allows a queued packet to leave. Only in `dequeue`; False elsewhere.
     fn may_go(&self, packet: &Packet) -> PyResult<bool> {
         self.with(|call| {
             let slot = packet.slot(call)?;
@@ -345,7 +346,7 @@ impl Buffer {
         })
     }
 
-    /// Hands a queued packet to the MAC. In `dequeue` alone, once, and only what the grant allows.
+    /// Hands a queued packet to the MAC. Only in `dequeue`, once, and only if the grant allows it.
     fn release(&self, packet: &Packet) -> PyResult<()> {
         self.with(|call| {
             let slot = packet.slot(call)?;
@@ -353,7 +354,7 @@ impl Buffer {
         })
     }
 
-    /// Hands the packet at the head to the MAC if the grant allows it; whether it has.
+    /// Hands the packet at the head to the MAC if the grant allows it; returns whether it did.
     fn release_head(&self) -> PyResult<bool> {
         self.with(|call| {
             let head = call.buffer.head();
@@ -365,7 +366,7 @@ impl Buffer {
         })
     }
 
-    /// Sets CE on a queued packet whose transport is ECN-capable; False, and nothing happens, if it is not.
+    /// Sets CE on a queued packet whose transport is ECN-capable. Otherwise returns False and changes nothing.
     fn mark(&self, packet: &Packet) -> PyResult<bool> {
         self.with(|call| {
             let slot = packet.slot(call)?;
@@ -373,7 +374,7 @@ impl Buffer {
         })
     }
 
-    /// Sets ECE on a queued pure ACK; False, and nothing happens, for other packets.
+    /// Sets ECE on a queued pure ACK. For other packets returns False and changes nothing.
     fn set_ece(&self, packet: &Packet) -> PyResult<bool> {
         self.with(|call| {
             let slot = packet.slot(call)?;

@@ -1,8 +1,8 @@
-//! What a scheme written in Python may touch while one of its methods runs, and only then.
+//! What a scheme written in Python may access during a call of one of its methods, and only then.
 //!
-//! The engine lends it by reference for the length of a call. Python objects live as long as anybody likes, so they hold
-//! no reference: they are tokens, and each of their methods looks here for what is lent now, on this thread, to this
-//! scheme. Between calls there is nothing.
+//! The engine lends it by reference for the duration of a call. Python objects may outlive the call, so they hold no reference:
+//! they are tokens, and each of their methods looks up here what is lent now, on this thread, to this scheme. Between calls
+//! nothing is lent.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,15 +22,15 @@ create_exception!(
     "A scheme has asked for what the buffer does not do: placed a packet twice, used one that has left, …"
 );
 
-/// What a scheme keeps between calls on the side of the engine.
+/// Engine-side state of a scheme between calls.
 pub struct State {
-    /// Tells the scheme from others: its tokens carry this.
+    /// Identifies the scheme; its tokens carry this number.
     pub port: u64,
     pub indexes: Indexes,
-    /// How often each place of the buffer has been vacated by this scheme, so that a handle to a packet that has left is
-    /// known, though another packet stands there.
+    /// How often each slot of the buffer has been vacated by this scheme. Detects handles to packets that have left, even if
+    /// the slot holds another packet.
     pub generations: Vec<u32>,
-    /// Whether the scheme does all removals itself, so that handles stay good between calls.
+    /// Whether the scheme does all removals itself, so that handles remain valid between calls.
     pub sees_all_removals: bool,
     pub next_tick: Option<Time>,
 }
@@ -46,7 +46,7 @@ impl State {
         self.generations.get(slot.index()).copied().unwrap_or(0)
     }
 
-    /// Notes that the packet in `slot` goes.
+    /// Records that the packet in `slot` leaves.
     pub fn vacate(&mut self, slot: SlotId) {
         if slot.index() >= self.generations.len() {
             self.generations.resize(slot.index() + 1, 0);
@@ -79,7 +79,7 @@ impl State {
     }
 }
 
-/// A packet that arrives, as it was before it was placed.
+/// An arriving packet, as it was before it was placed.
 #[derive(Clone, Copy)]
 pub struct Seen {
     pub packet: Packet,
@@ -101,7 +101,7 @@ pub struct Call<'a> {
     pub placed: Option<Placed>,
     pub grant: Option<&'a Grant<'a>>,
     pub departure: Option<Departure>,
-    /// Absent where the engine gives none.
+    /// `None` if the engine provides none.
     pub surroundings: Option<Surroundings<'a>>,
 }
 
@@ -133,7 +133,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The arrival, to place it.
+    /// Takes the arrival in order to place it.
     pub fn take_arrival(&mut self) -> PyResult<Arrival<'a>> {
         let Some(arrival) = self.arrival.take() else {
             return Err(misuse("this arrival has been placed or refused already"));
@@ -154,7 +154,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What is lent, whatever its lifetimes are.
+/// A lent call, with its lifetimes erased.
 pub trait Lent {
     fn act(&mut self, act: &mut dyn FnMut(&mut Call));
 }
@@ -174,7 +174,7 @@ pub fn lend<R>(call: &mut Call, body: impl FnOnce() -> R) -> R {
     LENT.set(call, body)
 }
 
-/// Acts on what is lent to the scheme of `port`, or says that nothing is.
+/// Runs `act` on the call lent to the scheme of `port`; fails if none is lent.
 #[inline]
 pub fn with_call<R>(port: u64, act: impl FnOnce(&mut Call) -> PyResult<R>) -> PyResult<R> {
     if !LENT.is_set() {

@@ -1,4 +1,4 @@
-//! What a decision may look at beside the buffer.
+//! Inputs of a decision in addition to the buffer.
 
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -46,7 +46,7 @@ impl Context {
         with(self.port, |at| Ok(at.now.as_ns()))
     }
 
-    /// The port's random stream: the same for every scheme at this port, so count your draws.
+    /// The port's random stream. Every scheme at this port gets the same stream, so count your draws.
     #[getter]
     fn rng(&self, py: Python<'_>) -> Py<Rng> {
         self.rng.clone_ref(py)
@@ -64,7 +64,7 @@ impl Context {
         with(self.port, |at| Ok(at.links.len()))
     }
 
-    /// Data rate now used towards a station, in Mbit/s.
+    /// Current data rate towards a station, in Mbit/s.
     fn rate_mbps(&self, station: usize) -> PyResult<f64> {
         with(self.port, |at| match at.links.get(station) {
             Some(link) => Ok(link.rate.as_mbps()),
@@ -72,7 +72,7 @@ impl Context {
         })
     }
 
-    /// Has `on_tick` called at that time, in nanoseconds since the start of the run, in place of any earlier wish.
+    /// Schedules `on_tick` for that time, in nanoseconds since the start of the run. Replaces any earlier request.
     fn tick_at(&self, at_ns: u64) -> PyResult<()> {
         with_call(self.port, |call| {
             let now = call.surroundings()?.now;
@@ -90,7 +90,7 @@ impl Context {
 
 #[pymethods]
 impl Rng {
-    /// A whole number from 0 to n - 1, uniform; one draw.
+    /// A uniform integer from 0 to n - 1; one draw.
     fn below(&self, n: u32) -> PyResult<u32> {
         if n == 0 {
             return Err(PyValueError::new_err("there is no number below 0"));
@@ -98,7 +98,7 @@ impl Rng {
         with(self.port, |at| Ok(at.rng.below(n)))
     }
 
-    /// Uniform in [0, 1) with 53 bits; one draw.
+    /// Uniform in [0, 1) with a resolution of 53 bits; one draw.
     fn unit(&self) -> PyResult<f64> {
         with(self.port, |at| Ok(at.rng.unit()))
     }

@@ -1,10 +1,10 @@
-//! What a scheme is told: plain values, good for as long as anybody keeps them.
+//! Arguments of a scheme's methods: plain values without references, which may be kept.
 
 use pyo3::prelude::*;
 
 use super::words::Kind;
 
-/// Leave to send one packet.
+/// Permission to send one packet.
 #[pyclass(module = "wifair.scheme", frozen, get_all)]
 pub struct Grant {
     /// Access category: "voice", "video", "best-effort" or "background"; under DCF best effort.
@@ -22,16 +22,16 @@ impl Grant {
     }
 }
 
-/// The end of a packet's stay at the MAC: all its attempts together.
+/// The end of a packet's service by the MAC, covering all its attempts.
 #[pyclass(module = "wifair.scheme", frozen, get_all)]
 pub struct Exchange {
-    /// Whether a MAC ACK came; else the retry limit was reached.
+    /// Whether a MAC ACK was received; otherwise the retry limit was reached.
     delivered: bool,
     /// Its flow.
     flow: u32,
     /// The station at the other end.
     station: u16,
-    /// What it is.
+    /// DATA, ACK or OTHER.
     kind: Kind,
     /// Length in bytes, IP header included.
     ip_bytes: u32,
@@ -43,11 +43,11 @@ pub struct Exchange {
     rate_mbps: f64,
     /// Number of transmissions.
     attempts: u8,
-    /// How long these occupied the medium, in nanoseconds, preambles and MAC ACKs included.
+    /// Time for which the transmissions occupied the medium, in nanoseconds, preambles and MAC ACKs included.
     airtime_ns: u64,
-    /// Airtime, with the interframe spaces, own backoff and timeouts that went with it, in nanoseconds.
+    /// Airtime plus interframe spaces, backoff and timeouts of these transmissions, in nanoseconds.
     channel_time_ns: u64,
-    /// From head of line to the end, in nanoseconds: with the time for which others transmitted.
+    /// From head of line to the end, in nanoseconds, including the time for which others transmitted.
     service_ns: u64,
 }
 
@@ -79,13 +79,13 @@ pub struct Mpdu {
     outcome: &'static str,
     /// Its flow.
     flow: u32,
-    /// What it is.
+    /// DATA, ACK or OTHER.
     kind: Kind,
     /// Length in bytes, IP header included.
     ip_bytes: u32,
     /// TCP payload in bytes.
     payload_bytes: u32,
-    /// Its transmissions so far, this one included.
+    /// Number of transmissions so far, this one included.
     attempts: u32,
     /// Its share of the transmission's airtime, in nanoseconds.
     airtime_ns: u64,
@@ -93,7 +93,7 @@ pub struct Mpdu {
     channel_time_ns: u64,
 }
 
-/// A PPDU that was sent, or an RTS that no CTS answered, and what became of it.
+/// A transmitted PPDU, or an RTS without a CTS, and its outcome.
 #[pyclass(module = "wifair.scheme", frozen, get_all)]
 pub struct Transmission {
     /// The station at the other end.
@@ -106,11 +106,11 @@ pub struct Transmission {
     mpdus: Vec<Mpdu>,
     /// Number of MPDUs.
     sent: u32,
-    /// MPDUs that are acknowledged.
+    /// Number of acknowledged MPDUs.
     acknowledged: u32,
-    /// How long it occupied the medium, in nanoseconds, with what preceded and answered it.
+    /// Time for which it occupied the medium, in nanoseconds, with the frames that preceded and answered it.
     airtime_ns: u64,
-    /// Airtime, with the interframe spaces, own backoff and timeout that went with it, in nanoseconds.
+    /// Airtime plus interframe spaces, backoff and timeout of this transmission, in nanoseconds.
     channel_time_ns: u64,
 }
 
@@ -150,15 +150,15 @@ pub struct Reception {
     flow: u32,
     /// The station at the other end.
     station: u16,
-    /// What it is.
+    /// DATA, ACK or OTHER.
     kind: Kind,
     /// Length in bytes, IP header included.
     ip_bytes: u32,
     /// TCP payload in bytes.
     payload_bytes: u32,
-    /// How long these occupied the medium, in nanoseconds, preambles and MAC ACKs included.
+    /// Time for which the frames occupied the medium, in nanoseconds, preambles and MAC ACKs included.
     airtime_ns: u64,
-    /// Airtime, with the interframe spaces, own backoff and timeouts that went with it, in nanoseconds.
+    /// Airtime plus interframe spaces, backoff and timeouts of these frames, in nanoseconds.
     channel_time_ns: u64,
 }
 

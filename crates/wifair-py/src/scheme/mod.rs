@@ -1,7 +1,7 @@
-//! Schemes written in Python: what they see, and the [`Scheme`] that calls them.
+//! Schemes written in Python: the objects that they use, and the [`Scheme`] that calls them.
 //!
-//! The engine runs such a plan on the thread that asked for it, which keeps the interpreter's lock. An exception leaves
-//! the engine by unwinding, which no `Scheme` can see or stop, and comes out as what it was.
+//! The engine runs such a plan on the calling thread, which keeps the interpreter's lock. An exception leaves the engine by
+//! unwinding, which no `Scheme` can see or stop, and is raised again unchanged.
 
 mod buffer;
 mod call;
@@ -31,19 +31,19 @@ create_exception!(
      simulated time in seconds, if there was one."
 );
 
-/// An exception on its way out of the engine.
+/// An exception that is being passed through the engine.
 struct Failure {
     error: PyErr,
     method: &'static str,
     now: Option<Time>,
 }
 
-/// Leaves the engine with an exception of a scheme.
+/// Leaves the engine with an exception raised by a scheme.
 fn fail(error: PyErr, method: &'static str, now: Option<Time>) -> ! {
     resume_unwind(Box::new(Failure { error, method, now }))
 }
 
-/// Runs what may call schemes written in Python; their exceptions come out as [`SchemeFailed`].
+/// Runs code that may call schemes written in Python; their exceptions are returned as [`SchemeFailed`].
 pub fn guarded<R>(py: Python<'_>, run: impl FnOnce() -> R) -> PyResult<R> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| from_payload(py, payload))
 }
@@ -54,15 +54,15 @@ fn from_payload(py: Python<'_>, payload: Box<dyn Any + Send>) -> PyErr {
         Err(other) => resume_unwind(other),
     };
     if !error.is_instance_of::<PyException>(py) {
-        return error; // Ctrl-C, or leave to exit
+        return error; // Ctrl-C or SystemExit
     }
     let failed = SchemeFailed::new_err((method, now.map(Time::as_secs_f64)));
     failed.set_cause(py, Some(error));
     failed
 }
 
-/// Reads a plan. `schemes` maps the id of each scheme written in Python to a function that takes its parameters (as JSON)
-/// and makes it, see `wifair.scheme`.
+/// Reads a plan. `schemes` maps the id of each scheme written in Python to a function that creates it from its parameters (as
+/// JSON), see `wifair.scheme`.
 pub fn read_plan(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<Result<Plan, SpecError>> {
     let py = schemes.py();
     let mut found = |external: &ExternalScheme| -> Option<Maker> {
@@ -76,7 +76,7 @@ pub fn read_plan(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<Resul
     guarded(py, || Plan::from_json_with(plan_json, &mut found))
 }
 
-/// The names of `wifair.scheme` that are made here.
+/// Adds the names of `wifair.scheme` that are defined here.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("SchemeFailed", py.get_type::<SchemeFailed>())?;

@@ -9,17 +9,17 @@ use wifair_queue::SlotId;
 use super::call::{Call, misuse, with_call};
 use super::words::Kind;
 
-/// A packet: the one that arrives, or one that is queued. It shows nothing once it has left the buffer.
+/// A packet: the arrival, or a queued one. It cannot be read once it has left the buffer.
 #[pyclass(module = "wifair.scheme", frozen, eq, hash)]
 #[derive(Clone, Copy)]
 pub struct Packet {
     port: u64,
     call: u64,
-    /// Where it is queued, and how often that place had been vacated then; nothing of an arrival.
+    /// Its slot, and the slot's generation when the handle was created; `None` for an arrival.
     queued: Option<(SlotId, u32)>,
 }
 
-/// A handle to the same packet of the same port is the same, whichever call gave it.
+/// Two handles are equal if they refer to the same packet of the same port, whichever call created them.
 impl PartialEq for Packet {
     fn eq(&self, other: &Packet) -> bool {
         self.port == other.port
@@ -48,7 +48,7 @@ impl Packet {
         Packet { port: call.state.port, call: call.number, queued }
     }
 
-    /// Its place in the buffer, if it is queued there.
+    /// Its slot in the buffer, if it is queued.
     #[inline]
     pub fn slot(&self, call: &Call) -> PyResult<SlotId> {
         match self.queued {
@@ -103,7 +103,7 @@ impl Packet {
 
 #[pymethods]
 impl Packet {
-    /// Its flow: a small integer, given to another flow only after `on_forgotten`. 0 at stations, which have no flow monitor.
+    /// Its flow: a small integer, reused for another flow only after `on_forgotten`. 0 at stations, which have no flow monitor.
     #[getter]
     fn flow(&self) -> PyResult<u32> {
         self.read(|_, flow, _, _| flow.0)
@@ -178,7 +178,7 @@ impl Packet {
         })
     }
 
-    /// When it was let in, in nanoseconds since the start of the run. Of a queued packet alone.
+    /// When it was admitted, in nanoseconds since the start of the run. For queued packets only.
     #[getter]
     fn enqueued_at_ns(&self) -> PyResult<u64> {
         with_call(self.port, |call| Ok(call.buffer.enqueued_at(self.slot(call)?).as_ns()))

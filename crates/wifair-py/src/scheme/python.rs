@@ -1,4 +1,4 @@
-//! A scheme of the engine whose decisions are taken in Python.
+//! A scheme of the engine whose decisions are made in Python.
 
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -18,8 +18,7 @@ use super::context::Context;
 use super::packet::Packet;
 use super::{events, fail, words};
 
-/// A scheme at its beginning, as `wifair.scheme` hands it over: what its class says, and its methods, bound. A method that
-/// it does not have is absent.
+/// A new scheme as returned by `wifair.scheme`: the attributes of its class, and its bound methods. Missing methods are absent.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Made {
@@ -49,7 +48,7 @@ pub struct PythonScheme {
 }
 
 impl PythonScheme {
-    /// Makes a scheme: `make(parameters)` in Python.
+    /// Creates a scheme by calling `make(parameters)` in Python.
     pub fn new(py: Python<'_>, make: &Py<PyAny>, parameters: &str) -> PyResult<PythonScheme> {
         let made: Made = make.call1(py, (parameters,))?.extract(py)?;
         let release_head = made.dequeue.is_none();
@@ -78,7 +77,7 @@ impl PythonScheme {
         })
     }
 
-    /// Tells the scheme of something by a method that decides nothing by its result.
+    /// Calls a method of the scheme whose result is ignored.
     fn tell(
         &mut self,
         name: &'static str,
@@ -139,7 +138,7 @@ impl Scheme for PythonScheme {
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut wifair_queue::Buffer, cx: &mut Cx) -> Placed {
-        // A port may ask for decisions that are always the same.
+        // A port may also ask for decisions that are always the same.
         match buffer.is_full() {
             false if self.shortcuts.append => return buffer.append(arrival),
             true if self.shortcuts.tail_drop => return buffer.refuse(arrival, Refusal::TailDrop),
@@ -278,7 +277,7 @@ impl Scheme for PythonScheme {
     }
 }
 
-/// The slice of those classes.
+/// The static slice of these classes.
 fn classes(kinds: &[words::Kind]) -> &'static [Class] {
     let [data, ack, other] =
         [words::Kind::Data, words::Kind::Ack, words::Kind::Other].map(|kind| kinds.contains(&kind));
@@ -294,7 +293,7 @@ fn classes(kinds: &[words::Kind]) -> &'static [Class] {
     }
 }
 
-/// A name that lasts as long as the process: the engine's gauges have constant names, of which a program has a handful.
+/// Leaks a name: the engine's gauges need static names, of which a program has a handful.
 fn lasting(name: String) -> &'static str {
     static NAMES: LazyLock<Mutex<BTreeSet<&'static str>>> = LazyLock::new(Mutex::default);
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);

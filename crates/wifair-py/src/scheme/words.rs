@@ -1,10 +1,10 @@
-//! The words of a decision as Python sees them, and what each is to the engine.
+//! The enums of a decision in Python, and their counterparts in the engine.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// How an object is made again elsewhere: a function and its arguments (Python's `object.__reduce__`).
+/// How to pickle an object: a function and its arguments (Python's `object.__reduce__`).
 type Reduced<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
 
 /// An enum of Python whose members are those of an enum of the engine.
@@ -46,7 +46,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What an access point can tell of a packet without keeping state.
+    /// The kind of a packet, as an access point can determine it without state.
     Kind of wifair_core::Class {
         /// A TCP segment with payload: at the access point of a downlink flow.
         Data,
@@ -94,29 +94,29 @@ words! {
 }
 
 words! {
-    /// Why a queued packet is thrown out: each has a counter of its own.
+    /// Why a queued packet is evicted; each reason has a separate counter.
     Eviction of wifair_queue::Eviction {
-        /// A later ACK says the same: filtered, and no loss.
+        /// A later ACK carries the same information: filtered, which is not a loss.
         Redundant,
-        /// It has to make room.
+        /// Evicted to make room.
         Victim,
-        /// To tell its sender of congestion.
+        /// Dropped as a congestion signal.
         Aqm,
     }
 }
 
 words! {
-    /// Why an arrival is kept out: each has a counter of its own.
+    /// Why an arrival is refused; each reason has a separate counter.
     Refusal of wifair_queue::Refusal {
         /// There is no room.
         TailDrop,
-        /// To tell its sender of congestion.
+        /// Dropped as a congestion signal.
         Aqm,
     }
 }
 
 words! {
-    /// Which way a packet passes the access point.
+    /// Direction of a packet that passes the access point.
     Direction of wifair_queue::Direction {
         /// From a station.
         Up,
@@ -125,11 +125,12 @@ words! {
     }
 }
 
-/// Which indexes a buffer keeps beside its order, by a scheme's wish. What nobody asks for costs nothing.
+/// The indexes that a buffer keeps in addition to its order, as requested by a scheme. Indexes that are not requested have no
+/// cost.
 #[pyclass(module = "wifair.scheme", frozen)]
 pub struct Indexes {
     pub wanted: wifair_queue::Indexes,
-    /// What it was made from, by which of its methods, with which arguments.
+    /// The object and the method with arguments that created this one.
     origin: Option<(Py<Indexes>, &'static str, Py<PyTuple>)>,
 }
 
@@ -152,7 +153,7 @@ impl Indexes {
         Indexes { wanted: wifair_queue::Indexes::NONE, origin: None }
     }
 
-    /// Picks from a pool: `Buffer.pick`.
+    /// Allows picks from a pool: `Buffer.pick`.
     fn picking(slf: &Bound<'_, Self>, pool: Pool, pick: Pick) -> PyResult<Indexes> {
         if pool == Pool::Redundant {
             return Err(PyValueError::new_err("for Pool.REDUNDANT say redundant(filter, pick)"));
@@ -160,28 +161,28 @@ impl Indexes {
         Indexes::with(slf, slf.get().wanted.picking(pool.into(), pick.into()), "picking", (pool, pick))
     }
 
-    /// The order of ACKs within each flow: `Buffer.superseded_by`.
+    /// Keeps the order of ACKs within each flow: `Buffer.superseded_by`.
     fn acks(slf: &Bound<'_, Self>, filter: Filter) -> PyResult<Indexes> {
         Indexes::with(slf, slf.get().wanted.acks(filter.into()), "acks", (filter,))
     }
 
-    /// Picks from the redundant ACKs: `Buffer.pick_redundant`.
+    /// Allows picks from the redundant ACKs: `Buffer.pick_redundant`.
     fn redundant(slf: &Bound<'_, Self>, filter: Filter, pick: Pick) -> PyResult<Indexes> {
         let wanted = slf.get().wanted.redundant(filter.into(), pick.into());
         Indexes::with(slf, wanted, "redundant", (filter, pick))
     }
 
-    /// Packets stored by flow and kind: `Buffer.stored_packets`, `Buffer.stored_flows`.
+    /// Counts stored packets by flow and kind: `Buffer.stored_packets`, `Buffer.stored_flows`.
     fn stored_flows(slf: &Bound<'_, Self>) -> PyResult<Indexes> {
         Indexes::with(slf, slf.get().wanted.stored_flows(), "stored_flows", PyTuple::empty(slf.py()))
     }
 
-    /// An order by keys, which every packet is given as it comes in: `Buffer.append(arrival, key=…)`.
+    /// Keeps an order by keys, assigned to each packet on arrival: `Buffer.append(arrival, key=…)`.
     fn keyed(slf: &Bound<'_, Self>) -> PyResult<Indexes> {
         Indexes::with(slf, slf.get().wanted.keyed(), "keyed", PyTuple::empty(slf.py()))
     }
 
-    /// Queues, each in the order of arrival: `Buffer.append_to`, `Buffer.first_of` and so on.
+    /// Keeps queues, each in order of arrival: `Buffer.append_to`, `Buffer.first_of` and so on.
     fn queues(slf: &Bound<'_, Self>) -> PyResult<Indexes> {
         Indexes::with(slf, slf.get().wanted.queues(), "queues", PyTuple::empty(slf.py()))
     }
