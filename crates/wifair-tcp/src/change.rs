@@ -1,4 +1,4 @@
-//! Other parameters for the connections to come.
+//! Changes of the parameters of future connections.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct TcpChange {
 }
 
 impl TcpSpec {
-    /// These parameters after `change`; yet to be checked by [`TcpSpec::validate`].
+    /// Returns these parameters after `change`, not yet checked by [`TcpSpec::validate`].
     pub fn changed(&self, change: &TcpChange) -> TcpSpec {
         let TcpChange { congestion_control, receiver_window_segments, ecn } = change.clone();
         TcpSpec {
@@ -35,7 +35,7 @@ impl TcpSpec {
 }
 
 impl Sender {
-    /// As [`Sender::renew`], with other parameters from now on.
+    /// Like [`Sender::renew`], with new parameters.
     pub fn renew_with(&mut self, spec: &Arc<TcpSpec>, tuple: FiveTuple) {
         self.set_spec(spec);
         self.renew(tuple);
@@ -43,7 +43,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// As [`Receiver::renew`], with other parameters from now on.
+    /// Like [`Receiver::renew`], with new parameters.
     pub fn renew_with(&mut self, spec: &Arc<TcpSpec>, tuple: FiveTuple) {
         self.set_spec(spec);
         self.renew(tuple);

@@ -1,18 +1,17 @@
-//! TCP end points without I/O: time and packets come in as arguments, packets and a deadline go out.
+//! TCP end points without I/O: time and packets are arguments; packets and a deadline are results.
 //!
-//! Read first: [`TcpSpec`] (every parameter, with its source), then [`Sender`] (sends data, opens actively), then
-//! [`Receiver`] (reassembles, acknowledges, opens passively). Two instances are a whole connection. What a sender
-//! does on loss is in `recovery.rs`, how its window moves in [`congestion`], one file a control.
+//! Read first: [`TcpSpec`] (every parameter, with its source), then [`Sender`] (sends data, opens actively), then [`Receiver`]
+//! (reassembles, acknowledges, opens passively). One instance of each forms a connection. `recovery.rs` handles losses; the
+//! window is controlled by [`congestion`], one file per congestion control.
 //!
-//! The contract of both ends: after every call that tells them something (`open`, `write`, `close`, `on_segment`,
-//! `on_timer`, `on_link_rate`), call `poll_transmit` until it returns `None`; call `on_timer` once the time has reached
-//! `deadline`.
-//! A call of `on_timer` before that does nothing, so one lazily re-armed timer for a connection is enough.
+//! The contract of both ends: after every input (`open`, `write`, `close`, `on_segment`, `on_timer`, `on_link_rate`), call
+//! `poll_transmit` until it returns `None`; call `on_timer` once the time has reached `deadline`. A call of `on_timer` before
+//! that does nothing, so one lazily re-armed timer per connection is enough.
 //!
-//! Data flows one way, from sender to receiver, as in the applications of the papers; the other direction carries
-//! ACKs, SYN-ACK and FIN. The receiving application reads at once, so the advertised window never closes and there is
-//! no persist timer (RFC 9293, 3.8.6.1). The sending application writes whole transfers and sets TCP_NODELAY: there is
-//! no Nagle algorithm, and only the last segment of what was written is short.
+//! Data flows one way, from sender to receiver, as in the applications of the papers; the other direction carries ACKs, SYN-ACK
+//! and FIN. The receiving application reads at once, so the advertised window never closes and there is no persist timer (RFC
+//! 9293, 3.8.6.1). The sending application writes whole transfers and sets TCP_NODELAY: there is no Nagle algorithm, and only
+//! the last segment of a write is short.
 //!
 //! Sequence numbers are bytes, 32 bits, and wrap.
 

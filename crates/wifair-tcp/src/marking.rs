@@ -1,11 +1,11 @@
-//! Selective packet marking (SPM): `spm-af-las`, Section 6.1, after its reference [27]. Packets whose loss would end in
-//! a timeout, because too few segments are in flight for three duplicate ACKs, carry
-//! [`DSCP_HIGH_PRIORITY`](wifair_core::DSCP_HIGH_PRIORITY), for a buffer that knows what to do with it.
+//! Selective packet marking (SPM): `spm-af-las`, Section 6.1, after its reference [27]. Packets whose loss would cause a
+//! timeout, because too few segments are in flight for three duplicate ACKs, carry
+//! [`DSCP_HIGH_PRIORITY`](wifair_core::DSCP_HIGH_PRIORITY), for a buffer that uses it.
 //!
-//! The paper: "the TCP source [...] sets the priority level for each output data packet based on the congestion window
-//! size", high for "any packets sent when the congestion window is smaller than 4 packets". It says no more, hence the
-//! parameters of [`PriorityMarkingSpec`]. A pure ACK, the last of the handshake included, is never marked: it is no data
-//! packet, and the paper's buffer has a rule of its own for ACKs.
+//! The paper: "the TCP source [...] sets the priority level for each output data packet based on the congestion window size",
+//! high for "any packets sent when the congestion window is smaller than 4 packets". It says no more, hence the parameters of
+//! [`PriorityMarkingSpec`]. A pure ACK, the last of the handshake included, is never marked: it is not a data packet, and the
+//! paper's buffer has a separate rule for ACKs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ impl Default for PriorityMarkingSpec {
     }
 }
 
-/// What a packet is to the marking.
+/// Kind of a packet for the marking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     NewData,
@@ -74,7 +74,7 @@ pub(crate) enum Kind {
 }
 
 impl PriorityMarkingSpec {
-    /// The DS field of a packet that is sent with a window of `cwnd` bytes, `ssthresh` in fast recovery.
+    /// The DS field of a packet that is sent with a window of `cwnd` bytes; `recovery` is `ssthresh` in fast recovery.
     pub(crate) fn ds_field(&self, kind: Kind, cwnd: u32, recovery: Option<u32>, mss: u32) -> u8 {
         let window = match (recovery, self.window_in_recovery) {
             (Some(ssthresh), WindowInRecovery::Deflated) => cwnd.min(ssthresh),

@@ -1,14 +1,14 @@
 use crate::seq;
 
-/// A set of sequence numbers ahead of the cumulative acknowledgement, as disjoint intervals `[start, end)` in ascending
-/// order: what a receiver holds beyond a hole, or what a sender knows of that.
+/// A set of sequence numbers ahead of the cumulative acknowledgement, as disjoint intervals `[start, end)` in ascending order:
+/// the data that a receiver holds beyond a hole, or a sender's view of that.
 ///
-/// Empty in the usual case, and its buffer is kept, so a steady connection allocates nothing. Losses come in few holes,
-/// so a scan from the end, where segments usually arrive, is short.
+/// Usually empty. The allocation is kept, so a steady connection allocates nothing. Losses leave few holes, so a scan from the
+/// end, where segments usually arrive, is short.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
     held: Vec<Held>,
-    /// Counts the insertions since it was last empty.
+    /// Number of insertions since it was last empty.
     clock: u32,
 }
 
@@ -16,12 +16,12 @@ pub(crate) struct Reassembly {
 struct Held {
     start: u32,
     end: u32,
-    /// When something was last inserted here.
+    /// Time of the last insertion here, by `clock`.
     changed: u32,
 }
 
 impl Reassembly {
-    /// True where nothing is held, so nothing is missing before it either.
+    /// True if nothing is held, so no earlier data is missing.
     pub(crate) fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
@@ -42,7 +42,7 @@ impl Reassembly {
         self.held[first..].iter().map(|held| (held.start, held.end))
     }
 
-    /// The intervals in which something was inserted last, the latest first, as many as `into` has room for; how many.
+    /// Writes the intervals with the latest insertions into `into`, the latest first, as many as fit; returns their number.
     pub(crate) fn latest(&self, into: &mut [(u32, u32)]) -> usize {
         let mut before = u32::MAX;
         for (count, place) in into.iter_mut().enumerate() {
@@ -84,7 +84,7 @@ impl Reassembly {
         true
     }
 
-    /// Everything before `next` is in order: returns how far it is now, with what was held.
+    /// Moves the cumulative acknowledgement from `next` past the held data that follows; returns the new value.
     pub(crate) fn advance(&mut self, mut next: u32) -> u32 {
         let reached = self.held.iter().take_while(|held| {
             let reached = !seq::after(held.start, next);
@@ -98,7 +98,7 @@ impl Reassembly {
         next
     }
 
-    /// Forgets all.
+    /// Removes everything.
     pub(crate) fn clear(&mut self) {
         self.held.clear();
     }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a plain set of bytes, at any place in sequence space.
+        /// Against a plain set of bytes, anywhere in sequence space.
         #[test]
         fn agrees_with_a_set_of_bytes(
             base: u32,

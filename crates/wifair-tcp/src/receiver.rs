@@ -9,7 +9,7 @@ use crate::seq;
 use crate::spec::{Handshake, TcpSpec};
 use crate::stats::ReceiverStats;
 
-/// Where a receiver stands; the names of RFC 9293, 3.3.2.
+/// State of a receiver; the names of RFC 9293, 3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiverState {
     /// LISTEN.
@@ -18,26 +18,26 @@ pub enum ReceiverState {
     SynReceived,
     /// ESTABLISHED.
     Established,
-    /// LAST-ACK: both FINs are sent, the receiver's is not acknowledged. (The application closes as soon as it reads
-    /// the end of the data, so CLOSE-WAIT lasts no time and one packet carries the ACK and the FIN.)
+    /// LAST-ACK: both FINs are sent, the receiver's is not acknowledged. (The application closes as soon as it reads the end of
+    /// the data, so CLOSE-WAIT takes no time and one packet carries the ACK and the FIN.)
     LastAck,
     /// CLOSED.
     Closed,
 }
 
-/// Segments that came at one instant, one behind the other, as one packet.
+/// Consecutive segments that arrived at one instant, merged into one packet.
 #[derive(Clone, Debug)]
 struct Burst {
-    /// The first, with the payload of all.
+    /// The first segment, with the payload of all.
     packet: Packet,
     segments: u32,
-    /// Payload of each but the last.
+    /// Payload of each segment but the last.
     each: u32,
-    /// When no more can come: the instant after.
+    /// When no more can be added: the instant after.
     ends: Time,
 }
 
-/// The longest packet that generic receive offload makes, in bytes (Linux: `GRO_LEGACY_MAX_SIZE`).
+/// Maximum length of a packet after generic receive offload, in bytes (Linux: `GRO_LEGACY_MAX_SIZE`).
 const LONGEST_BURST: u32 = 65_535;
 
 impl Burst {
@@ -45,7 +45,7 @@ impl Burst {
         Burst { packet: Packet::default(), segments: 0, each: 0, ends: Time::MAX }
     }
 
-    /// Whether it may hold plain data.
+    /// Whether a packet is plain data, which may be merged.
     fn takes(packet: &Packet) -> bool {
         packet.payload_bytes > 0 && packet.flags == TcpFlags::ACK
     }
@@ -55,12 +55,12 @@ impl Burst {
         Burst { packet: *packet, segments: 1, each: packet.payload_bytes, ends }
     }
 
-    /// Adds what comes right behind it, if both fit together; whether it did.
+    /// Appends the next packet if it is contiguous and fits; returns whether it did.
     fn join(&mut self, packet: &Packet, now: Time) -> bool {
         let bytes = self.packet.ip_bytes() + packet.payload_bytes;
         let joins = now < self.ends
             && self.segments > 0
-            && self.packet.payload_bytes == self.segments * self.each // no shorter one came
+            && self.packet.payload_bytes == self.segments * self.each // no shorter one arrived
             && packet.seq == self.packet.seq.wrapping_add(self.packet.payload_bytes)
             && packet.payload_bytes <= self.each
             && packet.ds_field == self.packet.ds_field
@@ -73,17 +73,17 @@ impl Burst {
     }
 }
 
-/// The end of a connection that waits for it, takes data and acknowledges it.
+/// The end of a connection that opens passively, receives data and acknowledges it.
 ///
 /// See the crate's documentation for the contract between calls.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     spec: Arc<TcpSpec>,
-    /// The packet sent last. The next one is written over it and lent.
+    /// Last packet sent. The next one overwrites it and is lent to the caller.
     packet: Packet,
     /// Next expected (RCV.NXT).
     nxt: u32,
-    /// Advertised.
+    /// Advertised window in bytes.
     window_bytes: u32,
     held: Reassembly,
     /// Segments delivered in order and not acknowledged yet.
@@ -92,24 +92,24 @@ pub struct Receiver {
     ack_now: bool,
     /// A SYN-ACK or a FIN is due now.
     control_now: bool,
-    /// The SYN-ACK or FIN that is out went out more than once.
+    /// The present SYN-ACK or FIN was retransmitted.
     sent_again: bool,
     state: ReceiverState,
     ecn: EcnReceiver,
-    /// Selective acknowledgements are agreed on.
+    /// SACK is agreed on.
     selective: bool,
-    /// What came a second time since the last ACK.
+    /// Data received a second time since the last ACK.
     duplicate: Option<(u32, u32)>,
-    /// Established, nothing held, nothing but the data to tell of, and the packet sent last was a plain ACK: the next one
-    /// differs from it in the acknowledgement number alone. Recomputed by [`Receiver::review`].
+    /// Established, nothing held, nothing but the data to report, and the last packet sent was a plain ACK: the next one
+    /// differs from it only in the acknowledgement number. Recomputed by [`Receiver::review`].
     ordinary: bool,
     /// Sequence number of the sender's FIN, once known.
     fin_at: Option<u32>,
     /// When a delayed ACK is due.
     ack_deadline: Time,
-    /// What generic receive offload has put together and not handed over yet.
+    /// Packet that generic receive offload has merged and not yet delivered.
     burst: Burst,
-    /// When the SYN-ACK or FIN is sent again.
+    /// When the SYN-ACK or FIN is retransmitted.
     timer: Time,
     control_sent_at: Time,
     rto: Rto,
@@ -117,7 +117,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// The receiver of what travels along `tuple`, from sender to receiver. `spec` is taken as valid
+    /// Creates the receiver of packets with the 5-tuple `tuple`, from sender to receiver. `spec` must be valid
     /// ([`TcpSpec::validate`]).
     pub fn new(spec: &Arc<TcpSpec>, tuple: FiveTuple) -> Receiver {
         let agreed = spec.handshake != Handshake::Real;
@@ -161,23 +161,22 @@ impl Receiver {
         }
     }
 
-    /// Parameters of the next connection.
+    /// Sets the parameters of the next connection.
     pub(crate) fn set_spec(&mut self, spec: &Arc<TcpSpec>) {
         self.spec = Arc::clone(spec);
     }
 
-    /// Its packets carry the connection's name from now on, until it is renewed.
+    /// Sets the short name that its packets carry until it is renewed.
     pub fn set_connection(&mut self, connection: ConnectionId) {
         self.packet.connection = connection;
     }
 
-    /// Makes this the receiver of another connection, as by [`Receiver::new`] with the same parameters. The counters go
-    /// on.
+    /// Makes this the receiver of another connection, as by [`Receiver::new`] with the same parameters. The counters continue.
     pub fn renew(&mut self, tuple: FiveTuple) {
         *self = Receiver { stats: self.stats, ..Receiver::new(&self.spec, tuple) };
     }
 
-    /// A packet of the sender has arrived.
+    /// Handles a packet from the sender.
     pub fn on_segment(&mut self, packet: &Packet, now: Time) {
         let payload = packet.payload_bytes;
         if payload > 0 {
@@ -203,7 +202,7 @@ impl Receiver {
         }
     }
 
-    /// Generic receive offload: what comes together is handed over together.
+    /// Generic receive offload: merges packets that arrive together.
     fn gather(&mut self, packet: &Packet, now: Time) {
         let is_plain = Burst::takes(packet);
         if is_plain && self.burst.join(packet, now) {
@@ -217,7 +216,7 @@ impl Receiver {
         }
     }
 
-    /// Hands over what generic receive offload has put together.
+    /// Processes the packet merged by generic receive offload.
     fn flush(&mut self, now: Time) {
         let Burst { packet, segments, .. } = std::mem::replace(&mut self.burst, Burst::none());
         if segments > 0 {
@@ -225,7 +224,7 @@ impl Receiver {
         }
     }
 
-    /// Comes after every call on the general path: whether the short ones serve what comes next.
+    /// Recomputes whether the fast paths apply. Called after every call on the general path.
     fn review(&mut self) {
         self.ordinary = self.state == ReceiverState::Established
             && !self.control_now
@@ -238,7 +237,7 @@ impl Receiver {
             && !self.spec.receive_offload;
     }
 
-    /// So many segments have come in order: an ACK is due at once or before long.
+    /// Counts `segments` received in order: an ACK is due at once or soon.
     #[inline(always)]
     fn count_in_order(&mut self, segments: u32, now: Time) {
         self.unacked_segments = self.unacked_segments.saturating_add(segments.min(255) as u8);
@@ -259,7 +258,7 @@ impl Receiver {
         }
     }
 
-    /// All that is not plain data of an established connection.
+    /// Handles everything but plain data of an established connection.
     #[cold]
     fn on_control(&mut self, packet: &Packet, now: Time) {
         if self.state == ReceiverState::Listen && self.spec.handshake == Handshake::Ns2 {
@@ -310,7 +309,7 @@ impl Receiver {
         }
         let end = packet.seq.wrapping_add(packet.payload_bytes);
         if self.state == ReceiverState::LastAck && seq::after(end, self.nxt) {
-            self.ack_now = true; // behind the FIN no text is taken (RFC 9293, 3.10.7.4)
+            self.ack_now = true; // after the FIN no text is accepted (RFC 9293, 3.10.7.4)
         } else if packet.payload_bytes > 0 {
             self.on_data(packet, 1, now);
         }
@@ -320,7 +319,7 @@ impl Receiver {
         self.finish_if_all_arrived();
     }
 
-    /// Payload of so many segments.
+    /// Handles the payload of `segments` segments.
     fn on_data(&mut self, packet: &Packet, segments: u32, now: Time) {
         let payload = packet.payload_bytes;
         if payload == 0 {
@@ -338,8 +337,8 @@ impl Receiver {
         }
     }
 
-    /// A packet without payload: the last ACK of the handshake, an ACK of a FIN, or what opens a connection in ns-2, perhaps
-    /// once more.
+    /// Handles a packet without payload: the last ACK of the handshake, an ACK of a FIN, or ns-2's opening segment, perhaps
+    /// repeated.
     #[cold]
     fn on_empty(&mut self, packet: &Packet, now: Time) {
         let iss = self.spec.initial_sequence;
@@ -367,7 +366,7 @@ impl Receiver {
         }
     }
 
-    /// A segment with a hole before it, in a hole, or with nothing new. Each is acknowledged at once (RFC 5681, 4.2;
+    /// Handles a segment with a hole before it, in a hole, or with nothing new. Each is acknowledged at once (RFC 5681, 4.2;
     /// RFC 9293, 3.10.7.4).
     #[cold]
     fn on_disorder(&mut self, start: u32, end: u32, segments: u32) {
@@ -379,7 +378,7 @@ impl Receiver {
         if !seq::after(end, self.nxt) {
             self.stats.duplicate_segments_received += u64::from(segments);
         } else if seq::after(end, window_end) {
-            // Beyond the window: not taken (RFC 9293, 3.10.7.4).
+            // Beyond the window: not accepted (RFC 9293, 3.10.7.4).
         } else if seq::after(start, self.nxt) {
             if !self.held.insert(start, end) {
                 self.stats.duplicate_segments_received += u64::from(segments);
@@ -390,7 +389,7 @@ impl Receiver {
         }
     }
 
-    /// What of `[start, end)` has been here before: the first such part, as RFC 2883 has it.
+    /// Records the first part of `[start, end)` that was received before, as in RFC 2883.
     fn note_duplicate(&mut self, start: u32, end: u32) {
         if seq::before(start, self.nxt) {
             self.duplicate = Some((start, if seq::before(end, self.nxt) { end } else { self.nxt }));
@@ -403,11 +402,11 @@ impl Receiver {
         self.stats.payload_bytes_delivered += u64::from(end.wrapping_sub(self.nxt));
         self.nxt = end;
         if self.fin_at.is_some() {
-            self.finish_if_all_arrived(); // the FIN had come before the last data
+            self.finish_if_all_arrived(); // the FIN had arrived before the last data
         }
     }
 
-    /// Everything up to the sender's FIN is here: the application reads the end and closes.
+    /// Closes once everything up to the sender's FIN has arrived: the application reads the end and closes.
     fn finish_if_all_arrived(&mut self) {
         if self.fin_at == Some(self.nxt) && self.state == ReceiverState::Established {
             self.nxt = self.nxt.wrapping_add(1);
@@ -416,7 +415,8 @@ impl Receiver {
         }
     }
 
-    /// The SYN-ACK or FIN has arrived: its timer stops and, by Karn's algorithm, it is a sample if it went out once.
+    /// Handles the acknowledgement of the SYN-ACK or FIN: stops its timer and, by Karn's algorithm, takes a sample if it was
+    /// sent once.
     fn control_acknowledged(&mut self, now: Time) {
         self.timer = Time::MAX;
         self.control_now = false;
@@ -425,7 +425,7 @@ impl Receiver {
         }
     }
 
-    /// The time has reached [`Receiver::deadline`]. Earlier calls do nothing.
+    /// Handles expired timers. Does nothing before [`Receiver::deadline`].
     pub fn on_timer(&mut self, now: Time) {
         if now >= self.burst.ends {
             self.flush(now);
@@ -444,7 +444,7 @@ impl Receiver {
         self.review();
     }
 
-    /// The next packet to send, if there is one now.
+    /// Returns the next packet to send, if there is one now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<&Packet> {
         if !(self.ack_now | self.control_now) {
             return None;
@@ -459,7 +459,7 @@ impl Receiver {
         Some(&self.packet)
     }
 
-    /// The packet that is due.
+    /// Creates the packet that is due.
     #[inline(never)]
     fn transmit(&mut self, now: Time) -> Packet {
         if self.control_now {
@@ -470,7 +470,7 @@ impl Receiver {
         self.packet(first.wrapping_add(u32::from(fin_sent)), TcpFlags::ACK)
     }
 
-    /// SYN-ACK or FIN, each with an ACK.
+    /// Creates a SYN-ACK or FIN, each with an ACK.
     #[cold]
     fn transmit_control(&mut self, now: Time) -> Packet {
         self.control_now = false;
@@ -492,7 +492,7 @@ impl Receiver {
         }
     }
 
-    /// A packet that acknowledges all that is in order.
+    /// Creates a packet that acknowledges everything received in order.
     fn packet(&mut self, seq: u32, mut flags: TcpFlags) -> Packet {
         if self.ecn.on {
             flags |= self.ecn.echo();
@@ -510,7 +510,7 @@ impl Receiver {
         if self.selective { self.with_blocks(packet) } else { packet }
     }
 
-    /// All that is in order is about to be acknowledged.
+    /// Resets the pending ACK: everything received in order is about to be acknowledged.
     fn count_ack(&mut self) {
         self.ack_now = false;
         self.unacked_segments = 0;
@@ -518,14 +518,14 @@ impl Receiver {
         self.stats.packets_sent += 1;
     }
 
-    /// The packet with what there is to tell selectively: what came twice, once (RFC 2883, section 4); then what is held,
-    /// the latest first (RFC 2018, section 4).
+    /// Adds the SACK blocks to a packet: duplicate data, once (RFC 2883, section 4), then the held data, the latest first (RFC
+    /// 2018, section 4).
     fn with_blocks(&mut self, packet: Packet) -> Packet {
         let duplicate = self.duplicate.take();
         let Some(spec) = self.spec.sack.filter(|_| duplicate.is_some() || !self.held.is_empty()) else {
             return packet;
         };
-        // Of what is so old that a block has no room for the distance nothing is told.
+        // Data too old for the distance to fit in a block is not reported.
         let near =
             |start: u32| (start.wrapping_sub(self.nxt) as i32).unsigned_abs() <= SackBlocks::MAX_DISTANCE;
         let duplicate = duplicate.filter(|&(start, _)| spec.duplicates && near(start));
@@ -536,12 +536,12 @@ impl Receiver {
         Packet { header_bytes: packet.header_bytes + sack.option_bytes() as u8, sack, ..packet }
     }
 
-    /// When [`Receiver::on_timer`] wants to be called; [`Time::MAX`] while no timer runs.
+    /// When [`Receiver::on_timer`] is to be called; [`Time::MAX`] while no timer runs.
     pub fn deadline(&self) -> Time {
         self.ack_deadline.min(self.timer).min(self.burst.ends)
     }
 
-    /// Where the receiver stands.
+    /// The receiver's state.
     pub fn state(&self) -> ReceiverState {
         self.state
     }
@@ -551,7 +551,7 @@ impl Receiver {
         self.state == ReceiverState::Closed
     }
 
-    /// Number of runs of bytes held beyond a hole.
+    /// Number of intervals held beyond a hole.
     pub fn held_intervals(&self) -> usize {
         self.held.intervals()
     }
@@ -568,7 +568,7 @@ mod tests {
 
     use super::*;
 
-    /// What two receivers say to a call, of which the second has to take the general path.
+    /// Compares the results of a call on two receivers, the second of which must take the general path.
     fn both<R: PartialEq + std::fmt::Debug>(
         pair: &mut [Receiver; 2],
         mut call: impl FnMut(&mut Receiver) -> R,

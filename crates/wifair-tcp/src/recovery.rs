@@ -5,25 +5,25 @@ use crate::seq;
 /// Duplicate ACKs that start a fast retransmit (RFC 5681, 3.2).
 const DUPLICATE_THRESHOLD: u16 = 3;
 
-/// What an ACK of new data asks of the sender.
+/// Actions required after an ACK of new data.
 pub(crate) struct Progress {
-    /// The ACK came outside of fast recovery: the window may grow.
+    /// The ACK arrived outside of fast recovery: the window may grow.
     pub(crate) grow: bool,
-    /// Send the first unacknowledged segment again, now.
+    /// Retransmit the first unacknowledged segment now.
     pub(crate) retransmit: bool,
     /// Restart the retransmission timer (RFC 6298, 5.3).
     pub(crate) restart_timer: bool,
 }
 
-/// Fast retransmit and fast recovery: counts duplicate ACKs, knows when recovery starts and ends, inflates and deflates
-/// the window. How far the window falls is the congestion control's policy.
+/// Fast retransmit and fast recovery: counts duplicate ACKs, determines when recovery starts and ends, inflates and deflates
+/// the window. The congestion control determines the window reduction.
 #[derive(Clone, Debug)]
 pub(crate) struct Recovery {
     rule: RecoveryRule,
     active: bool,
     partial_seen: bool,
     duplicates: u16,
-    /// Duplicate ACKs of this number or an earlier one start no recovery; a NewReno recovery ends when all before it is
+    /// Duplicate ACKs of this number or an earlier one start no recovery; a NewReno recovery ends when everything before it is
     /// acknowledged. RFC 6582's `recover` plus one: the first byte that had not been sent.
     recover: u32,
     /// Bytes sent by limited transmit, which FlightSize must not count (RFC 5681, 3.2 step 2).
@@ -43,7 +43,7 @@ impl Recovery {
         }
     }
 
-    /// Both ends have agreed on selective acknowledgement.
+    /// Switches to RFC 6675 after both ends have agreed on SACK.
     pub(crate) fn use_sack(&mut self) {
         self.rule = RecoveryRule::Selective;
     }
@@ -53,7 +53,7 @@ impl Recovery {
         self.active && self.rule == RecoveryRule::Selective
     }
 
-    /// What was outstanding at the last timeout or at the start of the last recovery ends here.
+    /// End of the data outstanding at the last timeout or at the start of the last recovery.
     pub(crate) fn point(&self) -> u32 {
         self.recover
     }
@@ -68,19 +68,20 @@ impl Recovery {
         !self.active && self.duplicates == 0 && self.limited_bytes == 0
     }
 
-    /// By how many bytes limited transmit may exceed the window: one segment for each of the first two duplicate ACKs
-    /// (RFC 3042, section 2).
+    /// Bytes by which limited transmit may exceed the window: one segment for each of the first two duplicate ACKs (RFC 3042,
+    /// section 2).
     pub(crate) fn limited_transmit_bytes(&self, mss: u32) -> u32 {
         if self.active { 0 } else { u32::from(self.duplicates.min(2)) * mss }
     }
 
-    /// Limited transmit has sent `bytes`.
+    /// Counts `bytes` sent by limited transmit.
     pub(crate) fn sent_beyond_window(&mut self, bytes: u32) {
         self.limited_bytes += bytes;
     }
 
-    /// A duplicate ACK of `una`, with data sent up to `max` and `flight` bytes outstanding; the window has been `reduced`
-    /// since the segment at `una` was sent, so it is not reduced again. True where that segment is to be sent again.
+    /// Handles a duplicate ACK of `una`, with data sent up to `max` and `flight` bytes outstanding. If the window has been
+    /// `reduced` since the segment at `una` was sent, it is not reduced again. Returns whether that segment is to be
+    /// retransmitted.
     pub(crate) fn on_duplicate(
         &mut self,
         una: u32,
@@ -111,8 +112,8 @@ impl Recovery {
         true
     }
 
-    /// An ACK up to `una` has told of more that the receiver holds (RFC 6675, section 5); whether IsLost() is true for the
-    /// first segment `first_lost`. True where that segment is to be sent again.
+    /// Handles an ACK up to `una` that SACKs new data (RFC 6675, section 5). `first_lost`: whether IsLost() is true for the
+    /// first segment. Returns whether that segment is to be retransmitted.
     #[expect(clippy::too_many_arguments)]
     pub(crate) fn on_selective_news(
         &mut self,
@@ -140,7 +141,7 @@ impl Recovery {
         true
     }
 
-    /// `ack` has acknowledged `acked` bytes and leaves `flight` outstanding.
+    /// Handles an ACK up to `ack` of `acked` bytes, which leaves `flight` outstanding.
     pub(crate) fn on_new_ack(&mut self, ack: u32, acked: u32, flight: u32, window: &mut Window) -> Progress {
         if self.active {
             return self.on_new_ack_in_recovery(ack, acked, flight, window);
@@ -153,7 +154,8 @@ impl Recovery {
     fn on_new_ack_in_recovery(&mut self, ack: u32, acked: u32, flight: u32, window: &mut Window) -> Progress {
         match self.rule {
             RecoveryRule::NewReno { timer, .. } if seq::before(ack, self.recover) => {
-                // Partial ACK (RFC 6582, 3.2 step 3): deflate by what has left, less the segment that replaces it.
+                // Partial ACK (RFC 6582, 3.2 step 3): deflate by the bytes that have left the network, less the segment that
+                // replaces them.
                 let returned = if acked >= window.mss { window.mss } else { 0 };
                 window.cwnd = (window.cwnd.saturating_sub(acked) + returned).max(window.mss);
                 let first = !std::mem::replace(&mut self.partial_seen, true);
@@ -183,14 +185,14 @@ impl Recovery {
         self.pull_along(ack);
     }
 
-    /// `ack` has acknowledged new data outside of fast recovery.
+    /// Advances `recover` after `ack` has acknowledged new data outside of fast recovery.
     pub(crate) fn pull_along(&mut self, ack: u32) {
         if seq::after(ack, self.recover) {
-            self.recover = ack.wrapping_sub(1); // or it would come ahead again after 2³¹ bytes
+            self.recover = ack.wrapping_sub(1); // otherwise it would be ahead again after 2³¹ bytes
         }
     }
 
-    /// The retransmission timer expired with data sent up to `max` (RFC 6582, 3.2 step 4).
+    /// Handles a retransmission timeout with data sent up to `max` (RFC 6582, 3.2 step 4).
     pub(crate) fn on_timeout(&mut self, max: u32) {
         self.active = false;
         self.duplicates = 0;

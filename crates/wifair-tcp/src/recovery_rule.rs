@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A rule of loss recovery, as a congestion control names it.
+/// A rule of loss recovery, as selected by a congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryRule {
     /// RFC 5681, 3.2.
@@ -16,7 +16,7 @@ pub enum RecoveryRule {
         /// See [`ExitWindow`].
         exit_window: ExitWindow,
     },
-    /// RFC 6675, where both ends have agreed on selective acknowledgement.
+    /// RFC 6675, if both ends have agreed on SACK.
     Selective,
 }
 

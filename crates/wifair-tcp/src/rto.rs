@@ -2,7 +2,7 @@ use wifair_core::Time;
 
 use crate::spec::RtoSpec;
 
-/// The retransmission timeout of RFC 6298, computed from round-trip samples.
+/// The retransmission timeout of RFC 6298, computed from RTT samples.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     estimate: Estimate,
@@ -10,13 +10,13 @@ pub(crate) struct Rto {
     sampled: bool,
 }
 
-/// SRTT and RTTVAR, in the two arithmetics that there are.
+/// SRTT and RTTVAR, in either of two arithmetics.
 #[derive(Clone, Debug)]
 enum Estimate {
     /// In integer nanoseconds.
     Exact { srtt: Time, variation: Time },
-    /// In clock ticks: 8 · SRTT and 4 · RTTVAR as integers (Jacobson and Karels 1988, appendix A; 4.3BSD; ns-2). The
-    /// variation stops falling at three quarters of a tick, so the timeout stays 3 ticks above SRTT at least.
+    /// In clock ticks: 8 · SRTT and 4 · RTTVAR as integers (Jacobson and Karels 1988, appendix A; 4.3BSD; ns-2). The variation
+    /// stops falling at three quarters of a tick, so the timeout remains at least 3 ticks above SRTT.
     Ticks { tick: Time, srtt_8: u64, variation_4: u64 },
 }
 
@@ -30,12 +30,12 @@ impl Rto {
         Rto { estimate, timeout: Time::from_ms(u64::from(spec.initial_ms)), sampled: false }
     }
 
-    /// The timeout now, back-off included.
+    /// The current timeout, backoff included.
     pub(crate) fn timeout(&self) -> Time {
         self.timeout
     }
 
-    /// The smoothed round-trip time; `None` before the first sample.
+    /// The smoothed RTT; `None` before the first sample.
     pub(crate) fn srtt(&self) -> Option<Time> {
         self.sampled.then(|| match &self.estimate {
             Estimate::Exact { srtt, .. } => *srtt,
@@ -43,8 +43,8 @@ impl Rto {
         })
     }
 
-    /// RFC 6298, 2.2 and 2.3 with α = 1/8, β = 1/4, K = 4, then the bounds of 2.4 and 2.5, for a segment sent at `sent`
-    /// and acknowledged at `now`. A sample ends a back-off (5.7, last paragraph).
+    /// RFC 6298, 2.2 and 2.3 with α = 1/8, β = 1/4, K = 4, then the bounds of 2.4 and 2.5, for a segment sent at `sent` and
+    /// acknowledged at `now`. A sample ends a backoff (5.7, last paragraph).
     pub(crate) fn sample(&mut self, sent: Time, now: Time, spec: &RtoSpec) {
         let (min, max) = (Time::from_ms(u64::from(spec.min_ms)), Time::from_ms(u64::from(spec.max_ms)));
         let first = !std::mem::replace(&mut self.sampled, true);

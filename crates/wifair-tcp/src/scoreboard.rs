@@ -9,21 +9,22 @@ use crate::seq;
 /// RFC 6675, section 2: DupThresh.
 const DUPLICATE_THRESHOLD: usize = 3;
 
-/// What the receiver has told that it holds, and what loss recovery makes of that (RFC 6675, sections 3 and 4).
+/// The ranges that the receiver has selectively acknowledged, and the state of loss recovery derived from them (RFC 6675,
+/// sections 3 and 4).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     sacked: Reassembly,
-    /// Octets that are taken to be in the network (pipe), as last computed and with what was sent since.
+    /// Octets assumed to be in the network (pipe): the last computed value plus what was sent since.
     pipe: u32,
-    /// HighRxt + 1: everything unacknowledged before it has been sent again in this recovery.
+    /// HighRxt + 1: everything unacknowledged before it has been retransmitted in this recovery.
     high_rxt: u32,
     /// RescueRxt + 1.
     rescue_rxt: u32,
 }
 
 impl Scoreboard {
-    /// Update(): takes over what an ACK within `[una, max]` tells. True where it tells of octets that were neither
-    /// acknowledged nor told of before: RFC 6675's duplicate acknowledgement.
+    /// Update(): adds the blocks of an ACK within `[una, max]`. Returns true if they cover octets that were neither
+    /// acknowledged nor SACKed before: RFC 6675's duplicate acknowledgement.
     pub(crate) fn update(&mut self, packet: &Packet, max: u32) -> bool {
         let ack = packet.ack;
         if !self.sacked.is_empty() {
@@ -31,7 +32,7 @@ impl Scoreboard {
         }
         let mut news = false;
         for (start, end) in packet.sack.iter(ack) {
-            // What does not lie ahead of the ACK and below what was sent is a D-SACK, or old, or nonsense.
+            // A block that is not above the ACK and below `max` is a D-SACK, old or invalid.
             if seq::after(start, ack) && seq::before(start, end) && !seq::after(end, max) {
                 news |= self.sacked.insert(start, end);
             }
@@ -39,18 +40,18 @@ impl Scoreboard {
         news
     }
 
-    /// After a timeout nothing counts as told, since the receiver may have dropped it (RFC 2018, section 8).
+    /// Discards all SACK information after a timeout, since the receiver may have discarded the data (RFC 2018, section 8).
     pub(crate) fn forget(&mut self) {
         self.sacked.clear();
     }
 
-    /// Octets that the receiver holds before `seq`, which is in no interval.
+    /// Octets SACKed before `seq`, which is in no interval.
     pub(crate) fn sacked_before(&self, seq: u32) -> u32 {
         let below = self.sacked.iter().take_while(|&(_, end)| !seq::after(end, seq));
         below.map(|(start, end)| end.wrapping_sub(start)).sum()
     }
 
-    /// `seq`, or the end of the interval that it lies in.
+    /// Returns `seq`, or the end of the interval that contains it.
     pub(crate) fn skip(&self, seq: u32) -> u32 {
         match self.sacked.beyond(seq).next() {
             Some((start, end)) if !seq::after(start, seq) => end,
@@ -58,13 +59,13 @@ impl Scoreboard {
         }
     }
 
-    /// How far a segment that starts at `seq` may reach without repeating what the receiver holds.
+    /// Upper bound of a segment that starts at `seq` and repeats nothing that the receiver holds.
     pub(crate) fn hole_end(&self, seq: u32, max: u32) -> u32 {
         self.sacked.beyond(seq).next().map_or(max, |(start, _)| start)
     }
 
-    /// IsLost() is true for all that is not SACKed before this, and for nothing from it on: three intervals, or more than
-    /// two segments, are SACKed above.
+    /// IsLost() is true for everything that is not SACKed before this number, and for nothing from it on: three intervals, or
+    /// more than two segments, are SACKed above.
     fn lost_before(&self, mss: u32) -> Option<u32> {
         let mut octets = 0;
         for (count, (start, end)) in self.sacked.iter().rev().enumerate() {
@@ -81,12 +82,12 @@ impl Scoreboard {
         self.lost_before(mss).is_some_and(|before| seq::before(una, before))
     }
 
-    /// Recovery starts with the segment that ends at `end` (section 5, step 4.3).
+    /// Starts recovery with the segment that ends at `end` (section 5, step 4.3).
     pub(crate) fn start_recovery(&mut self, end: u32) {
         (self.high_rxt, self.rescue_rxt) = (end, end);
     }
 
-    /// SetPipe(): what is not SACKed counts unless it is lost, and once more if it was sent again.
+    /// SetPipe(): counts octets that are not SACKed unless they are lost, and once more if they were retransmitted.
     pub(crate) fn set_pipe(&mut self, una: u32, max: u32, mss: u32) {
         let lost_before = self.lost_before(mss).unwrap_or(una);
         let (mut pipe, mut from) = (0, una);
@@ -103,23 +104,23 @@ impl Scoreboard {
         self.pipe = pipe;
     }
 
-    /// `octets` have been sent.
+    /// Counts `octets` that have been sent.
     pub(crate) fn sent(&mut self, octets: u32) {
         self.pipe += octets;
     }
 
-    /// Octets in the network.
+    /// Octets assumed to be in the network.
     pub(crate) fn pipe(&self) -> u32 {
         self.pipe
     }
 
-    /// NextSeg(), rule 1: the first lost octet that was not sent again, and the end of its hole.
+    /// NextSeg(), rule 1: the first lost octet that was not retransmitted, and the end of its hole.
     pub(crate) fn next_lost(&self, una: u32, mss: u32) -> Option<(u32, u32)> {
         let lost_before = self.lost_before(mss)?;
         self.next_unsacked(una).filter(|&(start, _)| seq::before(start, lost_before))
     }
 
-    /// NextSeg(), rule 3: the first octet that is not SACKed, has SACKed ones above it, and was not sent again.
+    /// NextSeg(), rule 3: the first octet that is not SACKed, has SACKed ones above it, and was not retransmitted.
     pub(crate) fn next_unsacked(&self, una: u32) -> Option<(u32, u32)> {
         let mut from = seq::later(una, self.high_rxt);
         for (start, end) in self.sacked.beyond(from) {
@@ -131,9 +132,9 @@ impl Scoreboard {
         None
     }
 
-    /// NextSeg(), rule 4: the last segment of what is outstanding and not SACKed, once each time that everything up to the
-    /// last such segment is acknowledged. `recovery_point`: RecoveryPoint + 1; the last octet before `max` may be a FIN,
-    /// which rides on data.
+    /// NextSeg(), rule 4: the last outstanding segment that is not SACKed, once each time that everything up to the last such
+    /// segment is acknowledged. `recovery_point`: RecoveryPoint + 1; the last octet before `max` may be a FIN, which is sent
+    /// with data.
     pub(crate) fn rescue(
         &mut self,
         una: u32,
@@ -160,7 +161,7 @@ impl Scoreboard {
         Some((end.wrapping_sub(last), end))
     }
 
-    /// What was sent again ends at `end`.
+    /// Records that the last retransmission ends at `end`.
     pub(crate) fn sent_again(&mut self, end: u32) {
         self.high_rxt = end;
     }
@@ -173,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// RFC 6675, section 4, octet by octet, with sequence numbers from 0 and without a wrap.
+    /// RFC 6675, section 4, octet by octet, with sequence numbers from 0 and without wrapping.
     struct Octets {
         sacked: Vec<bool>,
         una: u32,
@@ -238,7 +239,7 @@ mod tests {
             let mut board = Scoreboard::default();
             let mut octets = Octets { sacked: vec![false; max as usize], una: 0, max, mss, high_rxt: 0 };
             for (&(advance, start, length), &rxt) in acks.iter().zip(&rxt) {
-                // An ACK that may acknowledge more, and tells of a range that is not contiguous with it.
+                // An ACK that may acknowledge more, and has a block that is not contiguous with it.
                 octets.una = (octets.una + if advance < 3 { advance } else { 0 }).min(max - 1);
                 while octets.una < max - 1 && octets.is_sacked(octets.una) {
                     octets.una += 1;

@@ -1,11 +1,11 @@
 //! Comparison of sequence numbers, modulo 2³² (RFC 9293, 3.4). Meaningful for numbers less than 2³¹ apart.
 
-/// True where `a` comes before `b`.
+/// True if `a` comes before `b`.
 pub(crate) fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
-/// True where `a` comes after `b`.
+/// True if `a` comes after `b`.
 pub(crate) fn after(a: u32, b: u32) -> bool {
     before(b, a)
 }

@@ -206,7 +206,7 @@ impl Default for RtoSpec {
     }
 }
 
-/// The most bytes that an ACK counts for in slow start.
+/// Maximum number of bytes counted per ACK in slow start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedBytes {
     pub(crate) slow_start: u32,
@@ -222,7 +222,7 @@ const MAX_WINDOW_SCALE: u8 = 14;
 pub(crate) const MAX_WINDOW_BYTES: u32 = LARGEST_FIELD << MAX_WINDOW_SCALE;
 
 impl TcpSpec {
-    /// Checks every value; `path` is the key under which this spec stands in the plan, as `flows.tcp`.
+    /// Checks every value. `path` is the key of this spec in the plan, such as `flows.tcp`.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         let error = |key: &str, value: &dyn std::fmt::Display, allowed: &str| {
             Err(SpecError::new(format!("{path}.{key}"), value, allowed))
@@ -359,7 +359,7 @@ impl TcpSpec {
         self.initial_ssthresh_segments.map_or(u32::MAX, |segments| segments * u32::from(self.mss_bytes))
     }
 
-    /// How many bytes an ACK counts for in slow start, at most.
+    /// The maximum number of bytes counted per ACK in slow start.
     pub(crate) fn counted_bytes(&self) -> CountedBytes {
         let mss = u32::from(self.mss_bytes);
         match self.byte_counting {
@@ -371,7 +371,7 @@ impl TcpSpec {
         }
     }
 
-    /// What an ACK for several segments counts for.
+    /// How an ACK for several segments counts in congestion avoidance and slow start.
     pub(crate) fn counting(&self) -> Counting {
         match self.byte_counting {
             None => Counting::Ack,
@@ -380,7 +380,7 @@ impl TcpSpec {
         }
     }
 
-    /// The longest delay of an ACK.
+    /// The maximum delay of an ACK.
     pub(crate) fn ack_delay(&self) -> Time {
         Time::from_ms(u64::from(self.delayed_ack.timeout_ms))
     }

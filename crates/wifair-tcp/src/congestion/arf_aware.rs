@@ -33,7 +33,7 @@ use wifair_core::{Info, Rate, SpecError, Time};
 use super::{CongestionControl, CongestionControlSpec, Control, Window};
 use crate::recovery_rule::RecoveryRule;
 
-/// What it says about itself.
+/// Description in the registry.
 pub const INFO: Info = Info {
     name: "arf-aware",
     source: "arf-aware-tcp, section 3",
@@ -171,7 +171,7 @@ impl Default for PollingSpec {
 }
 
 impl PollingSpec {
-    /// The first time at `now` or after.
+    /// The first polling time at or after `now`.
     fn next(self, now: Time) -> Time {
         let (period, phase) =
             (Time::from_ms(u64::from(self.period_ms)), Time::from_ms(u64::from(self.phase_ms)));
@@ -181,7 +181,7 @@ impl PollingSpec {
 }
 
 impl Spec {
-    /// Checks every value; `path` is the key under which they stand in the plan.
+    /// Checks every value. `path` is the component's key in the plan.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         if matches!(*self.over, CongestionControlSpec::ArfAware(_)) {
             return Err(SpecError::new(format!("{path}.over.name"), INFO.name, "a control of another name"));
@@ -203,7 +203,7 @@ impl Spec {
         self.over.validate(&format!("{path}.over"))
     }
 
-    /// A control with these parameters, in the normal mode.
+    /// Creates a control with these parameters, in the normal mode.
     pub fn build(&self) -> ArfAware {
         let max_rate = Rate::from_mbps(self.max_rate_mbps);
         ArfAware(Box::new(State {
@@ -218,7 +218,7 @@ impl Spec {
     }
 }
 
-/// Another control, and its window divided while the link is slow.
+/// Another control, whose window is divided while the link is slow.
 #[derive(Clone, Debug)]
 pub struct ArfAware(Box<State>);
 
@@ -227,23 +227,23 @@ struct State {
     over: Control,
     spec: Spec,
     max_rate: Rate,
-    /// The rate as it is, heard of or not.
+    /// The current rate, whether or not the sender knows it.
     rate: Rate,
-    /// ⌈highest rate / rate⌉ as last heard; 1 in the normal mode.
+    /// ⌈highest rate / rate⌉ by the last known rate; 1 in the normal mode.
     k: u32,
-    /// `own`: the window that comes back.
+    /// `own`: the window to be restored.
     saved: u32,
-    /// `own` and capped: what the window started with.
+    /// `own` and capped: the initial window.
     cap: u32,
 }
 
-/// The window that a change is about: during fast recovery the one to which it leads.
+/// The window to change: during fast recovery the one that follows it.
 fn window_to_come(window: &mut Window, in_recovery: bool) -> &mut u32 {
     if in_recovery { &mut window.ssthresh } else { &mut window.cwnd }
 }
 
 impl State {
-    /// The mode that belongs to `self.rate`.
+    /// Switches to the mode for `self.rate`.
     fn take_rate(&mut self, window: &mut Window, in_recovery: bool) {
         let old = self.k;
         self.k = self.max_rate.as_kbps().div_ceil(self.rate.as_kbps().max(1));
@@ -292,7 +292,7 @@ impl State {
 }
 
 impl State {
-    /// What `flight_bytes` stand for: where the window is divided, so is what is outstanding.
+    /// Converts `flight_bytes` to the undivided window: outstanding data is divided as the window is.
     fn whole(&self, window: &Window, flight_bytes: u32) -> u32 {
         if window.divisor == 1 {
             return flight_bytes;

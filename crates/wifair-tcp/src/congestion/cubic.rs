@@ -25,7 +25,7 @@ use wifair_core::{Info, SpecError, Time};
 use super::{CongestionControl, Window, reno};
 use crate::recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 
-/// What it says about itself.
+/// Description in the registry.
 pub const INFO: Info = Info {
     name: "cubic",
     source: "RFC 9438",
@@ -55,7 +55,7 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// Checks every value; `path` is the key under which they stand in the plan.
+    /// Checks every value. `path` is the component's key in the plan.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         for (key, value, range) in [("c", self.c, 1e-6..=1e3), ("beta", self.beta, 0.1..=0.95)] {
             if !range.contains(&value) {
@@ -66,7 +66,7 @@ impl Spec {
         Ok(())
     }
 
-    /// A control with these parameters.
+    /// Creates a control with these parameters.
     pub fn build(&self) -> Cubic {
         Cubic(Box::new(State {
             spec: self.clone(),
@@ -85,7 +85,7 @@ pub struct Cubic(Box<State>);
 #[derive(Clone, Debug)]
 struct State {
     spec: Spec,
-    /// The window to return to (W_max); none before the first loss and after a timeout.
+    /// The window to return to (W_max); `None` before the first loss and after a timeout.
     w_max: Option<f64>,
     /// The window at the last reduction (cwnd_prior).
     cwnd_prior: f64,
@@ -96,21 +96,21 @@ struct State {
 /// A stage of congestion avoidance.
 #[derive(Clone, Debug, Default)]
 struct Stage {
-    /// The window in bytes as CUBIC has left it, and the part of a byte beyond; 0 before the first stage.
+    /// The window in bytes as last set by CUBIC, and the fraction of a byte beyond; 0 before the first stage.
     cwnd_bytes: u32,
     part: f64,
-    /// When it began; later by what does not count.
+    /// When it began, moved later by time that does not count.
     began: Time,
     last_ack: Time,
-    /// Where the cubic function is flat: at this time, in seconds (K), and this window (W_max).
+    /// Plateau of the cubic function: its time in seconds (K) and its window (W_max).
     flat_at: f64,
     flat_window: f64,
-    /// The window that Reno would have (W_est).
+    /// Estimate of Reno's window (W_est).
     reno_window: f64,
 }
 
 impl State {
-    /// A stage of congestion avoidance begins with a window of `cwnd` (RFC 9438, 4.2).
+    /// Begins a stage of congestion avoidance with a window of `cwnd` (RFC 9438, 4.2).
     fn begin_stage(&mut self, cwnd: f64, now: Time) {
         let flat_window = self.w_max.map_or(cwnd, |w_max| w_max.max(cwnd));
         self.stage = Stage {
@@ -130,7 +130,7 @@ impl State {
         self.spec.c * from_flat * from_flat * from_flat + self.stage.flat_window
     }
 
-    /// α_cubic (4.3): with 0.53 a segment a round trip and a fall to 0.7, as much as Reno on average; Reno's one segment
+    /// α_cubic (4.3): 0.53 segments per round trip, which with a reduction to 0.7 equals Reno on average; Reno's one segment
     /// beyond the window at the last loss.
     fn reno_increase(&self) -> f64 {
         if self.stage.reno_window >= self.cwnd_prior {
@@ -140,7 +140,7 @@ impl State {
         }
     }
 
-    /// Congestion avoidance (4.2 to 4.5): the window after an ACK that counts for `acked` segments.
+    /// Congestion avoidance (4.2 to 4.5): returns the window after an ACK that counts for `acked` segments.
     fn next_window(&mut self, cwnd: f64, acked: f64, now: Time) -> f64 {
         let pause = now.saturating_sub(self.stage.last_ack).saturating_sub(self.srtt);
         self.stage.began += pause;

@@ -1,14 +1,13 @@
-//! Congestion controls: how the window of a sender grows and falls.
+//! Congestion controls: growth and reduction of a sender's window.
 //!
-//! A control is one file here and one line in the registry below ([`wifair_core::registry`]). It moves the [`Window`]; which
-//! segments are sent again, and when recovery starts and ends, is the business of the loss recovery that it names
-//! (`recovery.rs`).
+//! A control is one file here and one line in the registry below ([`wifair_core::registry`]). It controls the [`Window`]. The
+//! loss recovery that it selects (`recovery.rs`) decides which segments are retransmitted, and when recovery starts and ends.
 
 use wifair_core::{Rate, Time};
 
 use crate::recovery_rule::RecoveryRule;
 
-/// The congestion window and what belongs to it, in bytes (RFC 5681, section 2).
+/// The congestion window and related state, in bytes (RFC 5681, section 2).
 #[derive(Clone, Debug)]
 pub struct Window {
     /// Congestion window. During fast recovery it is inflated by the segments that have left the network.
@@ -19,70 +18,70 @@ pub struct Window {
     pub mss: u32,
     /// Bytes acknowledged in congestion avoidance since the window last grew.
     pub credit: u32,
-    /// The most bytes that an ACK counts for in slow start: SMSS, or RFC 3465's limit in bytes.
+    /// Maximum number of bytes counted per ACK in slow start: SMSS, or RFC 3465's limit in bytes.
     pub slow_start_limit: u32,
-    /// What an ACK for several segments counts for; in slow start no more than that.
+    /// How an ACK for several segments counts; in slow start `slow_start_limit` applies as well.
     pub counting: Counting,
-    /// Only cwnd divided by this may be outstanding; 1 unless a control says otherwise.
+    /// Outstanding data is limited to cwnd divided by this; 1 unless a control changes it.
     pub divisor: u32,
 }
 
-/// What an ACK for several segments counts for.
+/// How an ACK for several segments counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
-    /// One segment (RFC 5681, 3.1).
+    /// As one segment (RFC 5681, 3.1).
     Ack,
-    /// All its bytes (RFC 3465, 2.1).
+    /// As all its bytes (RFC 3465, 2.1).
     Bytes,
-    /// All its segments, as if each had an ACK of its own.
+    /// As all its segments, as if each had a separate ACK.
     Segments,
 }
 
 impl Window {
-    /// The most bytes that an ACK counts for in congestion avoidance.
+    /// Maximum number of bytes counted per ACK in congestion avoidance.
     pub(crate) fn avoidance_limit(&self) -> u32 {
         if self.counting == Counting::Ack { self.mss } else { u32::MAX }
     }
 
-    /// How many bytes may be outstanding.
+    /// Maximum number of outstanding bytes.
     pub fn allowance(&self) -> u32 {
         if self.divisor == 1 { self.cwnd } else { self.divided(self.cwnd, self.divisor) }
     }
 
-    /// ⌊`bytes` / `divisor`⌋ in whole segments, at least one.
+    /// Returns ⌊`bytes` / `divisor`⌋ in whole segments, at least one.
     #[cold]
     pub fn divided(&self, bytes: u32, divisor: u32) -> u32 {
         (bytes / self.mss / divisor).max(1) * self.mss
     }
 }
 
-/// The policy of a congestion control. Fast retransmit and timeouts are noticed elsewhere and reported here.
+/// The policy of a congestion control. Losses and timeouts are detected elsewhere and reported here.
 pub trait CongestionControl {
     /// The loss recovery that the control runs on.
     fn recovery(&self) -> RecoveryRule;
 
-    /// New data was acknowledged outside of fast recovery: grow.
+    /// Grows the window after new data was acknowledged outside of fast recovery.
     fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time);
 
-    /// A loss was noticed by duplicate ACKs, or an echo of a congestion mark came, with `flight_bytes` outstanding: set
-    /// `ssthresh`. The recovery then sets `cwnd` from it.
+    /// Sets `ssthresh` after a loss detected by duplicate ACKs, or after an ECN echo, with `flight_bytes` outstanding. The
+    /// recovery then sets `cwnd` from it.
     fn on_loss(&mut self, window: &mut Window, flight_bytes: u32);
 
-    /// The same, noticed by the timer.
+    /// Sets `ssthresh` after a retransmission timeout.
     fn on_timeout(&mut self, window: &mut Window, flight_bytes: u32) {
         self.on_loss(window, flight_bytes);
     }
 
-    /// The smoothed round-trip time is `srtt` now.
+    /// Reports the smoothed RTT after a sample.
     fn on_round_trip(&mut self, _srtt: Time) {}
 
-    /// The rate of the sender's own link is `rate` now. A control that hears of it only later says when;
-    /// [`Time::MAX`] otherwise.
+    /// Reports the current rate of the sender's own link. A control that polls the rate returns the time of the next poll, any
+    /// other [`Time::MAX`].
     fn on_link_rate(&mut self, _window: &mut Window, _in_recovery: bool, _now: Time, _rate: Rate) -> Time {
         Time::MAX
     }
 
-    /// The time that `on_link_rate` has given is there.
+    /// The deadline returned by `on_link_rate` has expired.
     fn on_poll(&mut self, _window: &mut Window, _in_recovery: bool) {}
 }
 

@@ -23,7 +23,7 @@ use wifair_core::{Info, SpecError, Time};
 use super::{CongestionControl, Window, reno};
 use crate::recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 
-/// What it says about itself.
+/// Description in the registry.
 pub const INFO: Info = Info {
     name: "newreno",
     source: "RFC 6582",
@@ -42,12 +42,12 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Nothing can be wrong with them.
+    /// Accepts all values.
     pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
         Ok(())
     }
 
-    /// A control with these parameters.
+    /// Creates a control with these parameters.
     pub fn build(&self) -> NewReno {
         NewReno { timer: self.timer, exit_window: self.exit_window }
     }

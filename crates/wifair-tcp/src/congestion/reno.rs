@@ -22,7 +22,7 @@ use wifair_core::{Info, SpecError, Time};
 use super::{CongestionControl, Counting, Window};
 use crate::recovery_rule::RecoveryRule;
 
-/// What it says about itself.
+/// Description in the registry.
 pub const INFO: Info = Info {
     name: "reno",
     source: "RFC 5681",
@@ -45,12 +45,12 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// Nothing can be wrong with them.
+    /// Accepts all values.
     pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
         Ok(())
     }
 
-    /// A control with these parameters.
+    /// Creates a control with these parameters.
     pub fn build(&self) -> Reno {
         Reno { guard_after_timeout: self.guard_after_timeout }
     }
@@ -93,12 +93,12 @@ pub(super) fn grow(window: &mut Window, acked_bytes: u32) {
     }
 }
 
-/// Slow start (RFC 5681, 3.1). What is left counts in congestion avoidance.
+/// Slow start (RFC 5681, 3.1). Returns the rest, which counts in congestion avoidance.
 pub(super) fn slow_start(window: &mut Window, acked_bytes: u32) -> u32 {
     if window.cwnd >= window.ssthresh {
         return acked_bytes;
     }
-    // Never more than what is acknowledged: a receiver that splits ACKs gains nothing (equation 2).
+    // At most what is acknowledged: a receiver that splits ACKs gains nothing (equation 2).
     let counted = acked_bytes.min(window.slow_start_limit);
     if window.counting != Counting::Segments {
         window.cwnd += counted;

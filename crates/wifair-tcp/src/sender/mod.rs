@@ -1,5 +1,4 @@
-//! The state of a sender and its calls. What arriving packets and the timer do to it: `receive.rs`; what it sends:
-//! `transmit.rs`.
+//! The state of a sender and its interface. `receive.rs` handles arriving packets and the timer, `transmit.rs` sends.
 
 mod receive;
 mod transmit;
@@ -16,10 +15,10 @@ use crate::scoreboard::Scoreboard;
 use crate::spec::{Handshake, TcpSpec};
 use crate::stats::SenderStats;
 
-/// Where a sender stands; the names of RFC 9293, 3.3.2.
+/// State of a sender; the names of RFC 9293, 3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderState {
-    /// Made, not opened yet.
+    /// Created, not opened yet.
     Idle,
     /// SYN-SENT.
     SynSent,
@@ -27,16 +26,16 @@ pub enum SenderState {
     Established,
     /// FIN-WAIT-1: the FIN is sent and not acknowledged.
     FinWait1,
-    /// FIN-WAIT-2: the FIN is acknowledged, the receiver's is missing.
+    /// FIN-WAIT-2: the FIN is acknowledged, the receiver's has not arrived.
     FinWait2,
-    /// TIME-WAIT: done; a repeated FIN of the receiver is still answered. Its end is the caller's: the sender may be
-    /// dropped once the receiver is closed too.
+    /// TIME-WAIT: closed, but a repeated FIN of the receiver is still answered. The caller ends it: the sender may be dropped
+    /// once the receiver is closed too.
     TimeWait,
-    /// Done, where no FIN is sent.
+    /// Closed, if no FIN is sent.
     Closed,
 }
 
-/// What a sender does at an instant.
+/// Phase of a sender at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// There is no connection, or nothing to send and nothing outstanding.
@@ -47,11 +46,11 @@ pub enum Phase {
     Avoidance,
     /// Fast recovery.
     Recovery,
-    /// The retransmission timer has expired and nothing new has been acknowledged since.
+    /// The retransmission timer has expired and no new data has been acknowledged since.
     TimedOut,
 }
 
-/// What keeps a sender from sending more at an instant.
+/// What limits a sender at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restraint {
     /// It has nothing more to send.
@@ -62,7 +61,7 @@ pub enum Restraint {
     CongestionWindow,
 }
 
-/// A packet that goes out before any data.
+/// A packet that is sent before any data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pending {
     Nothing,
@@ -76,28 +75,28 @@ enum Pending {
 #[derive(Clone, Debug)]
 pub struct Sender {
     spec: Arc<TcpSpec>,
-    /// The packet sent last. The next one is written over it and lent.
+    /// Last packet sent. The next one overwrites it and is lent to the caller.
     packet: Packet,
     /// First unacknowledged sequence number (SND.UNA).
     una: u32,
     /// Next to send (SND.NXT); a timeout takes it back to `una`.
     nxt: u32,
-    /// One past the highest that was ever sent.
+    /// One past the highest sequence number ever sent.
     max: u32,
     /// Next expected from the receiver (RCV.NXT).
     rcv_nxt: u32,
     peer_window: u32,
-    /// Bytes written and never sent; `u64::MAX` without limit.
+    /// Bytes written and not yet sent; `u64::MAX` if unlimited.
     unsent: u64,
     window: Window,
     control: Control,
     ecn: EcnSender,
     recovery: Recovery,
-    /// Where selective acknowledgement is agreed on.
+    /// Present if SACK is agreed on.
     scoreboard: Option<Box<Scoreboard>>,
     rto: Rto,
     timer: Time,
-    /// When the congestion control asks for the rate of the link.
+    /// When the congestion control polls the rate of the link.
     poll_at: Time,
     /// The segment being timed ends before this number; it was sent at `timed_at`.
     timed_end: u32,
@@ -105,24 +104,24 @@ pub struct Sender {
     last_sent_at: Time,
     state: SenderState,
     pending: Pending,
-    /// DS field of new data, unless its priority is marked.
+    /// DS field of new data without marked priority.
     ds_field: u8,
     timing: bool,
     closing: bool,
     fin_sent: bool,
     peer_closed: bool,
-    /// The first unacknowledged segment is to be sent again at once (fast retransmit, partial ACK).
+    /// The first unacknowledged segment is to be retransmitted at once (fast retransmit, partial ACK).
     repair: bool,
     /// The timer has already expired for the first unacknowledged segment.
     timed_out: bool,
-    /// Established, data outstanding, and nothing to repair, to negotiate or to mark: what comes next is most often an ACK
-    /// of part of that data, and one more full segment. Recomputed by [`Sender::review`].
+    /// Established, data outstanding, and nothing to repair, to negotiate or to mark: usually an ACK of part of that data and
+    /// one more full segment follow. Recomputed by [`Sender::review`].
     ordinary: bool,
     stats: SenderStats,
 }
 
 impl Sender {
-    /// A sender whose data travels along `tuple`. `spec` is taken as valid ([`TcpSpec::validate`]).
+    /// Creates a sender whose data has the 5-tuple `tuple`. `spec` must be valid ([`TcpSpec::validate`]).
     pub fn new(spec: &Arc<TcpSpec>, tuple: FiveTuple) -> Sender {
         let control = spec.congestion_control.build();
         let iss = spec.initial_sequence;
@@ -180,25 +179,25 @@ impl Sender {
         }
     }
 
-    /// Parameters of the next connection.
+    /// Sets the parameters of the next connection.
     pub(crate) fn set_spec(&mut self, spec: &Arc<TcpSpec>) {
         self.spec = Arc::clone(spec);
     }
 
-    /// Its packets carry the connection's name from now on, until it is renewed.
+    /// Sets the short name that its packets carry until it is renewed.
     pub fn set_connection(&mut self, connection: ConnectionId) {
         self.packet.connection = connection;
     }
 
     /// Makes this the sender of another connection, not opened yet, as by [`Sender::new`] with the same parameters. The
-    /// counters go on.
+    /// counters continue.
     pub fn renew(&mut self, tuple: FiveTuple) {
         let stats = std::mem::take(&mut self.stats);
         *self = Sender { stats, ..Sender::new(&self.spec, tuple) };
     }
 
-    /// Opens the connection: sends a SYN or what ns-2 has for one, or is established at once without handshake. Once only;
-    /// later calls do nothing.
+    /// Opens the connection: sends a SYN or ns-2's opening segment, or is established at once if there is no handshake. Later
+    /// calls do nothing.
     pub fn open(&mut self, now: Time) {
         if self.state != SenderState::Idle {
             return;
@@ -209,14 +208,14 @@ impl Sender {
                 self.pending = Pending::Syn;
             }
             Handshake::None => {
-                // As after a handshake of long ago: data begins after the SYN that was never sent.
+                // As after an earlier handshake: data begins after the SYN that was never sent.
                 self.establish_as_configured(self.packet.window_bytes);
             }
         }
         self.last_sent_at = now;
     }
 
-    /// The connection is open. Nothing was negotiated: the receiver has the same parameters, so its sequence numbers are known.
+    /// Establishes the connection without negotiation: the receiver has the same parameters, so its sequence numbers are known.
     fn establish_as_configured(&mut self, peer_window: u32) {
         let first = self.spec.initial_sequence.wrapping_add(1);
         (self.una, self.nxt, self.max, self.rcv_nxt) = (first, first, first, first);
@@ -233,19 +232,19 @@ impl Sender {
         self.recovery.use_sack();
     }
 
-    /// Hands over `bytes` more to send. Nothing is taken after [`Sender::close`].
+    /// Adds `bytes` to send. Does nothing after [`Sender::close`].
     pub fn write(&mut self, bytes: u64) {
         if !self.closing {
             self.unsent = self.unsent.saturating_add(bytes);
         }
     }
 
-    /// Gives the sender data for ever.
+    /// Adds unlimited data to send.
     pub fn write_unlimited(&mut self) {
         self.write(u64::MAX);
     }
 
-    /// No more will be written: a FIN follows the last byte. Unlimited data ends with what has been sent.
+    /// Ends the data: a FIN follows the last byte. Unlimited data ends with what has been sent.
     pub fn close(&mut self) {
         self.closing = true;
         if self.unsent == u64::MAX {
@@ -254,17 +253,17 @@ impl Sender {
         self.finish_without_fin();
     }
 
-    /// The rate of the sender's own link, its first hop, is `rate` from `now` on: what a driver can tell its host.
+    /// Sets the rate of the sender's own link, its first hop, to `rate` from `now` on, as a driver can report it to its host.
     ///
-    /// To be called at each change and, for a link that is not at its highest rate when the sender is made, once at
-    /// the beginning. No effect on a congestion control that ignores link rates.
+    /// To be called at each change and, for a link that is not at its highest rate when the sender is created, once at the
+    /// beginning. No effect on a congestion control that ignores link rates.
     pub fn on_link_rate(&mut self, now: Time, rate: Rate) {
         let in_recovery = self.recovery.is_active();
         self.poll_at = self.control.on_link_rate(&mut self.window, in_recovery, now, rate);
         self.review();
     }
 
-    /// Comes after every call on the general path: whether the short ones serve what comes next.
+    /// Recomputes whether the fast paths apply. Called after every call on the general path.
     fn review(&mut self) {
         self.ds_field = self.spec.dscp << 2 | if self.ecn.on { Ecn::Ect0 as u8 } else { 0 };
         self.ordinary = self.state == SenderState::Established
@@ -279,7 +278,7 @@ impl Sender {
             && self.scoreboard.is_none();
     }
 
-    /// Where no FIN is sent, a closed connection ends with its last acknowledgement.
+    /// Ends a closed connection with its last acknowledgement, if no FIN is sent.
     fn finish_without_fin(&mut self) {
         let established = self.state == SenderState::Established;
         if self.closing && self.spec.handshake != Handshake::Real && established && self.is_all_acknowledged()
@@ -288,35 +287,35 @@ impl Sender {
         }
     }
 
-    /// When [`Sender::on_timer`] wants to be called; [`Time::MAX`] while no timer runs.
+    /// When [`Sender::on_timer`] is to be called; [`Time::MAX`] while no timer runs.
     pub fn deadline(&self) -> Time {
         self.timer.min(self.poll_at)
     }
 
-    /// Where the sender stands.
+    /// The sender's state.
     pub fn state(&self) -> SenderState {
         self.state
     }
 
-    /// True from the end of the handshake on, until the sender's FIN goes out.
+    /// True from the end of the handshake until the sender's FIN is sent.
     pub fn is_established(&self) -> bool {
         self.state == SenderState::Established
     }
 
-    /// True once both directions are closed (TIME-WAIT), or, where no FIN is sent, once everything is acknowledged.
+    /// True once both directions are closed (TIME-WAIT) or, if no FIN is sent, once everything is acknowledged.
     pub fn is_closed(&self) -> bool {
         matches!(self.state, SenderState::TimeWait | SenderState::Closed)
     }
 
-    /// True where every byte that was written is acknowledged (also if none was).
+    /// True if every byte that was written is acknowledged (also if none was).
     pub fn is_all_acknowledged(&self) -> bool {
         let outstanding = self.max.wrapping_sub(self.una);
         let only_fin = self.fin_sent && outstanding == 1;
         self.unsent == 0 && (outstanding == 0 || only_fin) && self.state != SenderState::SynSent
     }
 
-    /// Bytes sent and not acknowledged (RFC 5681's FlightSize). What was outstanding at a timeout counts as lost until
-    /// it is sent again.
+    /// Bytes sent and not acknowledged (RFC 5681's FlightSize). Data outstanding at a timeout counts as lost until it is
+    /// retransmitted.
     pub fn flight_bytes(&self) -> u32 {
         self.nxt.wrapping_sub(self.una)
     }
@@ -326,12 +325,12 @@ impl Sender {
         self.window.cwnd
     }
 
-    /// Slow start threshold in bytes; `u32::MAX` stands for "arbitrarily high".
+    /// Slow start threshold in bytes; `u32::MAX` means "arbitrarily high".
     pub fn ssthresh_bytes(&self) -> u32 {
         self.window.ssthresh
     }
 
-    /// What it does.
+    /// The sender's phase.
     pub fn phase(&self) -> Phase {
         let Window { cwnd, ssthresh, .. } = self.window;
         match self.state {
@@ -345,7 +344,7 @@ impl Sender {
         }
     }
 
-    /// What keeps it from sending more, once it has been polled.
+    /// What limits the sender, once it has been polled.
     pub fn restraint(&self) -> Restraint {
         if self.unsent == 0 && self.nxt == self.max {
             return Restraint::Application;
@@ -367,12 +366,12 @@ impl Sender {
         self.rto.srtt()
     }
 
-    /// Retransmission timeout now, back-off included (RFC 6298).
+    /// Current retransmission timeout, backoff included (RFC 6298).
     pub fn retransmission_timeout(&self) -> Time {
         self.rto.timeout()
     }
 
-    /// A measurement begins: greatest values in the counters are to be of what comes from now on.
+    /// Resets the maxima among the counters at the start of a measurement.
     pub fn forget_greatest(&mut self) {
         self.stats.srtt_max = Time::ZERO;
     }
@@ -406,7 +405,7 @@ mod tests {
         TcpSpec { handshake: Handshake::None, ..kinds[usize::from(kind) % kinds.len()].clone() }
     }
 
-    /// What two senders say to a call, of which the second has to take the general path.
+    /// Compares the results of a call on two senders, the second of which must take the general path.
     fn both<R: PartialEq + std::fmt::Debug>(
         pair: &mut [Sender; 2],
         mut call: impl FnMut(&mut Sender) -> R,
@@ -470,8 +469,8 @@ mod tests {
 
     #[test]
     fn a_sender_stays_small() {
-        // A run may hold 10,000 of them: six cache lines with the counters and the packet sent last, and the name in that, the histogram's
-        // buckets and the scoreboard beside.
+        // A run may hold 10,000 of them: six cache lines with the counters and the last packet, which has the short name; the
+        // histogram's buckets and the scoreboard are separate.
         assert!(size_of::<Sender>() <= 392, "{} bytes", size_of::<Sender>());
     }
 }

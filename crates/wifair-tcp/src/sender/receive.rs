@@ -1,4 +1,4 @@
-//! What arriving packets and the retransmission timer do to a sender.
+//! Handling of arriving packets and of the retransmission timer by a sender.
 
 use wifair_core::{Packet, TcpFlags, Time};
 
@@ -8,7 +8,7 @@ use crate::spec::{Handshake, MAX_WINDOW_BYTES};
 use crate::{ecn, seq};
 
 impl Sender {
-    /// A packet of the receiver has arrived.
+    /// Handles a packet from the receiver.
     pub fn on_segment(&mut self, packet: &Packet, now: Time) {
         let acked = packet.ack.wrapping_sub(self.una);
         if self.ordinary
@@ -23,7 +23,7 @@ impl Sender {
         }
     }
 
-    /// As [`Sender::on_new_ack`] while the sender is ordinary, for an ACK of part of what is outstanding.
+    /// Fast path of [`Sender::on_new_ack`] while the sender is ordinary, for an ACK of part of the outstanding data.
     fn on_ordinary_ack(&mut self, acked: u32, now: Time) {
         self.una = self.una.wrapping_add(acked);
         if self.timing && !seq::before(self.una, self.timed_end) {
@@ -53,7 +53,7 @@ impl Sender {
     fn on_ack(&mut self, packet: &Packet, now: Time) {
         let ack = packet.ack;
         if seq::before(ack, self.una) || seq::after(ack, self.max) {
-            return; // old, or of something never sent (RFC 9293, 3.10.7.4)
+            return; // old, or of data never sent (RFC 9293, 3.10.7.4)
         }
         let echo = self.ecn.on && packet.flags.contains(TcpFlags::ECE);
         if echo {
@@ -79,7 +79,7 @@ impl Sender {
         }
     }
 
-    /// An ACK of a connection with selective acknowledgement (RFC 6675, section 5).
+    /// Handles an ACK of a connection with SACK (RFC 6675, section 5).
     fn on_selective_ack(&mut self, packet: &Packet, may_grow: bool, now: Time) {
         if packet.ack != self.una {
             self.on_new_ack(packet.ack, may_grow, now);
@@ -91,7 +91,7 @@ impl Sender {
             self.stats.duplicates_told += 1;
         }
         if self.nxt != self.max {
-            self.nxt = scoreboard.skip(self.nxt); // after a timeout: what is told need not be sent again
+            self.nxt = scoreboard.skip(self.nxt); // after a timeout: SACKed data need not be sent again
         }
         if self.recovery.is_active() {
             scoreboard.set_pipe(self.una, self.max, mss);
@@ -106,7 +106,7 @@ impl Sender {
         }
     }
 
-    /// The first unacknowledged segment is lost.
+    /// Starts a fast retransmit: the first unacknowledged segment is lost.
     fn start_fast_retransmit(&mut self, now: Time) {
         self.window.slow_start_limit = self.spec.counted_bytes().slow_start;
         self.ecn.note_reduction(self.max);
@@ -117,8 +117,7 @@ impl Sender {
         self.stats.fast_retransmits += 1;
     }
 
-    /// An ACK echoes a congestion mark: the window falls as after a loss, and there is nothing to send again
-    /// (RFC 3168, 6.1.2).
+    /// Handles an ECN echo: the window is reduced as after a loss, but nothing is retransmitted (RFC 3168, 6.1.2).
     #[cold]
     fn on_congestion_echo(&mut self) {
         if self.recovery.is_active() || self.ecn.reduced {
@@ -126,8 +125,8 @@ impl Sender {
         }
         let flight = self.flight_bytes();
         self.control.on_loss(&mut self.window, flight);
-        // The threshold is two segments at least (RFC 5681, equation 4), the window one. Half a segment a round trip is
-        // what the timer is for.
+        // The minimum of the threshold is two segments (RFC 5681, equation 4), that of the window one. For half a segment per
+        // round trip the timer is used.
         let Window { cwnd, ssthresh, mss, .. } = self.window;
         self.ecn.paused |= cwnd <= mss;
         self.window.cwnd = if ssthresh < cwnd { ssthresh } else { (cwnd / 2).max(mss) };
@@ -135,7 +134,7 @@ impl Sender {
         self.stats.ecn_reductions += 1;
     }
 
-    /// Everything before `ack` is acknowledged; the window grows if it `may_grow`.
+    /// Handles an ACK of everything before `ack`; the window grows if it `may_grow`.
     fn on_new_ack(&mut self, ack: u32, may_grow: bool, now: Time) {
         let acked = ack.wrapping_sub(self.una);
         self.una = ack;
@@ -170,7 +169,7 @@ impl Sender {
         }
     }
 
-    /// The window grows for `acked` bytes, as far as it has an effect.
+    /// Grows the window for `acked` bytes, as far as that has an effect.
     fn grow(&mut self, acked: u32, now: Time) {
         let useful = match self.spec.cwnd_beyond_receiver_window {
             false => self.peer_window,
@@ -192,7 +191,7 @@ impl Sender {
         self.stats.srtt_max = self.stats.srtt_max.max(srtt);
     }
 
-    /// SYN-ACK and FIN.
+    /// Handles SYN-ACK and FIN.
     #[cold]
     fn on_control(&mut self, packet: &Packet, now: Time) {
         if packet.flags.contains(TcpFlags::SYN | TcpFlags::ACK) {
@@ -226,7 +225,7 @@ impl Sender {
     fn on_syn_ack(&mut self, packet: &Packet, now: Time) {
         let first = self.spec.initial_sequence.wrapping_add(1);
         if self.spec.handshake != Handshake::Real || packet.ack != first || self.max != first {
-            return; // acknowledges something else, or a SYN that has not gone out
+            return; // acknowledges something else, or a SYN not yet sent
         }
         self.una = first;
         self.rcv_nxt = packet.seq.wrapping_add(1);
@@ -244,7 +243,7 @@ impl Sender {
         }
     }
 
-    /// The answer to the segment that opens a connection in ns-2. What its loss did to window and timeout stays.
+    /// Handles the answer to the segment that opens a connection in ns-2. Effects of its loss on window and timeout remain.
     #[cold]
     fn on_opening_ack(&mut self, packet: &Packet, now: Time) {
         let first = self.spec.initial_sequence.wrapping_add(1);
@@ -253,12 +252,12 @@ impl Sender {
         }
         self.establish_as_configured(packet.window_bytes);
         self.syn_acknowledged(now);
-        self.pending = Pending::Nothing; // a late answer makes the repetition needless
+        self.pending = Pending::Nothing; // a late answer makes the retransmission unnecessary
         self.timed_out = false;
         self.finish_without_fin();
     }
 
-    /// The timer stops; the round trip counts, if it is known which SYN was answered.
+    /// Stops the timer and takes an RTT sample, if it is known which SYN was answered.
     fn syn_acknowledged(&mut self, now: Time) {
         self.timer = Time::MAX;
         if self.timing {
@@ -266,7 +265,7 @@ impl Sender {
         }
     }
 
-    /// The time has reached [`Sender::deadline`]. Earlier calls do nothing.
+    /// Handles expired timers. Does nothing before [`Sender::deadline`].
     pub fn on_timer(&mut self, now: Time) {
         if now >= self.timer {
             let paused = std::mem::replace(&mut self.ecn.paused, false);
@@ -296,18 +295,18 @@ impl Sender {
                 return;
             }
         }
-        // RFC 5681, 3.1: the threshold stays if the timer expires again for the same segment.
+        // RFC 5681, 3.1: the threshold is kept if the timer expires again for the same segment.
         if !self.timed_out || self.spec.repeated_timeout_lowers_ssthresh {
             let before = self.window.ssthresh;
             let flight = self.flight_bytes();
-            // An echo may have lowered the threshold for this window already (RFC 3168, 6.1.2).
+            // An ECN echo may already have lowered the threshold for this window (RFC 3168, 6.1.2).
             if self.recovery.is_active() || !self.ecn.reduced {
                 self.control.on_timeout(&mut self.window, flight);
             }
             if self.recovery.is_active() {
-                // The losses are those that started this recovery, and have lowered the threshold already. FlightSize
-                // has grown since by all that the receiver holds beyond the hole; RFC 5681's equation 4 is an upper
-                // bound ("no more than").
+                // The losses are those that started this recovery and have already lowered the threshold. FlightSize has grown
+                // since by everything that the receiver holds beyond the hole; RFC 5681's equation 4 is an upper bound ("no
+                // more than").
                 self.window.ssthresh = self.window.ssthresh.min(before);
             }
             self.timed_out = true;
@@ -320,6 +319,6 @@ impl Sender {
         }
         self.ecn.note_reduction(self.max);
         self.repair = false;
-        self.nxt = self.una; // everything outstanding is sent again, as the window allows
+        self.nxt = self.una; // everything outstanding is retransmitted, as the window allows
     }
 }

@@ -1,5 +1,5 @@
-//! What a sender sends, and in which order: SYN or a bare ACK, the repair of a hole, what a timeout took back, new data,
-//! a FIN.
+//! The packets that a sender sends, in order of precedence: SYN or a bare ACK, the repair of a hole, retransmissions after a
+//! timeout, new data, a FIN.
 
 use wifair_core::{Ecn, Packet, SackBlocks, TcpFlags, Time};
 
@@ -15,7 +15,7 @@ fn ack_or_fin(fin: bool) -> TcpFlags {
 }
 
 impl Sender {
-    /// The next packet to send, if there is one now.
+    /// Returns the next packet to send, if there is one now.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<&Packet> {
         let payload = self.window.mss;
@@ -25,7 +25,7 @@ impl Sender {
         if self.flight_bytes() + payload > self.window.cwnd.min(self.peer_window) {
             return None;
         }
-        // As `send_new_data`, for a full segment of no marked priority. The timer runs, since data is outstanding.
+        // As in `send_new_data`, for a full segment without marked priority. The timer runs, since data is outstanding.
         if self.unsent != u64::MAX {
             self.unsent -= u64::from(payload);
         }
@@ -53,7 +53,7 @@ impl Sender {
         Some(&self.packet)
     }
 
-    /// The next packet, whatever it is.
+    /// Returns the next packet of any kind.
     fn poll_all(&mut self, now: Time) -> Option<Packet> {
         if self.pending != Pending::Nothing {
             return Some(self.transmit_pending(now));
@@ -76,7 +76,7 @@ impl Sender {
         self.transmit_fin(now)
     }
 
-    /// The first unacknowledged segment, now: fast retransmit or a partial ACK.
+    /// Retransmits the first unacknowledged segment now: fast retransmit or a partial ACK.
     #[cold]
     fn transmit_repair(&mut self, now: Time) -> Packet {
         self.repair = false;
@@ -88,7 +88,7 @@ impl Sender {
         self.retransmit(self.una, payload, fin, now)
     }
 
-    /// After a timeout: the next of what was outstanding then, as the window allows.
+    /// After a timeout: retransmits the next segment that was outstanding then, as the window allows.
     #[cold]
     fn transmit_again(&mut self, now: Time) -> Option<Packet> {
         let (payload, fin) = self.sent_segment_at(self.nxt);
@@ -105,8 +105,8 @@ impl Sender {
         Some(self.retransmit(at, payload, fin, now))
     }
 
-    /// During recovery by RFC 6675: what NextSeg() names, while the window has room for a segment beside the pipe
-    /// (section 5, step C).
+    /// During recovery by RFC 6675: sends the segment chosen by NextSeg() if the window has room for one in addition to the
+    /// pipe (section 5, step C).
     #[cold]
     fn transmit_by_scoreboard(&mut self, now: Time) -> Option<Packet> {
         let (una, max, mss) = (self.una, self.max, self.window.mss);
@@ -131,7 +131,7 @@ impl Sender {
         if self.unsent == 0 { self.transmit_fin(now) } else { None }
     }
 
-    /// Sends again the segment at the start of the hole `[at, end)`.
+    /// Retransmits the segment at the start of the hole `[at, end)`.
     fn transmit_hole(&mut self, at: u32, end: u32, counts: bool, now: Time) -> Packet {
         let room = end.wrapping_sub(at);
         let (payload, fin) = self.sent_segment_at(at);
@@ -181,7 +181,7 @@ impl Sender {
         Some(self.transmit_unsent(payload, flight_after, now))
     }
 
-    /// The restart window, after more than a timeout without sending (RFC 5681, 4.1).
+    /// Sets the restart window after more than a timeout without sending (RFC 5681, 4.1).
     fn restart_after_idleness(&mut self, now: Time) {
         if now.saturating_sub(self.last_sent_at) > self.rto.timeout() {
             self.window.cwnd = self.window.cwnd.min(self.spec.initial_window_bytes());
@@ -189,8 +189,8 @@ impl Sender {
         }
     }
 
-    /// By how many bytes more than the window may be outstanding: limited transmit (RFC 3042; by the scoreboard RFC 6675,
-    /// section 5, step 3), and what is known to be with the receiver after a timeout.
+    /// Bytes that may be outstanding beyond the window: limited transmit (RFC 3042; with a scoreboard RFC 6675, section 5, step
+    /// 3), and SACKed data after a timeout.
     fn bytes_beyond_window(&self) -> u32 {
         match &self.scoreboard {
             None if self.spec.limited_transmit => self.recovery.limited_transmit_bytes(self.window.mss),
@@ -203,8 +203,7 @@ impl Sender {
         }
     }
 
-    /// Sends `payload` bytes that were never sent before, and the FIN on the last of them if the receiver's window has room
-    /// for its sequence number.
+    /// Sends `payload` new bytes, with the FIN on the last of them if the receiver's window has room for its sequence number.
     fn transmit_unsent(&mut self, payload: u32, flight_after: u32, now: Time) -> Packet {
         let last = self.unsent == u64::from(payload);
         let fin = last && self.sends_fin() && flight_after < self.peer_window;
@@ -227,8 +226,8 @@ impl Sender {
         self.packet(at, payload, ack_or_fin(fin) | marks.0, marks.1)
     }
 
-    /// Flag and DS field of new data: its priority, and ECN, to which it alone is open (RFC 3168, 6.1.5); the first of it
-    /// after a reduction says so (6.1.2).
+    /// Flag and DS field of new data: its priority, and ECN, which only new data may use (RFC 3168, 6.1.5). The first segment
+    /// after a reduction carries CWR (6.1.2).
     fn marks_of_new_data(&mut self) -> (TcpFlags, u8) {
         let ds_field = self.ds_field(Kind::NewData);
         if !self.ecn.on {
@@ -238,7 +237,7 @@ impl Sender {
         (if reduced { TcpFlags::CWR } else { TcpFlags::NONE }, ds_field | Ecn::Ect0 as u8)
     }
 
-    /// A FIN by itself. It is not data: the congestion window does not hold it back.
+    /// Sends a FIN without data. It is not data: the congestion window does not limit it.
     #[cold]
     fn transmit_fin(&mut self, now: Time) -> Option<Packet> {
         if !self.sends_fin() || self.fin_sent || self.flight_bytes() >= self.peer_window {
@@ -258,7 +257,7 @@ impl Sender {
         self.closing && self.spec.handshake == Handshake::Real
     }
 
-    /// Moves past a segment that was never sent before.
+    /// Advances past a new segment.
     fn advance(&mut self, payload: u32, fin: bool) {
         self.max = self.max.wrapping_add(payload + u32::from(fin));
         self.nxt = self.max;
@@ -274,8 +273,7 @@ impl Sender {
         self.timed_at = now;
     }
 
-    /// Payload and FIN of the segment that starts at `at`, which was sent before, as far as the receiver is not known to
-    /// hold it.
+    /// Payload and FIN of the segment that starts at `at` and was sent before, without what the receiver is known to hold.
     fn sent_segment_at(&self, at: u32) -> (u32, bool) {
         let data = self.max.wrapping_sub(at) - u32::from(self.fin_sent);
         let mut payload = data.min(self.window.mss);
@@ -285,8 +283,8 @@ impl Sender {
         (payload, self.fin_sent && payload == data)
     }
 
-    /// Sends again what was sent before, so it can no longer be timed (Karn's algorithm; RFC 6298, 3). The timing ends
-    /// with any retransmission, as in BSD: the ACK of a later segment would have waited for the repair.
+    /// Retransmits a segment, which can then no longer be timed (Karn's algorithm; RFC 6298, 3). Any retransmission ends the
+    /// timing, as in BSD: the ACK of a later segment would have waited for the repair.
     fn retransmit(&mut self, at: u32, payload: u32, fin: bool, now: Time) -> Packet {
         self.timing = false;
         if payload > 0 {
@@ -301,14 +299,14 @@ impl Sender {
         self.packet(at, payload, ack_or_fin(fin), self.ds_field(Kind::Retransmission))
     }
 
-    /// The connection's code point, or the priority of a packet as one, in its DS field.
+    /// The DS field: the connection's code point, or the packet's priority as one.
     fn ds_field(&self, kind: Kind) -> u8 {
         let Some(marking) = &self.spec.priority_marking else { return self.spec.dscp << 2 };
         let recovery = self.recovery.is_active().then_some(self.window.ssthresh);
         marking.ds_field(kind, self.window.allowance(), recovery, self.window.mss)
     }
 
-    /// Something that will be acknowledged is sent: the timer runs from now on (RFC 6298, 5.1).
+    /// Starts the timer, if it is not running, when something that will be acknowledged is sent (RFC 6298, 5.1).
     fn note_sent(&mut self, now: Time) {
         if self.timer == Time::MAX {
             self.timer = now + self.rto.timeout();
