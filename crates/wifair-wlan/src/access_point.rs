@@ -1,9 +1,9 @@
-//! The access point: its flow monitor, and what it knows of its links.
+//! The access point: its flow monitor, and its view of the links.
 
 use wifair_core::{FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, FlowsSpec, Link, View};
 
-/// What the schemes of one side of the BSS may look at.
+/// The state that the schemes of one side of the BSS can read.
 pub(crate) struct Surroundings {
     flows: Flows,
     /// By station.
@@ -20,14 +20,14 @@ impl Surroundings {
         View { flows: &self.flows, links: &self.links }
     }
 
-    /// The link of a station has another rate.
+    /// Updates the rate of a station's link.
     pub(crate) fn set_rate(&mut self, station: StationId, rate: Rate) {
         self.links[station.index()].rate = rate;
     }
 }
 
-/// What only the access point has. Its ports and channel access functions lie with those of the stations, in
-/// [`Nodes`](crate::nodes::Nodes).
+/// State that only the access point has. Its ports and channel access functions are in
+/// [`Nodes`](crate::nodes::Nodes), with those of the stations.
 pub(crate) struct AccessPoint {
     knows: Surroundings,
 }
@@ -51,7 +51,7 @@ impl AccessPoint {
         &self.knows.flows
     }
 
-    /// The flow monitor sees a packet that passes; `held` says whether a port holds a packet of a flow.
+    /// Shows a passing packet to the flow monitor; `held` returns whether a port holds a packet of a flow.
     #[inline(always)]
     pub(crate) fn observe(
         &mut self,

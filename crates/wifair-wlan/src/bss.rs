@@ -1,9 +1,9 @@
 //! A basic service set (BSS): the access point, its stations and the medium between them, as a polled state machine.
 //!
-//! The owner hands packets in ([`Bss::send_up`], [`Bss::send_down`]) and calls [`Bss::advance`] whenever
-//! [`Bss::next_event`] has come and everything else of that instant is done; it gets packets out as [`Delivery`].
-//! What happens when is in `docs/medium.md`. An exchange has at most three events: start, end of the data frame
-//! (delivery), end.
+//! The owner passes packets in ([`Bss::send_up`], [`Bss::send_down`]) and calls [`Bss::advance`] when the time of
+//! [`Bss::next_event`] has been reached and everything else of that instant is done. Packets leave as [`Delivery`].
+//! `docs/medium.md` defines what happens when. An exchange has at most three events: start, end of the data frame (delivery),
+//! end.
 
 mod accessors;
 pub(crate) mod air;
@@ -33,13 +33,13 @@ use crate::rate::RateSpec;
 /// A packet that has crossed the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery<'a> {
-    /// The packet. It lies where its sender holds it until the exchange ends.
+    /// The packet. It is stored by its sender until the exchange ends.
     pub packet: &'a Packet,
-    /// Where it is now.
+    /// The node that has received it.
     pub to: Node,
 }
 
-/// What a BSS gives out.
+/// Output of a BSS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output<'a> {
     /// A packet has crossed the medium.
@@ -48,42 +48,42 @@ pub enum Output<'a> {
     LinkRate(LinkRateChange),
 }
 
-/// What an event gives out, before anybody looks at it.
+/// Kind of output of an event.
 #[derive(Clone, Copy)]
 enum Told {
     /// The packet in service of the exchange's sender has reached its receiver.
     Delivery,
-    /// A recipient has passed on a packet.
+    /// A recipient has passed on a packet from its reorder buffer.
     Passed,
     /// The rate of a link has changed.
     LinkRate,
 }
 
-/// See the module's head.
+/// See the module documentation.
 pub struct Bss {
     phy: BssTiming,
-    /// What the links may use.
+    /// The modes available to the links.
     modes: StationModes,
     mac: Mac,
     nodes: Nodes,
     medium: Medium,
     /// By [`LinkId`].
     links: Vec<LinkRow>,
-    /// Only where the AP's scheme looks at channel times.
+    /// Present only if the AP's scheme uses channel times.
     meter: Option<Meter>,
-    /// How a channel is made that is needed later.
+    /// How to create a channel when it is first needed.
     channel_recipe: ChannelRecipe,
     rate_adaptation: RateSpec,
-    /// The packet that a recipient has last passed on, and its link.
+    /// The packet that a recipient passed on last, and its link.
     passed: Option<(LinkId, Packet)>,
-    /// The change of a link rate that was told last.
+    /// The last change of a link rate that was output.
     rate_change: Option<LinkRateChange>,
     now: Time,
 }
 
 impl Bss {
-    /// The station's host hands a packet to the station's port.
-    #[inline(always)] // into the one place from which all that the stations' hosts send comes
+    /// Passes a packet from the station's host to the station's port.
+    #[inline(always)] // into the single caller through which all packets of the stations' hosts pass
     pub fn send_up(&mut self, station: StationId, packet: &Packet, now: Time) {
         self.come_from_outside(now);
         let sender = self.nodes.classify(node_of(station), packet);
@@ -92,7 +92,7 @@ impl Bss {
         }
     }
 
-    /// A packet for the station comes to the AP from the wire: the flow monitor sees it, the AP's port gets it.
+    /// Passes a packet for the station from the wire to the flow monitor and the AP's port.
     #[inline]
     pub fn send_down(&mut self, station: StationId, packet: &Packet, now: Time) {
         self.come_from_outside(now);
@@ -103,14 +103,14 @@ impl Bss {
         }
     }
 
-    /// When [`Bss::advance`] is due; [`Time::MAX`] if nothing will happen by itself.
+    /// When [`Bss::advance`] is due; [`Time::MAX`] if no event is scheduled.
     #[inline]
     pub fn next_event(&self) -> Time {
         self.medium.due().min(self.nodes.deadlines.next())
     }
 
-    /// Does what is due at `now == next_event()`, and gives out what comes of it, if anything. Further things may be due
-    /// at the same instant.
+    /// Handles the event due at `now == next_event()`; returns its output, if any. Further events may be due at the same
+    /// instant.
     pub fn advance(&mut self, now: Time) -> Option<Output<'_>> {
         if now != self.next_event() {
             self.not_due(now);
@@ -135,15 +135,14 @@ impl Bss {
         told.map(|told| self.output(told))
     }
 
-    /// Does all that is due before `limit`, up to the first thing that gives something out, and when that
-    /// is.
-    /// `None` once nothing more is due before `limit`.
+    /// Handles the events before `limit` up to the first output; returns it with its time. `None` once nothing more is due
+    /// before `limit`.
     #[inline]
     pub fn advance_before(&mut self, limit: Time) -> Option<(Time, Output<'_>)> {
         self.advance_watched(limit, |_| ())
     }
 
-    /// As [`Bss::advance_before`]; `began` looks at the BSS whenever an exchange has begun.
+    /// Like [`Bss::advance_before`]; calls `began` whenever an exchange has begun.
     #[inline(always)] // into the engine's loop
     pub fn advance_watched(
         &mut self,
@@ -165,8 +164,8 @@ impl Bss {
         Some((self.now, self.output(told)))
     }
 
-    /// What the medium does before `limit` and the next deadline, up to the first thing to tell. The usual exchange is one straight
-    /// line: the end of the one before, the start, the delivery.
+    /// Handles the medium's events before `limit` and the next deadline, up to the first output. The usual exchange is a
+    /// straight line: the end of the previous one, the start, the delivery.
     #[inline(always)]
     fn exchange_before(&mut self, limit: Time, began: &mut impl FnMut(&Bss)) -> Option<Told> {
         loop {
@@ -197,7 +196,7 @@ impl Bss {
         }
     }
 
-    /// The medium's next event is now, if it comes before `limit` and the next deadline.
+    /// Moves to the medium's next event, if it comes before `limit` and the next deadline.
     #[inline(always)]
     fn enter(&mut self, limit: Time) -> Option<Time> {
         let due = self.medium.due();
@@ -228,7 +227,7 @@ impl Bss {
         }
     }
 
-    /// Changes of rates are told at once; ticks and losses come before what the medium does at the same instant.
+    /// Handles a deadline. Rate changes are output at once; ticks and losses precede the medium's events of the same instant.
     #[cold]
     #[inline(never)]
     fn meet_deadline(&mut self, now: Time) -> Option<Told> {
@@ -273,7 +272,7 @@ impl Bss {
         self.now = now;
     }
 
-    /// A channel access function takes what its port gives: if it was free, it contends now.
+    /// Lets a channel access function take packets ahead of access; if it was free, it contends now.
     #[cold]
     fn serve_ahead(&mut self, sender: u32, now: Time) {
         let was_free = self.nodes.edcaf(sender).is_free();
@@ -283,7 +282,7 @@ impl Bss {
         }
     }
 
-    /// A channel access function is free: if its port gives a packet, it contends for that.
+    /// Lets a free channel access function take a packet and contend for it.
     #[inline(never)]
     fn serve(&mut self, sender: u32, now: Time) {
         if self.nodes.works_ahead(sender) {
@@ -295,7 +294,7 @@ impl Bss {
         }
     }
 
-    /// Somebody, or several, start to transmit.
+    /// One or several senders start to transmit.
     #[inline(always)]
     fn start(&mut self, now: Time) {
         let sender = match self.medium.begin(now) {
@@ -316,7 +315,7 @@ impl Bss {
         self.transmit(sender, now, lead, |medium, attempt, phy| medium.fate(&attempt, phy));
     }
 
-    /// The frame in service of `sender` goes on the air now or, in a TXOP that goes on, after `lead`.
+    /// Transmits the frame in service of `sender` now or, in a continuing TXOP, after `lead`.
     #[inline(always)]
     fn transmit(
         &mut self,
@@ -350,7 +349,7 @@ impl Bss {
         row.usage.attempts += 1;
     }
 
-    /// The data frame ends: the receiver has it, and passes on the first copy.
+    /// Handles the end of the data frame: the receiver has it, and passes on the first copy.
     #[inline(always)]
     fn deliver(&mut self, now: Time) -> Option<Told> {
         let OngoingExchange { sender, link, is_ppdu, .. } = self.medium.pass_data();
@@ -369,7 +368,7 @@ impl Bss {
         Some(Told::Delivery)
     }
 
-    /// The last frame of an exchange ends.
+    /// Handles the end of an exchange's last frame.
     #[inline(always)]
     fn end(&mut self, now: Time) {
         let (exchange, airtime) = self.medium.end(now);
@@ -415,7 +414,7 @@ impl Bss {
         }
     }
 
-    /// `sender` is done with its packet, and takes the next: if there is one, the limit of its TXOPs.
+    /// Ends the packet of `sender` and takes the next; returns the limit of its TXOPs if there is one.
     #[inline(always)]
     fn done(&mut self, sender: u32, outcome: Outcome, now: Time) -> Option<Time> {
         if self.meter.is_some() {
@@ -424,7 +423,7 @@ impl Bss {
         self.nodes.done(sender, outcome, &self.phy, now)
     }
 
-    /// Whether the frame in service of `sender`, whose frame before has just been acknowledged, belongs to the same TXOP.
+    /// Whether the frame in service of `sender`, whose previous frame has just been acknowledged, fits into the same TXOP.
     #[inline(never)]
     fn fits_txop(&self, sender: u32, limit: Time, now: Time) -> bool {
         let exchange = match self.nodes.edcaf(sender).serves_queue() {
@@ -434,14 +433,14 @@ impl Bss {
         now + self.phy.sifs + exchange <= self.medium.txop_began() + limit
     }
 
-    /// The next frame of a TXOP: it follows after a SIFS, which belongs to its exchange.
+    /// Sends the next frame of a TXOP after a SIFS, which belongs to its exchange.
     #[inline(never)]
     fn follow(&mut self, sender: u32, now: Time) {
         self.medium.follow(sender, now);
         self.transmit_under_errors(sender, now, Some(self.phy.sifs));
     }
 
-    /// How long the frame in service of `sender` occupies the medium, with the CTS-to-self that may go before it.
+    /// Time for which the frame in service of `sender` occupies the medium, including a CTS-to-self.
     fn data_airtime(&self, sender: u32) -> Time {
         self.on_air(sender).duration(self.nodes.edcaf(sender).psdu_bytes())
     }
@@ -451,7 +450,7 @@ impl Bss {
         &self.links[self.nodes.edcaf(sender).link().index()].on_air
     }
 
-    /// A wait for access begins for the frame in service of `sender`: a DIFS or AIFS and what is left of its backoff.
+    /// Starts metering a wait for access of the frame in service of `sender`: a DIFS or AIFS and the rest of its backoff.
     #[inline]
     fn meter_wait(&mut self, sender: u32, now: Time) {
         if self.meter.is_some() {
@@ -459,7 +458,7 @@ impl Bss {
         }
     }
 
-    /// Counts slots that nobody could tell of when the wait of `sender` for access began.
+    /// Counts slots that were drawn after the wait of `sender` for access began.
     #[cold]
     fn meter_late_draws(&mut self, sender: u32) {
         if self.meter.is_some() {
@@ -467,7 +466,7 @@ impl Bss {
         }
     }
 
-    /// `sender` is done with its frame: completes what is known of it, and counts it.
+    /// Counts the finished frame of `sender`.
     #[cold]
     #[inline(never)]
     fn meter_frame(&mut self, sender: u32) {
@@ -477,7 +476,7 @@ impl Bss {
         meter.count(edcaf.departure().class, edcaf.role().is_ap, edcaf.channel_time());
     }
 
-    /// The AP receives the data frame on the air, the first copy of it, of `flow`.
+    /// Meters the first copy of a data frame of `flow` received by the AP.
     #[cold]
     #[inline(never)]
     fn meter_reception(&mut self, flow: FlowId, now: Time) {

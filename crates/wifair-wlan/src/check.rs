@@ -1,8 +1,8 @@
-//! Shared checks of plan values: each turns a written value into what the engine uses, or names the key.
+//! Shared checks of plan values: each returns the value for the engine, or an error that names the key.
 
 use wifair_core::{SpecError, Time};
 
-/// Longest duration that a key in µs may give: far above any that 802.11 has, far below what would overflow.
+/// Maximum duration of a key in µs: far above any in 802.11, far below overflow.
 const MAX_US: f64 = 100_000.0;
 
 /// `value` µs as a [`Time`], rounded to the nanosecond.
@@ -14,7 +14,7 @@ pub(crate) fn micros(path: &str, key: &str, value: f64) -> Result<Time, SpecErro
     }
 }
 
-/// `value` unless it lies outside `low..=high` (in `unit`, which may be empty) or is no number.
+/// Returns `value`, or an error if it is outside `low..=high` (in `unit`, which may be empty) or not a number.
 pub(crate) fn number(
     path: &str,
     key: &str,
@@ -30,7 +30,7 @@ pub(crate) fn number(
     }
 }
 
-/// `value` unless it lies outside `low..=high` (in `unit`).
+/// Returns `value`, or an error if it is outside `low..=high` (in `unit`).
 pub(crate) fn integer(
     path: &str,
     key: &str,

@@ -1,9 +1,9 @@
-//! Contention for the medium: who transmits when (`docs/medium.md`, sections 4 and 5; 802.11-2020, 10.3.4).
+//! Contention for the medium: which entity transmits when (`docs/medium.md`, sections 4 and 5; 802.11-2020, 10.3.4).
 //!
-//! Most entities count on one common *grid*: slots from one origin, on a virtual clock that stands still while the
-//! medium is busy, so that an entity's expiry is written once, when it draws. Entities whose slots start elsewhere
-//! (after a collision, an error, an access off the grid) are *entities off the grid* until the next transmission starts, when they
-//! join the grid with the slots that they have left. A post-backoff is an expiry that nobody waits for.
+//! Most entities count on one common *grid*: slots from one origin, on a virtual clock that is stopped while the medium is
+//! busy, so an entity's expiry is computed once, when it draws. Entities whose slots start elsewhere (after a collision, an
+//! error, an access off the grid) are *entities off the grid* until the next transmission starts. Then they join the grid with
+//! their remaining slots. A post-backoff is an expiry without a waiting frame.
 //!
 //! An entity is a dense index: under DCF a node, under EDCA a category of a node (section 10). There is a grid for each
 //! distinct AIFS; DCF has one, the first.
@@ -25,21 +25,21 @@ pub use rules::{ArrivalWithinIfs, BackoffRange};
 pub(crate) struct Contention {
     rules: Rules,
     first: Grid,
-    /// None under DCF.
+    /// Empty under DCF.
     others: Vec<Grid>,
     entities: Vec<Entity>,
     strays: Vec<Stray>,
-    /// End of the NAV of everybody on the grid, where one is set.
+    /// End of the NAV of all entities on the grid, if set.
     nav: Option<Time>,
     busy: bool,
     start: Time,
-    /// Whether an entity off the grid was deaf when the transmission that goes on started.
+    /// Whether an entity off the grid was deaf when the current transmission started.
     deaf: bool,
     transmitters: Vec<u32>,
 }
 
 impl Contention {
-    /// Idle for ever, all counters run out. Of each entity its rules and its backoff stream.
+    /// Creates an idle medium with all counters expired, given the rules and the backoff stream of each entity.
     pub(crate) fn new(rules: Rules, entities: impl Iterator<Item = (Access, Rng)>) -> Contention {
         let mut grids: Vec<Grid> = Vec::new();
         let entity = |(access, backoff): (Access, Rng)| {
@@ -91,7 +91,7 @@ impl Contention {
         self.grid_of(&self.entities[entity as usize]).aifs
     }
 
-    /// What a first attempt of `entity` is taken to wait: its IFS and the mean backoff at CWmin.
+    /// The assumed wait of a first attempt of `entity`: its IFS and the mean backoff at CWmin.
     pub(crate) fn mean_first_wait(&self, entity: u32) -> Time {
         let e = &self.entities[entity as usize];
         let values = self.rules.slots(e.cw_min);
@@ -99,13 +99,13 @@ impl Contention {
         self.grid_of(e).aifs + Time::from_ns(backoff)
     }
 
-    /// When the next transmission starts if nothing arrives before; never, while the medium is busy.
+    /// When the next transmission starts if nothing arrives before; [`Time::MAX`] while the medium is busy.
     #[inline]
     pub(crate) fn start(&self) -> Time {
         self.start
     }
 
-    /// A new backoff for `entity`: one draw from its stream.
+    /// Draws a new backoff for `entity`: one draw from its stream.
     #[inline]
     pub(crate) fn draw(&mut self, entity: u32) {
         let slots = self.rules.slots(self.entities[entity as usize].cw);
@@ -118,15 +118,15 @@ impl Contention {
         }
     }
 
-    /// A transmitter's frame is delivered, or lost at the retry limit: CWmin and a new backoff, for the next frame if
-    /// there is one.
+    /// Resets the CW of a transmitter whose frame was delivered, or lost at the retry limit, to CWmin and draws a new backoff,
+    /// for the next frame if there is one.
     #[inline]
     pub(crate) fn start_over(&mut self, entity: u32, ready: bool) {
         self.reset_window(entity);
         self.go_on(entity, ready);
     }
 
-    /// The frame of a transmitter was given up, and its CW stays: a new backoff, for the next frame if there is one.
+    /// Draws a new backoff with unchanged CW for a transmitter whose frame was given up, for the next frame if there is one.
     pub(crate) fn go_on(&mut self, entity: u32, ready: bool) {
         self.draw(entity);
         if ready {
@@ -134,14 +134,14 @@ impl Contention {
         }
     }
 
-    /// The next backoff of `entity` is drawn with CWmin.
+    /// Sets the CW for the next backoff of `entity` to CWmin.
     pub(crate) fn reset_window(&mut self, entity: u32) {
         let e = &mut self.entities[entity as usize];
         e.cw = e.cw_min;
     }
 
-    /// After an exchange that everybody decoded: its transmitter counts on the grid again, as
-    /// [`Contention::start_over`] says, and the medium falls idle ([`Contention::resume`]).
+    /// Ends an exchange that all nodes decoded: its transmitter counts on the grid again, as by [`Contention::start_over`], and
+    /// the medium becomes idle ([`Contention::resume`]).
     #[inline(always)] // into the usual end of an exchange
     pub(crate) fn succeed(&mut self, entity: u32, ready: bool, now: Time) {
         let e = &mut self.entities[entity as usize];
@@ -157,13 +157,13 @@ impl Contention {
         self.resume(now, now, None);
     }
 
-    /// The next backoff of `entity` is drawn with twice the window, up to CWmax.
+    /// Doubles the window for the next backoff of `entity`, up to CWmax.
     pub(crate) fn widen(&mut self, entity: u32) {
         self.entities[entity as usize].widen();
     }
 
-    /// A transmitter's frame is to be sent again: a new backoff, with twice the window if it `widens`, that it counts after its IFS,
-    /// which runs from `from`. It is deaf until its timeout.
+    /// Draws a new backoff for a retransmission, with a doubled window if it `widens`, counted after the IFS, which runs from
+    /// `from`. The transmitter is deaf until its timeout.
     #[inline(always)]
     pub(crate) fn fail(&mut self, entity: u32, widens: bool, from: Time, deaf_until: Time) {
         let e = &mut self.entities[entity as usize];
@@ -176,7 +176,7 @@ impl Contention {
         self.strays.push(Stray { entity, origin, deaf_until, kind: Kind::Counting });
     }
 
-    /// A packet arrives at the empty MAC of `entity` (section 5).
+    /// Handles a packet that arrives at the empty MAC of `entity` (section 5).
     pub(crate) fn arrive(&mut self, entity: u32, now: Time) {
         if !self.run_out(entity, now) {
             return self.ready(entity);
@@ -223,7 +223,7 @@ impl Contention {
         self.strays.push(stray);
     }
 
-    /// A frame of `entity` waits for access from now on, with the counter that it has.
+    /// Makes a frame of `entity` wait for access from now on, with its current counter.
     #[inline]
     pub(crate) fn ready(&mut self, entity: u32) {
         let e = &mut self.entities[entity as usize];
@@ -248,13 +248,13 @@ impl Contention {
         }
     }
 
-    /// The frame of `entity`, which is on the air, is lost whatever comes.
+    /// Marks the frame of `entity`, which is on the air, as lost in any case.
     pub(crate) fn withdraw(&mut self, entity: u32) {
         self.entities[entity as usize].ready = false;
     }
 
-    /// What usually happens at `now == start()` where there is one grid: exactly one entity of it starts, and nobody is off
-    /// it. Returns it; otherwise nothing has happened, and it is for [`Contention::begin`] to see.
+    /// Fast path at `now == start()` with one grid: if exactly one entity of it starts, and none is off the grid, returns it.
+    /// Otherwise changes nothing, and [`Contention::begin`] must be called.
     #[inline(always)] // into the usual start of an exchange
     pub(crate) fn begin_alone(&mut self, now: Time) -> Option<u32> {
         if !self.is_plain() {
@@ -274,8 +274,8 @@ impl Contention {
         Some(entity)
     }
 
-    /// A transmission starts at `now == start()`: everybody else's counter freezes (section 4). Who transmits is in
-    /// [`Contention::transmitters`].
+    /// Starts a transmission at `now == start()`: the counters of all other entities freeze (section 4). The transmitting
+    /// entities are in [`Contention::transmitters`].
     pub(crate) fn begin(&mut self, now: Time) {
         debug_assert!(!self.busy && now == self.start);
         self.transmitters.clear();
@@ -297,14 +297,14 @@ impl Contention {
         self.start = Time::MAX;
     }
 
-    /// Those that transmit, in the order of their indices, since [`Contention::begin`].
+    /// The transmitting entities in order of index, since [`Contention::begin`].
     #[inline]
     pub(crate) fn transmitters(&self) -> &[u32] {
         &self.transmitters
     }
 
-    /// Of several categories of one node that would transmit (`shift` bits of an entity tell them), the first does; the
-    /// others are returned.
+    /// Resolves internal collisions: of several categories of one node that would transmit (an entity's lowest `shift` bits are
+    /// its category), the first does; the others are returned.
     pub(crate) fn collide_internally(&mut self, shift: u32) -> Vec<u32> {
         let mut losers = Vec::new();
         let mut node = None;
@@ -319,14 +319,14 @@ impl Contention {
         losers
     }
 
-    /// A loser of an internal collision contends again: a new backoff.
+    /// Draws a new backoff for the loser of an internal collision.
     pub(crate) fn lose_internally(&mut self, entity: u32) {
         self.draw(entity);
         self.ready(entity);
     }
 
-    /// The medium falls idle at `now`; everybody on a grid waits an IFS that runs from `from`, and has the NAV set until
-    /// `nav`, if given.
+    /// Makes the medium idle at `now`. Every entity on a grid waits an IFS that runs from `from`, with the NAV set until `nav`,
+    /// if given.
     #[inline(always)] // into the usual end of an exchange; the other callers are rare
     pub(crate) fn resume(&mut self, now: Time, from: Time, nav: Option<Time>) {
         self.first.origin = from + self.first.aifs;
@@ -336,7 +336,7 @@ impl Contention {
             if self.is_plain() { self.first.find_next(self.rules.slot) } else { self.resume_all(now, from) };
     }
 
-    /// The part of [`Contention::resume`] that is not plain. Returns when the next transmission starts.
+    /// The general path of [`Contention::resume`]. Returns when the next transmission starts.
     #[inline(never)]
     fn resume_all(&mut self, now: Time, from: Time) -> Time {
         for grid in &mut self.others {
@@ -352,13 +352,13 @@ impl Contention {
         start
     }
 
-    /// Whether there is one grid, and nobody off it.
+    /// Whether there is one grid, and no entity is off it.
     #[inline(always)]
     fn is_plain(&self) -> bool {
         self.strays.len() | self.others.len() == 0
     }
 
-    /// What a wait of `entity` for access takes that begins now: its IFS and the whole slots that it has yet to count.
+    /// Duration of a wait of `entity` for access that begins now: its IFS and its remaining whole slots.
     pub(crate) fn wait(&self, entity: u32, now: Time) -> Time {
         let e = &self.entities[entity as usize];
         let grid = self.grid_of(e);
@@ -371,13 +371,13 @@ impl Contention {
         grid.aifs + self.rules.slot * slots.saturating_sub(counted)
     }
 
-    /// The slots that [`Contention::wait`] could not tell of since the last call: a frame that waits for the end of
-    /// an IFS alone draws only if another's start comes first.
+    /// Returns the slots drawn since the last call that [`Contention::wait`] could not know: a frame that waits only for the
+    /// end of an IFS draws only if another start comes first.
     pub(crate) fn take_drawn_late(&mut self, entity: u32) -> Time {
         self.rules.slot * std::mem::take(&mut self.entities[entity as usize].drawn_late).into()
     }
 
-    /// Whether the counter of `entity`, which has no frame, has run out by `now`.
+    /// Whether the counter of `entity`, which has no frame, has expired by `now`.
     fn run_out(&self, entity: u32, now: Time) -> bool {
         let e = &self.entities[entity as usize];
         let reached =

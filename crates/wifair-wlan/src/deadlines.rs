@@ -1,5 +1,5 @@
-//! What a BSS has to do beside its exchanges, and when: ticks of schemes, losses, changes of link rates to tell. Most BSSs
-//! never have any, and pay for one comparison.
+//! Scheduled events of a BSS in addition to its exchanges: ticks of schemes, losses, changes of link rates. Most BSSs have
+//! none, at the cost of one comparison.
 
 use std::collections::VecDeque;
 
@@ -13,38 +13,38 @@ pub struct LinkRateChange {
     pub station: StationId,
     /// Up: the station's own rate; down: the AP's towards the station.
     pub direction: Direction,
-    /// The rate from now on.
+    /// The new rate.
     pub rate: Rate,
 }
 
-/// What is due.
+/// A due event.
 pub(crate) enum Due {
-    /// The owner is to hear of it.
+    /// A rate change to be output.
     LinkRate(LinkRateChange),
-    /// The owner takes the next packet that a recipient has passed on.
+    /// A packet that a recipient has passed on is to be output.
     Passed,
     /// A reorder timeout expires.
     Reorder,
-    /// The scheme of that port has its tick.
+    /// The tick of that port's scheme.
     Tick(u32),
-    /// The sender knows that the attempt of that channel access function has failed.
+    /// The sender learns that the attempt of that channel access function has failed.
     Failure(u32),
-    /// It knows that the frame in service of that channel access function, which reached a retry limit, is given up.
+    /// The sender learns that the frame in service of that channel access function is given up at a retry limit.
     Loss(u32),
 }
 
 pub(crate) struct Deadlines {
-    /// The earliest.
+    /// Time of the earliest event.
     next: Time,
     /// By port.
     ticks: Vec<(u32, Time)>,
     next_tick: Time,
-    /// When which channel access function knows of a failure, and whether a frame is given up.
+    /// When each channel access function learns of a failure, and whether its frame is given up.
     failures: Vec<(Time, u32, bool)>,
     next_failure: Time,
-    /// The oldest first; they are due at once.
+    /// Rate changes, the oldest first; due at once.
     rate_changes: VecDeque<LinkRateChange>,
-    /// Packets that recipients have passed on are to be taken at once.
+    /// Whether packets passed on by recipients are to be output at once.
     has_passed: bool,
     next_reorder: Time,
 }
@@ -63,17 +63,17 @@ impl Deadlines {
         }
     }
 
-    /// The earliest.
+    /// Time of the earliest event.
     pub(crate) fn next(&self) -> Time {
         self.next
     }
 
-    /// A port that keeps a clock wants its next tick at `at`.
+    /// Sets the next tick of a port with a clock to `at`.
     #[cold]
     pub(crate) fn set_tick(&mut self, port: u32, at: Option<Time>, now: Time) {
         let at = at.map_or(Time::MAX, |at| at.max(now));
         match self.ticks.iter_mut().find(|(other, _)| *other == port) {
-            Some((_, known)) if *known == at => return, // most calls of one that moves its tick
+            Some((_, known)) if *known == at => return, // most calls for a port that moves its tick
             Some((_, known)) => *known = at,
             None if at == Time::MAX => return,
             None => self.ticks.push((port, at)),
@@ -82,13 +82,13 @@ impl Deadlines {
         self.review(now);
     }
 
-    /// The frame in service of `edcaf` is given up at `at`.
+    /// Schedules giving up the frame in service of `edcaf` at `at`.
     #[cold]
     pub(crate) fn lose(&mut self, edcaf: u32, at: Time) {
         self.fail(edcaf, at, true);
     }
 
-    /// The failed attempt of `edcaf` is reported to its port at `at`.
+    /// Schedules the report of the failed attempt of `edcaf` to its port at `at`.
     #[cold]
     pub(crate) fn learn(&mut self, edcaf: u32, at: Time) {
         self.fail(edcaf, at, false);
@@ -100,21 +100,21 @@ impl Deadlines {
         self.next = self.next.min(at);
     }
 
-    /// The owner is to hear of a change at once.
+    /// Schedules the output of a rate change at once.
     pub(crate) fn tell(&mut self, change: LinkRateChange, now: Time) {
         self.rate_changes.push_back(change);
         self.next = now;
     }
 
-    /// Whether packets that recipients have passed on are to be taken at once, and when the next reorder timeout expires.
+    /// Sets whether packets passed on by recipients are to be output at once, and when the next reorder timeout expires.
     pub(crate) fn set_reordering(&mut self, has_passed: bool, next_reorder: Time, now: Time) {
         self.has_passed = has_passed;
         self.next_reorder = next_reorder;
         self.review(now);
     }
 
-    /// Takes what is due at `now == next()`: first what the owner gets, then reorder timeouts, ticks, failures. A tick stays until its
-    /// port asks for another, a reorder timeout until [`Deadlines::set_reordering`].
+    /// Takes the event due at `now == next()`: first outputs, then reorder timeouts, ticks, failures. A tick remains until its
+    /// port sets another, a reorder timeout until [`Deadlines::set_reordering`].
     pub(crate) fn take(&mut self, now: Time) -> Due {
         let due = if let Some(change) = self.rate_changes.pop_front() {
             Due::LinkRate(change)

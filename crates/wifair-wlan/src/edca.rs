@@ -8,10 +8,10 @@ use crate::check;
 use crate::contention::Access;
 use crate::phy::{BssTiming, contention_window};
 
-/// Bits of a sender that tell its category: a node has four.
+/// Bits of a sender's number that encode its category: a node has four.
 pub(crate) const CATEGORY_BITS: u32 = 2;
 
-/// The categories, the highest first: a category's place here is its *rank*.
+/// The categories from the highest to the lowest; a category's index here is its *rank*.
 pub(crate) const RANKS: [Ac; 4] = [Ac::Voice, Ac::Video, Ac::BestEffort, Ac::Background];
 
 /// Rank of best effort.
@@ -42,7 +42,7 @@ pub struct Categories<T: Default> {
 }
 
 impl<T: Default> Categories<T> {
-    /// That of a category.
+    /// The value for a category.
     pub fn of(&self, ac: Ac) -> &T {
         match ac {
             Ac::Voice => &self.voice,
@@ -52,13 +52,13 @@ impl<T: Default> Categories<T> {
         }
     }
 
-    /// All of them, the highest first.
+    /// All values, the highest category first.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         [&mut self.voice, &mut self.video, &mut self.best_effort, &mut self.background].into_iter()
     }
 }
 
-/// A category's name in scenarios' tables.
+/// A category's key in scenario tables.
 pub(crate) fn key(ac: Ac) -> &'static str {
     match ac {
         Ac::Voice => "voice",
@@ -224,12 +224,12 @@ impl EdcaSpec {
         }
     }
 
-    /// Whether any packet may come to a category.
+    /// Whether packets can be assigned to a category.
     pub(crate) fn is_used(&self, ac: Ac) -> bool {
         Class::ALL.iter().any(|&class| self.sees(ac, class))
     }
 
-    /// Whether packets of a class may come to a category.
+    /// Whether packets of a class can be assigned to a category.
     pub(crate) fn sees(&self, ac: Ac, class: Class) -> bool {
         match self.tcp_acks {
             Some(category) if class == Class::Ack => category == ac,
@@ -268,7 +268,7 @@ impl EdcaSpec {
     }
 }
 
-/// The defaults of a category.
+/// The default parameters of a category.
 struct Standard {
     aifsn: u8,
     cw_min: u16,
@@ -302,7 +302,7 @@ impl Standard {
     }
 }
 
-/// EDCA at work.
+/// EDCA parameters of a BSS, in the form that the engine uses.
 #[derive(Debug)]
 pub(crate) struct Edca {
     classify: Classify,
@@ -313,7 +313,7 @@ pub(crate) struct Edca {
     access: [[Access; 4]; 2],
     txop_limits: [[Time; 4]; 2],
     share_port: SharePort,
-    /// By rank: whether any packet may come to it.
+    /// By rank: whether packets can be assigned to it.
     pub used: [bool; 4],
 }
 
@@ -349,7 +349,7 @@ impl Edca {
         self.txop_limits[side][rank]
     }
 
-    /// The number of the port that a channel access function takes its packets from: its own, or the first of its node's.
+    /// Number of the port of a channel access function: its own, or the first of its node's.
     pub(crate) fn port_of(&self, sender: u32) -> u32 {
         if self.shares_port(sender >> CATEGORY_BITS) { sender & !3 } else { sender }
     }
@@ -360,7 +360,7 @@ impl Edca {
     }
 
     /// The rank of a packet.
-    #[inline(never)] // so that what hands packets in stays small where there is no EDCA
+    #[inline(never)] // keeps the callers small if there is no EDCA
     pub(crate) fn rank(&self, packet: &Packet) -> u32 {
         if let Some(rank) = self.acks
             && packet.class() == Class::Ack
@@ -398,7 +398,7 @@ mod tests {
             assert_eq!(Classify::BestEffort.category(dscp), Ac::BestEffort);
         }
     }
-    /// The tables in figures: AIFSN, CWmin, CWmax, TXOP limit in µs, at stations and at the AP.
+    /// The tables as numbers: AIFSN, CWmin, CWmax, TXOP limit in µs, at stations and at the AP.
     #[test]
     fn the_standards_defaults() {
         use crate::phy::PhySpec;

@@ -1,4 +1,5 @@
-//! A channel access function and what it has in service. (A node has four under EDCA; under DCF its one is called so, too.)
+//! A channel access function (EDCAF) and its frame in service. (A node has four under EDCA; the single one under DCF is also
+//! called so.)
 
 use wifair_core::{Ac, StationId, Time};
 use wifair_queue::{Departure, Exchange, Outcome};
@@ -8,7 +9,7 @@ use crate::node::LinkId;
 use crate::phy::{BssTiming, Mode, OnAir};
 use crate::ppdu::Ppdu;
 
-/// What a channel access function is.
+/// Static properties of a channel access function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Role {
     pub is_ap: bool,
@@ -22,43 +23,43 @@ pub(crate) struct Role {
 
 /// What a channel access function serves: a packet that it has taken from its port, until it is acknowledged or given up.
 ///
-/// It is written in place: a packet moves once, from the port.
+/// The packet is written in place, so it is copied only once, from the port.
 #[derive(Debug)]
 pub(crate) struct Edcaf {
-    /// Without it no single frame is in service.
+    /// The single frame in service, if any.
     departure: Option<Departure>,
-    /// A link with a Block Ack agreement is in service.
+    /// Whether a link with a Block Ack agreement is in service.
     serves_queue: bool,
-    /// It takes packets whatever it has in service.
+    /// Whether it takes packets even with something in service.
     has_room: bool,
-    /// What that link last sent, or sends.
+    /// The link's last or current PPDU.
     ppdu: Ppdu,
-    /// Its exchanges that have failed in a row.
+    /// Number of consecutive failed exchanges of the link.
     failed_exchanges: u32,
     link: LinkId,
     psdu_bytes: u32,
     attempts: u32,
-    /// Of the last attempt.
+    /// Mode of the last attempt.
     mode: Mode,
     short_retries: u32,
     long_retries: u32,
-    /// Its receiver has it: another copy is a duplicate.
+    /// Whether the receiver has the frame: another copy is a duplicate.
     delivered: bool,
     role: Role,
-    /// When it took its packet; for a link, when that came into service or the outcome of its last PPDU is known.
+    /// When it took its packet; for a link, when it came into service or when the outcome of its last PPDU became known.
     taken_at: Time,
-    /// What its attempts have occupied.
+    /// Airtime of the attempts.
     airtime: Time,
-    /// What they took beside: the timeouts after those that failed and, where the BSS has a meter, the spaces and
-    /// backoffs before them.
+    /// Overhead of the attempts: the timeouts after failed ones and, if the BSS has a meter, the spaces and backoffs before
+    /// them.
     overhead: Time,
-    /// Of these, what attempts before the last one took, and what the last one did; where its port asks for transmissions.
+    /// Channel time of the attempts before the last one, and of the last one; if its port asks for transmissions.
     before_last: [Time; 2],
     of_last: [Time; 2],
 }
 
 impl Edcaf {
-    /// A free one.
+    /// A free channel access function.
     pub(crate) fn new(role: Role) -> Edcaf {
         Edcaf {
             departure: None,
@@ -86,7 +87,7 @@ impl Edcaf {
         &self.role
     }
 
-    /// When it took its packet, or a wait for a PPDU's access began.
+    /// When it took its packet, or when a wait for access of a PPDU began.
     pub(crate) fn taken_at(&self) -> Time {
         self.taken_at
     }
@@ -101,12 +102,12 @@ impl Edcaf {
         self.is_free() || self.has_room
     }
 
-    /// Whether it takes packets whatever it has in service.
+    /// Sets whether it takes packets even with something in service.
     pub(crate) fn set_room(&mut self, has_room: bool) {
         self.has_room = has_room;
     }
 
-    /// Takes what the port gave, if anything; whether there is a packet in service now.
+    /// Loads the packet that the port returned, if any; returns whether there is a packet in service now.
     #[inline(always)]
     pub(crate) fn load(&mut self, departure: Option<Departure>, phy: &BssTiming, now: Time) -> bool {
         let Some(departure) = departure else {
@@ -127,7 +128,7 @@ impl Edcaf {
         true
     }
 
-    /// A link with a Block Ack agreement is in service from now on.
+    /// Puts a link with a Block Ack agreement in service.
     pub(crate) fn serve_queue(&mut self, link: LinkId, now: Time) {
         self.departure = None;
         self.taken_at = now;
@@ -135,7 +136,7 @@ impl Edcaf {
         self.link = link;
     }
 
-    /// The link in service is released.
+    /// Releases the link in service.
     pub(crate) fn release(&mut self) {
         self.serves_queue = false;
     }
@@ -144,7 +145,7 @@ impl Edcaf {
         self.serves_queue
     }
 
-    /// Settles what the link in service sends.
+    /// Sets the PPDU of the link in service.
     pub(crate) fn set_ppdu(&mut self, ppdu: Ppdu) {
         self.psdu_bytes = ppdu.psdu_bytes;
         self.ppdu = ppdu;
@@ -154,8 +155,8 @@ impl Edcaf {
         self.ppdu
     }
 
-    /// The PPDU is sent at `now`, in an exchange that occupies the medium for `occupied`; returns the overhead before it, and for how long it
-    /// is in service by the end of the exchange.
+    /// Sends the PPDU at `now`, in an exchange that occupies the medium for `occupied`. Returns the overhead before it, and its
+    /// time in service by the end of the exchange.
     pub(crate) fn attempt_ppdu(&mut self, occupied: Time, now: Time) -> (Time, Time) {
         let overhead = std::mem::take(&mut self.overhead);
         self.ppdu = Ppdu { occupied, overhead, ..self.ppdu };
@@ -163,13 +164,14 @@ impl Edcaf {
         (overhead, self.taken_at - since)
     }
 
-    /// The exchange of the PPDU has failed, after a wait for `timeout`.
+    /// Counts a failed exchange of the PPDU, after a wait for `timeout`.
     pub(crate) fn fail_ppdu(&mut self, timeout: Time) {
         self.ppdu.overhead += timeout;
         self.taken_at += timeout;
     }
 
-    /// The exchange of the link in service has failed; whether as often in a row as `limit` allows, from where the count restarts.
+    /// Counts a failed exchange of the link in service. Returns whether `limit` consecutive failures are reached; the count
+    /// then restarts.
     pub(crate) fn fail_exchange(&mut self, limit: u32) -> bool {
         self.failed_exchanges += 1;
         let exhausted = self.failed_exchanges >= limit;
@@ -179,7 +181,7 @@ impl Edcaf {
         exhausted
     }
 
-    /// An exchange has succeeded, or a single frame was lost.
+    /// Resets the count of failures after a success, or after the loss of a single frame.
     pub(crate) fn forget_failures(&mut self) {
         self.failed_exchanges = 0;
     }
@@ -203,12 +205,12 @@ impl Edcaf {
         self.psdu_bytes
     }
 
-    /// Which attempt the last was, from 1, and its mode.
+    /// Number of the last attempt, from 1, and its mode.
     pub(crate) fn last_attempt(&self) -> (u32, Mode) {
         (self.attempts, self.mode)
     }
 
-    /// Whether RTS and CTS go before the frame, unless it follows another of its TXOP.
+    /// Whether RTS and CTS precede the frame, unless it follows another in its TXOP.
     pub(crate) fn with_rts(&self, on_air: &OnAir) -> bool {
         self.psdu_bytes > on_air.rts_threshold
     }
@@ -221,12 +223,12 @@ impl Edcaf {
         self.airtime += airtime;
     }
 
-    /// Counts what an attempt took beside its airtime.
+    /// Counts the overhead of an attempt.
     pub(crate) fn wait(&mut self, overhead: Time) {
         self.overhead += overhead;
     }
 
-    /// The last attempt is over, and all that it took is counted.
+    /// Ends the last attempt, whose times are all counted.
     pub(crate) fn close_attempt(&mut self) {
         let all = [self.airtime, self.overhead];
         self.of_last = [all[0] - self.before_last[0], all[1] - self.before_last[1]];
@@ -238,19 +240,19 @@ impl Edcaf {
         self.of_last
     }
 
-    /// What the attempts have taken so far, all in all.
+    /// Total channel time of the attempts so far.
     pub(crate) fn channel_time(&self) -> Time {
         self.airtime + self.overhead
     }
 
-    /// The receiver has decoded the data frame; whether it passes on the packet, which it does once.
+    /// Records that the receiver has decoded the data frame; returns whether it passes on the packet, which it does once.
     #[inline(always)]
     pub(crate) fn deliver(&mut self) -> bool {
         !std::mem::replace(&mut self.delivered, true)
     }
 
-    /// Counts a failure of the frame, or of its RTS if `cts` did not come, of which its sender knew after waiting for
-    /// `timeout`; says whether a retry limit is reached (10.3.4.4).
+    /// Counts a failure of the frame, or of its RTS if no CTS was received, known to the sender after a wait for `timeout`.
+    /// Returns whether a retry limit is reached (10.3.4.4).
     pub(crate) fn fail(&mut self, cts: bool, timeout: Time, mac: &Mac) -> bool {
         self.overhead += timeout;
         if cts {
@@ -263,7 +265,7 @@ impl Edcaf {
         }
     }
 
-    /// The end of the packet's stay.
+    /// The end of the packet's service.
     pub(crate) fn exchange(&self, outcome: Outcome, now: Time) -> Exchange<'_> {
         let departure = self.departure();
         Exchange {

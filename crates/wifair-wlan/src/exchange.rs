@@ -1,13 +1,13 @@
-//! The exchange or collision that is on the air (`docs/medium.md`, section 3).
+//! The current exchange or collision on the medium (`docs/medium.md`, section 3).
 
 use wifair_core::{StationId, Time};
 
 use crate::node::{AP, LinkId};
 
-/// What becomes of a data frame that does not collide.
+/// Outcome of a data frame that does not collide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Everybody decodes data and MAC ACK.
+    /// All nodes decode data and MAC ACK.
     Decoded,
     /// Its receiver cannot decode it.
     DataLost,
@@ -15,25 +15,25 @@ pub(crate) enum Fate {
     AckLost,
 }
 
-/// The exchange of one data frame. All of it is known when it starts.
+/// The exchange of one data frame, fully determined when it starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OngoingExchange {
     /// The channel access function whose frame it is.
     pub sender: u32,
     pub link: LinkId,
-    /// The control frames that go with the data frame: an index into those of the BSS.
+    /// The control frames of the exchange: an index into those of the BSS.
     pub handshake: u8,
     pub fate: Fate,
     /// End of its last frame.
     pub end: Time,
-    /// Whether it follows another of its TXOP.
+    /// Whether it follows another in its TXOP.
     pub follows: bool,
-    /// Whether it is of a link with a Block Ack agreement.
+    /// Whether it belongs to a link with a Block Ack agreement.
     pub is_ppdu: bool,
 }
 
 impl OngoingExchange {
-    /// Of no meaning: what stands before the first exchange.
+    /// Placeholder before the first exchange.
     pub(crate) fn none() -> OngoingExchange {
         let link = LinkId::of(true, StationId(0));
         OngoingExchange {
@@ -48,49 +48,49 @@ impl OngoingExchange {
     }
 }
 
-/// One of those that transmit in a collision.
+/// A sender in a collision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Collider {
     pub sender: u32,
     pub link: LinkId,
-    /// When its frame does, RTS or data.
+    /// End of its frame, RTS or data.
     pub ends: Time,
-    /// When it knows that nothing came back.
+    /// When it detects that no response was received.
     pub timeout: Time,
-    /// Its frame reached a retry limit.
+    /// Its frame has reached a retry limit.
     pub lost: bool,
     pub with_rts: bool,
     /// Whether its link has a Block Ack agreement.
     pub is_ppdu: bool,
-    /// Number of MPDUs; none in a Block Ack Request.
+    /// Number of MPDUs; 0 in a Block Ack Request.
     pub mpdus: u32,
 }
 
-/// A frame that its addressee captures from a collision (section 11). Whose it is lies in the exchange that goes on; if it is
-/// answered in vain, it is the first of the colliders as well.
+/// A frame that its addressee captures from a collision (section 11). Its sender is in the current exchange; if it is answered
+/// in vain, it is also the first of the colliders.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Captured {
-    /// When the frame that collides ends, RTS or data.
+    /// End of the colliding frame, RTS or data.
     pub ends: Time,
-    /// When the last of the others does.
+    /// End of the last of the other frames.
     pub others_end: Time,
-    /// One of the others is still on the air when the answer begins, so the answer is not decoded.
+    /// Whether another frame is still on the air when the response begins, so the response is not decoded.
     pub in_vain: bool,
-    /// When the medium falls idle.
+    /// When the medium becomes idle.
     pub busy_until: Time,
 }
 
-/// What goes on on the medium; whose it is lies beside.
+/// Phase of the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Nothing.
+    /// Idle.
     Idle,
-    /// The data frame is yet to end; then it is delivered.
+    /// A data frame is on the air; at its end it is delivered.
     Data,
-    /// Delivered, or never to be: the exchange is yet to end.
+    /// The data frame is delivered, or lost; the exchange has not ended.
     Ending,
-    /// A data frame that is captured from a collision is yet to end; then it is delivered.
+    /// A data frame captured from a collision is on the air; at its end it is delivered.
     Captured,
-    /// A collision, until the end of the longest frame or, where one is captured, of what follows it.
+    /// A collision, until the end of the longest frame or, if one is captured, of the rest of its exchange.
     Collision,
 }

@@ -1,8 +1,8 @@
-//! 802.11: PHY timing, contention, frame exchanges, rate adaptation, channel errors, and the ports of an access point
-//! and its stations. What it models, exactly, is `docs/medium.md`.
+//! 802.11: PHY timing, contention, frame exchanges, rate adaptation, channel errors, and the ports of an access point and its
+//! stations. `docs/medium.md` specifies the model exactly.
 //!
-//! Read first: [`BssSpec`] (what a scenario says), [`Bss`] (the polled state machine: packets in, packets out),
-//! then `contention` (who transmits when). [`BssTiming`] and [`Modes`] say how long everything lasts; [`BssSnapshot`] has the counters.
+//! Read first: [`BssSpec`] (the scenario of a cell), [`Bss`] (the polled state machine: packets in, packets out), then
+//! `contention` (which entity transmits when). [`BssTiming`] and [`Modes`] compute durations; [`BssSnapshot`] has the counters.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

@@ -1,5 +1,4 @@
-//! One direction of the link between a station and the access point: what its sender needs for each attempt, in one
-//! row.
+//! One direction of the link between a station and the access point: the sender's data for each attempt, in one row.
 
 use wifair_core::{StationId, Time};
 
@@ -7,15 +6,15 @@ use crate::phy::{Modes, OnAir};
 use crate::rate::RateAdaptation;
 use crate::records::Usage;
 
-/// The sender's choice of rate towards its peer, and what its frames have used.
+/// A sender's rate towards its peer, and the usage of its frames.
 pub(crate) struct LinkRow {
     pub usage: Usage,
     /// Rate and durations of the next data frame.
     pub on_air: OnAir,
-    /// Whether `adaptation` ever changes the rate: one that does not is not asked after each frame.
+    /// Whether `adaptation` can change the rate; if not, it is not called after each frame.
     pub adapts: bool,
     pub adaptation: Box<dyn RateAdaptation>,
-    /// Since when the rate is what it is.
+    /// When the rate last changed.
     rate_since: Time,
     /// Integral of the rate over time until then, in kbit/s · ns.
     rate_integral: u128,
@@ -33,7 +32,7 @@ impl LinkRow {
         }
     }
 
-    /// Data frames go at another rate from `now` on.
+    /// Sets the rate of data frames from `now` on.
     pub(crate) fn set_rate(&mut self, on_air: OnAir, now: Time) {
         self.rate_integral = self.rate_integral_at(now);
         self.rate_since = now;
@@ -50,12 +49,12 @@ impl LinkRow {
 /// The modes of each station's links.
 pub(crate) struct StationModes {
     kinds: Vec<Modes>,
-    /// By station: whose it is among the kinds.
+    /// By station: index into `kinds`.
     of_station: Vec<u16>,
 }
 
 impl StationModes {
-    /// `of_station` says by station which of `kinds` it has.
+    /// Creates the modes; `of_station` has each station's index into `kinds`.
     pub(crate) fn new(kinds: Vec<Modes>, of_station: Vec<u16>) -> StationModes {
         StationModes { kinds, of_station }
     }

@@ -12,7 +12,7 @@ use crate::edca::EdcaSpec;
 use crate::phy::{BssTiming, Handshake};
 use crate::rate::RateSpec;
 
-/// Greatest retry limit: an attempt takes 100 µs at least, so nobody reaches it in a day.
+/// Maximum retry limit: an attempt takes at least 100 µs, so it is not reached within a day.
 const MAX_RETRY_LIMIT: u32 = 1_000_000_000;
 
 /// Parameters of the MAC, common to all nodes of the cell.
@@ -86,24 +86,24 @@ pub(crate) struct Mac {
     pub retry_limit_long: u32,
     /// Frames with a longer PSDU are sent after an RTS.
     pub rts_threshold: u32,
-    /// EIFS less DIFS: what runs before a DIFS or AIFS.
+    /// EIFS minus DIFS: the part that precedes a DIFS or AIFS.
     pub eifs_lead: Time,
     /// Whether a sender of a collision may have to wait an EIFS.
     pub colliders_wait_eifs: bool,
-    /// What a frame must be stronger by to survive a collision.
+    /// By how much a frame must be stronger than the others, in dB, to survive a collision.
     pub capture_db: Option<f64>,
     /// By handshake of the BSS.
     pub waits: Vec<Waits>,
 }
 
-/// What follows from the control frames that go with a data frame.
+/// Intervals that follow from the control frames of an exchange.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waits {
     pub ack_timeout: Time,
     pub cts_timeout: Time,
-    /// SIFS and MAC ACK: what follows a data frame that was decoded.
+    /// SIFS and MAC ACK, which follow a decoded data frame.
     pub acknowledgement: Time,
-    /// RTS, SIFS, CTS, SIFS: what precedes a data frame.
+    /// RTS, SIFS, CTS, SIFS, which precede a data frame.
     pub reservation: Time,
 }
 

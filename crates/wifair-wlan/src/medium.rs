@@ -1,5 +1,6 @@
-//! The medium: who contends for it, what is on the air, and what survives (`docs/medium.md`, sections 3, 4 and 11). Who
-//! transmits is named by the number of its channel access function; what that has in service is not known here.
+//! The medium: which channel access functions contend for it, what is on the air, and what survives (`docs/medium.md`, sections
+//! 3, 4 and 11). Senders are identified by the number of their channel access function; the medium does not know their frames
+//! in service.
 
 use wifair_core::Time;
 
@@ -9,34 +10,34 @@ use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
 use crate::mac::Mac;
 use crate::phy::{BssTiming, OnAir};
 
-/// What the medium was used for so far.
+/// Usage of the medium so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     /// Exchanges begun, collisions included.
     pub exchanges: u64,
     /// Collisions begun.
     pub collisions: u64,
-    /// Time occupied by collisions that are over.
+    /// Time occupied by completed collisions.
     pub collision_airtime: Time,
 }
 
 pub(crate) struct Medium {
     contention: Contention,
-    /// Absent where no link has errors.
+    /// Absent if no link has errors.
     channel: Option<Channel>,
-    /// Bits of a channel access function's number that tell its category.
+    /// Bits of a channel access function's number that encode its category.
     category_bits: u32,
     phase: Phase,
-    /// When the exchange or collision that goes on began.
+    /// When the current exchange or collision began.
     began: Time,
-    /// When the next event comes: the end of the phase or, while idle, the next start.
+    /// Time of the next event: the end of the phase or, while idle, the next start.
     due: Time,
-    /// The exchange that goes on, unless it is a collision.
+    /// The current exchange, unless it is a collision.
     exchange: OngoingExchange,
-    /// When the TXOP began in which it follows another.
+    /// When the TXOP of an exchange that follows another began.
     txop_began: Time,
     colliders: Vec<Collider>,
-    /// What survives the collision that goes on.
+    /// The frame that survives the current collision.
     captured: Option<Captured>,
     counts: Counts,
 }
@@ -68,12 +69,12 @@ impl Medium {
         self.phase
     }
 
-    /// When the exchange or collision that goes on began.
+    /// When the current exchange or collision began.
     pub(crate) fn began(&self) -> Time {
         self.began
     }
 
-    /// The exchange that goes on, or that of a frame captured from the collision that does.
+    /// The current exchange, or that of a frame captured from the current collision.
     pub(crate) fn exchange(&self) -> OngoingExchange {
         self.exchange
     }
@@ -99,27 +100,27 @@ impl Medium {
         self.channel.as_ref()
     }
 
-    /// The channel, which `make` makes where there is none yet.
+    /// The channel, created by `make` if there is none yet.
     pub(crate) fn channel_or_else(&mut self, make: impl FnOnce() -> Channel) -> &mut Channel {
         self.channel.get_or_insert_with(make)
     }
 
     // Contending.
 
-    /// A packet has come to a free channel access function.
+    /// Handles a packet that has arrived at a free channel access function.
     pub(crate) fn arrive(&mut self, sender: u32, now: Time) {
         self.contention.arrive(sender, now);
         self.review();
     }
 
-    /// After what may have brought a start nearer.
+    /// Updates the next start after a change that may bring it forward.
     pub(crate) fn review(&mut self) {
         if self.phase == Phase::Idle {
             self.due = self.contention.start();
         }
     }
 
-    /// Somebody, or several, start to transmit: the one, if things are as usual.
+    /// Starts the transmission of one or several senders; returns the sender in the usual case of one.
     #[inline(always)]
     pub(crate) fn begin(&mut self, now: Time) -> Option<u32> {
         self.counts.exchanges += 1;
@@ -127,45 +128,45 @@ impl Medium {
         self.contention.begin_alone(now)
     }
 
-    /// As things are not as usual.
+    /// General path of the start of a transmission.
     pub(crate) fn begin_unusually(&mut self, now: Time) {
         self.contention.begin(now);
     }
 
-    /// Several categories of a node would transmit: the losers (section 10).
+    /// Resolves internal collisions between categories of a node; returns the losers (section 10).
     pub(crate) fn collide_internally(&mut self) -> Vec<u32> {
         self.contention.collide_internally(self.category_bits)
     }
 
-    /// Who transmits, since [`Medium::begin_unusually`].
+    /// The transmitting senders, since [`Medium::begin_unusually`].
     pub(crate) fn transmitters(&self) -> &[u32] {
         self.contention.transmitters()
     }
 
-    /// A loser of an internal collision contends again, with CWmin or twice the window.
+    /// Lets a loser of an internal collision contend again, with CWmin or a doubled window.
     pub(crate) fn lose_internally(&mut self, sender: u32, resets: bool) {
         self.set_window(sender, resets);
         self.contention.lose_internally(sender);
     }
 
-    /// The frame of `sender` will be given up, and contends no more.
+    /// Stops the contention of `sender`, whose frame will be given up.
     pub(crate) fn withdraw(&mut self, sender: u32) {
         self.contention.withdraw(sender);
     }
 
-    /// The frame of `sender` has been given up: it contends with the next, if there is one.
+    /// Lets `sender`, whose frame has been given up, contend with the next frame, if there is one.
     pub(crate) fn start_over(&mut self, sender: u32, more: bool) {
         self.contention.start_over(sender, more);
         self.review();
     }
 
-    /// What `sender` had in service has been given up, and its CW stays: it contends with what is next, if there is anything.
+    /// Lets `sender`, whose frame has been given up, contend with the next frame, if there is one; its CW is unchanged.
     pub(crate) fn go_on(&mut self, sender: u32, more: bool) {
         self.contention.go_on(sender, more);
         self.review();
     }
 
-    /// The next backoff of `sender` is drawn with CWmin, or with twice the window.
+    /// Sets the CW for the next backoff of `sender`: CWmin or a doubled window.
     pub(crate) fn set_window(&mut self, sender: u32, resets: bool) {
         match resets {
             true => self.contention.reset_window(sender),
@@ -173,25 +174,25 @@ impl Medium {
         }
     }
 
-    /// Slots that nobody could tell of when the wait of `sender` began.
+    /// Returns slots of `sender` that were drawn after its wait began.
     pub(crate) fn take_drawn_late(&mut self, sender: u32) -> Time {
         self.contention.take_drawn_late(sender)
     }
 
     // What is on the air.
 
-    /// Whether nothing can fail but by collision.
+    /// Whether frames fail only by collision.
     pub(crate) fn is_ideal(&self) -> bool {
         self.channel.is_none()
     }
 
-    /// Draws what the channel does to a data frame and its MAC ACK.
+    /// Draws the channel's effect on a data frame and its MAC ACK.
     pub(crate) fn fate(&mut self, attempt: &Attempt, phy: &BssTiming) -> Fate {
         self.channel.as_mut().map_or(Fate::Decoded, |channel| channel.fate(attempt, phy))
     }
 
-    /// The data frame of `exchange` is on its way until `data_end`; a SIFS and what answers it take `response`. Returns when the
-    /// exchange ends, which `exchange` does not know.
+    /// Puts the data frame of `exchange` on the air until `data_end`; a SIFS and the response take `response`. Returns the end
+    /// of the exchange, which is not set in `exchange`.
     #[inline(always)]
     pub(crate) fn carry(&mut self, exchange: OngoingExchange, data_end: Time, response: Time) -> Time {
         let (phase, end) = match exchange.fate {
@@ -204,7 +205,7 @@ impl Medium {
         end
     }
 
-    /// The data frame has ended: the receiver has it.
+    /// Handles the end of the data frame: the receiver has it.
     #[inline(always)]
     pub(crate) fn pass_data(&mut self) -> OngoingExchange {
         self.phase = Phase::Ending;
@@ -212,31 +213,32 @@ impl Medium {
         self.exchange
     }
 
-    /// The exchange ends: what it was, and how long it has taken.
+    /// Ends the exchange; returns it and its duration.
     #[inline(always)]
     pub(crate) fn end(&mut self, now: Time) -> (OngoingExchange, Time) {
         self.phase = Phase::Idle;
         (self.exchange, now - self.began)
     }
 
-    /// Everybody has decoded the exchange: its sender contends with its next packet, if there is one, and the medium falls idle.
+    /// Ends an exchange that all nodes have decoded: its sender contends with its next packet, if there is one, and the medium
+    /// becomes idle.
     #[inline(always)]
     pub(crate) fn succeed(&mut self, sender: u32, more: bool, now: Time) {
         self.contention.succeed(sender, more, now);
         self.due = self.contention.start();
     }
 
-    /// When the TXOP began to which the exchange belongs that goes on, or has just ended.
+    /// When the TXOP of the exchange that is current, or has just ended, began.
     pub(crate) fn txop_began(&self) -> Time {
         if self.exchange.follows { self.txop_began } else { self.began }
     }
 
-    /// When the TXOP began in which an exchange follows that is about to begin ([`Medium::follow`]).
+    /// When the TXOP of an exchange that is about to follow ([`Medium::follow`]) began.
     pub(crate) fn txop_of_next_began(&self) -> Time {
         self.txop_began
     }
 
-    /// `sender`, whose exchange has ended, keeps the medium: another follows.
+    /// Lets `sender`, whose exchange has ended, keep the medium for another exchange.
     pub(crate) fn follow(&mut self, sender: u32, now: Time) {
         self.contention.reset_window(sender);
         self.txop_began = self.txop_began();
@@ -246,8 +248,8 @@ impl Medium {
 
     // Failures and collisions.
 
-    /// The frame of `sender` has failed, which it knows at `deaf_until`; its IFS, and that of the other categories of its node, run
-    /// from `from`. It contends again, unless it is `lost`, to be given up.
+    /// Handles the failure of the frame of `sender`, known to it at `deaf_until`. Its IFS, and that of the other categories of
+    /// its node, run from `from`. It contends again, unless the frame is `lost` and will be given up.
     #[inline(always)]
     pub(crate) fn fail(&mut self, sender: u32, lost: bool, from: Time, deaf_until: Time, now: Time) {
         if lost {
@@ -260,7 +262,7 @@ impl Medium {
         }
     }
 
-    /// The same where CW has been set ([`Medium::set_window`]).
+    /// Like [`Medium::fail`], after CW has been set ([`Medium::set_window`]).
     pub(crate) fn fail_with_window(
         &mut self,
         sender: u32,
@@ -276,7 +278,7 @@ impl Medium {
         self.hold_siblings(sender, from, deaf_until, now);
     }
 
-    /// The other categories of the node of `sender`, whose frame has failed, wait as it does.
+    /// Makes the other categories of the node of `sender`, whose frame has failed, wait as it does.
     #[cold]
     #[inline(never)]
     fn hold_siblings(&mut self, sender: u32, from: Time, deaf_until: Time, now: Time) {
@@ -288,7 +290,7 @@ impl Medium {
         }
     }
 
-    /// The receiver of an undecodable frame waits an IFS that runs from `from`.
+    /// Makes the receiver of an undecodable frame wait an IFS that runs from `from`.
     pub(crate) fn divert(&mut self, receiver: u32, from: Time, now: Time) {
         let first = receiver << self.category_bits;
         for sender in first..first + (1 << self.category_bits) {
@@ -296,22 +298,22 @@ impl Medium {
         }
     }
 
-    /// The captured frame of `sender` is acknowledged: it contends with its next packet, if there is one, after an IFS that runs
-    /// from `from`, which need not be that of the others.
+    /// Handles the acknowledgement of the captured frame of `sender`: it contends with its next packet, if there is one, after
+    /// an IFS that runs from `from`, which may differ from that of the others.
     pub(crate) fn succeed_aside(&mut self, sender: u32, more: bool, from: Time, now: Time) {
         self.contention.withdraw(sender);
         self.contention.start_over(sender, more);
         self.fail(sender, true, from, Time::ZERO, now);
     }
 
-    /// The medium falls idle; the IFS of everybody else runs from `from`, with the NAV set until `nav`, if given.
+    /// Makes the medium idle; the IFS of all other nodes runs from `from`, with the NAV set until `nav`, if given.
     pub(crate) fn fall_idle(&mut self, from: Time, nav: Option<Time>, now: Time) {
         self.contention.resume(now, from, nav);
         self.phase = Phase::Idle;
         self.due = self.contention.start();
     }
 
-    /// Several transmit: [`Medium::collide`] says what of each.
+    /// Starts a collision; [`Medium::collide`] adds each sender.
     pub(crate) fn begin_collision(&mut self, now: Time) {
         self.counts.collisions += 1;
         self.colliders.clear();
@@ -319,21 +321,20 @@ impl Medium {
         self.due = now;
     }
 
-    /// One of several that transmit.
+    /// Adds a sender to a collision.
     pub(crate) fn collide(&mut self, collider: Collider) {
         self.due = self.due.max(collider.ends);
         self.colliders.push(collider);
     }
 
-    /// The frame of the collider reaches a retry limit with this failure.
+    /// Marks the frame of the collider as lost: it reaches a retry limit with this failure.
     pub(crate) fn mark_lost(&mut self, index: usize) {
         self.colliders[index].lost = true;
         self.contention.withdraw(self.colliders[index].sender);
     }
 
-    /// Of the colliders, which have just begun, one is perhaps captured by its addressee. It leaves their number, and is returned
-    /// with the end of its exchange, unless it will be answered in vain. Mode and length of a collider's frame are for
-    /// `frame` to say.
+    /// Determines whether one of the new colliders is captured by its addressee. It is removed from the colliders and returned
+    /// with the end of its exchange, unless it will be answered in vain. `frame` returns mode and length of a collider's frame.
     #[cold]
     #[inline(never)]
     pub(crate) fn capture(
@@ -388,13 +389,14 @@ impl Medium {
         Some((collider, end))
     }
 
-    /// The captured data frame has ended: its collision goes on.
+    /// Handles the end of the captured data frame; its collision continues.
     pub(crate) fn pass_captured(&mut self) {
         self.phase = Phase::Collision;
         self.due = self.captured.expect("it is captured until the medium falls idle").busy_until;
     }
 
-    /// The collision ends: what was captured and answered, if anything. If nothing was, its time is nobody's.
+    /// Ends the collision; returns the frame that was captured and answered, if any. Otherwise its time is attributed to no
+    /// station.
     pub(crate) fn end_collision(&mut self, now: Time) -> Option<Captured> {
         let captured = self.captured.take().filter(|captured| !captured.in_vain);
         if captured.is_none() {
@@ -403,22 +405,22 @@ impl Medium {
         captured
     }
 
-    /// Whether several began together.
+    /// Whether several senders began together.
     pub(crate) fn is_collision(&self) -> bool {
         matches!(self.phase, Phase::Collision | Phase::Captured)
     }
 
-    /// Whether nothing comes of the collision that goes on: it has no survivor, or one that is answered in vain.
+    /// Whether nothing survives the current collision, or only a frame that is answered in vain.
     pub(crate) fn is_lost(&self) -> bool {
         self.captured.is_none_or(|captured| captured.in_vain)
     }
 
-    /// Whether that collider is one that is captured, but answered in vain.
+    /// Whether that collider is captured but answered in vain.
     pub(crate) fn is_in_vain(&self, index: usize) -> bool {
         index == 0 && self.captured.is_some_and(|captured| captured.in_vain)
     }
 
-    /// When the transmission of a collider ends, the answer that is in vain included.
+    /// When the transmission of a collider ends, including a response in vain.
     pub(crate) fn end_of_attempt(&self, index: usize) -> Time {
         if self.is_in_vain(index) { self.exchange.end } else { self.colliders[index].ends }
     }

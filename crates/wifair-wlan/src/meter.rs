@@ -1,6 +1,6 @@
-//! Channel times of the flows of each direction: what an AP can know of them, and the engine's truth.
+//! Channel times of the flows of each direction: the AP's estimate, and the actual values.
 //!
-//! Only a BSS whose AP's scheme asks for exchanges, transmissions or receptions has a meter; the others pay a test.
+//! Only a BSS whose AP's scheme asks for exchanges, transmissions or receptions has a meter; other BSSs pay one test.
 
 use wifair_core::{Ac, Class, Time};
 use wifair_queue::{Direction, Port};
@@ -13,7 +13,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// The meter, if the scheme of one of the AP's ports looks at channel times.
+    /// Creates the meter, if the scheme of one of the AP's ports uses channel times.
     pub(crate) fn wanted_by<'a>(mut ap: impl Iterator<Item = (Option<Ac>, &'a Port)>) -> Option<Meter> {
         let wanted = ap.any(|(_, port)| {
             let hooks = port.hooks();
@@ -26,7 +26,7 @@ impl Meter {
         self.channel_times
     }
 
-    /// A frame, of the AP or of a station, has taken `time`.
+    /// Counts `time` taken by a frame of the AP or of a station.
     pub(crate) fn count(&mut self, class: Class, is_ap: bool, time: Time) {
         let direction = if is_ap { Direction::Down } else { Direction::Up };
         add(&mut self.channel_times.actual, class, direction, time);
@@ -35,13 +35,13 @@ impl Meter {
         }
     }
 
-    /// The AP believes that a frame has taken `time`.
+    /// Counts `time` taken by a frame according to the AP.
     pub(crate) fn believe(&mut self, class: Class, direction: Direction, time: Time) {
         add(&mut self.channel_times.believed, class, direction, time);
     }
 }
 
-/// Adds to the flows that a packet of `class` belongs to when it travels in `direction`.
+/// Adds to the flows of a packet of `class` that travels in `direction`.
 fn add(channel_time: &mut ChannelTime, class: Class, direction: Direction, time: Time) {
     match (class, direction) {
         (Class::Data, Direction::Up) | (Class::Ack, Direction::Down) => channel_time.up += time,

@@ -1,4 +1,4 @@
-//! Who is who in a BSS: nodes, and the links between them, by number.
+//! Numbers of the nodes of a BSS and of the links between them.
 
 use wifair_core::StationId;
 use wifair_queue::Direction;
@@ -12,7 +12,7 @@ pub(crate) fn node_of(station: StationId) -> u32 {
     u32::from(station.0) + 1
 }
 
-/// An end of a link.
+/// A node at an end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
     /// The access point.
@@ -22,7 +22,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// The node with that number.
+    /// The node of that number.
     pub(crate) fn of(node: u32) -> Node {
         match node {
             AP => Node::Ap,
@@ -31,7 +31,7 @@ impl Node {
     }
 }
 
-/// Names one direction of the link between a station and the AP: uplink and downlink of a station lie side by side.
+/// One direction of the link between a station and the AP; uplink and downlink of a station are adjacent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkId(u32);
 
@@ -58,7 +58,7 @@ impl LinkId {
         if self.0.is_multiple_of(2) { Direction::Up } else { Direction::Down }
     }
 
-    /// The node that its data frames come from.
+    /// The node that sends its data frames.
     pub(crate) fn sender(self) -> u32 {
         match self.direction() {
             Direction::Up => node_of(self.station()),
@@ -66,7 +66,7 @@ impl LinkId {
         }
     }
 
-    /// The node that they go to.
+    /// The node that receives its data frames.
     pub(crate) fn receiver(self) -> u32 {
         match self.direction() {
             Direction::Up => AP,

@@ -1,4 +1,4 @@
-//! The access point and the stations: their ports, their channel access functions, and what their schemes may look at.
+//! The access point and the stations: their ports, their channel access functions, and the state that their schemes can read.
 
 mod hardware;
 mod link_queues;
@@ -18,32 +18,32 @@ use crate::edcaf::Edcaf;
 use crate::node::{AP, LinkId, node_of};
 use crate::phy::BssTiming;
 
-/// A port, and the channel access function with its number: one record, for they are looked at together.
+/// A port and the channel access function of the same number, in one record because they are used together.
 struct Place {
     port: Port,
     edcaf: Edcaf,
 }
 
-/// What the port of an access category at the AP has separately, so that a change of the AP's leaves it as it is.
+/// Which settings a category's port at the AP has separately, so that changes of the AP's settings do not affect it.
 #[derive(Clone, Copy)]
 pub(crate) struct Own {
     pub limit: bool,
     pub scheme: bool,
 }
 
-/// All nodes, the access point first. Ports and channel access functions are numbered alike: under DCF by node, under EDCA by node
-/// and category (its rank in the low bits). A function has a port of its own, unless those of its node share the first's.
+/// All nodes, the access point first. Ports and channel access functions have the same numbers: under DCF by node, under EDCA
+/// by node and category (its rank in the low bits). A function has a separate port, unless those of its node share the first's.
 pub(crate) struct Nodes {
     places: Vec<Place>,
     edca: Option<Edca>,
     ap: AccessPoint,
     /// By the AP's ports.
     own: Vec<Own>,
-    /// All stations share one: a station has no flow monitor, its scheme sees an idle one.
+    /// Shared by all stations: a station has no flow monitor, so its scheme reads an idle one.
     stations: Surroundings,
-    /// Where links have Block Ack agreements.
+    /// Present if links have Block Ack agreements.
     aggregation: Option<Box<Aggregation>>,
-    /// What they have to do beside exchanges.
+    /// Scheduled events in addition to exchanges.
     pub deadlines: Deadlines,
 }
 
@@ -66,12 +66,12 @@ impl Nodes {
         }
     }
 
-    /// Bits of a channel access function's number that tell its category: none under DCF.
+    /// Bits of a channel access function's number that encode its category: none under DCF.
     pub(crate) fn category_bits(&self) -> u32 {
         if self.edca.is_some() { CATEGORY_BITS } else { 0 }
     }
 
-    /// The channel access functions of a node, and its ports: those of the AP come first.
+    /// Numbers of a node's channel access functions and ports; those of the AP come first.
     fn range(&self, node: u32) -> Range<usize> {
         let first = (node << self.category_bits()) as usize;
         first..first + (1 << self.category_bits())
@@ -104,9 +104,9 @@ impl Nodes {
         &mut self.places[index as usize].edcaf
     }
 
-    /// A station's host, or the wire, hands a packet to the port of a channel access function; whether that asks for packets
-    /// ([`Nodes::load`]).
-    #[inline(always)] // into the two places from which all packets come
+    /// Offers a packet from a station's host or the wire to the port of a channel access function; returns whether the function
+    /// asks for packets ([`Nodes::load`]).
+    #[inline(always)] // into the two callers through which all packets arrive
     pub(crate) fn offer(
         &mut self,
         index: u32,
@@ -129,7 +129,7 @@ impl Nodes {
         edcaf.asks()
     }
 
-    /// A free channel access function takes a packet into service, if its port gives one; whether it has.
+    /// Loads a packet from the port into a free channel access function, if there is one; returns whether it did.
     pub(crate) fn load(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
         if self.aggregation.is_some() {
             return self.choose(index, phy, now);
@@ -139,8 +139,8 @@ impl Nodes {
         take(port, edcaf, side, phy, &mut self.deadlines, now)
     }
 
-    /// A channel access function is done with its packet: its port hears what became of that, and gives the next. If there is one,
-    /// the function's TXOP limit.
+    /// Ends the packet of a channel access function: reports the outcome to its port, and loads the next packet. Returns the
+    /// function's TXOP limit if there is one.
     #[inline(always)] // into the usual end of an exchange
     pub(crate) fn done(&mut self, index: u32, outcome: Outcome, phy: &BssTiming, now: Time) -> Option<Time> {
         let (port, edcaf) = parts(&mut self.places, index);
@@ -166,8 +166,8 @@ impl Nodes {
         take(port, edcaf, side, phy, &mut self.deadlines, now).then(|| edcaf.role().txop_limit)
     }
 
-    /// The scheme of a port has its tick. It may have released a packet to a channel access function that asks
-    /// ([`Nodes::awaits`]) among these.
+    /// Calls the tick of a port's scheme. Returns the range of channel access functions to which it may have released a packet
+    /// ([`Nodes::awaits`]).
     pub(crate) fn tick(&mut self, port_of: u32, now: Time) -> Range<u32> {
         let node = port_of >> self.category_bits();
         let side = if node == AP { self.ap.knows() } else { &self.stations };
@@ -184,15 +184,15 @@ impl Nodes {
         edcaf.role().port == port_of && edcaf.asks()
     }
 
-    /// The AP's flow monitor sees a packet that goes down.
+    /// Shows a downlink packet to the AP's flow monitor.
     #[inline(always)]
     pub(crate) fn observe(&mut self, packet: &Packet, now: Time) -> FlowId {
         let (places, bits) = (&self.places, self.category_bits());
         self.ap.observe(packet, Direction::Down, now, |flow| is_held(&places[..1 << bits], flow))
     }
 
-    /// The data frame of a channel access function has reached its receiver. Of the first copy the flow, where it has come up: the
-    /// AP's flow monitor sees it.
+    /// Records that the data frame of a channel access function has reached its receiver. For the first copy of an uplink
+    /// frame, shows it to the AP's flow monitor and returns the flow.
     #[inline(always)] // into the usual exchange
     pub(crate) fn deliver(&mut self, index: u32, direction: Direction, now: Time) -> Option<FlowId> {
         if !self.edcaf_mut(index).deliver() {
@@ -209,7 +209,7 @@ impl Nodes {
         }))
     }
 
-    /// The schemes of the AP's ports that ask for it hear of a packet that has come up; its class and channel time.
+    /// Reports an uplink packet to the schemes of the AP's ports that ask for it; returns its class and channel time.
     pub(crate) fn report<'a>(
         &'a mut self,
         index: u32,
@@ -227,7 +227,7 @@ impl Nodes {
         (reception.packet.class(), reception.channel_time())
     }
 
-    /// The sender of `link` uses another rate from now on.
+    /// Sets the rate of the sender of `link` from now on.
     pub(crate) fn set_rate(&mut self, link: LinkId, rate: Rate, now: Time) {
         let station = link.station();
         let (node, side) = match link.direction() {
@@ -245,7 +245,7 @@ impl Nodes {
         }
     }
 
-    /// The schemes' first ticks.
+    /// Asks the schemes for their first ticks.
     pub(crate) fn ask_ticks(&mut self) {
         for (index, Place { port, .. }) in (0..).zip(&self.places) {
             self.deadlines.set_tick(index, port.next_tick(), Time::ZERO);
@@ -282,7 +282,7 @@ impl Nodes {
         Some((flow, tuple, ledgers))
     }
 
-    /// Moves the limit of the AP's ports that have none of their own.
+    /// Sets the limit of the AP's ports that have no separate limit.
     pub(crate) fn set_ap_limit(&mut self, packets: u32, now: Time) {
         for (place, own) in self.places.iter_mut().zip(&self.own) {
             if !own.limit {
@@ -291,7 +291,7 @@ impl Nodes {
         }
     }
 
-    /// Whether a limit controller moves what [`Nodes::set_ap_limit`] would.
+    /// Whether a limit controller controls the limit that [`Nodes::set_ap_limit`] would set.
     pub(crate) fn ap_limit_is_controlled(&self) -> bool {
         let ports = self.places.iter().zip(&self.own);
         ports.into_iter().any(|(place, own)| !own.limit && place.port.has_limit_controller())
@@ -302,8 +302,8 @@ impl Nodes {
         &self.places[self.edcaf(self.usual_edcaf(node)).role().port as usize].port
     }
 
-    /// The ports of a node to which packets may come, with their categories, the highest first; no category under DCF and
-    /// where the categories share one.
+    /// The ports of a node that can get packets, with their categories, the highest first; no category under DCF and if the
+    /// categories share a port.
     pub(crate) fn ports_of(&self, node: u32) -> impl Iterator<Item = (Option<Ac>, &Port)> {
         let ports = self.places[self.range(node)].iter().map(|place| &place.port);
         ports.enumerate().filter_map(move |(rank, port)| match &self.edca {
@@ -322,14 +322,15 @@ impl Nodes {
         })
     }
 
-    /// Every port writes in `journal` from now on.
+    /// Makes every port write in `journal` from now on.
     pub(crate) fn keep_journal(&mut self, journal: &Journal) {
         for (number, Place { port, .. }) in (0..).zip(&mut self.places) {
             port.keep_journal(&journal.of_port(number));
         }
     }
 
-    /// Every packet that waits in a port or is in service and has not reached its receiver, and whether it goes to a station.
+    /// All packets that wait in a port, or are in service and have not reached their receiver, and whether each goes to a
+    /// station.
     pub(crate) fn packets_under_way(&self) -> impl Iterator<Item = (bool, &Packet)> {
         let queued = self.aggregation.iter().flat_map(|aggregation| aggregation.packets_under_way());
         let waiting = self.places.iter().flat_map(|Place { port, edcaf }| {
@@ -340,7 +341,7 @@ impl Nodes {
     }
 }
 
-/// A free channel access function takes a packet from its port, if there is one.
+/// Makes a free channel access function take a packet from its port, if there is one.
 #[inline(always)]
 fn take(
     port: &mut Port,
@@ -360,7 +361,7 @@ fn take(
     edcaf.load(departure, phy, now)
 }
 
-/// A channel access function and the port that it refers to.
+/// A channel access function and its port.
 #[inline(always)]
 fn parts(places: &mut [Place], index: u32) -> (&mut Port, &mut Edcaf) {
     let port = places[index as usize].edcaf.role().port;

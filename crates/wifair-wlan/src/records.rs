@@ -1,23 +1,23 @@
-//! What the medium was used for: cumulative counters. A measurement is the difference of two snapshots.
+//! Usage of the medium: cumulative counters. A measurement is the difference of two snapshots.
 
 use wifair_core::{Counters, Time, counters};
 use wifair_queue::Direction;
 
 counters! {
-    /// What one station's frames of one direction took and got.
+    /// Usage by one station's frames in one direction.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Usage {
-        /// Airtime: occupied by exchanges of these frames, failed ones included, collisions not.
+        /// Time occupied by exchanges of these frames, failed ones included, collisions excluded.
         pub airtime: Time,
         /// Frames that reached the upper layer of their receiver, each once.
         pub delivered: u64,
-        /// Transmissions: PPDUs or, where one was not answered, RTS.
+        /// Transmissions: PPDUs, or RTS that were not answered.
         pub attempts: u64,
-        /// Failures after which the frame was to be sent again.
+        /// Failures after which the frame was to be retransmitted.
         pub retries: u64,
         /// Frames that their sender gave up at the retry limit.
         pub lost_at_retry_limit: u64,
-        /// Of these, frames that their receiver had got: every MAC ACK to them was undecodable.
+        /// Of these, frames that their receiver had received: every MAC ACK to them was undecodable.
         pub lost_after_delivery: u64,
         /// Of those given up, frames whose last retry was an internal collision, not a transmission.
         pub lost_internally: u64,
@@ -31,7 +31,7 @@ counters! {
         pub mpdus: u64,
         /// Of the transmissions, Block Ack Requests.
         pub block_ack_requests: u64,
-        /// Integral of the link rate, which the next data frame would have, over time: in kbit/s · ns.
+        /// Time integral of the link rate (the rate of the next data frame) in kbit/s · ns.
         pub rate_integral: u128,
     }
 }
@@ -61,8 +61,8 @@ counters! {
     /// Channel time of the flows of each direction: of their data and of the ACKs that answer it. See
     /// [`Exchange::channel_time`](wifair_queue::Exchange::channel_time).
     ///
-    /// Backoffs of several nodes run at the same time, and a collision is charged to each that took part, so these times
-    /// may add up to more than has passed.
+    /// Backoffs of several nodes run at the same time, and a collision is charged to each sender in it, so these times may sum
+    /// to more than the elapsed time.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct ChannelTime {
         /// Of uplink flows.
@@ -73,25 +73,25 @@ counters! {
 }
 
 counters! {
-    /// What the frames of the BSS took, and what the AP must think that they took.
+    /// Channel times of the BSS's frames: actual, and as estimated by the AP.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct ChannelTimes {
         /// The engine's figures: exact for every frame.
         pub actual: ChannelTime,
-        /// The AP's: exact for its own frames, an estimate for those that it receives.
+        /// The AP's figures: exact for its own frames, an estimate for those that it receives.
         pub believed: ChannelTime,
     }
 }
 
-/// The counters of a BSS at an instant, since its beginning or, after [`BssSnapshot::since`], since another.
+/// The counters of a BSS at an instant, since the start or, after [`BssSnapshot::since`], since an earlier snapshot.
 ///
-/// Exact at every instant: of an exchange that goes on, what has passed by then is counted.
-/// `elapsed` = airtime of all stations + `collision_airtime` + `idle`.
+/// Exact at every instant: the elapsed part of the current exchange is counted. `elapsed` = airtime of all stations +
+/// `collision_airtime` + `idle`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BssSnapshot {
     /// The instant.
     pub at: Time,
-    /// How long was counted.
+    /// Length of the counted interval.
     pub elapsed: Time,
     /// By station id.
     pub stations: Vec<StationUsage>,
@@ -101,14 +101,14 @@ pub struct BssSnapshot {
     pub collisions: u64,
     /// Time occupied by collisions.
     pub collision_airtime: Time,
-    /// Channel time of the flows of each direction; only where the AP's scheme looks at channel times.
+    /// Channel time of the flows of each direction; only if the AP's scheme uses channel times.
     pub channel_time: Option<ChannelTimes>,
-    /// Time in which nobody transmitted and no exchange went on: IFS, timeouts, backoff, nothing to send.
+    /// Time without a transmission or exchange: IFS, timeouts, backoff, nothing to send.
     pub idle: Time,
 }
 
 impl BssSnapshot {
-    /// The measurement between `earlier`, a snapshot of the same BSS, and this one.
+    /// Returns the difference from `earlier`, a snapshot of the same BSS.
     pub fn since(&self, earlier: &BssSnapshot) -> BssSnapshot {
         let pairs = self.stations.iter().zip(&earlier.stations);
         BssSnapshot {

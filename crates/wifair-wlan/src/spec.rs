@@ -1,4 +1,4 @@
-//! What a scenario says about a cell.
+//! The scenario of a cell.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ use crate::link::StationModes;
 use crate::mac::{Mac, MacSpec};
 use crate::phy::{Format, Modes, PhySpec};
 
-/// Greatest number of stations in a cell.
+/// Maximum number of stations in a cell.
 pub const MAX_STATIONS: usize = 20_000;
 
 /// The access point's label: the entity of its random streams.
 pub(crate) const AP_LABEL: &str = "ap";
 
-/// Keys that choose the mode of a station's frames, and of those to it.
+/// Keys that set the mode of a station's frames, and of those to it.
 pub(crate) const UP_KEYS: [&str; 2] = ["rate_mbps", "mcs"];
 pub(crate) const DOWN_KEYS: [&str; 2] = ["rate_down_mbps", "mcs_down"];
 
@@ -131,7 +131,7 @@ impl CategoryPortSpec {
     }
 }
 
-/// Checks a node's ports; `path` is where the node stands in the plan.
+/// Checks a node's ports. `path` is the node's key in the plan.
 fn validate_ports(
     port: &PortSpec,
     categories: &Categories<CategoryPortSpec>,
@@ -181,10 +181,10 @@ fn validate_ports(
 }
 
 impl BssSpec {
-    /// Checks another scheme for the AP's ports, as if it were `ap.port.scheme`; `path` is its place in the plan.
+    /// Checks another scheme for the AP's ports, as if it were `ap.port.scheme`. `path` is its key in the plan.
     ///
     /// # Errors
-    /// What that key would not be allowed to be.
+    /// Returns why the scheme would be refused there.
     pub fn check_ap_scheme(&self, scheme: &SchemeSpec, path: &str) -> Result<(), SpecError> {
         let port = PortSpec { scheme: scheme.clone(), ..self.ap.port.clone() };
         validate_ports(&port, &self.ap.categories, self.mac.edca.as_ref(), "ap").map_err(|error| {
@@ -195,7 +195,7 @@ impl BssSpec {
     }
 }
 
-/// The same where the categories share a port.
+/// Like `validate_ports`, for categories that share a port.
 fn validate_shared_port(
     port: &PortSpec,
     categories: &Categories<CategoryPortSpec>,
@@ -214,12 +214,12 @@ fn validate_shared_port(
 }
 
 impl StationSpec {
-    /// A station with an MCS both ways, from 802.11n on, without errors, with the default buffer.
+    /// A station with an MCS in both directions, for 802.11n and later, without errors, with the default buffer.
     pub fn with_mcs(label: impl Into<String>, mcs: u8) -> StationSpec {
         StationSpec { rate_mbps: None, mcs: Some(mcs), ..StationSpec::new(label, 0.0) }
     }
 
-    /// A station at `rate_mbps` both ways, without errors, with the default buffer.
+    /// A station at `rate_mbps` in both directions, without errors, with the default buffer.
     pub fn new(label: impl Into<String>, rate_mbps: f64) -> StationSpec {
         StationSpec {
             label: label.into(),
@@ -269,7 +269,7 @@ pub struct StationChange {
 }
 
 impl StationChange {
-    /// No change yet.
+    /// A change without any effect yet.
     pub fn new(label: impl Into<String>) -> StationChange {
         StationChange {
             label: label.into(),
@@ -283,7 +283,7 @@ impl StationChange {
         }
     }
 
-    /// The change that makes a station's channel what its spec says.
+    /// The change that sets a station's channel as in its spec.
     pub(crate) fn of(station: &StationSpec) -> StationChange {
         StationChange {
             frame_error_rate: Some(station.frame_error_rate.clone()),
@@ -323,15 +323,15 @@ fn validate_place(
 }
 
 impl BssSpec {
-    /// Whether links have Block Ack agreements: where the BSS is 802.11n or later, and uses EDCA.
+    /// Whether links have Block Ack agreements: if the BSS is 802.11n or later, and uses EDCA.
     pub fn aggregates(&self) -> bool {
         self.phy.format() >= Format::Ht && self.mac.edca.is_some()
     }
 
-    /// What PPDUs may contain and what lies below the AP's ports, where links have Block Ack agreements.
+    /// Limits of PPDUs, and the hardware below the AP's ports, if links have Block Ack agreements.
     ///
     /// # Errors
-    /// A value out of range, or a key that aggregation does not go with.
+    /// Fails for a value out of range, or a key that is incompatible with aggregation.
     pub(crate) fn aggregation(&self, mac: &Mac) -> Result<Option<(aggregation::Rules, Hardware)>, SpecError> {
         let refused = |key: &str, allowed: &str| Err(SpecError::new(key, "this key", allowed));
         if !self.aggregates() {
@@ -365,7 +365,7 @@ impl BssSpec {
         Ok(Some((rules, hardware)))
     }
 
-    /// Checks that no scheme that arbitrates between stations lies above a driver's queues.
+    /// Checks that no scheme that arbitrates between stations is above a driver's queues.
     fn check_driver_queue(&self, scheme: &SchemeSpec) -> Result<(), SpecError> {
         let fill = self.mac.aggregation.as_ref().map_or(Fill::default(), |aggregation| aggregation.fill);
         if fill != Fill::DriverQueue || !scheme.build().arbitrates() {
@@ -391,7 +391,7 @@ impl BssSpec {
         }
     }
 
-    /// Every scheme that it names, at the access point and at stations.
+    /// All schemes in the spec, at the access point and at stations.
     pub fn schemes_mut(&mut self) -> impl Iterator<Item = &mut SchemeSpec> {
         let of_stations =
             self.stations.iter_mut().map(|station| (&mut station.port, &mut station.categories));
@@ -407,7 +407,7 @@ impl BssSpec {
         if let (Some(edca), Some(ac)) = (&self.mac.edca, category)
             && !edca.is_used(ac)
         {
-            return PortSpec::default(); // nothing will ever come there
+            return PortSpec::default(); // no packets ever arrive there
         }
         let port = self.node_port(node);
         let categories = match node.checked_sub(1) {
@@ -417,12 +417,12 @@ impl BssSpec {
         category.map_or(port.clone(), |ac| categories.of(ac).over(port))
     }
 
-    /// What is common to the ports of a node.
+    /// The common settings of a node's ports.
     pub(crate) fn node_port(&self, node: usize) -> &PortSpec {
         node.checked_sub(1).map_or(&self.ap.port, |station| &self.stations[station].port)
     }
 
-    /// Checks all but PHY, MAC and rates, which [`Bss::new`](crate::Bss::new) checks.
+    /// Checks everything but PHY, MAC and rates, which [`Bss::new`](crate::Bss::new) checks.
     pub(crate) fn validate(&self, modes: &StationModes) -> Result<(), SpecError> {
         self.channel.validate("channel")?;
         for (axis, value) in self.ap.position_m.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! A wheel of 1,024 virtual slots: CW ≤ 1023 makes every expiry fit, so that a bucket holds exactly one slot and a
-//! tie is the bucket itself. Finding the next slot in use is two find-first-sets, whatever the number of entities.
+//! A wheel of 1,024 virtual slots: as CW ≤ 1023, every expiry fits, so a bucket holds exactly one slot, and a tie is two
+//! entities in one bucket. Finding the next used slot takes two find-first-set operations, whatever the number of entities.
 
 /// Slots of the wheel.
 const SLOTS: usize = 1_024;
@@ -7,7 +7,7 @@ const WORDS: usize = SLOTS / 64;
 /// End of a list.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Lists of entities by virtual slot. The links lie with the entities, so nothing is ever allocated.
+/// Lists of entities by virtual slot. The links are stored with the entities, so nothing is ever allocated.
 #[derive(Debug)]
 pub(crate) struct Wheel {
     /// Bit `w` is set where `words[w]` has any bit.
@@ -22,7 +22,7 @@ impl Wheel {
         Wheel { summary: 0, words: [0; WORDS], heads: Box::new([NONE; SLOTS]) }
     }
 
-    /// Puts `entity` at the head of the slot's list and returns what was the head, to be its link.
+    /// Puts `entity` at the head of the slot's list and returns the previous head, to be its link.
     #[inline]
     pub(crate) fn push(&mut self, slot: u64, entity: u32) -> u32 {
         let bucket = slot as usize % SLOTS;
@@ -31,7 +31,7 @@ impl Wheel {
         std::mem::replace(&mut self.heads[bucket], entity)
     }
 
-    /// The first slot in use at or after `from`, of the 1,024 that begin there.
+    /// The first used slot of the 1,024 from `from` on.
     #[inline]
     pub(crate) fn next(&self, from: u64) -> Option<u64> {
         let start = from as usize % SLOTS;

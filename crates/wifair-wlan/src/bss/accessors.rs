@@ -1,4 +1,4 @@
-//! What can be seen of a BSS from outside: counters, ports, rates, flows.
+//! Read access to a BSS: counters, ports, rates, flows.
 
 use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, Ledger, Port};
@@ -49,24 +49,25 @@ impl Bss {
         self.nodes.usual_port(node_of(station))
     }
 
-    /// The AP's ports: under DCF, or where the categories share it, one; else those of the categories to which packets may
-    /// come, the highest first.
+    /// The AP's ports: one under DCF, or if the categories share it; else those of the categories that can get packets, the
+    /// highest first.
     pub fn ap_ports(&self) -> impl Iterator<Item = (Option<Ac>, &Port)> {
         self.nodes.ports_of(AP)
     }
 
-    /// A station's ports, as [`Bss::ap_ports`].
+    /// A station's ports, see [`Bss::ap_ports`].
     pub fn station_ports(&self, station: StationId) -> impl Iterator<Item = (Option<Ac>, &Port)> {
         self.nodes.ports_of(node_of(station))
     }
 
-    /// Every packet that waits in a port or is in service and has not reached its receiver, and whether it goes to a station.
+    /// All packets that wait in a port, or are in service and have not reached their receiver, and whether each goes to a
+    /// station.
     pub fn packets_under_way(&self) -> impl Iterator<Item = (bool, &Packet)> {
         self.nodes.packets_under_way()
     }
 
-    /// What a frame with `ip_bytes` takes from the station (up) or to it (down) now, if nobody else transmits: a DIFS or
-    /// AIFS, the mean first backoff, RTS and CTS where they are used, the frame, its MAC ACK. In the category of best effort.
+    /// Time that a frame with `ip_bytes` takes from the station (up) or to it (down) now, if no other node transmits: a DIFS or
+    /// AIFS, the mean first backoff, RTS and CTS if they are used, the frame, its MAC ACK. In the category of best effort.
     pub fn time_alone(&self, station: StationId, direction: Direction, ip_bytes: u32) -> Time {
         let down = direction == Direction::Down;
         let sender = self.nodes.usual_edcaf(if down { AP } else { node_of(station) });
@@ -88,8 +89,8 @@ impl Bss {
         self.nodes.flows()
     }
 
-    /// The next flow that the AP's monitor has forgotten, with its 5-tuple as its uplink packets carry it and its
-    /// ledger at the AP's ports by class. Its id may be used again from now on.
+    /// Returns the next flow that the AP's monitor has forgotten, with the 5-tuple of its uplink packets and its ledger at the
+    /// AP's ports by class. Its id may be reused from now on.
     #[inline]
     pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
         self.nodes.pop_forgotten()

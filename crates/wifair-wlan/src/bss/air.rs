@@ -1,6 +1,6 @@
-//! What a listener hears of the BSS: the MAC frames of the exchange that has just begun, and the journal of all ports.
+//! Observation of the BSS: the MAC frames of the exchange that has just begun, and the journal of all ports.
 //!
-//! All of an exchange is known when it starts (`docs/medium.md`, section 3), so its frames can be told at once, with the
+//! An exchange is fully determined when it starts (`docs/medium.md`, section 3), so its frames can be listed at once, with the
 //! times at which they will be on the air.
 
 use wifair_core::{Ac, Packet, StationId, Time};
@@ -12,7 +12,7 @@ use crate::exchange::{Collider, Fate, OngoingExchange};
 use crate::node::{LinkId, Node};
 use crate::phy::{Handshake, Mode};
 
-/// Which frame of an exchange.
+/// Kind of a frame in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// Request to send (9.3.1.2).
@@ -25,41 +25,41 @@ pub enum FrameKind {
     Ack,
 }
 
-/// Who can decode a frame. Nobody hears anything while he transmits himself.
+/// Which nodes can decode a frame. A node receives nothing while it transmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoded {
-    /// Everybody.
+    /// All nodes.
     ByAll,
-    /// Everybody but the node that it is addressed to.
+    /// All nodes but the addressee.
     ByBystanders,
-    /// The node that it is addressed to alone: it captures it from a collision.
+    /// Only the addressee, which captures it from a collision.
     ByAddressee,
-    /// Nobody: it collides, or answers a frame of a collision in vain.
+    /// No node: it collides, or answers a frame of a collision in vain.
     ByNobody,
 }
 
 /// A MAC frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AirFrame<'a> {
-    /// Which frame of the exchange.
+    /// Kind of the frame.
     pub kind: FrameKind,
-    /// Its transmitter. Of a CTS-to-self, its addressee as well.
+    /// Its transmitter; for a CTS-to-self, also its addressee.
     pub from: Node,
-    /// The node that it is addressed to.
+    /// Its addressee.
     pub to: Node,
     /// When its preamble begins.
     pub begins: Time,
-    /// When its PSDU does.
+    /// When its PSDU begins.
     pub psdu_begins: Time,
     /// When it ends.
     pub ends: Time,
     /// The mode of its PSDU.
     pub mode: Mode,
-    /// Its Duration field (9.2.5): how long the rest of the exchange would take.
+    /// Its Duration field (9.2.5): duration of the rest of the exchange.
     pub duration: Time,
-    /// Who can decode it.
+    /// Which nodes can decode it.
     pub decoded: Decoded,
-    /// What the exchange is about.
+    /// The transmission that it belongs to.
     pub attempt: Attempted<'a>,
 }
 
@@ -68,39 +68,40 @@ pub struct AirFrame<'a> {
 pub struct Attempted<'a> {
     /// The packet.
     pub packet: &'a Packet,
-    /// Who sends it: the number of the category's port, or, where a node's categories share a port, what would be its own.
+    /// Its sender: the number of the category's port or, if a node's categories share a port, the number that a separate port
+    /// would have.
     pub sender: u32,
     /// Its access category; none under DCF.
     pub ac: Option<Ac>,
-    /// The station at the one end.
+    /// The station at one end of the link.
     pub station: StationId,
-    /// Which transmission it is, from 1; an RTS without an answer is one, too.
+    /// Number of the transmission, from 1; an RTS without a response counts, too.
     pub number: u32,
 }
 
-/// How a transmission ends.
+/// Outcome of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// Everybody decodes data and MAC ACK.
+    /// All nodes decode data and MAC ACK.
     Acknowledged,
-    /// Others transmitted at the same time.
+    /// Other nodes transmitted at the same time.
     Collided,
     /// Its receiver cannot decode the data frame.
     DataLost,
-    /// Its sender cannot decode the MAC ACK; or nobody can, since it answers a captured frame while others are on the air.
+    /// Its sender cannot decode the MAC ACK; or no node can, since it answers a captured frame while others are on the air.
     AckLost,
 }
 
 /// A transmission as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt<'a> {
-    /// What is transmitted.
+    /// Packet and sender.
     pub what: Attempted<'a>,
-    /// How it ends.
+    /// The outcome.
     pub outcome: AttemptOutcome,
     /// When it begins.
     pub begins: Time,
-    /// For how long its frames occupy the medium.
+    /// Time for which its frames occupy the medium.
     pub airtime: Time,
     /// The mode of the data frame.
     pub mode: Mode,
@@ -109,40 +110,40 @@ pub struct Attempt<'a> {
 /// The transmission of a PPDU, or of a Block Ack Request, of a link with a Block Ack agreement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmission<'a> {
-    /// Who transmits.
+    /// The transmitter.
     pub from: Node,
-    /// The node that it is addressed to.
+    /// The addressee.
     pub to: Node,
     /// Its access category.
     pub ac: Ac,
-    /// What becomes of the exchange. A PPDU of which some MPDUs are decoded and whose response arrives is acknowledged.
+    /// Outcome of the exchange. A PPDU is acknowledged if some MPDUs are decoded and the response arrives.
     pub outcome: AttemptOutcome,
     /// When it begins.
     pub begins: Time,
-    /// For how long its frames occupy the medium.
+    /// Time for which its frames occupy the medium.
     pub airtime: Time,
     /// The mode of the PPDU.
     pub mode: Mode,
-    /// From when until when the PPDU is on the air; none where an RTS collides.
+    /// Start and end of the PPDU; `None` if an RTS collides.
     pub ppdu: Option<(Time, Time)>,
-    /// The same of the ACK or Block Ack that answers it, if there is one.
+    /// Start and end of the ACK or Block Ack that answers it, if there is one.
     pub response: Option<(Time, Time)>,
     /// Its MPDUs, in order; none in a Block Ack Request.
     pub mpdus: Vec<SentMpdu<'a>>,
 }
 
 impl Bss {
-    /// Every port writes in `journal` from now on.
+    /// Makes every port write in `journal` from now on.
     pub fn keep_journal(&mut self, journal: &Journal) {
         self.nodes.keep_journal(journal);
     }
 
-    /// The node and category of each port, by its number; no category under DCF, and where a node's categories share a port.
+    /// The node and category of each port, by its number; no category under DCF, and if a node's categories share a port.
     pub fn ports(&self) -> impl Iterator<Item = (Node, Option<Ac>)> {
         self.nodes.ports().map(|(node, ac)| (Node::of(node), ac))
     }
 
-    /// The node whose port, or sender, has this number.
+    /// The node of the port, or sender, of this number.
     pub fn node_of_port(&self, port: u32) -> Node {
         Node::of(port >> self.nodes.category_bits())
     }
@@ -209,7 +210,8 @@ impl Bss {
         all.map(move |(sender, outcome, ends, ppdu_ends)| transmission(sender, outcome, ends, ppdu_ends))
     }
 
-    /// The frames of the exchange that has just begun, but those of links with a Block Ack agreement, in the order of their ends, as far as somebody transmits them.
+    /// The frames of the exchange that has just begun, except those of links with a Block Ack agreement, in order of their
+    /// ends, as far as they are transmitted.
     pub fn frames(&self, mut each: impl FnMut(&AirFrame)) {
         let is_frame = |sender| !self.nodes.edcaf(sender).serves_queue();
         if !self.medium.is_collision() {
@@ -313,7 +315,7 @@ impl Bss {
         }
     }
 
-    /// The RTS of a transmission whose data frame lasts `airtime`.
+    /// The RTS of a transmission whose data frame has duration `airtime`.
     fn rts<'a>(&self, data: AirFrame<'a>, airtime: Time) -> AirFrame<'a> {
         let begins = self.medium.began();
         let rts = self.handshake(data.attempt.sender).rts;
@@ -329,7 +331,7 @@ impl Bss {
         }
     }
 
-    /// The CTS that the sender of `data` addresses to itself, where protection has it do so.
+    /// The CTS-to-self of the sender of `data`, if protection requires it.
     fn announcement<'a>(&self, data: AirFrame<'a>) -> Option<AirFrame<'a>> {
         let handshake = self.handshake(data.attempt.sender);
         handshake.announces().then(|| {
@@ -350,7 +352,7 @@ impl Bss {
         }
     }
 
-    /// The control frames that go with the data frame in service of `sender`.
+    /// The control frames of the exchange of `sender`.
     fn handshake(&self, sender: u32) -> &Handshake {
         self.phy.handshake(self.on_air(sender))
     }

@@ -1,4 +1,4 @@
-//! How a BSS is made from what a scenario says of it.
+//! Construction of a BSS from its spec.
 
 use wifair_core::{Ac, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, Port, PortSpec};
@@ -24,7 +24,7 @@ impl Bss {
     /// `"scheme"`); under EDCA `"backoff-voice"` and `"scheme-voice"` and so on.
     ///
     /// # Errors
-    /// The first value of `spec` that is not allowed.
+    /// Returns the first invalid value of `spec`.
     pub fn new(spec: &BssSpec, seed: u64) -> Result<Bss, SpecError> {
         let is_dsss =
             |station: &StationSpec| station.phy.as_ref().is_some_and(|phy| phy.format() == Format::Dsss);
@@ -64,7 +64,7 @@ impl Bss {
         let ports = each().map(|(node, label, ac)| match shares_port(node) {
             false => Port::for_purpose(&spec.port(node, ac), seed, label, &purpose("scheme", ac)),
             true if ac == Some(RANKS[0]) => Port::for_categories(spec.node_port(node), seed, label),
-            true => Port::new(&PortSpec::default(), seed, label), // nothing will ever come there
+            true => Port::new(&PortSpec::default(), seed, label), // no packets ever arrive there
         });
         let edcafs = (0..).zip(each()).map(|(index, (node, _, ac))| {
             let (port, txop_limit) = match &edca {
@@ -169,7 +169,7 @@ fn rates(station: &StationSpec, modes: &Modes, index: usize) -> Result<[RateInde
     Ok([up, down])
 }
 
-/// The modes of all stations; those that say the same share them.
+/// The modes of all stations; stations with equal specs share them.
 fn station_modes(spec: &BssSpec, timing: &BssTiming, mac: &Mac) -> Result<StationModes, SpecError> {
     let mut kinds: Vec<(&StationSpec, Modes)> = Vec::new();
     let mut of_station = Vec::with_capacity(spec.stations.len());

@@ -1,4 +1,4 @@
-//! What changes while a BSS runs: by the scenario, or by rate adaptation.
+//! Changes of a running BSS: by the scenario, or by rate adaptation.
 
 use wifair_core::{SpecError, StationId, Time};
 
@@ -10,10 +10,10 @@ use crate::phy::RateIndex;
 use crate::spec::{DOWN_KEYS, StationChange, UP_KEYS};
 
 impl Bss {
-    /// Checks a change of the station as the BSS stands; `path` is where it stands in the plan.
+    /// Checks a change of the station in the current state of the BSS. `path` is its key in the plan.
     ///
     /// # Errors
-    /// The first value that is not allowed, or that nothing changes.
+    /// Returns the first value that is not allowed or has no effect.
     pub fn check_change(
         &self,
         station: StationId,
@@ -32,8 +32,8 @@ impl Bss {
         Ok(())
     }
 
-    /// Changes a station's links from `now` on. A frame on the air keeps its rate and its fate; the next attempt, of
-    /// the same frame too, follows the new values. A rate adaptation begins anew at the rate given.
+    /// Changes a station's links from `now` on. A frame on the air keeps its rate and its fate; the next attempt, also of the
+    /// same frame, uses the new values. A rate adaptation restarts at the given rate.
     ///
     /// `change` has passed [`Bss::check_change`]; `now` is not after [`Bss::next_event`].
     pub fn change_station(&mut self, station: StationId, change: &StationChange, now: Time) {
@@ -55,19 +55,19 @@ impl Bss {
         self.set_channel(station, change, now);
     }
 
-    /// Moves the limit of the AP's buffer at `now`, which is not after [`Bss::next_event`]; under EDCA that of each
-    /// category's that has no limit of its own.
+    /// Sets the limit of the AP's buffer at `now`, which is not after [`Bss::next_event`]; under EDCA that of each category
+    /// without a separate limit.
     pub fn set_ap_limit(&mut self, packets: u32, now: Time) {
         self.come_from_outside(now);
         self.nodes.set_ap_limit(packets, now);
     }
 
-    /// Whether a limit controller moves what [`Bss::set_ap_limit`] would.
+    /// Whether a limit controller controls the limit that [`Bss::set_ap_limit`] would set.
     pub fn ap_limit_is_controlled(&self) -> bool {
         self.nodes.ap_limit_is_controlled()
     }
 
-    /// The sender of `link` uses another rate from its next attempt on. Says so if it is another.
+    /// Sets the rate of the sender of `link` from its next attempt on, and outputs the change if the rate differs.
     pub(super) fn set_rate(&mut self, link: LinkId, rate: RateIndex, now: Time) {
         let row = &mut self.links[link.index()];
         let on_air = self.modes.of(link.station()).on_air(rate);
@@ -80,7 +80,7 @@ impl Bss {
         self.nodes.set_rate(link, on_air.rate(), now);
     }
 
-    /// The part of a change that is the channel's. A BSS gets its channel when first something can fail.
+    /// Applies a change to the channel. The channel is created when errors first become possible.
     pub(super) fn set_channel(&mut self, station: StationId, change: &StationChange, now: Time) {
         let StationChange { frame_error_rate, position_m, velocity_m_per_s, .. } = change;
         if frame_error_rate.is_none() && position_m.is_none() && velocity_m_per_s.is_none() {

@@ -1,4 +1,4 @@
-//! What is not as usual: several start together, an exchange fails, a frame is given up (`docs/medium.md`, sections 3, 4, 10
+//! Uncommon cases: several senders start together, an exchange fails, a frame is given up (`docs/medium.md`, sections 3, 4, 10
 //! and 11).
 
 use wifair_core::Time;
@@ -10,7 +10,8 @@ use crate::node::LinkId;
 use crate::ppdu::Ppdu;
 
 impl Bss {
-    /// Several on the grid, or somebody off it; or EDCA. Who transmits, if it is one alone.
+    /// Starts transmissions of several senders on the grid, of senders off it, or under EDCA. Returns the sender if it is the
+    /// only one.
     #[inline(never)]
     pub(super) fn start_unusually(&mut self, now: Time) -> Option<u32> {
         self.medium.begin_unusually(now);
@@ -26,7 +27,7 @@ impl Bss {
         None
     }
 
-    /// A higher category of the node transmits when the frame of `sender` would have.
+    /// Handles an internal collision: a higher category of the node transmits when the frame of `sender` would have.
     #[inline(never)]
     fn lose_internally(&mut self, sender: u32, now: Time) {
         let counts = self.nodes.edca().is_some_and(|edca| edca.internal_collision_retry);
@@ -66,7 +67,7 @@ impl Bss {
         }
     }
 
-    /// What `sender` transmits in a collision.
+    /// The transmission of `sender` in a collision.
     #[inline(always)]
     fn collider(&self, sender: u32, now: Time) -> Collider {
         let edcaf = self.nodes.edcaf(sender);
@@ -87,7 +88,7 @@ impl Bss {
         Collider { sender, link, ends, timeout: ends + wait, lost: false, with_rts, is_ppdu, mpdus }
     }
 
-    /// The collider's transmission, which begins now, counts as an attempt that has failed.
+    /// Counts the collider's transmission, which begins now, as a failed attempt.
     #[inline(always)]
     fn fail_collider(&mut self, index: usize, now: Time) {
         let Collider { sender, link, ends, timeout, is_ppdu, .. } = self.medium.colliders()[index];
@@ -108,7 +109,7 @@ impl Bss {
         }
     }
 
-    /// One of the colliders is perhaps captured.
+    /// Determines whether one of the colliders is captured.
     #[cold]
     #[inline(never)]
     fn capture(&mut self, now: Time) {
@@ -134,7 +135,7 @@ impl Bss {
         edcaf.attempt(&row.on_air.mode, airtime);
     }
 
-    /// The frames of a collision end, or the data frame that is captured from it.
+    /// Handles the end of the frames of a collision, or of the data frame captured from it.
     #[inline(never)]
     pub(super) fn pass_collision(&mut self, now: Time) -> Option<Told> {
         if self.medium.phase() == Phase::Collision {
@@ -154,8 +155,8 @@ impl Bss {
         self.medium.fall_idle(from, nav, now);
     }
 
-    /// The exchange that goes on has failed. Its sender's IFS runs from `not_before` at the earliest; returns from when
-    /// bystanders' does, and until when their NAV is set.
+    /// Handles a failed exchange. Its sender's IFS runs from `not_before` at the earliest. Returns from when the bystanders'
+    /// IFS runs, and until when their NAV is set.
     fn fail(&mut self, not_before: Time, now: Time) -> (Time, Option<Time>) {
         let OngoingExchange { sender, link, handshake, fate, follows, .. } = self.medium.exchange();
         let waits = self.mac.waits[usize::from(handshake)];
@@ -191,7 +192,7 @@ impl Bss {
         (nav, Some(nav))
     }
 
-    /// The frame of `sender` is to be sent again, unless it is lost, after an IFS that runs from `from`.
+    /// Retransmits the frame of `sender`, unless it is lost, after an IFS that runs from `from`.
     #[inline(always)]
     fn retry(&mut self, sender: u32, link: LinkId, lost: bool, from: Time, deaf_until: Time, now: Time) {
         self.medium.fail(sender, lost, from, deaf_until, now);
@@ -212,7 +213,7 @@ impl Bss {
         }
     }
 
-    /// The exchange of a captured frame ends, and with it the collision: section 11, case 2.
+    /// Ends the exchange of a captured frame, and with it the collision: section 11, case 2.
     fn end_captured(&mut self, captured: Captured, now: Time) {
         let OngoingExchange { sender, link, fate, .. } = self.medium.exchange();
         self.links[link.index()].usage.airtime += now - self.medium.began();
@@ -233,8 +234,8 @@ impl Bss {
         self.medium.fall_idle(from.max(captured.others_end + self.mac.eifs_lead), nav, now);
     }
 
-    /// The senders of a collision go on; `captured` ended, if it is not among them, when it says. The IFS of bystanders runs from
-    /// `from`.
+    /// Lets the senders of a collision continue; `captured` ended at its own time, if it is not among them. The IFS of
+    /// bystanders runs from `from`.
     fn end_colliders(&mut self, captured: Option<Captured>, from: Time, now: Time) {
         for index in 0..self.medium.colliders().len() {
             let colliders = self.medium.colliders();
@@ -246,7 +247,7 @@ impl Bss {
                     others.map(|(_, other)| other.ends).chain(captured.map(|captured| captured.ends));
                 from = from.max(self.eifs_of_collider(ends, others.max().unwrap_or_default()));
             }
-            // What is lost may have been given up by now, and the next frame have taken its place.
+            // A lost frame may have been given up by now, and replaced by the next.
             if !with_rts {
                 self.adapt(link, mpdus, 0, now);
             }
@@ -258,14 +259,14 @@ impl Bss {
         }
     }
 
-    /// From when the IFS of a sender of a collision runs at the earliest, whose own frame ended at `ends` and the last of the
-    /// others' at `others_end`.
+    /// The earliest start of the IFS of a sender in a collision whose frame ended at `ends`, while the last of the others ended
+    /// at `others_end`.
     fn eifs_of_collider(&self, ends: Time, others_end: Time) -> Time {
         let hears = self.mac.colliders_wait_eifs && others_end >= ends;
         if hears { others_end + self.mac.eifs_lead } else { Time::ZERO }
     }
 
-    /// The frame in service of `sender` is lost at a retry limit.
+    /// Gives up the frame in service of `sender` at a retry limit.
     #[cold]
     #[inline(never)]
     pub(super) fn give_up(&mut self, sender: u32, now: Time) {
@@ -283,8 +284,8 @@ impl Bss {
         }
     }
 
-    /// The frame of `sender` has failed, which it knows at `known`; then it is given up if it is `lost`. Its port `asks` for
-    /// transmissions, or not.
+    /// Handles a failure of the frame of `sender`, known to it at `known`; the frame is then given up if it is `lost`. `asks`:
+    /// whether its port asks for transmissions.
     #[inline]
     fn fail_frame(&mut self, sender: u32, lost: bool, asks: bool, known: Time) {
         if asks {
@@ -297,14 +298,14 @@ impl Bss {
         }
     }
 
-    /// An attempt of a frame of `sender` is over: what it took.
+    /// Counts the times of a finished attempt of `sender`.
     #[cold]
     pub(super) fn close_attempt(&mut self, sender: u32) {
         self.meter_late_draws(sender);
         self.nodes.edcaf_mut(sender).close_attempt();
     }
 
-    /// Tells the sender's rate adaptation how many MPDUs of a PPDU were acknowledged.
+    /// Reports to the sender's rate adaptation how many MPDUs of a PPDU were acknowledged.
     #[inline]
     fn adapt(&mut self, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
         if sent > 0 && self.links[link.index()].adapts {

@@ -1,4 +1,4 @@
-//! What contends, and where it counts.
+//! Contending entities, and where they count.
 
 use wifair_core::{Rng, Time};
 
@@ -7,9 +7,9 @@ use wifair_core::{Rng, Time};
 pub(super) enum Place {
     /// On the grid; `counter` is the virtual slot at which it expires.
     Grid,
-    /// On slots of its own, from an entity off the grid's origin; `counter` is what is left.
+    /// On separate slots, from the origin of an entity off the grid; `counter` is the number of remaining slots.
     Aside,
-    /// It transmits, or has transmitted in the exchange that goes on; `counter` is what is left, once drawn.
+    /// It transmits, or has transmitted in the current exchange; `counter` is the number of remaining slots, once drawn.
     OnAir,
 }
 
@@ -17,17 +17,17 @@ pub(super) enum Place {
 pub(super) struct Entity {
     pub backoff: Rng,
     pub counter: u64,
-    /// The grid's epoch when the counter was drawn, if the entity's origin has not been reached since: tells a
-    /// counter of zero that still waits for its origin from one that has run out.
+    /// The grid's epoch when the counter was drawn, if the entity's origin has not been reached since. Distinguishes a counter
+    /// of zero that still waits for its origin from an expired one.
     pub drawn_in: u32,
     /// Link of its list in the wheel.
     pub next: u32,
-    /// Slots drawn when another's start came before the end of the IFS that this one's frame waited for.
+    /// Slots drawn because another start preceded the end of the IFS that this entity's frame waited for.
     pub drawn_late: u32,
     pub cw: u16,
     pub cw_min: u16,
     pub cw_max: u16,
-    /// Which grid: the first is 0.
+    /// Index of its grid, from 0.
     pub grid: u8,
     pub place: Place,
     /// A frame waits for access.
@@ -35,7 +35,7 @@ pub(super) struct Entity {
 }
 
 impl Entity {
-    /// Twice the window, up to CWmax.
+    /// Doubles the window, up to CWmax.
     pub fn widen(&mut self) {
         self.cw = (2 * self.cw + 1).min(self.cw_max);
     }
@@ -46,9 +46,9 @@ impl Entity {
 pub(super) struct Stray {
     pub entity: u32,
     pub origin: Time,
-    /// It waits for a MAC ACK or CTS until then, whatever else starts meanwhile.
+    /// It waits for a MAC ACK or CTS until then and ignores other transmissions.
     pub deaf_until: Time,
-    /// What its counter is worth.
+    /// State of its counter.
     pub kind: Kind,
 }
 
@@ -56,8 +56,9 @@ pub(super) struct Stray {
 pub(super) enum Kind {
     /// It counts down.
     Counting,
-    /// Its post-backoff had run out before it came here.
+    /// Its post-backoff had expired before it left the grid.
     Spent,
-    /// Its packet came within an IFS at a spent counter: transmits at the origin, or draws if somebody is first.
+    /// Its packet arrived within an IFS with an expired counter: it transmits at the origin, or draws if another entity starts
+    /// first.
     Waiting,
 }

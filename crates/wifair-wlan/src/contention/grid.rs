@@ -1,5 +1,5 @@
-//! Slots that several entities have in common (`docs/medium.md`, section 4): a virtual clock that stands still while the
-//! medium is busy, and who expires when on it.
+//! Slots common to several entities (`docs/medium.md`, section 4): a virtual clock that is stopped while the medium is busy,
+//! and the expiries on it.
 
 use wifair_core::Time;
 
@@ -7,7 +7,7 @@ use super::entity::{Entity, Place};
 use super::rules::Rules;
 use crate::wheel::{NONE, Wheel};
 
-/// The common slots of the entities that wait the same IFS.
+/// The common slots of the entities with the same IFS.
 #[derive(Debug)]
 pub(super) struct Grid {
     /// IFS of its entities.
@@ -15,10 +15,10 @@ pub(super) struct Grid {
     pub origin: Time,
     /// The virtual slot of the origin.
     pub clock: u64,
-    /// Counts the transmissions that started at or after the origin of their time.
+    /// Number of transmissions that started at or after the origin of their time.
     pub epoch: u32,
     pub wheel: Wheel,
-    /// While idle, the virtual slot at which the next ready entity expires, and when that is.
+    /// While idle, the virtual slot at which the next ready entity expires, and its time.
     pub slot: u64,
     pub start: Time,
 }
@@ -48,9 +48,9 @@ impl Grid {
         self.start
     }
 
-    /// A transmission starts at `now`: counters freeze, and those that have run out join the `transmitters`. Only a start
-    /// off the grid divides.
-    #[inline(always)] // the first has no other caller where there is but one
+    /// Starts a transmission at `now`: counters freeze, and expired ones join the `transmitters`. Only a start off the grid
+    /// needs a division.
+    #[inline(always)] // the first has no other caller if there is only one
     pub fn begin(&mut self, now: Time, rules: &Rules, entities: &mut [Entity], transmitters: &mut Vec<u32>) {
         if now == self.start {
             self.clock = self.slot;
@@ -71,7 +71,7 @@ impl Grid {
     }
 }
 
-/// The grid with that index: the first is 0.
+/// The grid of that index, from 0.
 #[inline]
 pub(super) fn pick<'a>(first: &'a mut Grid, others: &'a mut [Grid], index: u8) -> &'a mut Grid {
     if index == 0 { first } else { &mut others[usize::from(index) - 1] }

@@ -1,5 +1,5 @@
-//! The entities that count on slots of their own (`docs/medium.md`, section 4): how they come there, what a
-//! transmission makes of them, and how they come back to the grid.
+//! Entities that count on separate slots (`docs/medium.md`, section 4): how they leave the grid, the effect of a transmission
+//! on them, and how they return to the grid.
 
 use wifair_core::Time;
 
@@ -9,11 +9,12 @@ use super::grid::{Grid, pick};
 use super::rules::Rules;
 use crate::wheel::NONE;
 
-/// The origin of an entity off the grid that is deaf at the start of a transmission: it is known at the end.
+/// The origin of an entity off the grid that is deaf at the start of a transmission; it is known at the end.
 const UNKNOWN: Time = Time::MAX;
 
 impl Contention {
-    /// The entities off the grid at the start of a transmission: some transmit, the deaf stay, the others join the grid.
+    /// Handles the entities off the grid at the start of a transmission: some transmit, the deaf ones stay, the others join the
+    /// grid.
     #[inline]
     pub(super) fn gather(&mut self, now: Time) {
         let mut deaf = 0;
@@ -35,7 +36,7 @@ impl Contention {
         self.deaf = deaf > 0;
     }
 
-    /// The entities off the grid at the end of an exchange. Those that were deaf at its start learn where they count from.
+    /// Handles the entities off the grid at the end of an exchange. Those that were deaf at its start get their origin.
     #[cold]
     pub(super) fn release(&mut self, now: Time) {
         self.deaf = false;
@@ -56,20 +57,20 @@ impl Contention {
         self.strays = strays;
     }
 
-    /// A transmitter counts from an origin of its own, an IFS after `from`. It is deaf until its timeout.
+    /// Moves a transmitter off the grid: it counts from an IFS after `from`, and is deaf until its timeout.
     pub(crate) fn set_aside(&mut self, entity: u32, from: Time, deaf_until: Time) {
         let origin = from + self.aifs(entity);
         self.entities[entity as usize].place = Place::Aside;
         self.strays.push(Stray { entity, origin, deaf_until, kind: Kind::Counting });
     }
 
-    /// An entity that did not transmit counts from an origin of its own, an IFS after `from`: the receiver of an
+    /// Moves an entity that did not transmit off the grid: it counts from an IFS after `from`. This is the receiver of an
     /// undecodable frame, or a category of its sender.
     pub(crate) fn divert(&mut self, entity: u32, from: Time, now: Time) {
         let Grid { aifs, clock, .. } = *self.grid_of(&self.entities[entity as usize]);
         let origin = from + aifs;
         if self.entities[entity as usize].place == Place::Aside {
-            // Deaf when this exchange began; it heard the end all the same.
+            // It was deaf when this exchange began, but it has heard the end.
             let stray = self.stray_mut(entity);
             stray.origin = if stray.deaf_until > now { origin.max(stray.deaf_until + aifs) } else { origin };
             return;
@@ -85,7 +86,7 @@ impl Contention {
         self.strays.push(Stray { entity, origin, deaf_until: Time::ZERO, kind });
     }
 
-    /// A category whose node has sent another's frame in vain: it is deaf until the node's timeout, as its sender is.
+    /// Makes a category whose node has sent another's frame in vain deaf until the node's timeout, like the sender.
     pub(crate) fn hold(&mut self, entity: u32, from: Time, deaf_until: Time, now: Time) {
         self.divert(entity, from, now);
         self.stray_mut(entity).deaf_until = deaf_until;
@@ -104,7 +105,7 @@ impl Contention {
         }
     }
 
-    /// When the first of the entities off the grid transmits that have a frame.
+    /// When the first entity off the grid that has a frame transmits.
     #[inline(never)]
     pub(super) fn first_stray(&self) -> Time {
         let ready = self.strays.iter().filter(|stray| self.entities[stray.entity as usize].ready);
@@ -126,7 +127,7 @@ impl Contention {
     }
 }
 
-/// An entity off the grid becomes one of the grid: at the start `now` of a transmission or, if it was deaf then, at its end.
+/// Moves an entity off the grid to the grid: at the start `now` of a transmission or, if it was deaf then, at its end.
 #[inline(always)] // its second caller, a deaf entity off the grid at the end of an exchange, is rare
 fn join(stray: &Stray, e: &mut Entity, grid: &mut Grid, rules: &Rules, now: Time) {
     let Rules { slot, at_boundaries, .. } = *rules;
@@ -141,7 +142,7 @@ fn join(stray: &Stray, e: &mut Entity, grid: &mut Grid, rules: &Rules, now: Time
         Kind::Counting if now < stray.origin => e.counter += grid.clock,
         Kind::Counting if at_boundaries => {
             let steps = (now - stray.origin) / slot + 1;
-            // One that had none left to step has run out: the clock has passed it.
+            // An entity with no slots left has expired: the clock has passed it.
             e.counter = e.counter.checked_sub(steps).map_or(grid.clock - 1, |left| grid.clock + left);
         }
         Kind::Counting => {
@@ -154,6 +155,6 @@ fn join(stray: &Stray, e: &mut Entity, grid: &mut Grid, rules: &Rules, now: Time
         }
     }
     if e.ready {
-        e.next = grid.wheel.push(e.counter, stray.entity); // the medium is busy, so no start comes nearer
+        e.next = grid.wheel.push(e.counter, stray.entity); // the medium is busy, so no start is brought forward
     }
 }

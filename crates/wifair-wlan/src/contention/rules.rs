@@ -1,4 +1,4 @@
-//! The rules of contention, and what of them a scenario chooses.
+//! The rules of contention, and their options in a scenario.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,26 +26,26 @@ pub enum ArrivalWithinIfs {
     Backoff,
 }
 
-/// What the rules of contention need to know.
+/// Parameters of the rules of contention.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub slot: Time,
     pub range: BackoffRange,
     pub immediate_access: bool,
     pub arrival_within_ifs: ArrivalWithinIfs,
-    /// EDCA's countdown: access at slot boundaries, at which, the first included, a counter steps.
+    /// EDCA's countdown: access at slot boundaries; the counter steps at each of them, including the first.
     pub at_boundaries: bool,
 }
 
 impl Rules {
-    /// How many values a backoff has.
+    /// Number of possible values of a backoff.
     #[inline]
     pub(super) fn slots(&self, cw: u16) -> u32 {
         u32::from(cw) + u32::from(self.range == BackoffRange::Inclusive)
     }
 }
 
-/// What the rules are for one entity.
+/// Parameters of one entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
     pub cw_min: u16,

@@ -1,5 +1,5 @@
-//! What lies between the AP's ports and the air, where it is not `ideal` (`docs/medium.md`, section 12): link queues that ports feed
-//! ahead of PPDUs, and PPDUs that are formed ahead of access.
+//! The layer between the AP's ports and the medium, unless it is `ideal` (`docs/medium.md`, section 12): link queues that ports
+//! feed ahead of PPDUs, and PPDUs that are formed ahead of access.
 
 use wifair_core::Time;
 
@@ -12,22 +12,22 @@ use crate::phy::BssTiming;
 use crate::ppdu::Ppdu;
 
 impl Nodes {
-    /// Whether packets leave the port of a channel access function before it wins the medium, as with any profile but `ideal`.
+    /// Whether packets leave the port of a channel access function before it wins access, as with any profile but `ideal`.
     pub(crate) fn works_ahead(&self, index: u32) -> bool {
         self.aggregation.as_ref().is_some_and(|aggregation| aggregation.hardware_of(index).works_ahead())
     }
 
-    /// How many PPDUs a channel access function forms ahead of access.
+    /// Number of PPDUs that a channel access function forms ahead of access.
     pub(crate) fn ahead(&self, index: u32) -> usize {
         self.aggregation.as_ref().map_or(0, |aggregation| aggregation.hardware_of(index).ahead)
     }
 
-    /// The longest PPDU of the hardware below a channel access function.
+    /// Maximum duration of a PPDU of the hardware below a channel access function.
     pub(crate) fn max_ppdu(&self, index: u32) -> Time {
         self.aggregation.as_ref().map_or(Time::MAX, |aggregation| aggregation.hardware_of(index).max_ppdu)
     }
 
-    /// The port feeds the link queues of a channel access function, where it does so ahead of PPDUs.
+    /// Lets the port feed the link queues of a channel access function, if it does so ahead of PPDUs.
     pub(crate) fn feed(&mut self, index: u32, phy: &BssTiming, now: Time) {
         let (port, edcaf) = parts(&mut self.places, index);
         let role = *edcaf.role();
@@ -72,7 +72,7 @@ impl Nodes {
         }
     }
 
-    /// A PPDU joins the hardware queue.
+    /// Adds a PPDU to the hardware queue.
     pub(crate) fn put_built(&mut self, index: u32, link: LinkId, formed: Formed, ppdu: Ppdu, now: Time) {
         self.aggregation_mut().built[index as usize].push_back(Built { link, number: formed.ppdu, ppdu });
         self.release(index, link, now);
@@ -86,7 +86,7 @@ impl Nodes {
         self.edcaf_mut(index).set_room(has_room);
     }
 
-    /// The first of the hardware queue is in service; whether there is one.
+    /// Puts the first PPDU of the hardware queue in service; returns whether there is one.
     pub(crate) fn serve_built(&mut self, index: u32, now: Time) -> bool {
         let first = self.aggregation().built[index as usize].front().copied();
         let edcaf = self.edcaf_mut(index);
@@ -100,7 +100,7 @@ impl Nodes {
         true
     }
 
-    /// The outcome of what the link in service has sent is known: that is in service no more, and leaves the hardware queue.
+    /// Removes the PPDU of the link in service, whose outcome is known, from service and from the hardware queue.
     pub(crate) fn let_go(&mut self, index: u32, now: Time) {
         let link = self.edcaf(index).link();
         self.aggregation_mut().built[index as usize].pop_front();

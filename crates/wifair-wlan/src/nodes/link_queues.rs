@@ -1,5 +1,5 @@
-//! What the nodes do with links that have a Block Ack agreement (`docs/medium.md`, section 12): which of them a channel access
-//! function serves, what its PPDUs contain, and what becomes of their MPDUs.
+//! Links with a Block Ack agreement at the nodes (`docs/medium.md`, section 12): which of them a channel access function
+//! serves, the content of its PPDUs, and the outcome of their MPDUs.
 
 use wifair_core::{Ac, FlowId, Time};
 use wifair_queue::{Departure, Direction, Exchange, Grant, Outcome, Reception};
@@ -12,7 +12,7 @@ use crate::edca::{RANKS, rank};
 use crate::node::LinkId;
 use crate::phy::BssTiming;
 
-/// What a channel access function serves next.
+/// Next service of a channel access function.
 pub(super) enum Picked {
     /// A link with a Block Ack agreement.
     Link(LinkId),
@@ -21,7 +21,7 @@ pub(super) enum Picked {
 }
 
 impl Nodes {
-    /// The links that `aggregation` knows have Block Ack agreements.
+    /// Sets the links with Block Ack agreements.
     pub(crate) fn set_aggregation(&mut self, aggregation: Aggregation) {
         self.aggregation = Some(Box::new(aggregation));
     }
@@ -34,7 +34,7 @@ impl Nodes {
         self.aggregation.as_mut().expect("a link with an agreement is in service")
     }
 
-    /// What PPDUs may contain.
+    /// The limits of PPDUs.
     pub(crate) fn aggregation_rules(&self) -> &Rules {
         &self.aggregation().rules
     }
@@ -50,13 +50,13 @@ impl Nodes {
         self.aggregation().of(link, rank).map_or(1, |agreement| agreement.window)
     }
 
-    /// Bytes of the head of the link queue in service; none if a Block Ack Request goes before it.
+    /// Bytes of the head of the link queue in service; `None` if a Block Ack Request precedes it.
     pub(crate) fn head_bytes(&self, index: u32) -> Option<u32> {
         let (link, rank) = self.in_service(index);
         self.aggregation().of(link, rank)?.originator.head_bytes()
     }
 
-    /// A free channel access function chooses the link that it serves next; whether there is one.
+    /// Lets a free channel access function choose the link to serve next; returns whether there is one.
     pub(crate) fn choose(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
         let last = self.edcaf(index).link();
         match self.pick(index, last, phy, now) {
@@ -70,7 +70,7 @@ impl Nodes {
         !self.edcaf(index).is_free()
     }
 
-    /// What a channel access function serves next, where `last` was the link before.
+    /// Picks the next service of a channel access function, given the `last` link.
     pub(super) fn pick(&mut self, index: u32, last: LinkId, phy: &BssTiming, now: Time) -> Option<Picked> {
         let (port, edcaf) = parts(&mut self.places, index);
         let role = *edcaf.role();
@@ -98,7 +98,7 @@ impl Nodes {
             let departure = if asks_port { port.take(&grant, now, side.view()) } else { None };
             let Some(departure) = departure else {
                 if arbitrates {
-                    continue; // what was queued for that station is gone
+                    continue; // the packets for that station are gone
                 }
                 break aggregation.take_last(index).map(Picked::Link);
             };
@@ -120,7 +120,7 @@ impl Nodes {
         picked
     }
 
-    /// A link that is served no more waits to be served again, if it has anything left to send.
+    /// Ends the service of a link; it waits to be served again if it has anything left to send.
     pub(super) fn release(&mut self, index: u32, link: LinkId, now: Time) {
         let (port, edcaf) = parts(&mut self.places, index);
         let role = *edcaf.role();
@@ -131,7 +131,7 @@ impl Nodes {
         }
     }
 
-    /// A channel access function is done with a single frame, and chooses; if there is something to send, its TXOP limit.
+    /// Ends the service of a single frame and chooses the next; returns the TXOP limit if there is something to send.
     #[inline(never)]
     pub(super) fn choose_after_frame(&mut self, index: u32, phy: &BssTiming, now: Time) -> Option<Time> {
         let edcaf = self.edcaf_mut(index);
@@ -140,16 +140,16 @@ impl Nodes {
         self.choose(index, phy, now).then(|| self.edcaf(index).role().txop_limit)
     }
 
-    /// The link in service, whose exchange has succeeded or which has nothing left, is released, and the next chosen; whether there
-    /// is one.
+    /// Releases the link in service, whose exchange has succeeded or which has nothing left, and chooses the next; returns
+    /// whether there is one.
     pub(crate) fn choose_next(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
         let (link, _) = self.in_service(index);
         self.release(index, link, now);
         self.choose(index, phy, now)
     }
 
-    /// Forms a PPDU for a link: a PSDU of `max_psdu_bytes` at most, in which the starts of two subframes are `spacing_bytes` apart at
-    /// least; or a Block Ack Request.
+    /// Forms a PPDU for a link: a PSDU of at most `max_psdu_bytes`, in which subframes start at least `spacing_bytes` apart; or
+    /// a Block Ack Request.
     pub(crate) fn form(
         &mut self,
         index: u32,
@@ -188,25 +188,25 @@ impl Nodes {
         formed
     }
 
-    /// The PPDU of that number is the one that the link in service sends.
+    /// Selects the PPDU of that number for the link in service.
     pub(crate) fn serve_ppdu(&mut self, index: u32, number: u32) {
         let (link, rank) = self.in_service(index);
         self.aggregation_mut().of_mut(link, rank).expect("it has an agreement").originator.serve(number);
     }
 
-    /// What the link in service sent last will be formed again.
+    /// Discards the last PPDU of the link in service, which will be formed again.
     pub(crate) fn dissolve(&mut self, index: u32) {
         let (link, rank) = self.in_service(index);
         self.aggregation_mut().of_mut(link, rank).expect("it has an agreement").originator.dissolve();
     }
 
-    /// Whether the receiver decodes each MPDU of the PPDU is for `decodes` to say, by its length; whether it decodes any.
+    /// Draws whether the receiver decodes each MPDU of the PPDU: `decodes` decides by length. Returns whether it decodes any.
     pub(crate) fn draw(&mut self, index: u32, decodes: impl FnMut(u32) -> bool) -> bool {
         let (link, rank) = self.in_service(index);
         self.aggregation_mut().of_mut(link, rank).is_some_and(|agreement| agreement.originator.draw(decodes))
     }
 
-    /// The MPDUs of the PPDU on the air. Only where it `reaches` its receiver does that decode any.
+    /// The MPDUs of the PPDU on the air. The receiver decodes none unless the PPDU `reaches` it.
     pub(crate) fn mpdus_on_air(&self, index: u32, reaches: bool) -> impl Iterator<Item = SentMpdu<'_>> {
         let (link, rank) = self.in_service(index);
         let agreement = self.aggregation().of(link, rank);
@@ -231,7 +231,7 @@ impl Nodes {
         }
     }
 
-    /// The PPDU of the link in service has ended. `each` receives for each decoded MPDU whether it is a duplicate.
+    /// Handles the end of the PPDU of the link in service. `each` receives for each decoded MPDU whether it is a duplicate.
     pub(crate) fn receive_ppdu(&mut self, index: u32, now: Time, each: impl FnMut(bool)) {
         let (link, rank) = self.in_service(index);
         match self.edcaf(index).ppdu().is_request() {
@@ -241,14 +241,14 @@ impl Nodes {
         self.review_reordering(now);
     }
 
-    /// MPDUs of the PPDU of the link in service that its response, which was decoded, acknowledges.
+    /// Number of MPDUs acknowledged by the decoded response to the PPDU of the link in service.
     pub(crate) fn acknowledged(&self, index: u32) -> u32 {
         let (link, rank) = self.in_service(index);
         let agreement = self.aggregation().of(link, rank);
         agreement.map_or(0, |agreement| agreement.originator.acknowledged())
     }
 
-    /// A reorder timeout expires.
+    /// Handles an expired reorder timeout.
     pub(crate) fn expire_reordering(&mut self, now: Time) {
         self.aggregation_mut().expire(now);
         self.review_reordering(now);
@@ -260,8 +260,8 @@ impl Nodes {
         self.deadlines.set_reordering(has_passed, next, now);
     }
 
-    /// The next packet that a recipient has passed on, with its link, its category and, where it has come up, its flow: the AP's flow
-    /// monitor sees it.
+    /// Takes the next packet that a recipient has passed on, with its link, its category and its flow. An uplink packet is
+    /// shown to the AP's flow monitor.
     pub(crate) fn take_passed(&mut self, now: Time) -> Option<(LinkId, Ac, Received, FlowId)> {
         let (link, rank, received) = self.aggregation_mut().take_passed()?;
         if !self.aggregation().has_passed() {
@@ -278,7 +278,7 @@ impl Nodes {
         Some((link, RANKS[rank as usize], received, flow))
     }
 
-    /// Reports a packet that has come up to the schemes of the AP's ports that ask for it.
+    /// Reports an uplink packet to the schemes of the AP's ports that ask for it.
     pub(crate) fn report_reception(&mut self, reception: &Reception, now: Time) {
         let ap = self.range(crate::node::AP);
         for Place { port, .. } in &mut self.places[ap] {
@@ -288,8 +288,8 @@ impl Nodes {
         }
     }
 
-    /// The exchange of the link in service has failed, after `timeout`. Whether something has failed as often as it may, and whether
-    /// nothing is left to send without it.
+    /// Handles a failed exchange of the link in service, after `timeout`. Returns whether something has reached its retry
+    /// limit, and whether nothing else is left to send.
     pub(crate) fn fail_ppdu(&mut self, index: u32, timeout: Time) -> (bool, bool) {
         let (link, rank) = self.in_service(index);
         let attempts = self.aggregation().rules.attempts;
@@ -299,8 +299,8 @@ impl Nodes {
         (agreement.originator.has_exhausted(&attempts), agreement.originator.is_exhausted(&attempts))
     }
 
-    /// Takes what is acknowledged, if the exchange has `succeeded`, and then what has failed as often as it may out of the link queue
-    /// in service; `done` receives each MPDU, and whether it is the AP's. Whether the link has anything left to send.
+    /// Removes acknowledged MPDUs, if the exchange has `succeeded`, and then those at the retry limit from the link queue in
+    /// service. `done` receives each MPDU, and whether it is the AP's. Returns whether the link has anything left to send.
     pub(crate) fn finish_mpdus(
         &mut self,
         index: u32,

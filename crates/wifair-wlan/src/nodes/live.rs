@@ -7,7 +7,7 @@ use super::Nodes;
 use crate::node::AP;
 
 impl Nodes {
-    /// Puts a scheme at each of the AP's ports but those with a separate one.
+    /// Sets the scheme of each of the AP's ports but those with a separate one.
     pub(crate) fn set_ap_scheme(&mut self, scheme: &SchemeSpec, now: Time) {
         for ((number, place), own) in (0..).zip(&mut self.places).zip(&self.own) {
             if !own.scheme {
@@ -23,7 +23,7 @@ impl Nodes {
         }
     }
 
-    /// The AP's ports write in `journal` from now on, or in none.
+    /// Makes the AP's ports write in `journal` from now on, or in none.
     pub(crate) fn keep_ap_journal(&mut self, journal: Option<&Journal>) {
         let range = self.range(AP);
         for (number, place) in (0..).zip(&mut self.places[range]) {

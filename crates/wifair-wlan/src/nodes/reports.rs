@@ -10,13 +10,14 @@ use crate::mac::Mac;
 use crate::phy::Mode;
 
 impl Nodes {
-    /// Whether the scheme behind a channel access function asks for transmissions.
+    /// Whether the scheme above a channel access function asks for transmissions.
     pub(crate) fn asks_for_transmissions(&self, index: u32) -> bool {
         self.places[self.edcaf(index).role().port as usize].port.hooks().transmission
     }
 
-    /// The frame in service of a channel access function collides in an attempt that occupies the medium for `airtime` and is known to
-    /// have failed after a wait for `timeout`: whether a retry limit is reached, and whether the scheme asks for transmissions.
+    /// Counts a collision of the frame in service of a channel access function. The attempt occupies the medium for `airtime`
+    /// and is known to have failed after a wait for `timeout`. Returns whether a retry limit is reached, and whether the scheme
+    /// asks for transmissions.
     #[inline(always)]
     pub(crate) fn collide(
         &mut self,
@@ -31,7 +32,7 @@ impl Nodes {
         (edcaf.fail(false, timeout, mac), port.hooks().transmission)
     }
 
-    /// The sender knows that its attempt has failed; a single frame is given up if it is `lost`.
+    /// Reports a failed attempt, now known to the sender; a single frame is given up if it is `lost`.
     pub(crate) fn report_failure(&mut self, index: u32, lost: bool, now: Time) {
         if !self.asks_for_transmissions(index) {
             return;
@@ -48,7 +49,7 @@ impl Nodes {
         self.deadlines.set_tick(number, self.places[number as usize].port.next_tick(), now);
     }
 
-    /// The outcome of the PPDU of the link in service is known: its response was decoded, or the exchange has failed.
+    /// Reports the outcome of the PPDU of the link in service: its response was decoded, or the exchange has failed.
     pub(crate) fn report_ppdu(&mut self, index: u32, succeeded: bool, now: Time) {
         let (port, edcaf) = parts(&mut self.places, index);
         if !port.hooks().transmission {
