@@ -12,7 +12,7 @@ const IPV6: u128 = 0xfd77_6966_6169_7200 << 64;
 /// Length of the prefix of IPv6 addresses.
 pub const IPV6_PREFIX: u8 = 64;
 const SERVER: u16 = 0xFFFE;
-/// What stands for an IPv6 address in the engine's packets, whose addresses have 32 bits.
+/// Prefix of the 32-bit number that represents an IPv6 address in the engine's packets.
 const IPV6_MARK: u32 = 0xFD00_0000;
 
 /// A host of the emulated network.
@@ -32,7 +32,7 @@ impl Host {
         }
     }
 
-    /// The host of this number in a BSS of so many stations.
+    /// The host of this number in a BSS of `stations` stations.
     fn of_number(number: u16, stations: u16) -> Option<Host> {
         match number {
             SERVER => Some(Host::Server),
@@ -51,7 +51,7 @@ impl Host {
         Ipv6Addr::from_bits(IPV6 | self.number() as u128)
     }
 
-    /// The host with this address in a BSS of so many stations, and the address as the engine's packets carry it.
+    /// The host with this address in a BSS of `stations` stations, and the address in the engine's packets.
     pub fn at(address: IpAddr, stations: u16) -> Option<(Host, u32)> {
         let (prefix, number, short) = match address {
             IpAddr::V4(address) => {

@@ -1,4 +1,4 @@
-//! What can be seen of the flows from their packets: goodput, round-trip times, retransmissions, losses, marks.
+//! Statistics of flows from their packets: goodput, round-trip times, retransmissions, losses, marks.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use wifair_core::{Counters, FiveTuple, LogHistogram, Packet, TCP, TcpFlags, Time
 
 use crate::address::Host;
 
-/// The most conversations that are told apart. Later ones are counted together.
+/// Maximum number of conversations counted separately. Later ones are counted together.
 pub const MAX_CONVERSATIONS: usize = 20_000;
 
 counters! {
@@ -16,7 +16,7 @@ counters! {
     pub struct Way {
         /// Packets that their host sent.
         pub sent_packets: u64,
-        /// Payload bytes in them: what follows the TCP or UDP header, or the IP header.
+        /// Payload bytes in them: bytes after the TCP or UDP header, or after the IP header.
         pub sent_bytes: u64,
         /// Packets handed to the other host.
         pub delivered_packets: u64,
@@ -26,9 +26,9 @@ counters! {
         pub delivered_ip_bytes: u64,
         /// Payload bytes that the other host has acknowledged, each once. TCP only.
         pub acknowledged_bytes: u64,
-        /// Segments that lie before the highest sequence number sent: retransmissions. TCP only.
+        /// Segments that start before the highest sequence number sent: retransmissions. TCP only.
         pub retransmissions: u64,
-        /// Packets that buffers dropped, those in place of a mark included.
+        /// Packets dropped by buffers, including those dropped because they could not be marked.
         pub dropped: u64,
         /// ACKs that a filter removed.
         pub filtered: u64,
@@ -36,29 +36,29 @@ counters! {
         pub lost: u64,
         /// Packets that were marked: CE, or ECE on an ACK.
         pub marked: u64,
-        /// From when a packet enters to when it is handed over, in nanoseconds.
+        /// Time from entry to delivery to the other host, in nanoseconds.
         pub delay: LogHistogram,
-        /// Round-trip times of the data, in nanoseconds: from when a segment enters to when an ACK for it is handed over. One segment
-        /// at a time, no retransmissions. TCP only.
+        /// RTT of the data in nanoseconds: from the entry of a segment to the delivery of an ACK for it. One segment at a time,
+        /// no retransmissions. TCP only.
         pub rtt: LogHistogram,
     }
 }
 
-/// How far one direction of a TCP connection has come.
+/// Progress of one direction of a TCP connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     /// The sequence number after the last one sent.
     next: Option<u32>,
-    /// The number up to which all is acknowledged.
+    /// Everything before this number is acknowledged.
     acknowledged: u32,
-    /// The segment that is timed: the number that ends it, and when it entered.
+    /// The segment being timed: the number after its end, and its time of entry.
     timed: Option<(u32, Time)>,
 }
 
-/// Two hosts and what tells their packets apart from others.
+/// The packets between two hosts with the same 5-tuple in either direction.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// The 5-tuple of the packets of the initiator: of the host whose packet came first.
+    /// The 5-tuple of packets from the initiator, the host that sent the first packet.
     pub tuple: FiveTuple,
     /// The initiator and the other host.
     pub hosts: [Host; 2],
@@ -87,7 +87,7 @@ impl Conversation {
         self.offers_ecn == [true; 2]
     }
 
-    /// A packet enters.
+    /// Counts a packet that enters.
     fn sent(&mut self, packet: &Packet, direction: usize, now: Time) {
         let way = &mut self.ways[direction];
         way.sent_packets += 1;
@@ -123,7 +123,7 @@ impl Conversation {
             }
             next => {
                 if next.is_none() && !packet.flags.contains(TcpFlags::SYN) {
-                    progress.acknowledged = packet.seq; // the beginning was not seen
+                    progress.acknowledged = packet.seq; // the beginning was not observed
                 }
                 progress.next = Some(end);
                 progress.timed.get_or_insert((end, now));
@@ -131,7 +131,7 @@ impl Conversation {
         }
     }
 
-    /// The receiver of `direction` acknowledges.
+    /// Handles an ACK from the receiver of `direction`.
     fn acknowledge(&mut self, ack: u32, direction: usize) {
         let progress = &mut self.progress[direction];
         let Some(next) = progress.next else { return };
@@ -142,7 +142,7 @@ impl Conversation {
         }
     }
 
-    /// A packet of `direction` is handed over.
+    /// Counts a packet of `direction` that is delivered.
     fn delivered(&mut self, packet: &Packet, direction: usize, entered: Time, now: Time) {
         let way = &mut self.ways[direction];
         way.delivered_packets += 1;
@@ -162,7 +162,7 @@ impl Conversation {
     }
 }
 
-/// All conversations, by number, in the order of their first packets.
+/// All conversations, numbered in the order of their first packets.
 #[derive(Clone, Debug, Default)]
 pub struct Conversations {
     all: Vec<Conversation>,
@@ -170,7 +170,7 @@ pub struct Conversations {
     by_tuple: BTreeMap<Key, (u32, bool)>,
 }
 
-/// A 5-tuple that has an order.
+/// A 5-tuple as an ordered type.
 type Key = (u32, u32, u16, u16, u32);
 
 fn key(tuple: &FiveTuple) -> Key {
@@ -178,7 +178,7 @@ fn key(tuple: &FiveTuple) -> Key {
 }
 
 impl Conversations {
-    /// A packet enters at `from`: the number of its conversation, and whether the initiator sends it.
+    /// Counts a packet that enters at `from`; returns the number of its conversation, and whether the initiator sends it.
     pub fn sent(&mut self, packet: &Packet, from: Host, to: Host, now: Time) -> (u32, bool) {
         let (number, forward) = self.find(&packet.tuple, from, to);
         self.all[number as usize].sent(packet, usize::from(!forward), now);
@@ -196,7 +196,7 @@ impl Conversations {
             self.all.push(Conversation::new(*tuple, [from, to]));
             return (number, true);
         }
-        // The rest of a pair of hosts and a protocol is one conversation, whose row has no ports.
+        // Beyond the maximum, a pair of hosts and a protocol form one conversation, whose row has no ports.
         let ports = FiveTuple { source_port: 0, destination_port: 0, ..*tuple };
         if let Some(found) = self.by_tuple.get(&key(&ports)) {
             return *found;
@@ -217,12 +217,12 @@ impl Conversations {
         &mut self.all[number as usize].ways[usize::from(!forward)]
     }
 
-    /// A packet is handed over.
+    /// Counts a packet that is delivered.
     pub fn delivered(&mut self, packet: &Packet, number: u32, forward: bool, entered: Time, now: Time) {
         self.all[number as usize].delivered(packet, usize::from(!forward), entered, now);
     }
 
-    /// Rows of what was counted since `before`, an earlier state.
+    /// Returns the rows for the time since `before`, an earlier state.
     pub fn rows(&self, before: &Conversations, seconds: f64, name: impl Fn(Host) -> String) -> Vec<FlowRow> {
         let mut rows = vec![];
         for (number, conversation) in self.all.iter().enumerate() {
@@ -239,14 +239,14 @@ impl Conversations {
     }
 }
 
-/// One direction of a conversation, as it is reported.
+/// The report of one direction of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowRow {
-    /// Number of the conversation; both directions have it.
+    /// Number of the conversation, the same for both directions.
     pub flow: usize,
-    /// The host that sends.
+    /// The sending host.
     pub from: String,
-    /// The host that receives.
+    /// The receiving host.
     pub to: String,
     /// `tcp`, `udp`, `icmp` or the number of the protocol.
     pub protocol: String,
@@ -254,15 +254,15 @@ pub struct FlowRow {
     pub from_port: u16,
     /// Port of the receiver; 0 without ports.
     pub to_port: u16,
-    /// Whether the host that sends sent the first packet of the conversation.
+    /// Whether the sending host is the initiator: it sent the first packet of the conversation.
     pub initiator: bool,
-    /// Payload in Mbit/s: of TCP what was acknowledged, else what was handed over.
+    /// Payload in Mbit/s: acknowledged bytes for TCP, else delivered bytes.
     pub goodput_mbps: f64,
-    /// IP bytes handed over, in Mbit/s.
+    /// IP bytes delivered, in Mbit/s.
     pub throughput_ip_mbps: f64,
     /// Packets that the host sent.
     pub sent_packets: u64,
-    /// Packets handed over.
+    /// Packets delivered.
     pub delivered_packets: u64,
     /// Payload bytes that the host sent.
     pub payload_bytes: u64,
@@ -349,7 +349,7 @@ mod tests {
         Packet { tuple, flags, seq, ack, payload_bytes, header_bytes: 40, ..Packet::default() }
     }
 
-    /// Sent and handed over 10 ms later.
+    /// A packet that is delivered 10 ms after it was sent.
     fn cross(all: &mut Conversations, packet: Packet, at_ms: u64) -> (u32, bool) {
         let (from, to) = if packet.tuple == UP { (STATION, Host::Server) } else { (Host::Server, STATION) };
         let (at, there) = (Time::from_ms(at_ms), Time::from_ms(at_ms + 10));
@@ -372,7 +372,7 @@ mod tests {
         let data = |n: u32| segment(UP, TcpFlags::ACK, isn.wrapping_add(1 + 1000 * n), 501, 1000);
         cross(&mut all, data(0), 20);
         cross(&mut all, data(1), 21);
-        cross(&mut all, data(0), 25); // sent again: its time counts for nothing
+        cross(&mut all, data(0), 25); // retransmitted: it is not timed
         let ack = |n: u32| segment(down, TcpFlags::ACK, 501, isn.wrapping_add(1 + 1000 * n), 0);
         cross(&mut all, ack(1), 30);
         cross(&mut all, ack(2), 31);

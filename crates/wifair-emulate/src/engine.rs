@@ -1,9 +1,9 @@
-//! The loop in real time: model time follows `CLOCK_MONOTONIC`. One thread does it all, so that a packet that a device gives and an
-//! event of the BSS have one order and no hand-over between threads takes time; it sleeps in `epoll_wait`, woken by devices and by a timer
-//! for the next event.
+//! The real-time loop: model time follows `CLOCK_MONOTONIC`. A single thread does everything, so packets from devices and
+//! events of the BSS have one order, and no time is spent on hand-over between threads. It sleeps in `epoll_wait`, woken by
+//! devices and by a timer for the next event.
 //!
-//! An event is due at its model time and happens as soon afterwards as the machine allows; what follows from it is computed from model
-//! time, so lateness does not add up. A packet enters at the instant at which it is read.
+//! An event is due at its model time and is handled as soon afterwards as the machine allows. Its consequences are computed
+//! from model time, so lateness does not accumulate. A packet enters at the time at which it is read.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -34,53 +34,53 @@ use crate::lateness::{Lateness, LatenessReport, Tolerance};
 use crate::netlink::Metric;
 use crate::network::{Counted, Network, Outlet, Uncarried};
 
-/// How long the engine reads one device before it looks at the clock's events and the other devices: packets.
+/// Maximum number of packets read from one device before events and other devices are handled.
 const BURST: usize = 64;
-/// The longest packet that is read, in bytes: more than the devices' MTU.
+/// Maximum length of a packet that is read, in bytes: more than the devices' MTU.
 const LONGEST: usize = 4096;
 
-/// What to run.
+/// Options of a run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// Seed of backoff, errors and losses.
     pub seed: u64,
-    /// When it ends, in seconds; none for never.
+    /// End of the run, in seconds; `None` for no end.
     pub duration_s: Option<f64>,
-    /// From when on it is measured, in seconds.
+    /// Start of the measurement, in seconds.
     pub warmup_s: f64,
     /// When a run is invalid.
     pub tolerance: Tolerance,
-    /// For how long to wait actively before an event, in microseconds; 0 for not at all.
+    /// How long to busy-wait before an event, in microseconds; 0 disables it.
     pub spin_us: f64,
     /// Sysctls of every namespace.
     pub sysctls: Vec<(String, String)>,
     /// Metrics of every route, by their names in ip-route(8); `rto_min` in milliseconds.
     pub route: Vec<(String, String)>,
-    /// Names of the stations by number, as they stand in the hosts file.
+    /// Names of the stations by number, as in the hosts file.
     pub names: Vec<String>,
     /// Numbers of downlink data packets to lose: see [`Network::drop_data`].
     #[serde(default)]
     pub drops: Vec<u64>,
-    /// Captures to write; none for none.
+    /// Captures to write, if any.
     pub trace: Option<TraceSpec>,
-    /// Programs that run all the time: host, and the program with its arguments.
+    /// Programs that run throughout: host, and the program with its arguments.
     pub services: Vec<(String, Vec<String>)>,
-    /// The program whose end ends the run, with its arguments; none for none.
+    /// The program whose end ends the run, with its arguments; empty for none.
     pub command: Vec<String>,
     /// The host on which it runs.
     pub host: String,
-    /// What is added to its environment.
+    /// Additions to its environment.
     pub environment: BTreeMap<String, String>,
     /// A file to write, which becomes `/etc/hosts`.
     pub hosts_file: String,
-    /// Where messages go, a JSON object per line: `hosts` first, then `at_s` every second.
+    /// Output of messages, one JSON object per line: `hosts` first, then `at_s` every second.
     pub messages: String,
-    /// Where orders come from: the first byte starts the run, another or the end of the file ends it.
+    /// Input of commands: the first byte starts the run, another byte or the end of the file ends it.
     pub orders: String,
 }
 
-/// A host and how to reach it.
+/// A host and how to access it.
 #[derive(Clone, Debug, Serialize)]
 pub struct HostInfo {
     /// Its name in the emulated network.
@@ -89,20 +89,20 @@ pub struct HostInfo {
     pub ipv4: String,
     /// Its IPv6 address.
     pub ipv6: String,
-    /// The thread whose network namespace it is, in the PID namespace of the engine.
+    /// The thread that is in its network namespace, as an id in the PID namespace of the engine.
     pub tid: i32,
 }
 
-/// What a run leaves behind.
+/// Result of a run.
 #[derive(Serialize)]
 pub struct Report {
     /// Seconds measured.
     pub measured_s: f64,
     /// Why it ended: `command`, `duration` or `order`.
     pub end: &'static str,
-    /// Exit status of the command; that of a command ended by a signal is 128 and its number.
+    /// Exit status of the command; 128 plus the signal's number for a command ended by a signal.
     pub status: Option<i32>,
-    /// How late exchanges were.
+    /// Lateness of exchanges.
     pub lateness: LatenessReport,
     /// A row per direction of each conversation.
     pub flows: Vec<FlowRow>,
@@ -110,7 +110,7 @@ pub struct Report {
     pub uncarried: Uncarried,
     /// Packets under way at the end.
     pub under_way: usize,
-    /// Share of a processor that the engine's thread used.
+    /// Share of one processor that the engine's thread used.
     pub processor_share: f64,
     /// The tables of BSS and buffers.
     pub tables: BTreeMap<&'static str, BTreeMap<&'static str, Value>>,
@@ -118,10 +118,11 @@ pub struct Report {
 
 /// Runs the cell and the wire of a plan with real hosts until its command, its duration or an order ends it.
 ///
-/// The calling process is process 1 of a PID namespace, has its mount namespace for itself, and may make network namespaces.
+/// The calling process must be process 1 of a PID namespace, have its own mount namespace, and be allowed to create network
+/// namespaces.
 ///
 /// # Errors
-/// What could not be done, for the user.
+/// Returns what failed, for the user.
 pub fn run(plan: &Plan, options: &Options) -> Result<Report, String> {
     let mut network = Network::new(plan, options.seed).map_err(|error| error.to_string())?;
     network.drop_data(&options.drops);
@@ -219,7 +220,7 @@ fn tables(seed: u64, record: RunRecord) -> BTreeMap<&'static str, BTreeMap<&'sta
     wifair_sim::tables(&[(0, seed, record)]).into_iter().map(|(name, of)| (name, columns(of))).collect()
 }
 
-/// What `epoll` says of a file that is no device.
+/// Marks the timer among the files of `epoll`.
 const TIMER: u64 = u64::MAX;
 const ENDED: u64 = u64::MAX - 1;
 const ORDERS: u64 = u64::MAX - 2;
@@ -249,7 +250,7 @@ impl RealTime {
         Time::from_ns((clock() - self.0).as_nanos() as u64)
     }
 
-    /// `at` as the machine's clock counts.
+    /// Converts `at` to the machine's clock.
     fn absolute(&self, at: Time) -> TimeSpec {
         TimeSpec::from_duration(self.0 + Duration::from_nanos(at.as_ns()))
     }
@@ -265,7 +266,7 @@ struct Watches {
 }
 
 impl Watches {
-    /// Waits until `until`, or until a file is ready; the files that are.
+    /// Waits until `until`, or until a file is ready; returns the number of ready files.
     fn wait(&mut self, until: Time, clock: &RealTime, ready: &mut [EpollEvent]) -> Result<usize, String> {
         let wake = Time::from_ns(until.as_ns().saturating_sub(self.spin.as_ns()));
         let timeout = if wake > clock.now() { EpollTimeout::NONE } else { EpollTimeout::ZERO };
@@ -287,24 +288,24 @@ impl Watches {
         }
     }
 
-    /// The timer has expired.
+    /// Handles the expired timer.
     fn expired(&mut self) {
         self.armed = Time::MAX;
         let _none_yet = self.timer.wait();
     }
 }
 
-/// How a run ended, and what was counted when the measurement began.
+/// End of a run, and the counters at the start of the measurement.
 struct End {
     reason: &'static str,
     before: (Counted, Time),
 }
 
-/// The hosts' ends of the network.
+/// The engine's side of the hosts' devices.
 struct Live<'a> {
     clock: RealTime,
     guests: &'a [Guest],
-    /// From the beginning of the measurement on.
+    /// Recorded from the start of the measurement on.
     lateness: Option<Lateness>,
 }
 
@@ -316,12 +317,12 @@ impl Outlet for Live<'_> {
     }
 
     fn hand_over(&mut self, to: Host, bytes: &[u8], _due: Time) {
-        // A host that cannot take it (its device is down) loses it, as from any other network.
+        // If the host cannot take the packet (its device is down), it is lost, as from any other network.
         let _sent = self.guests[number(to, self.guests.len())].device.send(bytes);
     }
 }
 
-/// The guest of a host.
+/// Index of a host's guest.
 fn number(host: Host, guests: usize) -> usize {
     match host {
         Host::Server => guests - 1,
@@ -373,7 +374,7 @@ impl Live<'_> {
         Ok(End { reason, before })
     }
 
-    /// Reads what a host has sent.
+    /// Reads the packets that a host has sent.
     fn read(&mut self, network: &mut Network, guest: usize, end: Time) {
         let mut bytes = [0; LONGEST];
         for _ in 0..BURST {
@@ -390,7 +391,7 @@ impl Live<'_> {
     }
 }
 
-/// `file` is written and becomes `/etc/hosts` in the mount namespace of this process.
+/// Writes `file` and mounts it as `/etc/hosts` in the mount namespace of this process.
 fn mount_hosts(file: &str, hosts: &[HostInfo]) -> Result<(), String> {
     let mut text = "127.0.0.1 localhost\n::1 localhost\n".to_owned();
     for HostInfo { name, ipv4, ipv6, .. } in hosts {
@@ -408,7 +409,7 @@ fn info(guest: &Guest, name: String) -> HostInfo {
     HostInfo { name, ipv4, ipv6, tid: guest.tid }
 }
 
-/// Nobody needs a message to go on.
+/// Writes a message. Errors are ignored, since the run does not depend on messages.
 fn say(messages: &mut File, message: &serde_json::Value) {
     let _reader_gone = writeln!(messages, "{message}");
 }
@@ -423,7 +424,7 @@ fn start(guest: &Guest, argv: &[String], environment: &BTreeMap<String, String>)
     }
 }
 
-/// Process 1 takes the exit status of every process of its namespace; that of `command` goes to `ends`.
+/// Reaps all processes of the namespace as process 1; writes the exit status of `command` to `ends`.
 fn reap(command: Option<u32>, mut ends: PipeWriter) {
     loop {
         let (pid, status) = match waitpid(None, None) {
@@ -431,7 +432,7 @@ fn reap(command: Option<u32>, mut ends: PipeWriter) {
             Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, 128 + signal as i32),
             Ok(_) => continue,
             Err(_) => {
-                thread::sleep(Duration::from_millis(200)); // nobody to wait for yet
+                thread::sleep(Duration::from_millis(200)); // no child to wait for yet
                 continue;
             }
         };
@@ -441,7 +442,7 @@ fn reap(command: Option<u32>, mut ends: PipeWriter) {
     }
 }
 
-/// What [`reap`] has said.
+/// Reads the exit status written by [`reap`].
 fn exit_status(mut ended: io::PipeReader) -> Option<i32> {
     let mut status = [0; 4];
     ended.read_exact(&mut status).ok()?;

@@ -18,27 +18,28 @@ use crate::netlink::{Metric, raise_loopback, set_queue, set_route};
 /// Name of the device in each namespace.
 const DEVICE: &str = "wlan0";
 const MTU: u16 = 1500;
-/// Packets that a device holds until the engine reads them: so many that none is lost here, where no scheme would know.
+/// Number of packets that a device holds until the engine reads them: large enough that no packet is lost here, unseen by any
+/// scheme.
 const QUEUE: u32 = 20_000;
 
 type Order = Box<dyn FnOnce() + Send>;
 
-/// See the module's head.
+/// See the module documentation.
 pub struct Guest {
-    /// Which host it is.
+    /// The host that it implements.
     pub host: Host,
     /// Thread id in the PID namespace of the engine: `/proc/1/task/<tid>/ns/net` is its namespace.
     pub tid: i32,
-    /// Its end of the network.
+    /// The engine's side of its device.
     pub device: SyncDevice,
     orders: Sender<Order>,
 }
 
 impl Guest {
-    /// Makes the namespace, with these sysctls and these metrics of the route to the other hosts.
+    /// Creates the namespace, with these sysctls and these metrics of the route to the other hosts.
     ///
     /// # Errors
-    /// The step that failed and why.
+    /// Returns the step that failed, and why.
     pub fn start(host: Host, sysctls: &[(String, String)], metrics: &[Metric]) -> Result<Guest, String> {
         let (ready, made) = channel();
         let (orders, mailbox): (Sender<Order>, Receiver<Order>) = channel();
@@ -60,7 +61,7 @@ impl Guest {
     /// Starts a program in the namespace.
     ///
     /// # Errors
-    /// As [`Command::spawn`].
+    /// See [`Command::spawn`].
     pub fn spawn(&self, mut command: Command) -> io::Result<Child> {
         let (reply, started) = channel();
         let order = move || {
@@ -74,7 +75,7 @@ impl Guest {
     }
 }
 
-/// This thread enters a new namespace.
+/// Moves this thread to a new namespace.
 fn enter(host: Host, sysctls: &[(String, String)], metrics: &[Metric]) -> Result<SyncDevice, String> {
     unshare(CloneFlags::CLONE_NEWNET)
         .map_err(|error| format!("cannot make a network namespace: {}", error.desc()))?;

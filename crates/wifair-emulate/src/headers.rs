@@ -1,4 +1,5 @@
-//! From the bytes of an IP packet to the engine's [`Packet`], and the engine's marks back into the bytes.
+//! Parses the bytes of an IP packet to the engine's [`Packet`], and writes the engine's marks back into the
+//! bytes.
 //!
 //! A packet is parsed once, where it enters. The parser is etherparse's.
 
@@ -9,36 +10,36 @@ use wifair_core::{FiveTuple, Packet, SackBlocks, TcpFlags};
 
 use crate::address::Host;
 
-/// What the headers of a packet say.
+/// Content of a packet's headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The packet as the engine sees it.
     pub packet: Packet,
-    /// Where its TCP header begins, if it has one.
+    /// Offset of its TCP header, if it has one.
     pub tcp_at: Option<u16>,
-    /// The host that it comes from.
+    /// The host that sent it.
     pub from: Host,
-    /// The host that it goes to.
+    /// The host that it is sent to.
     pub to: Host,
 }
 
 /// Why a packet is not carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotCarried {
-    /// It is no IP packet, or its IP header contradicts itself or the packet's length.
+    /// It is not an IP packet, or its IP header is inconsistent with itself or with the packet's length.
     Malformed,
-    /// It goes to a group of hosts.
+    /// It is sent to a multicast or broadcast address.
     Multicast,
-    /// Source or destination is no host of the emulated network.
+    /// Source or destination is not a host of the emulated network.
     Elsewhere,
 }
 
-/// Reads a packet in a BSS of so many stations.
+/// Parses a packet in a BSS of `stations` stations.
 ///
-/// A TCP or UDP header that cannot be read, a fragment and any other protocol are carried without ports.
+/// A packet with an unreadable TCP or UDP header, a fragment and any other protocol are carried without ports.
 ///
 /// # Errors
-/// Why it is not carried.
+/// Returns why the packet is not carried.
 pub fn read(bytes: &[u8], stations: u16) -> Result<Header, NotCarried> {
     let ip = IpSlice::from_slice(bytes).map_err(|_| NotCarried::Malformed)?;
     let (source, destination) = (ip.source_addr(), ip.destination_addr());
@@ -94,7 +95,7 @@ fn is_broadcast(address: IpAddr) -> bool {
     }
 }
 
-/// A packet of `total` bytes, the first `headers` of which are headers as far as 8 bits can tell.
+/// A packet of `total` bytes, the first `headers` of which are headers (capped at 8 bits).
 fn sized(total: usize, headers: usize) -> Packet {
     let header_bytes = headers.min(usize::from(u8::MAX)) as u8;
     Packet { header_bytes, payload_bytes: (total - usize::from(header_bytes)) as u32, ..Packet::default() }
@@ -124,7 +125,7 @@ fn of_tcp(tcp: &TcpSlice, total: usize, header: Header) -> Header {
     Header { packet, tcp_at: Some((total - tcp.slice().len()) as u16), ..header }
 }
 
-/// The selective acknowledgements of a segment. Blocks that are farther away than [`SackBlocks`] has room for are left out.
+/// The SACK blocks of a segment. Blocks too far away for [`SackBlocks`] are left out.
 fn sack(tcp: &TcpSlice, ack: u32) -> SackBlocks {
     let mut blocks: Vec<(u32, u32)> = vec![];
     for option in tcp.options_iterator().map_while(Result::ok) {
@@ -171,7 +172,7 @@ pub fn set_ece(bytes: &mut [u8], tcp_at: usize) {
     change_word(bytes, tcp_at + 12, tcp_at + 16, |word| word | ece);
 }
 
-/// Changes the 16-bit word at `at` and what the checksum at `checksum_at` says of it (RFC 1624, equation 3).
+/// Changes the 16-bit word at `at` and updates the checksum at `checksum_at` (RFC 1624, equation 3).
 fn change_word(bytes: &mut [u8], at: usize, checksum_at: usize, change: impl FnOnce(u16) -> u16) {
     let word = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
     let (old, checksum) = (word(bytes, at), word(bytes, checksum_at));
@@ -294,7 +295,7 @@ mod tests {
             }
         }
 
-        /// Damaged headers of packets between hosts that exist: carried or dropped, and a mark hurts nobody.
+        /// Damaged headers of packets between existing hosts: carried or dropped; marking them is harmless.
         #[test]
         fn damaged_packets_are_carried_or_dropped(
             six: bool,

@@ -1,4 +1,4 @@
-//! How far real time is behind model time, and whether a run is valid.
+//! Lateness of real time relative to model time, and the validity of a run.
 
 use serde::{Deserialize, Serialize};
 use wifair_core::{LogHistogram, Time};
@@ -7,9 +7,10 @@ use wifair_core::{LogHistogram, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tolerance {
-    /// An exchange is late if more than this passes from the end of its data frame until all its packets are handed over, in milliseconds.
+    /// An exchange is late if all its packets are delivered more than this time after the end of its data frame, in
+    /// milliseconds.
     pub late_ms: f64,
-    /// The greatest share of late exchanges of a valid run.
+    /// Maximum share of late exchanges in a valid run.
     pub share: f64,
 }
 
@@ -20,39 +21,40 @@ pub struct Lateness {
     histogram: LogHistogram,
     late: u64,
     greatest: Time,
-    /// The exchange that was recorded last, and its lateness: several packets may belong to one.
+    /// The last recorded exchange, and its lateness: several packets may belong to one.
     last: Option<(Time, Time)>,
 }
 
-/// Lateness as it is reported.
+/// Report of the lateness.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatenessReport {
-    /// Exchanges.
+    /// Number of exchanges.
     pub exchanges: u64,
-    /// Exchanges that were late.
+    /// Number of late exchanges.
     pub late: u64,
-    /// Whether no more of them were late than the tolerance allows.
+    /// Whether the share of late exchanges is within the tolerance.
     pub valid: bool,
-    /// When an exchange is late, and how many may be.
+    /// When an exchange is late, and the maximum share of late ones.
     pub tolerance: Tolerance,
     /// Median, in microseconds.
     pub p50_us: Option<f64>,
     /// 99 % quantile, in microseconds.
     pub p99_us: Option<f64>,
-    /// Greatest, in microseconds.
+    /// Maximum, in microseconds.
     pub max_us: f64,
-    /// Numbers of exchanges by lateness: (less than so many microseconds, exchanges).
+    /// Numbers of exchanges by lateness: (upper bound in microseconds, exchanges).
     pub histogram: Vec<(f64, u64)>,
 }
 
 impl Lateness {
-    /// Nothing recorded yet.
+    /// Creates an empty record.
     pub fn new(tolerance: Tolerance) -> Lateness {
         let (histogram, late, greatest, last) = (LogHistogram::new(), 0, Time::ZERO, None);
         Lateness { tolerance, histogram, late, greatest, last }
     }
 
-    /// A packet of the exchange whose data frame ended at `due` is dealt with at `now`. The last packet of an exchange counts.
+    /// Records at `now` that a packet of the exchange whose data frame ended at `due` has been processed. The last packet of an
+    /// exchange counts.
     pub fn record(&mut self, due: Time, now: Time) {
         let lateness = if now > due { now - due } else { Time::ZERO };
         match &mut self.last {
@@ -64,7 +66,7 @@ impl Lateness {
         }
     }
 
-    /// The exchange that was recorded last has no more packets.
+    /// Ends the last recorded exchange.
     fn close(&mut self) {
         if let Some((_, lateness)) = self.last.take() {
             self.histogram.record_time(lateness);
@@ -73,7 +75,7 @@ impl Lateness {
         }
     }
 
-    /// What was recorded.
+    /// Returns the report.
     pub fn report(mut self) -> LatenessReport {
         self.close();
         let quantile_us = |q| self.histogram.quantile(q).map(|ns| ns * 1e-3);
@@ -90,7 +92,7 @@ impl Lateness {
         }
     }
 
-    /// The histogram by 1, 2 and 5 in each decade.
+    /// The histogram with limits of 1, 2 and 5 in each decade.
     fn decades(&self) -> Vec<(f64, u64)> {
         let bounds = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 2e3, 5e3, 1e4, 1e5, 1e9];
         let mut counts = bounds.map(|bound| (bound, 0));

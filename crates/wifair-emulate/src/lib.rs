@@ -1,7 +1,8 @@
-//! Real hosts on the simulated air: a BSS of wifair in real time, whose hosts are network namespaces with TUN devices.
+//! Real hosts on a simulated medium: a BSS of wifair in real time, whose hosts are network namespaces with TUN devices.
 //!
-//! Read first: [`Network`] (BSS and wire with real packets; it knows no clock and no device), then, on Linux, `engine` (the loop around it)
-//! and `guest` (a namespace and its device). `headers` reads packets where they enter, `conversations` counts what flows got.
+//! Read first: [`Network`] (BSS and wire with real packets, without clock or devices), then, on Linux, `engine` (the loop
+//! around it) and `guest` (a namespace and its device). `headers` parses packets where they enter, `conversations` counts
+//! packets per flow.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

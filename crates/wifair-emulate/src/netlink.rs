@@ -1,4 +1,5 @@
-//! The few messages of rtnetlink(7) that a host needs: its loopback device raised, and metrics of the route to the other hosts.
+//! The few messages of rtnetlink(7) that a host needs: setting its loopback device up, and metrics of the route to the other
+//! hosts.
 
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
@@ -34,7 +35,7 @@ impl Metric {
     /// Parses a metric. `rto_min` is in milliseconds, `window` in bytes.
     ///
     /// # Errors
-    /// What is allowed.
+    /// Returns what is allowed.
     pub fn parse(name: &str, value: &str) -> Result<Metric, String> {
         let number = |key| match value.parse() {
             Ok(value) => Ok(Metric::Number(key, value)),
@@ -60,7 +61,7 @@ impl Metric {
     }
 }
 
-/// Raises the loopback device of this thread's network namespace.
+/// Sets the loopback device of this thread's network namespace up.
 pub fn raise_loopback() -> nix::Result<()> {
     const IFF_UP: u32 = 1;
     let mut body = vec![0; 4]; // struct ifinfomsg: family, type, index, flags, which of them
@@ -70,8 +71,8 @@ pub fn raise_loopback() -> nix::Result<()> {
     request(RTM_NEWLINK, 0, &body)
 }
 
-/// Sets how many packets the interface with this index queues. By netlink, as the ioctl for it wants a capability of the initial
-/// namespace.
+/// Sets the queue length in packets of the interface with this index. Uses netlink, since the ioctl for it requires a
+/// capability in the initial namespace.
 pub fn set_queue(device: u32, packets: u32) -> nix::Result<()> {
     let mut body = vec![0; 4]; // struct ifinfomsg, as above
     body.extend(device.to_ne_bytes());
@@ -80,7 +81,7 @@ pub fn set_queue(device: u32, packets: u32) -> nix::Result<()> {
     request(RTM_NEWLINK, 0, &body)
 }
 
-/// Gives the route of this thread's network namespace to the prefix of `own` these metrics. `device` is the index of the interface.
+/// Sets metrics of the route of this thread's network namespace to the prefix of `own`. `device` is the index of the interface.
 pub fn set_route(own: IpAddr, prefix: u8, device: u32, metrics: &[Metric]) -> nix::Result<()> {
     const TABLE_MAIN: u8 = 254;
     const PROTOCOL_KERNEL: u8 = 2;
@@ -102,7 +103,7 @@ pub fn set_route(own: IpAddr, prefix: u8, device: u32, metrics: &[Metric]) -> ni
     }
     let mut attributes: Vec<u8> = metrics.iter().flat_map(Metric::attribute).collect();
     if metrics.iter().any(|metric| matches!(metric, Metric::Number(RTO_MIN, _))) {
-        attributes.extend(attribute(1, &(1u32 << RTO_MIN).to_ne_bytes())); // RTAX_LOCK, without which TCP does not look at it
+        attributes.extend(attribute(1, &(1u32 << RTO_MIN).to_ne_bytes())); // RTAX_LOCK, without which TCP ignores it
     }
     body.extend(attribute(8, &attributes)); // RTA_METRICS
     request(RTM_NEWROUTE, NLM_F_REPLACE | NLM_F_CREATE, &body)

@@ -1,5 +1,5 @@
-//! The emulated network as a polled state machine: a BSS and a wire whose packets have bytes. It has no clock and no device: time and
-//! packets come in as arguments, what hosts get goes to an [`Outlet`].
+//! The emulated network as a polled state machine: a BSS and a wire whose packets have bytes. It has no clock and no device:
+//! time and packets are arguments, and packets for hosts are passed to an [`Outlet`].
 
 use serde::Serialize;
 use wifair_core::{Class, Ecn, Packet, Rate, Rng, SpecError, StationId, TcpFlags, Time};
@@ -15,31 +15,31 @@ use crate::headers::{self, NotCarried};
 use crate::shown::{Shown, with_marks};
 use crate::store::{Handle, Store, Stored};
 
-/// The greatest number of stations that an emulation may have.
+/// Maximum number of stations of an emulation.
 pub const MAX_STATIONS: usize = 1000;
 
-/// Where the emulated network leads.
+/// Receiver of the emulated network's output.
 pub trait Outlet {
-    /// The data frame of an exchange ended at `due`, and its packets are dealt with.
+    /// The data frame of an exchange ended at `due`, and its packets have been processed.
     fn exchange(&mut self, due: Time);
-    /// A host gets a packet at `due`.
+    /// Delivers a packet to a host; it was due at `due`.
     fn hand_over(&mut self, to: Host, bytes: &[u8], due: Time);
 }
 
 /// Packets that were not carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Uncarried {
-    /// No IP packets.
+    /// Packets that are not valid IP.
     pub malformed: u64,
-    /// To groups of hosts.
+    /// Packets to multicast and broadcast addresses.
     pub multicast: u64,
-    /// From or to an address that no host has.
+    /// Packets from or to an address that no host has.
     pub elsewhere: u64,
-    /// More packets were under way than there is room for.
+    /// Packets beyond the maximum number under way.
     pub no_room: u64,
 }
 
-/// What was counted up to an instant.
+/// All counters at an instant.
 #[derive(Clone)]
 pub struct Counted {
     reading: std::sync::Arc<Reading>,
@@ -54,29 +54,29 @@ impl Counted {
     }
 }
 
-/// See the module's head.
+/// See the module documentation.
 pub struct Network {
     plan: Plan,
     bss: Bss,
     journal: Journal,
     wire: Wire,
     lines: Lines,
-    /// What the scenario changes, the latest first.
+    /// Events of the scenario, the latest first.
     events: Vec<(Time, EventSpec)>,
     store: Store,
     conversations: Conversations,
     uncarried: Uncarried,
     trace: Option<Trace<Shown>>,
-    /// Downlink data packets that are to be lost, by number, the last first; and how many have come.
+    /// Numbers of the downlink data packets to drop, the last first; and the number of such packets so far.
     drops: (Vec<u64>, u64),
     now: Time,
 }
 
 impl Network {
-    /// The cell and the wire of `plan`; its flows have no effect here. The seed is for backoff, errors and losses.
+    /// Creates the cell and the wire of `plan`; its flows have no effect here. The seed is for backoff, errors and losses.
     ///
     /// # Errors
-    /// What of the plan an emulation does not do.
+    /// Fails for parts of the plan that an emulation does not support.
     pub fn new(plan: &Plan, seed: u64) -> Result<Network, SpecError> {
         let stations = plan.bss.stations.len();
         if stations > MAX_STATIONS {
@@ -114,15 +114,15 @@ impl Network {
         })
     }
 
-    /// Loses the downlink packets with payload that have these numbers, counted from 1 as they come to the AP: so the ends of a connection
-    /// meet the same losses as others that are counted alike.
+    /// Drops the downlink packets with payload that have these numbers, counted from 1 as they arrive at the AP. Different TCP
+    /// implementations can thus be given the same losses.
     pub fn drop_data(&mut self, numbers: &[u64]) {
         let mut numbers = numbers.to_vec();
         numbers.sort_unstable_by(|a, b| b.cmp(a));
         self.drops = (numbers, 0);
     }
 
-    /// Whether a packet that has come to the AP by wire is to be lost.
+    /// Whether a packet that has arrived at the AP by wire is to be dropped.
     fn is_dropped(&mut self, packet: &Packet) -> bool {
         let (numbers, count) = &mut self.drops;
         if numbers.is_empty() || packet.class() != Class::Data {
@@ -132,10 +132,10 @@ impl Network {
         numbers.pop_if(|number| *number == *count).is_some()
     }
 
-    /// Captures from now on.
+    /// Starts captures.
     ///
     /// # Errors
-    /// A log of events, which has no flows here; and what [`Trace::new`] refuses.
+    /// Fails for an event log, since there are no flows here; otherwise see [`Trace::new`].
     pub fn keep_trace(&mut self, spec: &TraceSpec, seed: u64) -> Result<(), TraceError> {
         let Some(pcap) = spec.pcap.as_ref().filter(|_| !spec.events) else {
             let allowed = "captures; the log of events is one of the plan's flows";
@@ -146,15 +146,15 @@ impl Network {
         Ok(())
     }
 
-    /// Captures no more; all is written.
+    /// Ends the captures and writes out everything.
     ///
     /// # Errors
-    /// A file that could not be written.
+    /// Fails if a file could not be written.
     pub fn end_trace(&mut self) -> Result<(), TraceError> {
         self.trace.take().map_or(Ok(()), Trace::finish)
     }
 
-    /// When something happens next by itself; [`Time::MAX`] if nothing will.
+    /// Time of the next event; [`Time::MAX`] if none is scheduled.
     pub fn next_event(&self) -> Time {
         self.next_external().min(self.bss.next_event())
     }
@@ -168,12 +168,12 @@ impl Network {
         self.store.len()
     }
 
-    /// Packets that were not carried so far.
+    /// Number of packets not carried so far.
     pub fn uncarried(&self) -> Uncarried {
         self.uncarried
     }
 
-    /// Does everything that happens before `until`, and is there then.
+    /// Handles all events before `until` and stops at `until`.
     pub fn advance(&mut self, until: Time, outlet: &mut impl Outlet) {
         loop {
             let next = self.next_external().min(until);
@@ -214,7 +214,7 @@ impl Network {
         self.settle();
     }
 
-    /// `from` sends a packet now, where the network is after [`Network::advance`].
+    /// Sends a packet from `from` now, at the time reached by [`Network::advance`].
     pub fn send(&mut self, from: Host, bytes: &[u8]) {
         let header = match headers::read(bytes, self.plan.bss.stations.len() as u16) {
             Ok(header) if header.from == from && header.to != from => header,
@@ -266,8 +266,8 @@ impl Network {
         outlet.exchange(at);
     }
 
-    /// A packet is where it was sent to. What the buffers have marked is marked in its bytes; where the ends would not understand the
-    /// mark, the packet is dropped instead.
+    /// Delivers a packet to its destination. Marks set by buffers are written to its bytes. If the end points would not
+    /// understand the mark, the packet is dropped instead.
     fn hand_over(&mut self, packet: &Packet, at: Time, outlet: &mut impl Outlet) {
         let Some(mut stored) = self.store.remove(Handle::of(packet)) else { return };
         let Stored { conversation, forward, to, entered, .. } = stored;
@@ -298,7 +298,7 @@ impl Network {
         self.store.recycle(stored);
     }
 
-    /// A packet that is stored passes an interface, which `note` captures.
+    /// Captures a stored packet that passes an interface, by `note`.
     fn pass(&mut self, packet: &Packet, note: impl FnOnce(&mut Trace<Shown>)) {
         let Network { trace: Some(trace), store, conversations, .. } = self else { return };
         if let (Some(shown), Some(stored)) = (trace.contents_mut(), store.get(Handle::of(packet))) {
@@ -315,7 +315,7 @@ impl Network {
         }
     }
 
-    /// Takes over what the ports have written in their journal.
+    /// Processes the entries of the ports' journal.
     fn settle(&mut self) {
         let Network { journal, store, conversations, now, .. } = self;
         journal.take(|entry| {
@@ -347,7 +347,7 @@ impl Network {
         while self.bss.pop_forgotten().is_some() {}
     }
 
-    /// An event of the scenario.
+    /// Applies an event of the scenario.
     fn change(&mut self, event: &EventSpec, now: Time) {
         let EventSpec { at_s: _, station, ap, flows: _, wire } = event;
         if let Some(change) = station {
@@ -370,13 +370,13 @@ impl Network {
         }
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn counted(&self) -> Counted {
         let reading = std::sync::Arc::new(Reading::take(&self.bss, &self.wire, self.now));
         Counted { reading, conversations: self.conversations.clone(), at: self.now }
     }
 
-    /// The tables of BSS and buffers, and a row per direction of each conversation, between two states.
+    /// The tables of BSS and buffers, and a row per direction of each conversation, for the interval between two states.
     pub fn report(
         &self,
         before: &Counted,
@@ -412,7 +412,7 @@ mod tests {
     use super::*;
     use crate::conversations::Way;
 
-    /// What hosts got.
+    /// What the hosts received.
     #[derive(Default)]
     struct Got {
         packets: Vec<(Host, Vec<u8>, Time)>,
@@ -652,7 +652,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// Every packet is delivered, dropped, filtered or lost, and its memory is free then; with errors, aggregation, marks.
+        /// Every packet is delivered, dropped, filtered or lost, and its memory is then free; with errors, aggregation, marks.
         #[test]
         fn nothing_is_lost_without_trace(
             seed: u64,

@@ -1,4 +1,4 @@
-//! What captures show of real packets: their bytes, with the marks that they have by then.
+//! Contents of real packets in captures: their bytes, with the marks set so far.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use crate::address::Host;
 use crate::headers;
 use crate::store::{Handle, Stored};
 
-/// The packets that captures are about to show.
+/// The packets to be captured next.
 #[derive(Default)]
 pub struct Shown {
-    /// The packet that passes an interface.
+    /// The packet that is passing an interface.
     passing: Option<(Handle, Vec<u8>)>,
-    /// By sender: what it transmits. The receiver may have it already, so that it is stored no more.
+    /// By sender: the packet being transmitted. It may already have been delivered and removed from the store.
     in_service: BTreeMap<u32, (Handle, Vec<u8>)>,
 }
 
 impl Shown {
-    /// A packet passes an interface.
+    /// Sets the packet that passes an interface.
     pub fn pass(&mut self, packet: &Packet, bytes: Vec<u8>) {
         self.passing = Some((Handle::of(packet), bytes));
     }
 
-    /// A sender transmits a packet for the first time.
+    /// Sets the packet that a sender transmits for the first time.
     pub fn serve(&mut self, sender: u32, packet: &Packet, bytes: Vec<u8>) {
         self.passing = None;
         self.in_service.insert(sender, (Handle::of(packet), bytes));
@@ -59,7 +59,7 @@ impl Contents for Shown {
     }
 }
 
-/// The bytes of a stored packet with the marks that the engine's packet has by now; `has_ecn` says whether ECE would be understood.
+/// The bytes of a stored packet with the marks that the engine's packet has now; `has_ecn`: whether ECE would be understood.
 pub fn with_marks(stored: &Stored, packet: &Packet, has_ecn: bool) -> Vec<u8> {
     let mut bytes = stored.bytes.clone();
     if packet.ecn() == Ecn::Ce {

@@ -1,4 +1,4 @@
-//! The bytes of the packets that are under way. The engine's packets carry a handle to them in `window_bytes`, a field that neither
+//! The bytes of the packets under way. The engine's packets carry a handle to them in `window_bytes`, a field that neither
 //! buffers nor MAC read.
 
 use std::collections::VecDeque;
@@ -7,14 +7,14 @@ use wifair_core::{Packet, Time};
 
 use crate::address::Host;
 
-/// Bits of a handle that say where the bytes lie; the others tell apart packets that lie there one after the other.
+/// Bits of a handle that are the index of the bytes; the others distinguish successive packets at one index.
 const INDEX_BITS: u32 = 20;
-/// The most packets that may be under way.
+/// Maximum number of packets under way.
 pub const MAX_PACKETS: usize = 1 << INDEX_BITS;
-/// How long a packet that the MAC is done with may still be delivered: a recipient may hold it for its reorder timeout.
+/// How long a packet may still be delivered after the MAC is done with it: a recipient may hold it for its reorder timeout.
 const LIMBO: Time = Time::from_s(5);
 
-/// Names stored bytes; outlives them.
+/// Identifies stored bytes; it may outlive them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(u32);
 
@@ -24,7 +24,7 @@ impl Handle {
         Handle(packet.window_bytes)
     }
 
-    /// The packet with this handle.
+    /// Returns the packet with this handle set.
     pub fn on(self, packet: Packet) -> Packet {
         Packet { window_bytes: self.0, ..packet }
     }
@@ -34,42 +34,42 @@ impl Handle {
     }
 }
 
-/// A packet as its sender wrote it.
+/// A packet as sent by its host.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// The IP packet.
     pub bytes: Vec<u8>,
-    /// Where its TCP header begins, if it has one.
+    /// Offset of its TCP header, if it has one.
     pub tcp_at: Option<u16>,
     /// Its conversation.
     pub conversation: u32,
-    /// Whether the initiator of its conversation sent it.
+    /// Whether it was sent by the initiator of its conversation.
     pub forward: bool,
-    /// The host that it goes to.
+    /// Its destination.
     pub to: Host,
     /// When it entered.
     pub entered: Time,
 }
 
-/// See the module's head.
+/// See the module documentation.
 #[derive(Default)]
 pub struct Store {
     slots: Vec<(u16, Option<Stored>)>,
     free: Vec<u32>,
     /// Packets that the MAC is done with, in order of time. Most of them have been delivered.
     limbo: VecDeque<(Time, Handle)>,
-    /// Memory of packets that have left.
+    /// Memory of packets that have left, for reuse.
     spare: Vec<Vec<u8>>,
     count: usize,
 }
 
 impl Store {
-    /// Packets under way.
+    /// Number of packets under way.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// A copy of `bytes` in memory that was in use before.
+    /// Copies `bytes` to reused memory.
     pub fn copy(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut copy = self.spare.pop().unwrap_or_default();
         copy.clear();
@@ -99,7 +99,7 @@ impl Store {
         slot.as_ref().filter(|_| u32::from(*generation) == handle.0 >> INDEX_BITS)
     }
 
-    /// The packet leaves.
+    /// Removes the packet.
     pub fn remove(&mut self, handle: Handle) -> Option<Stored> {
         self.get(handle)?;
         let (generation, slot) = &mut self.slots[handle.index()];
@@ -109,21 +109,21 @@ impl Store {
         slot.take()
     }
 
-    /// The memory of a packet that has left is used again.
+    /// Reuses the memory of a packet that has left.
     pub fn recycle(&mut self, stored: Stored) {
         if self.spare.len() < 1024 {
             self.spare.push(stored.bytes);
         }
     }
 
-    /// The MAC is done with the packet at `now`. If its receiver does not get it soon, it never will.
+    /// Records that the MAC is done with the packet at `now`. It expires if its receiver does not get it soon.
     pub fn finish(&mut self, handle: Handle, now: Time) {
         if self.get(handle).is_some() {
             self.limbo.push_back((now, handle));
         }
     }
 
-    /// The next packet that was not delivered in time.
+    /// Returns the next packet that was not delivered in time.
     pub fn expire(&mut self, now: Time) -> Option<Stored> {
         while let Some(&(at, handle)) = self.limbo.front() {
             if at + LIMBO > now {
