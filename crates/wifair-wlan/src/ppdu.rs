@@ -1,33 +1,33 @@
-//! What a link with a Block Ack agreement has on the air, seen from outside: its length and its times.
+//! PPDUs of links with a Block Ack agreement: length and durations.
 
 use wifair_core::Time;
 
 use crate::phy::Mode;
 
-/// What a link with a Block Ack agreement sends in an exchange.
+/// The content of an exchange of a link with a Block Ack agreement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ppdu {
-    /// The data rate's, of a Block Ack Request too.
+    /// Mode of the data rate, also for a Block Ack Request.
     pub mode: Mode,
-    /// The control frames that go with it: an index into those of the BSS.
+    /// The control frames of the exchange: an index into those of the BSS.
     pub handshake: u8,
-    /// Whether RTS and CTS go before it, unless it follows another of its TXOP.
+    /// Whether RTS and CTS precede it, unless it follows another in its TXOP.
     pub with_rts: bool,
     pub psdu_bytes: u32,
-    /// 0: it is a Block Ack Request.
+    /// Number of MPDUs; 0 for a Block Ack Request.
     pub mpdus: u32,
-    /// Of the PPDU, with the CTS-to-self that may go before it.
+    /// Airtime of the PPDU, including a CTS-to-self.
     pub airtime: Time,
-    /// A SIFS and what answers it.
+    /// Duration of a SIFS and the response.
     pub response: Time,
-    /// What its exchange occupies, from RTS to response.
+    /// Time for which the exchange occupies the medium, from RTS to response.
     pub occupied: Time,
-    /// What it took in addition, as far as known.
+    /// Overhead in addition, as far as known.
     pub overhead: Time,
 }
 
 impl Ppdu {
-    /// Of `mode`, yet without anything.
+    /// A PPDU in `mode` without content.
     pub(crate) fn of(mode: Mode) -> Ppdu {
         Ppdu {
             mode,

@@ -1,4 +1,4 @@
-//! What lies between the AP's ports and the air (`ap.hardware` in a plan; `docs/medium.md`, section 12).
+//! The layer between the AP's ports and the medium (`ap.hardware` in a plan; `docs/medium.md`, section 12).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,10 +65,10 @@ impl Default for FirmwareSpec {
     }
 }
 
-/// [`HardwareSpec`], ready for use.
+/// [`HardwareSpec`] in the form that the engine uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hardware {
-    /// PPDUs formed ahead of access; 0: they are formed when they are sent.
+    /// Number of PPDUs formed ahead of access; 0: they are formed when they are sent.
     pub ahead: usize,
     pub max_ppdu: Time,
     pub feed: Feed,
@@ -79,27 +79,28 @@ pub(crate) struct Hardware {
 pub(crate) enum Feed {
     /// When a PPDU is formed.
     OnDemand,
-    /// As long as the link queues hold fewer.
+    /// While the link queues hold fewer packets than this.
     Packets(u32),
-    /// As airtime queue limits have it.
+    /// As limited by airtime queue limits (AQL).
     Airtime { low: Time, high: Time, total: Time },
 }
 
 impl Hardware {
-    /// What stations have.
+    /// The hardware of stations.
     pub const IDEAL: Hardware = Hardware { ahead: 0, max_ppdu: Time::MAX, feed: Feed::OnDemand };
 
-    /// Whether packets leave the port otherwise than with `ideal`.
+    /// Whether packets leave the port ahead of access, unlike with `ideal`.
     pub fn works_ahead(&self) -> bool {
         self.ahead > 0 || self.feed != Feed::OnDemand
     }
 }
 
 impl HardwareSpec {
-    /// Checks the values; `path` is where they are in the plan. `driver_queue` is the length of the driver's queues, if they are used.
+    /// Checks the values. `path` is their key in the plan; `driver_queue` is the length of the driver's queues, if they are
+    /// used.
     ///
     /// # Errors
-    /// A value out of range, or a driver's queues before those of the firmware.
+    /// Fails for a value out of range, or for a driver's queues before those of the firmware.
     pub(crate) fn rules(&self, driver_queue: Option<u32>, path: &str) -> Result<Hardware, SpecError> {
         let us = |key, value, range: std::ops::RangeInclusive<f64>| {
             let us = check::number(path, key, value, range, "us")?;
@@ -128,7 +129,7 @@ impl HardwareSpec {
     }
 }
 
-/// What the AP's link queues hold, and what of it bounds them.
+/// Content of the AP's link queues, as far as it limits them.
 #[derive(Debug)]
 pub(crate) struct Backlog {
     /// By rank: MPDUs.
@@ -139,7 +140,7 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// Nothing, for so many stations.
+    /// Creates an empty backlog for this number of stations.
     pub fn new(stations: usize) -> Backlog {
         Backlog {
             mpdus: [0; 4],
@@ -148,7 +149,7 @@ impl Backlog {
         }
     }
 
-    /// Leave for the port of a category to give one packet more, if there is room.
+    /// Permission for a category's port to release one more packet, if there is room.
     pub fn grant(&self, feed: Feed, ac: Ac, rank: u32, gathers: bool) -> Option<Grant<'_>> {
         match feed {
             Feed::OnDemand => None,
@@ -163,17 +164,17 @@ impl Backlog {
         }
     }
 
-    /// The stations to which PPDUs may be formed ahead: those whose windows are not full.
+    /// The stations for which PPDUs may be formed ahead: those whose windows are not full.
     pub fn with_room(&self, rank: u32) -> StationLimit<'_> {
         StationLimit { pending: &self.pending[rank as usize], below: Time::MAX }
     }
 
-    /// Where PPDUs are formed ahead on demand: whether the Block Ack window of a station is full.
+    /// If PPDUs are formed ahead on demand, sets whether the Block Ack window of a station is full.
     pub fn set_full(&mut self, rank: u32, station: StationId, is_full: bool) {
         self.pending[rank as usize][station.index()] = if is_full { Time::MAX } else { Time::ZERO };
     }
 
-    /// An MPDU of `bytes` enters a link queue; the airtime that it counts as pending.
+    /// Counts an MPDU of `bytes` that enters a link queue; returns the airtime counted as pending.
     pub fn enter(&mut self, rank: u32, station: StationId, bytes: u32, rate: Rate) -> Time {
         let pending = Time::from_ns(u64::from(bytes) * 8_000_000 / u64::from(rate.as_kbps()));
         self.mpdus[rank as usize] += 1;
@@ -182,7 +183,7 @@ impl Backlog {
         pending
     }
 
-    /// An MPDU leaves its link queue.
+    /// Counts an MPDU that leaves its link queue.
     pub fn leave(&mut self, rank: u32, station: StationId, pending: Time) {
         self.mpdus[rank as usize] -= 1;
         let of_station = &mut self.pending[rank as usize][station.index()];

@@ -1,7 +1,7 @@
 //! Aggregation: A-MPDUs and Block Ack (802.11-2020, 9.7, 10.12 and 10.25; `docs/medium.md`, section 12).
 //!
-//! Nothing here knows the medium: the originator says what a PPDU contains and hears what became of it, the recipient says what is
-//! passed on.
+//! Nothing here depends on the medium. The originator determines the content of a PPDU and is given its outcome; the recipient
+//! determines what is passed on.
 
 mod hardware;
 mod originator;
@@ -30,9 +30,9 @@ use crate::ppdu::Ppdu;
 pub struct SentMpdu<'a> {
     /// Its sequence number, modulo 4096.
     pub sequence: u16,
-    /// What it carries.
+    /// Its packet.
     pub packet: &'a Packet,
-    /// Which transmission it is, from 1.
+    /// Number of this transmission, from 1.
     pub number: u32,
     /// Whether its receiver decodes it from this PPDU; false in a collision.
     pub decoded: bool,
@@ -42,16 +42,16 @@ pub struct SentMpdu<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
     pub packet: Packet,
-    /// The share that its MPDU had of the airtime of the exchange that brought it.
+    /// Share of its MPDU in the airtime of the exchange that delivered it.
     pub airtime: Time,
 }
 
-/// A Block Ack agreement: both its ends.
+/// Both ends of a Block Ack agreement.
 #[derive(Debug)]
 pub(crate) struct Agreement {
     pub originator: Originator,
     pub recipient: Recipient<Received>,
-    /// In MPDUs.
+    /// Block Ack window in MPDUs.
     pub window: u32,
 }
 
@@ -69,26 +69,26 @@ impl Agreement {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Built {
     pub link: LinkId,
-    /// Its number among those of the link.
+    /// Its number within the link.
     pub number: u32,
     pub ppdu: Ppdu,
 }
 
-/// The agreements of a BSS, and which of them wait to be served.
+/// The agreements of a BSS, and which links wait to be served.
 #[derive(Debug)]
 pub(crate) struct Aggregation {
     pub rules: Rules,
     /// By link and rank of the access category.
     agreements: Vec<Option<Agreement>>,
-    /// By channel access function: its pending links, the one that became pending first at the head.
+    /// By channel access function: its pending links, in the order in which they became pending.
     pending: Vec<VecDeque<LinkId>>,
-    /// What lies below the AP's ports.
+    /// The layer below the AP's ports.
     pub hardware: Hardware,
-    /// What the AP's link queues hold; only where packets leave the ports ahead of PPDUs.
+    /// Content of the AP's link queues; only if packets leave the ports ahead of PPDUs.
     pub backlog: Backlog,
-    /// By the AP's channel access functions: PPDUs that are formed, the one in service at the head.
+    /// By the AP's channel access functions: the formed PPDUs, with the one in service at the head.
     pub built: [VecDeque<Built>; 4],
-    /// Packets that recipients have passed on and that nobody has taken yet, with their links and ranks.
+    /// Packets that recipients have passed on and that have not been taken yet, with their links and ranks.
     passed: VecDeque<(LinkId, u32, Received)>,
     /// Recipients that hold MPDUs, and when their reorder timeouts expire.
     waits: Vec<(Time, usize)>,

@@ -108,14 +108,14 @@ impl Originator {
         }
     }
 
-    /// Whether it has anything to send that is in no PPDU and in the window.
+    /// Whether anything can be sent: a packet that is in no PPDU and within the window.
     pub fn is_pending(&self) -> bool {
         let free = || self.queue.iter().find(|mpdu| mpdu.ppdu == NONE);
         self.owes_request && !self.request_formed
             || free().is_some_and(|mpdu| mpdu.sequence < self.window_start() + self.window)
     }
 
-    /// Whether no packet more may be sent before one is acknowledged or given up.
+    /// Whether no further packet may be sent before one is acknowledged or given up.
     pub fn is_full(&self) -> bool {
         self.next_sequence >= self.window_start() + self.window
     }
@@ -125,7 +125,7 @@ impl Originator {
         self.queue.front().map_or(self.next_sequence, |head| head.sequence)
     }
 
-    /// A packet enters the link queue, with what it counts in the airtime pending. `mac_bytes` as in [`Limits`].
+    /// Adds a packet to the link queue, with its pending airtime. `mac_bytes` as in [`Limits`].
     pub fn push(&mut self, departure: Departure, mac_bytes: u32, pending: Time, now: Time) {
         self.queue.push_back(Mpdu {
             sequence: self.next_sequence,
@@ -149,7 +149,7 @@ impl Originator {
         self.next_sequence += 1;
     }
 
-    /// The length of what would be sent first: a Block Ack Request (`None`) or the head alone.
+    /// Length of what would be sent first: only the head, or a Block Ack Request (`None`).
     pub fn head_bytes(&self) -> Option<u32> {
         if self.owes_request {
             return None;
@@ -198,12 +198,12 @@ impl Originator {
         Formed { ppdu, psdu: Some(psdu) }
     }
 
-    /// A PPDU that is formed, or the Block Ack Request, is in service.
+    /// Puts a formed PPDU, or the Block Ack Request, in service.
     pub fn serve(&mut self, ppdu: u32) {
         self.in_service = ppdu;
     }
 
-    /// What is in service is sent no more: its MPDUs are free to be in another PPDU.
+    /// Discards what is in service: its MPDUs can join another PPDU.
     pub fn dissolve(&mut self) {
         let ppdu = std::mem::replace(&mut self.in_service, NONE);
         match ppdu {
@@ -227,7 +227,7 @@ impl Originator {
         self.queue.iter_mut().filter(move |mpdu| mpdu.ppdu == ppdu && ppdu != NONE)
     }
 
-    /// Whether the receiver decodes each MPDU of the PPDU is for `decodes` to say, by its length; whether it decodes any.
+    /// Draws whether the receiver decodes each MPDU of the PPDU: `decodes` decides by length. Returns whether it decodes any.
     pub fn draw(&mut self, mut decodes: impl FnMut(u32) -> bool) -> bool {
         let mut any = false;
         for mpdu in self.formed_mut() {
@@ -256,8 +256,8 @@ impl Originator {
         }
     }
 
-    /// The PPDU has ended: the MPDUs that its receiver decodes go to `received`, each with its share of the airtime; it says whether
-    /// the recipient takes it.
+    /// Ends the PPDU: the MPDUs that its receiver decodes are passed to `received`, each with its share of the airtime.
+    /// `received` returns whether the recipient accepts it.
     pub fn end(&mut self, mut received: impl FnMut(&Mpdu, Time) -> bool) {
         for mpdu in self.formed_mut().filter(|mpdu| mpdu.decoded) {
             mpdu.received = true;
@@ -296,12 +296,12 @@ impl Originator {
         self.in_service = NONE;
     }
 
-    /// MPDUs of the PPDU that the recipient has decoded.
+    /// Number of MPDUs of the PPDU that the recipient has decoded.
     pub fn acknowledged(&self) -> u32 {
         self.formed().filter(|mpdu| mpdu.received).count() as u32
     }
 
-    /// The exchange has failed, of which the originator knew after waiting for `timeout`: each MPDU of the PPDU has failed, or the
+    /// Handles a failed exchange, known to the originator after a wait for `timeout`: each MPDU of the PPDU has failed, or the
     /// Block Ack Request.
     pub fn fail(&mut self, timeout: Time) {
         if self.is_request() {
@@ -318,7 +318,7 @@ impl Originator {
         }
     }
 
-    /// What became of the MPDUs of the PPDU, whose exchange has `succeeded` or, after [`Originator::fail`], not.
+    /// The outcomes of the PPDU's MPDUs, after an exchange that has `succeeded` or, after [`Originator::fail`], failed.
     pub fn transmitted(&self, succeeded: bool, max: &Attempts) -> impl Iterator<Item = TransmittedMpdu<'_>> {
         let max_failures = if succeeded { max.mpdu - 1 } else { max.mpdu }; // the failure of a success is yet to be counted
         self.formed().map(move |mpdu| TransmittedMpdu {
@@ -353,7 +353,7 @@ impl Originator {
         exhausted && request && (!self.owes_request || self.request_failures >= max.request)
     }
 
-    /// MPDUs and a Block Ack Request that have failed as often as they may are given up; the MPDUs go to `done`.
+    /// Gives up the MPDUs and the Block Ack Request that have reached their limits of attempts; the MPDUs are passed to `done`.
     pub fn give_up(&mut self, max: &Attempts, mut done: impl FnMut(&Mpdu)) {
         if self.request_failures >= max.request {
             self.drop_request();
@@ -373,7 +373,7 @@ impl Originator {
     }
 }
 
-/// How often something may fail before it is given up.
+/// Limits of attempts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempts {
     pub mpdu: u32,

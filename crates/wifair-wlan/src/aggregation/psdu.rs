@@ -1,25 +1,25 @@
-//! How long an A-MPDU is, and what may still join it (802.11-2020, 9.7 and 10.12; `docs/medium.md`, section 12).
+//! Length of an A-MPDU, and what may still be added to it (802.11-2020, 9.7 and 10.12; `docs/medium.md`, section 12).
 
-/// Bytes of the delimiter before an MPDU in an A-MPDU, and what subframes are padded to multiples of.
+/// Bytes of the delimiter before an MPDU in an A-MPDU; subframes are padded to multiples of it.
 const DELIMITER_BYTES: u32 = 4;
 
-/// The PSDU of MPDUs that go together, as it grows.
+/// The PSDU of the MPDUs of a PPDU, as it grows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Psdu {
-    /// Subframes before the last, with their padding.
+    /// Bytes of the subframes before the last, with their padding.
     before: u32,
-    /// The last MPDU.
+    /// Bytes of the last MPDU.
     last: u32,
     mpdus: u32,
 }
 
 impl Psdu {
-    /// One MPDU of `bytes`.
+    /// A PSDU of one MPDU of `bytes`.
     pub fn of(bytes: u32) -> Psdu {
         Psdu { before: 0, last: bytes, mpdus: 1 }
     }
 
-    /// With an MPDU of `bytes` more. Between the starts of two there are at least `spacing_bytes`.
+    /// Adds an MPDU of `bytes`. The starts of two MPDUs are at least `spacing_bytes` apart.
     pub fn with(self, bytes: u32, spacing_bytes: u32) -> Psdu {
         Psdu { before: self.before_next(spacing_bytes), last: bytes, mpdus: self.mpdus + 1 }
     }
@@ -42,14 +42,14 @@ impl Psdu {
         }
     }
 
-    /// The longest MPDU that may join so that the PSDU has at most `max_bytes`.
+    /// Maximum length of a further MPDU such that the PSDU has at most `max_bytes`.
     pub fn room(&self, max_bytes: u32, spacing_bytes: u32) -> u32 {
         max_bytes.saturating_sub(self.before_next(spacing_bytes) + DELIMITER_BYTES)
     }
 }
 
-/// Splits a total among parts in proportion to their sizes: the first `n` together get what is proportional to the sum of theirs,
-/// rounded down.
+/// Splits a total among parts in proportion to their sizes: the first `n` shares sum to the total times their fraction of the
+/// whole, rounded down.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shares {
     total: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Of `total`, among parts whose sizes add up to `whole`.
+    /// Splits `total` among parts whose sizes add up to `whole`.
     pub fn of(total: u64, whole: u64) -> Shares {
         Shares { total, whole, sum: 0, given: 0 }
     }

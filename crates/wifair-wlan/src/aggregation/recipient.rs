@@ -1,14 +1,12 @@
-//! The recipient's side of a Block Ack agreement: it puts MPDUs back in order (802.11-2020, 10.25.6.6; `docs/medium.md`,
-//! section 12).
+//! The recipient of a Block Ack agreement: reorders MPDUs (802.11-2020, 10.25.6.6; `docs/medium.md`, section 12).
 //!
-//! Sequence numbers are counted here without wrapping; on the air they are modulo 4096, which says the same for windows of at most
-//! 1,024.
+//! Sequence numbers do not wrap here. On the air they are modulo 4096, which is equivalent for windows of at most 1,024.
 
 use std::collections::VecDeque;
 
 use wifair_core::Time;
 
-/// Reorders the MPDUs of one link. `T` is what an MPDU carries.
+/// Reorders the MPDUs of one link. `T` is the content of an MPDU.
 #[derive(Clone, Debug)]
 pub(crate) struct Recipient<T> {
     window: u64,
@@ -19,7 +17,7 @@ pub(crate) struct Recipient<T> {
 }
 
 impl<T> Recipient<T> {
-    /// Nothing has come yet. `window` is in MPDUs.
+    /// Creates an empty reorder buffer. `window` is in MPDUs.
     pub fn new(window: u64) -> Recipient<T> {
         Recipient { window, first: 0, held: VecDeque::new() }
     }
@@ -30,7 +28,7 @@ impl<T> Recipient<T> {
         self.held.get(place).is_some_and(Option::is_some)
     }
 
-    /// An MPDU has been decoded at `now`; what can be passed on goes to `up`, in order. False: it is a duplicate.
+    /// Handles an MPDU decoded at `now`; passes what is in order to `up`. Returns false for a duplicate.
     pub fn receive(&mut self, sequence: u64, content: T, now: Time, mut up: impl FnMut(T)) -> bool {
         if sequence < self.first || self.is_held(sequence) {
             return false;
@@ -52,7 +50,7 @@ impl<T> Recipient<T> {
         true
     }
 
-    /// A Block Ack Request with this starting sequence number has been decoded.
+    /// Handles a Block Ack Request with this starting sequence number.
     pub fn request(&mut self, starting: u64, mut up: impl FnMut(T)) {
         if starting > self.first {
             self.release_before(starting, &mut up);
@@ -60,18 +58,18 @@ impl<T> Recipient<T> {
         }
     }
 
-    /// What is held.
+    /// The contents of the held MPDUs.
     pub fn held(&self) -> impl Iterator<Item = &T> {
         self.held.iter().flatten().map(|(content, _)| content)
     }
 
-    /// When the MPDU that has been held longest has been held for `timeout`.
+    /// When the reorder timeout of the MPDU that has been held longest expires.
     pub fn deadline(&self, timeout: Time) -> Option<Time> {
         let held = self.held.iter().flatten();
         held.map(|&(_, since)| since + timeout).min()
     }
 
-    /// The reorder timeout of what was received at or before `since` has come: what is missing before it is not waited for.
+    /// Handles the reorder timeout of MPDUs received at or before `since`: missing MPDUs before them are skipped.
     pub fn give_up_waiting(&mut self, since: Time, mut up: impl FnMut(T)) {
         let expired = |entry: &Option<(T, Time)>| matches!(entry, Some((_, at)) if *at <= since);
         if let Some(place) = self.held.iter().position(expired) {
@@ -93,7 +91,7 @@ impl<T> Recipient<T> {
         self.first = self.first.max(first);
     }
 
-    /// Passes on what stands at the start of the window without a gap.
+    /// Passes on the MPDUs at the start of the window up to the first gap.
     fn release_run(&mut self, up: &mut impl FnMut(T)) {
         while let Some((content, _)) = self.held.front_mut().and_then(Option::take) {
             self.held.pop_front();
@@ -113,7 +111,7 @@ mod tests {
 
     const TIMEOUT: Time = Time::from_ms(100);
 
-    /// The rules of the page, said with sets.
+    /// The rules of the page, implemented with sets.
     struct Plain {
         window: u64,
         first: u64,

@@ -83,7 +83,7 @@ const SPACINGS_US: [f64; 8] = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
 /// Frames that ath9k holds for an access category (ATH_MAX_QDEPTH).
 const DRIVER_QUEUE_PACKETS: u32 = 123;
 
-/// [`AggregationSpec`], ready for use.
+/// [`AggregationSpec`] in the form that the engine uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub window: u32,
@@ -99,10 +99,10 @@ pub(crate) struct Rules {
 }
 
 impl AggregationSpec {
-    /// Checks the values; `path` is where they are in the plan, `retry_limit` is `mac.retry_limit_short`.
+    /// Checks the values. `path` is their key in the plan; `retry_limit` is `mac.retry_limit_short`.
     ///
     /// # Errors
-    /// A value out of range.
+    /// Fails for a value out of range.
     pub(crate) fn rules(&self, retry_limit: u32, path: &str) -> Result<Rules, SpecError> {
         let given = |key, value: Option<u32>, default, range, unit| match value {
             Some(value) => check::integer(path, key, value, range, unit),

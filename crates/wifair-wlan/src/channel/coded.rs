@@ -1,5 +1,5 @@
-//! How often OFDM, HT, VHT, HE and EHT frames are undecodable, by modulation, code rate and signal-to-noise ratio, on a channel with
-//! white Gaussian noise.
+//! Error rates of OFDM, HT, VHT, HE and EHT frames by modulation, code rate and signal-to-noise ratio, on a channel with white
+//! Gaussian noise.
 //!
 //! Source: G. Pei and T. R. Henderson, "Validation of OFDM error rate model in ns-3", 2010: bit error rate of coherent BPSK, QPSK and
 //! square QAM with Gray mapping (nearest neighbours), then the union bound over the distance spectrum of the convolutional code,
@@ -65,8 +65,8 @@ const RATE_5_6: Spectrum = Spectrum {
     ],
 };
 
-/// Probability that one byte of a frame is decoded, as its natural logarithm, with `bits` coded bits a subcarrier and stream; `snr` is
-/// a ratio.
+/// Natural logarithm of the probability that one byte of a frame is decoded, with `bits` coded bits per subcarrier and stream;
+/// `snr` is a ratio.
 pub(super) fn ln_byte_survival(bits: u32, code: CodeRate, snr: f64) -> f64 {
     let spectrum = match code.data {
         1 => RATE_1_2,

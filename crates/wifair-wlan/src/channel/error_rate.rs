@@ -1,5 +1,4 @@
-//! How often frames of 802.11b are undecodable, by rate and signal-to-noise ratio, on a channel with white Gaussian
-//! noise.
+//! Error rates of 802.11b frames by rate and signal-to-noise ratio, on a channel with white Gaussian noise.
 //!
 //! Sources: 1 Mbps, differential BPSK, ½ exp(−Eb/N0) (Proakis, Digital Communications, 5.2); 2 Mbps, differential QPSK,
 //! the usual approximation for a large Eb/N0; 5.5 and 11 Mbps, CCK as biorthogonal signals, equations (18) and (17) of
@@ -13,10 +12,11 @@ use crate::phy::{Format, Mode};
 
 /// Noise bandwidth in Hz.
 const BANDWIDTH_HZ: f64 = 22e6;
-/// CCK symbols a second.
+/// CCK symbols per second.
 const CCK_SYMBOLS: f64 = 1.375e6;
 
-/// Probability that one byte of a frame in a mode is decoded, as its natural logarithm; `snr` is a ratio, with the noise of 22 MHz.
+/// Natural logarithm of the probability that one byte of a frame in a mode is decoded; `snr` is a ratio, with the noise of 22
+/// MHz.
 pub(super) fn ln_byte_survival(mode: &Mode, snr: f64) -> f64 {
     if mode.format != Format::Dsss {
         let modulation = mode.modulation();

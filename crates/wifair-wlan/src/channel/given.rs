@@ -1,4 +1,4 @@
-//! Error rates that a scenario gives.
+//! Error rates given by a scenario.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub struct RateErrors {
 }
 
 impl RateErrors {
-    /// Of frames at a rate, before 802.11n.
+    /// Errors of frames at a rate, before 802.11n.
     pub fn at_rate(rate_mbps: f64, data: f64) -> RateErrors {
         RateErrors { rate_mbps: Some(rate_mbps), mcs: None, data }
     }

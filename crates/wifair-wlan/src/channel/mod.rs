@@ -1,5 +1,4 @@
-//! What the channel does to frames that do not collide: error rates as given, and as positions make them
-//! (`docs/medium.md`, sections 3 and 9).
+//! Channel errors of frames that do not collide: by given error rates, and by positions (`docs/medium.md`, sections 3 and 9).
 
 mod coded;
 mod error_rate;
@@ -30,19 +29,19 @@ pub(crate) struct Channel {
     fading_streams: Vec<Rng>,
 }
 
-/// A data frame that starts.
+/// A data frame whose transmission starts.
 pub(crate) struct Attempt {
     pub link: LinkId,
     /// The node that sends it.
     pub node: u32,
     pub mode: Mode,
-    /// Of the MAC ACK.
+    /// Handshake of the MAC ACK.
     pub handshake: u8,
     pub psdu_bytes: u32,
     pub now: Time,
 }
 
-/// What a channel is made from.
+/// Parameters for the creation of a channel.
 pub(crate) struct ChannelRecipe {
     pub spec: ChannelSpec,
     pub ap_m: [f64; 2],
@@ -71,13 +70,13 @@ impl Channel {
         self.radios[station.index()].is_some()
     }
 
-    /// The station's error rates are these from now on.
+    /// Sets the station's error rates from now on.
     pub(crate) fn set_error_rates(&mut self, station: StationId, rates: &FrameErrorRate) {
         self.given[station.index()] = rates.clone();
     }
 
-    /// The station is at `position_m`, or where it was, and goes on at `velocity_m_per_s`, or as it did. With neither it stays
-    /// on its track, and is not looked at anew.
+    /// Sets the station's position to `position_m` and its velocity to `velocity_m_per_s`; a missing value is kept. With
+    /// neither the track is kept, and the position is not sampled again.
     pub(crate) fn set_track(
         &mut self,
         station: StationId,
@@ -108,7 +107,7 @@ impl Channel {
         }
     }
 
-    /// Draws what the channel does to a data frame and its MAC ACK.
+    /// Draws the channel's effect on a data frame and its MAC ACK.
     #[inline(never)]
     pub(crate) fn fate(&mut self, attempt: &Attempt, phy: &BssTiming) -> Fate {
         let (data, ack) = self.error_rates(attempt, phy);
@@ -121,13 +120,13 @@ impl Channel {
         }
     }
 
-    /// Draws whether the receiver of a data frame cannot decode it, where nobody will decode its MAC ACK.
+    /// Draws whether the receiver of a data frame cannot decode it, if no node will decode its MAC ACK.
     pub(crate) fn loses_data(&mut self, attempt: &Attempt, phy: &BssTiming) -> bool {
         let (data, _) = self.error_rates(attempt, phy);
         data > 0.0 && self.streams[attempt.link.receiver() as usize].chance(data)
     }
 
-    /// Draws whether the sender of a data frame cannot decode what answers it.
+    /// Draws whether the sender of a data frame cannot decode the response.
     pub(crate) fn loses_ack(&mut self, attempt: &Attempt, phy: &BssTiming) -> bool {
         let (_, ack) = self.error_rates(attempt, phy);
         ack > 0.0 && self.streams[attempt.node as usize].chance(ack)
@@ -148,8 +147,8 @@ impl Channel {
         (data, ack)
     }
 
-    /// Which of several frames that start at `now` its addressee decodes all the same, being `margin_db` stronger there than each of
-    /// the others (section 11). At most one is.
+    /// Of several frames that start at `now`, returns the one that its addressee captures, because it is received `margin_db`
+    /// stronger than each of the others (section 11). There is at most one.
     pub(crate) fn captured(
         &mut self,
         colliders: &[Collider],
@@ -169,7 +168,7 @@ impl Channel {
         if colliders.iter().any(|collider| node(collider) == to) {
             return None;
         }
-        // With what power each frame is heard there.
+        // The power at which each frame is received there.
         let power_db = |collider: &Collider| match (node(collider), to) {
             (AP, station) | (station, AP) => Some(radio(station)?.snr_db()),
             (from, to) => Some(radio(from)?.snr_db_at(radio(to)?, &self.spec)),

@@ -1,4 +1,4 @@
-//! Where a station is, and the signal-to-noise ratio that follows: log-distance path loss and slow fading.
+//! The position of a station and the resulting signal-to-noise ratio: log-distance path loss and slow fading.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,7 @@ impl Track {
 pub(super) struct Radio {
     pub track: Track,
     ap_m: [f64; 2],
-    /// The interval that the rest holds for, and `None` if it has to be found anew.
+    /// The interval for which the other fields hold; `None` if they must be recomputed.
     interval: Option<u64>,
     position_m: [f64; 2],
     snr_db: f64,
@@ -119,7 +119,7 @@ struct Fading {
 }
 
 impl Fading {
-    /// The fading in dB in the given interval, not before the last asked for.
+    /// The fading in dB in the given interval, which must not precede the last one asked for.
     fn at(&mut self, interval: u64) -> f64 {
         while self.drawn <= interval {
             // Box and Muller 1958; one of the pair is used. The unit draw is below one, so the logarithm is finite.
@@ -152,7 +152,7 @@ impl Radio {
         Radio { track, ap_m, interval: None, position_m: [0.0; 2], snr_db: 0.0, fading, ln_byte_survival }
     }
 
-    /// From `now` on the station is on another track.
+    /// Moves the station to another track from `now` on.
     pub(super) fn set_track(&mut self, track: Track) {
         self.track = track;
         self.interval = None;
@@ -166,7 +166,7 @@ impl Radio {
         -libm::expm1(f64::from(bytes) * ln_byte_survival)
     }
 
-    /// Looks where the station is and how well it is heard, once in each interval.
+    /// Samples position and signal-to-noise ratio, once per interval.
     pub(super) fn look(&mut self, now: Time, spec: &ChannelSpec) {
         let interval = now.as_ns() / Time::from_secs_f64(spec.update_interval_s).as_ns();
         if self.interval == Some(interval) {
@@ -182,7 +182,7 @@ impl Radio {
         }
     }
 
-    /// Signal-to-noise ratio in dB of this station at the AP, and of the AP here, when last looked at.
+    /// Signal-to-noise ratio in dB of this station at the AP, and of the AP at this station, at the last sample.
     pub(super) fn snr_db(&self) -> f64 {
         self.snr_db
     }
@@ -228,7 +228,7 @@ mod tests {
         assert!((variance / 16.0 - 1.0).abs() < 0.06, "{variance}");
         let lagged = mean(&|i| values[i] * values[i + 10], values.len() - 10) / variance;
         assert!((lagged - libm::exp(-1.0)).abs() < 0.05, "{lagged}");
-        // Who looks rarely sees the same.
+        // Rare samples give the same values.
         let mut again = Fading { rng: Rng::stream(1, "sta", "fading"), value_db: 0.0, drawn: 0, ..fading };
         assert_eq!([7, 7, 500].map(|interval| again.at(interval)), [values[7], values[7], values[500]]);
     }

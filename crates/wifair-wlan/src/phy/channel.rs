@@ -1,4 +1,4 @@
-//! Bands, widths, streams and guard intervals: what a link of 802.11n or later is set to, and what is refused.
+//! Bands, widths, streams and guard intervals: the setting of a link of 802.11n or later, and its checks.
 
 use wifair_core::{SpecError, Time};
 
@@ -33,24 +33,24 @@ impl Band {
         if self == Band::Ghz2_4 { 10.0 } else { 16.0 }
     }
 
-    /// What ends each PPDU but DSSS (18.3.2.4).
+    /// The signal extension after each PPDU but DSSS (18.3.2.4).
     pub(super) fn signal_extension(self) -> Time {
         if self == Band::Ghz2_4 { Time::from_us(6) } else { Time::ZERO }
     }
 }
 
-/// What a PHY from 802.11n on can do.
+/// Capabilities of a PHY from 802.11n on.
 pub(super) struct Abilities {
     pub name: &'static str,
-    /// By band, the narrowest width first; none where it does not work.
+    /// By band, the narrowest width first; empty if the PHY does not support the band.
     pub widths_mhz: fn(Band) -> &'static [u16],
-    /// Unless it is at 2.4 GHz.
+    /// Default width, except at 2.4 GHz.
     pub default_width_mhz: u16,
     pub max_streams: u8,
     pub guard_intervals_ns: &'static [u16],
 }
 
-/// A PHY from 802.11n on, and what the scenario chooses of what it can do.
+/// A PHY from 802.11n on, and the scenario's choices among its capabilities.
 pub(crate) struct Chosen<'a> {
     pub(super) abilities: &'static Abilities,
     pub band: &'a BandKeys,
@@ -58,7 +58,7 @@ pub(crate) struct Chosen<'a> {
 }
 
 impl Chosen<'_> {
-    /// The band of the BSS; that of the error, if it is none of the PHY's.
+    /// The band of the BSS; `None` if the PHY does not support it.
     pub(super) fn in_band(&self) -> Option<Band> {
         let ghz = self.band.band_ghz.unwrap_or(5.0);
         Band::ALL.into_iter().find(|&band| band.ghz() == ghz && self.works_at(band))
@@ -68,7 +68,7 @@ impl Chosen<'_> {
         !(self.abilities.widths_mhz)(band).is_empty()
     }
 
-    /// What a BSS with this PHY offers.
+    /// What a BSS with this PHY offers to its links.
     pub(super) fn offer(&self, preamble: Preamble, path: &str) -> Result<Offer, SpecError> {
         let name = self.abilities.name;
         let Some(band) = self.in_band() else {
@@ -84,17 +84,17 @@ impl Chosen<'_> {
     }
 }
 
-/// What a BSS offers its links.
+/// What a BSS offers to its links.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     pub band: Band,
-    /// Of its DSSS frames.
+    /// Preamble of its DSSS frames.
     pub preamble: Preamble,
     pub width_mhz: u16,
     pub streams: u8,
 }
 
-/// What a station asks of its link.
+/// A station's settings for its link.
 #[derive(Clone, Copy)]
 pub(crate) struct Wish<'a> {
     pub offer: Offer,
@@ -103,7 +103,7 @@ pub(crate) struct Wish<'a> {
     pub path: &'a str,
 }
 
-/// What a link is set to.
+/// The setting of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting {
     pub band: Band,
@@ -113,7 +113,7 @@ pub(super) struct Setting {
 }
 
 impl Abilities {
-    /// What a link is set to; `path` is the key of the PHY in the plan.
+    /// Determines the setting of a link. `path` is the key of the PHY in the plan.
     pub(super) fn setting(&self, link: &LinkKeys, wish: &Wish, path: &str) -> Result<Setting, SpecError> {
         let offer = wish.offer;
         let widest = *(self.widths_mhz)(offer.band).last().expect("a PHY of another band is refused before");
@@ -158,7 +158,7 @@ impl Abilities {
     }
 }
 
-/// Values in words: "20, 40 or 80".
+/// Lists values in words: "20, 40 or 80".
 pub(super) fn list(values: impl IntoIterator<Item = impl ToString>) -> String {
     let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
     match values.split_last() {
@@ -168,7 +168,7 @@ pub(super) fn list(values: impl IntoIterator<Item = impl ToString>) -> String {
     }
 }
 
-/// What a PHY's clause says of one of its modes.
+/// Parameters of a mode from its PHY's clause.
 pub(super) struct Waveform {
     pub format: Format,
     pub mcs: u8,
@@ -176,7 +176,7 @@ pub(super) struct Waveform {
     pub subcarriers: u32,
     /// Data subcarriers of a segment of the last symbol.
     pub segment_subcarriers: u32,
-    /// A symbol without its guard interval.
+    /// Duration of a symbol without its guard interval.
     pub symbol_ns: u64,
     pub count: Count,
     pub padding_us: u8,
@@ -184,7 +184,7 @@ pub(super) struct Waveform {
 }
 
 impl Setting {
-    /// A mode with this setting: how long its PPDUs last.
+    /// The durations of PPDUs of a mode with this setting.
     pub(super) fn on_air(&self, wave: &Waveform, encoders: impl Fn(u32) -> u32) -> OnAir {
         let &Setting { band, width_mhz, streams, guard_interval_ns } = self;
         let mode = Mode {

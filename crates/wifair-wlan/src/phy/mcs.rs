@@ -1,9 +1,9 @@
-//! What an MCS means, from 802.11n on: modulation and code rate.
+//! Modulation and code rate by MCS, from 802.11n on.
 
 /// Modulation and code rate of an MCS.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mcs {
-    /// Coded bits of a subcarrier and stream.
+    /// Coded bits per subcarrier and stream.
     pub bits: u32,
     pub code: CodeRate,
     /// The non-HT reference rate (10.6.11) in kbit/s.
@@ -18,7 +18,7 @@ pub(crate) struct CodeRate {
 }
 
 impl CodeRate {
-    /// How much of `bits` coded bits is data, rounded down.
+    /// Number of data bits among `bits` coded bits, rounded down.
     pub(crate) fn data_of(self, bits: u32) -> u32 {
         bits * self.data / self.coded
     }
@@ -49,7 +49,7 @@ pub(super) const MCS: [Mcs; 14] = [
 /// Training fields for 1 to 8 streams: HT-LTF, VHT-LTF, HE-LTF and EHT-LTF.
 const TRAINING_FIELDS: [u64; 8] = [1, 2, 4, 4, 6, 6, 8, 8];
 
-/// How many training fields a PPDU with that many streams has.
+/// Number of training fields of a PPDU with that many streams.
 pub(super) fn training_fields(streams: u8) -> u64 {
     TRAINING_FIELDS[usize::from(streams) - 1]
 }

@@ -39,9 +39,9 @@ wifair_core::registry! {
     Eht => eht,
 }
 
-/// What a PHY's file says.
+/// The interface of a PHY's file.
 pub(crate) trait Phy {
-    /// What the scenario sets otherwise for the BSS.
+    /// The scenario's overrides for the BSS.
     fn keys(&self) -> &BssKeys;
 
     /// The format of its data frames.
@@ -54,7 +54,7 @@ pub(crate) trait Phy {
         Characteristics::of_ofdm(band.unwrap_or(Band::Ghz5))
     }
 
-    /// From 802.11n on: what the PHY can do, and what the scenario chooses of it.
+    /// From 802.11n on: the capabilities of the PHY, and the scenario's choices among them.
     fn chosen(&self) -> Option<Chosen<'_>> {
         None
     }
@@ -64,24 +64,24 @@ pub(crate) trait Phy {
         None
     }
 
-    /// The preamble of its DSSS frames, where it has any.
+    /// The preamble of its DSSS frames, if it has any.
     fn preamble(&self) -> Preamble {
         self.protection().and_then(|keys| keys.preamble).unwrap_or_default()
     }
 
-    /// How many streams an MCS has, where that follows from it.
+    /// Number of streams of an MCS, if the MCS determines it.
     fn streams_of(&self, _mcs: u8) -> Option<u8> {
         None
     }
 
-    /// Whether nothing is given but keys that a station of another BSS may have, too.
+    /// Whether only keys are given that a station of another BSS may have, too.
     fn is_of_link(&self) -> bool;
 
     /// The modes of a link, the slowest first; `path` is the key of the PHY in the plan.
     fn modes(&self, wish: &Wish, path: &str) -> Result<Vec<OnAir>, SpecError>;
 }
 
-/// The timing of a BSS that has a PHY, as its clause gives it.
+/// The timing of a BSS with a PHY, from its clause.
 pub(crate) struct Characteristics {
     pub band: Band,
     pub slot_us: f64,
@@ -116,7 +116,7 @@ impl PhySpec {
         each!(PhySpec: self, spec => spec)
     }
 
-    /// Keys of the BSS, to set.
+    /// The keys of the BSS, mutable.
     pub fn bss_mut(&mut self) -> &mut BssKeys {
         each!(PhySpec: self, spec => &mut spec.bss)
     }
@@ -124,7 +124,7 @@ impl PhySpec {
     /// The rates that a station may have in Mbps, the slowest first; none from 802.11n on, where it has an MCS.
     ///
     /// # Errors
-    /// A key of the PHY that is out of range.
+    /// Fails if a key of the PHY is out of range.
     pub fn rates_mbps(&self) -> Result<Vec<f64>, SpecError> {
         let modes = self.modes(&StationPhy::default(), "phy")?;
         Ok(match modes.have_mcs() {
@@ -148,7 +148,7 @@ impl PhySpec {
         self.phy().preamble()
     }
 
-    /// What a BSS with this PHY offers; `path` is its key in the plan.
+    /// What a BSS with this PHY offers to its links. `path` is its key in the plan.
     fn offer(&self, path: &str) -> Result<Offer, SpecError> {
         match self.phy().chosen() {
             Some(chosen) => chosen.offer(self.preamble(), path),
@@ -195,7 +195,7 @@ impl PhySpec {
         Ok(Modes::new(own.phy().modes(&wish, &path)?))
     }
 
-    /// Checks that a station with PHY `own` has its place in a BSS with this one.
+    /// Checks that a station with PHY `own` can be in a BSS with this one.
     fn admit(&self, own: &PhySpec, band: Band, path: &str) -> Result<(), SpecError> {
         let is_older = |own: &PhySpec| own.works_at(band) && own.phy().format() <= self.phy().format();
         if !is_older(own) {
@@ -212,14 +212,14 @@ impl PhySpec {
     }
 }
 
-/// What a station says of its PHY.
+/// A station's PHY settings.
 #[derive(Clone, Copy, Default)]
 pub struct StationPhy<'a> {
-    /// Its own, where it is not the BSS's.
+    /// The station's PHY, if it differs from the BSS's.
     pub phy: Option<&'a PhySpec>,
-    /// How many streams it has.
+    /// Number of streams.
     pub streams: Option<u8>,
-    /// Its MCS, which in HT says how many streams it has.
+    /// MCS, which in HT determines the number of streams.
     pub mcs: Option<u8>,
     /// Its key in the plan.
     pub path: &'a str,

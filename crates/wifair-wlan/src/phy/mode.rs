@@ -1,16 +1,16 @@
-//! The mode of a link, and how long PPDUs last in it.
+//! The mode of a link, and durations of its PPDUs.
 
 use wifair_core::{Rate, SpecError, Time};
 
 use super::mcs::{MCS, Mcs};
 use super::symbols::{Count, SERVICE_BITS, Symbols, TAIL_BITS};
 
-/// How a PSDU is modulated.
+/// Modulation of a PSDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode {
     /// The data rate, to the nearest kbit/s.
     pub rate: Rate,
-    /// What its PPDUs look like.
+    /// Format of its PPDUs.
     pub format: Format,
     /// Whether it is coded by LDPC.
     pub ldpc: bool,
@@ -41,11 +41,11 @@ pub enum Format {
     Eht,
 }
 
-/// The longest PPDU from HT on (aPPDUMaxTime, 5.484 ms).
+/// Maximum duration of a PPDU from HT on (aPPDUMaxTime, 5.484 ms).
 pub const MAX_PPDU_DURATION: Time = Time::from_us(5_484);
 
 impl Format {
-    /// The longest PSDU in bytes (aPSDUMaxLength).
+    /// Maximum length of a PSDU in bytes (aPSDUMaxLength).
     pub const fn max_psdu_bytes(self) -> u32 {
         match self {
             Format::Dsss | Format::Ofdm => 4_095,
@@ -61,7 +61,7 @@ impl Format {
         self >= Format::Vht
     }
 
-    /// The longest Block Ack window, in MPDUs; 0 without one.
+    /// Maximum Block Ack window in MPDUs; 0 if there is none.
     pub(crate) fn max_window(self) -> u32 {
         match self {
             Format::Dsss | Format::Ofdm => 0,
@@ -71,7 +71,7 @@ impl Format {
         }
     }
 
-    /// The longest PPDU, where the format has a limit.
+    /// Maximum duration of a PPDU, if the format has one.
     pub const fn max_ppdu_duration(self) -> Option<Time> {
         match self {
             Format::Dsss | Format::Ofdm => None,
@@ -126,7 +126,7 @@ impl Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RateIndex(pub u8);
 
-/// How long PPDUs of a mode are on the air, and what goes with them.
+/// Durations of a mode's PPDUs and of the frames that go with them.
 #[derive(Clone, Copy, Debug)]
 pub struct OnAir {
     /// The mode.
@@ -135,22 +135,22 @@ pub struct OnAir {
     pub(crate) handshake: u8,
     /// Frames with a longer PSDU are sent after an RTS.
     pub(crate) rts_threshold: u32,
-    /// SIFS and MAC ACK: what follows a data frame that was decoded.
+    /// Duration of SIFS and MAC ACK, which follow a decoded data frame.
     pub(crate) acknowledgement: Time,
-    /// Half bits that every PPDU has beyond its PSDU, plus what makes the division round up.
+    /// Half bits of every PPDU in addition to its PSDU, plus the term that makes the division round up.
     head: u64,
     /// ⌈2⁶⁴ / half bits of a symbol⌉: a multiplication instead of a division for each PPDU. Exact while (half bits of the PPDU) ·
     /// (half bits of a symbol) < 2⁶⁴ (Granlund and Montgomery 1994).
     reciprocal: u64,
     symbol_ns: u64,
-    /// Preamble and signal extension, and what announces the PPDU.
+    /// Duration of preamble, signal extension, and announcement of the PPDU.
     fixed_ns: u64,
-    /// What announces it.
+    /// Duration of the announcement.
     announcement_ns: u64,
     preamble_ns: u64,
     extra_bits: u32,
     half_bits: u32,
-    /// Where whole symbols of equal length are not all.
+    /// Present unless the PPDU consists of whole symbols of equal length.
     symbols: Option<Symbols>,
 }
 
@@ -210,12 +210,12 @@ impl OnAir {
         self.mode.rate
     }
 
-    /// Bytes of data that pass in `duration` at the mode's rate, rounded up.
+    /// Bytes of data sent in `duration` at the mode's rate, rounded up.
     pub(crate) fn bytes_in(&self, duration: Time) -> u32 {
         (duration.as_ns() * u64::from(self.half_bits)).div_ceil(self.symbol_ns * 16) as u32
     }
 
-    /// How long a frame with `psdu_bytes` occupies the medium, with the CTS-to-self and the SIFS that may go before it.
+    /// Time for which a frame with `psdu_bytes` occupies the medium, including a CTS-to-self and its SIFS.
     #[inline]
     pub fn duration(&self, psdu_bytes: u32) -> Time {
         if let Some(symbols) = &self.symbols {
@@ -232,17 +232,17 @@ impl OnAir {
         Time::from_ns(self.fixed_ns) + symbols.duration(bits)
     }
 
-    /// How long the PPDU with a PSDU of `psdu_bytes` lasts, its signal extension included (TXTIME).
+    /// Duration of the PPDU with a PSDU of `psdu_bytes`, its signal extension included (TXTIME).
     pub fn ppdu_duration(&self, psdu_bytes: u32) -> Time {
         self.duration(psdu_bytes) - Time::from_ns(self.announcement_ns)
     }
 
-    /// What goes before the PPDU to announce it: a CTS-to-self and a SIFS, or nothing.
+    /// Duration of the announcement before the PPDU: a CTS-to-self and a SIFS, or zero.
     pub fn announcement(&self) -> Time {
         Time::from_ns(self.announcement_ns)
     }
 
-    /// Preamble and headers before the PSDU.
+    /// Duration of preamble and headers before the PSDU.
     pub fn preamble(&self) -> Time {
         Time::from_ns(self.preamble_ns)
     }
@@ -252,8 +252,8 @@ impl OnAir {
         self.mode.format.max_psdu_bytes()
     }
 
-    /// The longest PSDU in bytes whose PPDU lasts at most `duration` and that the format allows, as does every shorter one; none
-    /// if even an empty PSDU lasts longer.
+    /// Maximum length in bytes such that every PSDU up to it is allowed by the format and its PPDU lasts at most `duration`;
+    /// `None` if even an empty PSDU lasts longer.
     pub fn largest_psdu(&self, duration: Time) -> Option<u32> {
         let of_symbols = duration.as_ns().checked_sub(self.fixed_ns - self.announcement_ns)?;
         let bits = match &self.symbols {
@@ -303,7 +303,7 @@ impl Modes {
     /// The index of the rate `mbps`, given at `key`.
     ///
     /// # Errors
-    /// The PHY does not have it; the error lists those that it has.
+    /// Fails if the PHY does not have the rate; the error lists its rates.
     pub fn rate_index(&self, mbps: f64, key: &str) -> Result<RateIndex, SpecError> {
         match self.rates().position(|rate| rate.as_mbps() == mbps) {
             Some(index) => Ok(RateIndex(index as u8)),
@@ -317,7 +317,7 @@ impl Modes {
     /// The index of an MCS, given at `key`.
     ///
     /// # Errors
-    /// The PHY does not have it with these streams and this width; the error lists those that it has.
+    /// Fails if the PHY does not have the MCS with these streams and this width; the error lists its MCSs.
     pub fn mcs_index(&self, mcs: u8, key: &str) -> Result<RateIndex, SpecError> {
         match self.0.iter().position(|on_air| on_air.mode.mcs == mcs) {
             Some(index) => Ok(RateIndex(index as u8)),

@@ -1,5 +1,5 @@
-//! How many OFDM symbols a PSDU takes: tail bits, LDPC's extra symbol, segments of the last symbol (`docs/medium.md`,
-//! section 2.1).
+//! Number of OFDM symbols of a PSDU: tail bits, LDPC's extra symbol, segments of the last symbol (`docs/medium.md`, section
+//! 2.1).
 
 use wifair_core::{Rate, Time};
 
@@ -10,7 +10,7 @@ pub(super) const SERVICE_BITS: u32 = 16;
 /// Tail bits of a BCC encoder.
 pub(super) const TAIL_BITS: u32 = 6;
 
-/// How symbols are counted and how long they last.
+/// Rule by which symbols are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Count {
     /// Whole symbols.
@@ -69,7 +69,7 @@ impl Symbols {
         Time::from_ns(self.duration_ns(self.end(bits)))
     }
 
-    /// The most bits whose symbols last at most `duration`.
+    /// Maximum number of bits whose symbols last at most `duration`.
     pub(super) fn most_bits(&self, duration: Time) -> Option<u64> {
         let end = self.last_within(duration.as_ns())?;
         match self.count {
@@ -155,7 +155,7 @@ impl Symbols {
         end
     }
 
-    /// Data bits that are sent by then.
+    /// Data bits sent up to `end`.
     fn most_data_bits(&self, end: End) -> u64 {
         let last = match end.quarter {
             4 => self.data_bits,
@@ -164,7 +164,7 @@ impl Symbols {
         (end.symbols * u64::from(self.data_bits) + u64::from(last)) - u64::from(self.data_bits)
     }
 
-    /// Coded bits that are sent by then.
+    /// Coded bits sent up to `end`.
     fn most_coded_bits(&self, end: End) -> u64 {
         let last = match end.quarter {
             4 => self.coded_bits,

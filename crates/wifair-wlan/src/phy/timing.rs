@@ -1,4 +1,4 @@
-//! The timing of a BSS: what all its nodes share, whatever the mode of their links.
+//! The timing of a BSS: common to all its nodes, whatever the modes of their links.
 
 use wifair_core::{Rate, SpecError, Time};
 
@@ -12,7 +12,7 @@ pub(crate) const ACK_BYTES: u32 = 14;
 /// PSDU bytes of an RTS (9.3.1.2).
 const RTS_BYTES: u32 = 20;
 
-/// The timing of a BSS, ready for use.
+/// The timing of a BSS, in the form that the engine uses.
 #[derive(Clone, Debug)]
 pub struct BssTiming {
     /// Slot time.
@@ -41,15 +41,15 @@ pub struct BssTiming {
 /// The control frames that go with a data frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake {
-    /// What answers the data frame.
+    /// The response to the data frame.
     pub ack: ControlFrame,
-    /// What reserves the medium for it.
+    /// The frame that reserves the medium for it.
     pub rts: ControlFrame,
-    /// What answers the RTS, or announces the data frame as a CTS-to-self.
+    /// The response to the RTS, or the CTS-to-self that announces the data frame.
     pub cts: ControlFrame,
     /// How the data frame is protected from 802.11b receivers.
     pub protection: Option<ErpProtection>,
-    /// What responses last, and a Block Ack Request, by their bytes.
+    /// Durations of responses, and of a Block Ack Request, by length.
     response: OnAir,
 }
 
@@ -58,9 +58,9 @@ pub struct Handshake {
 pub struct ControlFrame {
     /// Its mode.
     pub mode: Mode,
-    /// From its begin to that of its PSDU.
+    /// Time from its start to the start of its PSDU.
     pub preamble: Time,
-    /// How long it lasts.
+    /// Its duration.
     pub duration: Time,
     /// aRxPHYStartDelay of its mode.
     pub start_delay: Time,
@@ -85,7 +85,7 @@ impl Handshake {
         }
     }
 
-    /// How long a response, or a Block Ack Request, of `bytes` lasts.
+    /// Duration of a response, or a Block Ack Request, of `bytes`.
     pub(crate) fn response(&self, bytes: u32) -> Time {
         self.response.duration(bytes)
     }
@@ -106,7 +106,7 @@ impl BssTiming {
         BssTiming::with(spec, false, path)
     }
 
-    /// The same where stations may have 802.11b's PHY.
+    /// The same, if stations may have 802.11b's PHY.
     pub(crate) fn with(spec: &PhySpec, has_dsss_station: bool, path: &str) -> Result<BssTiming, SpecError> {
         let all = spec.modes(&StationPhy::default(), path)?;
         let phy = spec.phy();
@@ -268,7 +268,7 @@ impl BssTiming {
         if modes.are_dsss() { self.dsss_cw_min } else { self.cw_min }
     }
 
-    /// Whether protection goes before some data frames.
+    /// Whether protection precedes some data frames.
     pub(crate) fn protects(&self) -> bool {
         self.handshakes.iter().any(|handshake| handshake.protection.is_some())
     }

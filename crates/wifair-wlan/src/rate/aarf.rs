@@ -48,7 +48,7 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// Checks what the types cannot; `path` is where the adaptation stands in the plan.
+    /// Checks what the types cannot. `path` is the key in the plan.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         let first =
             check::integer(path, "success_threshold", self.success_threshold, 1..=100_000, "successes")?;
@@ -64,7 +64,7 @@ impl Spec {
         Ok(())
     }
 
-    /// The state towards a peer that begins at `first`, with `rates` rates to choose from.
+    /// Creates the state towards a peer, starting at `first`, with `rates` rates to choose from.
     pub fn build(&self, first: RateIndex, rates: usize) -> Aarf {
         Aarf {
             ladder: Ladder::new(first, rates),
@@ -75,7 +75,7 @@ impl Spec {
     }
 }
 
-/// See the module's head.
+/// See the module documentation.
 #[derive(Debug)]
 pub struct Aarf {
     spec: Spec,

@@ -46,20 +46,20 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// Checks what the types cannot; `path` is where the adaptation stands in the plan.
+    /// Checks what the types cannot. `path` is the key in the plan.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check::integer(path, "success_threshold", self.success_threshold, 1..=100_000, "successes")?;
         check::integer(path, "timer_frames", self.timer_frames, 1..=100_000, "frames")?;
         Ok(())
     }
 
-    /// The state towards a peer that begins at `first`, with `rates` rates to choose from.
+    /// Creates the state towards a peer, starting at `first`, with `rates` rates to choose from.
     pub fn build(&self, first: RateIndex, rates: usize) -> Arf {
         Arf { spec: self.clone(), ladder: Ladder::new(first, rates) }
     }
 }
 
-/// See the module's head.
+/// See the module documentation.
 #[derive(Debug)]
 pub struct Arf {
     spec: Spec,

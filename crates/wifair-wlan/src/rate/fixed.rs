@@ -20,18 +20,18 @@ pub const INFO: Info = Info {
 pub struct Spec {}
 
 impl Spec {
-    /// Checks what the types cannot; `path` is where the adaptation stands in the plan.
+    /// Checks what the types cannot. `path` is the key in the plan.
     pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
         Ok(())
     }
 
-    /// Always `rate`.
+    /// Creates the state that always returns `rate`.
     pub fn build(&self, rate: RateIndex, _rates: usize) -> Fixed {
         Fixed { rate }
     }
 }
 
-/// See the module's head.
+/// See the module documentation.
 #[derive(Debug)]
 pub struct Fixed {
     rate: RateIndex,

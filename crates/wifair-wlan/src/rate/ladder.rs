@@ -1,15 +1,15 @@
-//! What ARF and its kin have in common: a ladder of rates, climbed after enough successes, descended after failures.
+//! Common code of ARF and its variants: a ladder of rates, climbed after enough successes, descended after failures.
 
 use crate::phy::RateIndex;
 
-/// What an attempt led to.
+/// Effect of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The rate stays.
+    /// The rate is unchanged.
     None,
     /// One rate up; the next attempt is a probe.
     Up,
-    /// The first attempt after going up failed: one rate down.
+    /// The first attempt after a step up failed: one rate down.
     ProbeFailed,
     /// Two failures in a row: one rate down, if there is one.
     Fallback,
@@ -20,7 +20,7 @@ pub(super) fn is_success(sent: u32, acknowledged: u32) -> bool {
     2 * acknowledged >= sent
 }
 
-/// Where the sender stands, and what it counts. All counters begin anew with every step.
+/// A sender's position on the ladder, and its counters, which restart with every step.
 #[derive(Debug)]
 pub(super) struct Ladder {
     rate: RateIndex,
@@ -31,7 +31,7 @@ pub(super) struct Ladder {
     failures: u32,
     /// Attempts: the timer, counted in frames.
     frames: u32,
-    /// The rate has just gone up.
+    /// Whether the rate has just been raised.
     probing: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Rate adaptation: one state for each peer of a node, fed with the outcome of each data frame.
+//! Rate adaptation: one state per peer of a node, updated with the outcome of each data frame.
 //!
 //! To add one, write its file here and a line in the registry below.
 
@@ -13,7 +13,7 @@ pub trait RateAdaptation: Send {
     /// index into the PHY's rates.
     fn on_attempt(&mut self, sent: u32, acknowledged: u32) -> RateIndex;
 
-    /// Whether the rate ever changes; if not, [`RateAdaptation::on_attempt`] is not called.
+    /// Whether the rate can change; if not, [`RateAdaptation::on_attempt`] is not called.
     fn adapts(&self) -> bool {
         true
     }
@@ -28,7 +28,7 @@ wifair_core::registry! {
 }
 
 impl RateSpec {
-    /// The state towards one peer, one of `rates` rates at a time, that begins at the rate `first`.
+    /// Creates the state towards one peer, with `rates` rates, starting at the rate `first`.
     pub fn build(&self, first: RateIndex, rates: usize) -> Box<dyn RateAdaptation> {
         each!(RateSpec: self, spec => Box::new(spec.build(first, rates)))
     }
