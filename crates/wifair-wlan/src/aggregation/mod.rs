@@ -113,12 +113,12 @@ impl Aggregation {
         }
     }
 
-    /// Whether a FIFO gives the first packet that may go, wherever it is.
+    /// Whether a FIFO releases the first packet that may be sent, wherever it is queued.
     pub fn gathers(&self) -> bool {
         self.rules.fill == Fill::Gather
     }
 
-    /// What lies below the port of a channel access function.
+    /// The layer below the port of a channel access function.
     pub fn hardware_of(&self, function: u32) -> &Hardware {
         if function >> CATEGORY_BITS == AP { &self.hardware } else { &Hardware::IDEAL }
     }
@@ -132,35 +132,35 @@ impl Aggregation {
         self.agreements[Aggregation::index(link, rank)].as_ref()
     }
 
-    /// The same, to change.
+    /// The agreement of a link and category, mutable.
     pub fn of_mut(&mut self, link: LinkId, rank: u32) -> Option<&mut Agreement> {
         self.agreements[Aggregation::index(link, rank)].as_mut()
     }
 
-    /// The same, with what the AP's link queues hold.
+    /// The agreement of a link and category, with the AP's backlog.
     pub fn with_backlog(&mut self, link: LinkId, rank: u32) -> (&mut Agreement, &mut Backlog) {
         let agreement = self.agreements[Aggregation::index(link, rank)].as_mut();
         (agreement.expect("a link with an agreement is in service"), &mut self.backlog)
     }
 
-    /// The pending link that a channel access function serves before it asks its port; `last` was in service last.
+    /// Takes the pending link that a channel access function serves before it asks its port; `last` was in service last.
     pub fn take_pending(&mut self, function: u32, last: LinkId) -> Option<LinkId> {
         let pending = &mut self.pending[function as usize];
         if *pending.front()? == last { None } else { pending.pop_front() }
     }
 
-    /// The pending link that it serves when its port gives nothing.
+    /// Takes the pending link that it serves if its port releases nothing.
     pub fn take_last(&mut self, function: u32) -> Option<LinkId> {
         self.pending[function as usize].pop_front()
     }
 
-    /// A link is in service, and pending no more.
+    /// Removes a link that is now in service from the pending ones.
     pub fn unlist(&mut self, function: u32, link: LinkId) {
         self.pending[function as usize].retain(|other| *other != link);
     }
 
-    /// A link that is not in service, or whose PPDU is formed or dissolved, is pending if it has anything left to send. Whether it
-    /// has become so.
+    /// Makes a link that is not in service, or whose PPDU is formed or dissolved, pending if it has anything left to send.
+    /// Returns whether it became pending.
     pub fn release(&mut self, function: u32, link: LinkId, rank: u32) -> bool {
         let Some(Agreement { originator, .. }) = self.of(link, rank) else { return false };
         let (is_pending, is_full) = (originator.is_pending(), originator.is_full());
@@ -202,7 +202,7 @@ impl Aggregation {
         self.review(index);
     }
 
-    /// A Block Ack Request has reached the recipient.
+    /// Handles a Block Ack Request that has reached the recipient.
     pub fn request(&mut self, link: LinkId, rank: u32) {
         let index = Aggregation::index(link, rank);
         let Some(Agreement { originator, recipient, .. }) = &mut self.agreements[index] else { return };
@@ -211,12 +211,12 @@ impl Aggregation {
         self.review(index);
     }
 
-    /// When a reorder timeout expires next.
+    /// Time of the next reorder timeout.
     pub fn next_wait(&self) -> Time {
         self.waits.iter().map(|(at, _)| *at).min().unwrap_or(Time::MAX)
     }
 
-    /// A reorder timeout has expired.
+    /// Handles an expired reorder timeout.
     pub fn expire(&mut self, now: Time) {
         // AP, station 0, station 1, ...; at the AP by station, from voice down: the recipient of an uplink is the AP.
         let order = |index: usize| {
@@ -246,7 +246,7 @@ impl Aggregation {
         !self.passed.is_empty()
     }
 
-    /// The next packet that was passed on, with its link and the rank of its category.
+    /// Takes the next packet that was passed on, with its link and the rank of its category.
     pub fn take_passed(&mut self) -> Option<(LinkId, u32, Received)> {
         self.passed.pop_front()
     }

@@ -13,27 +13,27 @@ use super::psdu::{Psdu, Shares};
 pub(crate) struct Mpdu {
     pub departure: Departure,
     pub sequence: u64,
-    /// The PPDU that contains it, of those that are formed; [`NONE`] if it is free.
+    /// The formed PPDU that contains it; [`NONE`] if it is in no PPDU.
     ppdu: u32,
-    /// What it counts in the airtime that its station has pending.
+    /// Its share of the pending airtime of its station.
     pub pending: Time,
     /// Its length, without a delimiter.
     pub bytes: u32,
-    /// PPDUs that contained it.
+    /// Number of PPDUs that contained it.
     pub attempts: u32,
-    /// Exchanges in which it was not acknowledged.
+    /// Number of exchanges in which it was not acknowledged.
     failures: u32,
-    /// Its receiver decodes it from the PPDU that is on the air.
+    /// Whether its receiver decodes it from the PPDU on the air.
     decoded: bool,
-    /// Its receiver has decoded it, from this PPDU or an earlier one.
+    /// Whether its receiver has decoded it, from this PPDU or an earlier one.
     received: bool,
-    /// And took it: it was no duplicate, and had not been skipped by a reorder timeout.
+    /// Whether its receiver accepted it: it was not a duplicate, and had not been skipped by a reorder timeout.
     taken: bool,
     pub taken_at: Time,
-    /// Its shares of what its PPDUs have occupied, and of what they took in addition.
+    /// Its shares of the airtime and the overhead of its PPDUs.
     pub airtime: Time,
     pub overhead: Time,
-    /// And of the time for which they were in service.
+    /// Its share of the time for which they were in service.
     pub service: Time,
     /// Its shares of the airtime and the overhead of its last attempt, and the rate of that.
     share: Time,
@@ -41,28 +41,28 @@ pub(crate) struct Mpdu {
     pub rate: Rate,
 }
 
-/// What a PPDU may contain.
+/// Limits of a PPDU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub max_mpdus: u32,
-    /// The longest PSDU, whatever bounds it: the standard's length, the PPDU's duration or the TXOP.
+    /// Maximum length of a PSDU, by the standard, the PPDU's duration or the TXOP.
     pub max_psdu_bytes: u32,
-    /// From the start of a subframe to the start of the next, at least.
+    /// Minimum distance between the starts of two subframes.
     pub spacing_bytes: u32,
-    /// Bytes of an MPDU that are not its IP packet's.
+    /// Bytes of an MPDU in addition to its IP packet.
     pub mac_bytes: u32,
 }
 
-/// What an originator sends: the number of the PPDU, and its PSDU; none of a Block Ack Request.
+/// A formed PPDU: its number and its PSDU; no PSDU for a Block Ack Request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Formed {
     pub ppdu: u32,
     pub psdu: Option<Psdu>,
 }
 
-/// In no PPDU.
+/// The MPDU is in no PPDU.
 const NONE: u32 = 0;
-/// What stands for the number of a PPDU for a Block Ack Request.
+/// Number that represents a Block Ack Request.
 const REQUEST: u32 = u32::MAX;
 
 impl Mpdu {
@@ -71,7 +71,7 @@ impl Mpdu {
         self.decoded
     }
 
-    /// Whether its recipient has it, or has passed it on.
+    /// Whether its recipient holds it, or has passed it on.
     pub fn is_taken(&self) -> bool {
         self.taken
     }
@@ -84,17 +84,17 @@ pub(crate) struct Originator {
     next_sequence: u64,
     /// The number of the PPDU that is in service: on the air, or next.
     in_service: u32,
-    /// Of the PPDU formed last.
+    /// Number of the PPDU formed last.
     last_ppdu: u32,
     owes_request: bool,
-    /// The Block Ack Request is formed.
+    /// Whether the Block Ack Request is formed.
     request_formed: bool,
-    /// Of the Block Ack Request that is owed.
+    /// Number of failures of the pending Block Ack Request.
     request_failures: u32,
 }
 
 impl Originator {
-    /// Nothing to send. `window` is in MPDUs.
+    /// An originator with nothing to send. `window` is in MPDUs.
     pub fn new(window: u64) -> Originator {
         Originator {
             window,
