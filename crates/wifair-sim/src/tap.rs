@@ -76,7 +76,7 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
     }
 }
 
-/// What need not be fast looks on from outside: one network is compiled for all of it.
+/// An observer off the fast path, called through a trait object: one network is compiled for all of them.
 impl Tap for &mut dyn Tap {
     fn is_watching(&self) -> bool {
         (**self).is_watching()
