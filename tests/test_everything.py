@@ -393,11 +393,11 @@ def test_compare_all(here: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--all", "--seeds", "1"], "one run tells nothing apart"),
+        (["--all", "--seeds", "1"], "one run has no interval"),
         (["--all", "--scenarios", "nowhere"], "there is no 'nowhere'"),
         (["--all", "scenarios/five-lines.toml"], "has fixed scenarios"),
         (["--all", "--page", "LICENSE-MIT"], "no place for a comparison"),
-        (["--full", "scenarios/five-lines.toml"], "go with --all"),
+        (["--full", "scenarios/five-lines.toml"], "need --all"),
         ([], "a scenario is missing"),
     ],
 )

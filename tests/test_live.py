@@ -251,7 +251,7 @@ def test_ppdus_show_their_mpdus() -> None:
 
 
 def test_what_cannot_be_saved_says_so() -> None:
-    with pytest.raises(InputError, match="nothing to keep"):
+    with pytest.raises(InputError, match="nothing to save"):
         Session(cell()).to_toml()
     session = Session(cell())
     session.advance(0.2)

@@ -122,7 +122,7 @@ BAD = {
     "unequal zip": (STUDY + "[zip]\ntcp.mss_bytes=[500, 1000]\nwire.rate_mbps=[1]\n", "tcp.mss_bytes has 2, wire.rate_mbps has 1"),
     "varied twice": (STUDY + "[zip]\nap.limit_packets=[7, 8]\n", "ap.limit_packets: this key is varied twice"),
     "points alike": (STUDY + "[[points]]\ntcp.mss_bytes=500\n[[points]]\ntcp.mss_bytes=500\n", "two points of the grid are the same"),
-    "seeds twice over": ("seeds = [1]\n" + STUDY, "replications and seeds are two ways to say the same"),
+    "seeds twice over": ("seeds = [1]\n" + STUDY, "replications and seeds exclude each other"),
     "seed of no kind": (STUDY.replace("replications = 3", "seeds = [1, 'two']"), "'two' is no seed"),
     "no replication": (STUDY.replace("replications = 3", "replications = 0"), "no number of replications"),
     "product of no kind": ("scenario = 'short.toml'\nproduct = 3\n", "product: 3 is not accepted; allowed here: a table of lists"),

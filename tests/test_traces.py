@@ -278,7 +278,7 @@ def test_a_long_log_comes_in_batches(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--pcap", "{tmp}", "--pcap-station", "up2"], "did you mean up-2?"),
-        (["--pcap-servers"], "no folder is named"),
+        (["--pcap-servers"], "need a folder for captures"),
         (["--events", "{tmp}/file"], "cannot be written"),
     ],
 )

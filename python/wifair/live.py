@@ -164,7 +164,7 @@ class Session:
         from wifair.scenario.overrides import layered
 
         if self.now_ns < 1_000_000:
-            raise InputError("there is nothing to keep yet: less than a simulated millisecond has passed.")
+            raise InputError("there is nothing to save yet: less than a simulated millisecond has passed.")
         settings = layered(self._scenario.settings(), {})
         settings["run"]["duration_s"] = self.now_s
         settings["events"] = [event for event in settings.get("events", []) if event["at_s"] <= self.now_s]

@@ -80,7 +80,7 @@ class Sweep:
         precision: Sequence[str] = (),
     ) -> None:
         if replications is not None and seeds is not None:
-            raise ScenarioError("seeds", "replications and seeds are two ways to say the same", allowed="one of them")
+            raise ScenarioError("seeds", "replications and seeds exclude each other", allowed="one of them")
         product, zip, points, set = named(product), named(zip), named(points), named(set)
         self.title = title
         self.base = _base(scenario, {} if set is None else _by_path(set, "set"))

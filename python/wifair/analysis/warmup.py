@@ -100,7 +100,7 @@ def with_series(scenario: Scenario) -> Scenario:
 def courses(results: Results) -> list[Course]:
     """The series of goodput by direction and of the AP's queue, for every scenario."""
     if "series" not in results.frames:
-        raise InputError("there is no time series to check the warm-up by: set run.sample_interval_s.")
+        raise InputError("there are no time series to check the warm-up with: set run.sample_interval_s.")
     ways = results.flows.select("scenario", "label", "direction").unique()
     series = results.frames["series"].join(
         ways, left_on=["scenario", "entity"], right_on=["scenario", "label"], how="left", maintain_order="left"

@@ -30,4 +30,4 @@ def check(
         print_text(f"{finding.key}: {finding.finding}.")
         print_text(finding.arithmetic, indent="    ")
     if not findings:
-        print_text("nothing is odd, as far as arithmetic can tell")
+        print_text("no likely mistakes found")

@@ -33,7 +33,7 @@ Replications = Annotated[
     ),
 ]
 All = Annotated[
-    bool, typer.Option("--all", help="Everything against everything: the papers' scenarios and today's, judged.")
+    bool, typer.Option("--all", help="Run every scheme in the papers' scenarios and today's, and judge them.")
 ]
 Full = Annotated[
     bool, typer.Option("--full/--quick", help="With --all: the papers' own lengths, or a short form of two minutes.")
@@ -82,7 +82,7 @@ def compare(
         from wifair.cli.everything import everything
 
         if scenario or precision or set:
-            raise InputError("--all has fixed scenarios: SCENARIO.toml, --set and --precision do not go with it.")
+            raise InputError("--all has fixed scenarios: leave out SCENARIO.toml, --set and --precision.")
         wanted = [name.strip() for name in scenarios.split(",") if name.strip()]
         everything(
             "full" if full else "quick",
@@ -99,9 +99,9 @@ def compare(
         )
         return
     if scenario is None:
-        raise InputError("a scenario is missing: give SCENARIO.toml, or --all for everything against everything.")
+        raise InputError("a scenario is missing: give SCENARIO.toml, or --all for every scheme in every scenario.")
     if full or scenarios or page or format:
-        raise InputError("--full, --scenarios, --page and --format go with --all.")
+        raise InputError("--full, --scenarios, --page and --format need --all.")
     count = 10 if seeds is None else seeds
     one_scenario(scenario, named(schemes), count, threads, out, store, precision, json, set, verbose)
 

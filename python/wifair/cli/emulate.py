@@ -37,18 +37,20 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of backoff and errors; runs
 Duration = Annotated[
     float | None,
     typer.Option(
-        metavar="S", min=0.1, help="End after so many seconds; with --test, measure so long.", show_default=False
+        metavar="S", min=0.1, help="End after S seconds; with --test, measure for S seconds.", show_default=False
     ),
 ]
 Warmup = Annotated[
     float | None,
     typer.Option(
-        metavar="S", min=0, help="Measure from then on; with --test, run.warmup_s by default.", show_default=False
+        metavar="S", min=0, help="Measure from S seconds on; with --test, run.warmup_s by default.", show_default=False
     ),
 ]
 Realtime = Annotated[bool, typer.Option("--realtime", help="Run the engine under SCHED_FIFO; needs root or RTPRIO.")]
-Spin = Annotated[float, typer.Option("--spin-us", min=0, help="Wait actively so long before each event.")]
-LateMs = Annotated[float, typer.Option("--late-ms", min=0, help="An exchange is late after so many milliseconds.")]
+Spin = Annotated[float, typer.Option("--spin-us", min=0, help="Busy-wait for this time before each event.")]
+LateMs = Annotated[
+    float, typer.Option("--late-ms", min=0, help="Lateness from which an exchange counts as late, in ms.")
+]
 LateShare = Annotated[
     float, typer.Option("--late-share", min=0, max=1, help="Share of late exchanges that makes a run invalid.")
 ]
@@ -104,7 +106,7 @@ PcapStations = Annotated[
 ]
 PcapServers = Annotated[bool, typer.Option("--pcap-servers", help="With --pcap: the server's interface, too.")]
 PcapFull = Annotated[bool, typer.Option("--pcap-full", help="With --pcap: payload and FCS, not headers alone.")]
-Explain = Annotated[bool, typer.Option("--explain", help="Say why flows got what they got.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Say what limited the flows.")]
 Page = Annotated[
     Path | None, typer.Option("--report", metavar="FILE.html", help="Write the run as a page.", show_default=False)
 ]
@@ -232,7 +234,7 @@ def _pairs(option: str, texts: list[str]) -> dict[str, str]:
 
     for text in texts:
         if "=" not in text:
-            raise InputError(f"{option} {text}: KEY=VALUE is wanted.")
+            raise InputError(f"{option} {text}: expected KEY=VALUE.")
     return dict(text.split("=", 1) for text in texts)
 
 
@@ -261,7 +263,7 @@ def _without_python(scenario: Scenario) -> Scenario:
 
     if scenario.python_schemes:
         raise InputError(
-            "--scheme: an emulation takes schemes of the engine; one written in Python is too slow for it."
+            "--scheme: allowed here: the engine's schemes; those written in Python are too slow for an emulation."
         )
     return scenario
 

@@ -47,9 +47,7 @@ def everything(
 
     began = monotonic()
     if seeds == 1:
-        raise InputError(
-            "seeds: 1 is not allowed with --all; allowed here: 2 or more, since one run tells nothing apart."
-        )
+        raise InputError("seeds: 1 is not allowed with --all; allowed here: 2 or more, since one run has no interval.")
     for page in pages:
         check(page)
     folder = writable_folder(out or FOLDER)

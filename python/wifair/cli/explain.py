@@ -17,7 +17,7 @@ EXAMPLE = "Example: wifair explain scenarios/five-lines.toml --seeds 3 --figure 
 Scheme = Annotated[
     str | None, typer.Option(metavar="NAME", help="Under this scheme; the scenario's by default.", show_default=False)
 ]
-Figure = Annotated[Path | None, typer.Option(metavar="FIGURE", help="Draw it there, too.", show_default=False)]
+Figure = Annotated[Path | None, typer.Option(metavar="FIGURE", help="Also draw a figure there.", show_default=False)]
 
 
 def explain(

@@ -20,8 +20,8 @@ Shown = Annotated[
     Path,
     typer.Argument(metavar="SCENARIO.toml", help="The scenario: a file, or a name that `wifair new` lists."),
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any that is free.")]
-NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address and open nothing.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any free one.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address without opening a browser.")]
 Schemes = Annotated[
     list[str],
     typer.Option(
@@ -92,7 +92,7 @@ def bound(port: int) -> socket.socket:
         listening.bind(("127.0.0.1", port))
         listening.listen(64)  # a browser that connects before the server is ready waits
     except OSError as error:
-        raise InputError(f"--port {port}: {error.strerror}; another one, or 0 for any that is free.") from None
+        raise InputError(f"--port {port}: {error.strerror}; give another port, or 0 for any free one.") from None
     return listening
 
 

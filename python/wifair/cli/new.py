@@ -10,7 +10,8 @@ import typer
 EXAMPLE = "Example: wifair new paper:adaptive-pushout"
 
 Template = Annotated[
-    str | None, typer.Argument(metavar="NAME", help="Without a name, list what there is.", show_default=False)
+    str | None,
+    typer.Argument(metavar="NAME", help="The template or cell; without a name, list them.", show_default=False),
 ]
 File = Annotated[Path | None, typer.Argument(metavar="FILE.toml", help="NAME.toml by default.", show_default=False)]
 
@@ -43,7 +44,7 @@ def new(template: Template = None, file: File = None) -> None:
         with path.open("x", encoding="utf-8") as out:
             out.write(source.read_text(encoding="utf-8"))
     except FileExistsError:
-        raise InputError(f"{path}: is there already, and is not overwritten.") from None
+        raise InputError(f"{path}: exists and is not overwritten; choose another file.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}.") from None
     say(f"wrote {path}; now: wifair check {path}, wifair run {path}")

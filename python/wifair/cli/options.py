@@ -13,7 +13,7 @@ ScenarioFile = Annotated[
         metavar="SCENARIO.toml", help="The scenario: a file, or a name that `wifair new` lists.", show_default=False
     ),
 ]
-Seeds = Annotated[int, typer.Option(min=1, help="Replications: seeds 1, 2, … A single one gets no interval.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Replications: seeds 1, 2, … A single one has no interval.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.", show_default=False)]
 Out = Annotated[
     Path | None,
@@ -21,7 +21,7 @@ Out = Annotated[
         metavar="DIR", help="Write results there: Parquet tables, plan.json, manifest.json.", show_default=False
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, and nothing else there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on standard output.")]
 Set = Annotated[
     list[str],
     typer.Option(
@@ -72,7 +72,7 @@ DEFAULT_STORE = Path("results/store")
 Store = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="Do not run again what that store has, and keep there what is run.", show_default=False
+        metavar="DIR", help="Store finished replications there, and do not run stored ones again.", show_default=False
     ),
 ]
 StoreFolder = Annotated[Path, typer.Option("--store", metavar="DIR", help="The store of finished replications.")]

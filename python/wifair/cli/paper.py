@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: wifair paper arf-aware-tcp --figure 2 --full --out results/anomaly"
 
-PaperId = Annotated[str, typer.Argument(metavar="ID", help="The paper, as adaptive-pushout.", show_default=False)]
+PaperId = Annotated[
+    str, typer.Argument(metavar="ID", help="The paper's id, such as adaptive-pushout.", show_default=False)
+]
 Figure = Annotated[str | None, typer.Option(help="Only this figure and its claims.", show_default=False)]
 Full = Annotated[
     bool,
-    typer.Option("--full/--quick", help="At least ten replications and every other reading, or a few replications."),
+    typer.Option(
+        "--full/--quick", help="At least ten replications and every other reading, or only a few replications."
+    ),
 ]
 Replications = Annotated[
     int | None, typer.Option(min=2, help="Replications; the form's own number by default.", show_default=False)
@@ -35,7 +39,7 @@ Reading = Annotated[
     str | None,
     typer.Option(
         metavar="ID[+ID]",
-        help="This reading alone against the baseline: what it changes in each claim. Several joined by + are taken together.",
+        help="Compare this reading with the baseline, claim by claim. Join several with + to combine them.",
         show_default=False,
     ),
 ]
@@ -43,7 +47,7 @@ Reading = Annotated[
 Page = Annotated[
     list[Path] | None,
     typer.Option(
-        help="A Markdown page: verdicts are written between the marks that it has; may be repeated.", show_default=False
+        help="Write the verdicts between the marks of this Markdown page; may be repeated.", show_default=False
     ),
 ]
 
@@ -208,10 +212,10 @@ def print_reading(other: Sensitivity) -> None:
         verdict = f"{outcome.baseline} → {outcome.here}" if outcome.changed else outcome.here
         rows.append((name, *values, verdict))
     if not rows:
-        print_text("It changes nothing that a claim looks at.")
+        print_text("No claim depends on what it changes.")
         return
     headings = ("claim", "baseline", "here", "change", "verdict")
-    print_table("Claims that look at what it changes", columns(headings, rows, left=1, prose=(4,)))
+    print_table("Claims that depend on what it changes", columns(headings, rows, left=1, prose=(4,)))
 
 
 def _condition(key: str, value: object) -> str:

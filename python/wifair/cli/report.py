@@ -30,19 +30,18 @@ Schemes = Annotated[
 PaperId = Annotated[
     str | None, typer.Option("--paper", metavar="ID", help="A paper, in place of a file.", show_default=False)
 ]
-Full = Annotated[bool, typer.Option("--full/--quick", help="Of a paper: its full form, or a few replications.")]
+Full = Annotated[bool, typer.Option("--full/--quick", help="With --paper: its full form, or only a few replications.")]
 Title = Annotated[
     str | None,
-    typer.Option(
-        "--study", metavar="TITLE", help="A study that the store has, in place of a file.", show_default=False
-    ),
+    typer.Option("--study", metavar="TITLE", help="A study in the store, in place of a file.", show_default=False),
 ]
 Replications = Annotated[
     int | None,
     typer.Option(min=1, help="Replications; 10, or as many as the study or the paper's form says.", show_default=False),
 ]
 Page = Annotated[
-    Path | None, typer.Option(metavar="FILE.html", help="Where to; in results/ by default.", show_default=False)
+    Path | None,
+    typer.Option(metavar="FILE.html", help="The file to write; in results/ by default.", show_default=False),
 ]
 
 
@@ -68,7 +67,7 @@ def report(
     from wifair.report.page import write
 
     if sum(given is not None for given in (file, paper, study)) != 1:
-        raise InputError("report: what of? Allowed here: one of FILE.toml, --paper ID, --study TITLE.")
+        raise InputError("report: nothing to report; give one of FILE.toml, --paper ID, --study TITLE.")
     _check(
         {"--schemes": schemes, "--set": set or None, "--full": full or None},
         allowed={"--schemes", "--set"} if file else {"--full"} if paper else frozenset(),

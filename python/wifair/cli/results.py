@@ -23,24 +23,28 @@ app = typer.Typer(
 
 Title = Annotated[str, typer.Argument(metavar="STUDY", help="The study, by its title.", show_default=False)]
 Engine = Annotated[
-    str | None, typer.Option(metavar="ID", help="Of that engine, not of the present one.", show_default=False)
+    str | None,
+    typer.Option(metavar="ID", help="Use results of that engine, not of the present one.", show_default=False),
 ]
-ExportFolder = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where to.", show_default=False)]
+ExportFolder = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write.", show_default=False)]
 Flent = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="Also write each run as a data file of flent; wants time series.", show_default=False
+        metavar="DIR", help="Also write each run as a data file of flent; needs time series.", show_default=False
     ),
 ]
-Csv = Annotated[bool, typer.Option("--csv", help="Tables as CSV, not as Parquet.")]
-OtherEngines = Annotated[bool, typer.Option("--other-engines", help="All that other engines left.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Write tables as CSV, not as Parquet.")]
+OtherEngines = Annotated[bool, typer.Option("--other-engines", help="Remove the results of all other engines.")]
 Forget = Annotated[
     str | None,
     typer.Option(
-        "--study", metavar="STUDY", help="That study, and what no other one shares with it.", show_default=False
+        "--study",
+        metavar="STUDY",
+        help="Remove that study, and its replications that are in no other.",
+        show_default=False,
     ),
 ]
-Unlisted = Annotated[bool, typer.Option("--unlisted", help="Replications that no study of the store has.")]
+Unlisted = Annotated[bool, typer.Option("--unlisted", help="Remove replications that are in no study.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")]
 
 

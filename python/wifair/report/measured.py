@@ -72,7 +72,7 @@ def cautions(results: Results) -> list[Part]:
     if len(results.seeds) == 1:
         told = ["A single run has no interval: take it as an example, not as a result.", *told]
     if results.missing:
-        told = [f"{results.missing} replications that were asked for are not there.", *told]
+        told = [f"{results.missing} requested replications are missing.", *told]
     return [Text(told, "warning")] if told else []
 
 

@@ -126,7 +126,7 @@ class Scenario(BaseModel):
         try:
             settings = tomllib.loads(text)
         except RecursionError:
-            raise InputError(f"{path}: not read: its lists and tables lie too deep in each other.") from None
+            raise InputError(f"{path}: cannot be read: its lists and tables are nested too deeply.") from None
         except ValueError as error:  # invalid TOML, or an integer with thousands of digits
             raise InputError(f"{path}: not valid TOML: {error}.") from None
         if "scenario" in settings and "flows" not in settings:

@@ -298,7 +298,9 @@ class Store:
         try:
             segment.write(self.mine.segments_folder, {**own, **tables})
         except OSError as error:
-            raise WifairError(f"{self.folder}: cannot be written: {error.strerror}; what it held is kept.") from None
+            raise WifairError(
+                f"{self.folder}: cannot be written: {error.strerror} (its contents are unchanged)."
+            ) from None
         self._batches += 1
         if self._batches % COMPACT_EVERY == 0:
             self.mine.compact()
@@ -349,7 +351,7 @@ def stored_results(folder: str | Path, title: str, engine: str | None = None) ->
     found = {there.engine: there for there in engines(folder)}
     if wanted not in found:
         known = ", ".join(found) or "none, it is empty"
-        raise InputError(f"{folder} has nothing of engine {wanted}; allowed for --engine here: {known}.")
+        raise InputError(f"{folder} has no results of engine {wanted}; allowed for --engine here: {known}.")
     studies = {there.title: there for there in found[wanted].studies()}
     if title not in studies:
         hint = nearest(title, studies)

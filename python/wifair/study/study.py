@@ -106,7 +106,7 @@ def run_studies(
     if traces and schemes:
         raise InputError("traces: a scheme written in Python is not traced; allowed here: the engine's own schemes.")
     if traces and dask:
-        raise InputError("traces: they are written where the work is done; allowed here: no cluster with them.")
+        raise InputError("traces: not available on a cluster; leave out the cluster or the traces.")
     finished = _Finished(jobs, opened(store), _unkept(jobs, schemes, store is not None), anew=traces is not None)
     if finished.store:
         for study in studies:
@@ -242,7 +242,7 @@ def seed_list(seeds: int | Iterable[int]) -> tuple[int, ...]:
     if not listed:
         raise InputError(f"seeds: {seeds!r} is no number of replications; allowed here: 1 or more (10 by default).")
     if len(set(listed)) < len(listed):
-        raise InputError("seeds: a seed that is given twice would be the same run twice.")
+        raise InputError("seeds: a seed is given twice; allowed here: each once.")
     return listed
 
 

@@ -47,9 +47,7 @@ class Traces:
 
     def __post_init__(self) -> None:
         if self.pcap is None and (self.stations or self.servers or self.full_frames):
-            raise InputError(
-                "traces: stations, servers and full frames belong to captures, and no folder is named for these."
-            )
+            raise InputError("traces: stations, servers and full frames need a folder for captures.")
         if self.pcap is None and self.events is None:
             raise InputError(
                 "traces: nothing is to be written; allowed here: a folder for captures, for events, or both."
