@@ -19,6 +19,9 @@ pub struct BssKeys {
     pub llc_bytes: Option<u32>,
     /// Frame check sequence in bytes: 4.
     pub fcs_bytes: Option<u32>,
+    /// Whether data frames are encrypted by CCMP (12.5.3), which adds a header of 8 bytes and a MIC of 8 bytes to each: false.
+    /// Traces have them decrypted.
+    pub ccmp: bool,
     /// Rate of MAC ACK, RTS and CTS in Mbps, whatever they answer. By default the lowest mandatory rate (1 or 6), for 802.11n
     /// and later what `basic_rates_mbps` says.
     pub control_rate_mbps: Option<f64>,

@@ -51,6 +51,8 @@ fn dsss_by_hand() {
 
     let table_one = b(Preamble::Long, BssKeys { mac_header_bytes: Some(30), ..Default::default() });
     assert_eq!(data(&table_one, 11.0), 192 + 1_122); // 12336 bits: 1121.45 µs
+    let ccmp = b(Preamble::Long, BssKeys { ccmp: true, ..Default::default() });
+    assert_eq!(data(&ccmp, 11.0), 192 + 1_129); // 12416 bits: 1128.7 µs
 
     let spec = b(Preamble::Long, BssKeys { control_rate_mbps: Some(2.0), ..Default::default() });
     assert_eq!((control(&spec)[0], timing(&spec).slowest_ack), (us(248), us(304)));

@@ -11,6 +11,8 @@ use crate::check;
 pub(crate) const ACK_BYTES: u32 = 14;
 /// PSDU bytes of an RTS (9.3.1.2).
 const RTS_BYTES: u32 = 20;
+/// Header and MIC of CCMP (12.5.3.2).
+const CCMP_BYTES: u32 = 16;
 
 /// The timing of a BSS, in the form that the engine uses.
 #[derive(Clone, Debug)]
@@ -129,7 +131,8 @@ impl BssTiming {
         let has_qos = phy.format() >= Format::Ht;
         let overhead_bytes = bytes("mac_header_bytes", keys.mac_header_bytes, if has_qos { 26 } else { 24 })?
             + bytes("llc_bytes", keys.llc_bytes, 8)?
-            + bytes("fcs_bytes", keys.fcs_bytes, 4)?;
+            + bytes("fcs_bytes", keys.fcs_bytes, 4)?
+            + if keys.ccmp { CCMP_BYTES } else { 0 };
 
         let cw_min = contention_window(path, "cw_min", keys.cw_min.unwrap_or(cw_min), 1)?;
         let cw_max = contention_window(path, "cw_max", keys.cw_max.unwrap_or(1_023), cw_min)?;

@@ -1,5 +1,5 @@
 //! One saturated station from 802.11n on: `L · n / (AIFS + slot · backoff + PPDU + SIFS + response)` for every PHY, width, number of
-//! streams, MCS, guard interval, coding and packet extension, and aggregates of 1 MPDU up to the window. Durations and what fits are the
+//! streams, MCS, guard interval, coding and packet extension, with CCMP and without, and aggregates of 1 MPDU up to the window. Durations and what fits are the
 //! oracle's, from `docs/medium.md` alone.
 //!
 //! With the draws of the backoff each exchange must begin and end at its nanosecond. With their mean, CWmin / 2, throughput is met within
@@ -79,6 +79,7 @@ fn rules(mode: Mode, max_mpdus: u32) -> Rules {
         window: 1_024,
         max_mpdus: Some(max_mpdus),
         max_ampdu_bytes: mode.generation.longest_psdu_bytes(),
+        ccmp: (mode.mcs + mode.streams).is_multiple_of(2),
         ..Aggregation::ht()
     };
     let rules = Rules { overhead_bytes: 38, edca: Some(edca), modern: Some(modern), ..Rules::dot11a() };

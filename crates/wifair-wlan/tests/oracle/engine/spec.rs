@@ -150,9 +150,8 @@ fn phy(rules: &Rules) -> PhySpec {
     let bss = BssKeys {
         slot_us: if long_slot { None } else { given(rules.slot, standard.slot) },
         sifs_us: given(rules.sifs, standard.sifs),
-        mac_header_bytes: Some(
-            rules.overhead_bytes - 12 + if rules.aggregation.is_some_and(|a| a.ccmp) { 16 } else { 0 },
-        ),
+        mac_header_bytes: Some(rules.overhead_bytes - 12),
+        ccmp: rules.aggregation.is_some_and(|aggregation| aggregation.ccmp),
         control_rate_mbps: match rules.modern {
             Some(Modern { basic_rates: Some(_), .. }) => None,
             _ => Some(mbps(rules.control_rate)),
