@@ -37,7 +37,7 @@ GUIDES = (
     "adding",
 )
 CONCEPTS = ("concepts", "scope")
-MODELS = ("medium", "tcp", "traffic", "modern-ap", "architecture")
+MODELS = ("medium", "rates", "tcp", "traffic", "modern-ap", "architecture")
 QUALITY = (
     "quality",
     "validation",

@@ -28,7 +28,7 @@ use crate::meter::Meter;
 use crate::node::{AP, LinkId, Node, node_of};
 use crate::nodes::Nodes;
 use crate::phy::{BssTiming, OnAir};
-use crate::rate::RateSpec;
+use crate::rate::{Feedback, RateSpec};
 
 /// A packet that has crossed the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -391,7 +391,7 @@ impl Bss {
     #[inline(never)]
     fn end_watched(&mut self, sender: u32, link: LinkId, now: Time) {
         if self.links[link.index()].adapts {
-            self.ask_adaptation(link, 1, 1, now);
+            self.ask_adaptation(sender, link, 1, 1, now);
         }
         if self.meter.is_some() {
             self.meter_frame(sender);
@@ -491,8 +491,17 @@ impl Bss {
     }
 
     #[inline(never)]
-    fn ask_adaptation(&mut self, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
-        let rate = self.links[link.index()].adaptation.on_attempt(sent, acknowledged);
-        self.set_rate(link, rate, now);
+    fn ask_adaptation(&mut self, sender: u32, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
+        let modes = self.modes.of(link.station());
+        let (_, mode) = self.nodes.edcaf(sender).last_attempt();
+        let channel = &mut self.medium.channel_mut();
+        let mut error_rate = |mode, bytes| match channel {
+            Some(channel) => channel.data_error_rate(link, &modes.on_air(mode).mode, bytes, now),
+            None => 0.0,
+        };
+        let mode = modes.index_of(&mode);
+        let mut feedback = Feedback { mode, sent, acknowledged, now, error_rate: &mut error_rate };
+        let choice = self.links[link.index()].adaptation.on_attempt(&mut feedback);
+        self.set_rate(link, choice, now);
     }
 }

@@ -159,6 +159,7 @@ impl Edcaf {
     /// time in service by the end of the exchange.
     pub(crate) fn attempt_ppdu(&mut self, occupied: Time, now: Time) -> (Time, Time) {
         let overhead = std::mem::take(&mut self.overhead);
+        self.mode = self.ppdu.mode;
         self.ppdu = Ppdu { occupied, overhead, ..self.ppdu };
         let since = std::mem::replace(&mut self.taken_at, now + occupied);
         (overhead, self.taken_at - since)

@@ -47,6 +47,6 @@ pub use phy::{
     MAX_PPDU_DURATION, Mode, Modes, OnAir, PhySpec, Preamble, ProtectionKeys, RateIndex, StationPhy, dsss,
     eht, erp, he, ht, ofdm, vht,
 };
-pub use rate::{RateAdaptation, RateSpec, aarf, arf, fixed};
+pub use rate::{Choice, Feedback, RateAdaptation, RateSpec, Start, aarf, arf, fixed, ideal, minstrel_ht};
 pub use records::{BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
 pub use spec::{ApSpec, BssSpec, CategoryPortSpec, MAX_STATIONS, StationChange, StationSpec};

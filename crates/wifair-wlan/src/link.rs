@@ -1,6 +1,6 @@
 //! One direction of the link between a station and the access point: the sender's data for each attempt, in one row.
 
-use wifair_core::{StationId, Time};
+use wifair_core::{Rate, StationId, Time};
 
 use crate::phy::{Modes, OnAir};
 use crate::rate::RateAdaptation;
@@ -9,9 +9,13 @@ use crate::records::Usage;
 /// A sender's rate towards its peer, and the usage of its frames.
 pub(crate) struct LinkRow {
     pub usage: Usage,
-    /// Rate and durations of the next data frame.
+    /// Mode and durations of the next attempt.
     pub on_air: OnAir,
-    /// Whether `adaptation` can change the rate; if not, it is not called after each frame.
+    /// Whether that samples a mode: with one MPDU.
+    pub samples: bool,
+    /// The link's rate, which schemes and TCP know: that of its attempts but for samples and retry chains.
+    pub rate: Rate,
+    /// Whether `adaptation` ever changes the rate: one that does not is not asked after each frame.
     pub adapts: bool,
     pub adaptation: Box<dyn RateAdaptation>,
     /// When the rate last changed.
@@ -24,6 +28,8 @@ impl LinkRow {
     pub(crate) fn new(on_air: OnAir, adaptation: Box<dyn RateAdaptation>) -> LinkRow {
         LinkRow {
             usage: Usage::default(),
+            samples: false,
+            rate: on_air.rate(),
             on_air,
             adapts: adaptation.adapts(),
             adaptation,
@@ -32,17 +38,17 @@ impl LinkRow {
         }
     }
 
-    /// Sets the rate of data frames from `now` on.
-    pub(crate) fn set_rate(&mut self, on_air: OnAir, now: Time) {
+    /// The link has another rate from `now` on.
+    pub(crate) fn set_rate(&mut self, rate: Rate, now: Time) {
         self.rate_integral = self.rate_integral_at(now);
         self.rate_since = now;
-        self.on_air = on_air;
+        self.rate = rate;
     }
 
     /// Integral of the rate over time until `now`, in kbit/s · ns.
     pub(crate) fn rate_integral_at(&self, now: Time) -> u128 {
         let span = (now - self.rate_since).as_ns();
-        self.rate_integral + u128::from(span) * u128::from(self.on_air.rate().as_kbps())
+        self.rate_integral + u128::from(span) * u128::from(self.rate.as_kbps())
     }
 }
 

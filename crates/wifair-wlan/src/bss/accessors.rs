@@ -79,9 +79,9 @@ impl Bss {
         access + reservation + on_air.duration(psdu_bytes) + on_air.acknowledgement
     }
 
-    /// The rate of the next data frame from the station (up) or to it (down).
+    /// The rate of the link from the station (up) or to it (down).
     pub fn link_rate(&self, station: StationId, direction: Direction) -> Rate {
-        self.links[LinkId::of(direction == Direction::Down, station).index()].on_air.rate()
+        self.links[LinkId::of(direction == Direction::Down, station).index()].rate
     }
 
     /// The AP's flow monitor.

@@ -17,11 +17,13 @@ use crate::meter::Meter;
 use crate::node::AP;
 use crate::nodes::{Nodes, Own};
 use crate::phy::{BssTiming, Format, Modes, RateIndex, StationPhy};
+use crate::rate::Start;
 use crate::spec::{AP_LABEL, BssSpec, DOWN_KEYS, StationChange, StationSpec, UP_KEYS};
 
 impl Bss {
     /// The BSS that `spec` describes, idle at time zero. Streams: (`seed`, node's label, `"backoff"`, `"channel"` and
-    /// `"scheme"`); under EDCA `"backoff-voice"` and `"scheme-voice"` and so on.
+    /// `"scheme"`); under EDCA `"backoff-voice"` and `"scheme-voice"` and so on. Rate adaptations: (`seed`, station's label, `"rate-up"`
+    /// or `"rate-down"`).
     ///
     /// # Errors
     /// Returns the first invalid value of `spec`.
@@ -85,16 +87,14 @@ impl Bss {
         let mut rows = Vec::new();
         for (index, station) in spec.stations.iter().enumerate() {
             let modes = modes.of(StationId(index as u16));
-            for rate in rates(station, modes, index)? {
-                rows.push(LinkRow::new(
-                    modes.on_air(rate),
-                    spec.mac.rate_adaptation.build(rate, modes.count()),
-                ));
+            for (purpose, first) in RATE_PURPOSES.into_iter().zip(rates(station, modes, index)?) {
+                let start = Start { first, modes, rng: &mut Rng::stream(seed, &station.label, purpose) };
+                rows.push(LinkRow::new(modes.on_air(first), spec.mac.rate_adaptation.build(start)));
             }
         }
         let surroundings = |direction: Direction| {
             let rows = rows[direction as usize..].iter().step_by(2);
-            Surroundings::new(&spec.ap.flows, rows.map(|row| row.on_air.rate()))
+            Surroundings::new(&spec.ap.flows, rows.map(|row| row.rate))
         };
         let own = categories.iter().map(own).collect();
         let contention = Contention::new(rules, entities);
@@ -149,6 +149,9 @@ impl Bss {
         Ok(bss)
     }
 }
+
+/// The names of the random streams of a station's rate adaptations, up and down.
+pub(super) const RATE_PURPOSES: [&str; 2] = ["rate-up", "rate-down"];
 
 /// The name of a random stream.
 fn purpose(what: &str, category: Option<Ac>) -> String {

@@ -1,12 +1,13 @@
 //! Changes of a running BSS: by the scenario, or by rate adaptation.
 
-use wifair_core::{SpecError, StationId, Time};
+use wifair_core::{Rng, SpecError, StationId, Time};
 
 use super::Bss;
-use crate::channel::Channel;
+use super::build::RATE_PURPOSES;
+use crate::channel::{Channel, ChannelRecipe};
 use crate::deadlines::LinkRateChange;
-use crate::node::LinkId;
-use crate::phy::RateIndex;
+use crate::node::{LinkId, node_of};
+use crate::rate::{Choice, Start};
 use crate::spec::{DOWN_KEYS, StationChange, UP_KEYS};
 
 impl Bss {
@@ -44,12 +45,16 @@ impl Bss {
                 .then(|| modes.chosen(mbps, mcs, "", UP_KEYS).expect("the change has been checked"))
         };
         let up = chosen(change.rate_mbps, change.mcs);
-        let (down, count) = (chosen(change.rate_down_mbps, change.mcs_down).or(up), modes.count());
-        for (down, rate) in [(false, up), (true, down)] {
-            if let Some(rate) = rate {
+        let down = chosen(change.rate_down_mbps, change.mcs_down).or(up);
+        for (down, first) in [(false, up), (true, down)] {
+            if let Some(first) = first {
                 let link = LinkId::of(down, station);
-                self.links[link.index()].adaptation = self.rate_adaptation.build(rate, count);
-                self.set_rate(link, rate, now);
+                let ChannelRecipe { labels, seed, .. } = &self.channel_recipe;
+                let label = &labels[node_of(station) as usize];
+                let mut rng = Rng::stream(*seed, label, RATE_PURPOSES[usize::from(down)]);
+                let start = Start { first, modes: self.modes.of(station), rng: &mut rng };
+                self.links[link.index()].adaptation = self.rate_adaptation.build(start);
+                self.set_rate(link, first.into(), now);
             }
         }
         self.set_channel(station, change, now);
@@ -67,17 +72,20 @@ impl Bss {
         self.nodes.ap_limit_is_controlled()
     }
 
-    /// Sets the rate of the sender of `link` from its next attempt on, and outputs the change if the rate differs.
-    pub(super) fn set_rate(&mut self, link: LinkId, rate: RateIndex, now: Time) {
+    /// The next attempt of `link` has another mode, if it is another. Says so if the link has another rate.
+    pub(super) fn set_rate(&mut self, link: LinkId, choice: Choice, now: Time) {
         let row = &mut self.links[link.index()];
-        let on_air = self.modes.of(link.station()).on_air(rate);
-        if on_air.mode == row.on_air.mode {
+        let modes = self.modes.of(link.station());
+        row.on_air = modes.on_air(choice.next);
+        row.samples = choice.samples;
+        let rate = modes.on_air(choice.link).rate();
+        if rate == row.rate {
             return;
         }
-        row.set_rate(on_air, now);
+        row.set_rate(rate, now);
         let (station, direction) = (link.station(), link.direction());
-        self.nodes.deadlines.tell(LinkRateChange { station, direction, rate: on_air.rate() }, now);
-        self.nodes.set_rate(link, on_air.rate(), now);
+        self.nodes.deadlines.tell(LinkRateChange { station, direction, rate }, now);
+        self.nodes.set_rate(link, rate, now);
     }
 
     /// Applies a change to the channel. The channel is created when errors first become possible.

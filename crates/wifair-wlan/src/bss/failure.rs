@@ -169,7 +169,7 @@ impl Bss {
         let mpdus = edcaf.ppdu().mpdus;
         if edcaf.serves_queue() {
             let lost = self.fail_ppdu(sender, known - now, known);
-            self.adapt(link, mpdus, 0, now);
+            self.adapt(sender, link, mpdus, 0, now);
             if lost {
                 self.medium.withdraw(sender);
             }
@@ -177,7 +177,7 @@ impl Bss {
         } else {
             let with_rts = !follows && edcaf.with_rts(&self.links[link.index()].on_air);
             let lost = edcaf.fail(with_rts, known - now, &self.mac);
-            self.adapt(link, 1, 0, now);
+            self.adapt(sender, link, 1, 0, now);
             if lost {
                 self.medium.withdraw(sender);
             }
@@ -220,7 +220,7 @@ impl Bss {
         let not_before = self.eifs_of_collider(captured.ends, captured.others_end);
         let (from, nav) = match fate {
             Fate::Decoded => {
-                self.adapt(link, 1, 1, now);
+                self.adapt(sender, link, 1, 1, now);
                 let more = self.done(sender, Outcome::Delivered, now).is_some();
                 self.medium.succeed_aside(sender, more, not_before.max(now), now);
                 if more {
@@ -249,7 +249,7 @@ impl Bss {
             }
             // A lost frame may have been given up by now, and replaced by the next.
             if !with_rts {
-                self.adapt(link, mpdus, 0, now);
+                self.adapt(sender, link, mpdus, 0, now);
             }
             if is_ppdu && !lost {
                 self.retry_ppdu(sender, link, lost, from, timeout, now);
@@ -307,9 +307,9 @@ impl Bss {
 
     /// Reports to the sender's rate adaptation how many MPDUs of a PPDU were acknowledged.
     #[inline]
-    fn adapt(&mut self, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
+    fn adapt(&mut self, sender: u32, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
         if sent > 0 && self.links[link.index()].adapts {
-            self.ask_adaptation(link, sent, acknowledged, now);
+            self.ask_adaptation(sender, link, sent, acknowledged, now);
         }
     }
 }

@@ -8,6 +8,7 @@ use super::{Bss, Told};
 use crate::aggregation::{Formed, Psdu};
 use crate::channel::Attempt;
 use crate::exchange::{Fate, OngoingExchange};
+use crate::link::LinkRow;
 use crate::node::LinkId;
 use crate::ppdu::Ppdu;
 
@@ -59,7 +60,7 @@ impl Bss {
     /// Forms a PPDU for a link of `sender`, for an exchange that starts now or follows in a TXOP.
     fn form(&mut self, sender: u32, link: LinkId, now: Time, follows: bool) -> (Formed, Ppdu) {
         let role = self.nodes.edcaf(sender).role();
-        let on_air = &self.links[link.index()].on_air;
+        let LinkRow { on_air, samples, .. } = &self.links[link.index()];
         let block_ack = self.block_ack(sender, link);
         let rules = self.nodes.aggregation_rules();
         let longest = |duration| on_air.largest_psdu(duration).unwrap_or(0);
@@ -78,6 +79,9 @@ impl Bss {
                 threshold => fits_after_rts.max(threshold),
             };
             max_psdu_bytes = max_psdu_bytes.min(fits);
+        }
+        if *samples {
+            max_psdu_bytes = 0; // the head alone
         }
         let spacing_bytes = on_air.bytes_in(rules.spacing);
         let formed = self.nodes.form(sender, link, max_psdu_bytes, spacing_bytes, &self.phy, now);
@@ -179,7 +183,7 @@ impl Bss {
         let edcaf = self.nodes.edcaf(sender);
         let (link, sent) = (edcaf.link(), edcaf.ppdu().mpdus);
         if sent > 0 && self.links[link.index()].adapts {
-            self.ask_adaptation(link, sent, self.nodes.acknowledged(sender), now);
+            self.ask_adaptation(sender, link, sent, self.nodes.acknowledged(sender), now);
         }
         self.nodes.report_ppdu(sender, true, now);
         self.finish_mpdus(sender, true, now);

@@ -132,13 +132,22 @@ impl Channel {
         ack > 0.0 && self.streams[attempt.node as usize].chance(ack)
     }
 
+    /// Error rate of a data frame of `bytes` in `mode` across `link`.
+    pub(crate) fn data_error_rate(&mut self, link: LinkId, mode: &Mode, bytes: u32, now: Time) -> f64 {
+        let station = link.station().index();
+        let (data, _) = self.given[station].of(link.direction(), mode);
+        match &mut self.radios[station] {
+            Some(radio) => either(data, radio.frame_error_rate(mode, bytes, now, &self.spec)),
+            None => data,
+        }
+    }
+
     /// Error rates of a data frame and its MAC ACK.
     #[inline]
     fn error_rates(&mut self, attempt: &Attempt, phy: &BssTiming) -> (f64, f64) {
         let station = attempt.link.station();
         let (mut data, mut ack) = self.given[station.index()].of(attempt.link.direction(), &attempt.mode);
         if let Some(radio) = &mut self.radios[station.index()] {
-            let either = |a: f64, b: f64| a + b - a * b;
             let mut of = |mode: &Mode, bytes| radio.frame_error_rate(mode, bytes, attempt.now, &self.spec);
             data = either(data, of(&attempt.mode, attempt.psdu_bytes));
             let response = phy.handshakes[usize::from(attempt.handshake)].ack.mode;
@@ -184,4 +193,9 @@ impl Channel {
             None => (0..colliders.len()).find(|&index| stands_out(index)),
         }
     }
+}
+
+/// Probability of one of two independent events.
+fn either(a: f64, b: f64) -> f64 {
+    a + b - a * b
 }

@@ -375,6 +375,12 @@ impl Modes {
         self.0[usize::from(index.0)]
     }
 
+    /// The index of one of them.
+    pub(crate) fn index_of(&self, mode: &Mode) -> RateIndex {
+        let place = self.0.iter().position(|on_air| on_air.mode == *mode);
+        RateIndex(place.expect("the link has the modes that it uses") as u8)
+    }
+
     /// All of them, the slowest first.
     pub fn iter(&self) -> impl Iterator<Item = &OnAir> {
         self.0.iter()

@@ -15,10 +15,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
-use super::RateAdaptation;
 use super::ladder::{Ladder, Step, is_success};
+use super::{Choice, Feedback, RateAdaptation, Start};
 use crate::check;
-use crate::phy::RateIndex;
 
 /// Shown in lists of components.
 pub const INFO: Info = Info {
@@ -64,10 +63,10 @@ impl Spec {
         Ok(())
     }
 
-    /// Creates the state towards a peer, starting at `first`, with `rates` rates to choose from.
-    pub fn build(&self, first: RateIndex, rates: usize) -> Aarf {
+    /// The state towards a peer.
+    pub fn build(&self, start: Start) -> Aarf {
         Aarf {
-            ladder: Ladder::new(first, rates),
+            ladder: Ladder::new(&start),
             success_threshold: self.success_threshold,
             timer_frames: self.timer_frames,
             spec: self.clone(),
@@ -85,13 +84,9 @@ pub struct Aarf {
 }
 
 impl RateAdaptation for Aarf {
-    fn on_attempt(&mut self, sent: u32, acknowledged: u32) -> RateIndex {
+    fn on_attempt(&mut self, feedback: &mut Feedback) -> Choice {
         let Spec { success_threshold, success_threshold_max, timer_frames, factor } = self.spec;
-        match self.ladder.on_attempt(
-            is_success(sent, acknowledged),
-            self.success_threshold,
-            self.timer_frames,
-        ) {
+        match self.ladder.on_attempt(is_success(feedback), self.success_threshold, self.timer_frames) {
             Step::ProbeFailed => {
                 let longer = self.success_threshold.saturating_mul(factor);
                 self.success_threshold = longer.min(success_threshold_max);
@@ -103,6 +98,6 @@ impl RateAdaptation for Aarf {
             }
             Step::Up | Step::None => {}
         }
-        self.ladder.rate()
+        self.ladder.rate().into()
     }
 }

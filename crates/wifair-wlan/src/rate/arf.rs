@@ -16,10 +16,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
-use super::RateAdaptation;
 use super::ladder::{Ladder, is_success};
+use super::{Choice, Feedback, RateAdaptation, Start};
 use crate::check;
-use crate::phy::RateIndex;
 
 /// Shown in lists of components.
 pub const INFO: Info = Info {
@@ -53,9 +52,9 @@ impl Spec {
         Ok(())
     }
 
-    /// Creates the state towards a peer, starting at `first`, with `rates` rates to choose from.
-    pub fn build(&self, first: RateIndex, rates: usize) -> Arf {
-        Arf { spec: self.clone(), ladder: Ladder::new(first, rates) }
+    /// The state towards a peer.
+    pub fn build(&self, start: Start) -> Arf {
+        Arf { spec: self.clone(), ladder: Ladder::new(&start) }
     }
 }
 
@@ -67,12 +66,8 @@ pub struct Arf {
 }
 
 impl RateAdaptation for Arf {
-    fn on_attempt(&mut self, sent: u32, acknowledged: u32) -> RateIndex {
-        self.ladder.on_attempt(
-            is_success(sent, acknowledged),
-            self.spec.success_threshold,
-            self.spec.timer_frames,
-        );
-        self.ladder.rate()
+    fn on_attempt(&mut self, feedback: &mut Feedback) -> Choice {
+        self.ladder.on_attempt(is_success(feedback), self.spec.success_threshold, self.spec.timer_frames);
+        self.ladder.rate().into()
     }
 }

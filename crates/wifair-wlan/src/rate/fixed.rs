@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
-use super::RateAdaptation;
+use super::{Choice, Feedback, RateAdaptation, Start};
 use crate::phy::RateIndex;
 
 /// Shown in lists of components.
@@ -25,21 +25,21 @@ impl Spec {
         Ok(())
     }
 
-    /// Creates the state that always returns `rate`.
-    pub fn build(&self, rate: RateIndex, _rates: usize) -> Fixed {
-        Fixed { rate }
+    /// Always the mode that the scenario gives.
+    pub fn build(&self, start: Start) -> Fixed {
+        Fixed { mode: start.first }
     }
 }
 
 /// See the module documentation.
 #[derive(Debug)]
 pub struct Fixed {
-    rate: RateIndex,
+    mode: RateIndex,
 }
 
 impl RateAdaptation for Fixed {
-    fn on_attempt(&mut self, _sent: u32, _acknowledged: u32) -> RateIndex {
-        self.rate
+    fn on_attempt(&mut self, _feedback: &mut Feedback) -> Choice {
+        self.mode.into()
     }
 
     fn adapts(&self) -> bool {

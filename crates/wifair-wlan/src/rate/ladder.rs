@@ -1,5 +1,6 @@
 //! Common code of ARF and its variants: a ladder of rates, climbed after enough successes, descended after failures.
 
+use super::{Feedback, Start};
 use crate::phy::RateIndex;
 
 /// Effect of an attempt.
@@ -16,8 +17,8 @@ pub(super) enum Step {
 }
 
 /// Whether a PPDU counts as a success: at least half of its MPDUs are acknowledged.
-pub(super) fn is_success(sent: u32, acknowledged: u32) -> bool {
-    2 * acknowledged >= sent
+pub(super) fn is_success(feedback: &Feedback) -> bool {
+    2 * feedback.acknowledged >= feedback.sent
 }
 
 /// A sender's position on the ladder, and its counters, which restart with every step.
@@ -36,9 +37,9 @@ pub(super) struct Ladder {
 }
 
 impl Ladder {
-    pub(super) fn new(first: RateIndex, rates: usize) -> Ladder {
-        let highest = RateIndex(rates as u8 - 1);
-        Ladder { rate: first, highest, successes: 0, failures: 0, frames: 0, probing: false }
+    pub(super) fn new(start: &Start) -> Ladder {
+        let highest = start.fastest();
+        Ladder { rate: start.first, highest, successes: 0, failures: 0, frames: 0, probing: false }
     }
 
     pub(super) fn rate(&self) -> RateIndex {

@@ -4,18 +4,68 @@
 
 mod ladder;
 
-use crate::phy::RateIndex;
+use wifair_core::{Rng, Time};
 
-/// Chooses the data rate towards one peer.
+use crate::phy::{Modes, RateIndex};
+
+/// Chooses the mode of each transmission to one peer.
 pub trait RateAdaptation: Send {
-    /// A PPDU with `sent` MPDUs went to the peer, of which it acknowledged so many; a single frame is one MPDU. (An RTS without a
-    /// CTS says nothing about the rate, nor does a Block Ack Request: neither is reported.) Returns the rate of the next PPDU, an
-    /// index into the PHY's rates.
-    fn on_attempt(&mut self, sent: u32, acknowledged: u32) -> RateIndex;
+    /// The outcome of a transmission to the peer is known. Returns what the next one uses. (An RTS without a CTS says nothing about
+    /// the mode, nor does a Block Ack Request: neither is reported.)
+    fn on_attempt(&mut self, feedback: &mut Feedback) -> Choice;
 
-    /// Whether the rate can change; if not, [`RateAdaptation::on_attempt`] is not called.
+    /// Whether the mode ever changes; if not, [`RateAdaptation::on_attempt`] is not called.
     fn adapts(&self) -> bool {
         true
+    }
+}
+
+/// What is known of a transmission.
+pub struct Feedback<'a> {
+    /// Its mode.
+    pub mode: RateIndex,
+    /// Its MPDUs; a single frame is one.
+    pub sent: u32,
+    /// How many of them the peer has acknowledged: none if there was no response.
+    pub acknowledged: u32,
+    /// When the exchange ended.
+    pub now: Time,
+    /// What the channel alone, without collisions, would do now to an MPDU of so many bytes: the probability that the peer cannot
+    /// decode it. No sender knows that: it is for bounds like [`ideal`].
+    pub error_rate: &'a mut dyn FnMut(RateIndex, u32) -> f64,
+}
+
+/// Modes that an adaptation has chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// What passes for the mode of the link, of which schemes and TCP are notified.
+    pub link: RateIndex,
+    /// The mode of the next attempt: another one while a mode is sampled, or down a retry chain.
+    pub next: RateIndex,
+    /// Whether the next attempt samples that mode: with one MPDU.
+    pub samples: bool,
+}
+
+impl From<RateIndex> for Choice {
+    fn from(mode: RateIndex) -> Choice {
+        Choice { link: mode, next: mode, samples: false }
+    }
+}
+
+/// Where an adaptation begins.
+pub struct Start<'a> {
+    /// The mode that the scenario gives the link.
+    pub first: RateIndex,
+    /// The modes of the link.
+    pub modes: &'a Modes,
+    /// The link's random stream.
+    pub rng: &'a mut Rng,
+}
+
+impl Start<'_> {
+    /// The fastest mode.
+    fn fastest(&self) -> RateIndex {
+        RateIndex(self.modes.count() as u8 - 1)
     }
 }
 
@@ -25,12 +75,14 @@ wifair_core::registry! {
     Fixed => fixed,
     Arf => arf,
     Aarf => aarf,
+    MinstrelHt => minstrel_ht,
+    Ideal => ideal,
 }
 
 impl RateSpec {
-    /// Creates the state towards one peer, with `rates` rates, starting at the rate `first`.
-    pub fn build(&self, first: RateIndex, rates: usize) -> Box<dyn RateAdaptation> {
-        each!(RateSpec: self, spec => Box::new(spec.build(first, rates)))
+    /// The state towards one peer.
+    pub fn build(&self, start: Start) -> Box<dyn RateAdaptation> {
+        each!(RateSpec: self, spec => Box::new(spec.build(start)))
     }
 }
 

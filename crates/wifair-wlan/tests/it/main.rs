@@ -16,6 +16,7 @@ mod generations;
 #[path = "../../../../fuzz/shared/given.rs"]
 mod given;
 mod hooks;
+mod minstrel_ht;
 #[path = "../oracle/mod.rs"]
 mod oracle;
 mod oracle_aggregation;

@@ -1,14 +1,14 @@
-//! ARF and AARF against their published state machines, as scripts: successes and failures in, rates out; and, in a
-//! BSS, one state for each peer.
+//! ARF and AARF against their published state machines, as scripts: successes and failures in, modes out; `ideal` against the error
+//! rates that it is told; and, in a BSS, one state for each peer.
 
 use crate::support;
 
-use support::{cell_b, packet, packet_down};
+use support::{Peer, cell_b, modes_of, packet, packet_down};
 use wifair_core::{StationId, Time};
 use wifair_queue::Direction;
 use wifair_wlan::{
-    Bss, BssSpec, EdcaSpec, FrameErrorRate, Output, PhySpec, RateAdaptation, RateIndex, RateSpec,
-    StationSpec, aarf, arf,
+    Bss, BssSpec, EdcaSpec, FrameErrorRate, Output, PhySpec, RateIndex, RateSpec, StationSpec, aarf, arf,
+    ideal,
 };
 
 /// An A-MPDU succeeds if half of its MPDUs do: ARF climbs to the fastest MCS of a link on which three in ten are lost, and descends
@@ -41,31 +41,74 @@ fn an_aggregate_counts_as_one_attempt() {
     }
 }
 
-/// Plays a script on an adaptation of four rates that begins at `first`: `10+ 2-` is ten successes, two failures; `=3`
-/// asserts that the next attempt has rate 3, and that it had it since the last assertion but for the last attempt.
-fn play(mut adaptation: impl RateAdaptation, first: u8, script: &str) {
-    let mut rate = RateIndex(first);
+/// Plays a script on an adaptation that begins at mode `first`: `10+ 2-` is ten successes, two failures, and `3*31/64` three A-MPDUs of
+/// 64 of which 31 are acknowledged; `=3` asserts that the next attempt has mode 3, and that it had it since the last assertion but for
+/// the last attempt.
+fn play_on(phy: &str, spec: &RateSpec, first: u8, script: &str) {
+    let mut peer = Peer::new(spec, &modes_of(phy), first, 1);
     for word in script.split_whitespace() {
         if let Some(expected) = word.strip_prefix('=') {
-            assert_eq!(rate, RateIndex(expected.parse().unwrap()), "at {word} in {script}");
+            assert_eq!(peer.next, RateIndex(expected.parse().unwrap()), "at {word} in {script}");
             continue;
         }
-        let (count, outcome) = word.split_at(word.len() - 1);
-        let count: u32 = count.parse().unwrap();
-        let before = rate;
-        for attempt in 1..=count {
-            assert_eq!(rate, before, "attempt {attempt} of {word} in {script}");
-            rate = adaptation.on_attempt(1, u32::from(outcome == "+"));
+        let (count, (sent, acknowledged)) = match word.split_once('*') {
+            Some((count, outcome)) => (count, outcome.split_once('/').map(|(a, s)| (s, a)).unwrap()),
+            None => (&word[..word.len() - 1], if word.ends_with('+') { ("1", "1") } else { ("1", "0") }),
+        };
+        let before = peer.next;
+        for attempt in 1..=count.parse::<u32>().unwrap() {
+            assert_eq!(peer.next, before, "attempt {attempt} of {word} in {script}");
+            peer.attempt(sent.parse().unwrap(), acknowledged.parse().unwrap());
+            assert_eq!(peer.link, peer.next, "nothing is sampled");
         }
     }
 }
 
+/// On the four rates of 802.11b.
+fn play(spec: &RateSpec, first: u8, script: &str) {
+    play_on("802.11b", spec, first, script);
+}
+
 fn play_arf(first: u8, script: &str) {
-    play(arf::Spec::default().build(RateIndex(first), 4), first, script);
+    play(&RateSpec::Arf(arf::Spec::default()), first, script);
 }
 
 fn play_aarf(first: u8, script: &str) {
-    play(aarf::Spec::default().build(RateIndex(first), 4), first, script);
+    play(&RateSpec::Aarf(aarf::Spec::default()), first, script);
+}
+
+/// The ladder of an 802.11n or later link has all its MCSs, and half of an A-MPDU is a success.
+#[test]
+fn ladders_of_mcs() {
+    let climb =
+        |top: u8| (0..=top).map(|mode| format!("10*32/64 ={} ", (mode + 1).min(top))).collect::<String>();
+    for (phy, top) in [("802.11n", 7), ("802.11ac", 9), ("802.11ax", 11), ("802.11be", 13)] {
+        for spec in [RateSpec::Arf(arf::Spec::default()), RateSpec::Aarf(aarf::Spec::default())] {
+            play_on(phy, &spec, 0, &climb(top));
+            play_on(phy, &spec, top, &format!("1*31/64 ={top} 1*31/64 ={} 2*0/64 ={}", top - 1, top - 2));
+            // A probe of the next MCS that less than half survives is taken back.
+            play_on(phy, &spec, 2, "10*64/64 =3 1*31/64 =2");
+        }
+        let thresholds = "10*64/64 =3 1*0/64 =2 20*64/64 =3 1*0/64 =2 40*64/64 =3";
+        play_on(phy, &RateSpec::Aarf(aarf::Spec::default()), 2, thresholds);
+    }
+}
+
+#[test]
+fn ideal_has_the_fastest_mode_under_its_target() {
+    let error_rate =
+        |mode: RateIndex, bytes: u32| f64::from(bytes) / 1_538.0 * [0.0, 0.05, 0.1, 0.3][usize::from(mode.0)];
+    let chosen = |spec: ideal::Spec| {
+        let mut peer = Peer::new(&RateSpec::Ideal(spec), &modes_of("802.11b"), 3, 1);
+        assert_eq!(peer.next, RateIndex(3), "it begins where the scenario says");
+        peer.attempt_on(1, 0, error_rate);
+        peer.next.0
+    };
+    let with = |max_error_rate, mpdu_bytes| ideal::Spec { max_error_rate, mpdu_bytes };
+    assert_eq!(chosen(ideal::Spec::default()), 2);
+    assert_eq!([0.04, 0.09, 0.3].map(|target| chosen(with(target, 1_538))), [0, 1, 3]);
+    assert_eq!(chosen(with(0.1, 400)), 3);
+    assert_eq!(chosen(with(0.0, 3_000)), 0);
 }
 
 #[test]
@@ -116,15 +159,15 @@ fn aarf_doubles_its_thresholds_at_each_failed_probe_and_forgets_at_two_failures(
     // The timer: with a failure each 9 frames, 30 frames after one failed probe.
     play_aarf(1, "10+ =2 1- =1 9+ 1- 9+ 1- 9+ =1 1+ =2");
     let spec = aarf::Spec { success_threshold_max: 60, ..aarf::Spec::default() };
-    play(spec.build(RateIndex(1), 4), 1, "10+ =2 1- 20+ =2 1- 40+ =2 1- 60+ =2 1- 60+ =2");
+    play(&RateSpec::Aarf(spec), 1, "10+ =2 1- 20+ =2 1- 40+ =2 1- 60+ =2 1- 60+ =2");
 }
 
 #[test]
 fn thresholds_are_parameters() {
     let spec = arf::Spec { success_threshold: 3, timer_frames: 4 };
-    play(spec.build(RateIndex(0), 4), 0, "3+ =1 2+ 1- =1 1+ =2");
+    play(&RateSpec::Arf(spec), 0, "3+ =1 2+ 1- =1 1+ =2");
     let spec = aarf::Spec { factor: 3, success_threshold_max: 1_000, ..aarf::Spec::default() };
-    play(spec.build(RateIndex(0), 4), 0, "10+ =1 1- =0 30+ =1 1- =0 90+ =1");
+    play(&RateSpec::Aarf(spec), 0, "10+ =1 1- =0 30+ =1 1- =0 90+ =1");
 }
 
 /// Runs the BSS with every station and the AP towards it always having something to send.
@@ -220,4 +263,18 @@ fn what_cannot_be_is_refused_by_its_key() {
     let low = serde_json::json!({"name": "aarf", "success_threshold_max": 9});
     assert_eq!(error(low), of("success_threshold_max"));
     assert_eq!(error(serde_json::json!({"name": "aarf", "factor": 0})), of("factor"));
+    let ideal = serde_json::json!({"name": "ideal", "max_error_rate": 1.5});
+    assert_eq!(error(ideal), of("max_error_rate"));
+    assert_eq!(error(serde_json::json!({"name": "ideal", "mpdu_bytes": 0})), of("mpdu_bytes"));
+    for (key, value) in [
+        ("update_interval_ms", serde_json::json!(0.5)),
+        ("sample_interval_ms", serde_json::json!(20_000)),
+        ("chain", serde_json::json!(5)),
+        ("max_attempts", serde_json::json!(1)),
+        ("segment_us", serde_json::json!(-1)),
+    ] {
+        let mut minstrel = serde_json::json!({"name": "minstrel-ht"});
+        minstrel[key] = value;
+        assert_eq!(error(minstrel), of(key));
+    }
 }

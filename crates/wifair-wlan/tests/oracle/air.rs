@@ -2,6 +2,7 @@
 
 use super::agreement::Events;
 use super::frame::{Content, Counts, Frame, Heard, Kind, NodeId, Packet, Tally};
+use super::mode::Mode;
 use super::node::{Node, Peer};
 use super::radio::{Case, Radio};
 use super::rate::Ladder;
@@ -108,11 +109,16 @@ impl Medium {
     pub fn new(scenario: &Scenario) -> Medium {
         let Scenario { seed, rules, stations, .. } = scenario;
         let phy = |station: &Station| station.phy.unwrap_or(rules.phy);
-        let ladder = |station: &Station, rate| Ladder::new(rules.adaptation, phy(station).rates(), rate);
-        let peer = |station: &Station, up| Peer {
-            mode: station.modes.map(|modes| if up { modes.up } else { modes.down }),
-            phy: phy(station),
-            ladder: ladder(station, if up { station.rate_up } else { station.rate_down }),
+        let ladder = |station: &Station, up, mode: Option<Mode>| match mode {
+            Some(mode) => Ladder::new(rules.adaptation, mode.ladder(), mode.mcs),
+            None => {
+                let rate = if up { station.rate_up } else { station.rate_down };
+                Ladder::new(rules.adaptation, phy(station).rates().to_vec(), rate)
+            }
+        };
+        let peer = |station: &Station, up| {
+            let mode = station.modes.map(|modes| if up { modes.up } else { modes.down });
+            Peer { like: mode, phy: phy(station), ladder: ladder(station, up, mode) }
         };
         let node = |id, peers| {
             let port = (scenario.port_limit, scenario.limit_counts_in_service);
@@ -261,8 +267,8 @@ impl Medium {
     fn change_mcs(&mut self, station: usize, up: u32, down: u32) {
         if let Some(modes) = self.stations[station].modes {
             let modes = modes.with_mcs(up, down);
-            self.nodes[station + 1].peers[0].mode = Some(modes.up);
-            self.nodes[0].peers[station + 1].mode = Some(modes.down);
+            self.nodes[station + 1].peers[0].ladder.restart(modes.up.mcs);
+            self.nodes[0].peers[station + 1].ladder.restart(modes.down.mcs);
             self.note_rates();
         }
     }

@@ -69,6 +69,8 @@ flaws! {
     RtsFailsNothing,
     /// An internal collision is a failure of the first MPDU.
     InternalFailure,
+    /// Half of the MPDUs acknowledged is a failure for ARF and AARF.
+    MoreThanHalf,
     /// A Block Ack says nothing of what was decoded before.
     ForgetfulBitmap,
     NoRequest,

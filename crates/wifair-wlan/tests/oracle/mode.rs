@@ -123,6 +123,11 @@ impl Mode {
         (0..=most).rev().map(with).find(|mode| mode.exists()).expect("MCS 0 is there")
     }
 
+    /// The MCSs that there are with its streams and width.
+    pub fn ladder(self) -> Vec<u32> {
+        (0..self.generation.mcs_count()).filter(|&mcs| Mode { mcs, ..self }.exists()).collect()
+    }
+
     /// VHT leaves some out.
     pub fn exists(self) -> bool {
         let (numerator, denominator) = self.code_rate();

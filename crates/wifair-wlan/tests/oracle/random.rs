@@ -183,7 +183,7 @@ fn rules_of(base: Rules) -> impl Strategy<Value = Rules> {
                 immediate_access: !flags.1,
                 backoff_within_ifs: flags.2,
                 colliders_wait_eifs: colliders_wait_eifs && eifs.0,
-                adaptation: adaptation.filter(|_| base.modern.is_none()),
+                adaptation,
                 ..base
             }
         },

@@ -1,7 +1,5 @@
 //! ARF and AARF from their definitions: all that happened at a rate is kept, and read anew after each attempt.
 
-use super::timing::Tenths;
-
 /// Which rate adaptation, and its parameters (docs/medium.md, section 8; Lacage et al. 2004, 3.2 and 3.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adaptation {
@@ -13,11 +11,11 @@ pub struct Adaptation {
     pub adaptive: Option<(u32, u32)>,
 }
 
-/// The choice of a rate towards one peer.
+/// The choice of a rate towards one peer: of a rate in tenths of Mbps or, from 802.11n on, of an MCS.
 pub struct Ladder {
     rules: Option<Adaptation>,
-    rates: &'static [Tenths],
-    rate: Tenths,
+    rates: Vec<u32>,
+    rate: u32,
     /// Acknowledged or not: the attempts since the last change of step.
     history: Vec<bool>,
     /// The rate was raised before them.
@@ -27,21 +25,21 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    pub fn new(rules: Option<Adaptation>, rates: &'static [Tenths], rate: Tenths) -> Ladder {
+    pub fn new(rules: Option<Adaptation>, rates: Vec<u32>, rate: u32) -> Ladder {
         let (successes, timer) = rules.map_or((0, 0), |rules| (rules.successes, rules.timer));
         Ladder { rules, rates, rate, history: Vec::new(), raised: false, successes, timer }
     }
 
-    pub fn rate(&self) -> Tenths {
+    pub fn rate(&self) -> u32 {
         self.rate
     }
 
     /// The scenario gives another rate: everything begins anew there.
-    pub fn restart(&mut self, rate: Tenths) {
-        *self = Ladder::new(self.rules, self.rates, rate);
+    pub fn restart(&mut self, rate: u32) {
+        *self = Ladder::new(self.rules, self.rates.clone(), rate);
     }
 
-    /// A data frame was acknowledged, or not.
+    /// A data frame, or at least half of the MPDUs of a PPDU, was acknowledged, or not.
     pub fn hear_of(&mut self, acknowledged: bool) {
         let Some(rules) = self.rules else { return };
         self.history.push(acknowledged);
@@ -71,7 +69,7 @@ impl Ladder {
         self.step_to(below.copied().unwrap_or(self.rate), false);
     }
 
-    fn step_to(&mut self, rate: Tenths, raised: bool) {
+    fn step_to(&mut self, rate: u32, raised: bool) {
         self.rate = rate;
         self.raised = raised;
         self.history.clear();

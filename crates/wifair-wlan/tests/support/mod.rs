@@ -2,9 +2,12 @@
 
 #![allow(dead_code)] // Each test file uses its part.
 
-use wifair_core::{FiveTuple, Packet, SackBlocks, StationId, TCP, TcpFlags, Time};
+use wifair_core::{FiveTuple, Packet, Rng, SackBlocks, StationId, TCP, TcpFlags, Time};
 use wifair_queue::{Maker, Scheme, SchemeSpec};
-use wifair_wlan::{Bss, BssSnapshot, BssSpec, Node, Output, PhySpec, StationSpec};
+use wifair_wlan::{
+    Bss, BssSnapshot, BssSpec, Feedback, Modes, Node, Output, PhySpec, RateAdaptation, RateIndex, RateSpec,
+    Start, StationPhy, StationSpec,
+};
 
 /// How many times larger than usual the long tests are: 10 under `WIFAIR_VALIDATE`.
 pub fn effort() -> u64 {
@@ -66,6 +69,55 @@ pub fn cell_g(n: usize) -> BssSpec {
     let mut spec = BssSpec::new(stations(n, 54.0));
     spec.phy = PhySpec::Erp(Default::default());
     spec
+}
+
+/// The modes of a link of a BSS with a PHY, by its name, with that PHY's defaults.
+pub fn modes_of(phy: &str) -> Modes {
+    let phy: PhySpec = serde_json::from_value(serde_json::json!({"name": phy})).unwrap();
+    phy.modes(&StationPhy::default(), "phy").unwrap()
+}
+
+/// A rate adaptation towards one peer, and a clock.
+pub struct Peer {
+    adaptation: Box<dyn RateAdaptation>,
+    /// The mode of the next attempt.
+    pub next: RateIndex,
+    pub link: RateIndex,
+    /// Whether that samples its mode.
+    pub samples: bool,
+    pub now: Time,
+}
+
+impl Peer {
+    pub fn new(spec: &RateSpec, modes: &Modes, first: u8, seed: u64) -> Peer {
+        let rng = &mut Rng::stream(seed, "sta", "rate-up");
+        let first = RateIndex(first);
+        Peer {
+            adaptation: spec.build(Start { first, modes, rng }),
+            next: first,
+            link: first,
+            samples: false,
+            now: Time::ZERO,
+        }
+    }
+
+    /// An attempt with so many MPDUs; time does not pass.
+    pub fn attempt(&mut self, sent: u32, acknowledged: u32) {
+        self.attempt_on(sent, acknowledged, |_, _| 0.0);
+    }
+
+    /// The same on a channel.
+    pub fn attempt_on(
+        &mut self,
+        sent: u32,
+        acknowledged: u32,
+        mut error_rate: impl FnMut(RateIndex, u32) -> f64,
+    ) {
+        let (mode, now) = (self.next, self.now);
+        let feedback = &mut Feedback { mode, sent, acknowledged, now, error_rate: &mut error_rate };
+        let choice = self.adaptation.on_attempt(feedback);
+        (self.link, self.next, self.samples) = (choice.link, choice.next, choice.samples);
+    }
 }
 
 /// A scheme of a test's own, as a plan has it.

@@ -111,7 +111,8 @@ impl Node {
             }
             Kind::Ack | Kind::BlockAck => {
                 if self.unanswered.take().is_some() {
-                    self.peers[frame.from].ladder.hear_of(true);
+                    let half = self.is_half_acknowledged(&frame.content);
+                    self.peers[frame.from].ladder.hear_of(half);
                 }
                 self.succeed(frame);
             }
@@ -166,7 +167,7 @@ impl Node {
             let now = mpdus.iter().zip(decoded).filter(|(_, decoded)| **decoded);
             all = now.map(|(mpdu, _)| mpdu.seq).collect();
         }
-        let bitmap = self.rules.window(self.peers[to.from].mode.expect("a link with an agreement"));
+        let bitmap = self.rules.window(self.peers[to.from].mode().expect("a link with an agreement"));
         self.events.note_if((65..=256).contains(&bitmap), Event::Bitmap256);
         self.events.note_if((257..=512).contains(&bitmap), Event::Bitmap512);
         self.events.note_if(bitmap > 512, Event::Bitmap1024);
@@ -188,6 +189,18 @@ impl Node {
             ..*to
         };
         self.response = Some((frame, sifs));
+    }
+
+    /// Whether a response acknowledges half of what was sent.
+    fn is_half_acknowledged(&self, response: &Content) -> bool {
+        match (&self.settled_data().content, response) {
+            (Content::Mpdus(sent), Content::Decoded(decoded)) => {
+                let acknowledged = sent.iter().filter(|mpdu| decoded.contains(&mpdu.seq)).count();
+                let more = usize::from(self.rules.has(Flaw::MoreThanHalf));
+                2 * acknowledged >= sent.len() + more
+            }
+            _ => true,
+        }
     }
 
     /// The exchange is over. If no MAC ACK came to my data frame, the rate adaptation hears of it (section 8).

@@ -25,11 +25,19 @@ struct Expected {
 
 /// How frames to a peer are sent.
 pub struct Peer {
-    /// From 802.11n on.
-    pub mode: Option<Mode>,
-    /// Before: the PHY, and the choice of a rate.
+    /// From 802.11n on: the mode, whatever its MCS.
+    pub like: Option<Mode>,
+    /// Before: the PHY.
     pub phy: Phy,
+    /// The choice of an MCS, or of a rate.
     pub ladder: Ladder,
+}
+
+impl Peer {
+    /// From 802.11n on.
+    fn mode(&self) -> Option<Mode> {
+        self.like.map(|mode| Mode { mcs: self.ladder.rate(), ..mode })
+    }
 }
 
 pub struct Node {
@@ -92,8 +100,8 @@ impl Node {
         let count = peers.len();
         let agreed = rules.aggregation.filter(|_| rules.edca.is_some());
         let agreements: Vec<bool> =
-            peers.iter().map(|peer| peer.mode.is_some() && agreed.is_some()).collect();
-        let recipients = |peer: &Peer| match (agreed, peer.mode) {
+            peers.iter().map(|peer| peer.like.is_some() && agreed.is_some()).collect();
+        let recipients = |peer: &Peer| match (agreed, peer.like) {
             (Some(Aggregation { reorder_timeout, .. }), Some(mode)) => {
                 (0..4).map(|_| Recipient::new(rules.window(mode), reorder_timeout, rules.flaw)).collect()
             }
@@ -155,7 +163,7 @@ impl Node {
 
     /// How data frames to a peer are sent.
     fn form_to(&self, peer: NodeId) -> Form {
-        match self.peers[peer].mode {
+        match self.peers[peer].mode() {
             Some(mode) => Form::Mode(mode),
             None => Form::NonHt(NonHt { phy: self.peers[peer].phy, rate: self.peers[peer].ladder.rate() }),
         }

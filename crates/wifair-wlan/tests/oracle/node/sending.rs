@@ -174,7 +174,7 @@ impl Node {
             }
             Kind::Rts => self.rules.cts_timeout_of(frame.reservation),
             Kind::Data | Kind::Request => {
-                if matches!(frame.content, Content::Single { .. }) {
+                if !matches!(frame.content, Content::Request { .. }) {
                     self.unanswered = Some(frame.to);
                 }
                 self.rules.ack_timeout_of(frame.response)
