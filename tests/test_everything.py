@@ -21,7 +21,7 @@ from wifair.everything.criteria import Criterion, criteria
 from wifair.everything.findings import Overview, conclusion
 from wifair.everything.page import COMPARISON, FINDINGS
 from wifair.everything.scenarios import FULL, OF_PAPERS, QUICK, PaperCell, every, staged
-from wifair.everything.senders import PAPERS, TODAYS
+from wifair.everything.senders import PAPERS, TODAYS, TODAYS_ON_AX
 from wifair.everything.verdict import Place, Standing, Verdict, orders
 from wifair.papers.runs import Runs
 from wifair.study import Cell, Study
@@ -235,6 +235,25 @@ def test_todays_hosts_keep_the_packets() -> None:
     assert flow["handshake"] == "real"
 
 
+@pytest.mark.parametrize("form", [FULL, QUICK])
+def test_a_papers_cell_goes_to_todays_air(form: str) -> None:
+    [cell] = staged(["five-rates"])
+    own = cell.scenario(form)
+    plan = TODAYS_ON_AX.applied(own).plan()
+    assert plan["cell"]["phy"]["name"] == "802.11ax"
+    assert plan["wire"]["rate_mbps"] > 1201
+    # 1, 2 and 5.5 of 11 Mbps, and 1201 Mbps at first: the modes nearest to these shares.
+    assert [station["mcs"] for station in plan["cell"]["stations"]] == [11] * 5
+    assert [event["station"]["mcs"] for event in plan["events"]] == [1, 2, 5]
+    runs = [
+        (of["events"][0]["at_s"], sum(of["run"][key] for key in ("warmup_s", "duration_s")))
+        for of in (own.plan(), plan)
+    ]
+    (at_s, total_s), (moved_s, shorter_s) = runs
+    assert shorter_s < total_s
+    assert moved_s / shorter_s == pytest.approx(at_s / total_s)
+
+
 def test_everybody_takes_part_with_what_belongs_to_them() -> None:
     from wifair.scenario.components import components
 
@@ -271,9 +290,10 @@ def test_a_controller_moves_the_buffer_that_the_scenario_is_about() -> None:
 
 def test_who_cannot_run_is_there_with_the_reason() -> None:
     contest = Contest.of(QUICK, ["ten-downloads-far-away"], ["droptail", "adaptive-pushout"])
-    [papers, todays] = contest.settings
+    papers, todays, on_ax = contest.settings
     assert list(papers.cells) == ["droptail"]
     assert "never sees" in papers.refused["adaptive-pushout"] == todays.refused["adaptive-pushout"]
+    assert on_ax.refused == todays.refused
 
 
 MIXED: dict[str, Any] = {
@@ -374,7 +394,7 @@ def test_compare_all(here: Cli, tmp_path: Path) -> None:
     assert first.returncode == 0, first.stderr
     told = json.loads(first.stdout)
     assert told == json.loads((out / "comparison.json").read_text())
-    assert [setting["id"] for setting in told["settings"]] == ["five-rates/paper", "five-rates/today"]
+    assert [setting["id"] for setting in told["settings"]] == ["five-rates/paper", "five-rates/today", "five-rates/ax"]
     assert len(told["settings"][0]["criteria"][0]["schemes"][0]["values"]) == 2
     assert "<h2>" in (out / "comparison.html").read_text()
     text = page.read_text()
@@ -386,7 +406,7 @@ def test_compare_all(here: Cli, tmp_path: Path) -> None:
     assert findings in text
     again = here(*words, "--out", out)
     assert again.returncode == 0
-    assert "12 replications were taken from" in again.stderr
+    assert "16 replications were taken from" in again.stderr
     assert "No scheme is shown to be the best" in " ".join(again.stdout.split())
 
 

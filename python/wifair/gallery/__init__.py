@@ -1,7 +1,7 @@
 """Scenarios to start from, usable by name: `wifair run home`, `wifair new home`.
 
-Three kinds of name: a template (`home`), a cell of a paper with the paper's senders or today's (`ten-and-ten`,
-`ten-and-ten/today`; `packaging/paper_cells.py` writes these files), and a paper's main cell (`paper:adaptive-pushout`).
+Three kinds of name: a template (`home`), a cell of a paper with the paper's senders, today's, or these on 802.11ax (`ten-and-ten`,
+`ten-and-ten/today`, `ten-and-ten/ax`; `packaging/paper_cells.py` writes these files), and a paper's main cell (`paper:adaptive-pushout`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def path_of(name: str) -> Path | None:
     if name in names() and senders in ("", "today"):  # templates have today's senders
         return FOLDER / f"{name}.toml"
     path = PAPERS / name / f"{senders or 'paper'}.toml"
-    return path if name in cells() and senders in ("", "paper", "today") else None
+    return path if senders in ("", "paper", "today", "ax") and path.is_file() else None
 
 
 def file_of(path: str | Path) -> Path:
