@@ -2,7 +2,7 @@
 
 import { meanRtt } from "./store.js";
 
-const MOST_POINTS = 600;
+const MOST_POINTS = 300;
 
 export class Courses {
   constructor(scene) {
