@@ -1,7 +1,7 @@
 """Mutation testing on a random sample: which small changes of a crate's code do its tests not notice?
 
-    python benches/mutants.py wifair-tcp            # continues where it was stopped python benches/mutants.py
-    wifair-tcp --show     # shows the results so far
+    python benches/mutants.py wifair-tcp            # continues where it was stopped
+    python benches/mutants.py wifair-tcp --show     # shows the results so far
 
 Needs `cargo install cargo-mutants`, which lists the mutants. They are not built one by one, as it would do: all of them
 are woven into one build (`weave.py`), a variable of the environment chooses, and a mutant costs no more than the run of
@@ -47,10 +47,11 @@ MEMORY_BYTES = 8 << 30  # a mutant that never stops allocating fails instead of 
 
 @dataclass(frozen=True)
 class Test:
-    """A test program, the folder it runs in, and the processor time it may take."""
+    """A test program, the folder it runs in, the tests to choose from it (all if none), and the processor time it may take."""
 
     program: str
     folder: str
+    only: tuple[str, ...] = ()
     limit_s: int = 60
 
     def run(self, number: int) -> tuple[str, float]:
@@ -65,7 +66,7 @@ class Test:
         environment = {**os.environ, **chosen, "CARGO_MANIFEST_DIR": self.folder}
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         done = subprocess.run(
-            [self.program, "--quiet"],
+            [self.program, "--quiet", *self.only],
             cwd=self.folder,
             env=environment,
             check=False,
@@ -233,11 +234,18 @@ class Run:
 
     def tests(self, stage: int) -> list[Test]:
         """The test programs of this stage, of the tree as it stands; none if it cannot be built."""
-        reports = self.cargo("test", "--no-run", *self.plan["stages"][stage - 1])
+        built, only = self.stage(stage)
+        reports = self.cargo("test", "--no-run", *built)
         if not reports or not reports[-1].get("success"):
             return []
         made = [report for report in reports if report.get("executable") and report["profile"]["test"]]
-        return [Test(report["executable"], str(Path(report["manifest_path"]).parent)) for report in made]
+        return [Test(report["executable"], str(Path(report["manifest_path"]).parent), only) for report in made]
+
+    def stage(self, number: int) -> tuple[list[str], tuple[str, ...]]:
+        """What cargo builds for a stage, and which tests of it run."""
+        given: list[str] = self.plan["stages"][number - 1]
+        end = given.index("--") if "--" in given else len(given)
+        return given[:end], tuple(given[end + 1 :])
 
     def woven(self, mutants: list[Mutant]) -> dict[str, int]:
         """Puts them into the tree, all that can be; their numbers by key. Which cannot be built is noted."""
@@ -261,7 +269,7 @@ class Run:
                         del numbers[mutant.key]
                 texts[file], spots[file] = weave(source, pieces)
                 (TREE / file).write_text(texts[file] + (SWITCH if TREE / file == library else ""))
-            reports = self.cargo("test", "--no-run", *self.plan["stages"][0])
+            reports = self.cargo("test", "--no-run", *self.stage(1)[0])
             errors = [r["message"] for r in reports if "message" in r and r["message"]["level"] == "error"]
             blamed = blame(errors, texts, spots)
             if not errors:
@@ -288,7 +296,7 @@ class Run:
             outcome, took_s = test.run(0)
             if outcome != "survived":
                 sys.exit(f"{test.program} fails without a mutation")
-            timed.append((took_s, Test(test.program, test.folder, 5 + math.ceil(5 * took_s))))
+            timed.append((took_s, Test(test.program, test.folder, test.only, 5 + math.ceil(5 * took_s))))
             print(f"stage {stage}: {Path(test.program).name}, {took_s:.1f} s without a mutation", flush=True)
         return [test for _, test in sorted(timed, key=lambda pair: pair[0])]
 
@@ -298,11 +306,11 @@ class Run:
             print(f"{self.crate} at {self.commit[:9]}: {len(waiting)} mutants", flush=True)
             git("checkout", "--quiet", "--force", self.commit, cwd=TREE)
             numbers = self.woven(waiting)
-            known: set[str] = set()
+            known: set[tuple[str, tuple[str, ...]]] = set()
             for stage in stages:
                 if meet := [m for m in waiting if m.key in numbers and self.waits_for(m, stage)]:
-                    new = [test for test in self.tests(stage) if test.program not in known]
-                    known |= {test.program for test in new}
+                    new = [test for test in self.tests(stage) if (test.program, test.only) not in known]
+                    known |= {(test.program, test.only) for test in new}
                     tests = self.limited(stage, new)
                     for mutant in meet:
                         self.try_(mutant, numbers[mutant.key], stage, tests)
