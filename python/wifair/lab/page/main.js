@@ -77,7 +77,12 @@ painter.onerror = (event) => problem(`The pictures cannot be drawn: ${event.mess
 function drawn(pictures) {
   for (let i = 0; i < pictures; i += 1) socket.seen();
   lab.pictures += pictures;
-  lab.ready ||= lab.writes.length > 0;
+  settle();
+}
+
+/** Drawn and written once, in either order. */
+function settle() {
+  lab.ready ||= lab.pictures > 0 && lab.writes.length > 0;
 }
 
 function sayTheSize(canvas) {
@@ -178,6 +183,7 @@ function write() {
     for (const one of TURNS) one();
   }
   note(lab.writes, start);
+  settle();
 }
 
 const chart = () => flows.drawChart(store);
