@@ -563,6 +563,19 @@ def test_scenes_that_change_while_pictures_are_drawn_do_not_stop_it(lab: Lab, br
 
 
 @browser_needed
+def test_a_page_that_writes_after_its_worker_has_drawn_is_ready(lab: Lab, browser: Browser) -> None:
+    context = browser.new_context()
+    shown = context.new_page()
+    shown.add_init_script(
+        "const soon = requestAnimationFrame;"
+        "globalThis.requestAnimationFrame = (f) => soon(() => setTimeout(() => f(performance.now()), 400));"
+    )
+    shown.goto(lab.url)
+    until(shown, "globalThis.lab?.ready === true")
+    context.close()
+
+
+@browser_needed
 @pytest.mark.parametrize("width", [400, 1400])
 def test_nothing_is_wider_than_the_page(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
