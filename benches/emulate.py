@@ -9,15 +9,14 @@ Each cell is emulated and simulated with the same scenario. Finished runs are ke
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from wifair.emulate import replay
+from wifair.emulate.kept import Kept
 from wifair.emulate.session import Settings
 from wifair.markdown import Marks, table
 from wifair.scenario.overrides import parse_assignments
@@ -61,28 +60,11 @@ CELLS = [
 ]
 
 
-class Kept:
-    """Finished runs by cell."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.lock = path, Lock()
-        self.runs: dict[str, list[dict[str, Any]]] = (
-            json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        )
-
-    def add(self, title: str, run: dict[str, Any]) -> None:
-        """Adds a run and writes the file."""
-        with self.lock:
-            self.runs.setdefault(title, []).append(run)
-            self.path.write_text(json.dumps(self.runs), encoding="utf-8")
-
-
 def emulate(cell: dict[str, Any], wanted: int, kept: Kept, late_share: float) -> None:
     """Runs the missing runs of a cell."""
     plan = Scenario(**cell).plan()
-    runs = kept.runs.get(cell["title"], [])
-    while sum(run["valid"] for run in runs) < wanted and len(runs) < 3 * wanted:
-        seed = len(runs) + 1
+    while len(kept.valid(cell["title"])) < wanted and len(kept.of(cell["title"])) < 3 * wanted:
+        seed = len(kept.of(cell["title"])) + 1
         settings = Settings(plan, cell["title"], [], realtime=os.geteuid() == 0, late_share=late_share)
         outcome = replay.emulated(settings, seed)
         lateness = outcome.report["lateness"]
@@ -90,7 +72,6 @@ def emulate(cell: dict[str, Any], wanted: int, kept: Kept, late_share: float) ->
         kept.add(
             cell["title"], figures | {key: lateness[key] for key in ("valid", "p50_us", "p99_us", "exchanges", "late")}
         )
-        runs = kept.runs[cell["title"]]
         print(
             f"{cell['title']}: run {seed}, {figures}, 99 % {lateness['p99_us']:.0f} µs, valid {lateness['valid']}",
             flush=True,
@@ -99,7 +80,7 @@ def emulate(cell: dict[str, Any], wanted: int, kept: Kept, late_share: float) ->
 
 def row(cell: dict[str, Any], kept: Kept, also: dict[str, Any]) -> list[str]:
     """The line of a cell, from its valid runs; `also` changes the simulation."""
-    valid = [run for run in kept.runs.get(cell["title"], []) if run["valid"]]
+    valid = kept.valid(cell["title"])
     if len(valid) < 2:
         return []
     metrics = Scenario(**cell).override(also).run(SIMULATED).metrics
@@ -132,7 +113,9 @@ def main() -> None:
     heads = ("cell", "flows", "TCP", "scheme", "up, kernel", "simulated", "difference")
     heads += ("down, kernel", "simulated", "difference", "Jain's index, difference")
     rows = [line for cell in cells if (line := row(cell, kept, dict(parse_assignments(given.simulate))))]
-    valid = [[run for run in kept.runs.get(cell["title"], []) if run["valid"]] for cell in cells]
+    if not rows:
+        sys.exit("no cell has two valid runs")
+    valid = [kept.valid(cell["title"]) for cell in cells]
     p99 = [run["p99_us"] for runs in valid for run in runs]
     shares = [float(part.rstrip("%")) for line in rows for part in (line[6], line[9])]
     summary = (

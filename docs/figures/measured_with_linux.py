@@ -9,18 +9,16 @@ which more than 1 % of the exchanges were over 1 ms late is repeated, at most tw
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Lock
-from typing import Any
 
 import numpy as np
 import polars as pl
 from wifair import plots
 from wifair.emulate import replay
+from wifair.emulate.kept import Kept
 from wifair.emulate.session import Settings
 from wifair.markdown import Marks, table
 from wifair.papers.spm_af_las.study import measured
@@ -65,37 +63,17 @@ def by_second(samples: Sequence[Sequence[float]]) -> dict[str, list[float]]:
     return {"goodput_mbps": (np.diff(received) * 8e-6).tolist(), "rtt_ms": rtt.tolist()}
 
 
-class Kept:
-    """Finished runs by case."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.lock = path, Lock()
-        self.runs: dict[str, list[dict[str, Any]]] = (
-            json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        )
-
-    def add(self, case: str, run: dict[str, Any]) -> None:
-        """One more, written at once."""
-        with self.lock:
-            self.runs.setdefault(case, []).append(run)
-            self.path.write_text(json.dumps(self.runs), encoding="utf-8")
-
-    def valid(self, case: str) -> list[dict[str, Any]]:
-        """Those that count."""
-        return [run for run in self.runs.get(case, []) if run["lateness"]["valid"]]
-
-
 def emulate(case: str, wanted: int, kept: Kept) -> None:
     """Runs what is missing of a case."""
     plan = scenario(case).plan()
-    while len(kept.valid(case)) < wanted and len(kept.runs.get(case, [])) < 3 * wanted:
-        seed = len(kept.runs.get(case, [])) + 1
+    while len(kept.valid(case)) < wanted and len(kept.of(case)) < 3 * wanted:
+        seed = len(kept.of(case)) + 1
         outcome = replay.emulated(Settings(plan, case, [], realtime=os.geteuid() == 0), seed)
         flows = {
             row["label"]: {"goodput_mbps": row["goodput_mbps"], "by_second": by_second(row["tcp_info"])}
             for row in outcome.measured
         }
-        kept.add(case, {"lateness": outcome.report["lateness"], "flows": flows})
+        kept.add(case, {"valid": outcome.report["lateness"]["valid"], "flows": flows})
         goodput = ", ".join(f"{label} {flow['goodput_mbps']:.2f}" for label, flow in flows.items())
         print(f"{case}: run {seed}: {goodput}; valid {outcome.report['lateness']['valid']}", flush=True)
 
