@@ -20,15 +20,6 @@ DISTANCES_M = (2.0, 5.0, 8.0, 11.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 80
 ADAPTATIONS = ("ideal", "minstrel-ht", "aarf", "arf")
 # Width, and more than the fastest mode carries, in Mbps.
 PHYS = {"802.11n": (20, 80.0), "802.11ac": (80, 450.0), "802.11ax": (80, 620.0)}
-ABOUT = """\
-**`minstrel-ht` is nearly as good as a sender that knows the channel, with collisions too, where ARF and AARF are not.** They take collisions for a
-bad channel and descend to slow MCSs.
-
-![Goodput over distance by rate adaptation, on 802.11n, ac and ax](images/rates.png)
-
-Goodput of saturating UDP, summed over twelve distances from 2 to 80 m, in % of `ideal`'s, with 95 % intervals over five seeds. `ideal` holds an MPDU
-error rate of 10 %; a faster mode with more errors may carry more. The channel is at rest, without fading.
-"""
 TRAFFIC = {"down": "a download", "up": "ten stations upload"}
 
 
@@ -87,7 +78,7 @@ def main() -> None:
         shares = [[100 * own / best for own, best in zip(of, bound, strict=True)] for of in whole.values()]
         rows.append([f"{phy}, {TRAFFIC[direction]}", *(t_interval(share).short() for share in shares)])
     save(made, ROOT / "docs" / "images", "rates")
-    MARKS.write(PAGE, ABOUT + "\n" + table(("cell", *ADAPTATIONS[1:]), rows))
+    MARKS.write(PAGE, table(("cell", *ADAPTATIONS[1:]), rows))
 
 
 if __name__ == "__main__":
