@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wifair.cli.options import Json, Scheme, Set, Verbose
+from wifair.cli.options import Json, Pcap, PcapServers, PcapStations, Scheme, Set, Verbose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,20 +91,6 @@ TestName = Annotated[
     ),
 ]
 Runs = Annotated[int, typer.Option(min=1, help="With --test: emulated runs.")]
-Pcap = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Capture the AP's interfaces, as `wifair run --pcap` does.", show_default=False),
-]
-PcapStations = Annotated[
-    list[str],
-    typer.Option(
-        "--pcap-station",
-        metavar="NAME",
-        help="With --pcap: that station's radio and host, too; may be repeated.",
-        show_default=False,
-    ),
-]
-PcapServers = Annotated[bool, typer.Option("--pcap-servers", help="With --pcap: the server's interface, too.")]
 PcapFull = Annotated[bool, typer.Option("--pcap-full", help="With --pcap: payload and FCS, not headers alone.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Say what limited the flows.")]
 Page = Annotated[

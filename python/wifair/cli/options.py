@@ -51,6 +51,23 @@ Formats = Annotated[
     typer.Option("--format", metavar="FORMAT[,FORMAT]", help="Formats of figures: png, svg, pdf.", show_default=False),
 ]
 
+Pcap = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Capture the AP's interfaces: DIR/seed-1/ap-air.pcapng and so on.", show_default=False
+    ),
+]
+PcapStations = Annotated[
+    list[str],
+    typer.Option(
+        "--pcap-station",
+        metavar="NAME",
+        help="With --pcap: that station's radio and host, too; may be repeated.",
+        show_default=False,
+    ),
+]
+PcapServers = Annotated[bool, typer.Option("--pcap-servers", help="With --pcap: the servers' interface, too.")]
+
 
 def formats(text: str) -> tuple[str, ...]:
     """The formats of `--format` without duplicates; none if the option is not given."""

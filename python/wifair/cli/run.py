@@ -11,6 +11,9 @@ from wifair.cli.options import (
     Formats,
     Json,
     Out,
+    Pcap,
+    PcapServers,
+    PcapStations,
     ScenarioFile,
     Scheme,
     Seeds,
@@ -31,22 +34,6 @@ WarmupFigure = Annotated[
     ),
 ]
 
-Pcap = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="Capture the AP's interfaces: DIR/seed-1/ap-air.pcapng and so on.", show_default=False
-    ),
-]
-PcapStations = Annotated[
-    list[str],
-    typer.Option(
-        "--pcap-station",
-        metavar="NAME",
-        help="With --pcap: that station's radio and host, too; may be repeated.",
-        show_default=False,
-    ),
-]
-PcapServers = Annotated[bool, typer.Option("--pcap-servers", help="With --pcap: the servers' interface, too.")]
 PcapFull = Annotated[bool, typer.Option("--pcap-full", help="With --pcap: payload (zeros) and FCS, not headers alone.")]
 Events = Annotated[
     Path | None,
