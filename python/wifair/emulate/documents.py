@@ -10,6 +10,9 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+# The largest document that is served.
+MOST_BYTES = 100_000_000
+
 
 class Document(BaseHTTPRequestHandler):
     """Answers `GET /SIZE` with SIZE zero bytes."""
@@ -18,7 +21,11 @@ class Document(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Sends the document."""
-        size = int(self.path.lstrip("/"))
+        text = self.path.removeprefix("/")
+        if not (text.isascii() and text.isdigit() and int(text) <= MOST_BYTES):
+            self.send_error(404, f"No such document: the path is a number of bytes, at most {MOST_BYTES}")
+            return
+        size = int(text)
         self.send_response(200)
         self.send_header("Content-Length", str(size))
         self.end_headers()
