@@ -1,5 +1,5 @@
 //! ARF and AARF against their published state machines, as scripts: successes and failures in, modes out; `ideal` against the error
-//! rates that it is told; and, in a BSS, one state for each peer.
+//! rates that it receives; and, in a BSS, one state for each peer.
 
 use crate::support;
 
