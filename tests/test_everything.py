@@ -21,8 +21,9 @@ from wifair.everything.criteria import Criterion, criteria
 from wifair.everything.findings import Overview, conclusion
 from wifair.everything.page import COMPARISON, FINDINGS
 from wifair.everything.scenarios import FULL, OF_PAPERS, QUICK, PaperCell, every, staged
-from wifair.everything.senders import PAPERS, TODAYS, TODAYS_ON_AX
+from wifair.everything.senders import PAPERS, RATES_MBPS, TODAYS, TODAYS_ON_AX
 from wifair.everything.verdict import Place, Standing, Verdict, orders
+from wifair.papers.generations.air import AX
 from wifair.papers.runs import Runs
 from wifair.study import Cell, Study
 
@@ -252,6 +253,20 @@ def test_a_papers_cell_goes_to_todays_air(form: str) -> None:
     (at_s, total_s), (moved_s, shorter_s) = runs
     assert shorter_s < total_s
     assert moved_s / shorter_s == pytest.approx(at_s / total_s)
+
+
+def test_the_rates_of_todays_air_are_the_engines() -> None:
+    modes = range(len(RATES_MBPS))
+    scenario = Scenario(
+        run={"warmup_s": 0, "duration_s": 0.01},
+        phy=dict(AX.phy),
+        mac={"edca": {}},
+        stations=[{"name": f"mcs-{mcs}", "mcs": mcs} for mcs in modes],
+        flows=[{"station": f"mcs-{mcs}", "direction": "down"} for mcs in modes],
+    )
+    stations = scenario.run(1).frames["stations"]
+    rates = dict(stations.select("station", "link_rate_mbps").iter_rows())
+    assert [rates[f"mcs-{mcs}"] for mcs in modes] == pytest.approx(RATES_MBPS, abs=0.1)
 
 
 def test_everybody_takes_part_with_what_belongs_to_them() -> None:

@@ -35,7 +35,7 @@ class Senders:
 
 
 # Data rates of 802.11ax by MCS, with the width and streams of the study `generations`, in Mbps (802.11ax-2021, 27.5).
-_RATES_MBPS = (72.1, 144.1, 216.2, 288.2, 432.4, 576.5, 648.5, 720.6, 864.7, 960.8, 1080.9, 1201.0)
+RATES_MBPS = (72.1, 144.1, 216.2, 288.2, 432.4, 576.5, 648.5, 720.6, 864.7, 960.8, 1080.9, 1201.0)
 # Linux's default length of an interface's queue (`txqueuelen`), for AP and stations.
 _BUFFER_PACKETS = 1000
 # A wire that is no bottleneck, as the papers' is at 11 Mbps.
@@ -105,7 +105,7 @@ def _of_events(settings: Table) -> list[Table]:
 def _linked(station: Table, highest_mbps: float) -> Table:
     """A station with a mode of 802.11ax in place of its rate."""
     wanted = station["rate_mbps"] / highest_mbps * AX.rate_mbps
-    mcs = min(range(len(_RATES_MBPS)), key=lambda index: abs(math.log(_RATES_MBPS[index] / wanted)))
+    mcs = min(range(len(RATES_MBPS)), key=lambda index: abs(math.log(RATES_MBPS[index] / wanted)))
     return {key: value for key, value in station.items() if key != "rate_mbps"} | {"mcs": mcs}
 
 

@@ -11,9 +11,10 @@ other scheme by each criterion are the only ones that can go wrong. Choosing the
 compares everybody with everybody (subset selection: B. L. Nelson, J. Swann, D. Goldsman, W. Song, Simple procedures for
 selecting the best simulated system when the number of alternatives is large, Operations Research 49, 2001).
 
-Where nobody is best by everything, the *nearest* is who is least far behind the best in what it is worst at, counted in what
-matters (minimax regret: L. J. Savage, The theory of statistical decision, Journal of the American Statistical Association 46,
-1951). It depends on who takes part, as being unbeaten does not: one more scheme that nobody would choose can move the best.
+Where nobody is best by everything, each scheme is rated by its largest shortfall against the best in any measure, in units of
+what matters; the *nearest* has the smallest (minimax regret: L. J. Savage, The theory of statistical decision, Journal of the
+American Statistical Association 46, 1951). It depends on who takes part, as being unbeaten does not: one more scheme that nobody
+would choose can move the best.
 """
 
 from __future__ import annotations
