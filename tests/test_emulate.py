@@ -362,6 +362,21 @@ def test_no_packet_is_lost_before_the_engine_has_seen_it() -> None:
 
 
 @pytest.mark.system
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
+@pytest.mark.skipif(not Path("/proc/sys/net/core/rps_default_mask").exists(), reason="a kernel before 6.3")
+def test_hosts_process_packets_on_other_processors_than_the_engines(tmp_path: Path) -> None:
+    found = tmp_path / "found"
+    look = f"cat /proc/sys/net/core/rps_default_mask > {found}; grep Cpus_allowed: /proc/1/status >> {found}"
+    with session.started(settings(["sh", "-c", f"sleep 0.3; {look}"])) as run:
+        run.go()
+        assert run.wait()["refused"] == 0
+    mask, engine = (int(line.split()[-1].replace(",", ""), 16) for line in found.read_text().splitlines())
+    assert mask.bit_count() >= 1
+    assert engine.bit_count() == 1
+    assert mask & engine == 0
+
+
+@pytest.mark.system
 def test_an_event_of_the_scenario_changes_the_run() -> None:
     wanted = settings([])
     wanted.plan["events"] = [{"at_s": 0.5, "station": {"label": "up-1", "rate_mbps": 1.0}}]

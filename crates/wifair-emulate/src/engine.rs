@@ -33,6 +33,7 @@ use crate::guest::Guest;
 use crate::lateness::{Lateness, LatenessReport, Tolerance};
 use crate::netlink::Metric;
 use crate::network::{Counted, Network, Outlet, Uncarried};
+use crate::processors::Processors;
 
 /// Maximum number of packets read from one device before events and other devices are handled.
 const BURST: usize = 64;
@@ -108,6 +109,8 @@ pub struct Report {
     pub flows: Vec<FlowRow>,
     /// Packets that were not carried, from the beginning.
     pub uncarried: Uncarried,
+    /// Packets that a host's network stack discarded, from the beginning: its processor was busy.
+    pub refused: u64,
     /// Packets under way at the end.
     pub under_way: usize,
     /// Share of one processor that the engine's thread used.
@@ -136,9 +139,11 @@ pub fn run(plan: &Plan, options: &Options) -> Result<Report, String> {
     let metrics: Vec<Metric> =
         options.route.iter().map(|(name, value)| Metric::parse(name, value)).collect::<Result<_, _>>()?;
     let hosts = (0..plan.bss.stations.len() as u16).map(|id| Host::Station(StationId(id)));
+    let processors = Processors::divide();
+    let mask = processors.as_ref().map(Processors::mask);
     let mut guests = vec![];
     for host in hosts.chain([Host::Server]) {
-        let guest = Guest::start(host, &options.sysctls, &metrics);
+        let guest = Guest::start(host, mask.as_deref(), &options.sysctls, &metrics);
         guests.push(guest.map_err(|error| format!("{}: {error}", name(host)))?);
     }
     let opened = |path: &str, file: io::Result<File>| file.map_err(|error| format!("{path}: {error}"));
@@ -179,6 +184,10 @@ pub fn run(plan: &Plan, options: &Options) -> Result<Report, String> {
     watch(orders.as_fd(), ORDERS)?;
     set_timerslack(1).map_err(fault("timer slack"))?;
 
+    if let Some(processors) = &processors {
+        processors.keep().map_err(fault("sched_setaffinity"))?;
+    }
+
     let watches = Watches { epoll, timer, armed: Time::MAX, spin: micros(options.spin_us) };
     let mut live = Live { clock: RealTime::start(), guests: &guests, lateness: None };
     let end = live.run(&mut network, watches, options, &mut messages)?;
@@ -188,6 +197,7 @@ pub fn run(plan: &Plan, options: &Options) -> Result<Report, String> {
     let (record, flows) = network.report(&before, &after, name);
     let measured_s = (after.at() - before.at()).as_secs_f64();
     let used = thread_time() - processor;
+    let refused = guests.iter().map(Guest::refused).sum();
     let status = match end.reason {
         "command" => exit_status(ended),
         _ => None,
@@ -199,6 +209,7 @@ pub fn run(plan: &Plan, options: &Options) -> Result<Report, String> {
         lateness: live.lateness.take().unwrap_or_else(|| Lateness::new(options.tolerance)).report(),
         flows,
         uncarried: network.uncarried(),
+        refused,
         under_way: network.under_way(),
         processor_share: used.as_secs_f64() / measured_s.max(1e-9),
         tables: tables(options.seed, record),

@@ -36,16 +36,23 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Creates the namespace, with these sysctls and these metrics of the route to the other hosts.
+    /// Creates the namespace, with these sysctls and these metrics of the route to the other hosts. `mask` are the processors
+    /// on which it processes what it receives.
     ///
     /// # Errors
     /// Returns the step that failed, and why.
-    pub fn start(host: Host, sysctls: &[(String, String)], metrics: &[Metric]) -> Result<Guest, String> {
+    pub fn start(
+        host: Host,
+        mask: Option<&str>,
+        sysctls: &[(String, String)],
+        metrics: &[Metric],
+    ) -> Result<Guest, String> {
         let (ready, made) = channel();
         let (orders, mailbox): (Sender<Order>, Receiver<Order>) = channel();
-        let (sysctls, metrics) = (sysctls.to_vec(), metrics.to_vec());
+        let (mask, sysctls, metrics) = (mask.map(str::to_owned), sysctls.to_vec(), metrics.to_vec());
         let inside = move || {
-            let result = enter(host, &sysctls, &metrics).map(|device| (gettid().as_raw(), device));
+            let result =
+                enter(host, mask.as_deref(), &sysctls, &metrics).map(|device| (gettid().as_raw(), device));
             let failed = result.is_err();
             if ready.send(result).is_err() || failed {
                 return;
@@ -56,6 +63,15 @@ impl Guest {
         thread.map_err(|error| format!("cannot start a thread: {error}"))?;
         let (tid, device) = made.recv().map_err(|_| "the thread of a host has ended".to_owned())??;
         Ok(Guest { host, tid, device, orders })
+    }
+
+    /// Packets that its network stack discarded before any protocol saw them.
+    pub fn refused(&self) -> u64 {
+        // proc_pid_net(5): after the name of the interface, received bytes, packets, errors, drops.
+        let table =
+            std::fs::read_to_string(format!("/proc/self/task/{}/net/dev", self.tid)).unwrap_or_default();
+        let line = table.lines().find_map(|line| line.trim_start().strip_prefix(DEVICE)?.strip_prefix(':'));
+        line.and_then(|line| line.split_whitespace().nth(3)?.parse().ok()).unwrap_or(0)
     }
 
     /// Starts a program in the namespace.
@@ -76,9 +92,18 @@ impl Guest {
 }
 
 /// Moves this thread to a new namespace.
-fn enter(host: Host, sysctls: &[(String, String)], metrics: &[Metric]) -> Result<SyncDevice, String> {
+fn enter(
+    host: Host,
+    mask: Option<&str>,
+    sysctls: &[(String, String)],
+    metrics: &[Metric],
+) -> Result<SyncDevice, String> {
     unshare(CloneFlags::CLONE_NEWNET)
         .map_err(|error| format!("cannot make a network namespace: {}", error.desc()))?;
+    if let Some(mask) = mask {
+        // Kernels before 6.3 do not have it: the writing thread processes what it writes.
+        let _too_old = std::fs::write("/proc/sys/net/core/rps_default_mask", mask);
+    }
     for (key, value) in sysctls {
         let path = format!("/proc/sys/{}", key.replace('.', "/"));
         std::fs::write(&path, value).map_err(|error| format!("sysctl {key}={value}: {error}"))?;

@@ -19,6 +19,8 @@ mod lateness;
 #[cfg(target_os = "linux")]
 mod netlink;
 mod network;
+#[cfg(target_os = "linux")]
+mod processors;
 mod shown;
 mod store;
 

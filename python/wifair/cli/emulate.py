@@ -361,7 +361,9 @@ def _print_report(report: dict[str, Any], verbose: bool) -> None:
     if verbose:
         histogram = [(f"{bound:g}", str(count)) for bound, count in report["lateness"]["histogram"]]
         print_table("Lateness of exchanges", columns(("below, µs", "exchanges"), histogram, left=0))
-        uncarried = ", ".join(f"{count} {what}" for what, count in report["uncarried"].items())
+        uncarried = ", ".join(
+            f"{count} {what}" for what, count in {**report["uncarried"], "refused by hosts": report["refused"]}.items()
+        )
         print_text(f"not carried: {uncarried}; the engine used {report['processor_share']:.0%} of a processor")
 
 
