@@ -39,5 +39,5 @@ pub use marking::{Marked, PriorityMarkingSpec, WindowInRecovery};
 pub use receiver::{Receiver, ReceiverState};
 pub use recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 pub use sender::{Phase, Restraint, Sender, SenderState};
-pub use spec::{ByteCountingSpec, DelayedAckSpec, Handshake, RtoSpec, SackSpec, TcpSpec};
+pub use spec::{ByteCountingSpec, DelayedAckSpec, Handshake, ReceiveOffloadSpec, RtoSpec, SackSpec, TcpSpec};
 pub use stats::{ReceiverStats, SenderStats};

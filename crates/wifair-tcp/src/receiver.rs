@@ -25,7 +25,7 @@ pub enum ReceiverState {
     Closed,
 }
 
-/// Consecutive segments that arrived at one instant, merged into one packet.
+/// Consecutive segments that arrived together, merged into one packet.
 #[derive(Clone, Debug)]
 struct Burst {
     /// The first segment, with the payload of all.
@@ -33,7 +33,7 @@ struct Burst {
     segments: u32,
     /// Payload of each segment but the last.
     each: u32,
-    /// When no more can be added: the instant after.
+    /// When no more can be added.
     ends: Time,
 }
 
@@ -50,8 +50,7 @@ impl Burst {
         packet.payload_bytes > 0 && packet.flags == TcpFlags::ACK
     }
 
-    fn of(packet: &Packet, now: Time) -> Burst {
-        let ends = now + Time::from_ns(1);
+    fn of(packet: &Packet, ends: Time) -> Burst {
         Burst { packet: *packet, segments: 1, each: packet.payload_bytes, ends }
     }
 
@@ -193,24 +192,23 @@ impl Receiver {
             self.nxt = self.nxt.wrapping_add(payload);
             self.count_in_order(1, now);
         } else {
-            if self.spec.receive_offload {
-                self.gather(packet, now);
-            } else {
-                self.on_any_segment(packet, 1, now);
+            match self.spec.receive_offload {
+                Some(offload) => self.gather(packet, offload.within(), now),
+                None => self.on_any_segment(packet, 1, now),
             }
             self.review();
         }
     }
 
     /// Generic receive offload: merges packets that arrive together.
-    fn gather(&mut self, packet: &Packet, now: Time) {
+    fn gather(&mut self, packet: &Packet, within: Time, now: Time) {
         let is_plain = Burst::takes(packet);
         if is_plain && self.burst.join(packet, now) {
             return;
         }
         self.flush(now);
         if is_plain {
-            self.burst = Burst::of(packet, now);
+            self.burst = Burst::of(packet, now + within + Time::from_ns(1));
         } else {
             self.on_any_segment(packet, 1, now);
         }
@@ -234,7 +232,7 @@ impl Receiver {
             && self.duplicate.is_none()
             && self.packet.flags == TcpFlags::ACK
             && self.packet.sack.is_empty()
-            && !self.spec.receive_offload;
+            && self.spec.receive_offload.is_none();
     }
 
     /// Counts `segments` received in order: an ACK is due at once or soon.
@@ -567,6 +565,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::spec::ReceiveOffloadSpec;
 
     /// Compares the results of a call on two receivers, the second of which must take the general path.
     fn both<R: PartialEq + std::fmt::Debug>(
@@ -588,11 +587,12 @@ mod tests {
     proptest! {
         #[test]
         fn the_short_paths_do_what_the_general_ones_do(
-            (handshake, sack, ecn, segments, receive_offload) in (0u8..3, any::<bool>(), any::<bool>(), 1u8..4, any::<bool>()),
+            (handshake, sack, ecn, segments, receive_offload) in (0u8..3, any::<bool>(), any::<bool>(), 1u8..4, prop::option::of(0u32..200_000)),
             steps in prop::collection::vec((0u8..24, 0u32..8, 0u64..100_000), 1..150),
         ) {
             let handshake = [Handshake::None, Handshake::Real, Handshake::Ns2][usize::from(handshake)];
             let sack = sack.then(Default::default);
+            let receive_offload = receive_offload.map(|within_us| ReceiveOffloadSpec { within_us });
             let mut spec = TcpSpec { handshake, sack, ecn, receive_offload, ..TcpSpec::default() };
             spec.delayed_ack.segments = segments;
             let (mss, iss) = (u32::from(spec.mss_bytes), spec.initial_sequence);

@@ -46,8 +46,8 @@ pub struct TcpSpec {
     /// When the receiver acknowledges (RFC 5681, 4.2).
     pub delayed_ack: DelayedAckSpec,
     /// Generic receive offload (GRO) at the receiver, as in Linux: segments of up to 65,535 bytes in all that arrive together and in
-    /// order, as those of an A-MPDU do, reach TCP as one, so one ACK answers them. Off: TCP sees each by itself.
-    pub receive_offload: bool,
+    /// order, as those of an A-MPDU do, reach TCP as one, so one ACK answers them. Unset: TCP sees each by itself.
+    pub receive_offload: Option<ReceiveOffloadSpec>,
     /// Retransmission timer of both ends (RFC 6298).
     pub rto: RtoSpec,
     /// Send a new segment on each of the first two duplicate ACKs (RFC 3042). On by default: RFC 5681, 3.2 says SHOULD.
@@ -92,6 +92,22 @@ pub struct SackSpec {
     pub blocks: u8,
     /// Tell of data that arrives a second time (D-SACK, RFC 2883).
     pub duplicates: bool,
+}
+
+/// What a receiver merges before TCP sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReceiveOffloadSpec {
+    /// "Together" is within this time of the first segment, in microseconds: the interrupt moderation of a network interface
+    /// (`ethtool -C`, rx-usecs) or the time until the application reads, before which Linux does not acknowledge either. 0: the
+    /// same instant. At most 10,000.
+    pub within_us: u32,
+}
+
+impl ReceiveOffloadSpec {
+    pub(crate) fn within(self) -> Time {
+        Time::from_us(u64::from(self.within_us))
+    }
 }
 
 /// When the receiver sends an ACK for data that arrives in order (RFC 5681, 4.2; RFC 9293, 3.8.6.3).
@@ -164,7 +180,7 @@ impl Default for TcpSpec {
             priority_marking: None,
             dscp: 0,
             delayed_ack: DelayedAckSpec::default(),
-            receive_offload: false,
+            receive_offload: None,
             rto: RtoSpec::default(),
             limited_transmit: true,
             sack: None,
@@ -291,6 +307,11 @@ impl TcpSpec {
         }
         if !(1..=64).contains(&segments) {
             return error("delayed_ack.segments", &segments, "1 to 64 segments");
+        }
+        if let Some(ReceiveOffloadSpec { within_us }) = self.receive_offload
+            && within_us > 10_000
+        {
+            return error("receive_offload.within_us", &within_us, "0 to 10000 us");
         }
         if !(1..=500).contains(&timeout_ms) {
             return error("delayed_ack.timeout_ms", &timeout_ms, "1 to 500 ms (RFC 1122, 4.2.3.2)");

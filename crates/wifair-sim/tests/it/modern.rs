@@ -94,7 +94,7 @@ fn receive_offload_answers_an_aggregate_with_one_ack() {
         plan["cell"]["ap"]["port"]["limit_packets"] = json!(1_000);
         plan["cell"]["stations"][0] = json!({"label": "down-1", "mcs": 11});
         plan["flows"][0]["tcp"]["delayed_ack"] = json!({"segments": 2});
-        plan["flows"][0]["tcp"]["receive_offload"] = json!(receive_offload);
+        plan["flows"][0]["tcp"]["receive_offload"] = if receive_offload { json!({}) } else { json!(null) };
         let record = record(&plan, 1);
         let queued = |node: &str, class: &str| {
             let rows = record.queues.iter().filter(|row| row.node == node && row.class == class);
