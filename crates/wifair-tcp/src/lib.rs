@@ -21,13 +21,16 @@
 mod change;
 pub mod congestion;
 mod ecn;
+mod loss_detection;
 mod marking;
+mod rack;
 mod reassembly;
 mod receiver;
 mod recovery;
 mod recovery_rule;
 mod rto;
 mod scoreboard;
+mod segments;
 mod sender;
 mod seq;
 mod spec;
@@ -35,6 +38,7 @@ mod stats;
 
 pub use change::TcpChange;
 pub use congestion::CongestionControlSpec;
+pub use loss_detection::{DuplicateAcksSpec, LossDetectionSpec, RackSpec};
 pub use marking::{Marked, PriorityMarkingSpec, WindowInRecovery};
 pub use receiver::{Receiver, ReceiverState};
 pub use recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};

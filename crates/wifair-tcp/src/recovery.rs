@@ -130,6 +130,19 @@ impl Recovery {
         if self.active || !lost || seq::before(una, self.recover) {
             return false;
         }
+        self.on_loss(max, flight, reduced, window, control);
+        true
+    }
+
+    /// Starts recovery after a loss that RFC 6675 or RACK has found, with data sent up to `max`.
+    pub(crate) fn on_loss(
+        &mut self,
+        max: u32,
+        flight: u32,
+        reduced: bool,
+        window: &mut Window,
+        control: &mut Control,
+    ) {
         if reduced {
             window.cwnd = window.cwnd.min(window.ssthresh);
         } else {
@@ -138,7 +151,6 @@ impl Recovery {
         }
         self.active = true;
         self.recover = max;
-        true
     }
 
     /// Handles an ACK up to `ack` of `acked` bytes, which leaves `flight` outstanding.

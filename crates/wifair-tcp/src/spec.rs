@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SackBlocks, SpecError, Time};
 
 use crate::congestion::{CongestionControlSpec, Counting};
+use crate::loss_detection::LossDetectionSpec;
 use crate::marking::PriorityMarkingSpec;
 
 /// Parameters of one TCP connection, both ends. Defaults follow the RFCs; where an RFC leaves a choice, the field says.
@@ -55,6 +56,8 @@ pub struct TcpSpec {
     /// Selective acknowledgement (RFC 2018) at both ends, and with it the sender's loss recovery by RFC 6675, whatever the
     /// congestion control does without it. Unset: off.
     pub sack: Option<SackSpec>,
+    /// How the sender finds out that a segment is lost.
+    pub loss_detection: LossDetectionSpec,
     /// Explicit congestion notification (RFC 3168) at both ends: data is ECN-capable, marks are echoed, an echo reduces
     /// the window like a loss. A buffer must mark for it to have an effect.
     pub ecn: bool,
@@ -184,6 +187,7 @@ impl Default for TcpSpec {
             rto: RtoSpec::default(),
             limited_transmit: true,
             sack: None,
+            loss_detection: LossDetectionSpec::default(),
             ecn: false,
             handshake: Handshake::Real,
             initial_sequence: 0,
@@ -288,6 +292,7 @@ impl TcpSpec {
                 return error("receiver_window_segments", &self.receiver_window_segments, &allowed);
             }
         }
+        self.loss_detection.validate(&format!("{path}.loss_detection"), self.sack.is_some())?;
         for (key, segments) in [
             ("initial_window_segments", self.initial_window_segments),
             ("initial_ssthresh_segments", self.initial_ssthresh_segments),

@@ -19,7 +19,7 @@ counters! {
         pub payload_bytes_acked: u64,
         /// Retransmission timeouts, those of SYN and FIN included.
         pub timeouts: u64,
-        /// Fast retransmits started by three duplicate ACKs.
+        /// Fast retransmits: losses found by three duplicate ACKs, by SACK or by RACK, each recovery once.
         pub fast_retransmits: u64,
         /// Reductions of the window by an ECN echo (RFC 3168).
         pub ecn_reductions: u64,

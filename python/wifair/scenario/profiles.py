@@ -31,4 +31,12 @@ TODAY: dict[str, Any] = {
     "rto": {"initial_ms": 1_000, "min_ms": 200},
 }
 
-PROFILES: dict[str, dict[str, Any]] = {"today": TODAY}
+# The TCP of Linux 6.18 with default settings, as far as it is modelled.
+LINUX: dict[str, Any] = TODAY | {
+    # RACK-TLP (RFC 8985) is its only loss detection since 6.17.
+    "loss_detection": {"name": "rack"},
+    # Linux bounds the variation from below, not the timeout: SRTT + max(4 RTTVAR, 200 ms). That is G of RFC 6298, section 2.3.
+    "rto": {"initial_ms": 1_000, "min_ms": 200, "granularity_ms": 200},
+}
+
+PROFILES: dict[str, dict[str, Any]] = {"today": TODAY, "linux": LINUX}

@@ -1,5 +1,7 @@
-//! The state of a sender and its interface. `receive.rs` handles arriving packets and the timer, `transmit.rs` sends.
+//! The state of a sender and its interface. `receive.rs` handles arriving packets and the timer, `transmit.rs` sends, `rack.rs` does
+//! both with RACK.
 
+mod rack;
 mod receive;
 mod transmit;
 
@@ -9,6 +11,8 @@ use wifair_core::{ConnectionId, Ecn, FiveTuple, Packet, Rate, SackBlocks, TcpFla
 
 use crate::congestion::{CongestionControl, Control, Window};
 use crate::ecn::EcnSender;
+use crate::loss_detection::LossDetectionSpec;
+use crate::rack::Rack;
 use crate::recovery::Recovery;
 use crate::rto::Rto;
 use crate::scoreboard::Scoreboard;
@@ -92,8 +96,10 @@ pub struct Sender {
     control: Control,
     ecn: EcnSender,
     recovery: Recovery,
-    /// Present if SACK is agreed on.
+    /// Present if SACK is agreed on, without RACK.
     scoreboard: Option<Box<Scoreboard>>,
+    /// Present if SACK is agreed on, with RACK. `nxt` is `max` then.
+    rack: Option<Box<Rack>>,
     rto: Rto,
     timer: Time,
     /// When the congestion control polls the rate of the link.
@@ -156,6 +162,7 @@ impl Sender {
             },
             recovery: Recovery::new(control.recovery(), iss),
             scoreboard: None,
+            rack: None,
             control,
             ecn: EcnSender::default(),
             rto: Rto::new(&spec.rto),
@@ -228,7 +235,10 @@ impl Sender {
     }
 
     fn use_sack(&mut self) {
-        self.scoreboard = Some(Box::default());
+        match self.spec.loss_detection {
+            LossDetectionSpec::DuplicateAcks(_) => self.scoreboard = Some(Box::default()),
+            LossDetectionSpec::Rack(spec) => self.rack = Some(Box::new(Rack::new(spec, self.una))),
+        }
         self.recovery.use_sack();
     }
 
@@ -275,7 +285,8 @@ impl Sender {
             && self.una != self.max
             && self.window.divisor == 1
             && self.recovery.is_quiet()
-            && self.scoreboard.is_none();
+            && self.scoreboard.is_none()
+            && self.rack.is_none();
     }
 
     /// Ends a closed connection with its last acknowledgement, if no FIN is sent.
@@ -315,8 +326,14 @@ impl Sender {
     }
 
     /// Bytes sent and not acknowledged (RFC 5681's FlightSize). Data outstanding at a timeout counts as lost until it is
-    /// retransmitted.
+    /// retransmitted; with RACK what is found to be lost.
     pub fn flight_bytes(&self) -> u32 {
+        let lost = self.rack.as_ref().map_or(0, |rack| rack.segments.lost_bytes());
+        self.sent_bytes() - lost
+    }
+
+    /// Bytes before `nxt` that are not acknowledged.
+    fn sent_bytes(&self) -> u32 {
         self.nxt.wrapping_sub(self.una)
     }
 
@@ -346,7 +363,7 @@ impl Sender {
 
     /// What limits the sender, once it has been polled.
     pub fn restraint(&self) -> Restraint {
-        if self.unsent == 0 && self.nxt == self.max {
+        if self.unsent == 0 && self.una.wrapping_add(self.flight_bytes()) == self.max {
             return Restraint::Application;
         }
         let full = self.flight_bytes() + self.window.mss > self.peer_window;
@@ -369,6 +386,11 @@ impl Sender {
     /// Current retransmission timeout, backoff included (RFC 6298).
     pub fn retransmission_timeout(&self) -> Time {
         self.rto.timeout()
+    }
+
+    /// Number of tail loss probes that this connection has sent (RFC 8985, 7.3).
+    pub fn loss_probes(&self) -> u32 {
+        self.rack.as_ref().map_or(0, |rack| rack.probes)
     }
 
     /// Resets the maxima among the counters at the start of a measurement.
@@ -469,8 +491,8 @@ mod tests {
 
     #[test]
     fn a_sender_stays_small() {
-        // A run may hold 10,000 of them: six cache lines with the counters and the last packet, which has the short name; the
-        // histogram's buckets and the scoreboard are separate.
-        assert!(size_of::<Sender>() <= 392, "{} bytes", size_of::<Sender>());
+        // A run may hold 10,000 of them: little more than six cache lines with the counters and the last packet, which has the short
+        // name; the histogram's buckets, the scoreboard and RACK's segments are separate.
+        assert!(size_of::<Sender>() <= 400, "{} bytes", size_of::<Sender>());
     }
 }

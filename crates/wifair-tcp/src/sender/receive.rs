@@ -4,6 +4,7 @@ use wifair_core::{Packet, TcpFlags, Time};
 
 use super::{Pending, Sender, SenderState};
 use crate::congestion::{CongestionControl, Window};
+use crate::rack::Alarm;
 use crate::spec::{Handshake, MAX_WINDOW_BYTES};
 use crate::{ecn, seq};
 
@@ -13,7 +14,7 @@ impl Sender {
         let acked = packet.ack.wrapping_sub(self.una);
         if self.ordinary
             && packet.flags == TcpFlags::ACK
-            && acked.wrapping_sub(1) < self.flight_bytes() - 1
+            && acked.wrapping_sub(1) < self.sent_bytes() - 1
             && packet.window_bytes == self.peer_window
         {
             self.on_ordinary_ack(acked, now);
@@ -59,7 +60,9 @@ impl Sender {
         if echo {
             self.on_congestion_echo();
         }
-        if self.scoreboard.is_some() {
+        if self.rack.is_some() {
+            self.on_ack_by_rack(packet, !echo, now);
+        } else if self.scoreboard.is_some() {
             self.on_selective_ack(packet, !echo, now);
         } else if ack != self.una {
             self.on_new_ack(ack, !echo, now);
@@ -107,7 +110,7 @@ impl Sender {
     }
 
     /// Starts a fast retransmit: the first unacknowledged segment is lost.
-    fn start_fast_retransmit(&mut self, now: Time) {
+    pub(super) fn start_fast_retransmit(&mut self, now: Time) {
         self.window.slow_start_limit = self.spec.counted_bytes().slow_start;
         self.ecn.note_reduction(self.max);
         self.repair = true;
@@ -135,7 +138,7 @@ impl Sender {
     }
 
     /// Handles an ACK of everything before `ack`; the window grows if it `may_grow`.
-    fn on_new_ack(&mut self, ack: u32, may_grow: bool, now: Time) {
+    pub(super) fn on_new_ack(&mut self, ack: u32, may_grow: bool, now: Time) {
         let acked = ack.wrapping_sub(self.una);
         self.una = ack;
         self.nxt = seq::later(self.nxt, ack);
@@ -184,6 +187,9 @@ impl Sender {
         self.timing = false;
         let rtt = now - self.timed_at;
         self.rto.sample(self.timed_at, now, &self.spec.rto);
+        if let Some(rack) = &mut self.rack {
+            rack.on_sample(rtt, now);
+        }
         self.stats.rtt.record_time(rtt);
         let srtt = self.rto.srtt().unwrap_or(rtt);
         self.control.on_round_trip(srtt);
@@ -207,9 +213,10 @@ impl Sender {
             return;
         }
         if seq::after(packet.ack, self.una) && !seq::after(packet.ack, self.max) {
-            match self.scoreboard {
-                Some(_) => self.on_selective_ack(packet, true, now),
-                None => self.on_new_ack(packet.ack, true, now),
+            match (&self.rack, &self.scoreboard) {
+                (Some(_), _) => self.on_ack_by_rack(packet, true, now),
+                (None, Some(_)) => self.on_selective_ack(packet, true, now),
+                (None, None) => self.on_new_ack(packet.ack, true, now),
             }
         }
         if packet.seq == self.rcv_nxt {
@@ -267,7 +274,8 @@ impl Sender {
 
     /// Handles expired timers. Does nothing before [`Sender::deadline`].
     pub fn on_timer(&mut self, now: Time) {
-        if now >= self.timer {
+        let is_alarm = self.rack.as_ref().is_some_and(|rack| rack.alarm != Alarm::Retransmission);
+        if now >= self.timer && (!is_alarm || self.on_alarm(now)) {
             let paused = std::mem::replace(&mut self.ecn.paused, false);
             if paused && self.una == self.max {
                 self.timer = Time::MAX; // the pause is over; nothing is missing
@@ -298,7 +306,7 @@ impl Sender {
         // RFC 5681, 3.1: the threshold is kept if the timer expires again for the same segment.
         if !self.timed_out || self.spec.repeated_timeout_lowers_ssthresh {
             let before = self.window.ssthresh;
-            let flight = self.flight_bytes();
+            let flight = self.sent_bytes();
             // An ECN echo may already have lowered the threshold for this window (RFC 3168, 6.1.2).
             if self.recovery.is_active() || !self.ecn.reduced {
                 self.control.on_timeout(&mut self.window, flight);
@@ -318,7 +326,13 @@ impl Sender {
             scoreboard.forget();
         }
         self.ecn.note_reduction(self.max);
-        self.repair = false;
-        self.nxt = self.una; // everything outstanding is retransmitted, as the window allows
+        self.repair = self.rack.is_some();
+        match &mut self.rack {
+            Some(rack) => {
+                rack.on_timeout(self.rto.srtt().unwrap_or(Time::ZERO), now);
+                (rack.alarm, rack.timeout_at) = (Alarm::Retransmission, self.timer);
+            }
+            None => self.nxt = self.una, // everything outstanding is retransmitted, as the window allows
+        }
     }
 }

@@ -22,7 +22,7 @@ impl Sender {
         if !self.ordinary || self.unsent <= u64::from(payload) {
             return self.poll_generally(now);
         }
-        if self.flight_bytes() + payload > self.window.cwnd.min(self.peer_window) {
+        if self.sent_bytes() + payload > self.window.cwnd.min(self.peer_window) {
             return None;
         }
         // As in `send_new_data`, for a full segment without marked priority. The timer runs, since data is outstanding.
@@ -60,6 +60,9 @@ impl Sender {
         }
         if !matches!(self.state, SenderState::Established | SenderState::FinWait1) {
             return None;
+        }
+        if self.rack.is_some() {
+            return self.transmit_by_rack(now);
         }
         if self.repair {
             return Some(self.transmit_repair(now));
@@ -159,7 +162,7 @@ impl Sender {
         Some(self.transmit_unsent(payload, flight_after, now))
     }
 
-    fn transmit_new_data(&mut self, now: Time) -> Option<Packet> {
+    pub(super) fn transmit_new_data(&mut self, now: Time) -> Option<Packet> {
         if self.una == self.max {
             self.restart_after_idleness(now);
         }
@@ -190,13 +193,15 @@ impl Sender {
     }
 
     /// Bytes that may be outstanding beyond the window: limited transmit (RFC 3042; with a scoreboard RFC 6675, section 5, step
-    /// 3), and SACKed data after a timeout.
+    /// 3), and SACKed data during a repair.
     fn bytes_beyond_window(&self) -> u32 {
+        let in_repair = || seq::before(self.una, self.recovery.point());
+        if let Some(rack) = &self.rack {
+            return if self.spec.limited_transmit || in_repair() { rack.segments.sacked_bytes() } else { 0 };
+        }
         match &self.scoreboard {
             None if self.spec.limited_transmit => self.recovery.limited_transmit_bytes(self.window.mss),
-            Some(scoreboard)
-                if self.spec.limited_transmit || seq::before(self.una, self.recovery.point()) =>
-            {
+            Some(scoreboard) if self.spec.limited_transmit || in_repair() => {
                 scoreboard.sacked_before(self.nxt)
             }
             _ => 0,
@@ -204,7 +209,7 @@ impl Sender {
     }
 
     /// Sends `payload` new bytes, with the FIN on the last of them if the receiver's window has room for its sequence number.
-    fn transmit_unsent(&mut self, payload: u32, flight_after: u32, now: Time) -> Packet {
+    pub(super) fn transmit_unsent(&mut self, payload: u32, flight_after: u32, now: Time) -> Packet {
         let last = self.unsent == u64::from(payload);
         let fin = last && self.sends_fin() && flight_after < self.peer_window;
         let marks = self.marks_of_new_data();
@@ -222,6 +227,7 @@ impl Sender {
         }
         self.stats.segments_sent += 1;
         self.stats.payload_bytes_sent += u64::from(payload);
+        self.note_segment(fin, now);
         self.note_sent(now);
         self.packet(at, payload, ack_or_fin(fin) | marks.0, marks.1)
     }
@@ -239,7 +245,7 @@ impl Sender {
 
     /// Sends a FIN without data. It is not data: the congestion window does not limit it.
     #[cold]
-    fn transmit_fin(&mut self, now: Time) -> Option<Packet> {
+    pub(super) fn transmit_fin(&mut self, now: Time) -> Option<Packet> {
         if !self.sends_fin() || self.fin_sent || self.flight_bytes() >= self.peer_window {
             return None;
         }
@@ -249,6 +255,7 @@ impl Sender {
             self.time_segment(now);
         }
         self.stats.control_packets_sent += 1;
+        self.note_segment(true, now);
         self.note_sent(now);
         Some(self.packet(at, 0, ack_or_fin(true), self.ds_field(Kind::Control)))
     }
@@ -285,7 +292,7 @@ impl Sender {
 
     /// Retransmits a segment, which can then no longer be timed (Karn's algorithm; RFC 6298, 3). Any retransmission ends the
     /// timing, as in BSD: the ACK of a later segment would have waited for the repair.
-    fn retransmit(&mut self, at: u32, payload: u32, fin: bool, now: Time) -> Packet {
+    pub(super) fn retransmit(&mut self, at: u32, payload: u32, fin: bool, now: Time) -> Packet {
         self.timing = false;
         if payload > 0 {
             self.stats.segments_sent += 1;

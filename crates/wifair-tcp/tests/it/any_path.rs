@@ -8,7 +8,10 @@ use network::{Arrivals, End, Network, Path};
 use proptest::prelude::*;
 use stream::Arrived;
 use wifair_core::{ConnectionId, Ecn, Packet, Rate, SackBlocks, TcpFlags, Time};
-use wifair_tcp::{ByteCountingSpec, CongestionControlSpec, Handshake, Receiver, SackSpec, Sender, TcpSpec};
+use wifair_tcp::{
+    ByteCountingSpec, CongestionControlSpec, Handshake, LossDetectionSpec, RackSpec, Receiver, SackSpec,
+    Sender, TcpSpec,
+};
 
 /// What happens to one packet; delays in milliseconds, so that packets overtake each other.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +56,7 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
             prop::option::of((1u32..60, 1u32..60, any::<bool>())),
             any::<bool>(),
             prop::option::of((1u8..=3, any::<bool>())),
+            prop::option::of(any::<bool>()),
         ),
     )
         .prop_map(
@@ -66,7 +70,7 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                 limited,
                 handshake,
                 isn,
-                (counting, ecn, sack),
+                (counting, ecn, sack, rack),
             )| {
                 let mut spec = TcpSpec {
                     congestion_control: control,
@@ -86,6 +90,12 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                     limited_transmit: limited,
                     ecn,
                     sack: sack.map(|(blocks, duplicates)| SackSpec { blocks, duplicates }),
+                    loss_detection: match rack.filter(|_| sack.is_some()) {
+                        None => LossDetectionSpec::default(),
+                        Some(tail_loss_probe) => {
+                            LossDetectionSpec::Rack(RackSpec { tail_loss_probe, ..RackSpec::default() })
+                        }
+                    },
                     handshake,
                     initial_sequence: isn,
                     ..TcpSpec::default()

@@ -1,11 +1,14 @@
 //! Several flows at one bottleneck, and one flow under random loss: what a congestion control must do in company and
 //! what theory says about it alone, each with physical bounds.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::network;
 
 use network::{Arrivals, End, Network, Path};
+use proptest::prelude::*;
 use wifair_core::{Ecn, Packet, Rate, Rng, Time};
-use wifair_tcp::{CongestionControlSpec, SackSpec, SenderStats, TcpSpec};
+use wifair_tcp::{CongestionControlSpec, LossDetectionSpec, RackSpec, SackSpec, SenderStats, TcpSpec};
 
 const RTT: Time = Time::from_ms(60);
 /// A packet of 1500 bytes takes 1.2 ms; the bandwidth-delay product is 50 packets.
@@ -48,15 +51,18 @@ impl Path for Bottleneck {
     }
 }
 
-/// A control by name, `+sack` behind it with selective acknowledgement.
+/// A control by name, `+sack` behind it with selective acknowledgement, `+rack` with RACK-TLP as well.
 fn spec(control: &str) -> TcpSpec {
-    let (name, sack) = control.split_once('+').map_or((control, false), |(name, _)| (name, true));
+    let (name, with) = control.split_once('+').unwrap_or((control, ""));
     let mut spec: TcpSpec = serde_json::from_value(serde_json::json!({
         "congestion_control": { "name": name },
         "receiver_window_segments": 1000,
     }))
     .unwrap();
-    spec.sack = sack.then(SackSpec::default);
+    spec.sack = (!with.is_empty()).then(SackSpec::default);
+    if with == "rack" {
+        spec.loss_detection = LossDetectionSpec::Rack(RackSpec::default());
+    }
     spec
 }
 
@@ -83,8 +89,8 @@ fn goodputs(control: &str, flows: usize, seed: u64) -> Vec<f64> {
 fn flows_share_a_bottleneck() {
     let capacity = RATE.as_mbps() * 1e6 / 8.0 * 1460.0 / 1500.0;
     let controls = CongestionControlSpec::all();
-    for control in controls.iter().flat_map(|spec| [spec.name().to_owned(), format!("{}+sack", spec.name())])
-    {
+    let each = |name: &str| [name.to_owned(), format!("{name}+sack"), format!("{name}+rack")];
+    for control in controls.iter().flat_map(|spec| each(spec.name())) {
         for flows in [1, 2, 5, 10] {
             let rates = goodputs(&control, flows, 1);
             let sum: f64 = rates.iter().sum();
@@ -107,7 +113,7 @@ const MARK_ABOVE_PACKETS: u64 = 30;
 /// RFC 3168: where marking suffices, nobody loses a packet, and the link is as full as with losses.
 #[test]
 fn marks_take_the_place_of_losses() {
-    for control in ["reno", "newreno", "cubic+sack"] {
+    for control in ["reno", "newreno", "cubic+sack", "cubic+rack"] {
         for flows in [1, 2, 5] {
             let mut spec = spec(control);
             spec.ecn = true;
@@ -174,7 +180,7 @@ fn segments_per_rtt(control: &str, p: f64, ack_every: u8) -> f64 {
 /// takes losses to be periodic; with random ones the sawtooth is irregular.
 #[test]
 fn random_loss_gives_the_square_root_law() {
-    for control in ["reno", "newreno", "newreno+sack"] {
+    for control in ["reno", "newreno", "newreno+sack", "newreno+rack"] {
         for ack_every in [1, 2] {
             let mut measured = Vec::new();
             for p in [0.0005, 0.002, 0.008] {
@@ -229,11 +235,86 @@ fn thirty_losses_are_one_recovery() {
         for lost in [in_a_row, every_third, every_second, at_the_end] as [fn(u64) -> bool; 4] {
             // The handshake, the first window, two round trips for the repair, three for the other 200 segments.
             let time = Time::from_ms(750);
-            let (stats, delivered) = transfer(&format!("{control}+sack"), lost, time);
-            let repairs = (stats.fast_retransmits, stats.timeouts, stats.segments_retransmitted);
-            assert_eq!((repairs, delivered), ((1, 0, 30), 300), "{control}");
+            for with in ["sack", "rack"] {
+                let (stats, delivered) = transfer(&format!("{control}+{with}"), lost, time);
+                let repairs = (stats.fast_retransmits, stats.timeouts, stats.segments_retransmitted);
+                assert_eq!((repairs, delivered), ((1, 0, 30), 300), "{control}+{with}");
+            }
             let (without, delivered) = transfer(control, lost, time);
             assert!(delivered < 150, "{control} repairs without SACK: {delivered} segments, {without:?}");
         }
+    }
+}
+
+/// A path of 100 ms there and back that loses transmissions of data: which of them, counted from 0, and which segment it is the
+/// how manieth transmission of.
+struct LosingThese<F> {
+    sent: usize,
+    times: BTreeMap<u32, usize>,
+    lost: F,
+}
+
+impl<F: Fn(usize, u32, usize) -> bool> Path for LosingThese<F> {
+    fn send(&mut self, _: usize, from: End, packet: &Packet, now: Time) -> Arrivals {
+        let mut lost = false;
+        if from == End::Sender && packet.payload_bytes > 0 {
+            let times = self.times.entry(packet.seq).or_default();
+            *times += 1;
+            lost = (self.lost)(self.sent, packet.seq / 1460, *times);
+            self.sent += 1;
+        }
+        [(!lost).then(|| now + Time::from_ms(50)), None]
+    }
+}
+
+/// The same for a transfer of 300 segments that starts with a window of 100, or without end for 20 s.
+fn losing(control: &str, endless: bool, lost: impl Fn(usize, u32, usize) -> bool) -> SenderStats {
+    let mut spec = spec(control);
+    spec.initial_window_segments = Some(100);
+    let mut network = Network::new(&spec, 1, LosingThese { sent: 0, times: BTreeMap::new(), lost });
+    network.start(0, if endless { u64::MAX } else { 300 * 1460 });
+    network.run(Time::from_s(20));
+    network.connections[0].sender.stats().clone()
+}
+
+/// Ten segments of a window of 100 are lost, and the repairs of five of them. RACK finds those as well, without a timeout.
+#[test]
+fn lost_repairs_need_no_timeout_with_rack() {
+    let lost = |_, segment, times| matches!((segment, times), (21..=30, 1) | (21..=25, 2));
+    for control in ["reno", "newreno", "cubic"] {
+        let stats = losing(&format!("{control}+rack"), false, lost);
+        let repairs = (stats.fast_retransmits, stats.timeouts, stats.segments_retransmitted);
+        assert_eq!((repairs, stats.payload_bytes_acked), ((1, 0, 15), 300 * 1460), "{control}");
+        let without = losing(&format!("{control}+sack"), false, lost);
+        assert_eq!(without.timeouts, 1, "{control}");
+    }
+}
+
+/// The last segments are lost: a probe finds that out before the timer of 1 s expires.
+#[test]
+fn a_lost_tail_needs_no_timeout_with_rack() {
+    for tail in [1, 2, 10] {
+        let lost = move |_, segment, times| segment >= 300 - tail && times == 1;
+        let stats = losing("cubic+rack", false, lost);
+        assert_eq!((stats.timeouts, stats.payload_bytes_acked), (0, 300 * 1460), "{tail}");
+        assert!(stats.segments_retransmitted >= u64::from(tail), "{tail}: {stats:?}");
+        assert_eq!(losing("cubic+sack", false, lost).timeouts, 1, "{tail}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whichever transmissions are lost, of data or repairs, as long as four others arrive between them, so that ACKs come: no
+    /// timeout.
+    #[test]
+    fn rack_needs_no_timeout_while_acks_come(
+        control in prop::sample::select(vec!["reno+rack", "newreno+rack", "cubic+rack"]),
+        gaps in prop::collection::vec(5usize..60, 1..60),
+    ) {
+        let lost: BTreeSet<usize> = gaps.iter().scan(10, |at, gap| { *at += gap; Some(*at) }).collect();
+        let stats = losing(control, true, |sent, _, _| lost.contains(&sent));
+        prop_assert_eq!(stats.timeouts, 0);
+        prop_assert!((1..=lost.len() as u64).contains(&stats.segments_retransmitted));
     }
 }

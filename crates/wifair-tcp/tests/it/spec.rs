@@ -104,6 +104,11 @@ fn impossible_values_name_their_key() {
         (json!({ "sack": { "blocks": 0 } }), "tcp.sack.blocks"),
         (json!({ "sack": { "blocks": 4 } }), "tcp.sack.blocks"),
         (json!({ "sack": {}, "receiver_window_segments": 11_492 }), "tcp.receiver_window_segments"),
+        (json!({ "loss_detection": { "name": "rack" } }), "tcp.loss_detection"),
+        (
+            json!({ "sack": {}, "loss_detection": { "name": "rack", "max_ack_delay_ms": 501 } }),
+            "tcp.loss_detection.max_ack_delay_ms",
+        ),
         (json!({ "initial_window_segments": 0 }), "tcp.initial_window_segments"),
         (json!({ "initial_ssthresh_segments": 0 }), "tcp.initial_ssthresh_segments"),
         (json!({ "byte_counting": { "limit_segments": 0 } }), "tcp.byte_counting.limit_segments"),
@@ -170,7 +175,7 @@ fn impossible_values_name_their_key() {
 fn the_schema_describes_every_field() {
     let schema = serde_json::to_value(schemars::schema_for!(TcpSpec)).unwrap();
     let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.len(), 20);
+    assert_eq!(properties.len(), 21);
     for (name, property) in properties {
         assert!(property["description"].as_str().is_some_and(|text| text.len() > 20), "{name}: {property}");
         assert!(property.get("default").is_some(), "{name} has no default");

@@ -195,6 +195,7 @@ impl Run {
             "timeouts" => stats.timeouts.to_string(),
             "fast_retransmits" => stats.fast_retransmits.to_string(),
             "ecn_reductions" => stats.ecn_reductions.to_string(),
+            "loss_probes" => sender.loss_probes().to_string(),
             "duplicates_told" => stats.duplicates_told.to_string(),
             "control_packets" => stats.control_packets_sent.to_string(),
             "rtt" => stats.rtt.mean().map_or("none".into(), |mean| format!("{mean:.0}")),

@@ -1,0 +1,182 @@
+//! A sender with RACK-TLP (RFC 8985, `rack.rs`): its ACKs, timers and choice of segments.
+
+use wifair_core::{Packet, Time};
+
+use super::Sender;
+use crate::congestion::CongestionControl;
+use crate::rack::{Alarm, Probe};
+use crate::seq;
+
+impl Sender {
+    /// Bytes sent and not acknowledged, lost ones included.
+    pub(super) fn outstanding_bytes(&self) -> u32 {
+        self.max.wrapping_sub(self.una)
+    }
+
+    /// True during fast recovery, and after a timeout until what was outstanding then is acknowledged.
+    fn is_repairing(&self) -> bool {
+        seq::before(self.una, self.recovery.point())
+    }
+
+    /// Handles an ACK of a connection with RACK.
+    pub(super) fn on_ack_by_rack(&mut self, packet: &Packet, may_grow: bool, now: Time) {
+        let (repaired_before, advances) = (self.is_repairing(), packet.ack != self.una);
+        let duplicate = packet.sack.duplicate(packet.ack).is_some();
+        self.stats.duplicates_told += u64::from(duplicate);
+        if let Some(rack) = &mut self.rack {
+            rack.on_ack(packet, self.max, now);
+        }
+        if advances {
+            self.on_new_ack(packet.ack, may_grow, now);
+        }
+        let repairing = self.is_repairing();
+        let Some(rack) = &mut self.rack else { return };
+        if advances {
+            rack.timeout_at = self.timer;
+        }
+        rack.adapt(duplicate, repaired_before && !repairing, self.una, self.max);
+        if let Some(flight) = rack.settle_probe(packet, advances)
+            && !repairing
+            && !self.ecn.reduced
+        {
+            self.control.on_loss(&mut self.window, flight);
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+            self.ecn.note_reduction(self.max);
+        }
+        self.detect_losses(advances, now);
+    }
+
+    /// Finds lost segments, responds to their loss and sets the timer.
+    fn detect_losses(&mut self, advances: bool, now: Time) {
+        let repairing = self.is_repairing();
+        let srtt = self.rto.srtt().unwrap_or(Time::ZERO);
+        let Some(rack) = &mut self.rack else { return };
+        let found = rack.detect(repairing, srtt, now);
+        if found.lost {
+            rack.timeout_at = now + self.rto.timeout();
+            let flight = self.max.wrapping_sub(self.una);
+            let (window, control) = (&mut self.window, &mut self.control);
+            if !repairing {
+                rack.start_repair(now);
+                self.recovery.on_loss(self.max, flight, self.ecn.reduced, window, control);
+                self.start_fast_retransmit(now);
+            } else if found.retransmission.is_some_and(|sent| rack.is_second_loss(sent)) {
+                // RFC 5681, 4.3: "cwnd (and ssthresh) MUST be lowered twice in this case".
+                rack.start_repair(now);
+                control.on_loss(window, flight.min(window.cwnd));
+                window.cwnd = window.cwnd.min(window.ssthresh);
+            }
+        }
+        self.set_alarm(found.wait, advances, found.lost, now);
+    }
+
+    /// Sets the timer after an ACK or a search for losses: for the end of the reordering window, for a probe, or for a timeout.
+    fn set_alarm(&mut self, wait: Option<Time>, advances: bool, lost: bool, now: Time) {
+        let repairing = self.is_repairing();
+        let Some(rack) = &mut self.rack else { return };
+        if self.una == self.max || self.ecn.paused {
+            rack.alarm = Alarm::Retransmission; // the timer is off, or that of the pause
+            return;
+        }
+        if rack.timeout_at <= now {
+            rack.timeout_at = now + self.rto.timeout();
+        }
+        let expects_probe = rack.expects_probe(repairing) && !lost;
+        (rack.alarm, self.timer) = match wait {
+            Some(at) => (Alarm::Reordering, at),
+            None if expects_probe && advances => {
+                (Alarm::Probe, rack.timeout_at.min(now + rack.probe_timeout(self.rto.srtt())))
+            }
+            None if expects_probe && rack.alarm == Alarm::Probe => return,
+            None => (Alarm::Retransmission, rack.timeout_at),
+        };
+    }
+
+    /// Records the new segment that ends at `max`, perhaps with a FIN, and sets the timer.
+    pub(super) fn note_segment(&mut self, fin: bool, now: Time) {
+        let repairing = self.is_repairing();
+        let Some(rack) = &mut self.rack else { return };
+        rack.segments.sent(self.max, fin, now);
+        if self.timer == Time::MAX {
+            rack.timeout_at = now + self.rto.timeout();
+            (rack.alarm, self.timer) = (Alarm::Retransmission, rack.timeout_at);
+        }
+        if rack.alarm != Alarm::Reordering
+            && rack.expects_probe(repairing)
+            && !rack.probe_due
+            && !self.ecn.paused
+        {
+            rack.alarm = Alarm::Probe;
+            self.timer = rack.timeout_at.min(now + rack.probe_timeout(self.rto.srtt()));
+        }
+    }
+
+    /// The timer has expired, and not for a retransmission timeout. Returns whether that is due as well.
+    pub(super) fn on_alarm(&mut self, now: Time) -> bool {
+        let repairing = self.is_repairing();
+        let timeout = self.rto.timeout();
+        let Some(rack) = &mut self.rack else { return true };
+        let alarm = std::mem::replace(&mut rack.alarm, Alarm::Retransmission);
+        rack.probe_due = alarm == Alarm::Probe && rack.may_probe(repairing);
+        if rack.probe_due || alarm == Alarm::Reordering {
+            rack.timeout_at = now + timeout;
+        }
+        self.timer = rack.timeout_at;
+        if alarm == Alarm::Reordering {
+            self.detect_losses(false, now);
+        }
+        self.timer <= now
+    }
+
+    /// The next packet: a probe, a lost segment, new data or a FIN.
+    #[cold]
+    pub(super) fn transmit_by_rack(&mut self, now: Time) -> Option<Packet> {
+        let allowance = self.window.allowance();
+        let forced = std::mem::replace(&mut self.repair, false);
+        let rack = self.rack.as_mut()?;
+        if rack.probe_due {
+            return self.transmit_probe(now);
+        }
+        if let Some(index) = rack.segments.next_lost() {
+            let (start, end) = rack.segments.range(index);
+            let fits = rack.segments.pipe() + end.wrapping_sub(start) <= allowance;
+            return (forced || fits).then(|| self.retransmit_segment(index, now));
+        }
+        if self.unsent > 0 { self.transmit_new_data(now) } else { self.transmit_fin(now) }
+    }
+
+    fn retransmit_segment(&mut self, index: usize, now: Time) -> Packet {
+        let (mut start, mut octets) = (self.una, 0);
+        if let Some(rack) = &mut self.rack {
+            let (from, end) = rack.segments.range(index);
+            (start, octets) = (from, end.wrapping_sub(from));
+            rack.segments.sent_again(index, now);
+        }
+        let fin = self.fin_sent && start.wrapping_add(octets) == self.max;
+        self.retransmit(start, octets - u32::from(fin), fin, now)
+    }
+
+    /// TLP_send_probe() (RFC 8985, 7.3): new data if there is any and the receiver has room for it, otherwise the last segment.
+    fn transmit_probe(&mut self, now: Time) -> Option<Packet> {
+        let flight = self.outstanding_bytes();
+        let payload = u64::from(self.window.mss).min(self.unsent) as u32;
+        let is_new = payload > 0 && flight + payload <= self.peer_window;
+        let last = self.rack.as_ref().and_then(|rack| rack.segments.last());
+        let packet = match last {
+            Some(_) if is_new => {
+                if flight + payload > self.window.allowance() {
+                    self.recovery.sent_beyond_window(payload);
+                }
+                Some(self.transmit_unsent(payload, flight + payload, now))
+            }
+            Some(last) => Some(self.retransmit_segment(last, now)),
+            None => None, // everything was acknowledged in the meantime
+        };
+        let rack = self.rack.as_mut()?;
+        rack.probe_due = false;
+        if packet.is_some() {
+            rack.probe_sent(Probe { end: self.max, is_retransmission: !is_new, flight });
+        }
+        packet
+    }
+}
