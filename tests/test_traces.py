@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,30 @@ def cell(**more: Any) -> Scenario:
     return Scenario(**{**SETTINGS, "flows": flows, **more})
 
 
+def aggregating(name: str, mcs: int, aggregation: dict[str, Any], **phy: Any) -> Scenario:
+    errors = {"data_up": 0.2, "data_down": 0.2, "ack_up": 0.1, "ack_down": 0.1}
+    return cell(
+        phy={"name": name, **phy},
+        mac={"edca": {}, "aggregation": aggregation},
+        ap={"scheme": "droptail", "limit_packets": 200},
+        tcp={"receiver_window_segments": 300},
+        stations=[{"name": "far", "mcs": mcs, "frame_error_rate": errors}],
+    )
+
+
+# A-MPDUs, with windows of all lengths of a bitmap.
+AGGREGATES = {
+    "n": aggregating("802.11n", 9, {"max_attempts": 2}, width_mhz=40, streams=2, guard_interval_ns=400),
+    "ac": aggregating("802.11ac", 1, {"window": 40}),
+    "ax": aggregating("802.11ax", 2, {"max_attempts": 3}),
+    "be": aggregating("802.11be", 2, {"window": 500}, width_mhz=160),
+    "be, 1024": aggregating("802.11be", 2, {"max_attempts": 2}, width_mhz=320, band_ghz=6),
+}
+
+# Bytes of the Block Acks: 24 and a bitmap of 64 to 1,024 bits.
+BLOCK_ACKS = {"n": 32, "ac": 32, "ax": 56, "be": 88, "be, 1024": 152}
+AP, FAR = "02:00:00:00:00:00", "02:00:0a:00:00:01"
+
 # Every kind of header and frame that there is.
 SCENARIOS = {
     "plain": cell(),
@@ -59,6 +85,7 @@ SCENARIOS = {
         }
     ),
     "one-way": cell(tcp={"handshake": "none", "mss_bytes": 536}),
+    **AGGREGATES,
 }
 
 CHECKED = [word for protocol in ("tcp", "ip", "udp", "wlan") for word in ("-o", f"{protocol}.check_checksum:TRUE")]
@@ -73,6 +100,54 @@ def tshark(capture: Path, *fields: str, show: str = "frame") -> list[dict[str, s
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return [dict(zip(fields, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
+
+
+@dataclass
+class Ppdu:
+    """The MPDUs of a PPDU in a capture, and what its response acknowledges of them."""
+
+    sequences: list[int] = field(default_factory=list)
+    whole: list[bool] = field(default_factory=list)
+    retries: list[bool] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+    last: list[bool | None] = field(default_factory=list)
+    acknowledged: list[bool] = field(default_factory=list)
+    block_acks: list[int] = field(default_factory=list)
+
+
+def ppdus_on_air(capture: Path) -> tuple[dict[str, list[Ppdu]], list[int]]:
+    """The PPDUs of a capture by transmitter, and the starting sequence numbers of the AP's Block Ack Requests."""
+    kind, damaged, sender, retry = "wlan.fc.type_subtype", "radiotap.flags.badfcs", "wlan.ta", "wlan.fc.retry"
+    reference, last = "radiotap.ampdu.reference", "radiotap.ampdu.flags.last"
+    sequence, start, bitmap, rate = "wlan.seq", "wlan.fixed.ssc.sequence", "wlan.ba.bm", "wlan_radio.data_rate"
+    head, length = "radiotap.length", "frame.len"
+    fields = (kind, damaged, sender, retry, reference, last, sequence, start, bitmap, rate, head, length)
+    ppdus: dict[str, list[Ppdu]] = {}
+    requests: list[int] = []
+    ppdu, before = Ppdu(), None
+    for frame in tshark(capture, *fields):
+        match int(frame[kind], 0):
+            case 0x28:
+                if not frame[reference] or frame[reference] != before:
+                    ppdu = Ppdu()
+                    ppdus.setdefault(frame[sender], []).append(ppdu)
+                before = frame[reference]
+                ppdu.sequences.append(int(frame[sequence]))
+                ppdu.whole.append(frame[damaged] == "0")
+                ppdu.retries.append(frame[retry] == "1")
+                ppdu.last.append(frame[last] == "1" if frame[last] else None)
+                ppdu.rates += [float(frame[rate])] if frame[rate] else []
+            case 0x18:
+                requests += [int(frame[start])] if frame[sender] == AP else []
+                ppdu = Ppdu()
+            case 0x1D:
+                assert len(ppdu.sequences) == 1
+                ppdu.acknowledged = [True]
+            case 0x19 if frame[start]:
+                ppdu.block_acks.append(int(frame[length]) - int(frame[head]))
+                bits = int.from_bytes(bytes.fromhex(frame[bitmap]), "little")
+                ppdu.acknowledged = [bool(bits >> (n - int(frame[start])) % 4096 & 1) for n in ppdu.sequences]
+    return ppdus, requests
 
 
 def events(folder: Path) -> pl.DataFrame:
@@ -206,6 +281,53 @@ def test_the_air_is_the_events(name: str, tmp_path: Path) -> None:
     assert all((frame["wlan.duration"] != "0") == (int(frame[kind], 0) != ack) for frame in air)
     if name == "edca":
         assert {frame["wlan.qos.tid"] for frame in air if int(frame[kind], 0) == data} == {"4"}  # DSCP 46 is of video
+
+
+@pytest.mark.needs("tshark")
+@pytest.mark.parametrize("name", AGGREGATES)
+def test_aggregates_are_the_events(name: str, tmp_path: Path) -> None:
+    """A-MPDUs, Block Acks and requests at the AP's radio against the log of events, whose sums are the engine's counters."""
+    results = SCENARIOS[name].override({"run.duration_s": 3}).run([1], traces=Traces(tmp_path, tmp_path))
+    log = events(tmp_path)
+    exchanges, mpdus = log.filter(pl.col("mpdus").is_not_null()), log.filter(event="mpdu")
+    stations = results.stations
+    assert (exchanges["mpdus"] > 0).sum() == stations["ppdus"].sum()
+    assert (exchanges["mpdus"] == 0).sum() == stations["block_ack_requests"].sum()
+    assert mpdus.height == stations["mpdus"].sum()
+    # All but the exchange that goes on at the end.
+    airtime_s = int(exchanges.filter(pl.col("detail") != "collided")["airtime_ns"].sum()) * 1e-9
+    assert 0 <= airtime_s - float(stations["airtime_s"].sum()) + 1e-9 < 0.006
+
+    ppdus, requests = ppdus_on_air(tmp_path / "seed-1" / "ap-air.pcapng")
+    told = exchanges.filter(node="ap")
+    assert requests == told.filter(mpdus=0)["sequence"].to_list()
+    of = mpdus.partition_by("ppdu", as_dict=True)
+    is_known = not name.startswith("be")  # tshark 4.0 knows neither rates nor long bitmaps of 802.11be
+    sent, failed = told.filter(pl.col("mpdus") > 0), 0
+    assert len(ppdus[AP]) == sent.height > 100
+    for ppdu, row in zip(ppdus[AP], sent.iter_rows(named=True), strict=True):
+        rows = of[row["ppdu"],]
+        assert ppdu.sequences == rows["sequence"].to_list()
+        assert ppdu.last in ([False] * (len(ppdu.last) - 1) + [True], [None])
+        assert ppdu.retries == (rows["attempts"] > 1).to_list()
+        assert set(ppdu.block_acks) <= {BLOCK_ACKS[name]}
+        if is_known:
+            assert {round(rate, 1) for rate in ppdu.rates} == {round(row["rate_mbps"], 1)}
+            if row["detail"] == "acknowledged":
+                assert ppdu.acknowledged == (rows["detail"] == "acknowledged").to_list()
+                failed += ppdu.acknowledged.count(False)
+    assert (failed > 0) == is_known
+    # The AP decodes those MPDUs of the station that the log says.
+    answered = [ppdu for ppdu in ppdus[FAR] if ppdu.acknowledged]
+    rows = exchanges.filter((pl.col("node") == "far") & (pl.col("mpdus") > 0))
+    rows = rows.filter(pl.col("detail").is_in(["acknowledged", "ack-lost"]))
+    for ppdu, row in zip(answered, rows.iter_rows(named=True), strict=True):
+        told = of[row["ppdu"],]
+        assert ppdu.sequences == told["sequence"].to_list()
+        if row["detail"] == "ack-lost":
+            assert ppdu.whole == (told["detail"] == "ack-lost").to_list()
+        # An MPDU that was decoded from an earlier PPDU is acknowledged, too.
+        assert not is_known or all(map(operator.ge, ppdu.acknowledged, ppdu.whole))
 
 
 @pytest.mark.needs("tshark")

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wifair_core::{Ac, Class, Ecn, Packet, SpecError, StationId, Time};
 use wifair_queue::{Direction, Entry, Eviction, Journal, Ledger, Outcome, Port, PortEvent, Refusal};
 use wifair_tcp::Phase;
-use wifair_wlan::{AttemptOutcome, Bss, Decoded, FrameKind, Node, SentMpdu, Transmission, Usage};
+use wifair_wlan::{AttemptOutcome, Bss, Decoded, FrameKind, Node, PartOf, SentMpdu, Transmission, Usage};
 
 use crate::address;
 use crate::connection::Connection;
@@ -165,7 +165,7 @@ impl Tap for Watch {
         }
         let mut frames = vec![];
         bss.frames(|frame| {
-            let what = &frame.attempt;
+            let PartOf::Frame(what) = &frame.part_of else { return }; // below, as a PPDU
             let of_sender = outcomes.iter().find(|(sender, _)| *sender == what.sender);
             let outcome = match (frame.decoded, of_sender.map(|(_, outcome)| *outcome)) {
                 (Decoded::ByNobody, _) => 1,
@@ -181,8 +181,8 @@ impl Tap for Watch {
                 node: number(frame.from),
                 kind: match frame.kind {
                     FrameKind::Data => 0,
-                    FrameKind::Ack => 1,
-                    FrameKind::Rts => 2,
+                    FrameKind::Ack | FrameKind::BlockAck => 1,
+                    FrameKind::Rts | FrameKind::BlockAckRequest => 2,
                     FrameKind::Cts => 3,
                 },
                 outcome,

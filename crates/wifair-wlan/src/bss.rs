@@ -10,6 +10,7 @@ pub(crate) mod air;
 mod build;
 mod change;
 mod failure;
+mod frames;
 mod live;
 #[cfg(test)]
 mod metering_tests;

@@ -33,7 +33,7 @@ mod wheel;
 pub use aggregation::{
     AggregationSpec, Ath9kSpec, Fill, FirmwareSpec, HardwareSpec, IdealSpec, Requests, SentMpdu,
 };
-pub use bss::air::{AirFrame, Attempt, AttemptOutcome, Attempted, Decoded, FrameKind, Transmission};
+pub use bss::air::{AirFrame, Attempt, AttemptOutcome, Attempted, Decoded, FrameKind, PartOf, Transmission};
 pub use bss::{Bss, Delivery, Output};
 pub use channel::{ChannelSpec, FadingSpec, FrameErrorRate, RateErrors};
 pub use contention::{ArrivalWithinIfs, BackoffRange};

@@ -1,21 +1,15 @@
 //! MAC frames as bytes, after a radiotap header as capture programs expect it.
 //!
-//! Sources: 802.11-2020, 9.2 (the general format), 9.3.1 (control frames), 9.3.2 (data frames); radiotap.org for the fields;
-//! 802.2 LLC and SNAP by RFC 1042.
+//! Sources: 802.11-2020, 9.2 (the general format), 9.3.1 (control frames), 9.3.2 (data frames); 802.2 LLC and SNAP by RFC 1042.
 
 use std::collections::BTreeMap;
 
-use wifair_core::{Ac, StationId};
-use wifair_wlan::{AirFrame, Attempted, Band, Format, FrameKind, Mode, Node, PhySpec, Preamble};
+use wifair_core::{Ac, Packet, StationId};
+use wifair_wlan::{AirFrame, Attempted, FrameKind, Node, PhySpec};
 
 use super::contents::Contents;
+use super::radiotap::{Radiotap, Subframe};
 use crate::address::{AP_LINK_ADDRESS, station_link_address};
-
-/// Radiotap header: version 0, this length, with the fields TSFT, flags, rate and channel.
-const RADIOTAP_HEAD: [u8; 8] = [0, 0, 22, 0, 0b1111, 0, 0, 0];
-const SHORT_PREAMBLE: u8 = 0x02;
-const WITH_FCS: u8 = 0x10;
-const BAD_FCS: u8 = 0x40;
 
 const TO_DS: u8 = 0x01;
 const FROM_DS: u8 = 0x02;
@@ -25,11 +19,20 @@ const RETRY: u8 = 0x08;
 const LLC_SNAP: [u8; 6] = [0xAA, 0xAA, 0x03, 0, 0, 0];
 const FCS_BYTES: usize = 4;
 
-/// Properties common to all frames of a cell.
-pub(super) struct Radio {
-    /// Frequency in MHz and radiotap's flags of the channel.
-    channel: [u16; 2],
-    short_preamble: bool,
+/// Compressed BlockAckReq and BlockAck (Tables 9-24 and 9-25 of 802.11-2020), below the TID.
+const COMPRESSED: u16 = 2 << 1;
+
+/// What a frame contains in addition to its addresses.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Body<'a> {
+    /// An RTS, CTS or MAC ACK.
+    None,
+    /// A packet; no category under DCF. Of an A-MPDU, the subframe that contains it.
+    Data { packet: &'a Packet, ac: Option<Ac>, stamp: Stamp, subframe: Option<Subframe> },
+    /// Starting sequence number of a Block Ack Request.
+    Request { ac: Ac, start: u16 },
+    /// Starting sequence number, fragment number subfield and bitmap of a Block Ack.
+    BlockAck { ac: Ac, start: u16, fragment: u16, bitmap: &'a [u8] },
 }
 
 /// How a receiver captures a frame.
@@ -41,78 +44,55 @@ pub(super) struct Heard {
     pub full: bool,
 }
 
+/// Writes the frames of a cell.
+pub(super) struct Radio(Radiotap);
+
 impl Radio {
     pub fn new(phy: &PhySpec) -> Radio {
-        // 2.4 GHz: 0x80; 5 GHz: 0x100; 6 GHz has no flag; CCK: 0x20; OFDM: 0x40.
-        let modulation = if phy.format() == Format::Dsss { 0x20 } else { 0x40 };
-        let [frequency, band] = match phy.band() {
-            Band::Ghz2_4 => [2_412, 0x80],
-            Band::Ghz5 => [5_180, 0x100],
-            Band::Ghz6 => [5_955, 0x0],
-        };
-        Radio { channel: [frequency, band | modulation], short_preamble: phy.preamble() == Preamble::Short }
+        Radio(Radiotap::new(phy))
     }
 
     /// Writes a frame as received into `bytes`, as much of it as is captured; returns its real length.
     pub fn write(
         &self,
         frame: &AirFrame,
-        stamp: Stamp,
+        body: Body,
         heard: Heard,
         contents: &impl Contents,
         bytes: &mut Vec<u8>,
     ) -> usize {
-        bytes.clear();
-        self.radiotap(frame, heard.whole, bytes);
+        let subframe = if let Body::Data { subframe, .. } = body { subframe } else { None };
+        self.0.write(frame.psdu_begins, &frame.mode, heard.whole, subframe, bytes);
         let from = bytes.len();
-        mac_header(frame, stamp, contents, bytes);
-        if frame.kind != FrameKind::Data {
-            return self.close(from, 0, Heard { full: true, ..heard }, bytes);
-        }
-        let before = bytes.len();
-        let packet = frame.attempt.packet;
+        mac_header(frame, body, contents, bytes);
+        let header = bytes.len();
+        let Body::Data { packet, .. } = body else {
+            control(body, bytes);
+            let length = bytes.len() + FCS_BYTES;
+            if !heard.whole {
+                bytes.truncate(header);
+            }
+            return close(from, length, Heard { full: true, ..heard }, bytes);
+        };
         bytes.extend_from_slice(&LLC_SNAP);
         bytes.extend_from_slice(&contents.ether_type(packet));
         let begins = bytes.len();
-        let length = contents.write(packet, heard.full, bytes);
+        let length = begins + contents.write(packet, heard.full, bytes) + FCS_BYTES;
         if !heard.whole {
-            bytes.truncate(before);
-            return begins + length + FCS_BYTES;
+            bytes.truncate(header);
         }
-        self.close(from, begins + length - bytes.len(), heard, bytes)
-    }
-
-    /// Appends payload and FCS, or only counts their length.
-    fn close(&self, from: usize, payload: usize, heard: Heard, bytes: &mut Vec<u8>) -> usize {
-        let length = bytes.len() + payload + FCS_BYTES;
-        if heard.whole && heard.full {
-            bytes.resize(bytes.len() + payload, 0);
-            let fcs = crc32fast::hash(&bytes[from..]);
-            bytes.extend_from_slice(&fcs.to_le_bytes());
-        }
-        length
-    }
-
-    fn radiotap(&self, frame: &AirFrame, whole: bool, bytes: &mut Vec<u8>) {
-        let mut flags = WITH_FCS;
-        if self.short_preamble && frame.mode.format == Format::Dsss {
-            flags |= SHORT_PREAMBLE;
-        }
-        if !whole {
-            flags |= BAD_FCS;
-        }
-        bytes.extend_from_slice(&RADIOTAP_HEAD);
-        bytes.extend_from_slice(&(frame.psdu_begins.as_ns() / 1_000).to_le_bytes());
-        bytes.extend_from_slice(&[flags, half_mbps(&frame.mode)]);
-        for word in self.channel {
-            bytes.extend_from_slice(&word.to_le_bytes());
-        }
+        close(from, length, heard, bytes)
     }
 }
 
-/// Radiotap's unit of rates is 500 kbit/s; a mode with an MCS has no such rate.
-fn half_mbps(mode: &Mode) -> u8 {
-    if mode.format >= Format::Ht { 0 } else { (mode.rate.as_kbps() / 500) as u8 }
+/// Appends payload and FCS, if they are captured, to a frame that is `length` bytes long with them; returns that.
+fn close(from: usize, length: usize, heard: Heard, bytes: &mut Vec<u8>) -> usize {
+    if heard.whole && heard.full {
+        bytes.resize(length - FCS_BYTES, 0);
+        let fcs = crc32fast::hash(&bytes[from..]);
+        bytes.extend_from_slice(&fcs.to_le_bytes());
+    }
+    length
 }
 
 fn link_address_of(node: Node) -> [u8; 6] {
@@ -122,17 +102,19 @@ fn link_address_of(node: Node) -> [u8; 6] {
     }
 }
 
-fn mac_header(frame: &AirFrame, stamp: Stamp, contents: &impl Contents, bytes: &mut Vec<u8>) {
+fn mac_header(frame: &AirFrame, body: Body, contents: &impl Contents, bytes: &mut Vec<u8>) {
     // Type and subtype: 9.2.4.1.3.
-    let control = match frame.kind {
-        FrameKind::Rts => [0xB4, 0],
-        FrameKind::Cts => [0xC4, 0],
-        FrameKind::Ack => [0xD4, 0],
-        FrameKind::Data => {
-            let kind = if frame.attempt.ac.is_some() { 0x88 } else { 0x08 };
+    let control = match (frame.kind, body) {
+        (FrameKind::BlockAckRequest, _) => [0x84, 0],
+        (FrameKind::BlockAck, _) => [0x94, 0],
+        (FrameKind::Rts, _) => [0xB4, 0],
+        (FrameKind::Cts, _) => [0xC4, 0],
+        (FrameKind::Data, Body::Data { ac, stamp, .. }) => {
+            let kind = if ac.is_some() { 0x88 } else { 0x08 };
             let way = if frame.from == Node::Ap { FROM_DS } else { TO_DS };
             [kind, way | if stamp.is_retry { RETRY } else { 0 }]
         }
+        _ => [0xD4, 0],
     };
     bytes.extend_from_slice(&control);
     // In microseconds, rounded up (9.2.5.1).
@@ -143,15 +125,30 @@ fn mac_header(frame: &AirFrame, stamp: Stamp, contents: &impl Contents, bytes: &
         return;
     }
     bytes.extend_from_slice(&link_address_of(frame.from));
-    if frame.kind == FrameKind::Rts {
-        return;
-    }
-    let tuple = &frame.attempt.packet.tuple;
+    let Body::Data { packet, ac, stamp, .. } = body else { return };
+    let tuple = &packet.tuple;
     let beyond = if frame.from == Node::Ap { tuple.source } else { tuple.destination };
     bytes.extend_from_slice(&contents.link_address(beyond));
     bytes.extend_from_slice(&(stamp.sequence << 4).to_le_bytes());
-    if let Some(ac) = frame.attempt.ac {
+    if let Some(ac) = ac {
         bytes.extend_from_slice(&[traffic_id(ac), 0]);
+    }
+}
+
+/// What follows the addresses of a Block Ack Request or a Block Ack (9.3.1.7.2, 9.3.1.8.2).
+fn control(body: Body, bytes: &mut Vec<u8>) {
+    let mut words = |ac: Ac, sequence_control: u16| {
+        let control = COMPRESSED | u16::from(traffic_id(ac)) << 12;
+        bytes.extend_from_slice(&control.to_le_bytes());
+        bytes.extend_from_slice(&sequence_control.to_le_bytes());
+    };
+    match body {
+        Body::None | Body::Data { .. } => {}
+        Body::Request { ac, start } => words(ac, start << 4),
+        Body::BlockAck { ac, start, fragment, bitmap } => {
+            words(ac, start << 4 | fragment);
+            bytes.extend_from_slice(bitmap);
+        }
     }
 }
 
@@ -168,8 +165,8 @@ fn traffic_id(ac: Ac) -> u8 {
 /// Fields of a data frame in addition to the packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
-    sequence: u16,
-    is_retry: bool,
+    pub sequence: u16,
+    pub is_retry: bool,
 }
 
 /// Sequence numbers (10.3.2.14.2): per node under DCF, per node, receiver and category under EDCA.
@@ -191,11 +188,9 @@ impl Sequences {
         }
     }
 
-    /// Returns the fields of a frame of the transmission. The packet's next data frame will be a retry.
-    pub fn stamp(&mut self, frame: &AirFrame) -> Stamp {
-        let stamp = self.in_service.entry(frame.attempt.sender).or_default();
-        let told = *stamp;
-        stamp.is_retry |= frame.kind == FrameKind::Data;
-        told
+    /// Returns the fields of the data frame of the transmission. The packet's next one will be a retry.
+    pub fn stamp(&mut self, attempt: &Attempted) -> Stamp {
+        let stamp = self.in_service.entry(attempt.sender).or_default();
+        std::mem::replace(stamp, Stamp { is_retry: true, ..*stamp })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wifair_core::{Ac, Packet, StationId, TCP, Time};
 use wifair_queue::{Entry, Eviction, Journal, Outcome, PortEvent, Refusal};
-use wifair_wlan::{Attempt, AttemptOutcome, Bss, Node};
+use wifair_wlan::{Attempt, AttemptOutcome, Bss, Node, SentMpdu, Transmission};
 
 use crate::address;
 use crate::plan::Plan;
@@ -18,11 +18,11 @@ row! {
     EventRow in "events" {
         /// Time in nanoseconds from the start of the run. An exchange is logged when it begins.
         time_ns: u64,
-        /// `enqueue`, `refuse`, `evict`, `mark`, `dequeue` (at a port), `exchange` (a transmission on the medium), `finish` (the
-        /// MAC is done with the packet).
+        /// `enqueue`, `refuse`, `evict`, `mark`, `dequeue` (at a port), `exchange` (a transmission on the medium), `mpdu` (an MPDU
+        /// of it), `finish` (the MAC is done with the packet).
         event: &'static str,
         /// Reason or result: of `refuse` `tail-drop` or `aqm`; of `evict` `redundant`, `victim` or `aqm`; of `mark` `ce` or
-        /// `ece`; of `exchange` `acknowledged`, `collided`, `data-lost` or `ack-lost`; of `finish` `delivered` or
+        /// `ece`; of `exchange` and `mpdu` `acknowledged`, `collided`, `data-lost` or `ack-lost`; of `finish` `delivered` or
         /// `lost-at-retry-limit`.
         detail: &'static str,
         /// Owner of the port: `ap`, or the station's label.
@@ -31,30 +31,37 @@ row! {
         category: &'static str,
         /// Label of the station that the packet goes to or comes from.
         station: Arc<str>,
-        /// Label of the flow.
+        /// Label of the flow; empty in the `exchange` of a PPDU or a Block Ack Request on a link that aggregates, as the next.
         flow: Arc<str>,
         /// `data`, `ack` or `other`.
         class: &'static str,
         /// TCP sequence number; a datagram's number.
-        seq: u64,
+        seq: Option<u64>,
         /// TCP acknowledgement number; null for datagrams.
         ack: Option<u64>,
         /// Bytes of payload.
-        payload_bytes: u64,
+        payload_bytes: Option<u64>,
         /// Length of the IP packet.
-        ip_bytes: u64,
+        ip_bytes: Option<u64>,
         /// Packets queued at the port after the decision.
         queued_packets: Option<u64>,
         /// Of `dequeue` and `evict`: sojourn time in the queue.
         sojourn_ns: Option<u64>,
-        /// Of `exchange`: number of this transmission of the packet, from 1. Of `finish`: number of transmissions.
+        /// Of `exchange` and `mpdu`: number of this transmission of the packet, from 1. Of `finish`: number of transmissions.
         attempts: Option<u64>,
-        /// Of `exchange` and `finish`: data rate of the last attempt.
+        /// Of `exchange`, `mpdu` and `finish`: data rate of the last attempt.
         rate_mbps: Option<f64>,
-        /// Of `exchange` and `finish`: time for which its frames occupied the medium, all attempts together.
+        /// Of `exchange`: time for which its frames occupy the medium. Of `mpdu`: its share of that. Of `finish`: of all attempts
+        /// together.
         airtime_ns: Option<u64>,
         /// Of `finish`: from head of line to the end.
         service_ns: Option<u64>,
+        /// Of `exchange` on a link that aggregates, and of its MPDUs: number of the PPDU or Block Ack Request, from 1.
+        ppdu: Option<u64>,
+        /// Of such an `exchange`: number of MPDUs, 0 in a Block Ack Request.
+        mpdus: Option<u64>,
+        /// Of `mpdu`: sequence number; of a Block Ack Request: starting sequence number.
+        sequence: Option<u64>,
     }
 }
 
@@ -68,7 +75,10 @@ pub(super) struct EventLog {
     stations: Vec<Arc<str>>,
     /// By slot.
     flows: Vec<Arc<str>>,
+    no_flow: Arc<str>,
     rows: Vec<EventRow>,
+    /// Number of transmissions on links that aggregate.
+    ppdus: u64,
     sink: EventSink,
     pub wanted: bool,
 }
@@ -80,7 +90,9 @@ impl EventLog {
             ports: vec![],
             stations: plan.bss.stations.iter().map(|station| station.label.as_str().into()).collect(),
             flows: plan.flows_by_slot().map(|flow| flow.label.as_str().into()).collect(),
+            no_flow: "".into(),
             rows: vec![],
+            ppdus: 0,
             sink,
             wanted: true,
         }
@@ -118,6 +130,15 @@ impl EventLog {
             let row = self.on_air(&attempt);
             self.rows.push(row);
         }
+        for transmission in bss.transmissions() {
+            self.ppdus += 1;
+            let row = self.ppdu(&transmission);
+            self.rows.push(row);
+            for mpdu in &transmission.mpdus {
+                let row = self.mpdu(&transmission, mpdu);
+                self.rows.push(row);
+            }
+        }
     }
 
     pub fn hand_over(&mut self) {
@@ -128,7 +149,8 @@ impl EventLog {
         self.rows.clear();
     }
 
-    fn row(&self, at: Time, port: u32, packet: &Packet, station: StationId) -> EventRow {
+    /// A row without a packet.
+    fn empty_row(&self, at: Time, port: u32, station: StationId) -> EventRow {
         let (node, category) = &self.ports[port as usize];
         EventRow {
             time_ns: at.as_ns(),
@@ -137,18 +159,33 @@ impl EventLog {
             node: Arc::clone(node),
             category,
             station: Arc::clone(&self.stations[station.index()]),
-            flow: Arc::clone(&self.flows[address::slot_of(&packet.tuple)]),
-            class: packet.class().name(),
-            seq: packet.seq.into(),
-            ack: (packet.tuple.protocol == TCP).then_some(packet.ack.into()),
-            payload_bytes: packet.payload_bytes.into(),
-            ip_bytes: packet.ip_bytes().into(),
+            flow: Arc::clone(&self.no_flow),
+            class: "",
+            seq: None,
+            ack: None,
+            payload_bytes: None,
+            ip_bytes: None,
             queued_packets: None,
             sojourn_ns: None,
             attempts: None,
             rate_mbps: None,
             airtime_ns: None,
             service_ns: None,
+            ppdu: None,
+            mpdus: None,
+            sequence: None,
+        }
+    }
+
+    fn row(&self, at: Time, port: u32, packet: &Packet, station: StationId) -> EventRow {
+        EventRow {
+            flow: Arc::clone(&self.flows[address::slot_of(&packet.tuple)]),
+            class: packet.class().name(),
+            seq: Some(packet.seq.into()),
+            ack: (packet.tuple.protocol == TCP).then_some(packet.ack.into()),
+            payload_bytes: Some(packet.payload_bytes.into()),
+            ip_bytes: Some(packet.ip_bytes().into()),
+            ..self.empty_row(at, port, station)
         }
     }
 
@@ -197,17 +234,54 @@ impl EventLog {
         let what = &attempt.what;
         EventRow {
             event: "exchange",
-            detail: match attempt.outcome {
-                AttemptOutcome::Acknowledged => "acknowledged",
-                AttemptOutcome::Collided => "collided",
-                AttemptOutcome::DataLost => "data-lost",
-                AttemptOutcome::AckLost => "ack-lost",
-            },
+            detail: word(attempt.outcome),
             attempts: Some(what.number.into()),
             rate_mbps: Some(attempt.mode.rate.as_mbps()),
             airtime_ns: Some(attempt.airtime.as_ns()),
             category: what.ac.map_or("", Ac::name),
             ..self.row(attempt.begins, what.sender, what.packet, what.station)
         }
+    }
+
+    fn ppdu(&self, transmission: &Transmission) -> EventRow {
+        let is_request = transmission.mpdus.is_empty();
+        EventRow {
+            event: "exchange",
+            detail: word(transmission.outcome),
+            rate_mbps: Some(transmission.mode.rate.as_mbps()),
+            airtime_ns: Some(transmission.airtime.as_ns()),
+            category: transmission.ac.name(),
+            ppdu: Some(self.ppdus),
+            mpdus: Some(transmission.mpdus.len() as u64),
+            sequence: is_request.then_some(transmission.window_start.into()),
+            ..self.empty_row(transmission.begins, transmission.sender, transmission.station)
+        }
+    }
+
+    fn mpdu(&self, transmission: &Transmission, mpdu: &SentMpdu) -> EventRow {
+        EventRow {
+            event: "mpdu",
+            detail: word(match transmission.outcome {
+                AttemptOutcome::Acknowledged if !mpdu.acknowledged => AttemptOutcome::DataLost,
+                AttemptOutcome::AckLost if !mpdu.decoded => AttemptOutcome::DataLost,
+                outcome => outcome,
+            }),
+            attempts: Some(mpdu.number.into()),
+            rate_mbps: Some(transmission.mode.rate.as_mbps()),
+            airtime_ns: Some(mpdu.airtime.as_ns()),
+            category: transmission.ac.name(),
+            ppdu: Some(self.ppdus),
+            sequence: Some(mpdu.sequence.into()),
+            ..self.row(transmission.begins, transmission.sender, mpdu.packet, transmission.station)
+        }
+    }
+}
+
+fn word(outcome: AttemptOutcome) -> &'static str {
+    match outcome {
+        AttemptOutcome::Acknowledged => "acknowledged",
+        AttemptOutcome::Collided => "collided",
+        AttemptOutcome::DataLost => "data-lost",
+        AttemptOutcome::AckLost => "ack-lost",
     }
 }

@@ -6,23 +6,28 @@ mod contents;
 mod dot11;
 mod events;
 mod headers;
+mod radiotap;
+mod scoreboard;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use wifair_core::{Packet, SpecError, StationId, Time};
-use wifair_wlan::{AirFrame, Attempt, Bss, Decoded, FrameKind, Node};
+use wifair_wlan::{AirFrame, Bss, Decoded, Format, FrameKind, Node, PartOf, Transmission};
 
 use crate::plan::Plan;
 use crate::tap::Tap;
 use crate::wire::Way;
 use capture::{Capture, Link};
 pub use contents::Contents;
-use dot11::{Heard, Radio, Sequences};
+use dot11::{Body, Heard, Radio, Sequences, Stamp};
 use events::EventLog;
 pub use events::{EventRow, EventSink};
 use headers::Headers;
+use radiotap::Subframe;
+use scoreboard::{Scoreboard, SequenceSet};
 
 /// What to trace of one replication, and where. It is not part of the plan: traces do not change the trajectory.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -91,7 +96,7 @@ impl Trace {
     /// Opens the files. Events go to `sink`.
     ///
     /// # Errors
-    /// Fails if a file cannot be written, and for a BSS with aggregation, whose frames cannot be traced.
+    /// Fails if a file cannot be written.
     pub fn new(spec: &TraceSpec, plan: &Plan, seed: u64, sink: EventSink) -> Result<Trace, TraceError> {
         let contents = || Headers::new(plan);
         let captures = captures(spec.pcap.as_ref(), &spec.folder, plan, seed, contents)?;
@@ -147,10 +152,6 @@ fn captures<C: Contents>(
     seed: u64,
     contents: impl FnOnce() -> C,
 ) -> Result<Option<Captures<C>>, TraceError> {
-    if plan.bss.aggregates() {
-        let allowed = "no trace: frames of aggregated cells are not written yet";
-        return Err(SpecError::new("trace", "a trace", allowed).into());
-    }
     pcap.map(|pcap| Captures::create(folder, pcap, plan, seed, contents())).transpose()
 }
 
@@ -211,6 +212,12 @@ struct Captures<C> {
     radio: Radio,
     contents: C,
     sequences: Sequences,
+    /// By sender and station.
+    agreements: BTreeMap<(u32, StationId), Agreement>,
+    /// Number of A-MPDUs so far.
+    a_mpdus: u32,
+    /// The bitmap of the Block Ack being written.
+    bitmap: Vec<u8>,
     /// Buffer for the packet being written.
     bytes: Vec<u8>,
 }
@@ -245,6 +252,9 @@ impl<C: Contents> Captures<C> {
             radio: Radio::new(&plan.bss.phy),
             contents,
             sequences: Sequences::default(),
+            agreements: BTreeMap::new(),
+            a_mpdus: 0,
+            bitmap: vec![],
             bytes: Vec::with_capacity(2_048),
         })
     }
@@ -258,17 +268,67 @@ impl<C: Contents> Captures<C> {
 
     /// Writes what each radio receives of the exchange that has begun, stamped with the end of each frame.
     fn on_air(&mut self, bss: &Bss) -> Result<(), TraceError> {
-        let Captures { air, sequences, radio, contents, bytes, full_frames, .. } = self;
+        let Captures { air, sequences, agreements, a_mpdus, bitmap, radio, contents, bytes, .. } = self;
+        let full = self.full_frames;
         bss.attempts().for_each(|attempt| sequences.begin(&attempt.what));
         let mut written = Ok(());
         bss.frames(|frame| {
-            let stamp = sequences.stamp(frame);
-            for (node, capture) in air.iter_mut() {
-                let Some(whole) = hears(*node, frame, bss) else { continue };
-                let length = radio.write(frame, stamp, Heard { whole, full: *full_frames }, contents, bytes);
-                if written.is_ok() {
-                    written = capture.add(frame.ends, bytes, length);
+            let mut write = |frame: &AirFrame, body: Body| {
+                for (node, capture) in air.iter_mut() {
+                    let Some(whole) = hears(*node, frame, bss) else { continue };
+                    let length = radio.write(frame, body, Heard { whole, full }, contents, bytes);
+                    if written.is_ok() {
+                        written = capture.add(frame.ends, bytes, length);
+                    }
                 }
+            };
+            let ppdu = match frame.part_of {
+                PartOf::Frame(attempt) if frame.kind == FrameKind::Data => {
+                    let (stamp, subframe) = (sequences.stamp(&attempt), None);
+                    let body = Body::Data { packet: attempt.packet, ac: attempt.ac, stamp, subframe };
+                    return write(frame, body);
+                }
+                PartOf::Frame(_) => return write(frame, Body::None),
+                PartOf::Ppdu(ppdu) => ppdu,
+            };
+            let ac = ppdu.ac;
+            let new = || Agreement::new(ppdu.window);
+            let agreement = agreements.entry((ppdu.sender, ppdu.station)).or_insert_with(new);
+            match frame.kind {
+                FrameKind::Data => {
+                    agreement.begin(ppdu);
+                    let has_delimiters = ppdu.mpdus.len() > 1 || frame.mode.format >= Format::Vht;
+                    *a_mpdus = a_mpdus.wrapping_add(u32::from(has_delimiters));
+                    for (index, mpdu) in ppdu.mpdus.iter().enumerate() {
+                        let lost = frame.decoded == Decoded::ByAll && !mpdu.decoded;
+                        let decoded = if lost { Decoded::ByBystanders } else { frame.decoded };
+                        let subframe = has_delimiters.then(|| Subframe {
+                            reference: *a_mpdus,
+                            is_last: index + 1 == ppdu.mpdus.len(),
+                            eof: (frame.mode.format >= Format::Vht).then_some(ppdu.mpdus.len() == 1),
+                        });
+                        let stamp = agreement.send(mpdu.sequence, mpdu.decoded);
+                        let body = Body::Data { packet: mpdu.packet, ac: Some(ac), stamp, subframe };
+                        write(&AirFrame { decoded, ..*frame }, body);
+                    }
+                }
+                FrameKind::BlockAckRequest => {
+                    if frame.decoded == Decoded::ByAll {
+                        agreement.scoreboard.request(ppdu.window_start);
+                    }
+                    write(frame, Body::Request { ac, start: ppdu.window_start });
+                }
+                FrameKind::BlockAck => {
+                    bitmap.clear();
+                    let fragment = agreement.scoreboard.write(bitmap);
+                    let start = agreement.scoreboard.start();
+                    write(frame, Body::BlockAck { ac, start, fragment, bitmap });
+                }
+                FrameKind::Rts => {
+                    agreement.begin(ppdu);
+                    write(frame, Body::None);
+                }
+                FrameKind::Cts | FrameKind::Ack => write(frame, Body::None),
             }
         });
         written
@@ -292,6 +352,35 @@ impl<C: Contents> Captures<C> {
     }
 }
 
+/// Both ends of a Block Ack agreement.
+struct Agreement {
+    scoreboard: Scoreboard,
+    /// Which of the MPDUs not yet acknowledged or given up have been on the air.
+    sent: SequenceSet,
+}
+
+impl Agreement {
+    fn new(window: u32) -> Agreement {
+        Agreement { scoreboard: Scoreboard::new(window as u16), sent: SequenceSet::default() }
+    }
+
+    /// Starts a transmission: numbers come again after 4,096 MPDUs.
+    fn begin(&mut self, ppdu: &Transmission) {
+        let new = ppdu.mpdus.iter().filter(|mpdu| mpdu.number == 1);
+        new.for_each(|mpdu| self.sent.clear(mpdu.sequence));
+    }
+
+    /// Sends an MPDU, which the recipient may decode.
+    fn send(&mut self, sequence: u16, decoded: bool) -> Stamp {
+        let is_retry = self.sent.has(sequence);
+        self.sent.set(sequence);
+        if decoded {
+            self.scoreboard.receive(sequence);
+        }
+        Stamp { sequence, is_retry }
+    }
+}
+
 /// Returns `None` if the radio of `node` does not receive the frame, else whether it can decode it. Frames damaged by a
 /// collision or by noise cannot be decoded. A radio receives nothing while it transmits.
 fn hears(node: Node, frame: &AirFrame, bss: &Bss) -> Option<bool> {
@@ -305,11 +394,8 @@ fn hears(node: Node, frame: &AirFrame, bss: &Bss) -> Option<bool> {
         Decoded::ByAddressee | Decoded::ByNobody => {
             // A node that is being answered, even in vain, has finished its own frame.
             let is_answered = matches!(frame.kind, FrameKind::Ack | FrameKind::Cts) && frame.to == node;
-            let transmits = |attempt: Attempt| {
-                let while_heard = frame.begins < attempt.begins + attempt.airtime;
-                while_heard && bss.node_of_port(attempt.what.sender) == node
-            };
-            (is_answered || !bss.attempts().any(transmits)).then_some(false)
+            let transmits = || bss.transmits_until(node).is_some_and(|until| frame.begins < until);
+            (is_answered || !transmits()).then_some(false)
         }
     }
 }

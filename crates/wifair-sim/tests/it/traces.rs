@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use wifair_sim::{
-    EventRow, Fingerprint, Network, PcapSpec, Plan, RunRecord, Trace, TraceError, TraceSpec, fingerprint,
-    run_traced, run_watched,
+    EventRow, Fingerprint, Network, PcapSpec, Plan, RunRecord, StationRow, Trace, TraceError, TraceSpec,
+    fingerprint, run_traced, run_watched,
 };
 
 /// A folder of this test's own, empty.
@@ -44,6 +44,21 @@ fn with_edca(mut plan: Value) -> Value {
     plan
 }
 
+/// Links with Block Ack agreements, with losses, retries, Block Ack Requests and an RTS before long PPDUs, and a station that has
+/// none.
+fn with_aggregates(mut plan: Value, phy: Value, mac: Value) -> Value {
+    plan["cell"]["phy"] = phy;
+    plan["cell"]["mac"] = mac;
+    plan["run"]["duration_s"] = json!(2.0);
+    for (index, station) in plan["cell"]["stations"].as_array_mut().unwrap().iter_mut().enumerate() {
+        station["rate_mbps"] = Value::Null;
+        station["mcs"] = json!(index % 4 + 1);
+        station["frame_error_rate"] =
+            json!({"data_up": 0.2, "ack_down": 0.1, "data_down": 0.2, "ack_up": 0.1});
+    }
+    plan
+}
+
 /// A rate changes, packets above a lowered limit go, connections are forgotten, and somebody samples what the scheme says of itself.
 fn with_changes(mut plan: Value) -> Value {
     plan["events"] = json!([
@@ -63,7 +78,20 @@ fn plans() -> impl Iterator<Item = (String, Plan)> {
     common::schemes().into_iter().flat_map(|scheme| {
         let mut shared = with_edca(busy(scheme));
         shared["cell"]["mac"]["edca"]["share_port"] = json!("ap");
-        [busy(scheme), with_changes(busy(scheme)), with_edca(busy(scheme)), shared]
+        let mut mixed = with_aggregates(
+            busy(scheme),
+            json!({"name": "802.11n"}),
+            json!({"edca": {}, "rts_threshold_bytes": 20_000, "aggregation": {"max_attempts": 2}}),
+        );
+        mixed["cell"]["stations"][3]["phy"] = json!({"name": "802.11a"});
+        mixed["cell"]["stations"][3]["mcs"] = Value::Null;
+        let mut ahead = with_aggregates(
+            busy(scheme),
+            json!({"name": "802.11be", "band_ghz": 2.4, "erp_protection": "cts-to-self"}),
+            json!({"edca": {"parameter_set": "openwrt"}, "aggregation": {"max_attempts": 3}}),
+        );
+        ahead["cell"]["ap"]["hardware"] = json!({"name": "ath9k"});
+        [busy(scheme), with_changes(busy(scheme)), with_edca(busy(scheme)), shared, mixed, ahead]
             .into_iter()
             .enumerate()
             .filter_map(move |(i, plan)| {
@@ -96,7 +124,7 @@ fn the_course_is_the_same_with_traces() {
     for (scheme, plan) in plans() {
         let trace = Trace::new(&spec(folder.clone()), &plan, 1, Box::new(|_| true)).unwrap();
         let mut network = Network::tapped(&plan, 1, (Fingerprint::new(), trace)).unwrap();
-        network.run_until(wifair_core::Time::from_s(10));
+        network.run_until(wifair_core::Time::from_secs_f64(plan.run.duration_s));
         assert_eq!(network.tap().0.value(), fingerprint(&plan, 1).unwrap(), "{scheme}");
     }
 }
@@ -156,6 +184,31 @@ fn the_medium_agrees(record: &RunRecord, rows: &[EventRow]) {
     assert!((-1e-9..=longest as f64 * 1e-9).contains(&beyond), "{beyond}");
     let attempts: u64 = record.stations.iter().map(|row| row.attempts).sum();
     assert_eq!(exchanges().count() as u64, attempts);
+
+    // On links that aggregate: every PPDU with its MPDUs, whose shares are its airtime.
+    let of_ppdus = |is_ppdu: fn(u64) -> bool| {
+        exchanges().filter(move |row| row.mpdus.is_some_and(is_ppdu)).count() as u64
+    };
+    let mpdus = || rows.iter().filter(|row| row.event == "mpdu");
+    let counted = |of: fn(&StationRow) -> u64| record.stations.iter().map(of).sum::<u64>();
+    assert_eq!(of_ppdus(|mpdus| mpdus > 0), counted(|row| row.ppdus));
+    assert_eq!(of_ppdus(|mpdus| mpdus == 0), counted(|row| row.block_ack_requests));
+    assert_eq!(mpdus().count() as u64, counted(|row| row.mpdus));
+    let mut parts: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for row in mpdus() {
+        let (count, airtime) = parts.entry(row.ppdu.unwrap()).or_default();
+        (*count, *airtime) = (*count + 1, *airtime + row.airtime_ns.unwrap());
+    }
+    for row in exchanges().filter(|row| row.mpdus.is_some_and(|mpdus| mpdus > 0)) {
+        assert_eq!(parts[&row.ppdu.unwrap()], (row.mpdus.unwrap(), row.airtime_ns.unwrap()));
+    }
+    // What is acknowledged is delivered by the MAC; but for what a Block Ack Request's answer acknowledges, and the end.
+    let acknowledged = mpdus().filter(|row| row.detail == "acknowledged").count();
+    let delivered = rows.iter().filter(|row| row.event == "finish" && row.detail == "delivered");
+    let single = exchanges().filter(|row| row.mpdus.is_none() && row.detail == "acknowledged").count();
+    let (by_mac, on_air) = (delivered.count(), acknowledged + single);
+    let by_requests = counted(|row| row.block_ack_requests) as usize * 64;
+    assert!(by_mac <= on_air + by_requests && on_air <= by_mac + 1_024, "{by_mac} {on_air} {by_requests}");
 }
 
 /// At each port the queue is as long as what came in and went out says.

@@ -36,6 +36,10 @@ pub struct SentMpdu<'a> {
     pub number: u32,
     /// Whether its receiver decodes it from this PPDU; false in a collision.
     pub decoded: bool,
+    /// Whether the sender decodes a response that acknowledges it.
+    pub acknowledged: bool,
+    /// Its share of the airtime of the transmission.
+    pub airtime: Time,
 }
 
 /// A packet that has crossed the medium.

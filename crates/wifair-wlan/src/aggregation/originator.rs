@@ -71,6 +71,16 @@ impl Mpdu {
         self.decoded
     }
 
+    /// Whether its receiver has decoded it from an earlier PPDU.
+    pub fn is_received(&self) -> bool {
+        self.received
+    }
+
+    /// Its share of the airtime of its last attempt.
+    pub fn share(&self) -> Time {
+        self.share
+    }
+
     /// Whether its recipient holds it, or has passed it on.
     pub fn is_taken(&self) -> bool {
         self.taken

@@ -1,4 +1,5 @@
-//! Observation of the BSS: the MAC frames of the exchange that has just begun, and the journal of all ports.
+//! Observation of the BSS: the transmissions of the exchange that has just begun, and the journal of all ports. `frames` lists
+//! the MAC frames.
 //!
 //! An exchange is fully determined when it starts (`docs/medium.md`, section 3), so its frames can be listed at once, with the
 //! times at which they will be on the air.
@@ -8,9 +9,10 @@ use wifair_queue::{Direction, Journal};
 
 use super::Bss;
 use crate::aggregation::SentMpdu;
-use crate::exchange::{Collider, Fate, OngoingExchange};
+use crate::exchange::Fate;
 use crate::node::{LinkId, Node};
-use crate::phy::{Handshake, Mode};
+use crate::phy::Mode;
+use crate::ppdu::Ppdu;
 
 /// Kind of a frame in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +21,14 @@ pub enum FrameKind {
     Rts,
     /// Clear to send (9.3.1.3).
     Cts,
-    /// The data frame that carries the packet.
+    /// The data frame that carries the packet, or the PPDU that carries the MPDUs.
     Data,
     /// The MAC's acknowledgement (9.3.1.4).
     Ack,
+    /// Block Ack Request (9.3.1.7).
+    BlockAckRequest,
+    /// Block Ack (9.3.1.8).
+    BlockAck,
 }
 
 /// Which nodes can decode a frame. A node receives nothing while it transmits.
@@ -38,7 +44,7 @@ pub enum Decoded {
     ByNobody,
 }
 
-/// A MAC frame on the air.
+/// A MAC frame, or a PPDU of MPDUs, on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AirFrame<'a> {
     /// Kind of the frame.
@@ -57,10 +63,29 @@ pub struct AirFrame<'a> {
     pub mode: Mode,
     /// Its Duration field (9.2.5): duration of the rest of the exchange.
     pub duration: Time,
-    /// Which nodes can decode it.
+    /// Which nodes can decode it; of a PPDU of MPDUs, those that its addressee decodes, if any.
     pub decoded: Decoded,
     /// The transmission that it belongs to.
-    pub attempt: Attempted<'a>,
+    pub part_of: PartOf<'a>,
+}
+
+/// The transmission to which a frame belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartOf<'a> {
+    /// That of a packet in a frame.
+    Frame(Attempted<'a>),
+    /// That of a link with a Block Ack agreement.
+    Ppdu(&'a Transmission<'a>),
+}
+
+impl PartOf<'_> {
+    /// The number of the sender's port; see [`Attempted::sender`].
+    pub fn sender(&self) -> u32 {
+        match self {
+            PartOf::Frame(attempted) => attempted.sender,
+            PartOf::Ppdu(transmission) => transmission.sender,
+        }
+    }
 }
 
 /// The transmission of a packet to which a frame belongs.
@@ -110,6 +135,10 @@ pub struct Attempt<'a> {
 /// The transmission of a PPDU, or of a Block Ack Request, of a link with a Block Ack agreement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmission<'a> {
+    /// Its sender, as in [`Attempted::sender`].
+    pub sender: u32,
+    /// The station at one end of the link.
+    pub station: StationId,
     /// The transmitter.
     pub from: Node,
     /// The addressee.
@@ -130,6 +159,10 @@ pub struct Transmission<'a> {
     pub response: Option<(Time, Time)>,
     /// Its MPDUs, in order; none in a Block Ack Request.
     pub mpdus: Vec<SentMpdu<'a>>,
+    /// WinStartO, modulo 4096: the starting sequence number of a Block Ack Request.
+    pub window_start: u16,
+    /// Block Ack window of the link, in MPDUs.
+    pub window: u32,
 }
 
 impl Bss {
@@ -148,216 +181,89 @@ impl Bss {
         Node::of(port >> self.nodes.category_bits())
     }
 
+    /// The senders of the exchange that has just begun, one or those that collide: the outcome, and when each has finished.
+    fn senders(&self) -> impl Iterator<Item = (u32, AttemptOutcome, Time)> {
+        let (collide, exchange) = (self.medium.is_collision(), self.medium.exchange());
+        let single = (!collide || !self.medium.is_lost()).then(|| {
+            let outcome = match exchange.fate {
+                Fate::Decoded => AttemptOutcome::Acknowledged,
+                Fate::DataLost => AttemptOutcome::DataLost,
+                Fate::AckLost => AttemptOutcome::AckLost,
+            };
+            (exchange.sender, outcome, exchange.end)
+        });
+        let colliders = if collide { self.medium.colliders() } else { &[] };
+        single.into_iter().chain(colliders.iter().enumerate().map(|(index, collider)| {
+            let outcome = match self.medium.is_in_vain(index) && !collider.with_rts {
+                true => AttemptOutcome::AckLost,
+                false => AttemptOutcome::Collided,
+            };
+            (collider.sender, outcome, self.medium.end_of_attempt(index))
+        }))
+    }
+
+    /// When the part of `node` in the exchange that has just begun ends, if it is a sender of it.
+    pub fn transmits_until(&self, node: Node) -> Option<Time> {
+        let own = self.senders().filter(|(sender, ..)| self.node_of_port(*sender) == node);
+        own.map(|(_, _, ends)| ends).max()
+    }
+
     /// The transmissions of single frames in the exchange that has just begun: one, or those that collide.
     pub fn attempts(&self) -> impl Iterator<Item = Attempt<'_>> {
-        let (collide, exchange, begins) =
-            (self.medium.is_collision(), self.medium.exchange(), self.medium.began());
-        let attempt = move |sender, outcome, ends: Time| Attempt {
+        let begins = self.medium.began();
+        let frames = self.senders().filter(|(sender, ..)| !self.nodes.edcaf(*sender).serves_queue());
+        frames.map(move |(sender, outcome, ends)| Attempt {
             what: self.attempted(sender),
             outcome,
             begins,
             airtime: ends - begins,
             mode: self.nodes.edcaf(sender).last_attempt().1,
-        };
-        let outcome = outcome_of(exchange.fate);
-        let is_frame = |sender: u32| !self.nodes.edcaf(sender).serves_queue();
-        let is_one = (!collide || !self.medium.is_lost()) && is_frame(exchange.sender);
-        let single = is_one.then(|| attempt(exchange.sender, outcome, exchange.end));
-        let colliders = if collide { self.medium.colliders() } else { &[] };
-        let colliders = colliders.iter().enumerate().filter(move |(_, collider)| is_frame(collider.sender));
-        single.into_iter().chain(colliders.map(move |(index, collider)| {
-            let outcome = match self.medium.is_in_vain(index) && !collider.with_rts {
-                true => AttemptOutcome::AckLost,
-                false => AttemptOutcome::Collided,
-            };
-            attempt(collider.sender, outcome, self.medium.end_of_attempt(index))
-        }))
+        })
     }
 
     /// The transmissions of links with a Block Ack agreement in the exchange that has just begun.
     pub fn transmissions(&self) -> impl Iterator<Item = Transmission<'_>> {
-        let (collide, exchange, begins) =
-            (self.medium.is_collision(), self.medium.exchange(), self.medium.began());
-        let transmission = move |sender: u32, outcome, ends: Time, ppdu_ends: Option<Time>| {
-            let edcaf = self.nodes.edcaf(sender);
-            let (from, to) = self.ends_of(edcaf.link());
-            let on_air = self.on_air(sender);
-            let reaches = outcome != AttemptOutcome::Collided;
-            let is_answered = matches!(outcome, AttemptOutcome::Acknowledged | AttemptOutcome::AckLost);
-            Transmission {
-                from,
-                to,
-                ac: edcaf.role().ac,
-                outcome,
-                begins,
-                airtime: ends - begins,
-                mode: edcaf.ppdu().mode,
-                ppdu: ppdu_ends.map(|ends| (ends + on_air.announcement() - edcaf.ppdu().airtime, ends)),
-                response: ppdu_ends
-                    .filter(|_| is_answered)
-                    .map(|data_ends| (data_ends + self.phy.sifs, ends)),
-                mpdus: self.nodes.mpdus_on_air(sender, reaches).collect(),
-            }
-        };
-        let outcome = outcome_of(exchange.fate);
-        let single = (!collide).then(|| (exchange.sender, outcome, exchange.end, Some(self.medium.due())));
-        let colliders = if collide { self.medium.colliders() } else { &[] };
-        let colliders = colliders
-            .iter()
-            .map(|c| (c.sender, AttemptOutcome::Collided, c.ends, (!c.with_rts).then_some(c.ends)));
-        let all = single.into_iter().chain(colliders);
-        let all = all.filter(|(sender, ..)| self.nodes.edcaf(*sender).serves_queue());
-        all.map(move |(sender, outcome, ends, ppdu_ends)| transmission(sender, outcome, ends, ppdu_ends))
+        let ppdus = self.senders().filter(|(sender, ..)| self.nodes.edcaf(*sender).serves_queue());
+        ppdus.map(|(sender, outcome, ends)| self.transmission(sender, outcome, ends))
     }
 
-    /// The frames of the exchange that has just begun, except those of links with a Block Ack agreement, in order of their
-    /// ends, as far as they are transmitted.
-    pub fn frames(&self, mut each: impl FnMut(&AirFrame)) {
-        let is_frame = |sender| !self.nodes.edcaf(sender).serves_queue();
-        if !self.medium.is_collision() {
-            if !is_frame(self.medium.exchange().sender) {
-                return;
-            }
-            return self.frames_of_single(&mut |frame| each(&frame));
-        }
-        let mut frames = Vec::with_capacity(2 * self.medium.colliders().len() + 4);
-        if !self.medium.is_lost() {
-            self.frames_of_single(&mut |frame| frames.push(frame));
-            frames[0].decoded = Decoded::ByAddressee;
-        }
-        for (index, &Collider { sender, link, with_rts, .. }) in self.medium.colliders().iter().enumerate() {
-            if !is_frame(sender) {
-                continue;
-            }
-            let airtime = self.data_airtime(sender);
-            let ends = self.medium.began() + airtime;
-            let data =
-                AirFrame { decoded: Decoded::ByNobody, ..self.data_frame(sender, link, airtime, ends) };
-            let rts = with_rts.then(|| self.rts(data, airtime));
-            let first = rts.unwrap_or(data);
-            frames.extend(self.announcement(data).filter(|_| !with_rts));
-            if !self.medium.is_in_vain(index) {
-                frames.push(first);
-                continue;
-            }
-            let answer = match rts {
-                Some(rts) => self.cts_to(rts),
-                None => self.ack_to(data, self.medium.exchange().end),
-            };
-            frames.push(AirFrame { decoded: Decoded::ByAddressee, ..first });
-            frames.push(AirFrame { decoded: Decoded::ByNobody, ..answer });
-        }
-        frames.sort_by_key(|frame| frame.ends);
-        frames.iter().for_each(each);
-    }
-
-    fn frames_of_single<'a>(&'a self, each: &mut impl FnMut(AirFrame<'a>)) {
-        let OngoingExchange { sender, link, fate, end, follows, .. } = self.medium.exchange();
-        let airtime = self.data_airtime(sender);
-        let data = self.data_frame(sender, link, airtime, self.medium.due());
-        if !follows && self.nodes.edcaf(sender).with_rts(self.on_air(sender)) {
-            let rts = self.rts(data, airtime);
-            each(rts);
-            each(self.cts_to(rts));
-        } else if let Some(cts) = self.announcement(data) {
-            each(cts);
-        }
-        match fate {
-            Fate::DataLost => each(AirFrame { decoded: Decoded::ByBystanders, ..data }),
-            Fate::Decoded | Fate::AckLost => {
-                each(data);
-                let decoded = if fate == Fate::AckLost { Decoded::ByBystanders } else { Decoded::ByAll };
-                each(AirFrame { decoded, ..self.ack_to(data, end) });
-            }
-        }
-    }
-
-    /// The MAC ACK that answers `data` and ends at `ends`.
-    fn ack_to<'a>(&self, data: AirFrame<'a>, ends: Time) -> AirFrame<'a> {
-        let ack = self.handshake(data.attempt.sender).ack;
-        let begins = ends - ack.duration;
-        AirFrame {
-            kind: FrameKind::Ack,
-            from: data.to,
-            to: data.from,
-            begins,
-            psdu_begins: begins + ack.preamble,
-            ends,
-            mode: ack.mode,
-            duration: Time::ZERO,
-            ..data
-        }
-    }
-
-    /// The CTS that answers `rts`.
-    fn cts_to<'a>(&self, rts: AirFrame<'a>) -> AirFrame<'a> {
-        let cts = self.cts(rts, rts.ends + self.phy.sifs);
-        let duration = rts.duration - (cts.ends - rts.ends);
-        AirFrame { from: rts.to, to: rts.from, duration, ..cts }
-    }
-
-    /// The data frame that occupies the medium for `airtime`, the CTS-to-self before it included, and ends at `ends`.
-    fn data_frame(&self, sender: u32, link: LinkId, airtime: Time, ends: Time) -> AirFrame<'_> {
+    fn transmission(&self, sender: u32, outcome: AttemptOutcome, ends: Time) -> Transmission<'_> {
+        let begins = self.medium.began();
+        let edcaf = self.nodes.edcaf(sender);
+        let (link, ppdu) = (edcaf.link(), edcaf.ppdu());
         let (from, to) = self.ends_of(link);
-        let on_air = self.on_air(sender);
-        let begins = ends + on_air.announcement() - airtime;
-        AirFrame {
-            kind: FrameKind::Data,
+        let ppdu_ends = match outcome {
+            AttemptOutcome::Collided => (!ppdu.with_rts).then_some(ends),
+            _ => Some(self.medium.due()),
+        };
+        let reaches = outcome != AttemptOutcome::Collided;
+        let is_acknowledged = outcome == AttemptOutcome::Acknowledged;
+        let is_answered = is_acknowledged || outcome == AttemptOutcome::AckLost;
+        Transmission {
+            sender,
+            station: link.station(),
             from,
             to,
+            ac: edcaf.role().ac,
+            outcome,
             begins,
-            psdu_begins: begins + on_air.preamble(),
-            ends,
-            mode: self.nodes.edcaf(sender).last_attempt().1,
-            duration: on_air.acknowledgement,
-            decoded: Decoded::ByAll,
-            attempt: self.attempted(sender),
+            airtime: ends - begins,
+            mode: ppdu.mode,
+            ppdu: ppdu_ends.map(|ends| (ends + self.announcement_of(&ppdu) - ppdu.airtime, ends)),
+            response: ppdu_ends.filter(|_| is_answered).map(|data_ends| (data_ends + self.phy.sifs, ends)),
+            mpdus: self.nodes.mpdus_on_air(sender, reaches, is_acknowledged).collect(),
+            window_start: self.nodes.window_start_of(sender, link),
+            window: self.nodes.window_of(sender, link),
         }
     }
 
-    /// The RTS of a transmission whose data frame has duration `airtime`.
-    fn rts<'a>(&self, data: AirFrame<'a>, airtime: Time) -> AirFrame<'a> {
-        let begins = self.medium.began();
-        let rts = self.handshake(data.attempt.sender).rts;
-        let waits = &self.mac.waits[usize::from(self.on_air(data.attempt.sender).handshake)];
-        AirFrame {
-            kind: FrameKind::Rts,
-            begins,
-            psdu_begins: begins + rts.preamble,
-            ends: begins + rts.duration,
-            mode: rts.mode,
-            duration: waits.reservation - rts.duration + airtime + data.duration,
-            ..data
-        }
+    /// Duration of the CTS-to-self before a PPDU and its SIFS, or zero.
+    pub(super) fn announcement_of(&self, ppdu: &Ppdu) -> Time {
+        let handshake = &self.phy.handshakes[usize::from(ppdu.handshake)];
+        if handshake.announces() { handshake.cts.duration + self.phy.sifs } else { Time::ZERO }
     }
 
-    /// The CTS-to-self of the sender of `data`, if protection requires it.
-    fn announcement<'a>(&self, data: AirFrame<'a>) -> Option<AirFrame<'a>> {
-        let handshake = self.handshake(data.attempt.sender);
-        handshake.announces().then(|| {
-            let cts = self.cts(data, data.begins - self.phy.sifs - handshake.cts.duration);
-            AirFrame { to: data.from, duration: data.ends - cts.ends + data.duration, ..cts }
-        })
-    }
-
-    fn cts<'a>(&self, data: AirFrame<'a>, begins: Time) -> AirFrame<'a> {
-        let cts = self.handshake(data.attempt.sender).cts;
-        AirFrame {
-            kind: FrameKind::Cts,
-            begins,
-            psdu_begins: begins + cts.preamble,
-            ends: begins + cts.duration,
-            mode: cts.mode,
-            ..data
-        }
-    }
-
-    /// The control frames of the exchange of `sender`.
-    fn handshake(&self, sender: u32) -> &Handshake {
-        self.phy.handshake(self.on_air(sender))
-    }
-
-    fn attempted(&self, sender: u32) -> Attempted<'_> {
+    pub(super) fn attempted(&self, sender: u32) -> Attempted<'_> {
         let edcaf = self.nodes.edcaf(sender);
         let departure = edcaf.departure();
         Attempted {
@@ -370,19 +276,11 @@ impl Bss {
     }
 
     /// Transmitter and addressee of the data frames of a link.
-    fn ends_of(&self, link: LinkId) -> (Node, Node) {
+    pub(super) fn ends_of(&self, link: LinkId) -> (Node, Node) {
         let station = Node::Station(link.station());
         match link.direction() {
             Direction::Up => (station, Node::Ap),
             Direction::Down => (Node::Ap, station),
         }
-    }
-}
-
-fn outcome_of(fate: Fate) -> AttemptOutcome {
-    match fate {
-        Fate::Decoded => AttemptOutcome::Acknowledged,
-        Fate::DataLost => AttemptOutcome::DataLost,
-        Fate::AckLost => AttemptOutcome::AckLost,
     }
 }

@@ -206,8 +206,20 @@ impl Nodes {
         self.aggregation_mut().of_mut(link, rank).is_some_and(|agreement| agreement.originator.draw(decodes))
     }
 
-    /// The MPDUs of the PPDU on the air. The receiver decodes none unless the PPDU `reaches` it.
-    pub(crate) fn mpdus_on_air(&self, index: u32, reaches: bool) -> impl Iterator<Item = SentMpdu<'_>> {
+    /// WinStartO of a link, modulo 4096.
+    pub(crate) fn window_start_of(&self, index: u32, link: LinkId) -> u16 {
+        let agreement = self.aggregation().of(link, rank(self.edcaf(index).role().ac));
+        agreement.map_or(0, |agreement| (agreement.originator.window_start() % 4_096) as u16)
+    }
+
+    /// The MPDUs of the PPDU on the air. The receiver decodes none unless the PPDU `reaches` it; the sender decodes the response if
+    /// the PPDU `is_answered`.
+    pub(crate) fn mpdus_on_air(
+        &self,
+        index: u32,
+        reaches: bool,
+        is_answered: bool,
+    ) -> impl Iterator<Item = SentMpdu<'_>> {
         let (link, rank) = self.in_service(index);
         let agreement = self.aggregation().of(link, rank);
         agreement.into_iter().flat_map(|agreement| agreement.originator.formed()).map(move |mpdu| SentMpdu {
@@ -215,6 +227,8 @@ impl Nodes {
             packet: &mpdu.departure.packet,
             number: mpdu.attempts,
             decoded: reaches && mpdu.is_decoded(),
+            acknowledged: is_answered && (mpdu.is_decoded() || mpdu.is_received()),
+            airtime: mpdu.share(),
         })
     }
 

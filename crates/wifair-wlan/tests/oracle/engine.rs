@@ -11,7 +11,9 @@ use super::timing::Tenths;
 use spec::{spec, station_change};
 use wifair_core::{Ac, FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::Direction;
-use wifair_wlan::{AttemptOutcome, Bss, FrameKind, LinkRateChange, Node, Output, StationChange, Usage};
+use wifair_wlan::{
+    AttemptOutcome, Bss, FrameKind, LinkRateChange, Node, Output, PartOf, StationChange, Usage,
+};
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
 const CODE_POINTS: [u8; 4] = [48, 32, 0, 8];
@@ -170,8 +172,7 @@ impl Engine {
             if aggregates { Tally { attempts: 0, failures: 0, ..tally } } else { tally }
         };
         // The engine knows all of an exchange at its start.
-        let mut frames: Vec<_> =
-            frames.iter().filter(|frame| frame.at < now && !aggregates).copied().collect();
+        let mut frames: Vec<_> = frames.iter().filter(|frame| frame.at < now).copied().collect();
         frames.sort_by_key(|frame| (frame.at, frame.from));
         let mut attempts = attempts.clone();
         attempts.sort_by_key(|attempt| (attempt.at, attempt.from));
@@ -234,10 +235,10 @@ impl Log {
                         packet: mpdu.packet.seq,
                         number: mpdu.number,
                         decoded: Some(mpdu.decoded),
-                        acknowledged: None,
+                        acknowledged: Some(mpdu.acknowledged),
                     })
                     .collect(),
-                request: None,
+                request: transmission.mpdus.is_empty().then_some(transmission.window_start),
                 outcome: Some(outcome(transmission.outcome)),
                 ended: Some(at + self.steps(transmission.airtime)),
             });
@@ -251,10 +252,16 @@ impl Log {
                     FrameKind::Cts => Kind::Cts,
                     FrameKind::Data => Kind::Data,
                     FrameKind::Ack => Kind::Ack,
+                    FrameKind::BlockAckRequest => Kind::Request,
+                    FrameKind::BlockAck => Kind::BlockAck,
                 },
                 from: node_id(frame.from),
                 to: node_id(frame.to),
-                packet: Some(frame.attempt.packet.seq),
+                packet: match frame.part_of {
+                    PartOf::Frame(attempt) => Some(attempt.packet.seq),
+                    PartOf::Ppdu(_) if frame.kind == FrameKind::BlockAck => None,
+                    PartOf::Ppdu(ppdu) => ppdu.mpdus.first().map(|mpdu| mpdu.packet.seq),
+                },
                 rate: tenths(frame.mode.rate),
                 duration_field: self.steps(frame.duration),
                 decoded: Some(match frame.decoded {

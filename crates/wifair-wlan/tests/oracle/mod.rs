@@ -25,7 +25,7 @@
 //! | capture, also of RTS, with positions, moving ones, changing tracks | yes |
 //! | 802.11n, ac, ax and be with every mode; older stations among them, with protection | yes |
 //! | aggregation: windows and bitmaps up to 1,024, requests, reordering, errors by MPDU, TXOPs, numbers that wrap | yes |
-//! | frames on the air and what a Block Ack acknowledges, under aggregation | no: the engine lists PPDUs |
+//! | frames on the air, what a Block Ack acknowledges, what a request starts with | yes |
 //! | fading, error rates by SNR | no: tests of `channel`, by hand and by integration |
 //! | classifiers but `dscp`; channel and service times; schemes, limit controllers, ticks | no: tests of their own |
 //! | plcp_us, signal_extension_us, rx start delays of one's own | no: the table and its unit tests |

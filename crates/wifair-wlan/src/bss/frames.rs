@@ -1,0 +1,230 @@
+//! The MAC frames of the exchange that has just begun (`docs/medium.md`, sections 3, 11 and 12).
+
+use wifair_core::Time;
+
+use super::Bss;
+use super::air::{AirFrame, Decoded, FrameKind, PartOf, Transmission};
+use crate::exchange::{Collider, Fate, OngoingExchange};
+use crate::node::Node;
+use crate::phy::{Handshake, Mode};
+
+/// What a sender transmits in an exchange, from RTS or CTS-to-self to the response.
+#[derive(Clone, Copy)]
+struct Sent<'a> {
+    part_of: PartOf<'a>,
+    from: Node,
+    to: Node,
+    /// Kind, mode and preamble of the data frame, PPDU or Block Ack Request.
+    kind: FrameKind,
+    mode: Mode,
+    preamble: Time,
+    /// Its duration, with a CTS-to-self.
+    airtime: Time,
+    announcement: Time,
+    /// Duration of a SIFS and the response.
+    response: Time,
+    response_kind: FrameKind,
+    with_rts: bool,
+    handshake: &'a Handshake,
+    /// Duration of RTS and CTS, each with a SIFS.
+    reservation: Time,
+    sifs: Time,
+}
+
+impl<'a> Sent<'a> {
+    /// The data frame, PPDU or Block Ack Request, if it ends at `ends`.
+    fn data(&self, ends: Time) -> AirFrame<'a> {
+        let begins = ends + self.announcement - self.airtime;
+        AirFrame {
+            kind: self.kind,
+            from: self.from,
+            to: self.to,
+            begins,
+            psdu_begins: begins + self.preamble,
+            ends,
+            mode: self.mode,
+            duration: self.response,
+            decoded: Decoded::ByAll,
+            part_of: self.part_of,
+        }
+    }
+
+    /// The response to `data` that ends at `ends`.
+    fn response_to(&self, data: AirFrame<'a>, ends: Time) -> AirFrame<'a> {
+        let begins = ends + self.sifs - self.response;
+        AirFrame {
+            kind: self.response_kind,
+            from: data.to,
+            to: data.from,
+            begins,
+            psdu_begins: begins + self.handshake.ack.preamble,
+            ends,
+            mode: self.handshake.ack.mode,
+            duration: Time::ZERO,
+            ..data
+        }
+    }
+
+    /// The RTS at the beginning of the exchange.
+    fn rts(&self, data: AirFrame<'a>, begins: Time) -> AirFrame<'a> {
+        let rts = self.handshake.rts;
+        AirFrame {
+            kind: FrameKind::Rts,
+            begins,
+            psdu_begins: begins + rts.preamble,
+            ends: begins + rts.duration,
+            mode: rts.mode,
+            duration: self.reservation - rts.duration + self.airtime + self.response,
+            ..data
+        }
+    }
+
+    /// The CTS that answers `rts`.
+    fn cts_to(&self, rts: AirFrame<'a>) -> AirFrame<'a> {
+        let cts = self.cts(rts, rts.ends + self.sifs);
+        let duration = rts.duration - (cts.ends - rts.ends);
+        AirFrame { from: rts.to, to: rts.from, duration, ..cts }
+    }
+
+    /// The CTS-to-self before `data`, if protection requires it.
+    fn announcement(&self, data: AirFrame<'a>) -> Option<AirFrame<'a>> {
+        self.handshake.announces().then(|| {
+            let cts = self.cts(data, data.begins - self.announcement);
+            AirFrame { to: data.from, duration: data.ends - cts.ends + self.response, ..cts }
+        })
+    }
+
+    fn cts(&self, data: AirFrame<'a>, begins: Time) -> AirFrame<'a> {
+        let cts = self.handshake.cts;
+        AirFrame {
+            kind: FrameKind::Cts,
+            begins,
+            psdu_begins: begins + cts.preamble,
+            ends: begins + cts.duration,
+            mode: cts.mode,
+            ..data
+        }
+    }
+}
+
+impl Bss {
+    /// The frames of the exchange that has just begun, in order of their ends, as far as they are transmitted.
+    pub fn frames(&self, mut each: impl FnMut(&AirFrame)) {
+        let transmissions: Vec<Transmission> = self.transmissions().collect();
+        let sent_by = |sender| {
+            let transmission = transmissions.iter().find(|transmission| transmission.sender == sender);
+            self.sent(transmission.map_or_else(|| PartOf::Frame(self.attempted(sender)), PartOf::Ppdu))
+        };
+        if !self.medium.is_collision() {
+            return self.frames_of_single(&sent_by(self.medium.exchange().sender), &mut |frame| each(&frame));
+        }
+        let mut frames = Vec::with_capacity(2 * self.medium.colliders().len() + 4);
+        if !self.medium.is_lost() {
+            self.frames_of_single(&sent_by(self.medium.exchange().sender), &mut |frame| frames.push(frame));
+            frames[0].decoded = Decoded::ByAddressee;
+        }
+        for (index, &Collider { sender, with_rts, .. }) in self.medium.colliders().iter().enumerate() {
+            let sent = sent_by(sender);
+            let ends = self.medium.began() + sent.airtime;
+            let data = AirFrame { decoded: Decoded::ByNobody, ..sent.data(ends) };
+            let rts = with_rts.then(|| sent.rts(data, self.medium.began()));
+            let first = rts.unwrap_or(data);
+            frames.extend(sent.announcement(data).filter(|_| !with_rts));
+            if !self.medium.is_in_vain(index) {
+                frames.push(first);
+                continue;
+            }
+            let answer = match rts {
+                Some(rts) => sent.cts_to(rts),
+                None => sent.response_to(data, self.medium.exchange().end),
+            };
+            frames.push(AirFrame { decoded: Decoded::ByAddressee, ..first });
+            frames.push(AirFrame { decoded: Decoded::ByNobody, ..answer });
+        }
+        frames.sort_by_key(|frame| frame.ends);
+        frames.iter().for_each(each);
+    }
+
+    fn frames_of_single<'a>(&self, sent: &Sent<'a>, each: &mut impl FnMut(AirFrame<'a>)) {
+        let OngoingExchange { fate, end, follows, .. } = self.medium.exchange();
+        let data = sent.data(self.medium.due());
+        if !follows && sent.with_rts {
+            let rts = sent.rts(data, self.medium.began());
+            each(rts);
+            each(sent.cts_to(rts));
+        } else if let Some(cts) = sent.announcement(data) {
+            each(cts);
+        }
+        match fate {
+            Fate::DataLost => each(AirFrame { decoded: Decoded::ByBystanders, ..data }),
+            Fate::Decoded | Fate::AckLost => {
+                each(data);
+                let decoded = if fate == Fate::AckLost { Decoded::ByBystanders } else { Decoded::ByAll };
+                each(AirFrame { decoded, ..sent.response_to(data, end) });
+            }
+        }
+    }
+
+    /// The frames of a transmission.
+    fn sent<'a>(&'a self, part_of: PartOf<'a>) -> Sent<'a> {
+        let sender = part_of.sender();
+        let edcaf = self.nodes.edcaf(sender);
+        let link = edcaf.link();
+        let (from, to) = self.ends_of(link);
+        let handshakes = &self.phy.handshakes;
+        match part_of {
+            PartOf::Frame(_) => {
+                let on_air = self.on_air(sender);
+                let index = usize::from(on_air.handshake);
+                Sent {
+                    part_of,
+                    from,
+                    to,
+                    kind: FrameKind::Data,
+                    mode: edcaf.last_attempt().1,
+                    preamble: on_air.preamble(),
+                    airtime: self.data_airtime(sender),
+                    announcement: on_air.announcement(),
+                    response: on_air.acknowledgement,
+                    response_kind: FrameKind::Ack,
+                    with_rts: edcaf.with_rts(on_air),
+                    handshake: &handshakes[index],
+                    reservation: self.mac.waits[index].reservation,
+                    sifs: self.phy.sifs,
+                }
+            }
+            PartOf::Ppdu(transmission) => {
+                let ppdu = edcaf.ppdu();
+                let index = usize::from(ppdu.handshake);
+                let handshake = &handshakes[index];
+                let modes = self.modes.of(link.station());
+                let (kind, mode, preamble) = match ppdu.is_request() {
+                    true => (FrameKind::BlockAckRequest, handshake.ack.mode, handshake.ack.preamble),
+                    false => {
+                        let on_air = modes.on_air(modes.index_of(&ppdu.mode));
+                        (FrameKind::Data, ppdu.mode, on_air.preamble())
+                    }
+                };
+                Sent {
+                    part_of,
+                    from,
+                    to,
+                    kind,
+                    mode,
+                    preamble,
+                    airtime: ppdu.airtime,
+                    announcement: self.announcement_of(&ppdu),
+                    response: ppdu.response,
+                    response_kind: match transmission.mpdus.len() {
+                        1 => FrameKind::Ack,
+                        _ => FrameKind::BlockAck,
+                    },
+                    with_rts: ppdu.with_rts,
+                    handshake,
+                    reservation: self.mac.waits[index].reservation,
+                    sifs: self.phy.sifs,
+                }
+            }
+        }
+    }
+}
