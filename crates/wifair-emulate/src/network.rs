@@ -317,12 +317,17 @@ impl Network {
 
     /// Processes the entries of the ports' journal.
     fn settle(&mut self) {
-        let Network { journal, store, conversations, now, .. } = self;
+        let Network { journal, store, conversations, now, trace, .. } = self;
         journal.take(|entry| {
             let handle = Handle::of(&entry.packet);
             match entry.event {
                 PortEvent::Enqueued | PortEvent::Dequeued { .. } => {}
-                PortEvent::Finished { .. } => store.finish(handle, *now),
+                PortEvent::Finished { .. } => {
+                    store.finish(handle, *now);
+                    if let Some(shown) = trace.as_mut().and_then(Trace::contents_mut) {
+                        shown.finish(handle);
+                    }
+                }
                 PortEvent::CeMarked | PortEvent::EceMarked => {
                     if let Some(stored) = store.get(handle) {
                         conversations.way(stored.conversation, stored.forward).marked += 1;
@@ -392,12 +397,17 @@ impl Network {
 /// Captures the exchange that has begun.
 fn exchange(bss: &Bss, trace: &mut Trace<Shown>, store: &Store, conversations: &Conversations) {
     if let Some(shown) = trace.contents_mut() {
-        for attempt in bss.attempts().filter(|attempt| attempt.what.number == 1) {
-            let packet = attempt.what.packet;
+        let mut serve = |packet: &Packet| {
             if let Some(stored) = store.get(Handle::of(packet)) {
                 let has_ecn = conversations.get(stored.conversation).has_ecn();
-                shown.serve(attempt.what.sender, packet, with_marks(stored, packet, has_ecn));
+                shown.serve(packet, with_marks(stored, packet, has_ecn));
             }
+        };
+        let frames = bss.attempts().filter(|attempt| attempt.what.number == 1);
+        frames.for_each(|attempt| serve(attempt.what.packet));
+        for transmission in bss.transmissions() {
+            let new = transmission.mpdus.iter().filter(|mpdu| mpdu.number == 1);
+            new.for_each(|mpdu| serve(mpdu.packet));
         }
     }
     trace.exchange(bss);
@@ -498,12 +508,20 @@ mod tests {
 
     #[test]
     fn captures_show_the_packets_as_they_are_at_each_interface() {
+        let aggregates = r#"{"name": "802.11ax", "width_mhz": 20}"#;
+        for (phy, mac, mode) in [(HR, "{}", ""), (aggregates, r#"{"edca": {}}"#, r#""mcs": 0,"#)] {
+            captures_of_a_lossy_cell(phy, mac, mode);
+        }
+    }
+
+    fn captures_of_a_lossy_cell(phy: &str, mac: &str, mode: &str) {
         let red = r#"{"limit_packets": 100, "scheme": {"name": "red", "signal": "mark-and-echo", "min_packets": 1, "max_packets": 3}}"#;
-        let mut plan = plan(HR, red, "");
+        let mut plan = plan(phy, red, "");
+        plan.bss.mac = serde_json::from_str(mac).unwrap();
         plan.bss.stations.iter_mut().for_each(|station| {
             let label = &station.label;
             let lossy = format!(
-                r#"{{"label": "{label}", "frame_error_rate": {{"data_up": 0.2, "data_down": 0.2, "ack_up": 0.3, "ack_down": 0.3}} }}"#
+                r#"{{"label": "{label}", {mode} "frame_error_rate": {{"data_up": 0.2, "data_down": 0.2, "ack_up": 0.3, "ack_down": 0.3}} }}"#
             );
             *station = serde_json::from_str(&lossy).unwrap();
         });
@@ -526,16 +544,16 @@ mod tests {
         }
         network.advance(network.now + Time::from_s(10), &mut got);
         network.end_trace().unwrap();
-        let packets = |name: &str, head: usize, tail: usize, keep: fn(&[u8]) -> bool| -> Vec<Vec<u8>> {
+        let packets = |name: &str, head: fn(&[u8]) -> usize, tail: usize, keep: fn(&[u8]) -> bool| {
             let file = std::fs::File::open(folder.join(name)).unwrap();
             let mut reader = pcap_file::pcapng::PcapNgReader::new(file).unwrap();
-            let mut found = vec![];
+            let mut found: Vec<Vec<u8>> = vec![];
             while let Some(block) = reader.next_block() {
                 if let pcap_file::pcapng::Block::EnhancedPacket(packet) = block.unwrap()
                     && keep(&packet.data)
                 {
                     assert_eq!(packet.original_len as usize, packet.data.len());
-                    found.push(packet.data[head..packet.data.len() - tail].to_vec());
+                    found.push(packet.data[head(&packet.data)..packet.data.len() - tail].to_vec());
                 }
             }
             found
@@ -545,18 +563,26 @@ mod tests {
             of_host.map(|(_, bytes, _)| bytes.clone()).collect::<Vec<_>>()
         };
         let from_server = |data: &[u8]| data[data.len() - 1] == 7 && data[14 + 23] == 0xfe;
-        assert_eq!(packets("servers.pcapng", 14, 0, from_server), sent);
-        assert_eq!(packets("ap-wire.pcapng", 14, 0, from_server), sent);
-        let at_host = packets("station-near-host.pcapng", 14, 0, from_server);
+        assert_eq!(packets("servers.pcapng", |_| 14, 0, from_server), sent);
+        assert_eq!(packets("ap-wire.pcapng", |_| 14, 0, from_server), sent);
+        let at_host = packets("station-near-host.pcapng", |_| 14, 0, from_server);
         assert_eq!(at_host, to_near(NEAR));
         let is_marked = |bytes: &&Vec<u8>| headers::read(bytes, 2).unwrap().packet.ecn() == Ecn::Ce;
         let marked = at_host.iter().filter(is_marked).count();
         assert!(marked > 5, "{marked}");
-        // On the air, where retries are: radiotap 22, MAC 24, LLC 8, FCS 4. A frame that the station cannot decode is shown in part.
-        let on_air =
-            |data: &[u8]| data.len() > 400 && data[22] == 0x08 && data[23] & 2 != 0 && data[16] & 0x40 == 0;
-        let mut whole = packets("ap-air.pcapng", 54, 4, on_air);
+        // On the air, where retries are: radiotap, MAC 24 or with QoS 26, LLC 8, FCS 4. A frame that the station cannot decode is
+        // shown in part.
+        let on_air = |data: &[u8]| {
+            let mac = &data[data[2].into()..];
+            data.len() > 400 && mac[0] & 0x0F == 0x08 && mac[1] & 2 != 0 && data[16] & 0x40 == 0
+        };
+        let head = |data: &[u8]| {
+            let mac = usize::from(data[2]);
+            mac + 8 + if data[mac] == 0x88 { 26 } else { 24 }
+        };
+        let mut whole = packets("ap-air.pcapng", head, 4, on_air);
         let transmissions = whole.len();
+        whole.sort();
         whole.dedup();
         assert!(transmissions > whole.len() + 20, "{transmissions} {}", whole.len());
         assert!(to_near(NEAR).iter().all(|bytes| whole.contains(bytes)));

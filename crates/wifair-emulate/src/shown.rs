@@ -14,8 +14,8 @@ use crate::store::{Handle, Stored};
 pub struct Shown {
     /// The packet that is passing an interface.
     passing: Option<(Handle, Vec<u8>)>,
-    /// By sender: the packet being transmitted. It may already have been delivered and removed from the store.
-    in_service: BTreeMap<u32, (Handle, Vec<u8>)>,
+    /// The packets that the MAC transmits. They may already have been delivered and removed from the store.
+    in_service: BTreeMap<Handle, Vec<u8>>,
 }
 
 impl Shown {
@@ -24,16 +24,23 @@ impl Shown {
         self.passing = Some((Handle::of(packet), bytes));
     }
 
-    /// Sets the packet that a sender transmits for the first time.
-    pub fn serve(&mut self, sender: u32, packet: &Packet, bytes: Vec<u8>) {
+    /// Adds a packet that is transmitted for the first time.
+    pub fn serve(&mut self, packet: &Packet, bytes: Vec<u8>) {
         self.passing = None;
-        self.in_service.insert(sender, (Handle::of(packet), bytes));
+        self.in_service.insert(Handle::of(packet), bytes);
+    }
+
+    /// Removes a packet that the MAC is done with.
+    pub fn finish(&mut self, handle: Handle) {
+        self.in_service.remove(&handle);
     }
 
     fn find(&self, packet: &Packet) -> &[u8] {
         let handle = Handle::of(packet);
-        let found = self.passing.iter().chain(self.in_service.values()).find(|(of, _)| *of == handle);
-        found.map_or(&[], |(_, bytes)| bytes)
+        match &self.passing {
+            Some((of, bytes)) if *of == handle => bytes,
+            _ => self.in_service.get(&handle).map_or(&[], Vec::as_slice),
+        }
     }
 }
 

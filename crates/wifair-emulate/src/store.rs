@@ -15,7 +15,7 @@ pub const MAX_PACKETS: usize = 1 << INDEX_BITS;
 const LIMBO: Time = Time::from_s(5);
 
 /// Identifies stored bytes; it may outlive them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Handle(u32);
 
 impl Handle {
