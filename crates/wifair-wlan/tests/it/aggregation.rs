@@ -323,11 +323,9 @@ fn mac80211_shares_the_airtime_of_aggregates() {
         for station in spec.stations.iter_mut().step_by(3) {
             station.frame_error_rate.data_down = lost;
         }
-        let airtimes = airtimes_down(&spec, 2 + 2 * effort());
-        assert!(
-            airtimes.iter().all(|ratio| (ratio - 1.0).abs() < 0.02),
-            "{hardware:?}, {lost}: {airtimes:?}"
-        );
+        let airtimes = airtimes_down(&spec, seconds_of_turns());
+        println!("{hardware:?}, {lost}: {:.4}", furthest(&airtimes));
+        assert!(furthest(&airtimes) < 0.02, "{hardware:?}, {lost}: {airtimes:?}");
     }
     let mut spec = every_mcs();
     spec.ap.port.limit_packets = 1_000;
@@ -335,40 +333,63 @@ fn mac80211_shares_the_airtime_of_aggregates() {
     assert!(airtimes[0] > 1.5 && airtimes[11] < 0.5, "{airtimes:?}");
 }
 
-/// AQL with firmware that takes stations in turns: each turn is a PPDU of what 5 ms of pending airtime hold, the packet that exceeds
-/// them included. That is 15 packets at MCS 0, 2.1 % more airtime than the mean.
+/// Seconds after which what is cut off a turn at both ends of the measurement no longer matters.
+fn seconds_of_turns() -> u64 {
+    20 * effort()
+}
+
+/// The airtimes over their mean if each turn of a station at MCS 0 to 11 (HE80) is a PPDU of what 5 ms of pending airtime hold, the
+/// packet that exceeds them included, where a packet of an MPDU of 1,538 bytes counts `pending_ns` at a rate.
+fn by_turns(spec: &BssSpec, pending_ns: impl Fn(u64) -> u64) -> Vec<f64> {
+    let modes = spec.phy.modes(&StationPhy::default(), "phy").unwrap();
+    let turn = |mcs| {
+        let on_air = modes.on_air(modes.mcs_index(mcs, "mcs").unwrap());
+        let packets = 5_000_000u64.div_ceil(pending_ns(on_air.rate().as_kbps().into())) as u32;
+        let block_ack_us = match mcs {
+            0 => 100,
+            1 | 2 => 60,
+            _ => 40,
+        };
+        let ppdu = on_air.ppdu_duration((packets - 1) * 1_544 + 1_542);
+        (ppdu + Time::from_us(16 + block_ack_us)).as_secs_f64()
+    };
+    let turns: Vec<f64> = (0..12).map(turn).collect();
+    let mean = turns.iter().sum::<f64>() / 12.0;
+    turns.into_iter().map(|turn| turn / mean).collect()
+}
+
+fn furthest(airtimes: &[f64]) -> f64 {
+    airtimes.iter().map(|ratio| (ratio - 1.0).abs()).fold(0.0, f64::max)
+}
+
+/// AQL with firmware that takes stations in turns: 15 packets at MCS 0, 2.8 % more airtime than the mean. Linux' estimate in whole
+/// microseconds, with a share of a preamble (`ieee80211_calc_expected_tx_airtime`), leaves as much there, and more elsewhere.
 #[test]
 fn airtime_queue_limits_share_the_airtime_to_a_packet() {
     let mut spec = every_mcs();
     spec.ap.hardware = HardwareSpec::Firmware(FirmwareSpec::default());
     spec.ap.port.scheme = mac80211();
     spec.ap.port.limit_packets = 8_192;
-    let modes = spec.phy.modes(&StationPhy::default(), "phy").unwrap();
-    let turns: Vec<f64> = (0..12)
-        .map(|mcs| {
-            let on_air = modes.on_air(modes.mcs_index(mcs, "mcs").unwrap());
-            let pending_ns = 1_538 * 8_000_000 / u64::from(on_air.rate().as_kbps());
-            let packets = 5_000_000u64.div_ceil(pending_ns) as u32;
-            let block_ack_us = match mcs {
-                0 => 100,
-                1 | 2 => 60,
-                _ => 40,
-            };
-            let ppdu = on_air.ppdu_duration((packets - 1) * 1_544 + 1_542);
-            (ppdu + Time::from_us(16 + block_ack_us)).as_secs_f64()
-        })
-        .collect();
-    let mean = turns.iter().sum::<f64>() / 12.0;
-    let airtimes = airtimes_down(&spec, 2 + 2 * effort());
+    let turns = by_turns(&spec, |kbps| 1_538 * 8_000_000 / kbps);
+    let airtimes = airtimes_down(&spec, seconds_of_turns());
+    println!("airtimes with AQL: {airtimes:.4?}, by turns {turns:.4?}");
     for (airtime, turn) in airtimes.iter().zip(&turns) {
-        assert!((airtime - turn / mean).abs() < 0.02, "{airtimes:?}, by turns {turns:?}");
+        assert!((airtime - turn).abs() < 0.006, "{airtimes:?}, by turns {turns:?}");
     }
-    let most = airtimes.iter().map(|ratio| (ratio - 1.0).abs()).fold(0.0, f64::max);
-    println!(
-        "airtimes with AQL: {airtimes:.4?}, by turns {:.4?}",
-        turns.iter().map(|t| t / mean).collect::<Vec<_>>()
-    );
-    assert!(most < 0.025, "{airtimes:?}");
+    let of_linux = by_turns(&spec, |kbps| {
+        let of_1024_bytes_us = 1_024 * 8_000 / kbps;
+        let share = match of_1024_bytes_us {
+            401.. => 1,
+            251.. => 2,
+            151.. => 3,
+            71.. => 4,
+            21.. => 5,
+            _ => 6,
+        };
+        1_000 * (1_534 * 8_000 / kbps + (40 >> share)).max(4)
+    });
+    println!("with the kernel's estimate {of_linux:.4?}");
+    assert!(of_linux[0] > 1.02 && furthest(&of_linux) > 0.03, "{of_linux:?}");
     // With lost MPDUs the window of 802.11ax is too short for its share at MCS 9; that of 802.11be is not.
     for (be, short) in [(false, true), (true, false)] {
         if be {
@@ -588,4 +609,32 @@ fn another_scheme_takes_over_between_retries() {
         );
     }
     assert!(left > 500, "{left} packets were to be sent again");
+}
+
+/// The airtimes under AQL are unequal for two reasons: the packet that exceeds 5 ms, which a limit of 14 packets at MCS 0 avoids there, and
+/// Block Acks at 6 Mbps to MCS 0, which a single basic rate avoids.
+#[test]
+fn two_causes_make_airtimes_under_airtime_queue_limits_unequal() {
+    let unequal = |aql_low_us, basic_rates_mbps| {
+        let mut spec = every_mcs();
+        let PhySpec::He(he) = &mut spec.phy else { unreachable!("it is 802.11ax") };
+        he.band.basic_rates_mbps = basic_rates_mbps;
+        let limits = FirmwareSpec { aql_low_us, ..FirmwareSpec::default() };
+        spec.ap.hardware = HardwareSpec::Firmware(limits);
+        spec.ap.port.scheme = mac80211();
+        spec.ap.port.limit_packets = 8_192;
+        furthest(&airtimes_down(&spec, seconds_of_turns()))
+    };
+    let (five_ms, of_14_packets, all_at_24) = (5_000.0, 4_780.9, || Some(vec![24.0]));
+    let [both, block_acks, packets, neither] = [
+        unequal(five_ms, None),
+        unequal(of_14_packets, None),
+        unequal(five_ms, all_at_24()),
+        unequal(of_14_packets, all_at_24()),
+    ];
+    println!(
+        "furthest from the mean: {both:.4}; no packet beyond {block_acks:.4}, 24 Mbps {packets:.4}, both {neither:.4}"
+    );
+    assert!((0.024..0.032).contains(&both) && neither < 0.011);
+    assert!(block_acks < 0.015 && packets < both - 0.005 && neither < block_acks);
 }
