@@ -71,7 +71,7 @@ pub struct ControlFrame {
 impl ControlFrame {
     fn new(on_air: &OnAir, bytes: u32, start_delay: Time) -> ControlFrame {
         let duration = on_air.duration(bytes);
-        ControlFrame { mode: on_air.mode, preamble: start_delay, duration, start_delay }
+        ControlFrame { mode: on_air.mode, preamble: on_air.preamble(), duration, start_delay }
     }
 }
 

@@ -8,7 +8,7 @@ use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 use wifair_core::{StationId, TcpFlags, Time};
 use wifair_queue::{Ledger, Port};
-use wifair_wlan::{Bss, BssSnapshot, BssSpec, Node, Output, StationChange};
+use wifair_wlan::{AttemptOutcome, Bss, BssSnapshot, BssSpec, Node, Output, StationChange};
 
 use crate::given::{self, Schema, chance, one_of, repaired};
 use crate::support::{packet, packet_down};
@@ -159,7 +159,46 @@ impl Watched {
             assert_eq!(snapshot.elapsed, snapshot.idle + occupied);
         }
         assert!(passed.exchanges <= 1);
+        if passed.exchanges == 1 {
+            self.look_at_frames();
+        }
         self.before = snapshot;
+    }
+
+    /// The frames of the exchange that has just begun are what it is, in its order.
+    fn look_at_frames(&self) {
+        let (mut ends, mut succeeds, mut senders) = (Time::ZERO, true, 0);
+        for attempt in self.bss.attempts() {
+            ends = ends.max(attempt.begins + attempt.airtime);
+            succeeds &= attempt.outcome == AttemptOutcome::Acknowledged;
+            senders += 1;
+        }
+        for transmission in self.bss.transmissions() {
+            ends = ends.max(transmission.begins + transmission.airtime);
+            succeeds &= transmission.outcome == AttemptOutcome::Acknowledged;
+            senders += 1;
+            let mut next = 0;
+            let mut airtime = Time::ZERO;
+            for mpdu in &transmission.mpdus {
+                let ahead = (mpdu.sequence + 4_096 - transmission.window_start) % 4_096;
+                assert!((next..transmission.window).contains(&ahead.into()), "{transmission:?}");
+                next = u32::from(ahead) + 1;
+                airtime += mpdu.airtime;
+                assert!(!mpdu.acknowledged || mpdu.decoded || mpdu.number > 1, "{transmission:?}");
+            }
+            assert!(transmission.mpdus.is_empty() || airtime == transmission.airtime, "{transmission:?}");
+        }
+        let (mut last, mut count) = (Time::ZERO, 0);
+        self.bss.frames(|frame| {
+            assert!(frame.begins <= frame.psdu_begins && frame.psdu_begins <= frame.ends, "{frame:?}");
+            assert!(frame.ends >= last && frame.ends <= ends, "{frame:?}");
+            if succeeds && senders == 1 {
+                assert!(frame.begins >= last, "{frame:?}");
+                assert_eq!(frame.ends + frame.duration, ends, "{frame:?}");
+            }
+            (last, count) = (frame.ends, count + 1);
+        });
+        assert!(last == ends && count >= senders, "{last} {ends} {count}");
     }
 
     fn balance(&self) {
