@@ -23,6 +23,7 @@ pub mod congestion;
 mod ecn;
 mod loss_detection;
 mod marking;
+mod prr;
 mod rack;
 mod reassembly;
 mod receiver;
@@ -43,5 +44,7 @@ pub use marking::{Marked, PriorityMarkingSpec, WindowInRecovery};
 pub use receiver::{Receiver, ReceiverState};
 pub use recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 pub use sender::{Phase, Restraint, Sender, SenderState};
-pub use spec::{ByteCountingSpec, DelayedAckSpec, Handshake, ReceiveOffloadSpec, RtoSpec, SackSpec, TcpSpec};
+pub use spec::{
+    ByteCountingSpec, DelayedAckSpec, Handshake, LossReduces, ReceiveOffloadSpec, RtoSpec, SackSpec, TcpSpec,
+};
 pub use stats::{ReceiverStats, SenderStats};

@@ -30,6 +30,9 @@ pub struct RackSpec {
     /// What a probe waits longer in milliseconds if one segment is outstanding, whose ACK may be delayed: TLP.max_ack_delay of RFC
     /// 8985, 7.2. Linux: 200.
     pub max_ack_delay_ms: u32,
+    /// Send in fast recovery what proportional rate reduction (RFC 9937) allows, as RFC 8985, 9.3 recommends. Off: up to the reduced
+    /// window at once, and the loss of a retransmission reduces it once more.
+    pub proportional_rate_reduction: bool,
 }
 
 impl Default for LossDetectionSpec {
@@ -40,7 +43,7 @@ impl Default for LossDetectionSpec {
 
 impl Default for RackSpec {
     fn default() -> RackSpec {
-        RackSpec { tail_loss_probe: true, max_ack_delay_ms: 200 }
+        RackSpec { tail_loss_probe: true, max_ack_delay_ms: 200, proportional_rate_reduction: true }
     }
 }
 

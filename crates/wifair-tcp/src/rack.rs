@@ -10,7 +10,7 @@
 //! - The order of transmissions is exact, also of those at one time, so no tie is broken by number (step 2).
 //! - The segments that an ACK delivers count in the order of their numbers (step 3).
 //! - A lost retransmission reduces the window again (section 9.3), once for all those sent before that reduction, unless
-//!   `tcp.proportional_rate_reduction` is on.
+//!   the rate is reduced proportionally.
 //! - A probe repeats the last segment with data (7.3): no SACK block would tell of a FIN alone.
 //! - A probe is sent at the latest when the retransmission timer would expire; if none may be sent, that timer expires.
 //! - The response to a loss that a probe has repaired (7.4.2) takes FlightSize as it was when the probe was sent.
@@ -21,6 +21,7 @@
 use wifair_core::{Packet, Time};
 
 use crate::loss_detection::RackSpec;
+use crate::prr::Prr;
 use crate::segments::{Detected, Segment, Segments};
 use crate::seq;
 
@@ -96,6 +97,8 @@ pub(crate) struct Rack {
     persist: u8,
     /// The window has been reduced for all retransmissions sent up to this time.
     reduced_at: Time,
+    /// Present in fast recovery with proportional rate reduction.
+    pub(crate) prr: Option<Prr>,
     pub(crate) alarm: Alarm,
     /// When the retransmission timer expires.
     pub(crate) timeout_at: Time,
@@ -123,6 +126,7 @@ impl Rack {
             multiple: 1,
             persist: 0,
             reduced_at: Time::ZERO,
+            prr: None,
             alarm: Alarm::Retransmission,
             timeout_at: Time::MAX,
             probe: None,
@@ -138,9 +142,10 @@ impl Rack {
         self.rtt_since_probe = true;
     }
 
-    /// Steps 1 to 3 of section 6.2 for an ACK, with data sent up to `max`.
-    pub(crate) fn on_ack(&mut self, packet: &Packet, max: u32, now: Time) {
+    /// Steps 1 to 3 of section 6.2 for an ACK, with data sent up to `max`. Returns the number of bytes that it delivers.
+    pub(crate) fn on_ack(&mut self, packet: &Packet, max: u32, now: Time) -> u32 {
         let ack = packet.ack;
+        let undelivered = self.segments.undelivered_bytes();
         let mut newest: Option<Segment> = None; // the segment sent last, among those that are valid
         let Rack { segments, least_rtt, highest, reordering_seen, .. } = self;
         let mut delivered = |segment: Segment| {
@@ -182,6 +187,7 @@ impl Rack {
             let number = newest.transmission;
             self.latest = Some(self.latest.map_or(number, |latest| seq::later(latest, number)));
         }
+        undelivered - self.segments.undelivered_bytes()
     }
 
     /// Step 4: adapts the reordering window to D-SACKs. `ends`: this ACK ends a recovery.
@@ -222,6 +228,7 @@ impl Rack {
     pub(crate) fn on_timeout(&mut self, srtt: Time, now: Time) {
         let patience = self.rtt + self.reordering_window(true, srtt);
         self.segments.lose_on_timeout(patience, now);
+        self.prr = None;
         self.start_repair(now);
     }
 
@@ -233,7 +240,13 @@ impl Rack {
 
     /// True if the loss of the retransmission sent at `sent` reduces the window once more.
     pub(crate) fn is_second_loss(&self, sent: Time) -> bool {
-        sent >= self.reduced_at
+        !self.spec.proportional_rate_reduction && sent >= self.reduced_at
+    }
+
+    /// Starts proportional rate reduction, if it is on, at an ACK that has delivered `delivered` bytes.
+    pub(crate) fn start_reduction(&mut self, delivered: u32) {
+        let flight = self.segments.undelivered_bytes() + delivered;
+        self.prr = self.spec.proportional_rate_reduction.then(|| Prr::new(flight));
     }
 
     /// True if the timer may be set for a probe (7.2).

@@ -74,19 +74,24 @@ impl Recovery {
         if self.active { 0 } else { u32::from(self.duplicates.min(2)) * mss }
     }
 
+    /// Bytes sent by limited transmit, which FlightSize must not count.
+    pub(crate) fn bytes_beyond_window(&self) -> u32 {
+        self.limited_bytes
+    }
+
     /// Counts `bytes` sent by limited transmit.
     pub(crate) fn sent_beyond_window(&mut self, bytes: u32) {
         self.limited_bytes += bytes;
     }
 
-    /// Handles a duplicate ACK of `una`, with data sent up to `max` and `flight` bytes outstanding. If the window has been
+    /// Handles a duplicate ACK of `una`, with data sent up to `max`. A loss reduces `reduces` bytes. If the window has been
     /// `reduced` since the segment at `una` was sent, it is not reduced again. Returns whether that segment is to be
     /// retransmitted.
     pub(crate) fn on_duplicate(
         &mut self,
         una: u32,
         max: u32,
-        flight: u32,
+        reduces: u32,
         reduced: bool,
         window: &mut Window,
         control: &mut Control,
@@ -101,7 +106,7 @@ impl Recovery {
         }
         // RFC 5681, 3.2 steps 2 and 3; RFC 6582, 3.2 step 2.
         if !reduced {
-            control.on_loss(window, flight.saturating_sub(self.limited_bytes));
+            control.on_loss(window, reduces);
         }
         window.cwnd = window.ssthresh + u32::from(DUPLICATE_THRESHOLD) * window.mss;
         self.active = true;
@@ -119,7 +124,7 @@ impl Recovery {
         &mut self,
         una: u32,
         max: u32,
-        flight: u32,
+        reduces: u32,
         first_lost: bool,
         reduced: bool,
         window: &mut Window,
@@ -130,7 +135,7 @@ impl Recovery {
         if self.active || !lost || seq::before(una, self.recover) {
             return false;
         }
-        self.on_loss(max, flight, reduced, window, control);
+        self.on_loss(max, reduces, reduced, window, control);
         true
     }
 
@@ -138,7 +143,7 @@ impl Recovery {
     pub(crate) fn on_loss(
         &mut self,
         max: u32,
-        flight: u32,
+        reduces: u32,
         reduced: bool,
         window: &mut Window,
         control: &mut Control,
@@ -146,7 +151,7 @@ impl Recovery {
         if reduced {
             window.cwnd = window.cwnd.min(window.ssthresh);
         } else {
-            control.on_loss(window, flight.saturating_sub(self.limited_bytes));
+            control.on_loss(window, reduces);
             window.cwnd = window.ssthresh;
         }
         self.active = true;

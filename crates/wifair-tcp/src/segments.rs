@@ -101,10 +101,15 @@ impl Segments {
         self.lost_bytes
     }
 
+    /// Octets that are neither acknowledged nor selectively acknowledged.
+    pub(crate) fn undelivered_bytes(&self) -> u32 {
+        let end = self.list.back().map_or(self.una, |segment| segment.end);
+        end.wrapping_sub(self.una) - self.sacked_bytes
+    }
+
     /// Octets assumed to be in the network: neither delivered nor lost.
     pub(crate) fn pipe(&self) -> u32 {
-        let end = self.list.back().map_or(self.una, |segment| segment.end);
-        end.wrapping_sub(self.una) - self.sacked_bytes - self.lost_bytes
+        self.undelivered_bytes() - self.lost_bytes
     }
 
     /// Sequence numbers of a segment.
@@ -118,12 +123,13 @@ impl Segments {
         end.wrapping_sub(start)
     }
 
-    /// Adds a new segment that ends at `end`, perhaps with a FIN.
-    pub(crate) fn sent(&mut self, end: u32, fin: bool, now: Time) {
+    /// Adds a new segment that ends at `end`, perhaps with a FIN; returns its length.
+    pub(crate) fn sent(&mut self, end: u32, fin: bool, now: Time) -> u32 {
         let segment = self.first.wrapping_add(self.list.len() as u32);
         let transmission = self.number_of_transmission(segment);
         let (retransmitted, sacked, lost) = (false, false, false);
         self.list.push_back(Segment { end, retransmitted, fin, sacked, lost, transmission, sent: now });
+        self.octets(self.list.len() - 1)
     }
 
     /// Records that a segment is sent again.

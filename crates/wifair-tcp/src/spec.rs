@@ -58,6 +58,8 @@ pub struct TcpSpec {
     pub sack: Option<SackSpec>,
     /// How the sender finds out that a segment is lost.
     pub loss_detection: LossDetectionSpec,
+    /// What a loss, a timeout or a mark reduces to the slow start threshold.
+    pub loss_reduces: LossReduces,
     /// Explicit congestion notification (RFC 3168) at both ends: data is ECN-capable, marks are echoed, an echo reduces
     /// the window like a loss. A buffer must mark for it to have an effect.
     pub ecn: bool,
@@ -84,6 +86,18 @@ pub struct ByteCountingSpec {
     /// congestion avoidance, where the window may then grow by several segments at once. Off, the letter of RFC 3465: slow
     /// start adds all of it, beyond the threshold too, and congestion avoidance a segment at most.
     pub segment_by_segment: bool,
+}
+
+/// What a loss reduces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossReduces {
+    /// FlightSize, the data outstanding (RFC 5681, 3.1, equation 4; RFC 9438, 4.6).
+    #[default]
+    Flight,
+    /// The congestion window, as Linux does. RFC 9438, 4.6 lets CUBIC do so where the window does not grow unused; here it grows up
+    /// to the receiver's window while an application sends little.
+    Cwnd,
 }
 
 /// What a receiver tells selectively.
@@ -188,6 +202,7 @@ impl Default for TcpSpec {
             limited_transmit: true,
             sack: None,
             loss_detection: LossDetectionSpec::default(),
+            loss_reduces: LossReduces::default(),
             ecn: false,
             handshake: Handshake::Real,
             initial_sequence: 0,

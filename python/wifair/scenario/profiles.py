@@ -33,8 +33,10 @@ TODAY: dict[str, Any] = {
 
 # The TCP of Linux 6.18 with default settings, as far as it is modelled.
 LINUX: dict[str, Any] = TODAY | {
-    # RACK-TLP (RFC 8985) is its only loss detection since 6.17.
-    "loss_detection": {"name": "rack"},
+    # RACK-TLP (RFC 8985) is its only loss detection since 6.17; with proportional rate reduction (RFC 9937).
+    "loss_detection": {"name": "rack", "proportional_rate_reduction": True},
+    # Linux reduces cwnd, not FlightSize.
+    "loss_reduces": "cwnd",
     # Linux bounds the variation from below, not the timeout: SRTT + max(4 RTTVAR, 200 ms). That is G of RFC 6298, section 2.3.
     "rto": {"initial_ms": 1_000, "min_ms": 200, "granularity_ms": 200},
 }

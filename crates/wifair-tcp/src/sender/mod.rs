@@ -16,7 +16,7 @@ use crate::rack::Rack;
 use crate::recovery::Recovery;
 use crate::rto::Rto;
 use crate::scoreboard::Scoreboard;
-use crate::spec::{Handshake, TcpSpec};
+use crate::spec::{Handshake, LossReduces, TcpSpec};
 use crate::stats::SenderStats;
 
 /// State of a sender; the names of RFC 9293, 3.3.2.
@@ -330,6 +330,19 @@ impl Sender {
     pub fn flight_bytes(&self) -> u32 {
         let lost = self.rack.as_ref().map_or(0, |rack| rack.segments.lost_bytes());
         self.sent_bytes() - lost
+    }
+
+    /// What a loss, a timeout or a mark reduces, with a FlightSize of `flight`.
+    fn loss_reduces(&self, flight: u32) -> u32 {
+        match self.spec.loss_reduces {
+            LossReduces::Flight => flight,
+            LossReduces::Cwnd => self.window.cwnd,
+        }
+    }
+
+    /// Bytes sent and not acknowledged, lost ones included, without those of limited transmit (RFC 5681, 3.2 step 2).
+    fn flight_at_loss(&self) -> u32 {
+        self.sent_bytes().saturating_sub(self.recovery.bytes_beyond_window())
     }
 
     /// Bytes before `nxt` that are not acknowledged.

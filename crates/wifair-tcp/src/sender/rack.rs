@@ -23,9 +23,7 @@ impl Sender {
         let (repaired_before, advances) = (self.is_repairing(), packet.ack != self.una);
         let duplicate = packet.sack.duplicate(packet.ack).is_some();
         self.stats.duplicates_told += u64::from(duplicate);
-        if let Some(rack) = &mut self.rack {
-            rack.on_ack(packet, self.max, now);
-        }
+        let delivered = self.rack.as_mut().map_or(0, |rack| rack.on_ack(packet, self.max, now));
         if advances {
             self.on_new_ack(packet.ack, may_grow, now);
         }
@@ -39,26 +37,29 @@ impl Sender {
             && !repairing
             && !self.ecn.reduced
         {
-            self.control.on_loss(&mut self.window, flight);
+            let reduces = self.loss_reduces(flight);
+            self.control.on_loss(&mut self.window, reduces);
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
             self.ecn.note_reduction(self.max);
         }
-        self.detect_losses(advances, now);
+        self.detect_losses(advances, delivered, now);
     }
 
-    /// Finds lost segments, responds to their loss and sets the timer.
-    fn detect_losses(&mut self, advances: bool, now: Time) {
+    /// Finds lost segments, responds to their loss and sets the timer; after an ACK that has delivered `delivered` bytes, if any.
+    fn detect_losses(&mut self, advances: bool, delivered: u32, now: Time) {
         let repairing = self.is_repairing();
         let srtt = self.rto.srtt().unwrap_or(Time::ZERO);
+        let flight = self.outstanding_bytes();
+        let reduces = self.loss_reduces(self.flight_at_loss());
         let Some(rack) = &mut self.rack else { return };
         let found = rack.detect(repairing, srtt, now);
         if found.lost {
             rack.timeout_at = now + self.rto.timeout();
-            let flight = self.max.wrapping_sub(self.una);
             let (window, control) = (&mut self.window, &mut self.control);
             if !repairing {
                 rack.start_repair(now);
-                self.recovery.on_loss(self.max, flight, self.ecn.reduced, window, control);
+                rack.start_reduction(delivered);
+                self.recovery.on_loss(self.max, reduces, self.ecn.reduced, window, control);
                 self.start_fast_retransmit(now);
             } else if found.retransmission.is_some_and(|sent| rack.is_second_loss(sent)) {
                 // RFC 5681, 4.3: "cwnd (and ssthresh) MUST be lowered twice in this case".
@@ -67,7 +68,20 @@ impl Sender {
                 window.cwnd = window.cwnd.min(window.ssthresh);
             }
         }
+        self.reduce_proportionally(delivered, advances && !found.lost, !repairing && found.lost);
         self.set_alarm(found.wait, advances, found.lost, now);
+    }
+
+    /// Sets the window of proportional rate reduction, at the start of the recovery also where no ACK starts it.
+    fn reduce_proportionally(&mut self, delivered: u32, safe: bool, starts: bool) {
+        let Some(rack) = &mut self.rack else { return };
+        if !self.recovery.is_active() {
+            rack.prr = None;
+        }
+        let pipe = rack.segments.pipe();
+        let Some(prr) = rack.prr.as_mut().filter(|_| delivered > 0 || starts) else { return };
+        let (ssthresh, mss) = (self.window.ssthresh, self.window.mss);
+        self.window.cwnd = prr.on_ack(delivered, pipe, ssthresh, safe, mss);
     }
 
     /// Sets the timer after an ACK or a search for losses: for the end of the reordering window, for a probe, or for a timeout.
@@ -96,7 +110,10 @@ impl Sender {
     pub(super) fn note_segment(&mut self, fin: bool, now: Time) {
         let repairing = self.is_repairing();
         let Some(rack) = &mut self.rack else { return };
-        rack.segments.sent(self.max, fin, now);
+        let octets = rack.segments.sent(self.max, fin, now);
+        if let Some(prr) = &mut rack.prr {
+            prr.sent(octets);
+        }
         if self.timer == Time::MAX {
             rack.timeout_at = now + self.rto.timeout();
             (rack.alarm, self.timer) = (Alarm::Retransmission, rack.timeout_at);
@@ -123,7 +140,7 @@ impl Sender {
         }
         self.timer = rack.timeout_at;
         if alarm == Alarm::Reordering {
-            self.detect_losses(false, now);
+            self.detect_losses(false, 0, now);
         }
         self.timer <= now
     }
@@ -151,6 +168,9 @@ impl Sender {
             let (from, end) = rack.segments.range(index);
             (start, octets) = (from, end.wrapping_sub(from));
             rack.segments.sent_again(index, now);
+            if let Some(prr) = &mut rack.prr {
+                prr.sent(octets);
+            }
         }
         let fin = self.fin_sent && start.wrapping_add(octets) == self.max;
         self.retransmit(start, octets - u32::from(fin), fin, now)

@@ -70,9 +70,9 @@ impl Sender {
         {
             // A duplicate ACK by RFC 5681, section 2: data is outstanding, no payload, no SYN or FIN, the highest
             // acknowledgement number seen, the window unchanged.
-            let (flight, known) = (self.flight_bytes(), self.ecn.reduced);
+            let (reduces, known) = (self.loss_reduces(self.flight_at_loss()), self.ecn.reduced);
             let (window, control) = (&mut self.window, &mut self.control);
-            if self.recovery.on_duplicate(self.una, self.max, flight, known, window, control) {
+            if self.recovery.on_duplicate(self.una, self.max, reduces, known, window, control) {
                 self.start_fast_retransmit(now);
             }
         }
@@ -100,9 +100,11 @@ impl Sender {
             scoreboard.set_pipe(self.una, self.max, mss);
         } else if news {
             let first_lost = scoreboard.is_first_lost(self.una, mss);
-            let (flight, known) = (self.nxt.wrapping_sub(self.una), self.ecn.reduced);
+            let (reduces, known) = (self.loss_reduces(self.flight_at_loss()), self.ecn.reduced);
             let (window, control) = (&mut self.window, &mut self.control);
-            if self.recovery.on_selective_news(self.una, self.max, flight, first_lost, known, window, control)
+            if self
+                .recovery
+                .on_selective_news(self.una, self.max, reduces, first_lost, known, window, control)
             {
                 self.start_fast_retransmit(now);
             }
@@ -126,8 +128,8 @@ impl Sender {
         if self.recovery.is_active() || self.ecn.reduced {
             return;
         }
-        let flight = self.flight_bytes();
-        self.control.on_loss(&mut self.window, flight);
+        let reduces = self.loss_reduces(self.sent_bytes());
+        self.control.on_loss(&mut self.window, reduces);
         // The minimum of the threshold is two segments (RFC 5681, equation 4), that of the window one. For half a segment per
         // round trip the timer is used.
         let Window { cwnd, ssthresh, mss, .. } = self.window;
@@ -306,10 +308,10 @@ impl Sender {
         // RFC 5681, 3.1: the threshold is kept if the timer expires again for the same segment.
         if !self.timed_out || self.spec.repeated_timeout_lowers_ssthresh {
             let before = self.window.ssthresh;
-            let flight = self.sent_bytes();
+            let reduces = self.loss_reduces(self.sent_bytes());
             // An ECN echo may already have lowered the threshold for this window (RFC 3168, 6.1.2).
             if self.recovery.is_active() || !self.ecn.reduced {
-                self.control.on_timeout(&mut self.window, flight);
+                self.control.on_timeout(&mut self.window, reduces);
             }
             if self.recovery.is_active() {
                 // The losses are those that started this recovery and have already lowered the threshold. FlightSize has grown

@@ -56,7 +56,7 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
             prop::option::of((1u32..60, 1u32..60, any::<bool>())),
             any::<bool>(),
             prop::option::of((1u8..=3, any::<bool>())),
-            prop::option::of(any::<bool>()),
+            prop::option::of((any::<bool>(), any::<bool>())),
         ),
     )
         .prop_map(
@@ -92,8 +92,12 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                     sack: sack.map(|(blocks, duplicates)| SackSpec { blocks, duplicates }),
                     loss_detection: match rack.filter(|_| sack.is_some()) {
                         None => LossDetectionSpec::default(),
-                        Some(tail_loss_probe) => {
-                            LossDetectionSpec::Rack(RackSpec { tail_loss_probe, ..RackSpec::default() })
+                        Some((tail_loss_probe, proportional_rate_reduction)) => {
+                            LossDetectionSpec::Rack(RackSpec {
+                                tail_loss_probe,
+                                proportional_rate_reduction,
+                                ..RackSpec::default()
+                            })
                         }
                     },
                     handshake,
