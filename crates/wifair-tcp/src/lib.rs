@@ -45,6 +45,7 @@ pub use receiver::{Receiver, ReceiverState};
 pub use recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 pub use sender::{Phase, Restraint, Sender, SenderState};
 pub use spec::{
-    ByteCountingSpec, DelayedAckSpec, Handshake, LossReduces, ReceiveOffloadSpec, RtoSpec, SackSpec, TcpSpec,
+    ByteCountingSpec, DelayedAckSpec, Handshake, LossReduces, ReceiveOffloadSpec, RtoSpec, RttSamples,
+    SackSpec, TcpSpec,
 };
 pub use stats::{ReceiverStats, SenderStats};

@@ -76,6 +76,14 @@ impl LeastRtt {
     }
 }
 
+/// What an ACK delivers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delivered {
+    pub(crate) bytes: u32,
+    /// When the first segment was sent that it acknowledges and that was not delivered before, unless one of them was sent twice.
+    pub(crate) timed: Option<Time>,
+}
+
 /// State of RACK-TLP.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
@@ -142,8 +150,8 @@ impl Rack {
         self.rtt_since_probe = true;
     }
 
-    /// Steps 1 to 3 of section 6.2 for an ACK, with data sent up to `max`. Returns the number of bytes that it delivers.
-    pub(crate) fn on_ack(&mut self, packet: &Packet, max: u32, now: Time) -> u32 {
+    /// Steps 1 to 3 of section 6.2 for an ACK, with data sent up to `max`.
+    pub(crate) fn on_ack(&mut self, packet: &Packet, max: u32, now: Time) -> Delivered {
         let ack = packet.ack;
         let undelivered = self.segments.undelivered_bytes();
         let mut newest: Option<Segment> = None; // the segment sent last, among those that are valid
@@ -164,7 +172,12 @@ impl Rack {
                 *reordering_seen = true;
             }
         };
-        segments.acknowledge(ack, &mut delivered);
+        let (mut timed, mut repeated) = (None, false);
+        segments.acknowledge(ack, |segment| {
+            timed = timed.or(Some(segment.sent));
+            repeated |= segment.retransmitted;
+            delivered(segment);
+        });
         if !packet.sack.is_empty() {
             // A block that is not above the ACK and below `max` is a D-SACK, old or invalid.
             let valid = |&(start, end): &(u32, u32)| {
@@ -187,7 +200,8 @@ impl Rack {
             let number = newest.transmission;
             self.latest = Some(self.latest.map_or(number, |latest| seq::later(latest, number)));
         }
-        undelivered - self.segments.undelivered_bytes()
+        let bytes = undelivered - self.segments.undelivered_bytes();
+        Delivered { bytes, timed: timed.filter(|_| !repeated) }
     }
 
     /// Step 4: adapts the reordering window to D-SACKs. `ends`: this ACK ends a recovery.

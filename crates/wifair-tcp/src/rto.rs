@@ -46,6 +46,11 @@ impl Rto {
     /// RFC 6298, 2.2 and 2.3 with α = 1/8, β = 1/4, K = 4, then the bounds of 2.4 and 2.5, for a segment sent at `sent` and
     /// acknowledged at `now`. A sample ends a backoff (5.7, last paragraph).
     pub(crate) fn sample(&mut self, sent: Time, now: Time, spec: &RtoSpec) {
+        self.sample_of(1, sent, now, spec);
+    }
+
+    /// The same for one of `expected` samples per round trip, by which α and β are divided (RFC 7323, appendix G).
+    pub(crate) fn sample_of(&mut self, expected: u64, sent: Time, now: Time, spec: &RtoSpec) {
         let (min, max) = (Time::from_ms(u64::from(spec.min_ms)), Time::from_ms(u64::from(spec.max_ms)));
         let first = !std::mem::replace(&mut self.sampled, true);
         let timeout = match &mut self.estimate {
@@ -56,8 +61,10 @@ impl Rto {
                 } else {
                     let deviation = srtt.as_ns().abs_diff(rtt.as_ns());
                     // The variation is updated with the old SRTT (2.3).
-                    *variation = Time::from_ns((3 * variation.as_ns() + deviation) / 4);
-                    *srtt = Time::from_ns((7 * srtt.as_ns() + rtt.as_ns()) / 8);
+                    let (old, parts) = (variation.as_ns(), 4 * expected);
+                    *variation = Time::from_ns(((parts - 1) * old + deviation) / parts);
+                    let (old, parts) = (srtt.as_ns(), 8 * expected);
+                    *srtt = Time::from_ns(((parts - 1) * old + rtt.as_ns()) / parts);
                 }
                 *srtt + (*variation * 4).max(Time::from_ms(u64::from(spec.granularity_ms)))
             }

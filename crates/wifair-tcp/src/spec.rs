@@ -161,6 +161,20 @@ pub struct RtoSpec {
     /// Restart the timer with a fast retransmit, as ns-2 does, so that the repair has a whole timeout to be acknowledged. Off: the
     /// timer runs on (RFC 6298, 5 restarts it only for an ACK of new data).
     pub restarts_on_fast_retransmit: bool,
+    /// Which segments the sender times.
+    pub samples: RttSamples,
+}
+
+/// Which segments a sender times. Segments sent more than once never count (RFC 6298, 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RttSamples {
+    /// One segment per round trip (RFC 6298, 3).
+    #[default]
+    OneSegment,
+    /// The first that each ACK acknowledges, as timestamps allow (RFC 7323, 4.1); the gains are divided by the number of samples
+    /// per round trip (appendix G). The times are those that RACK keeps, as in Linux, so it needs `loss_detection = "rack"`.
+    EveryAck,
 }
 
 /// How a connection opens and closes.
@@ -237,6 +251,7 @@ impl Default for RtoSpec {
             granularity_ms: 1,
             tick_ms: None,
             restarts_on_fast_retransmit: false,
+            samples: RttSamples::default(),
         }
     }
 }
@@ -308,6 +323,15 @@ impl TcpSpec {
             }
         }
         self.loss_detection.validate(&format!("{path}.loss_detection"), self.sack.is_some())?;
+        if self.rto.samples == RttSamples::EveryAck {
+            if !matches!(self.loss_detection, LossDetectionSpec::Rack(_)) {
+                let allowed = r#""one-segment" unless loss_detection is "rack""#;
+                return error("rto.samples", &"every-ack", allowed);
+            }
+            if self.rto.tick_ms.is_some() {
+                return error("rto.samples", &"every-ack", r#""one-segment" with rto.tick_ms"#);
+            }
+        }
         for (key, segments) in [
             ("initial_window_segments", self.initial_window_segments),
             ("initial_ssthresh_segments", self.initial_ssthresh_segments),

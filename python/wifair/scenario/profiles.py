@@ -38,7 +38,8 @@ LINUX: dict[str, Any] = TODAY | {
     # Linux reduces cwnd, not FlightSize.
     "loss_reduces": "cwnd",
     # Linux bounds the variation from below, not the timeout: SRTT + max(4 RTTVAR, 200 ms). That is G of RFC 6298, section 2.3.
-    "rto": {"initial_ms": 1_000, "min_ms": 200, "granularity_ms": 200},
+    # A sample per ACK; Linux does not divide the gains, as RFC 7323, appendix G does.
+    "rto": {"initial_ms": 1_000, "min_ms": 200, "granularity_ms": 200, "samples": "every-ack"},
 }
 
 PROFILES: dict[str, dict[str, Any]] = {"today": TODAY, "linux": LINUX}

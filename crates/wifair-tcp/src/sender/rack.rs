@@ -6,6 +6,7 @@ use super::Sender;
 use crate::congestion::CongestionControl;
 use crate::rack::{Alarm, Probe};
 use crate::seq;
+use crate::spec::RttSamples;
 
 impl Sender {
     /// Bytes sent and not acknowledged, lost ones included.
@@ -23,7 +24,13 @@ impl Sender {
         let (repaired_before, advances) = (self.is_repairing(), packet.ack != self.una);
         let duplicate = packet.sack.duplicate(packet.ack).is_some();
         self.stats.duplicates_told += u64::from(duplicate);
-        let delivered = self.rack.as_mut().map_or(0, |rack| rack.on_ack(packet, self.max, now));
+        let delivered = self.rack.as_mut().map(|rack| rack.on_ack(packet, self.max, now)).unwrap_or_default();
+        if self.spec.rto.samples == RttSamples::EveryAck {
+            self.timing = false;
+            if let Some(sent) = delivered.timed {
+                self.take_one_of_many_samples(sent, now);
+            }
+        }
         if advances {
             self.on_new_ack(packet.ack, may_grow, now);
         }
@@ -42,7 +49,7 @@ impl Sender {
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
             self.ecn.note_reduction(self.max);
         }
-        self.detect_losses(advances, delivered, now);
+        self.detect_losses(advances, delivered.bytes, now);
     }
 
     /// Finds lost segments, responds to their loss and sets the timer; after an ACK that has delivered `delivered` bytes, if any.

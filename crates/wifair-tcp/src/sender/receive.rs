@@ -187,8 +187,19 @@ impl Sender {
 
     fn take_sample(&mut self, now: Time) {
         self.timing = false;
-        let rtt = now - self.timed_at;
         self.rto.sample(self.timed_at, now, &self.spec.rto);
+        self.note_sample(now - self.timed_at, now);
+    }
+
+    /// Takes a sample of a segment sent at `sent`, one of several per round trip.
+    pub(super) fn take_one_of_many_samples(&mut self, sent: Time, now: Time) {
+        self.timing = false;
+        let expected = self.sent_bytes().div_ceil(2 * self.window.mss).max(1);
+        self.rto.sample_of(u64::from(expected), sent, now, &self.spec.rto);
+        self.note_sample(now - sent, now);
+    }
+
+    fn note_sample(&mut self, rtt: Time, now: Time) {
         if let Some(rack) = &mut self.rack {
             rack.on_sample(rtt, now);
         }

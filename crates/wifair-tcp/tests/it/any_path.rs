@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use stream::Arrived;
 use wifair_core::{ConnectionId, Ecn, Packet, Rate, SackBlocks, TcpFlags, Time};
 use wifair_tcp::{
-    ByteCountingSpec, CongestionControlSpec, Handshake, LossDetectionSpec, RackSpec, Receiver, SackSpec,
-    Sender, TcpSpec,
+    ByteCountingSpec, CongestionControlSpec, Handshake, LossDetectionSpec, RackSpec, Receiver, RttSamples,
+    SackSpec, Sender, TcpSpec,
 };
 
 /// What happens to one packet; delays in milliseconds, so that packets overtake each other.
@@ -56,7 +56,7 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
             prop::option::of((1u32..60, 1u32..60, any::<bool>())),
             any::<bool>(),
             prop::option::of((1u8..=3, any::<bool>())),
-            prop::option::of((any::<bool>(), any::<bool>())),
+            prop::option::of((any::<bool>(), any::<bool>(), any::<bool>())),
         ),
     )
         .prop_map(
@@ -92,7 +92,7 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                     sack: sack.map(|(blocks, duplicates)| SackSpec { blocks, duplicates }),
                     loss_detection: match rack.filter(|_| sack.is_some()) {
                         None => LossDetectionSpec::default(),
-                        Some((tail_loss_probe, proportional_rate_reduction)) => {
+                        Some((tail_loss_probe, proportional_rate_reduction, _)) => {
                             LossDetectionSpec::Rack(RackSpec {
                                 tail_loss_probe,
                                 proportional_rate_reduction,
@@ -107,6 +107,11 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                 spec.delayed_ack.segments = segments;
                 spec.delayed_ack.syn = handshake == Handshake::Ns2 && segments == 3;
                 spec.rto.min_ms = 200;
+                if spec.loss_detection != LossDetectionSpec::default()
+                    && rack.is_some_and(|(.., every)| every)
+                {
+                    spec.rto.samples = RttSamples::EveryAck;
+                }
                 spec
             },
         )

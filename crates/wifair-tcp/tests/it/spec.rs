@@ -148,6 +148,11 @@ fn impossible_values_name_their_key() {
             json!({ "delayed_ack": { "syn": true, "segments": 1 }, "handshake": "ns-2" }),
             "tcp.delayed_ack.syn",
         ),
+        (json!({ "rto": { "samples": "every-ack" } }), "tcp.rto.samples"),
+        (
+            json!({ "sack": {}, "loss_detection": { "name": "rack" }, "rto": { "samples": "every-ack", "tick_ms": 10 } }),
+            "tcp.rto.samples",
+        ),
         (json!({ "rto": { "max_ms": 0 } }), "tcp.rto.max_ms"),
         (json!({ "rto": { "max_ms": 999 } }), "tcp.rto.initial_ms"),
         (json!({ "rto": { "min_ms": 0 } }), "tcp.rto.min_ms"),
