@@ -16,7 +16,7 @@ pub enum RecoveryRule {
         /// See [`ExitWindow`].
         exit_window: ExitWindow,
     },
-    /// RFC 6675, if both ends have agreed on SACK.
+    /// RFC 6675 or, with RACK, RFC 8985, if both ends have agreed on SACK.
     Selective,
 }
 

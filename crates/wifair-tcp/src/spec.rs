@@ -53,8 +53,8 @@ pub struct TcpSpec {
     pub rto: RtoSpec,
     /// Send a new segment on each of the first two duplicate ACKs (RFC 3042). On by default: RFC 5681, 3.2 says SHOULD.
     pub limited_transmit: bool,
-    /// Selective acknowledgement (RFC 2018) at both ends, and with it the sender's loss recovery by RFC 6675, whatever the
-    /// congestion control does without it. Unset: off.
+    /// Selective acknowledgement (RFC 2018) at both ends, and with it the sender's loss recovery by RFC 6675 or, with
+    /// `loss_detection`, RFC 8985, whatever the congestion control does without it. Unset: off.
     pub sack: Option<SackSpec>,
     /// How the sender finds out that a segment is lost.
     pub loss_detection: LossDetectionSpec,

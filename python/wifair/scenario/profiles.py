@@ -33,7 +33,7 @@ TODAY: dict[str, Any] = {
 
 # The TCP of Linux 6.18 with default settings, as far as it is modelled.
 LINUX: dict[str, Any] = TODAY | {
-    # RACK-TLP (RFC 8985) is its only loss detection since 6.17; with proportional rate reduction (RFC 9937).
+    # RFC 8985, with RFC 9937.
     "loss_detection": {"name": "rack", "proportional_rate_reduction": True},
     # Linux reduces cwnd, not FlightSize.
     "loss_reduces": "cwnd",

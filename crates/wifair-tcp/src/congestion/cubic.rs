@@ -13,7 +13,8 @@
 //!   end of slow start, a restart after idleness, a rate change (`arf-aware`).
 //! - Before the first loss, and after a timeout (4.8), there is no window to return to: K = 0 and W_max = cwnd.
 //! - Time without ACKs for longer than a round trip does not count (5.8: t excludes what is limited by the application).
-//! - cwnd_prior and W_max are the window at the loss, not FlightSize, as 4.6 and 4.7 write; ssthresh is of FlightSize.
+//! - cwnd_prior and W_max are the window at the loss, not FlightSize, as 4.6 and 4.7 write; ssthresh is of FlightSize, unless
+//!   `tcp.loss_reduces` says otherwise.
 //!
 //! Deviations: slow start is RFC 5681's; HyStart++ (RFC 9406), which 4.10 recommends, needs several round-trip samples a
 //! round, and one segment a round is timed here. No undoing of spurious reductions (4.9).
