@@ -4,7 +4,10 @@ use serde_json::Value;
 use wifair_core::{Packet, StationId, Time};
 use wifair_queue::{Ledger, Port};
 use wifair_sim::application::Carried;
-use wifair_sim::{Fingerprint, FlowSpec, Network, Plan, Tap, Way, fingerprint, run_watched, tables};
+use wifair_sim::{
+    EventRow, Fingerprint, FlowSpec, Network, PcapSpec, Plan, RunRecord, Tap, TraceSpec, Way, fingerprint,
+    run_traced, run_watched, tables,
+};
 use wifair_wlan::Node;
 
 use crate::given;
@@ -125,7 +128,27 @@ fn run(plan: &Plan) {
     }
     assert_eq!(network.tap().1.value(), fingerprint(plan, 1).expect("it was run before"));
     let record = run_watched(plan, 1, &mut |_| true).expect("it was run before").expect("nobody stopped it");
-    assert!(!tables(&[(0, 1, record)]).is_empty());
+    let untraced = tables(&[(0, 1, record)]);
+    assert!(!untraced.is_empty());
+    assert_eq!(tables(&[(0, 1, traced(plan))]), untraced);
+}
+
+/// A run with captures of all interfaces and the log of events, which is in order.
+fn traced(plan: &Plan) -> RunRecord {
+    let folder = std::env::temp_dir().join(format!("wifair-fuzz-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for captures");
+    let stations = plan.bss.stations.iter().take(1).map(|station| station.label.clone()).collect();
+    let pcap = Some(PcapSpec { stations, servers: true, full_frames: false });
+    let mut last = 0;
+    let sink = Box::new(move |rows: Vec<EventRow>| {
+        assert!(rows[0].time_ns >= last && rows.is_sorted_by_key(|row| row.time_ns));
+        last = rows[rows.len() - 1].time_ns;
+        true
+    });
+    let spec = TraceSpec { folder: folder.clone(), pcap, events: true };
+    let record = run_traced(plan, 1, &spec, sink, &mut |_| true).expect("a disk with room");
+    std::fs::remove_dir_all(folder).expect("the folder is there");
+    record.expect("nobody stopped it")
 }
 
 fn balance(network: &Network<(Crossings, Fingerprint)>) {
