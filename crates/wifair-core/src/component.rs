@@ -1,6 +1,8 @@
 use schemars::Schema;
 use serde::Serialize;
 
+use crate::SpecError;
+
 /// Description of a component (scheme, congestion control, rate adaptation, …), shown by `wifair schemes` and in the docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Info {
@@ -22,13 +24,23 @@ pub struct ComponentInfo {
     pub parameters: Schema,
 }
 
+/// What the parameters of a component are if they have no `validate` for themselves: valid whenever their types are.
+#[doc(hidden)]
+pub trait AlwaysValid {
+    fn validate(&self, _path: &str) -> Result<(), SpecError> {
+        Ok(())
+    }
+}
+
+impl<T> AlwaysValid for T {}
+
 /// Declares a registry of components, one line per component: its module, and the variant of the enum `$spec`, which is also
 /// the name of the component's type.
 ///
 /// The module exports
 /// - `INFO`, an [`Info`](crate::Info);
 /// - `Spec`, the parameters: `Default`, `Clone`, `Debug`, `PartialEq`, serde, `JsonSchema`; `validate(&self, path)`, which
-///   returns a [`SpecError`](crate::SpecError); and `build`, which creates the component;
+///   returns a [`SpecError`](crate::SpecError), if the types do not say everything; and `build`, which creates the component;
 /// - the component.
 ///
 /// The macro declares the modules and the enum of the specs, with `all`, `components`, `name` and `validate`. Scenarios select
@@ -100,6 +112,8 @@ macro_rules! registry {
 
             /// Checks what the types cannot. `path` is the component's key in the plan.
             pub fn validate(&self, path: &str) -> Result<(), $crate::SpecError> {
+                #[allow(unused_imports)]
+                use $crate::AlwaysValid as _;
                 match self {
                     $($spec::$variant(spec) => spec.validate(path),)+
                     $($spec::$unlisted(spec) => spec.validate(path),)?

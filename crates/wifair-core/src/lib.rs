@@ -17,7 +17,7 @@ mod rng;
 mod sack;
 mod time;
 
-pub use component::{ComponentInfo, Info};
+pub use component::{AlwaysValid, ComponentInfo, Info};
 pub use counters::Counters;
 pub use error::SpecError;
 pub use histogram::LogHistogram;

@@ -17,7 +17,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Class, Info, SpecError};
+use wifair_core::{Class, Info};
 
 use crate::ack_filter::filter_and_append;
 use crate::{Arrival, Buffer, Cx, Filter, Indexes, Place, Placed, Scheme, Shortcuts};
@@ -41,10 +41,6 @@ pub struct Spec {
 impl Spec {
     pub fn build(&self) -> AckFiltering {
         AckFiltering { spec: self.clone() }
-    }
-
-    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
-        Ok(())
     }
 }
 

@@ -21,7 +21,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Class, Info, SpecError};
+use wifair_core::{Class, Info};
 
 use crate::{Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Placed, Refusal, Scheme, Shortcuts};
 
@@ -50,10 +50,6 @@ impl Default for Spec {
 impl Spec {
     pub fn build(&self) -> AckPushout {
         AckPushout { spec: self.clone() }
-    }
-
-    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
-        Ok(())
     }
 }
 

@@ -28,7 +28,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Class, Info, SpecError};
+use wifair_core::{Class, Info};
 
 use crate::{
     Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Placed, Pool, Refusal, Scheme, Shortcuts, SlotId,
@@ -97,10 +97,6 @@ impl Default for Spec {
 impl Spec {
     pub fn build(&self) -> AdaptivePushout {
         AdaptivePushout { spec: self.clone() }
-    }
-
-    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
-        Ok(())
     }
 }
 

@@ -11,7 +11,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, SpecError};
+use wifair_core::Info;
 
 use crate::{Arrival, Buffer, Cx, Placed, Scheme, Shortcuts};
 
@@ -29,10 +29,6 @@ pub struct Spec {}
 impl Spec {
     pub fn build(&self) -> Droptail {
         Droptail
-    }
-
-    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
-        Ok(())
     }
 }
 

@@ -23,7 +23,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Class, Info, SpecError};
+use wifair_core::{Class, Info};
 
 use crate::ack_filter::filter_and_append;
 use crate::{
@@ -76,10 +76,6 @@ impl Default for Spec {
 impl Spec {
     pub fn build(&self) -> SpmAf {
         SpmAf { spec: self.clone() }
-    }
-
-    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
-        Ok(())
     }
 }
 

@@ -18,7 +18,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, SpecError, Time};
+use wifair_core::{Info, Time};
 
 use super::{CongestionControl, Window, reno};
 use crate::recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
@@ -42,11 +42,6 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Accepts all values.
-    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
-        Ok(())
-    }
-
     /// Creates a control with these parameters.
     pub fn build(&self) -> NewReno {
         NewReno { timer: self.timer, exit_window: self.exit_window }

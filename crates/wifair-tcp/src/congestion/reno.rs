@@ -17,7 +17,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, SpecError, Time};
+use wifair_core::{Info, Time};
 
 use super::{CongestionControl, Counting, Window};
 use crate::recovery_rule::RecoveryRule;
@@ -45,11 +45,6 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// Accepts all values.
-    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
-        Ok(())
-    }
-
     /// Creates a control with these parameters.
     pub fn build(&self) -> Reno {
         Reno { guard_after_timeout: self.guard_after_timeout }

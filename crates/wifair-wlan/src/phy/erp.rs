@@ -49,13 +49,6 @@ impl Default for Spec {
     }
 }
 
-impl Spec {
-    /// Checks what the types cannot; `path` is the key of the PHY in the plan.
-    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
-        Ok(())
-    }
-}
-
 impl Phy for Spec {
     fn keys(&self) -> &BssKeys {
         &self.bss

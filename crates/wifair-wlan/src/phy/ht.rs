@@ -58,13 +58,6 @@ pub struct Spec {
     pub bss: BssKeys,
 }
 
-impl Spec {
-    /// Checks what the types cannot; `path` is the key of the PHY in the plan.
-    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
-        Ok(())
-    }
-}
-
 impl Phy for Spec {
     fn keys(&self) -> &BssKeys {
         &self.bss

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, SpecError};
+use wifair_core::Info;
 
 use super::{Choice, Feedback, RateAdaptation, Start};
 use crate::phy::RateIndex;
@@ -20,11 +20,6 @@ pub const INFO: Info = Info {
 pub struct Spec {}
 
 impl Spec {
-    /// Checks what the types cannot. `path` is the key in the plan.
-    pub fn validate(&self, _path: &str) -> Result<(), SpecError> {
-        Ok(())
-    }
-
     /// Always the mode that the scenario gives.
     pub fn build(&self, start: Start) -> Fixed {
         Fixed { mode: start.first }
