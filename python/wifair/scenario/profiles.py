@@ -38,8 +38,8 @@ LINUX: dict[str, Any] = TODAY | {
     # Linux reduces cwnd, not FlightSize.
     "loss_reduces": "cwnd",
     # Linux bounds the variation from below, not the timeout: SRTT + max(4 RTTVAR, 200 ms). That is G of RFC 6298, section 2.3.
-    # A sample per ACK; Linux does not divide the gains, as RFC 7323, appendix G does.
-    "rto": {"initial_ms": 1_000, "min_ms": 200, "granularity_ms": 200, "samples": "every-ack"},
+    # Linux takes a sample per ACK and keeps the largest deviation of a round trip; one sample per round trip stands for that here.
+    "rto": {"initial_ms": 1_000, "min_ms": 200, "granularity_ms": 200},
 }
 
 PROFILES: dict[str, dict[str, Any]] = {"today": TODAY, "linux": LINUX}
