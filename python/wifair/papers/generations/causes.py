@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wifair.papers.generations.air import AGGREGATING, AX, BE, GENERATIONS, PACKETS, SCALINGS, TIME, Generation
+from wifair.papers.generations.air import AC, AGGREGATING, AX, BE, GENERATIONS, PACKETS, SCALINGS, TIME, Generation
 from wifair.papers.generations.study import (
     ADAPTIVE,
     AF,
+    DQM,
+    DQM_GAINS,
     FAST,
     FIVE_AND_FIVE,
+    FIVE_AND_FIVE_ECN,
     LAS,
     PAIR_DOWN,
     PAIR_UP,
@@ -25,7 +28,7 @@ from wifair.papers.generations.study import (
     Setting,
 )
 
-# The cells of each finding (part and scheme), by its id.
+# The cells of each finding (part and scheme) that a cause may change, by its id.
 CELLS: Mapping[str, Sequence[tuple[str, str]]] = {
     "directions": ((TEN_AND_TEN, TAIL_DROP),),
     "ack-filtering": ((TEN_AND_TEN, TAIL_DROP), (TEN_AND_TEN, AF)),
@@ -33,6 +36,7 @@ CELLS: Mapping[str, Sequence[tuple[str, str]]] = {
     "las": ((FIVE_AND_FIVE, TAIL_DROP), (FIVE_AND_FIVE, LAS)),
     "anomaly-down": ((PAIR_DOWN, FAST), (PAIR_DOWN, SLOW)),
     "anomaly-up": ((PAIR_UP, FAST), (PAIR_UP, SLOW)),
+    "dqm": ((FIVE_AND_FIVE_ECN, DQM),),
 }
 # Linux's default limit.
 MAC80211: Mapping[str, Any] = {"ap.scheme": "mac80211", "ap.limit_packets": 8192}
@@ -79,6 +83,10 @@ def _today(s: Setting) -> Mapping[str, Any]:
         "ap": {"scheme": scheme, "limit_packets": 1000},
         "station.port.limit_packets": 1000,
     }
+
+
+def _slow_controller(s: Setting) -> Mapping[str, Any]:
+    return {f"ap.scheme.{name}": gain / s.factor / 10 for name, gain in DQM_GAINS.items()}
 
 
 CAUSES = (
@@ -144,6 +152,15 @@ CAUSES = (
         _today,
         GENERATIONS,
         (PACKETS,),
+    ),
+    Cause(
+        "slow-controller",
+        "a tenth of DQM's gains",
+        "the speed of DQM's controller: a tenth of both gains, `ap.scheme.a` and `ap.scheme.b`",
+        ("dqm",),
+        _slow_controller,
+        (AC, AX, BE),
+        (TIME,),
     ),
     Cause(
         "today-queues-per-station",

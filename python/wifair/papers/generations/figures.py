@@ -215,8 +215,11 @@ CURES = (
     ("ALT", TEN_DOWNLOADS, ALT),
     ("DQM", FIVE_AND_FIVE_ECN, DQM),
 )
-# The cure whose cost is also measured without aggregation, and the cause that switches that off.
-WITHOUT_AGGREGATION = ("LAS, one MPDU per PPDU", FIVE_AND_FIVE, LAS), "single-frames"
+# Cures whose cost is also measured with a cause switched off: scaling and cause.
+COST_WITHOUT = (
+    (("LAS, one MPDU per PPDU", FIVE_AND_FIVE, LAS), PACKETS, "single-frames"),
+    (("DQM, a tenth of the gains", FIVE_AND_FIVE_ECN, DQM), TIME, "slow-controller"),
+)
 
 
 def _kept(air: Air, part: str, scheme: str) -> Values:
@@ -283,15 +286,11 @@ def _cost_table(m: Measured) -> str:
     def row(cure: tuple[str, str, str], scaling: str, cause: str = "") -> Sequence[str]:
         name, part, scheme = cure
         airs = [m.at(generation, scaling).without(cause) for generation in GENERATIONS]
-        kept = [
-            t_interval(_kept(air, part, scheme)).short() if not cause or air.generation.aggregates else "–"
-            for air in airs
-        ]
+        kept = [t_interval(_kept(air, part, scheme)).short() if air.is_changed(part, scheme) else "–" for air in airs]
         return name, IN_WORDS[scaling], *kept
 
     rows = [row(cure, scaling) for cure in CURES for scaling in SCALINGS]
-    cure, cause = WITHOUT_AGGREGATION
-    rows.append(row(cure, PACKETS, cause))
+    rows += [row(*without) for without in COST_WITHOUT]
     return table(("cure", "scaling", *(generation.name for generation in GENERATIONS)), rows) + "\n"
 
 

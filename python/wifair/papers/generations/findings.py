@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from wifair.papers.generations.air import AC, AX, BE, PACKETS, TIME, B, Generation, N
 from wifair.papers.generations.claims import FINDINGS
 from wifair.papers.generations.measured import Air, Measured
-from wifair.papers.generations.study import FIVE_AND_FIVE, LAS, SPM_AF, TAIL_DROP
+from wifair.papers.generations.study import DQM, FIVE_AND_FIVE, FIVE_AND_FIVE_ECN, LAS, SPM_AF, TAIL_DROP
 from wifair.stats import ratio, t_interval
 
 AGGREGATED, FAST = (N, AC, AX, BE), (AC, AX, BE)
@@ -19,9 +19,8 @@ def size(name: str, air: Air) -> float:
     return t_interval(finding.effect(air)).estimate
 
 
-def kept(air: Air, scheme: str) -> float:
+def kept(air: Air, scheme: str, part: str = FIVE_AND_FIVE) -> float:
     """The ratio of the goodput of five and five flows under a scheme to that under tail drop."""
-    part = FIVE_AND_FIVE
     return t_interval(ratio(air.total_mbps(part, scheme), air.total_mbps(part, TAIL_DROP))).estimate
 
 
@@ -48,6 +47,9 @@ def findings(m: Measured) -> str:
     sent = (t_interval(m.at(g, TIME).mpdus_per_ppdu(FIVE_AND_FIVE, LAS, "down")).estimate for g in AGGREGATED)
     mpdus = between(sent, digits=0)
     spm_af = between((kept(m.at(g, TIME), SPM_AF) for g in FAST), percent=True)
+    airs = [[m.at(g, TIME).without(cause) for g in FAST] for cause in ("", "slow-controller")]
+    dqm = [between((kept(air, DQM, FIVE_AND_FIVE_ECN) for air in of), percent=True) for of in airs]
+    fairer = [between(size("dqm", air) for air in of) for of in airs]
     bullets = (
         f"**Windows decide how bad it is.** The bias, (up − down) / (up + down), is {bias([B], PACKETS)} on 802.11b. With the printed windows "
         f"of 42 packets it is {bias([BE], PACKETS)} on 802.11be; with windows that last as long as at 11 Mbps "
@@ -66,5 +68,7 @@ def findings(m: Measured) -> str:
         f"{between((size('anomaly-down', m.at(g, TIME).without('queues-per-station')) for g in AGGREGATED), percent=True)} of its goodput. "
         f"Among uploads longer A-MPDUs reduce it: a fast station loses {lost(AC)} on 802.11ac and {lost(BE)} on 802.11be, where Block "
         f"Ack windows of 64 make it {lost(BE, 'window-64')}.",
+        f"**DQM's controller is too fast for fast links.** Scaled in time DQM keeps {dqm[0]} of tail drop's goodput on 802.11ac to be, with a "
+        f"tenth of its gains {dqm[1]}. The index grows by {fairer[0]} and by {fairer[1]}.",
     )
     return "".join(f"- {bullet}\n" for bullet in bullets)

@@ -26,6 +26,10 @@ class Air:
         """The same cells with a cause switched off."""
         return replace(self, off=cause)
 
+    def is_changed(self, part: str, scheme: str) -> bool:
+        """Whether the cause is switched off in this cell; true without a cause."""
+        return not self.off or Setting(part, scheme, self.generation, self.scaling) in PLACES[self.off]
+
     def cell(self, part: str, scheme: str) -> CellRuns:
         """The runs of one simulation."""
         setting = Setting(part, scheme, self.generation, self.scaling)
