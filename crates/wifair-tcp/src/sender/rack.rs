@@ -157,10 +157,12 @@ impl Sender {
     pub(super) fn transmit_by_rack(&mut self, now: Time) -> Option<Packet> {
         let allowance = self.window.allowance();
         let forced = std::mem::replace(&mut self.repair, false);
-        let rack = self.rack.as_mut()?;
-        if rack.probe_due {
-            return self.transmit_probe(now);
+        if self.rack.as_ref()?.probe_due
+            && let Some(probe) = self.transmit_probe(now)
+        {
+            return Some(probe);
         }
+        let rack = self.rack.as_mut()?;
         if let Some(index) = rack.segments.next_lost() {
             let (start, end) = rack.segments.range(index);
             let fits = rack.segments.pipe() + end.wrapping_sub(start) <= allowance;
@@ -205,5 +207,74 @@ impl Sender {
             rack.probe_sent(Probe { end: self.max, is_retransmission: !is_new, flight });
         }
         packet
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+    use wifair_core::{FiveTuple, SackBlocks, TcpFlags};
+
+    use super::*;
+    use crate::{Handshake, LossDetectionSpec, RackSpec, TcpSpec};
+
+    proptest! {
+        /// Whatever ACKs say and whenever timers expire, what is assumed to be in the network stays within the window, but for a
+        /// probe, and for the first repair of a recovery or after a timeout.
+        #[test]
+        fn no_more_is_in_the_network_than_the_window_allows(
+            proportional_rate_reduction: bool,
+            limited_transmit: bool,
+            steps in prop::collection::vec((0u8..16, 0u32..40, 1u32..6, 0u64..60_000), 1..150),
+        ) {
+            let rack = RackSpec { proportional_rate_reduction, ..RackSpec::default() };
+            let spec = TcpSpec {
+                sack: Some(Default::default()),
+                loss_detection: LossDetectionSpec::Rack(rack),
+                handshake: Handshake::None,
+                limited_transmit,
+                initial_window_segments: Some(10),
+                ..TcpSpec::default()
+            };
+            let mut sender = Sender::new(&Arc::new(spec), FiveTuple::default());
+            let mut now = Time::ZERO;
+            sender.open(now);
+            sender.write_unlimited();
+            for (what, number, count, us) in steps {
+                loop {
+                    let exempt = sender.repair || sender.rack.as_ref().is_some_and(|rack| rack.probe_due);
+                    if sender.poll_transmit(now).is_none() {
+                        break;
+                    }
+                    let pipe = sender.rack.as_ref().map_or(0, |rack| rack.segments.pipe());
+                    prop_assert!(exempt || pipe <= sender.window.allowance(), "{pipe} in the network");
+                }
+                now += Time::from_us(us);
+                prop_assert!(sender.una != sender.max && sender.deadline() != Time::MAX, "no timer runs");
+                if what == 0 {
+                    now = now.max(sender.deadline());
+                    sender.on_timer(now);
+                    continue;
+                }
+                let (una, mss) = (sender.una, sender.window.mss);
+                let segments = sender.outstanding_bytes() / mss;
+                let ack = una.wrapping_add(if what < 6 { number % (segments + 1) * mss } else { 0 });
+                let start = ack.wrapping_add((1 + number % segments.max(1)) * mss);
+                let end = start.wrapping_add(count * mss);
+                let blocks = [(start, if seq::after(end, sender.max) { sender.max } else { end })];
+                let told = what > 3 && seq::before(start, sender.max);
+                let packet = Packet {
+                    ack,
+                    window_bytes: sender.peer_window,
+                    flags: TcpFlags::ACK,
+                    sack: SackBlocks::new(ack, if told { &blocks } else { &[] }),
+                    ..Packet::default()
+                };
+                sender.on_timer(now);
+                sender.on_segment(&packet, now);
+            }
+        }
     }
 }
