@@ -33,6 +33,10 @@ def test_the_profile_is_laid_under_every_key() -> None:
     # What a scenario says wins, wherever it stands: beside the profile, in a dialect's place, in a group.
     own = plan_of(tcp={"profile": "today", "ecn": False, "rto": {"min_ms": 300}})
     assert (own["ecn"], own["rto"]["min_ms"], own["initial_window_segments"]) == (False, 300, 10)
+    without = plan_of(tcp={"profile": "today", "receive_offload": False, "byte_counting": False})
+    assert (without["receive_offload"], without["byte_counting"]) == (None, None)
+    with pytest.raises(ScenarioError, match=r"tcp.delayed_ack: False is not a table of keys"):
+        plan_of(tcp={"profile": "today", "delayed_ack": False})
     other = plan_of(tcp={"profile": "today", "congestion_control": "reno"})
     assert other["congestion_control"]["name"] == "reno"
 

@@ -123,7 +123,8 @@ def words(node: Node) -> list[str]:
 def checked(value: object, node: Node, path: str) -> Any:
     """`value` in the plan's form (a component's name becomes its table). Raises `ScenarioError` if it is invalid."""
     node = resolved(node)
-    if value is None and (node.get("nullable") or "null" in _types(node)):
+    optional = bool(node.get("nullable")) or "null" in _types(node)
+    if value is None and optional:
         return None
     choice = variants(node)
     if choice:
@@ -135,7 +136,8 @@ def checked(value: object, node: Node, path: str) -> Any:
             raise ScenarioError(path, f"{value!r} is no choice", value=value, allowed=", ".join(allowed), hint=hint)
         return value
     if "properties" in node and "object" in _types(node):
-        return checked_table(value, node, path)
+        # TOML has no null: `false` takes away a table that a profile or a default has.
+        return None if value is False and optional else checked_table(value, node, path)
     if "array" in _types(node) and "items" in node:
         if not isinstance(value, (list, tuple)):
             raise ScenarioError(path, f"{value!r} is not a list", value=value)
