@@ -1,6 +1,7 @@
 """The kernel's TCP against the simulator's, cell by cell: the table of docs/emulate.md.
 
-    .venv/bin/python benches/emulate.py [--only TEXT] [--runs N] [--parallel N] [--late-share X] [--simulate KEY=VALUE] [--page docs/emulate.md] --keep FILE.json
+    .venv/bin/python benches/emulate.py [--only TEXT] [--runs N] [--parallel N] [--late-share X]
+        [--route KEY=VALUE] [--simulate KEY=VALUE] [--page docs/emulate.md] --keep FILE.json
 
 Each cell is emulated and simulated with the same scenario. Finished runs are kept in the file and not repeated. A run that is invalid
 (more than 1 % of its exchanges over 1 ms late) is repeated with another seed, at most twice per wanted run.
@@ -60,12 +61,12 @@ CELLS = [
 ]
 
 
-def emulate(cell: dict[str, Any], wanted: int, kept: Kept, late_share: float) -> None:
-    """Runs the missing runs of a cell."""
+def emulate(cell: dict[str, Any], wanted: int, kept: Kept, late_share: float, route: dict[str, str]) -> None:
+    """Runs the missing runs of a cell, with these metrics of the hosts' routes."""
     plan = Scenario(**cell).plan()
     while len(kept.valid(cell["title"])) < wanted and len(kept.of(cell["title"])) < 3 * wanted:
         seed = len(kept.of(cell["title"])) + 1
-        settings = Settings(plan, cell["title"], [], realtime=os.geteuid() == 0, late_share=late_share)
+        settings = Settings(plan, cell["title"], [], realtime=os.geteuid() == 0, late_share=late_share, route=route)
         outcome = replay.emulated(settings, seed)
         lateness = outcome.report["lateness"]
         figures = replay.of_kernel(plan, outcome)
@@ -101,6 +102,13 @@ def main() -> None:
     parser.add_argument("--parallel", type=int, default=1)
     parser.add_argument("--late-share", type=float, default=0.01, help="share of late exchanges of a valid run")
     parser.add_argument(
+        "--route",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a metric of the routes, as `wifair emulate` has it",
+    )
+    parser.add_argument(
         "--simulate", action="append", default=[], metavar="KEY=VALUE", help="change the simulation alone"
     )
     parser.add_argument("--marks", default=MARKS.what, help="the part of the page that is written")
@@ -108,8 +116,10 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, required=True)
     given = parser.parse_args()
     kept, cells = Kept(given.keep), [cell for cell in CELLS if given.only in cell["title"]]
+    route = dict(text.split("=", 1) for text in given.route)
     with ThreadPoolExecutor(given.parallel) as pool:
-        list(pool.map(lambda cell: emulate(cell, given.runs, kept, given.late_share), cells))
+        list(pool.map(lambda cell: emulate(cell, given.runs, kept, given.late_share, route), cells))
+    cells = [cell for cell in cells if kept.of(cell["title"])]
     heads = ("cell", "flows", "TCP", "scheme", "up, kernel", "simulated", "difference")
     heads += ("down, kernel", "simulated", "difference", "Jain's index, difference")
     rows = [line for cell in cells if (line := row(cell, kept, dict(parse_assignments(given.simulate))))]
@@ -121,7 +131,8 @@ def main() -> None:
     summary = (
         f"In {len(rows)} cells each direction's goodput differs by at most {max(map(abs, shares)):.1f} % of the total, and Jain's index by at "
         f"most {max(abs(float(line[10])) for line in rows):.3f}. The 99 % quantiles of lateness were {min(p99):.0f} to {max(p99):.0f} µs. "
-        f"Means over {min(len(runs) for runs in valid if len(runs) > 1)} runs or more with the kernel and {SIMULATED} simulated ones; 95 % intervals; Mbps; differences are shares of the "
+        f"Means over {min(len(runs) for runs in valid if len(runs) > 1)} runs or more with the kernel and {SIMULATED} simulated ones; 95 % "
+        "intervals; Mbps; differences are shares of the "
         "simulated total."
     )
     text = f"{summary}\n\n{table(heads, rows)}"
