@@ -135,8 +135,16 @@ impl Sender {
         }
     }
 
+    /// True if the timer, which has expired, was set for a retransmission timeout, or if that is due as well.
+    pub(super) fn is_timeout(&mut self, now: Time) -> bool {
+        match &self.rack {
+            Some(rack) if rack.alarm != Alarm::Retransmission => self.on_alarm(now),
+            _ => true,
+        }
+    }
+
     /// The timer has expired, and not for a retransmission timeout. Returns whether that is due as well.
-    pub(super) fn on_alarm(&mut self, now: Time) -> bool {
+    fn on_alarm(&mut self, now: Time) -> bool {
         let repairing = self.is_repairing();
         let timeout = self.rto.timeout();
         let Some(rack) = &mut self.rack else { return true };

@@ -287,8 +287,7 @@ impl Sender {
 
     /// Handles expired timers. Does nothing before [`Sender::deadline`].
     pub fn on_timer(&mut self, now: Time) {
-        let is_alarm = self.rack.as_ref().is_some_and(|rack| rack.alarm != Alarm::Retransmission);
-        if now >= self.timer && (!is_alarm || self.on_alarm(now)) {
+        if now >= self.timer && self.is_timeout(now) {
             let paused = std::mem::replace(&mut self.ecn.paused, false);
             if paused && self.una == self.max {
                 self.timer = Time::MAX; // the pause is over; nothing is missing
