@@ -4,7 +4,7 @@
 //! hundred packets reaches its host milliseconds late. Receive packet steering (Documentation/networking/scaling.rst of the
 //! kernel) moves that work to other processors.
 
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use nix::unistd::Pid;
 
 /// See the module documentation.
@@ -14,12 +14,14 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// Divides the processors that this thread may use; `None` if there is one only.
+    /// Divides the processors that this thread may use; `None` if there is one only. The engine keeps the one that it runs on, so
+    /// that several emulations have different ones.
     pub fn divide() -> Option<Processors> {
         let allowed = sched_getaffinity(Pid::from_raw(0)).ok()?;
-        let mut hosts: Vec<usize> =
-            (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).collect();
-        let engine = hosts.pop()?;
+        let engine = sched_getcpu().ok()?;
+        let hosts: Vec<usize> = (0..CpuSet::count())
+            .filter(|cpu| *cpu != engine && allowed.is_set(*cpu).unwrap_or(false))
+            .collect();
         (!hosts.is_empty()).then_some(Processors { engine, hosts })
     }
 
