@@ -30,7 +30,7 @@ TODAY: dict[str, Any] = {
     # Generic receive offload, and no ACK before the application reads. Linux hosts acknowledged every fifth to seventh segment that
     # came by a wire of 1 Gbit/s, which is 12 µs each (docs/emulate.md).
     "receive_offload": {"within_us": 60},
-    # RACK-TLP (RFC 8985), Linux's only loss detection since 6.17, with proportional rate reduction (RFC 9937).
+    # RACK-TLP (RFC 8985), Linux's default since 4.18, with proportional rate reduction (RFC 9937).
     "loss_detection": {"name": "rack", "proportional_rate_reduction": True},
     # Linux reduces cwnd, not FlightSize (RFC 9438, section 4.6).
     "loss_reduces": "cwnd",
