@@ -32,7 +32,7 @@ impl Sender {
             }
         }
         if advances {
-            self.on_new_ack(packet.ack, may_grow, now);
+            self.on_new_ack(packet.ack, delivered.bytes, may_grow, now);
         }
         let repairing = self.is_repairing();
         let Some(rack) = &mut self.rack else { return };

@@ -65,7 +65,7 @@ impl Sender {
         } else if self.scoreboard.is_some() {
             self.on_selective_ack(packet, !echo, now);
         } else if ack != self.una {
-            self.on_new_ack(ack, !echo, now);
+            self.on_new_ack(ack, ack.wrapping_sub(self.una), !echo, now);
         } else if self.max != self.una && packet.payload_bytes == 0 && packet.window_bytes == self.peer_window
         {
             // A duplicate ACK by RFC 5681, section 2: data is outstanding, no payload, no SYN or FIN, the highest
@@ -85,7 +85,7 @@ impl Sender {
     /// Handles an ACK of a connection with SACK (RFC 6675, section 5).
     fn on_selective_ack(&mut self, packet: &Packet, may_grow: bool, now: Time) {
         if packet.ack != self.una {
-            self.on_new_ack(packet.ack, may_grow, now);
+            self.on_new_ack(packet.ack, packet.ack.wrapping_sub(self.una), may_grow, now);
         }
         let Some(scoreboard) = &mut self.scoreboard else { return };
         let news = scoreboard.update(packet, self.max);
@@ -140,7 +140,7 @@ impl Sender {
     }
 
     /// Handles an ACK of everything before `ack`; the window grows if it `may_grow`.
-    pub(super) fn on_new_ack(&mut self, ack: u32, may_grow: bool, now: Time) {
+    pub(super) fn on_new_ack(&mut self, ack: u32, counted: u32, may_grow: bool, now: Time) {
         let acked = ack.wrapping_sub(self.una);
         self.una = ack;
         self.nxt = seq::later(self.nxt, ack);
@@ -158,7 +158,7 @@ impl Sender {
         let flight = self.flight_bytes();
         let progress = self.recovery.on_new_ack(ack, acked, flight, &mut self.window);
         if progress.grow && may_grow {
-            self.grow(acked, now);
+            self.grow(counted, now);
         }
         self.repair = progress.retransmit;
         if all_acked {
@@ -229,7 +229,7 @@ impl Sender {
             match (&self.rack, &self.scoreboard) {
                 (Some(_), _) => self.on_ack_by_rack(packet, true, now),
                 (None, Some(_)) => self.on_selective_ack(packet, true, now),
-                (None, None) => self.on_new_ack(packet.ack, true, now),
+                (None, None) => self.on_new_ack(packet.ack, packet.ack.wrapping_sub(self.una), true, now),
             }
         }
         if packet.seq == self.rcv_nxt {
