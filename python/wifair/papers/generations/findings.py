@@ -47,6 +47,7 @@ def findings(m: Measured) -> str:
     sent = (t_interval(m.at(g, TIME).mpdus_per_ppdu(FIVE_AND_FIVE, LAS, "down")).estimate for g in AGGREGATED)
     mpdus = between(sent, digits=0)
     spm_af = between((kept(m.at(g, TIME), SPM_AF) for g in FAST), percent=True)
+
     def gained(finding: str, cause: str = "") -> str:
         return between(size(finding, m.at(g, PACKETS).without(cause)) for g in FAST)
 
