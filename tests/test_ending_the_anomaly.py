@@ -81,6 +81,6 @@ def test_the_order_of_latencies() -> None:
         dict(network(flows, settings).datagrams.group_by("label").agg(pl.col("rtt_p50_ms").mean()).iter_rows())
         for settings in (FIFO, FQ_CODEL, AIRTIME)
     )
-    assert all(fifo[label] > fq_codel[label] for label in fifo)
-    assert fq_codel[f"ping {SLOW}"] > 5 * airtime[f"ping {SLOW}"]
+    assert all(fifo[label] > 1.3 * fq_codel[label] for label in fifo)
+    assert fifo[f"ping {SLOW}"] > 1.3 * fq_codel[f"ping {SLOW}"] > 5 * airtime[f"ping {SLOW}"]
     assert sum(fifo.values()) > 1.5 * sum(fq_codel.values()) > 3 * sum(airtime.values())
