@@ -37,6 +37,8 @@ def test_the_profile_is_laid_under_every_key() -> None:
     assert (without["receive_offload"], without["byte_counting"]) == (None, None)
     with pytest.raises(ScenarioError, match=r"tcp.delayed_ack: False is not a table of keys"):
         plan_of(tcp={"profile": "today", "delayed_ack": False})
+    slower = plan_of(tcp={"profile": "today", "loss_detection": {"max_ack_delay_ms": 40}})
+    assert slower["loss_detection"] == {**plan_of(tcp={"profile": "today"})["loss_detection"], "max_ack_delay_ms": 40}
     other = plan_of(tcp={"profile": "today", "congestion_control": "reno"})
     assert other["congestion_control"]["name"] == "reno"
 
@@ -58,6 +60,8 @@ def test_a_group_may_have_another_profile_than_the_rest() -> None:
     [
         ({"tcp": {"profile": "tody"}, "flows": [{"direction": "up"}]}, "tcp.profile"),
         ({"flows": [{"direction": "up", "tcp": {"profile": 3}}]}, "flows[0].tcp.profile"),
+        ({"tcp": {"profile": []}, "flows": [{"direction": "up"}]}, "tcp.profile"),
+        ({"tcp": {"profile": "today", "sack": False}, "flows": [{"direction": "up"}]}, "tcp.loss_detection"),
         ({"tcp": {"profil": "today"}, "flows": [{"direction": "up"}]}, "tcp.profil"),
         ({"tcp": {"ecn": True}, "flows": [{"direction": "up", "application": "voip"}]}, "tcp"),
         ({"flows": [{"direction": "up", "application": "voip", "tcp": {"ecn": True}}]}, "flows[0].tcp"),

@@ -17,7 +17,7 @@ def layered(below: Mapping[str, Any], above: Mapping[str, Any]) -> Tree:
     """Merges `above` over `below`, table by table.
 
     A different component above (`scheme = "las"` over the table of another scheme) replaces the one below with all its
-    parameters.
+    parameters; a table without a name over a component's name adds to that component.
     """
     merged: Tree = copy.deepcopy(dict(below))
     for key, value in above.items():
@@ -27,6 +27,8 @@ def layered(below: Mapping[str, Any], above: Mapping[str, Any]) -> Tree:
         renamed = isinstance(value, Mapping) and isinstance(under, dict) and _differently_named(under, value)
         if isinstance(under, dict) and isinstance(value, Mapping) and not renamed:
             merged[key] = layered(under, value)
+        elif isinstance(under, str) and isinstance(value, Mapping) and "name" not in value:
+            merged[key] = {"name": under, **copy.deepcopy(dict(value))}
         else:
             merged[key] = copy.deepcopy(value)
     return merged

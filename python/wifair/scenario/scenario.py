@@ -422,12 +422,11 @@ class _PlanBuilder:
             if key not in known:
                 raise unknown_key(origin, key, value, offered)
         tcp = tcp_node()
-        settings = checked_table(group.engine_keys(), {"type": "object", "properties": {**known, "tcp": tcp}}, origin)
+        own = {key: unfolded(value) if key == "tcp" else value for key, value in group.engine_keys().items()}
+        settings = checked_table(own, {"type": "object", "properties": {**known, "tcp": tcp}}, origin)
         if is_over_tcp(settings):
-            layers = (self.dialect.get("tcp", {}), checked(self.scenario.tcp, tcp, "tcp"), settings.get("tcp", {}))
-            settings["tcp"] = {}
-            for layer in layers:
-                settings["tcp"] = layered(settings["tcp"], unfolded(layer))
+            below = layered(unfolded(self.dialect.get("tcp", {})), checked(unfolded(self.scenario.tcp), tcp, "tcp"))
+            settings["tcp"] = layered(below, settings.get("tcp", {}))
         return {"group": name, "direction": group.direction, **settings}
 
     def station_settings(self, own: Table, origin: str) -> Table:
@@ -462,7 +461,7 @@ class _PlanBuilder:
                 return join(head.removesuffix(".station"), "name")
             if head.startswith("flows") and rest.partition(".")[0] == "tcp" and self.scenario.tcp:
                 inner = rest.removeprefix("tcp").lstrip(".")
-                if inner.partition(".")[0] in self.scenario.tcp:
+                if inner.partition(".")[0] in unfolded(self.scenario.tcp):
                     return join("tcp", inner)
             if head.endswith("station") and rest.partition(".")[0] in self.scenario.station:
                 head = "station"
@@ -476,9 +475,10 @@ def tcp_node() -> Node:
 
 
 def unfolded(tcp: Table) -> Table:
-    """A `tcp` table with its profile expanded below its other keys."""
-    others = {key: value for key, value in tcp.items() if key != "profile"}
-    return layered(PROFILES[tcp["profile"]], others) if "profile" in tcp else others
+    """A `tcp` table with its profile expanded below its other keys. What is no profile or no table is left to the check."""
+    if not isinstance(tcp, Mapping) or tcp.get("profile") not in [*PROFILES]:
+        return tcp
+    return layered(PROFILES[tcp["profile"]], {key: value for key, value in tcp.items() if key != "profile"})
 
 
 def is_over_tcp(flow: Table) -> bool:
