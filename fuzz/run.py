@@ -1,12 +1,13 @@
-"""Runs fuzz targets one after the other, each until it has covered nothing new for ten minutes, and minimises their corpora.
+"""Runs fuzz targets one after the other, each until ten minutes have covered nothing new, and minimises their corpora.
 
     python3 fuzz/run.py                      # all targets
     python3 fuzz/run.py plan queue           # some
     python3 fuzz/run.py --quiet-s 60 medium  # less patience
     python3 fuzz/run.py plan --also DIR      # begins with these inputs, too (those of damage.py)
 
-At the end it prints a row per target: cases, edges and features covered, inputs kept, how long there was nothing new. A target
-that fails stops everything; the input lies in `fuzz/artifacts/<target>`.
+Times are the target's processor time, so that a busy machine does not cut its patience short. At the end it prints a row per target:
+cases, edges and features covered, inputs kept, how long there was nothing new. A target that fails stops everything; the input lies in
+`fuzz/artifacts/<target>`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from corpora import FUZZ, pack, targets, unpacked
@@ -45,17 +45,17 @@ def run(target: str, also: list[str], quiet_s: float, most_s: float) -> str:
     command = cargo_fuzz("run", target, str(found), str(kept), *also, "--", *FUZZ_OPTIONS)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stderr is not None
-    begun = news = time.monotonic()
+    begun = news = now = processor_s(process.pid)
     cases = edges = features = inputs = 0
     last = ""
     for line in process.stderr:
         last = line
         status = STATUS.search(line)
-        now = time.monotonic()
         if status is None:
             if "cov:" not in line and not line.startswith("\t"):
                 sys.stderr.write(line)
             continue
+        now = processor_s(process.pid)
         cases, now_edges, features, inputs = map(int, status.groups())
         if now_edges > edges:
             edges, news = now_edges, now
@@ -67,10 +67,22 @@ def run(target: str, also: list[str], quiet_s: float, most_s: float) -> str:
         raise SystemExit(f"{target} failed: {last}")
     process.stderr.read()
     process.wait()
-    stopped = time.monotonic()
-    row = f"| `{target}` | {cases:,} | {edges:,} | {features:,} | {inputs} | {stopped - begun:.0f} s | {stopped - news:.0f} s |"
+    row = f"| `{target}` | {cases:,} | {edges:,} | {features:,} | {inputs} | {now - begun:.0f} s | {now - news:.0f} s |"
     keep(target, found, kept)
     return row
+
+
+def processor_s(group: int) -> float:
+    """Processor time of the running processes of a process group, in seconds."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()  # from the state on: proc(5)
+        except OSError:  # it has just ended
+            continue
+        if int(fields[2]) == group:
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def keep(target: str, found: Path, kept: Path) -> None:
