@@ -5,6 +5,7 @@ use wifair_core::{SackBlocks, SpecError, Time};
 use crate::congestion::{CongestionControlSpec, Counting};
 use crate::loss_detection::LossDetectionSpec;
 use crate::marking::PriorityMarkingSpec;
+use crate::pacing::PacingSpec;
 
 /// Parameters of one TCP connection, both ends. Defaults follow the RFCs; where an RFC leaves a choice, the field says.
 ///
@@ -49,6 +50,9 @@ pub struct TcpSpec {
     /// Generic receive offload (GRO) at the receiver, as in Linux: segments of up to 65,535 bytes in all that arrive together and in
     /// order, as those of an A-MPDU do, reach TCP as one, so one ACK answers them. Unset: TCP sees each by itself.
     pub receive_offload: Option<ReceiveOffloadSpec>,
+    /// Send at a rate, as Linux does under the qdisc `fq`: data leaves in bursts of about a millisecond. Unset: as soon as the
+    /// windows allow.
+    pub pacing: Option<PacingSpec>,
     /// Retransmission timer of both ends (RFC 6298).
     pub rto: RtoSpec,
     /// Send a new segment on each of the first two duplicate ACKs (RFC 3042). On by default: RFC 5681, 3.2 says SHOULD.
@@ -212,6 +216,7 @@ impl Default for TcpSpec {
             dscp: 0,
             delayed_ack: DelayedAckSpec::default(),
             receive_offload: None,
+            pacing: None,
             rto: RtoSpec::default(),
             limited_transmit: true,
             sack: None,
@@ -356,6 +361,9 @@ impl TcpSpec {
             && within_us > 10_000
         {
             return error("receive_offload.within_us", &within_us, "0 to 10000 us");
+        }
+        if let Some(pacing) = &self.pacing {
+            pacing.validate(&format!("{path}.pacing"))?;
         }
         if !(1..=500).contains(&timeout_ms) {
             return error("delayed_ack.timeout_ms", &timeout_ms, "1 to 500 ms (RFC 1122, 4.2.3.2)");

@@ -1,6 +1,7 @@
 //! The state of a sender and its interface. `receive.rs` handles arriving packets and the timer, `transmit.rs` sends, `rack.rs` does
-//! both with RACK.
+//! both with RACK, `paced.rs` holds data back.
 
+mod paced;
 mod rack;
 mod receive;
 mod transmit;
@@ -12,6 +13,7 @@ use wifair_core::{ConnectionId, Ecn, FiveTuple, Packet, Rate, SackBlocks, TcpFla
 use crate::congestion::{CongestionControl, Control, Window};
 use crate::ecn::EcnSender;
 use crate::loss_detection::LossDetectionSpec;
+use crate::pacing::Pacer;
 use crate::rack::Rack;
 use crate::recovery::Recovery;
 use crate::rto::Rto;
@@ -104,6 +106,10 @@ pub struct Sender {
     timer: Time,
     /// When the congestion control polls the rate of the link.
     poll_at: Time,
+    /// The earliest of that and of the end of the pacer's wait. Recomputed by [`Sender::review`].
+    wakes_at: Time,
+    /// Present if data is paced.
+    pacer: Option<Box<Pacer>>,
     /// The segment being timed ends before this number; it was sent at `timed_at`.
     timed_end: u32,
     timed_at: Time,
@@ -168,6 +174,8 @@ impl Sender {
             rto: Rto::new(&spec.rto),
             timer: Time::MAX,
             poll_at: Time::MAX,
+            wakes_at: Time::MAX,
+            pacer: spec.pacing.map(|pacing| Box::new(Pacer::new(pacing))),
             timed_end: 0,
             timed_at: Time::ZERO,
             last_sent_at: Time::ZERO,
@@ -273,9 +281,10 @@ impl Sender {
         self.review();
     }
 
-    /// Recomputes whether the fast paths apply. Called after every call on the general path.
+    /// Recomputes whether the fast paths apply, and the deadline. Called after every call on the general path.
     fn review(&mut self) {
         self.ds_field = self.spec.dscp << 2 | if self.ecn.on { Ecn::Ect0 as u8 } else { 0 };
+        self.wakes_at = self.pacer.as_ref().map_or(self.poll_at, |pacer| pacer.wakes_at.min(self.poll_at));
         self.ordinary = self.state == SenderState::Established
             && self.pending == Pending::Nothing
             && !(self.repair || self.timed_out)
@@ -286,7 +295,8 @@ impl Sender {
             && self.window.divisor == 1
             && self.recovery.is_quiet()
             && self.scoreboard.is_none()
-            && self.rack.is_none();
+            && self.rack.is_none()
+            && self.pacer.is_none();
     }
 
     /// Ends a closed connection with its last acknowledgement, if no FIN is sent.
@@ -300,7 +310,7 @@ impl Sender {
 
     /// When [`Sender::on_timer`] is to be called; [`Time::MAX`] while no timer runs.
     pub fn deadline(&self) -> Time {
-        self.timer.min(self.poll_at)
+        self.timer.min(self.wakes_at)
     }
 
     /// The sender's state.
@@ -504,8 +514,8 @@ mod tests {
 
     #[test]
     fn a_sender_stays_small() {
-        // A run may hold 10,000 of them: little more than six cache lines with the counters and the last packet, which has the short
+        // A run may hold 10,000 of them: six and a half cache lines with the counters and the last packet, which has the short
         // name; the histogram's buckets, the scoreboard and RACK's segments are separate.
-        assert!(size_of::<Sender>() <= 400, "{} bytes", size_of::<Sender>());
+        assert!(size_of::<Sender>() <= 416, "{} bytes", size_of::<Sender>());
     }
 }

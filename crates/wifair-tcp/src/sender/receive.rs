@@ -295,6 +295,9 @@ impl Sender {
                 self.on_timeout(now);
             }
         }
+        if let Some(pacer) = &mut self.pacer {
+            pacer.wake(now);
+        }
         if now >= self.poll_at {
             self.poll_at = Time::MAX;
             self.control.on_poll(&mut self.window, self.recovery.is_active());

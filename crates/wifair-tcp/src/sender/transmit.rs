@@ -61,6 +61,11 @@ impl Sender {
         if !matches!(self.state, SenderState::Established | SenderState::FinWait1) {
             return None;
         }
+        if self.pacer.is_some() { self.poll_paced(now) } else { self.poll_data(now) }
+    }
+
+    /// Returns the next packet with data or a FIN.
+    pub(super) fn poll_data(&mut self, now: Time) -> Option<Packet> {
         if self.rack.is_some() {
             return self.transmit_by_rack(now);
         }

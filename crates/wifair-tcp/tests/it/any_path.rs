@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use stream::Arrived;
 use wifair_core::{ConnectionId, Ecn, Packet, Rate, SackBlocks, TcpFlags, Time};
 use wifair_tcp::{
-    ByteCountingSpec, CongestionControlSpec, Handshake, LossDetectionSpec, RackSpec, Receiver, RttSamples,
-    SackSpec, Sender, TcpSpec,
+    ByteCountingSpec, CongestionControlSpec, Handshake, LossDetectionSpec, PacingSpec, RackSpec, Receiver,
+    RttSamples, SackSpec, Sender, TcpSpec,
 };
 
 /// What happens to one packet; delays in milliseconds, so that packets overtake each other.
@@ -57,6 +57,7 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
             any::<bool>(),
             prop::option::of((1u8..=3, any::<bool>())),
             prop::option::of((any::<bool>(), any::<bool>(), any::<bool>())),
+            prop::option::of((100u32..300, 0u32..20, 0u32..5_000, 1u32..4)),
         ),
     )
         .prop_map(
@@ -70,7 +71,7 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                 limited,
                 handshake,
                 isn,
-                (counting, ecn, sack, rack),
+                (counting, ecn, sack, rack, pacing),
             )| {
                 let mut spec = TcpSpec {
                     congestion_control: control,
@@ -100,6 +101,13 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                             })
                         }
                     },
+                    pacing: pacing.map(|(percent, unpaced_segments, burst_us, burst_segments)| PacingSpec {
+                        slow_start_percent: percent,
+                        avoidance_percent: percent,
+                        unpaced_segments,
+                        burst_us,
+                        burst_segments,
+                    }),
                     handshake,
                     initial_sequence: isn,
                     ..TcpSpec::default()

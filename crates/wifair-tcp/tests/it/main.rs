@@ -11,6 +11,7 @@ mod given;
 mod hostile;
 #[path = "../network/mod.rs"]
 mod network;
+mod pacing;
 #[path = "../fuzz/receiver.rs"]
 mod receiver;
 mod renew;

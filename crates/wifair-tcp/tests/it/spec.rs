@@ -148,6 +148,10 @@ fn impossible_values_name_their_key() {
             json!({ "delayed_ack": { "syn": true, "segments": 1 }, "handshake": "ns-2" }),
             "tcp.delayed_ack.syn",
         ),
+        (json!({ "pacing": { "slow_start_percent": 99 } }), "tcp.pacing.slow_start_percent"),
+        (json!({ "pacing": { "avoidance_percent": 1_001 } }), "tcp.pacing.avoidance_percent"),
+        (json!({ "pacing": { "burst_us": 100_001 } }), "tcp.pacing.burst_us"),
+        (json!({ "pacing": { "burst_segments": 0 } }), "tcp.pacing.burst_segments"),
         (json!({ "rto": { "samples": "every-ack" } }), "tcp.rto.samples"),
         (
             json!({ "sack": {}, "loss_detection": { "name": "rack" }, "rto": { "samples": "every-ack", "tick_ms": 10 } }),
@@ -180,7 +184,7 @@ fn impossible_values_name_their_key() {
 fn the_schema_describes_every_field() {
     let schema = serde_json::to_value(schemars::schema_for!(TcpSpec)).unwrap();
     let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.len(), 22);
+    assert_eq!(properties.len(), 23);
     for (name, property) in properties {
         assert!(property["description"].as_str().is_some_and(|text| text.len() > 20), "{name}: {property}");
         assert!(property.get("default").is_some(), "{name} has no default");
