@@ -33,8 +33,8 @@ mod schemes;
 
 pub use ack_filter::{Place, Thinning};
 pub use buffer::{
-    Arrival, Buffer, Count, Departure, Eviction, Filter, Indexes, Pick, Placed, Pool, QueueId, Refusal,
-    SlotId,
+    Arrival, Buffer, Count, Departure, Eviction, Filter, Freed, Indexes, Pick, Placed, Pool, QueueId,
+    Refusal, SlotId,
 };
 pub use congestion::Signal;
 pub use external::{ExternalScheme, Maker};

@@ -8,7 +8,7 @@ use crate::journal::{Journal, Journaled};
 use crate::limit::LimitControl;
 use crate::snapshot::Ledger;
 use crate::{
-    Arrival, Buffer, Count, Cx, Departure, Exchange, Grant, Hooks, LimitSpec, Outcome, PortSnapshot,
+    Arrival, Buffer, Count, Cx, Departure, Exchange, Freed, Grant, Hooks, LimitSpec, Outcome, PortSnapshot,
     Reception, Refusal, Scheme, SchemeSpec, Shortcuts, Transmission, View, Wants,
 };
 
@@ -214,6 +214,20 @@ impl Port {
         self.review();
     }
 
+    /// Reports each packet that is gone from now on, see [`Port::take_freed`]. Results do not change.
+    pub fn report_freed(&mut self) {
+        self.buffer.report_freed();
+        self.review();
+    }
+
+    /// Passes the packets that are gone since the last call to `each`, if that is reported. Ask after every call.
+    #[inline]
+    pub fn take_freed(&mut self, each: impl FnMut(Freed)) {
+        if let Some(freed) = self.buffer.freed_mut() {
+            freed.drain(..).for_each(each);
+        }
+    }
+
     /// Offers a packet for transmission to `station`.
     pub fn offer(&mut self, packet: &Packet, flow: FlowId, station: StationId, now: Time, view: View) {
         self.offer_in(Ac::BestEffort, packet, flow, station, now, view);
@@ -350,6 +364,7 @@ impl Port {
         exchange: impl FnOnce() -> Exchange<'a>,
     ) {
         self.buffer.finish(departure, outcome);
+        self.buffer.free(&departure.packet);
         if self.looks_at_exchanges {
             self.tell(&exchange(), now, view);
         }

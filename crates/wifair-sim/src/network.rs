@@ -1,6 +1,7 @@
 mod changes;
 mod datagrams;
 mod link_rate;
+mod small_queues;
 mod transfer_sequence;
 
 use changes::Changes;
@@ -85,7 +86,10 @@ impl<T: Tap> Network<T> {
         let mut flow_of = Vec::with_capacity(plan.flows.len());
         for (index, spec) in plan.flows.iter().enumerate() {
             let station = station_ids[spec.station.as_str()];
-            let tcp = Arc::new(spec.tcp.clone());
+            let tcp = Arc::new(spec.tcp_of_ends());
+            if tcp.small_queue.is_some() {
+                bss.report_freed(station);
+            }
             let delay_ms = spec.one_way_delay_ms.unwrap_or(default_delay_ms);
             let lines =
                 wire.lines(Time::from_secs_f64(delay_ms * 1e-3), spec.wire_rate_mbps.map(Rate::from_mbps));
@@ -272,6 +276,10 @@ impl<T: Tap> Network<T> {
             Output::Delivery(delivery) => delivery,
             Output::LinkRate(change) => {
                 self.on_link_rate(change);
+                return true;
+            }
+            Output::Freed(freed) => {
+                self.on_freed(freed);
                 return true;
             }
         };

@@ -165,6 +165,12 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
+    /// The TCP of its ends. A server has no limit of a small queue: its queue is not modelled.
+    pub(crate) fn tcp_of_ends(&self) -> TcpSpec {
+        let at_station = self.direction == FlowDirection::Up;
+        TcpSpec { small_queue: self.tcp.small_queue.filter(|_| at_station), ..self.tcp.clone() }
+    }
+
     /// Without TCP its keys must have their defaults, since they would have no effect.
     fn validate_without_tcp(&self, key: &impl Fn(&str) -> String) -> Result<(), SpecError> {
         let application = self.application.name();

@@ -35,6 +35,7 @@ mod scoreboard;
 mod segments;
 mod sender;
 mod seq;
+mod small_queue;
 mod spec;
 mod stats;
 
@@ -46,6 +47,7 @@ pub use pacing::PacingSpec;
 pub use receiver::{Receiver, ReceiverState};
 pub use recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 pub use sender::{Phase, Restraint, Sender, SenderState};
+pub use small_queue::SmallQueueSpec;
 pub use spec::{
     ByteCountingSpec, DelayedAckSpec, Handshake, LossReduces, ReceiveOffloadSpec, RtoSpec, RttSamples,
     SackSpec, TcpSpec,

@@ -6,6 +6,7 @@ use crate::congestion::{CongestionControlSpec, Counting};
 use crate::loss_detection::LossDetectionSpec;
 use crate::marking::PriorityMarkingSpec;
 use crate::pacing::PacingSpec;
+use crate::small_queue::SmallQueueSpec;
 
 /// Parameters of one TCP connection, both ends. Defaults follow the RFCs; where an RFC leaves a choice, the field says.
 ///
@@ -53,6 +54,9 @@ pub struct TcpSpec {
     /// Send at a rate, as Linux does under the qdisc `fq`: data leaves in bursts of about a millisecond. Unset: as soon as the
     /// windows allow.
     pub pacing: Option<PacingSpec>,
+    /// Limit the data of a sender at a station that waits in the station's own queue, as Linux does (TCP small queues). Without effect
+    /// on a server, whose queue is not modelled. Unset: no limit.
+    pub small_queue: Option<SmallQueueSpec>,
     /// Retransmission timer of both ends (RFC 6298).
     pub rto: RtoSpec,
     /// Send a new segment on each of the first two duplicate ACKs (RFC 3042). On by default: RFC 5681, 3.2 says SHOULD.
@@ -217,6 +221,7 @@ impl Default for TcpSpec {
             delayed_ack: DelayedAckSpec::default(),
             receive_offload: None,
             pacing: None,
+            small_queue: None,
             rto: RtoSpec::default(),
             limited_transmit: true,
             sack: None,
@@ -364,6 +369,9 @@ impl TcpSpec {
         }
         if let Some(pacing) = &self.pacing {
             pacing.validate(&format!("{path}.pacing"))?;
+        }
+        if let Some(queue) = &self.small_queue {
+            queue.validate(&format!("{path}.small_queue"))?;
         }
         if !(1..=500).contains(&timeout_ms) {
             return error("delayed_ack.timeout_ms", &timeout_ms, "1 to 500 ms (RFC 1122, 4.2.3.2)");

@@ -17,7 +17,7 @@ mod metering_tests;
 mod ppdu;
 
 use wifair_core::{FlowId, Packet, StationId, Time};
-use wifair_queue::{Direction, Outcome, Reception};
+use wifair_queue::{Direction, Freed, Outcome, Reception};
 
 use crate::channel::{Attempt, ChannelRecipe};
 use crate::deadlines::{Due, LinkRateChange};
@@ -47,6 +47,8 @@ pub enum Output<'a> {
     Delivery(Delivery<'a>),
     /// A link rate has changed.
     LinkRate(LinkRateChange),
+    /// Packets of a connection are gone from their station ([`Bss::report_freed`]).
+    Freed(Freed),
 }
 
 /// Kind of output of an event.
@@ -58,6 +60,8 @@ enum Told {
     Passed,
     /// The rate of a link has changed.
     LinkRate,
+    /// A station has freed packets.
+    Freed,
 }
 
 /// See the module documentation.
@@ -79,6 +83,8 @@ pub struct Bss {
     passed: Option<(LinkId, Packet)>,
     /// The last change of a link rate that was output.
     rate_change: Option<LinkRateChange>,
+    /// The last packets that were output as freed.
+    freed: Option<Freed>,
     now: Time,
 }
 
@@ -225,6 +231,7 @@ impl Bss {
                 Output::Delivery(Delivery { packet, to: Node::of(link.receiver()) })
             }
             Told::LinkRate => Output::LinkRate(self.rate_change.expect("a rate has changed")),
+            Told::Freed => Output::Freed(self.freed.expect("packets were freed")),
         }
     }
 
@@ -237,6 +244,10 @@ impl Bss {
             Due::LinkRate(change) => {
                 self.rate_change = Some(change);
                 return Some(Told::LinkRate);
+            }
+            Due::Freed(freed) => {
+                self.freed = Some(freed);
+                return Some(Told::Freed);
             }
             Due::Passed => return self.pass_on(now),
             Due::Reorder => self.nodes.expire_reordering(now),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use wifair_core::{Rate, StationId, Time};
-use wifair_queue::Direction;
+use wifair_queue::{Direction, Freed, Port};
 
 /// A sender's data rate towards its peer has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct LinkRateChange {
 pub(crate) enum Due {
     /// A rate change to be output.
     LinkRate(LinkRateChange),
+    /// Packets of a station's host are gone, which is to be output.
+    Freed(Freed),
     /// A packet that a recipient has passed on is to be output.
     Passed,
     /// A reorder timeout expires.
@@ -44,6 +46,8 @@ pub(crate) struct Deadlines {
     next_failure: Time,
     /// Rate changes, the oldest first; due at once.
     rate_changes: VecDeque<LinkRateChange>,
+    /// What stations have freed, the oldest first; due at once.
+    freed: VecDeque<Freed>,
     /// Whether packets passed on by recipients are to be output at once.
     has_passed: bool,
     next_reorder: Time,
@@ -58,6 +62,7 @@ impl Deadlines {
             failures: Vec::new(),
             next_failure: Time::MAX,
             rate_changes: VecDeque::new(),
+            freed: VecDeque::new(),
             has_passed: false,
             next_reorder: Time::MAX,
         }
@@ -106,6 +111,18 @@ impl Deadlines {
         self.next = now;
     }
 
+    /// Schedules the output of what a call to `port` has freed, at once.
+    #[inline]
+    pub(crate) fn follow_freed(&mut self, port: &mut Port, now: Time) {
+        port.take_freed(|freed| {
+            match self.freed.back_mut().filter(|last| last.connection == freed.connection) {
+                Some(last) => last.ip_bytes += freed.ip_bytes,
+                None => self.freed.push_back(freed),
+            }
+            self.next = now;
+        });
+    }
+
     /// Sets whether packets passed on by recipients are to be output at once, and when the next reorder timeout expires.
     pub(crate) fn set_reordering(&mut self, has_passed: bool, next_reorder: Time, now: Time) {
         self.has_passed = has_passed;
@@ -118,6 +135,8 @@ impl Deadlines {
     pub(crate) fn take(&mut self, now: Time) -> Due {
         let due = if let Some(change) = self.rate_changes.pop_front() {
             Due::LinkRate(change)
+        } else if let Some(freed) = self.freed.pop_front() {
+            Due::Freed(freed)
         } else if self.has_passed {
             Due::Passed
         } else if now == self.next_reorder {
@@ -137,7 +156,7 @@ impl Deadlines {
     }
 
     fn review(&mut self, now: Time) {
-        let is_told = self.rate_changes.is_empty() && !self.has_passed;
+        let is_told = self.rate_changes.is_empty() && self.freed.is_empty() && !self.has_passed;
         let untold = if is_told { Time::MAX } else { now };
         self.next = self.next_failure.min(self.next_tick).min(self.next_reorder).min(untold);
     }

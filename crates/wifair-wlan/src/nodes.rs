@@ -125,6 +125,7 @@ impl Nodes {
             if !edcaf.asks() && port.moves_tick() {
                 self.deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
             }
+            self.deadlines.follow_freed(port, now);
         }
         edcaf.asks()
     }
@@ -160,6 +161,7 @@ impl Nodes {
             reports::report_frame(port, edcaf, MpduOutcome::Delivered, now, side.view());
         }
         port.finish(edcaf.departure(), outcome, now, side.view(), || edcaf.exchange(outcome, now));
+        self.deadlines.follow_freed(port, now);
         if self.aggregation.is_some() {
             return self.choose_after_frame(index, phy, now);
         }
@@ -173,6 +175,7 @@ impl Nodes {
         let side = if node == AP { self.ap.knows() } else { &self.stations };
         let port = &mut self.places[port_of as usize].port;
         port.tick(now, side.view());
+        self.deadlines.follow_freed(port, now);
         self.deadlines.set_tick(port_of, port.next_tick(), now);
         let Range { start, end } = self.range(node);
         start as u32..end as u32
@@ -240,6 +243,7 @@ impl Nodes {
             let port = &mut self.places[index].port;
             if port.hooks().link_rate {
                 port.link_rate(station, now, side.view());
+                self.deadlines.follow_freed(port, now);
                 self.deadlines.set_tick(index as u32, port.next_tick(), now);
             }
         }
@@ -322,6 +326,12 @@ impl Nodes {
         })
     }
 
+    /// Makes the ports of a node report what they free.
+    pub(crate) fn report_freed(&mut self, node: u32) {
+        let range = self.range(node);
+        self.places[range].iter_mut().for_each(|place| place.port.report_freed());
+    }
+
     /// Makes every port write in `journal` from now on.
     pub(crate) fn keep_journal(&mut self, journal: &Journal) {
         for (number, Place { port, .. }) in (0..).zip(&mut self.places) {
@@ -358,6 +368,7 @@ fn take(
     if port.moves_tick() {
         deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
     }
+    deadlines.follow_freed(port, now);
     edcaf.load(departure, phy, now)
 }
 

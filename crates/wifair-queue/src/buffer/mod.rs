@@ -18,7 +18,7 @@ mod random_set;
 mod slots;
 mod takeover;
 
-use wifair_core::{Ac, Class, FlowId, LogHistogram, Packet, Rng, StationId, Time};
+use wifair_core::{Ac, Class, ConnectionId, FlowId, LogHistogram, Packet, Rng, StationId, Time};
 
 use indexes::Index;
 pub use indexes::Indexes;
@@ -59,6 +59,17 @@ pub struct Buffer {
     sojourn: LogHistogram,
     /// Journal of exceptional events, if kept.
     journal: Option<Journal>,
+    /// Packets that are gone and have not been taken, if that is reported.
+    freed: Option<Vec<Freed>>,
+}
+
+/// A packet of a host that is gone from its station: delivered, given up, or dropped on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freed {
+    /// Its connection.
+    pub connection: ConnectionId,
+    /// Its length.
+    pub ip_bytes: u32,
 }
 
 impl Buffer {
@@ -75,6 +86,24 @@ impl Buffer {
             length_since: Time::ZERO,
             sojourn: LogHistogram::new(),
             journal: None,
+            freed: None,
+        }
+    }
+
+    /// Reports each packet that is gone from now on.
+    pub(crate) fn report_freed(&mut self) {
+        self.freed.get_or_insert_default();
+    }
+
+    /// Packets that are gone and have not been taken.
+    pub(crate) fn freed_mut(&mut self) -> Option<&mut Vec<Freed>> {
+        self.freed.as_mut().filter(|freed| !freed.is_empty())
+    }
+
+    /// Reports that a packet is gone.
+    pub(crate) fn free(&mut self, packet: &Packet) {
+        if let Some(freed) = &mut self.freed {
+            freed.push(Freed { connection: packet.connection, ip_bytes: packet.ip_bytes() });
         }
     }
 
@@ -82,9 +111,9 @@ impl Buffer {
         self.journal = Some(journal);
     }
 
-    /// Whether it has only its order and its counters: no index, no journal.
+    /// Whether it has only its order and its counters: no index, no journal, no reports.
     pub(crate) fn is_plain(&self) -> bool {
-        self.index.is_none() && self.journal.is_none()
+        self.index.is_none() && self.journal.is_none() && self.freed.is_none()
     }
 
     /// Packets queued.

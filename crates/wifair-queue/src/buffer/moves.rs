@@ -126,6 +126,7 @@ impl Buffer {
         if let Some(journal) = &self.journal {
             journal.note(self.now, PortEvent::Refused(reason), arrival.packet, arrival.station);
         }
+        self.free(arrival.packet);
         Placed(())
     }
 
@@ -157,6 +158,10 @@ impl Buffer {
         if let Some(journal) = &self.journal {
             let event = PortEvent::Evicted { reason, enqueued_at: old.enqueued_at };
             journal.note(self.now, event, &old.packet, old.station);
+        }
+        if self.freed.is_some() {
+            let packet = old.packet;
+            self.free(&packet);
         }
     }
 

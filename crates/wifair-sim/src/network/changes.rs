@@ -33,7 +33,7 @@ impl Changes {
         Changes {
             members,
             applications: plan.flows.iter().map(|flow| flow.application.clone()).collect(),
-            tcp: plan.flows.iter().map(|flow| (Arc::new(flow.tcp.clone()), false)).collect(),
+            tcp: plan.flows.iter().map(|flow| (Arc::new(flow.tcp_of_ends()), false)).collect(),
             follows_wire: plan.flows.iter().map(|flow| flow.one_way_delay_ms.is_none()).collect(),
         }
     }

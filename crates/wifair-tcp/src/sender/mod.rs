@@ -1,19 +1,19 @@
 //! The state of a sender and its interface. `receive.rs` handles arriving packets and the timer, `transmit.rs` sends, `rack.rs` does
-//! both with RACK, `paced.rs` holds data back.
+//! both with RACK, `throttle.rs` holds data back.
 
-mod paced;
 mod rack;
 mod receive;
+mod throttle;
 mod transmit;
 
 use std::sync::Arc;
 
+use throttle::Throttle;
 use wifair_core::{ConnectionId, Ecn, FiveTuple, Packet, Rate, SackBlocks, TcpFlags, Time};
 
 use crate::congestion::{CongestionControl, Control, Window};
 use crate::ecn::EcnSender;
 use crate::loss_detection::LossDetectionSpec;
-use crate::pacing::Pacer;
 use crate::rack::Rack;
 use crate::recovery::Recovery;
 use crate::rto::Rto;
@@ -108,8 +108,8 @@ pub struct Sender {
     poll_at: Time,
     /// The earliest of that and of the end of the pacer's wait. Recomputed by [`Sender::review`].
     wakes_at: Time,
-    /// Present if data is paced.
-    pacer: Option<Box<Pacer>>,
+    /// Present if data is paced, or the host's queue limited.
+    throttle: Option<Box<Throttle>>,
     /// The segment being timed ends before this number; it was sent at `timed_at`.
     timed_end: u32,
     timed_at: Time,
@@ -175,7 +175,7 @@ impl Sender {
             timer: Time::MAX,
             poll_at: Time::MAX,
             wakes_at: Time::MAX,
-            pacer: spec.pacing.map(|pacing| Box::new(Pacer::new(pacing))),
+            throttle: Throttle::new(spec),
             timed_end: 0,
             timed_at: Time::ZERO,
             last_sent_at: Time::ZERO,
@@ -284,7 +284,8 @@ impl Sender {
     /// Recomputes whether the fast paths apply, and the deadline. Called after every call on the general path.
     fn review(&mut self) {
         self.ds_field = self.spec.dscp << 2 | if self.ecn.on { Ecn::Ect0 as u8 } else { 0 };
-        self.wakes_at = self.pacer.as_ref().map_or(self.poll_at, |pacer| pacer.wakes_at.min(self.poll_at));
+        self.wakes_at =
+            self.throttle.as_ref().map_or(Time::MAX, |throttle| throttle.wakes_at()).min(self.poll_at);
         self.ordinary = self.state == SenderState::Established
             && self.pending == Pending::Nothing
             && !(self.repair || self.timed_out)
@@ -296,7 +297,7 @@ impl Sender {
             && self.recovery.is_quiet()
             && self.scoreboard.is_none()
             && self.rack.is_none()
-            && self.pacer.is_none();
+            && self.throttle.is_none();
     }
 
     /// Ends a closed connection with its last acknowledgement, if no FIN is sent.

@@ -157,7 +157,7 @@ impl Sender {
 
         let flight = self.flight_bytes();
         let progress = self.recovery.on_new_ack(ack, acked, flight, &mut self.window);
-        if progress.grow && may_grow {
+        if progress.grow && may_grow && self.uses_window(acked) {
             self.grow(counted, now);
         }
         self.repair = progress.retransmit;
@@ -295,8 +295,8 @@ impl Sender {
                 self.on_timeout(now);
             }
         }
-        if let Some(pacer) = &mut self.pacer {
-            pacer.wake(now);
+        if let Some(throttle) = &mut self.throttle {
+            throttle.wake(now);
         }
         if now >= self.poll_at {
             self.poll_at = Time::MAX;

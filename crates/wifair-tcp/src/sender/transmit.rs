@@ -50,6 +50,9 @@ impl Sender {
         let packet = self.poll_all(now);
         self.review();
         self.packet = packet?;
+        if let Some(throttle) = &mut self.throttle {
+            throttle.count(&self.packet);
+        }
         Some(&self.packet)
     }
 
@@ -61,7 +64,7 @@ impl Sender {
         if !matches!(self.state, SenderState::Established | SenderState::FinWait1) {
             return None;
         }
-        if self.pacer.is_some() { self.poll_paced(now) } else { self.poll_data(now) }
+        if self.throttle.is_some() { self.poll_throttled(now) } else { self.poll_data(now) }
     }
 
     /// Returns the next packet with data or a FIN.

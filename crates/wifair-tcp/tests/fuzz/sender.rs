@@ -1,6 +1,8 @@
 //! A sender under arbitrary acknowledgements: it sends what was written and nothing else, no more than the receiver has room
 //! for, comes to an end of sending at each instant, and never stands still with a timer that is due.
 
+use std::collections::VecDeque;
+
 use arbitrary::{Result, Unstructured};
 use wifair_core::{FiveTuple, Packet, Rate, SackBlocks, TcpFlags, Time};
 use wifair_tcp::{Handshake, Sender, SenderState, TcpSpec};
@@ -22,6 +24,7 @@ pub fn check(data: &[u8]) {
         written: 0,
         acked: 0,
         sent: 0,
+        queue: VecDeque::new(),
         first,
         spec: &spec,
     };
@@ -39,6 +42,8 @@ struct Account<'a> {
     acked: u64,
     /// The highest offset that was ever sent.
     sent: u64,
+    /// IP bytes of the packets in the host's queue, the oldest first.
+    queue: VecDeque<u32>,
 }
 
 impl Account<'_> {
@@ -59,6 +64,9 @@ impl Account<'_> {
             self.sender.on_timer(now);
             assert!(self.sender.deadline() > now, "still due after its timer");
             self.send(now);
+            for ip_bytes in self.queue.drain(..u.int_in_range(0..=self.queue.len())?) {
+                self.sender.on_freed(ip_bytes);
+            }
             match u.int_in_range(0..=15u8)? {
                 0 => self.write(u)?,
                 1 if chance(u, 128) => self.sender.close(),
@@ -129,6 +137,11 @@ impl Account<'_> {
         for _ in 0..MOST_AT_ONCE {
             let before = self.sender.flight_bytes();
             let Some(packet) = self.sender.poll_transmit(now).copied() else { return self.rest(now) };
+            self.queue.push_back(packet.ip_bytes());
+            if self.spec.small_queue.is_some() {
+                let queued: u32 = self.queue.iter().sum();
+                assert_eq!(self.sender.queued_bytes(), u64::from(queued));
+            }
             if packet.payload_bytes == 0 {
                 continue;
             }

@@ -22,6 +22,7 @@ mod script;
 mod scripts;
 #[path = "../fuzz/sender.rs"]
 mod sender;
+mod small_queue;
 mod spec;
 mod stats;
 #[path = "../stream/mod.rs"]

@@ -152,6 +152,8 @@ fn impossible_values_name_their_key() {
         (json!({ "pacing": { "avoidance_percent": 1_001 } }), "tcp.pacing.avoidance_percent"),
         (json!({ "pacing": { "burst_us": 100_001 } }), "tcp.pacing.burst_us"),
         (json!({ "pacing": { "burst_segments": 0 } }), "tcp.pacing.burst_segments"),
+        (json!({ "small_queue": { "limit_us": 1_000_001 } }), "tcp.small_queue.limit_us"),
+        (json!({ "small_queue": { "limit_segments": 0 } }), "tcp.small_queue.limit_segments"),
         (json!({ "rto": { "samples": "every-ack" } }), "tcp.rto.samples"),
         (
             json!({ "sack": {}, "loss_detection": { "name": "rack" }, "rto": { "samples": "every-ack", "tick_ms": 10 } }),
@@ -184,7 +186,7 @@ fn impossible_values_name_their_key() {
 fn the_schema_describes_every_field() {
     let schema = serde_json::to_value(schemars::schema_for!(TcpSpec)).unwrap();
     let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.len(), 23);
+    assert_eq!(properties.len(), 24);
     for (name, property) in properties {
         assert!(property["description"].as_str().is_some_and(|text| text.len() > 20), "{name}: {property}");
         assert!(property.get("default").is_some(), "{name} has no default");

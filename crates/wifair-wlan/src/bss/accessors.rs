@@ -89,6 +89,12 @@ impl Bss {
         self.nodes.flows()
     }
 
+    /// Outputs from now on when packets of the station's host are gone from the station, as a driver's completions tell its host.
+    /// Results do not change.
+    pub fn report_freed(&mut self, station: StationId) {
+        self.nodes.report_freed(node_of(station));
+    }
+
     /// Returns the next flow that the AP's monitor has forgotten, with the 5-tuple of its uplink packets and its ledger at the
     /// AP's ports by class. Its id may be reused from now on.
     #[inline]

@@ -134,6 +134,7 @@ impl Bss {
             rate_adaptation: spec.mac.rate_adaptation.clone(),
             passed: None,
             rate_change: None,
+            freed: None,
             now: Time::ZERO,
             phy,
             modes,

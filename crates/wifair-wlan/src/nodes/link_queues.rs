@@ -114,6 +114,7 @@ impl Nodes {
         if port.moves_tick() {
             self.deadlines.set_tick(role.port, port.next_tick(), now);
         }
+        self.deadlines.follow_freed(port, now);
         if let Some(Picked::Link(link)) = picked {
             aggregation.unlist(index, link);
         }
@@ -185,6 +186,7 @@ impl Nodes {
         if port.moves_tick() {
             self.deadlines.set_tick(role.port, port.next_tick(), now);
         }
+        self.deadlines.follow_freed(port, now);
         formed
     }
 
@@ -354,6 +356,7 @@ impl Nodes {
             false => agreement.originator.dissolve(),
         }
         agreement.originator.give_up(&attempts, |mpdu| finish(mpdu, Outcome::LostAtRetryLimit));
+        self.deadlines.follow_freed(port, now);
         agreement.originator.is_pending()
     }
 }

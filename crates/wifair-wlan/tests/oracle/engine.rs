@@ -104,6 +104,7 @@ impl Engine {
                     self.deliver(&packet, to, now);
                 }
                 Some((now, Output::LinkRate(change))) => log.link_rate(change, now),
+                Some((_, Output::Freed(_))) => unreachable!("no station reports"),
                 None => {}
             }
         }
