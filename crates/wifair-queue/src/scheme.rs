@@ -294,18 +294,20 @@ pub enum MpduOutcome {
     GivenUp,
 }
 
-/// An MPDU of a [`Transmission`].
+/// A packet of a [`Transmission`], and its MPDU.
 #[derive(Clone, Copy, Debug)]
 pub struct TransmittedMpdu<'a> {
     /// The packet.
     pub packet: &'a Packet,
+    /// Whether it is in the MPDU of the packet before it: an A-MSDU.
+    pub is_joined: bool,
     /// Its flow.
     pub flow: FlowId,
     /// The outcome.
     pub outcome: MpduOutcome,
     /// Number of transmissions so far, this one included.
     pub attempts: u32,
-    /// Its share of the transmission's airtime, by length. The shares of all MPDUs add up to the airtime.
+    /// Its share of the transmission's airtime, by length. The shares of all packets add up to the airtime.
     pub airtime: Time,
     /// Its share of the overhead, likewise.
     pub overhead: Time,
@@ -320,7 +322,7 @@ pub struct Transmission<'a> {
     pub ac: Ac,
     /// Data rate.
     pub rate: Rate,
-    /// Its MPDUs in order: one without aggregation, none in a Block Ack Request.
+    /// The packets of its MPDUs in order: one without aggregation, none in a Block Ack Request.
     pub mpdus: &'a [TransmittedMpdu<'a>],
     /// Time for which it occupied the medium, with the frames that preceded and answered it.
     pub airtime: Time,
@@ -331,12 +333,13 @@ pub struct Transmission<'a> {
 impl Transmission<'_> {
     /// Number of MPDUs.
     pub fn sent(&self) -> u32 {
-        self.mpdus.len() as u32
+        self.mpdus.iter().filter(|mpdu| !mpdu.is_joined).count() as u32
     }
 
     /// Number of acknowledged MPDUs.
     pub fn acknowledged(&self) -> u32 {
-        self.mpdus.iter().filter(|mpdu| mpdu.outcome == MpduOutcome::Delivered).count() as u32
+        let delivered = |mpdu: &&TransmittedMpdu| mpdu.outcome == MpduOutcome::Delivered && !mpdu.is_joined;
+        self.mpdus.iter().filter(delivered).count() as u32
     }
 
     /// See [`Exchange::channel_time`].

@@ -9,19 +9,19 @@ counters! {
     pub struct Usage {
         /// Time occupied by exchanges of these frames, failed ones included, collisions excluded.
         pub airtime: Time,
-        /// Frames that reached the upper layer of their receiver, each once.
+        /// Packets that reached the upper layer of their receiver, each once.
         pub delivered: u64,
         /// Transmissions: PPDUs, or RTS that were not answered.
         pub attempts: u64,
         /// Failures after which the frame was to be retransmitted.
         pub retries: u64,
-        /// Frames that their sender gave up at the retry limit.
+        /// Packets that their sender gave up at the retry limit.
         pub lost_at_retry_limit: u64,
-        /// Of these, frames that their receiver had received: every MAC ACK to them was undecodable.
+        /// Of these, packets that their receiver had received: every MAC ACK to them was undecodable.
         pub lost_after_delivery: u64,
-        /// Of those given up, frames whose last retry was an internal collision, not a transmission.
+        /// Of those given up, packets whose last retry was an internal collision, not a transmission.
         pub lost_internally: u64,
-        /// Retransmissions of frames that the receiver already had: acknowledged and dropped.
+        /// Retransmissions of packets that the receiver already had: acknowledged and dropped.
         pub duplicates: u64,
         /// Internal collisions that such a frame lost: a higher access category of its node transmitted.
         pub internal_collisions: u64,

@@ -11,7 +11,7 @@ use crate::check;
 use crate::edca::{Categories, EdcaSpec, RANKS, key};
 use crate::link::StationModes;
 use crate::mac::{Mac, MacSpec};
-use crate::phy::{Format, Modes, PhySpec};
+use crate::phy::{BssTiming, Format, Modes, PhySpec};
 
 /// Maximum number of stations in a cell.
 pub const MAX_STATIONS: usize = 20_000;
@@ -332,7 +332,11 @@ impl BssSpec {
     ///
     /// # Errors
     /// Fails for a value out of range, or a key that is incompatible with aggregation.
-    pub(crate) fn aggregation(&self, mac: &Mac) -> Result<Option<(aggregation::Rules, Hardware)>, SpecError> {
+    pub(crate) fn aggregation(
+        &self,
+        mac: &Mac,
+        phy: &BssTiming,
+    ) -> Result<Option<(aggregation::Rules, Hardware)>, SpecError> {
         let refused = |key: &str, allowed: &str| Err(SpecError::new(key, "this key", allowed));
         if !self.aggregates() {
             if self.ap.hardware != HardwareSpec::default() {
@@ -357,7 +361,7 @@ impl BssSpec {
             );
         }
         let spec = self.mac.aggregation.clone().unwrap_or_default();
-        let rules = spec.rules(mac.retry_limit_short, "mac.aggregation")?;
+        let rules = spec.rules(mac.retry_limit_short, &self.phy, phy, "mac.aggregation")?;
         let hardware = self.ap.hardware.rules(rules.driver_queue, "ap.hardware")?;
         for ac in RANKS {
             self.check_driver_queue(&self.port(0, Some(ac)).scheme)?;

@@ -132,8 +132,8 @@ impl HardwareSpec {
 /// Content of the AP's link queues, as far as it limits them.
 #[derive(Debug)]
 pub(crate) struct Backlog {
-    /// By rank: MPDUs.
-    mpdus: [u32; 4],
+    /// By rank: packets.
+    packets: [u32; 4],
     /// By rank and station: airtime pending.
     pending: [Vec<Time>; 4],
     total: Time,
@@ -143,7 +143,7 @@ impl Backlog {
     /// Creates an empty backlog for this number of stations.
     pub fn new(stations: usize) -> Backlog {
         Backlog {
-            mpdus: [0; 4],
+            packets: [0; 4],
             pending: std::array::from_fn(|_| vec![Time::ZERO; stations]),
             total: Time::ZERO,
         }
@@ -154,7 +154,7 @@ impl Backlog {
         match feed {
             Feed::OnDemand => None,
             Feed::Packets(most) => {
-                (self.mpdus[rank as usize] < most).then_some(Grant { ac, gathers, ..Grant::ANY })
+                (self.packets[rank as usize] < most).then_some(Grant { ac, gathers, ..Grant::ANY })
             }
             Feed::Airtime { low, high, total } => {
                 let below = if self.total < total { high } else { low };
@@ -174,18 +174,18 @@ impl Backlog {
         self.pending[rank as usize][station.index()] = if is_full { Time::MAX } else { Time::ZERO };
     }
 
-    /// Counts an MPDU of `bytes` that enters a link queue; returns the airtime counted as pending.
+    /// Counts a packet that enters a link queue and adds `bytes` to its MPDU; returns the airtime counted as pending.
     pub fn enter(&mut self, rank: u32, station: StationId, bytes: u32, rate: Rate) -> Time {
         let pending = Time::from_ns(u64::from(bytes) * 8_000_000 / u64::from(rate.as_kbps()));
-        self.mpdus[rank as usize] += 1;
+        self.packets[rank as usize] += 1;
         self.pending[rank as usize][station.index()] += pending;
         self.total += pending;
         pending
     }
 
-    /// Counts an MPDU that leaves its link queue.
+    /// Counts a packet that leaves its link queue.
     pub fn leave(&mut self, rank: u32, station: StationId, pending: Time) {
-        self.mpdus[rank as usize] -= 1;
+        self.packets[rank as usize] -= 1;
         let of_station = &mut self.pending[rank as usize][station.index()];
         *of_station -= pending;
         self.total -= pending;

@@ -3,6 +3,7 @@
 //! Nothing here depends on the medium. The originator determines the content of a PPDU and is given its outcome; the recipient
 //! determines what is passed on.
 
+mod amsdu;
 mod hardware;
 mod originator;
 mod psdu;
@@ -13,9 +14,10 @@ use std::collections::VecDeque;
 
 use wifair_core::{Packet, Time};
 
+pub(crate) use amsdu::Amsdu;
 pub use hardware::{Ath9kSpec, FirmwareSpec, HardwareSpec, IdealSpec};
 pub(crate) use hardware::{Backlog, Feed, Hardware};
-pub(crate) use originator::{Formed, Limits, Mpdu, Originator};
+pub(crate) use originator::{Entry, Formed, Limits, Mpdu, Originator};
 pub(crate) use psdu::Psdu;
 pub(crate) use recipient::Recipient;
 pub(crate) use spec::Rules;
@@ -25,20 +27,22 @@ use crate::edca::CATEGORY_BITS;
 use crate::node::{AP, LinkId};
 use crate::ppdu::Ppdu;
 
-/// An MPDU of a PPDU.
+/// A packet of a PPDU, and its MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentMpdu<'a> {
-    /// Its sequence number, modulo 4096.
+    /// The MPDU's sequence number, modulo 4096.
     pub sequence: u16,
-    /// Its packet.
+    /// The packet.
     pub packet: &'a Packet,
+    /// Whether it is in the MPDU of the packet before it: an A-MSDU.
+    pub is_joined: bool,
     /// Number of this transmission, from 1.
     pub number: u32,
     /// Whether its receiver decodes it from this PPDU; false in a collision.
     pub decoded: bool,
     /// Whether the sender decodes a response that acknowledges it.
     pub acknowledged: bool,
-    /// Its share of the airtime of the transmission.
+    /// The packet's share of the airtime of the transmission.
     pub airtime: Time,
 }
 
@@ -46,7 +50,7 @@ pub struct SentMpdu<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
     pub packet: Packet,
-    /// Share of its MPDU in the airtime of the exchange that delivered it.
+    /// Its share of the airtime of the exchange that delivered it.
     pub airtime: Time,
 }
 
@@ -60,9 +64,9 @@ pub(crate) struct Agreement {
 }
 
 impl Agreement {
-    fn new(window: u32) -> Agreement {
+    fn new(window: u32, amsdu: Amsdu) -> Agreement {
         Agreement {
-            originator: Originator::new(window.into()),
+            originator: Originator::new(window.into(), amsdu),
             recipient: Recipient::new(window.into()),
             window,
         }
@@ -99,18 +103,20 @@ pub(crate) struct Aggregation {
 }
 
 impl Aggregation {
-    /// `windows`: by link, in MPDUs; 0 without an agreement. `functions` is the number of channel access functions.
-    pub fn new(rules: Rules, hardware: Hardware, windows: &[u32], functions: usize) -> Aggregation {
-        let agreement = |&window: &u32| (window > 0).then(|| Agreement::new(window.min(rules.window)));
+    /// `links`: windows in MPDUs, 0 without an agreement, and A-MSDUs. `functions` is the number of channel access functions.
+    pub fn new(rules: Rules, hardware: Hardware, links: &[(u32, Amsdu)], functions: usize) -> Aggregation {
+        let agreement = |&(window, amsdu): &(u32, Amsdu)| {
+            (window > 0).then(|| Agreement::new(window.min(rules.window), amsdu))
+        };
         Aggregation {
             rules,
-            agreements: windows
+            agreements: links
                 .iter()
-                .flat_map(|window| std::array::from_fn::<_, 4, _>(|_| agreement(window)))
+                .flat_map(|link| std::array::from_fn::<_, 4, _>(|_| agreement(link)))
                 .collect(),
             pending: vec![VecDeque::new(); functions],
             hardware,
-            backlog: Backlog::new(if hardware.works_ahead() { windows.len() / 2 } else { 0 }),
+            backlog: Backlog::new(if hardware.works_ahead() { links.len() / 2 } else { 0 }),
             built: Default::default(),
             passed: VecDeque::new(),
             waits: Vec::new(),
@@ -190,7 +196,7 @@ impl Aggregation {
         self.pending[function as usize].contains(&link)
     }
 
-    /// The PPDU on the air has ended at `now`. `each` receives for every MPDU decoded from it whether it is a duplicate. When the earliest
+    /// The PPDU on the air has ended at `now`. `each` receives for every packet decoded from it whether it is a duplicate. When the earliest
     /// reorder timeout expires now.
     pub fn receive(&mut self, link: LinkId, rank: u32, now: Time, mut each: impl FnMut(bool)) {
         let index = Aggregation::index(link, rank);
@@ -198,8 +204,12 @@ impl Aggregation {
         let passed = &mut self.passed;
         originator.end(|mpdu, share| {
             let received = Received { packet: mpdu.departure.packet, airtime: share };
-            let new = recipient
-                .receive(mpdu.sequence, received, now, |received| passed.push_back((link, rank, received)));
+            let new = match mpdu.is_joined() {
+                true => recipient.join(mpdu.sequence, received),
+                false => recipient.receive(mpdu.sequence, received, now, |received| {
+                    passed.push_back((link, rank, received));
+                }),
+            };
             each(!new);
             new
         });

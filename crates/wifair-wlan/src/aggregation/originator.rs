@@ -6,9 +6,10 @@ use std::collections::VecDeque;
 use wifair_core::{Packet, Rate, Time};
 use wifair_queue::{Departure, MpduOutcome, TransmittedMpdu};
 
-use super::psdu::{Psdu, Shares};
+use super::amsdu::Amsdu;
+use super::psdu::{DELIMITER_BYTES, Psdu, Shares};
 
-/// An MPDU in the link queue.
+/// A packet in the link queue, and the MPDU that contains it: all packets of an A-MSDU have its sequence number and its outcomes.
 #[derive(Debug)]
 pub(crate) struct Mpdu {
     pub departure: Departure,
@@ -17,7 +18,7 @@ pub(crate) struct Mpdu {
     ppdu: u32,
     /// Its share of the pending airtime of its station.
     pub pending: Time,
-    /// Its length, without a delimiter.
+    /// What it adds to the length of its MPDU, which has no delimiter here.
     pub bytes: u32,
     /// Number of PPDUs that contained it.
     pub attempts: u32,
@@ -29,6 +30,8 @@ pub(crate) struct Mpdu {
     received: bool,
     /// Whether its receiver accepted it: it was not a duplicate, and had not been skipped by a reorder timeout.
     taken: bool,
+    /// Whether it is in the MPDU of the packet before it.
+    is_joined: bool,
     pub taken_at: Time,
     /// Its shares of the airtime and the overhead of its PPDUs.
     pub airtime: Time,
@@ -60,6 +63,17 @@ pub(crate) struct Formed {
     pub psdu: Option<Psdu>,
 }
 
+/// How a packet enters the link queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    /// What it adds to the length of its MPDU.
+    pub bytes: u32,
+    /// Whether it joins the last MPDU.
+    pub is_joined: bool,
+    /// Its share of the pending airtime of its station.
+    pub pending: Time,
+}
+
 /// The MPDU is in no PPDU.
 const NONE: u32 = 0;
 /// Number that represents a Block Ack Request.
@@ -81,6 +95,11 @@ impl Mpdu {
         self.share
     }
 
+    /// Whether it is in the MPDU of the packet before it.
+    pub fn is_joined(&self) -> bool {
+        self.is_joined
+    }
+
     /// Whether its recipient holds it, or has passed it on.
     pub fn is_taken(&self) -> bool {
         self.taken
@@ -90,6 +109,7 @@ impl Mpdu {
 #[derive(Debug)]
 pub(crate) struct Originator {
     window: u64,
+    amsdu: Amsdu,
     queue: VecDeque<Mpdu>,
     next_sequence: u64,
     /// The number of the PPDU that is in service: on the air, or next.
@@ -105,9 +125,10 @@ pub(crate) struct Originator {
 
 impl Originator {
     /// An originator with nothing to send. `window` is in MPDUs.
-    pub fn new(window: u64) -> Originator {
+    pub fn new(window: u64, amsdu: Amsdu) -> Originator {
         Originator {
             window,
+            amsdu,
             queue: VecDeque::new(),
             next_sequence: 0,
             in_service: NONE,
@@ -135,13 +156,63 @@ impl Originator {
         self.queue.front().map_or(self.next_sequence, |head| head.sequence)
     }
 
-    /// Adds a packet to the link queue, with its pending airtime. `mac_bytes` as in [`Limits`].
-    pub fn push(&mut self, departure: Departure, mac_bytes: u32, pending: Time, now: Time) {
+    /// Adds a packet to the link queue as an MPDU. `mac_bytes` as in [`Limits`].
+    pub fn push(&mut self, departure: Departure, mac_bytes: u32, now: Time) {
+        let bytes = departure.packet.ip_bytes() + mac_bytes;
+        self.enter(departure, Entry { bytes, is_joined: false, pending: Time::ZERO }, now);
+    }
+
+    /// How a packet of `ip_bytes` enters the link queue ahead of PPDUs, whose PSDUs have at most what `max_psdu_bytes` says. Its
+    /// pending airtime is open.
+    pub fn place(&self, ip_bytes: u32, mac_bytes: u32, max_psdu_bytes: impl FnOnce() -> u32) -> Entry {
+        if self.amsdu.joins() && self.is_open(NONE) {
+            let (bytes, is_amsdu) = self.last_mpdu();
+            let max_mpdu_bytes = max_psdu_bytes().saturating_sub(DELIMITER_BYTES);
+            if ip_bytes <= self.amsdu.room(bytes, is_amsdu, max_mpdu_bytes) {
+                let added = self.amsdu.with(bytes, is_amsdu, ip_bytes) - bytes;
+                return Entry { bytes: added, is_joined: true, pending: Time::ZERO };
+            }
+        }
+        Entry { bytes: ip_bytes + mac_bytes, is_joined: false, pending: Time::ZERO }
+    }
+
+    /// Whether packets may join the last MPDU: it has been in no PPDU but the one of this number.
+    fn is_open(&self, ppdu: u32) -> bool {
+        self.queue.back().is_some_and(|last| last.attempts == 0 && last.ppdu == ppdu)
+    }
+
+    /// Length of the last MPDU, and whether it has an A-MSDU.
+    fn last_mpdu(&self) -> (u32, bool) {
+        let mut bytes = 0;
+        for mpdu in self.queue.iter().rev() {
+            bytes += mpdu.bytes;
+            if !mpdu.is_joined {
+                break;
+            }
+        }
+        (bytes, self.queue.back().is_some_and(|last| last.is_joined))
+    }
+
+    /// Length of the MPDU whose first packet is at `index`, and the index of the next MPDU.
+    fn mpdu_at(&self, index: usize) -> (u32, usize) {
+        let mut bytes = self.queue[index].bytes;
+        let mut next = index + 1;
+        while let Some(mpdu) = self.queue.get(next).filter(|mpdu| mpdu.is_joined) {
+            bytes += mpdu.bytes;
+            next += 1;
+        }
+        (bytes, next)
+    }
+
+    /// Adds a packet to the link queue.
+    pub fn enter(&mut self, departure: Departure, Entry { bytes, is_joined, pending }: Entry, now: Time) {
+        self.next_sequence += u64::from(!is_joined);
         self.queue.push_back(Mpdu {
-            sequence: self.next_sequence,
+            sequence: self.next_sequence - 1,
             ppdu: NONE,
             pending,
-            bytes: departure.packet.ip_bytes() + mac_bytes,
+            bytes,
+            is_joined,
             attempts: 0,
             failures: 0,
             decoded: true, // unless the channel says otherwise
@@ -156,7 +227,6 @@ impl Originator {
             rate: Rate::from_kbps(0),
             departure,
         });
-        self.next_sequence += 1;
     }
 
     /// Length of what would be sent first: only the head, or a Block Ack Request (`None`).
@@ -164,7 +234,8 @@ impl Originator {
         if self.owes_request {
             return None;
         }
-        Some(self.queue.front().expect("a link in service has something to send").bytes)
+        assert!(!self.queue.is_empty(), "a link in service has something to send");
+        Some(self.mpdu_at(0).0)
     }
 
     /// Forms a PPDU of what is in none. `take` gives the next packet for the link of at most so many IP bytes.
@@ -182,27 +253,53 @@ impl Originator {
         let ppdu = self.last_ppdu;
         let end = self.window_start() + self.window;
         let mut psdu = Psdu::default();
-        for mpdu in self.queue.iter_mut().filter(|mpdu| mpdu.ppdu == NONE) {
+        let mut index = 0;
+        while index < self.queue.len() {
+            let (bytes, next) = self.mpdu_at(index);
+            let first = index;
+            index = next;
+            if self.queue[first].ppdu != NONE {
+                continue;
+            }
             let with = match psdu.mpdus() {
-                0 => Psdu::of(mpdu.bytes),
-                _ => psdu.with(mpdu.bytes, limits.spacing_bytes),
+                0 => Psdu::of(bytes),
+                _ => psdu.with(bytes, limits.spacing_bytes),
             };
             let fits = with.mpdus() <= limits.max_mpdus && with.bytes(true) <= limits.max_psdu_bytes;
-            if mpdu.sequence >= end || psdu.mpdus() > 0 && !fits {
+            if self.queue[first].sequence >= end || psdu.mpdus() > 0 && !fits {
                 return Formed { ppdu, psdu: Some(psdu) };
             }
             psdu = with;
-            mpdu.ppdu = ppdu;
+            self.queue.range_mut(first..next).for_each(|mpdu| mpdu.ppdu = ppdu);
         }
-        while self.next_sequence < end && psdu.mpdus() < limits.max_mpdus {
-            let room =
-                psdu.room(limits.max_psdu_bytes, limits.spacing_bytes).saturating_sub(limits.mac_bytes);
+        loop {
+            let (last, is_amsdu) = match self.amsdu.joins() && self.is_open(ppdu) {
+                true => (psdu.last(), self.queue.back().is_some_and(|last| last.is_joined)),
+                false => (0, false),
+            };
+            let joint_room = match last {
+                0 => 0,
+                bytes => self.amsdu.room(bytes, is_amsdu, psdu.room_of_last(limits.max_psdu_bytes)),
+            };
+            let mut room = joint_room;
+            if self.next_sequence < end && psdu.mpdus() < limits.max_mpdus {
+                let own = psdu.room(limits.max_psdu_bytes, limits.spacing_bytes);
+                room = room.max(own.saturating_sub(limits.mac_bytes));
+            }
             if room == 0 {
                 break;
             }
             let Some(departure) = take(room) else { break };
-            psdu = psdu.with(departure.packet.ip_bytes() + limits.mac_bytes, limits.spacing_bytes);
-            self.push(departure, limits.mac_bytes, Time::ZERO, now);
+            let ip_bytes = departure.packet.ip_bytes();
+            if ip_bytes <= joint_room {
+                let bytes = self.amsdu.with(last, is_amsdu, ip_bytes);
+                psdu = psdu.with_last(bytes);
+                let entry = Entry { bytes: bytes - last, is_joined: true, pending: Time::ZERO };
+                self.enter(departure, entry, now);
+            } else {
+                psdu = psdu.with(ip_bytes + limits.mac_bytes, limits.spacing_bytes);
+                self.push(departure, limits.mac_bytes, now);
+            }
             self.queue.back_mut().expect("it has just come").ppdu = ppdu;
         }
         Formed { ppdu, psdu: Some(psdu) }
@@ -239,15 +336,20 @@ impl Originator {
 
     /// Draws whether the receiver decodes each MPDU of the PPDU: `decodes` decides by length. Returns whether it decodes any.
     pub fn draw(&mut self, mut decodes: impl FnMut(u32) -> bool) -> bool {
-        let mut any = false;
-        for mpdu in self.formed_mut() {
-            mpdu.decoded = decodes(mpdu.bytes);
-            any |= mpdu.decoded;
+        let (mut any, mut index) = (false, 0);
+        while index < self.queue.len() {
+            let (bytes, next) = self.mpdu_at(index);
+            if self.queue[index].ppdu == self.in_service && self.in_service != NONE {
+                let decoded = decodes(bytes);
+                any |= decoded;
+                self.queue.range_mut(index..next).for_each(|mpdu| mpdu.decoded = decoded);
+            }
+            index = next;
         }
         any
     }
 
-    /// The airtime and the overhead of the PPDU, and the time for which it is in service by its end: each MPDU has its share. `first`
+    /// The airtime and the overhead of the PPDU, and the time for which it is in service by its end: each packet has its share. `first`
     /// receives since when each has been in the link queue that is sent for the first time.
     pub fn attempt(&mut self, times: [Time; 3], rate: Rate, mut first: impl FnMut(Time)) {
         let whole = self.formed().map(|mpdu| u64::from(mpdu.bytes)).sum();
@@ -266,10 +368,16 @@ impl Originator {
         }
     }
 
-    /// Ends the PPDU: the MPDUs that its receiver decodes are passed to `received`, each with its share of the airtime.
-    /// `received` returns whether the recipient accepts it.
+    /// Ends the PPDU: the packets of the MPDUs that its receiver decodes are passed to `received`, each with its share of the
+    /// airtime; those that have joined an MPDU before the first of each. `received` returns whether the recipient accepts it.
     pub fn end(&mut self, mut received: impl FnMut(&Mpdu, Time) -> bool) {
-        for mpdu in self.formed_mut().filter(|mpdu| mpdu.decoded) {
+        if self.amsdu.joins() {
+            for mpdu in self.formed_mut().filter(|mpdu| mpdu.decoded && mpdu.is_joined) {
+                mpdu.received = true;
+                mpdu.taken |= received(mpdu, mpdu.share);
+            }
+        }
+        for mpdu in self.formed_mut().filter(|mpdu| mpdu.decoded && !mpdu.is_joined) {
             mpdu.received = true;
             mpdu.taken |= received(mpdu, mpdu.share);
         }
@@ -308,7 +416,7 @@ impl Originator {
 
     /// Number of MPDUs of the PPDU that the recipient has decoded.
     pub fn acknowledged(&self) -> u32 {
-        self.formed().filter(|mpdu| mpdu.received).count() as u32
+        self.formed().filter(|mpdu| mpdu.received && !mpdu.is_joined).count() as u32
     }
 
     /// Handles a failed exchange, known to the originator after a wait for `timeout`: each MPDU of the PPDU has failed, or the
@@ -328,11 +436,12 @@ impl Originator {
         }
     }
 
-    /// The outcomes of the PPDU's MPDUs, after an exchange that has `succeeded` or, after [`Originator::fail`], failed.
+    /// The outcomes of the packets of the PPDU, after an exchange that has `succeeded` or, after [`Originator::fail`], failed.
     pub fn transmitted(&self, succeeded: bool, max: &Attempts) -> impl Iterator<Item = TransmittedMpdu<'_>> {
         let max_failures = if succeeded { max.mpdu - 1 } else { max.mpdu }; // the failure of a success is yet to be counted
         self.formed().map(move |mpdu| TransmittedMpdu {
             packet: &mpdu.departure.packet,
+            is_joined: mpdu.is_joined,
             flow: mpdu.departure.flow,
             outcome: match mpdu.failures {
                 _ if succeeded && mpdu.received => MpduOutcome::Delivered,

@@ -1,7 +1,7 @@
 //! Length of an A-MPDU, and what may still be added to it (802.11-2020, 9.7 and 10.12; `docs/medium.md`, section 12).
 
 /// Bytes of the delimiter before an MPDU in an A-MPDU; subframes are padded to multiples of it.
-const DELIMITER_BYTES: u32 = 4;
+pub(super) const DELIMITER_BYTES: u32 = 4;
 
 /// The PSDU of the MPDUs of a PPDU, as it grows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +27,21 @@ impl Psdu {
     fn before_next(&self, spacing_bytes: u32) -> u32 {
         let subframe = (DELIMITER_BYTES + self.last).max(spacing_bytes);
         self.before + subframe.next_multiple_of(DELIMITER_BYTES)
+    }
+
+    /// Gives the last MPDU, which another packet has joined, `bytes`.
+    pub fn with_last(self, bytes: u32) -> Psdu {
+        Psdu { last: bytes, ..self }
+    }
+
+    /// Bytes of the last MPDU.
+    pub fn last(&self) -> u32 {
+        self.last
+    }
+
+    /// Maximum length of the last MPDU such that the PSDU, which has delimiters, has at most `max_bytes`.
+    pub fn room_of_last(&self, max_bytes: u32) -> u32 {
+        max_bytes.saturating_sub(self.before + DELIMITER_BYTES)
     }
 
     /// Number of MPDUs.
@@ -124,6 +139,9 @@ mod tests {
                 prop_assert_eq!(psdu.with(room, spacing_bytes).bytes(lone), max_bytes);
             }
             prop_assert!(psdu.with(room + 1, spacing_bytes).bytes(lone) > max_bytes);
+            let of_last = psdu.room_of_last(max_bytes);
+            prop_assert!(of_last == 0 || psdu.with_last(of_last).bytes(true) == max_bytes);
+            prop_assert_eq!(psdu.with_last(psdu.last()).bytes(true), psdu.bytes(true));
         }
 
         #[test]

@@ -2,7 +2,7 @@
 //!
 //! Sequence numbers do not wrap here. On the air they are modulo 4096, which is equivalent for windows of at most 1,024.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use wifair_core::Time;
 
@@ -14,12 +14,14 @@ pub(crate) struct Recipient<T> {
     first: u64,
     /// What was received out of order, by sequence number from `first` on, and when. Its last entry is never vacant.
     held: VecDeque<Option<(T, Time)>>,
+    /// What is passed on right after the content of an MPDU, by sequence number: further packets of an A-MSDU.
+    joined: BTreeMap<u64, Vec<T>>,
 }
 
 impl<T> Recipient<T> {
     /// Creates an empty reorder buffer. `window` is in MPDUs.
     pub fn new(window: u64) -> Recipient<T> {
-        Recipient { window, first: 0, held: VecDeque::new() }
+        Recipient { window, first: 0, held: VecDeque::new(), joined: BTreeMap::new() }
     }
 
     #[inline]
@@ -34,8 +36,7 @@ impl<T> Recipient<T> {
             return false;
         }
         if sequence == self.first && self.held.is_empty() {
-            self.first += 1;
-            up(content);
+            self.pass(content, &mut up);
             return true;
         }
         if sequence >= self.first + self.window {
@@ -50,6 +51,25 @@ impl<T> Recipient<T> {
         true
     }
 
+    /// Adds `content` to an MPDU that [`Recipient::receive`] handles next. Returns false for a duplicate.
+    pub fn join(&mut self, sequence: u64, content: T) -> bool {
+        if sequence < self.first || self.is_held(sequence) {
+            return false;
+        }
+        self.joined.entry(sequence).or_default().push(content);
+        true
+    }
+
+    /// Passes on the content of the MPDU at the start of the window.
+    #[inline]
+    fn pass(&mut self, content: T, up: &mut impl FnMut(T)) {
+        up(content);
+        if !self.joined.is_empty() {
+            self.joined.remove(&self.first).into_iter().flatten().for_each(&mut *up);
+        }
+        self.first += 1;
+    }
+
     /// Handles a Block Ack Request with this starting sequence number.
     pub fn request(&mut self, starting: u64, mut up: impl FnMut(T)) {
         if starting > self.first {
@@ -60,7 +80,8 @@ impl<T> Recipient<T> {
 
     /// The contents of the held MPDUs.
     pub fn held(&self) -> impl Iterator<Item = &T> {
-        self.held.iter().flatten().map(|(content, _)| content)
+        let first = self.held.iter().flatten().map(|(content, _)| content);
+        first.chain(self.joined.values().flatten())
     }
 
     /// When the reorder timeout of the MPDU that has been held longest expires.
@@ -83,9 +104,9 @@ impl<T> Recipient<T> {
         while self.first < first
             && let Some(entry) = self.held.pop_front()
         {
-            self.first += 1;
-            if let Some((content, _)) = entry {
-                up(content);
+            match entry {
+                Some((content, _)) => self.pass(content, up),
+                None => self.first += 1,
             }
         }
         self.first = self.first.max(first);
@@ -95,8 +116,7 @@ impl<T> Recipient<T> {
     fn release_run(&mut self, up: &mut impl FnMut(T)) {
         while let Some((content, _)) = self.held.front_mut().and_then(Option::take) {
             self.held.pop_front();
-            self.first += 1;
-            up(content);
+            self.pass(content, up);
         }
     }
 }

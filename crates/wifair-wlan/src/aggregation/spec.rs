@@ -4,8 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, Time};
 
+use super::amsdu::Amsdu;
 use super::originator::Attempts;
 use crate::check;
+use crate::phy::{Band, BssTiming, Format, PhySpec};
 
 /// Which packets of a port join a PPDU for a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +46,10 @@ pub struct AggregationSpec {
     pub max_ppdu_us: f64,
     /// Most MPDUs per PPDU; without the key, the window. 1: no aggregation.
     pub max_mpdus: Option<u32>,
+    /// Longest A-MSDU in bytes: packets for the same station share an MPDU up to this length; 0 (no A-MSDUs, the default), or 100 to what
+    /// the PHY allows, which depends on `phy.mac_header_bytes` and `phy.ccmp`: by default 4065 for 802.11n (7935 with `max_mpdus = 1`),
+    /// 11424 for ac, ax and be, 7935 for ax at 2.4 GHz.
+    pub max_amsdu_bytes: u32,
     /// Least time from the start of an MPDU to the start of the next (10.12.3): 0, 0.25, 0.5, 1, 2, 4, 8 or 16 µs.
     pub min_mpdu_spacing_us: f64,
     /// Attempts of an MPDU after which it is given up; by default `mac.retry_limit_short`.
@@ -67,6 +73,7 @@ impl Default for AggregationSpec {
             max_ampdu_bytes: None,
             max_ppdu_us: 5_484.0,
             max_mpdus: None,
+            max_amsdu_bytes: 0,
             min_mpdu_spacing_us: 0.0,
             max_attempts: None,
             reorder_timeout_ms: 100.0,
@@ -80,6 +87,9 @@ impl Default for AggregationSpec {
 /// The values of Minimum MPDU Start Spacing (Table 9-189), in µs.
 const SPACINGS_US: [f64; 8] = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
 
+/// The least A-MSDU that has room for more than one packet.
+const MIN_AMSDU_BYTES: u32 = 100;
+
 /// Frames that ath9k holds for an access category (ATH_MAX_QDEPTH).
 const DRIVER_QUEUE_PACKETS: u32 = 123;
 
@@ -91,6 +101,7 @@ pub(crate) struct Rules {
     pub max_ppdu: Time,
     pub max_mpdus: u32,
     pub spacing: Time,
+    amsdu: Amsdu,
     pub attempts: Attempts,
     pub reorder_timeout: Time,
     pub fill: Fill,
@@ -98,12 +109,25 @@ pub(crate) struct Rules {
     pub driver_queue: Option<u32>,
 }
 
+impl Rules {
+    /// The A-MSDUs of a link whose older end has PPDUs of `format`.
+    pub(crate) fn amsdu_of(&self, format: Format, band: Band) -> Amsdu {
+        self.amsdu.of(format, band, self.max_mpdus > 1)
+    }
+}
+
 impl AggregationSpec {
-    /// Checks the values. `path` is their key in the plan; `retry_limit` is `mac.retry_limit_short`.
+    /// Checks the values. `path` is their key in the plan; `retry_limit` is `mac.retry_limit_short`, `phy` the BSS's.
     ///
     /// # Errors
     /// Fails for a value out of range.
-    pub(crate) fn rules(&self, retry_limit: u32, path: &str) -> Result<Rules, SpecError> {
+    pub(crate) fn rules(
+        &self,
+        retry_limit: u32,
+        phy: &PhySpec,
+        timing: &BssTiming,
+        path: &str,
+    ) -> Result<Rules, SpecError> {
         let given = |key, value: Option<u32>, default, range, unit| match value {
             Some(value) => check::integer(path, key, value, range, unit),
             None => Ok(default),
@@ -129,6 +153,7 @@ impl AggregationSpec {
             )?,
             max_ppdu: micros,
             max_mpdus: given("max_mpdus", self.max_mpdus, u32::MAX, 1..=1_024, "MPDUs")?,
+            amsdu: self.amsdu(phy, timing, path)?,
             spacing: Time::from_ns((self.min_mpdu_spacing_us * 1e3) as u64),
             attempts: Attempts {
                 mpdu: given("max_attempts", self.max_attempts, retry_limit, 1..=1_000_000, "attempts")?,
@@ -149,5 +174,29 @@ impl AggregationSpec {
                 }
             },
         })
+    }
+
+    /// Whether an MPDU may share an A-MPDU with others.
+    fn has_ampdus(&self) -> bool {
+        self.max_mpdus != Some(1)
+    }
+
+    fn amsdu(&self, phy: &PhySpec, timing: &BssTiming, path: &str) -> Result<Amsdu, SpecError> {
+        let llc_bytes = timing.llc_bytes();
+        let of = |max_bytes| Amsdu::new(max_bytes, timing.psdu_bytes(0) - llc_bytes, llc_bytes);
+        let max_bytes = of(u32::MAX).of(phy.format(), phy.band(), self.has_ampdus()).max_bytes();
+        if self.max_amsdu_bytes == 0 || (MIN_AMSDU_BYTES..=max_bytes).contains(&self.max_amsdu_bytes) {
+            return Ok(of(self.max_amsdu_bytes));
+        }
+        let why = match phy.format() {
+            Format::Ht if self.has_ampdus() => {
+                "an MPDU of 802.11n in an A-MPDU has at most 4095 (with max_mpdus = 1 an A-MSDU has at most 7935)"
+            }
+            Format::Ht => "that is 802.11n's longest A-MSDU",
+            Format::He if phy.band() == Band::Ghz2_4 => "that is the longest A-MSDU of 802.11ax at 2.4 GHz",
+            _ => "an MPDU has at most 11454",
+        };
+        let allowed = format!("0 (no A-MSDUs) or {MIN_AMSDU_BYTES} to {max_bytes} bytes: {why}");
+        Err(SpecError::new(format!("{path}.max_amsdu_bytes"), self.max_amsdu_bytes, allowed))
     }
 }

@@ -157,12 +157,19 @@ pub struct Transmission<'a> {
     pub ppdu: Option<(Time, Time)>,
     /// Start and end of the ACK or Block Ack that answers it, if there is one.
     pub response: Option<(Time, Time)>,
-    /// Its MPDUs, in order; none in a Block Ack Request.
+    /// The packets of its MPDUs, in order; none in a Block Ack Request.
     pub mpdus: Vec<SentMpdu<'a>>,
     /// WinStartO, modulo 4096: the starting sequence number of a Block Ack Request.
     pub window_start: u16,
     /// Block Ack window of the link, in MPDUs.
     pub window: u32,
+}
+
+impl<'a> Transmission<'a> {
+    /// Its MPDUs, in order, each as its packets.
+    pub fn by_mpdu(&self) -> impl Iterator<Item = &[SentMpdu<'a>]> {
+        self.mpdus.chunk_by(|_, next| next.is_joined)
+    }
 }
 
 impl Bss {

@@ -101,10 +101,9 @@ impl Bss {
         let places: Vec<_> = ports.zip(edcafs).collect();
         let sides = [surroundings(Direction::Down), surroundings(Direction::Up)];
         let mut nodes = Nodes::new(edca, places, own, sides);
-        if let Some((rules, hardware)) = spec.aggregation(&mac)? {
-            let windows: Vec<u32> = rows.iter().map(|row| row.on_air.mode.format.max_window()).collect();
+        if let Some((rules, hardware)) = spec.aggregation(&mac, &phy)? {
             if hardware.works_ahead()
-                && let Some(link) = windows.iter().position(|window| *window == 0)
+                && let Some(link) = rows.iter().position(|row| row.on_air.mode.format.max_window() == 0)
             {
                 let key = if rules.driver_queue.is_some() { "mac.aggregation.fill" } else { "ap.hardware" };
                 let label = &spec.stations[link / 2].label;
@@ -113,12 +112,13 @@ impl Bss {
                 );
                 return Err(SpecError::new(key, "this key", allowed));
             }
-            nodes.set_aggregation(Aggregation::new(
-                rules,
-                hardware,
-                &windows,
-                labels().count() * RANKS.len(),
-            ));
+            let links: Vec<_> = rows
+                .iter()
+                .map(|row| row.on_air.mode.format)
+                .map(|format| (format.max_window(), rules.amsdu_of(format, spec.phy.band())))
+                .collect();
+            let functions = labels().count() * RANKS.len();
+            nodes.set_aggregation(Aggregation::new(rules, hardware, &links, functions));
         }
         let mut bss = Bss {
             medium: Medium::new(contention, category_bits),

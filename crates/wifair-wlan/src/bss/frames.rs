@@ -193,7 +193,7 @@ impl Bss {
                     sifs: self.phy.sifs,
                 }
             }
-            PartOf::Ppdu(transmission) => {
+            PartOf::Ppdu(_) => {
                 let ppdu = edcaf.ppdu();
                 let index = usize::from(ppdu.handshake);
                 let handshake = &handshakes[index];
@@ -215,7 +215,7 @@ impl Bss {
                     airtime: ppdu.airtime,
                     announcement: self.announcement_of(&ppdu),
                     response: ppdu.response,
-                    response_kind: match transmission.mpdus.len() {
+                    response_kind: match ppdu.mpdus {
                         1 => FrameKind::Ack,
                         _ => FrameKind::BlockAck,
                     },

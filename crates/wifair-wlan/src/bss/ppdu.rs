@@ -107,7 +107,13 @@ impl Bss {
 
     /// Packets leave the port of `sender` for what lies below it, as far as there is room; whether it has anything to send.
     pub(super) fn refill(&mut self, sender: u32, now: Time) -> bool {
-        self.nodes.feed(sender, &self.phy, now);
+        let (links, rules) = (&self.links, *self.nodes.aggregation_rules());
+        let max_ppdu = rules.max_ppdu.min(self.nodes.max_ppdu(sender));
+        let max_psdu_bytes = |link: LinkId| {
+            let longest = links[link.index()].on_air.largest_psdu(max_ppdu);
+            rules.max_ampdu_bytes.min(longest.unwrap_or(0))
+        };
+        self.nodes.feed(sender, max_psdu_bytes, &self.phy, now);
         if self.nodes.ahead(sender) == 0 {
             return !self.nodes.edcaf(sender).is_free() || self.nodes.choose(sender, &self.phy, now);
         }

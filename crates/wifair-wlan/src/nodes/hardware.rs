@@ -5,7 +5,7 @@ use wifair_core::Time;
 
 use super::link_queues::Picked;
 use super::{Nodes, parts};
-use crate::aggregation::{Built, Feed, Formed};
+use crate::aggregation::{Agreement, Built, Entry, Feed, Formed};
 use crate::edca::rank;
 use crate::node::LinkId;
 use crate::phy::BssTiming;
@@ -27,8 +27,15 @@ impl Nodes {
         self.aggregation.as_ref().map_or(Time::MAX, |aggregation| aggregation.hardware_of(index).max_ppdu)
     }
 
-    /// Lets the port feed the link queues of a channel access function, if it does so ahead of PPDUs.
-    pub(crate) fn feed(&mut self, index: u32, phy: &BssTiming, now: Time) {
+    /// Lets the port feed the link queues of a channel access function, if it does so ahead of PPDUs. `max_psdu_bytes` returns the maximum
+    /// length of a PSDU that a link's PPDUs may have now.
+    pub(crate) fn feed(
+        &mut self,
+        index: u32,
+        max_psdu_bytes: impl Fn(LinkId) -> u32,
+        phy: &BssTiming,
+        now: Time,
+    ) {
         let (port, edcaf) = parts(&mut self.places, index);
         let role = *edcaf.role();
         let aggregation = self.aggregation.as_mut().expect("there is hardware");
@@ -41,12 +48,13 @@ impl Nodes {
         while let Some(grant) = aggregation.backlog.grant(hardware.feed, role.ac, rank, gathers)
             && let Some(departure) = port.take(&grant, now, view)
         {
-            let (station, mac_bytes) = (departure.station, phy.psdu_bytes(0));
-            let (link, bytes) = (LinkId::of(true, station), departure.packet.ip_bytes() + mac_bytes);
+            let (station, ip_bytes) = (departure.station, departure.packet.ip_bytes());
+            let link = LinkId::of(true, station);
             let rate = view.links[station.index()].rate;
-            let pending = aggregation.backlog.enter(rank, station, bytes, rate);
-            let agreement = aggregation.of_mut(link, rank).expect("all links of the AP have agreements");
-            agreement.originator.push(departure, mac_bytes, pending, now);
+            let (Agreement { originator, .. }, backlog) = aggregation.with_backlog(link, rank);
+            let entry = originator.place(ip_bytes, phy.psdu_bytes(0), || max_psdu_bytes(link));
+            let pending = backlog.enter(rank, station, entry.bytes, rate);
+            originator.enter(departure, Entry { pending, ..entry }, now);
             // The link in service is released when its exchange is over.
             if hardware.ahead > 0 || !edcaf.serves_queue() || edcaf.link() != link {
                 aggregation.release(index, link, rank);

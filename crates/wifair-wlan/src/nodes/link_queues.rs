@@ -105,7 +105,7 @@ impl Nodes {
             let link = LinkId::of(role.is_ap, departure.station);
             break match aggregation.of_mut(link, rank(role.ac)) {
                 Some(agreement) => {
-                    agreement.originator.push(departure, phy.psdu_bytes(0), Time::ZERO, now);
+                    agreement.originator.push(departure, phy.psdu_bytes(0), now);
                     Some(Picked::Link(link))
                 }
                 None => Some(Picked::Frame(departure)),
@@ -214,7 +214,7 @@ impl Nodes {
         agreement.map_or(0, |agreement| (agreement.originator.window_start() % 4_096) as u16)
     }
 
-    /// The MPDUs of the PPDU on the air. The receiver decodes none unless the PPDU `reaches` it; the sender decodes the response if
+    /// The packets of the PPDU on the air. The receiver decodes none unless the PPDU `reaches` it; the sender decodes the response if
     /// the PPDU `is_answered`.
     pub(crate) fn mpdus_on_air(
         &self,
@@ -227,6 +227,7 @@ impl Nodes {
         agreement.into_iter().flat_map(|agreement| agreement.originator.formed()).map(move |mpdu| SentMpdu {
             sequence: (mpdu.sequence % 4_096) as u16,
             packet: &mpdu.departure.packet,
+            is_joined: mpdu.is_joined(),
             number: mpdu.attempts,
             decoded: reaches && mpdu.is_decoded(),
             acknowledged: is_answered && (mpdu.is_decoded() || mpdu.is_received()),
@@ -247,7 +248,7 @@ impl Nodes {
         }
     }
 
-    /// Handles the end of the PPDU of the link in service. `each` receives for each decoded MPDU whether it is a duplicate.
+    /// Handles the end of the PPDU of the link in service. `each` receives for each decoded packet whether it is a duplicate.
     pub(crate) fn receive_ppdu(&mut self, index: u32, now: Time, each: impl FnMut(bool)) {
         let (link, rank) = self.in_service(index);
         match self.edcaf(index).ppdu().is_request() {
@@ -316,7 +317,7 @@ impl Nodes {
     }
 
     /// Removes acknowledged MPDUs, if the exchange has `succeeded`, and then those at the retry limit from the link queue in
-    /// service. `done` receives each MPDU, and whether it is the AP's. Returns whether the link has anything left to send.
+    /// service. `done` receives each packet, and whether it is the AP's. Returns whether the link has anything left to send.
     pub(crate) fn finish_mpdus(
         &mut self,
         index: u32,

@@ -80,7 +80,8 @@ pub(super) fn report_frame(port: &mut Port, edcaf: &Edcaf, outcome: MpduOutcome,
     let (departure, (attempts, mode)) = (edcaf.departure(), edcaf.last_attempt());
     let [airtime, overhead] = edcaf.of_last();
     let packet = &departure.packet;
-    let mpdu = TransmittedMpdu { packet, flow: departure.flow, outcome, attempts, airtime, overhead };
+    let flow = departure.flow;
+    let mpdu = TransmittedMpdu { packet, is_joined: false, flow, outcome, attempts, airtime, overhead };
     let transmission = wifair_queue::Transmission {
         station: departure.station,
         ac: edcaf.role().ac,

@@ -35,6 +35,7 @@ pub struct BssTiming {
     /// CWmin of an 802.11b station.
     dsss_cw_min: u16,
     overhead_bytes: u32,
+    llc_bytes: u32,
     dsss: bool,
     /// Whether the rates of control frames follow from those of data frames.
     responds_by_rate: bool,
@@ -129,8 +130,9 @@ impl BssTiming {
             check::integer(path, key, given.unwrap_or(default), 0..=1_000, "bytes")
         };
         let has_qos = phy.format() >= Format::Ht;
+        let llc_bytes = bytes("llc_bytes", keys.llc_bytes, 8)?;
         let overhead_bytes = bytes("mac_header_bytes", keys.mac_header_bytes, if has_qos { 26 } else { 24 })?
-            + bytes("llc_bytes", keys.llc_bytes, 8)?
+            + llc_bytes
             + bytes("fcs_bytes", keys.fcs_bytes, 4)?
             + if keys.ccmp { CCMP_BYTES } else { 0 };
 
@@ -177,6 +179,7 @@ impl BssTiming {
                 .collect(),
             dsss_cw_min: contention_window(path, "cw_min", keys.cw_min.unwrap_or(31), 1)?,
             overhead_bytes,
+            llc_bytes,
             dsss: is_dsss,
             responds_by_rate: has_qos && keys.control_rate_mbps.is_none(),
         };
@@ -279,6 +282,11 @@ impl BssTiming {
     /// Whether it is 802.11b's.
     pub(crate) fn is_dsss(&self) -> bool {
         self.dsss
+    }
+
+    /// Bytes of LLC and SNAP before an IP packet.
+    pub(crate) fn llc_bytes(&self) -> u32 {
+        self.llc_bytes
     }
 
     /// Bytes of the PSDU that carries an IP packet of `ip_bytes`.

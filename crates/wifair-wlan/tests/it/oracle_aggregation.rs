@@ -196,7 +196,7 @@ fn a_port_is_gathered_from_or_read_as_it_runs() {
     let run = |head_run| {
         let aggregation = Aggregation { head_run, ..Aggregation::ht() };
         let record = air::run(&bss(without_chance(aggregation), 2, streams())).whole;
-        let to = |t: &Transmission| (t.to, t.mpdus.iter().map(|mpdu| mpdu.packet).collect());
+        let to = |t: &Transmission| (t.to, t.mpdus.iter().flat_map(|mpdu| mpdu.packets.clone()).collect());
         record.transmissions.iter().map(to).collect::<Vec<(NodeId, Vec<u32>)>>()
     };
     assert_eq!(run(false), [(1, vec![0, 2]), (2, vec![1, 3])]);
@@ -394,7 +394,7 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
             for (mpdu, &seq) in t.mpdus.iter().zip(&seqs) {
                 let failures = link.outstanding.entry(seq).or_default();
                 assert_eq!(mpdu.number, *failures + 1, "{t:?}");
-                numbers.insert(mpdu.packet, (key, seq));
+                numbers.extend(mpdu.packets.iter().map(|&packet| (packet, (key, seq))));
                 link.next = link.next.max(seq + 1);
                 if mpdu.decoded == Some(true) {
                     let at = end.expect("what was decoded was sent");
@@ -430,10 +430,13 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
     }
     let given_up: usize = links.values().map(|link| link.given_up.len()).sum();
     assert!(record.given_up.len() <= given_up, "given up for no reason: {:?}", record.given_up);
+    let mut passed_on = BTreeSet::new();
     for delivery in &record.deliveries {
         if let Some((key, seq)) = numbers.get(&delivery.id) {
-            let before = links.get_mut(key).expect("sent").delivered.insert(*seq, delivery.at);
-            assert_eq!(before, None, "{delivery:?} a second time");
+            assert!(passed_on.insert(delivery.id), "{delivery:?} a second time");
+            let delivered = &mut links.get_mut(key).expect("sent").delivered;
+            let at = *delivered.entry(*seq).or_insert(delivery.at);
+            assert_eq!(at, delivery.at, "{delivery:?} without the rest of its MPDU");
         }
     }
     links

@@ -18,6 +18,14 @@ pub enum Event {
     EndedByTxop,
     EndedByHeadRun,
     EndedByPort,
+    /// A packet joins an MPDU: the first to be sent, or one that already had to wait.
+    Joined,
+    JoinedBeyondCount,
+    /// It does not, for the MPDU would be too long, or was sent before.
+    AmsduFull,
+    ClosedBySending,
+    /// An A-MSDU that its receiver cannot decode.
+    AmsduLost,
     /// The link queue is longer than the window.
     WindowStall,
     /// Filled past packets for other stations.
@@ -110,8 +118,13 @@ pub struct Originator {
 
 impl Originator {
     pub fn enter(&mut self, packet: Packet) {
-        self.queue.push_back(Mpdu { seq: self.next, packet, number: 0 });
+        self.queue.push_back(Mpdu { seq: self.next, packets: vec![packet], number: 0 });
         self.next += 1;
+    }
+
+    /// A packet joins the last MPDU.
+    pub fn join(&mut self, packet: Packet) {
+        self.queue.back_mut().expect("it joins something").packets.push(packet);
     }
 
     /// The sequence numbers that are outstanding lie on both sides of 4096 or a multiple of it.
@@ -167,7 +180,7 @@ pub struct Recipient {
     /// WinStartB.
     start: u64,
     /// MPDUs out of order, and when they time out.
-    held: BTreeMap<u64, (Packet, u64)>,
+    held: BTreeMap<u64, (Vec<Packet>, u64)>,
     /// All that was ever decoded.
     pub decoded: BTreeSet<u64>,
 }
@@ -200,11 +213,11 @@ impl Recipient {
         // What lies further back has left the transmitter's window.
         self.decoded = self.decoded.split_off(&self.start.saturating_sub(2 * self.window));
         if self.has(Flaw::OutOfOrder) {
-            return new.then(|| vec![mpdu.packet]);
+            return new.then(|| mpdu.packets.clone());
         }
         if seq < self.start || self.held.contains_key(&seq) {
             events.note(if new { Event::TooLate } else { Event::Duplicate });
-            return self.has(Flaw::NoDuplicateFilter).then(|| vec![mpdu.packet]);
+            return self.has(Flaw::NoDuplicateFilter).then(|| mpdu.packets.clone());
         }
         let mut passed_on = Vec::new();
         if seq >= self.start + self.window {
@@ -212,7 +225,11 @@ impl Recipient {
             let further = u64::from(self.has(Flaw::WindowMovesTooFar));
             passed_on = self.skip_to(seq + 1 + further - self.window);
         }
-        self.held.insert(seq, (mpdu.packet, now + self.timeout));
+        let mut packets = mpdu.packets.clone();
+        if self.has(Flaw::AmsduBackwards) {
+            packets.reverse();
+        }
+        self.held.insert(seq, (packets, now + self.timeout));
         passed_on.extend(self.pass_on());
         events.note_if(self.held.contains_key(&seq), Event::Held);
         Some(passed_on)
@@ -251,14 +268,14 @@ impl Recipient {
         self.start = start;
         let rest = self.held.split_off(&start);
         let before = std::mem::replace(&mut self.held, rest);
-        before.into_values().map(|(packet, _)| packet).collect()
+        before.into_values().flat_map(|(packets, _)| packets).collect()
     }
 
     /// What is held from WinStartB on without a gap.
     fn pass_on(&mut self) -> Vec<Packet> {
         let mut passed_on = Vec::new();
-        while let Some((packet, _)) = self.held.remove(&self.start) {
-            passed_on.push(packet);
+        while let Some((packets, _)) = self.held.remove(&self.start) {
+            passed_on.extend(packets);
             self.start += 1;
         }
         passed_on

@@ -288,9 +288,9 @@ impl Medium {
                 at: self.now,
                 from,
                 to,
-                category: mpdu.packet.category,
+                category: mpdu.packets[0].category,
                 seq: on_air(mpdu.seq),
-                packet: mpdu.packet.id,
+                packet: mpdu.packets[0].id,
             }));
         }
     }
@@ -586,7 +586,7 @@ impl Medium {
         };
         let sent = mpdus.iter().map(|mpdu| Sent {
             seq: on_air(mpdu.seq),
-            packet: mpdu.packet.id,
+            packets: mpdu.packets.iter().map(|packet| packet.id).collect(),
             number: mpdu.number,
             decoded: None,
             acknowledged: None,

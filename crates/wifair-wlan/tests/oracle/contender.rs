@@ -127,7 +127,13 @@ impl Contender {
     /// Packets that the MAC has taken from the port and not finished with.
     pub fn taken(&self) -> usize {
         let single = usize::from(matches!(self.in_service, Some(Service::Single(_))));
-        single + self.links.iter().flatten().map(|link| link.queue.len()).sum::<usize>()
+        single
+            + self
+                .links
+                .iter()
+                .flatten()
+                .map(|link| link.queue.iter().map(|mpdu| mpdu.packets.len()).sum::<usize>())
+                .sum::<usize>()
     }
 
     /// Has something that nothing but the medium holds back.

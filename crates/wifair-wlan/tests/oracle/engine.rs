@@ -12,7 +12,7 @@ use spec::{spec, station_change};
 use wifair_core::{Ac, FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::Direction;
 use wifair_wlan::{
-    AttemptOutcome, Bss, FrameKind, LinkRateChange, Node, Output, PartOf, StationChange, Usage,
+    AttemptOutcome, Bss, FrameKind, LinkRateChange, Node, Output, PartOf, SentMpdu, StationChange, Usage,
 };
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
@@ -230,15 +230,7 @@ impl Log {
                 to: node_id(transmission.to),
                 category,
                 rate: tenths(transmission.mode.rate),
-                mpdus: (transmission.mpdus.iter())
-                    .map(|mpdu| Sent {
-                        seq: mpdu.sequence,
-                        packet: mpdu.packet.seq,
-                        number: mpdu.number,
-                        decoded: Some(mpdu.decoded),
-                        acknowledged: Some(mpdu.acknowledged),
-                    })
-                    .collect(),
+                mpdus: transmission.by_mpdu().map(sent).collect(),
                 request: transmission.mpdus.is_empty().then_some(transmission.window_start),
                 outcome: Some(outcome(transmission.outcome)),
                 ended: Some(at + self.steps(transmission.airtime)),
@@ -279,6 +271,22 @@ impl Log {
         let station = usize::from(change.station.0) + 1;
         let (from, to) = if change.direction == Direction::Up { (station, 0) } else { (0, station) };
         self.rates.push(NewRate { at: self.steps(now), from, to, rate: tenths(change.rate) });
+    }
+}
+
+/// What is said of an MPDU, alike by all its packets.
+fn sent(mpdu: &[SentMpdu]) -> Sent {
+    let SentMpdu { sequence, number, decoded, acknowledged, .. } = mpdu[0];
+    for packet in mpdu {
+        let of_it = (packet.sequence, packet.number, packet.decoded, packet.acknowledged);
+        assert_eq!(of_it, (sequence, number, decoded, acknowledged), "{mpdu:?}");
+    }
+    Sent {
+        seq: sequence,
+        packets: mpdu.iter().map(|sent| sent.packet.seq).collect(),
+        number,
+        decoded: Some(decoded),
+        acknowledged: Some(acknowledged),
     }
 }
 

@@ -38,6 +38,23 @@ flaws! {
     LastPadded,
     /// Single MPDUs have them in HT, and not in later PHYs.
     Delimiters,
+    // A-MSDUs.
+    /// The limit of the newer end.
+    AmsduOfTheNewer,
+    /// 4 bytes more than their limit.
+    LongerAmsdu,
+    /// Their subframes are not padded.
+    UnpaddedAmsdu,
+    /// The first subframe has no header.
+    FirstWithoutHeader,
+    /// Packets join MPDUs that were sent before.
+    JoinsTheSent,
+    /// An MPDU that fills the window, or is the last of `max_mpdus`, takes no more packets.
+    ClosedByCount,
+    /// An MPDU of a PPDU of its own counts as answered by an ACK.
+    AmsduWithAck,
+    /// Their packets are passed on from the last to the first.
+    AmsduBackwards,
     // Frames and their lengths.
     BlockAckForOne,
     /// 32 bytes whatever the window.

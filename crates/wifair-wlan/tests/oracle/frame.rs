@@ -45,12 +45,19 @@ impl Kind {
 }
 
 /// An MPDU under an agreement. Sequence numbers do not wrap here: they count from 0.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Mpdu {
     pub seq: u64,
-    pub packet: Packet,
+    /// Several in an A-MSDU.
+    pub packets: Vec<Packet>,
     /// Which transmission of it this is, from 1.
     pub number: u32,
+}
+
+impl Mpdu {
+    pub fn ip_bytes(&self) -> Vec<u32> {
+        self.packets.iter().map(|packet| packet.ip_bytes).collect()
+    }
 }
 
 /// What an exchange is about.
@@ -71,7 +78,7 @@ impl Content {
     pub fn packet(&self) -> Option<u32> {
         match self {
             Content::Single { packet, .. } => Some(packet.id),
-            Content::Mpdus(mpdus) => mpdus.first().map(|mpdu| mpdu.packet.id),
+            Content::Mpdus(mpdus) => mpdus.first().map(|mpdu| mpdu.packets[0].id),
             Content::Request { .. } | Content::Decoded(_) => None,
         }
     }

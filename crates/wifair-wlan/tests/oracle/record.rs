@@ -49,11 +49,12 @@ pub struct Attempt {
 }
 
 /// An MPDU of a PPDU under an agreement.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
     /// Modulo 4096.
     pub seq: u16,
-    pub packet: u32,
+    /// Several in an A-MSDU.
+    pub packets: Vec<u32>,
     /// Which transmission of it, from 1.
     pub number: u32,
     /// By its receiver, from this PPDU. None: not known yet.
@@ -90,6 +91,7 @@ pub struct GivenUp {
     pub category: usize,
     /// Modulo 4096.
     pub seq: u16,
+    /// The first of its packets.
     pub packet: u32,
 }
 

@@ -100,6 +100,10 @@ pub const ACK_BYTES: u32 = 14;
 pub const RTS_BYTES: u32 = 20;
 /// PSDU bytes of a Block Ack Request.
 pub const REQUEST_BYTES: u32 = 24;
+/// Bytes of LLC and SNAP, which the overhead includes.
+const LLC_BYTES: u32 = 8;
+/// Bytes of DA, SA and length of a subframe of an A-MSDU.
+const SUBFRAME_HEADER_BYTES: u32 = 14;
 /// Bytes of the delimiter before an MPDU of an A-MPDU.
 const DELIMITER_BYTES: u32 = 4;
 
@@ -165,6 +169,8 @@ pub struct Aggregation {
     pub window: u32,
     pub max_mpdus: Option<u32>,
     pub max_ampdu_bytes: u32,
+    /// 0: none.
+    pub max_amsdu_bytes: u32,
     /// Steps of the clock, as all times.
     pub max_ppdu: u32,
     /// Between the starts of MPDUs, in quarters of a µs.
@@ -185,6 +191,7 @@ impl Aggregation {
             window: 64,
             max_mpdus: None,
             max_ampdu_bytes: 65_535,
+            max_amsdu_bytes: 0,
             max_ppdu: 5_484,
             min_spacing_quarters: 0,
             max_attempts: 7,
@@ -484,23 +491,83 @@ impl Rules {
     }
 
     /// Whether the minimum spacing makes the subframe of an MPDU longer.
-    pub fn spacing_extends(&self, ip_bytes: u32, mode: Mode) -> bool {
-        let bytes = self.mpdu_bytes(ip_bytes);
+    pub fn spacing_extends(&self, bytes: u32, mode: Mode) -> bool {
         self.subframe_bytes(bytes, mode) > (DELIMITER_BYTES + bytes).next_multiple_of(4)
     }
 
-    /// PSDU bytes of a PPDU with these packets.
+    /// What an MPDU has around its body.
+    fn frame_bytes(&self) -> u32 {
+        self.mpdu_bytes(0) - LLC_BYTES
+    }
+
+    /// An A-MSDU of these packets.
+    fn amsdu_bytes(&self, ip_bytes: &[u32]) -> u32 {
+        let (last, before) = ip_bytes.split_last().expect("an MPDU is not empty");
+        let subframe = |bytes: &u32| SUBFRAME_HEADER_BYTES + LLC_BYTES + bytes;
+        let padded = |bytes: &u32| match self.has(Flaw::UnpaddedAmsdu) {
+            true => subframe(bytes),
+            false => subframe(bytes).next_multiple_of(4),
+        };
+        let missing = if self.has(Flaw::FirstWithoutHeader) { SUBFRAME_HEADER_BYTES } else { 0 };
+        before.iter().map(padded).sum::<u32>() + subframe(last) - missing
+    }
+
+    /// An MPDU with these packets.
+    pub fn bytes_with(&self, ip_bytes: &[u32]) -> u32 {
+        match ip_bytes {
+            [one] => self.mpdu_bytes(*one),
+            several => self.frame_bytes() + self.amsdu_bytes(several),
+        }
+    }
+
+    /// What the longest A-MSDU to and from a station of this generation may have, whatever the key says.
+    pub fn longest_amsdu(&self, generation: Generation) -> u32 {
+        let is_low = self.modern.is_some_and(|modern| modern.band_ghz < 5.0);
+        match generation {
+            Generation::Ht if self.agreed().max_mpdus != Some(1) => 4_095 - self.frame_bytes(),
+            Generation::Ht => 7_935,
+            Generation::He if is_low => 7_935,
+            _ => 11_454 - self.frame_bytes(),
+        }
+    }
+
+    /// Whether packets may share an MPDU.
+    pub fn may_share(&self, ip_bytes: &[u32], mode: Mode) -> bool {
+        let generation = match self.modern {
+            Some(modern) if self.has(Flaw::AmsduOfTheNewer) => modern.generation,
+            _ => mode.generation,
+        };
+        let more = if self.has(Flaw::LongerAmsdu) { 4 } else { 0 };
+        let most = self.agreed().max_amsdu_bytes.min(self.longest_amsdu(generation));
+        most > 0 && self.amsdu_bytes(ip_bytes) <= most + more
+    }
+
+    /// PSDU bytes of a PPDU with these packets, one in each MPDU.
     pub fn psdu_bytes(&self, ip_bytes: &[u32], mode: Mode) -> u32 {
-        let (last, before) = ip_bytes.split_last().expect("a PPDU is not empty");
-        let before: u32 = before.iter().map(|&bytes| self.subframe_bytes(self.mpdu_bytes(bytes), mode)).sum();
-        let last = self.mpdu_bytes(*last);
+        let mpdus: Vec<u32> = ip_bytes.iter().map(|&bytes| self.mpdu_bytes(bytes)).collect();
+        self.psdu_of(&mpdus, mode)
+    }
+
+    /// PSDU bytes of a PPDU with MPDUs of these lengths.
+    pub fn psdu_of(&self, mpdus: &[u32], mode: Mode) -> u32 {
+        let (&last, before) = mpdus.split_last().expect("a PPDU is not empty");
+        let before: u32 = before.iter().map(|&bytes| self.subframe_bytes(bytes, mode)).sum();
         let plain = match self.has(Flaw::Delimiters) {
             false => mode.generation == Generation::Ht,
             true => mode.generation != Generation::Ht,
         };
-        if ip_bytes.len() == 1 && plain {
+        if mpdus.len() == 1 && plain {
             return last;
         }
+        self.with_delimiter(before, last)
+    }
+
+    /// PSDU bytes of a PPDU of one MPDU, reckoned as one of several.
+    pub fn psdu_as_of_several(&self, mpdu: u32) -> u32 {
+        self.with_delimiter(0, mpdu)
+    }
+
+    fn with_delimiter(&self, before: u32, last: u32) -> u32 {
         let last = DELIMITER_BYTES + last;
         before + if self.has(Flaw::LastPadded) { last.next_multiple_of(4) } else { last }
     }

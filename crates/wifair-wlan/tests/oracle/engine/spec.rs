@@ -102,6 +102,7 @@ fn aggregation(rules: &Rules) -> Option<AggregationSpec> {
         window: Some(given.window),
         max_mpdus: given.max_mpdus,
         max_ampdu_bytes: Some(given.max_ampdu_bytes),
+        max_amsdu_bytes: given.max_amsdu_bytes,
         max_ppdu_us: micros(given.max_ppdu, rules),
         min_mpdu_spacing_us: f64::from(given.min_spacing_quarters) / 4.0,
         max_attempts: Some(given.max_attempts),

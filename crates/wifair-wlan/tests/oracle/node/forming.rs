@@ -4,7 +4,7 @@ use super::Node;
 use crate::oracle::agreement::{Event, Originator};
 use crate::oracle::contender::Contender;
 use crate::oracle::flaw::Flaw;
-use crate::oracle::frame::{Content, Frame, Kind, Mpdu, NodeId};
+use crate::oracle::frame::{Content, Frame, Kind, Mpdu, NodeId, Packet};
 use crate::oracle::mode::Mode;
 use crate::oracle::timing::{ACK_BYTES, Aggregation, Form, REQUEST_BYTES, RTS_BYTES};
 use std::collections::VecDeque;
@@ -43,7 +43,7 @@ impl Node {
         let contender = &mut self.contenders[c];
         let receiver = contender.receiver();
         let link = contender.link(receiver);
-        let first: Vec<Mpdu> = link.queue.front().copied().into_iter().collect();
+        let first: Vec<Mpdu> = link.queue.front().cloned().into_iter().collect();
         let given_up = link.fail(&first, max_attempts, requests);
         if !link.is_pending() {
             contender.release();
@@ -73,8 +73,8 @@ impl Node {
         if self.link().request.is_some() {
             return self.request();
         }
-        let head = *self.link().queue.front().expect("a link in service has something to send");
-        let psdu_bytes = self.psdu_bytes(&[head]);
+        let head = self.link().queue.front().expect("a link in service has something to send").clone();
+        let psdu_bytes = self.psdu_bytes(std::slice::from_ref(&head));
         self.ppdu(vec![head], psdu_bytes)
     }
 
@@ -118,44 +118,52 @@ impl Node {
 
     fn psdu_bytes(&mut self, mpdus: &[Mpdu]) -> u32 {
         let (_, receiver) = self.serving();
-        let ip_bytes: Vec<u32> = mpdus.iter().map(|mpdu| mpdu.packet.ip_bytes).collect();
-        self.rules.psdu_bytes(&ip_bytes, self.mode(receiver))
+        let bytes: Vec<u32> = mpdus.iter().map(|mpdu| self.rules.bytes_with(&mpdu.ip_bytes())).collect();
+        self.rules.psdu_of(&bytes, self.mode(receiver))
     }
 
     /// What goes into the PPDU that begins now: of the link queue, then of the port.
     fn form(&mut self, follows: bool) -> Vec<Mpdu> {
-        let queue = self.link().queue.iter().copied();
+        let queue = self.link().queue.iter().cloned();
         let mut waiting: VecDeque<Mpdu> = queue.map(|m| Mpdu { number: m.number + 1, ..m }).collect();
         let mut mpdus = vec![waiting.pop_front().expect("a link in service has something to send")];
         let exceeded = self.exceeded(&mpdus, follows);
         self.contenders[self.sender].events.note_if(exceeded.is_some(), Event::LongHead);
         let mut passed_over = 0;
         let ended_by = loop {
-            let from_port = waiting.is_empty();
-            let next = match waiting.front() {
-                Some(&next) => next,
-                None => match self.next_of_port(passed_over) {
-                    Ok(next) => next,
-                    Err(ended_by) => break ended_by,
-                },
+            if let Some(next) = waiting.front() {
+                mpdus.push(next.clone());
+                if let Some(limit) = self.exceeded(&mpdus, follows) {
+                    mpdus.pop();
+                    break limit;
+                }
+                waiting.pop_front();
+                continue;
+            }
+            let packet = match self.next_of_port(passed_over) {
+                Ok(packet) => packet,
+                Err(ended_by) => break ended_by,
             };
-            mpdus.push(next);
+            if let Some(longer) = self.joined(&mpdus, packet, follows) {
+                mpdus = longer;
+                let packet = self.take_from_port(passed_over);
+                self.link().join(packet);
+                continue;
+            }
+            mpdus.push(Mpdu { seq: self.link().next(), packets: vec![packet], number: 1 });
             if let Some(limit) = self.exceeded(&mpdus, follows) {
                 mpdus.pop();
-                if from_port && self.rules.has(Flaw::LooksBehind) {
+                if self.rules.has(Flaw::LooksBehind) {
                     passed_over += 1;
                     continue;
                 }
                 break limit;
             }
-            if from_port {
-                self.take_from_port(passed_over);
-            } else {
-                waiting.pop_front();
-            }
+            let packet = self.take_from_port(passed_over);
+            self.link().enter(packet);
         };
         let mode = self.mode(self.contenders[self.sender].receiver());
-        let spaced = |mpdu: &Mpdu| self.rules.spacing_extends(mpdu.packet.ip_bytes, mode);
+        let spaced = |mpdu: &Mpdu| self.rules.spacing_extends(self.rules.bytes_with(&mpdu.ip_bytes()), mode);
         let spaced = mpdus[..mpdus.len() - 1].iter().any(spaced);
         let stalled = ended_by == Event::EndedByWindow && !waiting.is_empty();
         let wraps = self.link().wraps();
@@ -170,27 +178,63 @@ impl Node {
         mpdus
     }
 
-    /// The packet that the port would give for the PPDU, after so many that are passed over, as the MPDU that it would become; or
-    /// why there is none.
-    fn next_of_port(&mut self, passed_over: usize) -> Result<Mpdu, Event> {
+    /// The MPDUs with a packet that has joined the last of them, if it may.
+    fn joined(&mut self, mpdus: &[Mpdu], packet: Packet, follows: bool) -> Option<Vec<Mpdu>> {
+        if self.agreed().max_amsdu_bytes == 0 {
+            return None;
+        }
+        let mut longer = mpdus.to_vec();
+        let last = longer.last_mut().expect("a PPDU is not empty");
+        if last.number > 1 && !self.rules.has(Flaw::JoinsTheSent) {
+            self.contenders[self.sender].events.note(Event::ClosedBySending);
+            return None;
+        }
+        last.packets.push(packet);
+        let ip_bytes = last.ip_bytes();
+        let mode = self.mode(self.contenders[self.sender].receiver());
+        if !self.rules.may_share(&ip_bytes, mode) {
+            self.contenders[self.sender].events.note(Event::AmsduFull);
+            return None;
+        }
+        let limits = self.agreed();
+        let full = limits.max_mpdus == Some(mpdus.len() as u32)
+            || self.link().next() >= self.link().start() + u64::from(self.rules.window(mode));
+        if full && self.rules.has(Flaw::ClosedByCount) {
+            return None;
+        }
+        let bytes = match &longer[..] {
+            [one] => self.rules.psdu_as_of_several(self.rules.bytes_with(&one.ip_bytes())),
+            several => self.psdu_bytes(several),
+        };
+        let answered = if self.rules.has(Flaw::AmsduWithAck) { longer.len() } else { longer.len().max(2) };
+        if self.exceeded_by(bytes, answered, follows).is_some() {
+            return None;
+        }
+        let events = &mut self.contenders[self.sender].events;
+        events.note(Event::Joined);
+        events.note_if(full, Event::JoinedBeyondCount);
+        Some(longer)
+    }
+
+    /// The packet that the port would give for the PPDU, after so many that are passed over; or why there is none.
+    fn next_of_port(&mut self, passed_over: usize) -> Result<Packet, Event> {
         let head_run = self.agreed().head_run != self.rules.has(Flaw::SwappedFill);
         let (contender, receiver) = self.serving();
         let mut candidates = contender.queue.iter().filter(|packet| head_run || packet.to == receiver);
         match candidates.nth(passed_over) {
             None => Err(Event::EndedByPort),
             Some(packet) if packet.to != receiver => Err(Event::EndedByHeadRun),
-            Some(&packet) => Ok(Mpdu { seq: contender.link(receiver).next(), packet, number: 1 }),
+            Some(&packet) => Ok(packet),
         }
     }
 
-    /// That packet enters the link queue.
-    fn take_from_port(&mut self, passed_over: usize) {
+    /// That packet, which leaves the port.
+    fn take_from_port(&mut self, passed_over: usize) -> Packet {
         let (contender, receiver) = self.serving();
         let mut mine = contender.queue.iter().enumerate().filter(|(_, packet)| packet.to == receiver);
         let (place, _) = mine.nth(passed_over).expect("it is there");
         contender.events.note_if(place > 0, Event::Gathered);
-        let packet = contender.queue.remove(place).expect("it is there");
-        contender.link(receiver).enter(packet);
+        contender.queue.remove(place).expect("it is there")
     }
 
     /// Which limit a PPDU with these MPDUs would exceed.
@@ -201,7 +245,6 @@ impl Node {
         let last = mpdus.last().expect("a PPDU is not empty").seq;
         let mode = self.mode(self.contenders[self.sender].receiver());
         let rules = &self.rules;
-        let ppdu = rules.ppdu(bytes, mode);
         let wider = u64::from(rules.has(Flaw::WiderWindow));
         if last >= start + u64::from(rules.window(mode)) + wider {
             return Some(Event::EndedByWindow);
@@ -210,6 +253,15 @@ impl Node {
         if limits.max_mpdus.is_some_and(|most| mpdus.len() > most as usize + more) {
             return Some(Event::EndedByCount);
         }
+        self.exceeded_by(bytes, mpdus.len(), follows)
+    }
+
+    /// Which limit of length or time a PPDU of so many bytes would exceed, answered as one of so many MPDUs.
+    fn exceeded_by(&self, bytes: u32, mpdus: usize, follows: bool) -> Option<Event> {
+        let limits = self.agreed();
+        let mode = self.mode(self.contenders[self.sender].receiver());
+        let rules = &self.rules;
+        let ppdu = rules.ppdu(bytes, mode);
         if bytes > rules.max_psdu_bytes(mode) {
             return Some(Event::EndedByBytes);
         }
@@ -221,7 +273,7 @@ impl Node {
         let cts = rules.control(ACK_BYTES, rules.reservation_form(form)) + rules.sifs;
         let mut needed = ppdu;
         if !rules.has(Flaw::TxopWithoutResponse) {
-            needed += rules.sifs + rules.response(mpdus.len(), mode);
+            needed += rules.sifs + rules.response(mpdus, mode);
         }
         if rules.announces(form) {
             needed += cts;
@@ -310,7 +362,7 @@ impl Node {
     fn give_up(&mut self, receiver: NodeId, mpdus: Vec<Mpdu>) {
         for mpdu in mpdus {
             self.events.note(Event::GivenUp);
-            self.counts[receiver].lost.push(mpdu.packet.id);
+            self.counts[receiver].lost.extend(mpdu.packets.iter().map(|packet| packet.id));
             self.given_up.push((receiver, mpdu));
         }
     }

@@ -127,6 +127,8 @@ impl Node {
             false => mpdus.iter().map(|_| !self.is_spoilt(error)).collect(),
             true => vec![!self.is_spoilt(error); mpdus.len()],
         };
+        let lost = mpdus.iter().zip(&decoded).any(|(mpdu, decoded)| mpdu.packets.len() > 1 && !decoded);
+        self.events.note_if(lost, Event::AmsduLost);
         if !decoded.contains(&true) {
             self.hear_noise();
             return Heard::Garbled;
@@ -140,7 +142,7 @@ impl Node {
             let recipient = &mut self.recipients[frame.from][frame.category];
             match recipient.receive(mpdu, self.clock, &mut self.events) {
                 Some(packets) => passed_on.extend(packets),
-                None => self.counts[frame.from].received_again += 1,
+                None => self.counts[frame.from].received_again += mpdu.packets.len() as u64,
             }
         }
         self.note_next_timeout();

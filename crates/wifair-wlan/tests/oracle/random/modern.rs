@@ -71,10 +71,11 @@ pub fn aggregation(rules: Rules) -> impl Strategy<Value = Rules> {
     let most = modern.generation.longest_psdu_bytes();
     let limits = (
         select(windows),
-        prop_oneof![3 => Just(None), 1 => (1u32..12).prop_map(Some)],
+        prop_oneof![5 => Just(None), 1 => (1u32..12).prop_map(Some), 1 => Just(Some(1))],
         prop_oneof![3 => Just(most), 1 => Just(65_535u32), 1 => 1_000u32..8_000],
         prop_oneof![3 => Just(5_484u32), 1 => 300u32..3_000],
         select(vec![0u32, 0, 1, 2, 4, 8, 16, 32, 64]),
+        prop_oneof![4 => Just(0u32), 2 => 100u32..4_000, 1 => 4_000u32..12_000, 1 => Just(u32::MAX)],
     );
     let attempts = prop_oneof![1 => Just(7u32), 3 => 1u32..5];
     let reorder_timeout = prop_oneof![4 => 300u32..8_000, 1 => 8_000u32..20_000];
@@ -82,7 +83,7 @@ pub fn aggregation(rules: Rules) -> impl Strategy<Value = Rules> {
     let has_it = prop::bool::weighted(5.0 / 6.0);
     (limits, attempts, reorder_timeout, flags, has_it).prop_map(
         move |(
-            (window, max_mpdus, max_ampdu_bytes, max_ppdu, spacing),
+            (window, max_mpdus, max_ampdu_bytes, max_ppdu, spacing, max_amsdu_bytes),
             max_attempts,
             timeout,
             flags,
@@ -92,6 +93,7 @@ pub fn aggregation(rules: Rules) -> impl Strategy<Value = Rules> {
                 window,
                 max_mpdus,
                 max_ampdu_bytes,
+                max_amsdu_bytes,
                 max_ppdu: max_ppdu * rules.steps,
                 min_spacing_quarters: spacing,
                 max_attempts,
@@ -100,9 +102,16 @@ pub fn aggregation(rules: Rules) -> impl Strategy<Value = Rules> {
                 reorder_timeout: timeout * rules.steps,
                 ccmp: flags.2,
             };
-            Rules { aggregation: has_it.then_some(aggregation), ..rules }
+            within_limits(Rules { aggregation: has_it.then_some(aggregation), ..rules })
         },
     )
+}
+
+/// With an A-MSDU that the BSS may have.
+fn within_limits(rules: Rules) -> Rules {
+    let (Some(aggregation), Some(modern)) = (rules.aggregation, rules.modern) else { return rules };
+    let max_amsdu_bytes = aggregation.max_amsdu_bytes.min(rules.longest_amsdu(modern.generation));
+    Rules { aggregation: Some(Aggregation { max_amsdu_bytes, ..aggregation }), ..rules }
 }
 
 /// A mode of a generation, in a BSS.
@@ -258,6 +267,7 @@ impl Deluge {
             window: self.window,
             max_mpdus: None,
             max_ampdu_bytes: 65_535,
+            max_amsdu_bytes: aggregation.max_amsdu_bytes.min(300),
             max_ppdu: 5_484 * scenario.rules.steps,
             min_spacing_quarters: 0,
             ..*aggregation
