@@ -53,11 +53,13 @@ AGGREGATES = {
     "ac": aggregating("802.11ac", 1, {"window": 40}),
     "ax": aggregating("802.11ax", 2, {"max_attempts": 3}),
     "be": aggregating("802.11be", 2, {"window": 500}, width_mhz=160),
+    "n, A-MSDU": aggregating("802.11n", 9, {"max_amsdu_bytes": 4065}, width_mhz=40, streams=2),
+    "ax, A-MSDU": aggregating("802.11ax", 2, {"max_amsdu_bytes": 11424, "max_attempts": 3}),
     "be, 1024": aggregating("802.11be", 2, {"max_attempts": 2}, width_mhz=320, band_ghz=6),
 }
 
 # Bytes of the Block Acks: 24 and a bitmap of 64 to 1,024 bits.
-BLOCK_ACKS = {"n": 32, "ac": 32, "ax": 56, "be": 88, "be, 1024": 152}
+BLOCK_ACKS = {"n": 32, "n, A-MSDU": 32, "ac": 32, "ax": 56, "ax, A-MSDU": 56, "be": 88, "be, 1024": 152}
 AP, FAR = "02:00:00:00:00:00", "02:00:0a:00:00:01"
 
 # Every kind of header and frame that there is.
@@ -293,7 +295,9 @@ def test_aggregates_are_the_events(name: str, tmp_path: Path) -> None:
     stations = results.stations
     assert (exchanges["mpdus"] > 0).sum() == stations["ppdus"].sum()
     assert (exchanges["mpdus"] == 0).sum() == stations["block_ack_requests"].sum()
+    packets, mpdus = mpdus, mpdus.unique(["ppdu", "sequence"], maintain_order=True)
     assert mpdus.height == stations["mpdus"].sum()
+    assert (packets.height > mpdus.height) == ("A-MSDU" in name)
     # All but the exchange that goes on at the end.
     airtime_s = int(exchanges.filter(pl.col("detail") != "collided")["airtime_ns"].sum()) * 1e-9
     assert 0 <= airtime_s - float(stations["airtime_s"].sum()) + 1e-9 < 0.006
@@ -328,6 +332,35 @@ def test_aggregates_are_the_events(name: str, tmp_path: Path) -> None:
             assert ppdu.whole == (told["detail"] == "ack-lost").to_list()
         # An MPDU that was decoded from an earlier PPDU is acknowledged, too.
         assert not is_known or all(map(operator.ge, ppdu.acknowledged, ppdu.whole))
+
+
+@pytest.mark.needs("tshark")
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("name", [name for name in AGGREGATES if "A-MSDU" in name])
+def test_the_subframes_of_an_a_msdu_are_its_packets(name: str, full: bool, tmp_path: Path) -> None:
+    traces = Traces(tmp_path, tmp_path, full_frames=full)
+    SCENARIOS[name].override({"run.duration_s": 1}).run([1], traces=traces)
+    log = events(tmp_path).filter(event="mpdu")
+    told = [
+        (rows["ip_bytes"].to_list(), rows["seq"].to_list())
+        for rows in log.filter(node="ap").partition_by(["ppdu", "sequence"], maintain_order=True)
+    ]
+    length, seq, msdu = "ip.len", "tcp.seq_raw", "wlan_aggregate.a_mdsu.length"
+    source, destination, present = "wlan.sa", "wlan.da", "wlan.qos.amsdupresent"
+    show = f"wlan.fc.type_subtype == 0x28 && wlan.ta == {AP} && radiotap.flags.badfcs == 0"
+    fields = (length, seq, msdu, source, destination, present)
+    frames = tshark(tmp_path / "seed-1" / "ap-air.pcapng", *fields, show=show)
+    assert len(frames) == len(told) > 100
+    several = 0
+    for frame, (ip_bytes, seqs) in zip(frames, told, strict=True):
+        assert [int(word) for word in frame[length].split(",")] == ip_bytes
+        assert [int(word) for word in frame[seq].split(",")] == seqs
+        assert (frame[present] in {"1", "True"}) == (len(ip_bytes) > 1)
+        if len(ip_bytes) > 1:
+            several += 1
+            assert [int(word) for word in frame[msdu].split(",")] == [8 + n for n in ip_bytes]
+            assert set(frame[destination].split(",")) == {FAR} != set(frame[source].split(","))
+    assert several > 50
 
 
 @pytest.mark.needs("tshark")

@@ -71,7 +71,7 @@ impl Exchange {
     }
 }
 
-/// An MPDU of a transmission.
+/// A packet of a transmission, and its MPDU.
 #[pyclass(module = "wifair.scheme", frozen, get_all)]
 #[derive(Clone)]
 pub struct Mpdu {
@@ -85,6 +85,8 @@ pub struct Mpdu {
     ip_bytes: u32,
     /// TCP payload in bytes.
     payload_bytes: u32,
+    /// Whether it is in the MPDU of the packet before it: an A-MSDU.
+    is_joined: bool,
     /// Number of transmissions so far, this one included.
     attempts: u32,
     /// Its share of the transmission's airtime, in nanoseconds.
@@ -102,7 +104,7 @@ pub struct Transmission {
     category: &'static str,
     /// Data rate, in Mbit/s.
     rate_mbps: f64,
-    /// Its MPDUs, in order: one without aggregation, none in a Block Ack Request.
+    /// The packets of its MPDUs, in order: one without aggregation, none in a Block Ack Request.
     mpdus: Vec<Mpdu>,
     /// Number of MPDUs.
     sent: u32,
@@ -126,6 +128,7 @@ impl Transmission {
             kind: mpdu.packet.class().into(),
             ip_bytes: mpdu.packet.ip_bytes(),
             payload_bytes: mpdu.packet.payload_bytes,
+            is_joined: mpdu.is_joined,
             attempts: mpdu.attempts,
             airtime_ns: mpdu.airtime.as_ns(),
             channel_time_ns: (mpdu.airtime + mpdu.overhead).as_ns(),

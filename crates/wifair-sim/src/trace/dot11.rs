@@ -17,6 +17,10 @@ const RETRY: u8 = 0x08;
 
 /// LLC and SNAP before an EtherType (RFC 1042).
 const LLC_SNAP: [u8; 6] = [0xAA, 0xAA, 0x03, 0, 0, 0];
+/// LLC, SNAP and EtherType.
+const LLC_BYTES: usize = 8;
+/// The bit of the QoS Control field for an A-MSDU (9.2.4.5.9).
+const A_MSDU_PRESENT: u8 = 0x80;
 const FCS_BYTES: usize = 4;
 
 /// Compressed BlockAckReq and BlockAck (Tables 9-24 and 9-25 of 802.11-2020), below the TID.
@@ -27,8 +31,8 @@ const COMPRESSED: u16 = 2 << 1;
 pub(super) enum Body<'a> {
     /// An RTS, CTS or MAC ACK.
     None,
-    /// A packet; no category under DCF. Of an A-MPDU, the subframe that contains it.
-    Data { packet: &'a Packet, ac: Option<Ac>, stamp: Stamp, subframe: Option<Subframe> },
+    /// A packet, or several in an A-MSDU; no category under DCF. Of an A-MPDU, the subframe that contains them.
+    Data { packets: &'a [&'a Packet], ac: Option<Ac>, stamp: Stamp, subframe: Option<Subframe> },
     /// Starting sequence number of a Block Ack Request.
     Request { ac: Ac, start: u16 },
     /// Starting sequence number, fragment number subfield and bitmap of a Block Ack.
@@ -66,7 +70,7 @@ impl Radio {
         let from = bytes.len();
         mac_header(frame, body, contents, bytes);
         let header = bytes.len();
-        let Body::Data { packet, .. } = body else {
+        let Body::Data { packets, .. } = body else {
             control(body, bytes);
             let length = bytes.len() + FCS_BYTES;
             if !heard.whole {
@@ -74,15 +78,41 @@ impl Radio {
             }
             return close(from, length, Heard { full: true, ..heard }, bytes);
         };
-        bytes.extend_from_slice(&LLC_SNAP);
-        bytes.extend_from_slice(&contents.ether_type(packet));
-        let begins = bytes.len();
-        let length = begins + contents.write(packet, heard.full, bytes) + FCS_BYTES;
+        let length = FCS_BYTES
+            + match packets {
+                [packet] => header + msdu(packet, heard.full, contents, bytes),
+                several => a_msdu(several, heard.full, contents, bytes),
+            };
         if !heard.whole {
             bytes.truncate(header);
         }
         close(from, length, heard, bytes)
     }
+}
+
+/// Appends LLC and SNAP header and a packet, as much of it as is captured; returns their real length.
+fn msdu(packet: &Packet, full: bool, contents: &impl Contents, bytes: &mut Vec<u8>) -> usize {
+    bytes.extend_from_slice(&LLC_SNAP);
+    bytes.extend_from_slice(&contents.ether_type(packet));
+    LLC_BYTES + contents.write(packet, full, bytes)
+}
+
+/// Appends the subframes of an A-MSDU (9.3.2.2.2), up to as much of the last as is captured; payload that is not captured is zeros.
+/// Returns the real length of all of `bytes`.
+fn a_msdu(packets: &[&Packet], full: bool, contents: &impl Contents, bytes: &mut Vec<u8>) -> usize {
+    let (mut begins, mut length) = (bytes.len(), bytes.len());
+    for packet in packets {
+        begins += (length - begins).next_multiple_of(4);
+        bytes.resize(begins, 0);
+        bytes.extend_from_slice(&contents.link_address(packet.tuple.destination));
+        bytes.extend_from_slice(&contents.link_address(packet.tuple.source));
+        let place = bytes.len();
+        bytes.extend_from_slice(&[0; 2]);
+        let msdu_bytes = msdu(packet, full, contents, bytes);
+        bytes[place..place + 2].copy_from_slice(&(msdu_bytes as u16).to_be_bytes());
+        length = place + 2 + msdu_bytes;
+    }
+    length
 }
 
 /// Appends payload and FCS, if they are captured, to a frame that is `length` bytes long with them; returns that.
@@ -125,13 +155,18 @@ fn mac_header(frame: &AirFrame, body: Body, contents: &impl Contents, bytes: &mu
         return;
     }
     bytes.extend_from_slice(&link_address_of(frame.from));
-    let Body::Data { packet, ac, stamp, .. } = body else { return };
-    let tuple = &packet.tuple;
-    let beyond = if frame.from == Node::Ap { tuple.source } else { tuple.destination };
-    bytes.extend_from_slice(&contents.link_address(beyond));
+    let Body::Data { packets, ac, stamp, .. } = body else { return };
+    // Address 3 (Table 9-30): of an A-MSDU, that of the BSS.
+    let beyond = match packets {
+        [packet] if frame.from == Node::Ap => contents.link_address(packet.tuple.source),
+        [packet] => contents.link_address(packet.tuple.destination),
+        _ => AP_LINK_ADDRESS,
+    };
+    bytes.extend_from_slice(&beyond);
     bytes.extend_from_slice(&(stamp.sequence << 4).to_le_bytes());
     if let Some(ac) = ac {
-        bytes.extend_from_slice(&[traffic_id(ac), 0]);
+        let present = if packets.len() > 1 { A_MSDU_PRESENT } else { 0 };
+        bytes.extend_from_slice(&[traffic_id(ac) | present, 0]);
     }
 }
 

@@ -19,7 +19,7 @@ row! {
         /// Time in nanoseconds from the start of the run. An exchange is logged when it begins.
         time_ns: u64,
         /// `enqueue`, `refuse`, `evict`, `mark`, `dequeue` (at a port), `exchange` (a transmission on the medium), `mpdu` (an MPDU
-        /// of it), `finish` (the MAC is done with the packet).
+        /// of it; of an A-MSDU a row per packet), `finish` (the MAC is done with the packet).
         event: &'static str,
         /// Reason or result: of `refuse` `tail-drop` or `aqm`; of `evict` `redundant`, `victim` or `aqm`; of `mark` `ce` or
         /// `ece`; of `exchange` and `mpdu` `acknowledged`, `collided`, `data-lost` or `ack-lost`; of `finish` `delivered` or
@@ -51,7 +51,7 @@ row! {
         attempts: Option<u64>,
         /// Of `exchange`, `mpdu` and `finish`: data rate of the last attempt.
         rate_mbps: Option<f64>,
-        /// Of `exchange`: time for which its frames occupy the medium. Of `mpdu`: its share of that. Of `finish`: of all attempts
+        /// Of `exchange`: time for which its frames occupy the medium. Of `mpdu`: the packet's share of that. Of `finish`: of all attempts
         /// together.
         airtime_ns: Option<u64>,
         /// Of `finish`: from head of line to the end.
@@ -252,7 +252,7 @@ impl EventLog {
             airtime_ns: Some(transmission.airtime.as_ns()),
             category: transmission.ac.name(),
             ppdu: Some(self.ppdus),
-            mpdus: Some(transmission.mpdus.len() as u64),
+            mpdus: Some(transmission.by_mpdu().count() as u64),
             sequence: is_request.then_some(transmission.window_start.into()),
             ..self.empty_row(transmission.begins, transmission.sender, transmission.station)
         }

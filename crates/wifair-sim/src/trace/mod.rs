@@ -285,7 +285,7 @@ impl<C: Contents> Captures<C> {
             let ppdu = match frame.part_of {
                 PartOf::Frame(attempt) if frame.kind == FrameKind::Data => {
                     let (stamp, subframe) = (sequences.stamp(&attempt), None);
-                    let body = Body::Data { packet: attempt.packet, ac: attempt.ac, stamp, subframe };
+                    let body = Body::Data { packets: &[attempt.packet], ac: attempt.ac, stamp, subframe };
                     return write(frame, body);
                 }
                 PartOf::Frame(_) => return write(frame, Body::None),
@@ -297,18 +297,21 @@ impl<C: Contents> Captures<C> {
             match frame.kind {
                 FrameKind::Data => {
                     agreement.begin(ppdu);
-                    let has_delimiters = ppdu.mpdus.len() > 1 || frame.mode.format >= Format::Vht;
+                    let count = ppdu.by_mpdu().count();
+                    let has_delimiters = count > 1 || frame.mode.format >= Format::Vht;
                     *a_mpdus = a_mpdus.wrapping_add(u32::from(has_delimiters));
-                    for (index, mpdu) in ppdu.mpdus.iter().enumerate() {
+                    for (index, packets) in ppdu.by_mpdu().enumerate() {
+                        let mpdu = &packets[0];
                         let lost = frame.decoded == Decoded::ByAll && !mpdu.decoded;
                         let decoded = if lost { Decoded::ByBystanders } else { frame.decoded };
                         let subframe = has_delimiters.then(|| Subframe {
                             reference: *a_mpdus,
-                            is_last: index + 1 == ppdu.mpdus.len(),
-                            eof: (frame.mode.format >= Format::Vht).then_some(ppdu.mpdus.len() == 1),
+                            is_last: index + 1 == count,
+                            eof: (frame.mode.format >= Format::Vht).then_some(count == 1),
                         });
                         let stamp = agreement.send(mpdu.sequence, mpdu.decoded);
-                        let body = Body::Data { packet: mpdu.packet, ac: Some(ac), stamp, subframe };
+                        let packets: Vec<&Packet> = packets.iter().map(|sent| sent.packet).collect();
+                        let body = Body::Data { packets: &packets, ac: Some(ac), stamp, subframe };
                         write(&AirFrame { decoded, ..*frame }, body);
                     }
                 }

@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -88,7 +88,7 @@ fn plans() -> impl Iterator<Item = (String, Plan)> {
         let mut ahead = with_aggregates(
             busy(scheme),
             json!({"name": "802.11be", "band_ghz": 2.4, "erp_protection": "cts-to-self"}),
-            json!({"edca": {"parameter_set": "openwrt"}, "aggregation": {"max_attempts": 3}}),
+            json!({"edca": {"parameter_set": "openwrt"}, "aggregation": {"max_attempts": 3, "max_amsdu_bytes": 5000}}),
         );
         ahead["cell"]["ap"]["hardware"] = json!({"name": "ath9k"});
         [busy(scheme), with_changes(busy(scheme)), with_edca(busy(scheme)), shared, mixed, ahead]
@@ -193,14 +193,17 @@ fn the_medium_agrees(record: &RunRecord, rows: &[EventRow]) {
     let counted = |of: fn(&StationRow) -> u64| record.stations.iter().map(of).sum::<u64>();
     assert_eq!(of_ppdus(|mpdus| mpdus > 0), counted(|row| row.ppdus));
     assert_eq!(of_ppdus(|mpdus| mpdus == 0), counted(|row| row.block_ack_requests));
-    assert_eq!(mpdus().count() as u64, counted(|row| row.mpdus));
-    let mut parts: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    let mut parts: BTreeMap<u64, (BTreeSet<u64>, u64)> = BTreeMap::new();
     for row in mpdus() {
-        let (count, airtime) = parts.entry(row.ppdu.unwrap()).or_default();
-        (*count, *airtime) = (*count + 1, *airtime + row.airtime_ns.unwrap());
+        let (sequences, airtime) = parts.entry(row.ppdu.unwrap()).or_default();
+        sequences.insert(row.sequence.unwrap());
+        *airtime += row.airtime_ns.unwrap();
     }
+    let sent: usize = parts.values().map(|(sequences, _)| sequences.len()).sum();
+    assert_eq!(sent as u64, counted(|row| row.mpdus));
     for row in exchanges().filter(|row| row.mpdus.is_some_and(|mpdus| mpdus > 0)) {
-        assert_eq!(parts[&row.ppdu.unwrap()], (row.mpdus.unwrap(), row.airtime_ns.unwrap()));
+        let (sequences, airtime) = &parts[&row.ppdu.unwrap()];
+        assert_eq!((sequences.len() as u64, *airtime), (row.mpdus.unwrap(), row.airtime_ns.unwrap()));
     }
     // What is acknowledged is delivered by the MAC; but for what a Block Ack Request's answer acknowledges, and the end.
     let acknowledged = mpdus().filter(|row| row.detail == "acknowledged").count();
