@@ -509,9 +509,33 @@ mod tests {
     #[test]
     fn captures_show_the_packets_as_they_are_at_each_interface() {
         let aggregates = r#"{"name": "802.11ax", "width_mhz": 20}"#;
-        for (phy, mac, mode) in [(HR, "{}", ""), (aggregates, r#"{"edca": {}}"#, r#""mcs": 0,"#)] {
+        let a_msdus = r#"{"edca": {}, "aggregation": {"max_amsdu_bytes": 2000}}"#;
+        for (phy, mac, mode) in [
+            (HR, "{}", ""),
+            (aggregates, r#"{"edca": {}}"#, r#""mcs": 0,"#),
+            (aggregates, a_msdus, r#""mcs": 0,"#),
+        ] {
             captures_of_a_lossy_cell(phy, mac, mode);
         }
+    }
+
+    /// The packets in the body of a data frame without FCS: after LLC and SNAP or, with QoS Control's bit for it, in an A-MSDU.
+    fn packets_of(frame: &[u8]) -> Vec<Vec<u8>> {
+        let is_qos = frame[0] == 0x88;
+        let body = &frame[if is_qos { 26 } else { 24 }..];
+        if !is_qos || frame[24] & 0x80 == 0 {
+            return vec![body[8..].to_vec()];
+        }
+        let (mut begins, mut packets) = (0, vec![]);
+        while begins < body.len() {
+            let subframe = &body[begins..];
+            let length = usize::from(u16::from_be_bytes([subframe[12], subframe[13]]));
+            assert_eq!(subframe[..6], frame[4..10], "DA is the station");
+            packets.push(subframe[22..14 + length].to_vec());
+            begins += (14 + length).next_multiple_of(4);
+        }
+        assert!(packets.len() > 1);
+        packets
     }
 
     fn captures_of_a_lossy_cell(phy: &str, mac: &str, mode: &str) {
@@ -576,11 +600,10 @@ mod tests {
             let mac = &data[data[2].into()..];
             data.len() > 400 && mac[0] & 0x0F == 0x08 && mac[1] & 2 != 0 && data[16] & 0x40 == 0
         };
-        let head = |data: &[u8]| {
-            let mac = usize::from(data[2]);
-            mac + 8 + if data[mac] == 0x88 { 26 } else { 24 }
-        };
-        let mut whole = packets("ap-air.pcapng", head, 4, on_air);
+        let frames = packets("ap-air.pcapng", |data| data[2].into(), 4, on_air);
+        let mut whole: Vec<Vec<u8>> = frames.iter().flat_map(|frame| packets_of(frame)).collect();
+        let has_a_msdus = plan.bss.mac.aggregation.is_some();
+        assert_eq!(whole.len() > frames.len() + 20, has_a_msdus, "{} {}", whole.len(), frames.len());
         let transmissions = whole.len();
         whole.sort();
         whole.dedup();

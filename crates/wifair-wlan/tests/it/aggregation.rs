@@ -142,6 +142,7 @@ fn case() -> impl Strategy<Value = Case> {
         any::<(bool, bool)>(),
         prop_oneof![Just(0.0), Just(16.0)],
         prop_oneof![Just(5_484.0), Just(700.0)],
+        prop_oneof![2 => Just(0u32), 1 => 100u32..4_065],
     );
     let error = prop_oneof![Just(0.0), Just(0.0), 0.0..0.8];
     let station = (0..5usize, [error.clone(), error.clone(), error.clone(), error]);
@@ -156,7 +157,16 @@ fn case() -> impl Strategy<Value = Case> {
         prop::collection::vec((gap, any::<u16>(), any::<bool>(), bytes), 1..150),
     )
         .prop_map(|(aggregation, errors, txop_us, rts, (seed, below), arrivals)| {
-            let (window, max_mpdus, attempts, timeout_ms, (gather, requests), spacing, longest) = aggregation;
+            let (
+                window,
+                max_mpdus,
+                attempts,
+                timeout_ms,
+                (gather, requests),
+                spacing,
+                longest,
+                max_amsdu_bytes,
+            ) = aggregation;
             let mut spec = cell(
                 errors.len(),
                 ht20(),
@@ -170,6 +180,7 @@ fn case() -> impl Strategy<Value = Case> {
                     bar: if requests { Requests::GivenUp } else { Requests::Never },
                     min_mpdu_spacing_us: spacing,
                     max_ppdu_us: longest,
+                    max_amsdu_bytes,
                     ..AggregationSpec::default()
                 },
             );
@@ -473,6 +484,134 @@ fn profiles_of_what_lies_below_the_scheme() {
     let mut most = 0;
     downlink(&spec(&HardwareSpec::Firmware(few), Fill::Gather), |bss| most = most.max(below_the_scheme(bss)));
     assert_eq!(most, 12, "six of 189.3 us each");
+}
+
+/// Packets of 1,500 bytes as above in A-MSDUs, which have three subframes of 1,522 bytes, the first two padded to 1,524, in MPDUs of 4,600 bytes at
+/// most: VHT20 at MCS 8, 78 Mbps.
+#[test]
+fn profiles_form_a_msdus() {
+    let spec = |hardware: &HardwareSpec, fill, rate: u8| {
+        let aggregation = AggregationSpec { fill, max_amsdu_bytes: 4_570, ..AggregationSpec::default() };
+        let link = LinkKeys { width_mhz: Some(20), ..Default::default() };
+        let mut spec = cell(2, PhySpec::Vht(vht::Spec { link, ..Default::default() }), rate, aggregation);
+        spec.ap.port.limit_packets = 1_000;
+        spec.ap.hardware = hardware.clone();
+        spec
+    };
+    let ideal = HardwareSpec::default();
+    let ath9k = HardwareSpec::Ath9k(Ath9kSpec::default());
+    let firmware = HardwareSpec::Firmware(FirmwareSpec::default());
+    let cases = [
+        (&ideal, Fill::Gather),
+        (&ath9k, Fill::Gather),
+        (&firmware, Fill::Gather),
+        (&ideal, Fill::DriverQueue),
+        (&ath9k, Fill::DriverQueue),
+    ];
+    // The packets of the MPDUs of each PPDU.
+    let formed = |spec: &BssSpec| {
+        let (mut formed, mut below) = (vec![], 0);
+        downlink(spec, |bss| {
+            let ppdus = bss.transmissions();
+            formed.extend(ppdus.map(|ppdu| ppdu.by_mpdu().map(|packets| packets.len()).collect::<Vec<_>>()));
+            below = below.max(below_the_scheme(bss));
+        });
+        (formed, below)
+    };
+    for (hardware, fill) in cases {
+        let (ppdus, below) = formed(&spec(hardware, fill, 8));
+        let what = format!("{hardware:?}, {fill:?}: {ppdus:?}");
+        assert_eq!(ppdus.iter().flatten().sum::<usize>(), 600, "{what}");
+        assert!(ppdus.iter().flatten().all(|&packets| packets <= 3), "{what}");
+        let three = ppdus.iter().flatten().filter(|&&packets| packets == 3).count();
+        assert!(three >= 180, "{what}");
+        // What only reaches the second MPDU of PPDUs formed on demand is a packet that rule 2 took.
+        let is_cut = |ppdu: &&Vec<usize>| ppdu[..ppdu.len() - 1].iter().any(|&packets| packets < 3);
+        assert!(ppdus.iter().filter(is_cut).count() < 12, "{what}");
+        let most = match (hardware, fill) {
+            (_, Fill::DriverQueue) => 123,
+            // 24 ms of pending airtime: an MPDU of 4,600 bytes counts 471.8 us.
+            (HardwareSpec::Firmware(_), _) => 3 * 51,
+            // Two PPDUs of at most 4 ms, and a PPDU in service.
+            (HardwareSpec::Ath9k(_), _) => 2 * 25,
+            _ => 36,
+        };
+        assert!((most - 3..=most + 1).contains(&below), "{what}: {below} of {most}");
+    }
+    // An MPDU alone must meet the longest PPDU in the link's mode: at 6.5 Mbps two packets take 3.8 ms.
+    for (hardware, longest) in [(&ath9k, 2), (&firmware, 2)] {
+        let fill = if hardware == &ath9k { Fill::DriverQueue } else { Fill::Gather };
+        let (ppdus, _) = formed(&spec(hardware, fill, 0));
+        assert_eq!(ppdus.iter().flatten().max(), Some(&longest), "{hardware:?}: {ppdus:?}");
+    }
+}
+
+/// A-MSDUs that cannot be, with what can.
+#[test]
+fn a_msdus_beyond_the_standard_are_refused() {
+    let phy = |name: &str, band_ghz: f64, ccmp: bool| -> PhySpec {
+        serde_json::from_value(serde_json::json!({"name": name, "band_ghz": band_ghz, "ccmp": ccmp})).unwrap()
+    };
+    let refusal = |phy: PhySpec, max_mpdus, max_amsdu_bytes| {
+        let aggregation = AggregationSpec { max_mpdus, max_amsdu_bytes, ..AggregationSpec::default() };
+        let error = Bss::new(&cell(1, phy, 0, aggregation), 1).map(|_| ()).err()?;
+        assert_eq!(error.key, "mac.aggregation.max_amsdu_bytes", "{error}");
+        Some(error.allowed)
+    };
+    let limits = [
+        (phy("802.11n", 5.0, false), None, 4_065, "an MPDU of 802.11n in an A-MPDU has at most 4095"),
+        (phy("802.11n", 2.4, true), Some(2), 4_049, "an MPDU of 802.11n in an A-MPDU has at most 4095"),
+        (phy("802.11n", 2.4, true), Some(1), 7_935, "802.11n's longest A-MSDU"),
+        (phy("802.11ac", 5.0, false), None, 11_424, "an MPDU has at most 11454"),
+        (phy("802.11ax", 2.4, false), None, 7_935, "802.11ax at 2.4 GHz"),
+        (phy("802.11ax", 6.0, true), Some(1), 11_408, "an MPDU has at most 11454"),
+        (phy("802.11be", 2.4, false), None, 11_424, "an MPDU has at most 11454"),
+    ];
+    for (phy, max_mpdus, limit, why) in limits {
+        assert_eq!(refusal(phy.clone(), max_mpdus, limit), None);
+        assert_eq!(refusal(phy.clone(), max_mpdus, 0), None);
+        assert_eq!(refusal(phy.clone(), max_mpdus, 100), None);
+        assert!(refusal(phy.clone(), max_mpdus, 99).is_some());
+        let allowed = refusal(phy, max_mpdus, limit + 1).unwrap();
+        assert!(allowed.contains(&format!("100 to {limit} bytes")) && allowed.contains(why), "{allowed}");
+    }
+}
+
+/// Longer MPDUs fail more often where errors follow from a position: packets in A-MSDUs are lost together.
+#[test]
+fn errors_of_a_msdus_follow_their_length() {
+    let failed = |max_amsdu_bytes, metres: f64| {
+        let aggregation =
+            AggregationSpec { max_amsdu_bytes, bar: Requests::Never, ..AggregationSpec::default() };
+        let mut spec = cell(1, PhySpec::Vht(Default::default()), 7, aggregation);
+        spec.ap.port.limit_packets = 4_000;
+        spec.stations[0].position_m = Some([metres, 0.0]);
+        let mut bss = Bss::new(&spec, 1).unwrap();
+        for number in 0..4_000 {
+            bss.send_down(StationId(0), &packet_down(0, number, 1_500), Time::ZERO);
+        }
+        let (mut decoded, mut sent) = (0, 0);
+        let mut watch = |bss: &Bss| {
+            for transmission in bss.transmissions() {
+                sent += transmission.by_mpdu().count();
+                decoded += transmission.by_mpdu().filter(|mpdu| mpdu[0].decoded).count();
+                let alike =
+                    |mpdu: &[wifair_wlan::SentMpdu]| mpdu.iter().all(|m| m.decoded == mpdu[0].decoded);
+                assert!(transmission.by_mpdu().all(alike));
+            }
+        };
+        while bss.advance_watched(Time::from_s(5), &mut watch).is_some() {}
+        1.0 - f64::from(decoded as u32) / f64::from(sent as u32)
+    };
+    // ln of survival is in proportion to the length: 1,538 and, of seven packets, 10,696 bytes.
+    let near = (40..400).map(|step| f64::from(step) / 4.0);
+    let (one, metres) = near.map(|metres| (failed(0, metres), metres)).find(|(one, _)| *one > 0.04).unwrap();
+    let seven = failed(11_424, metres);
+    let expected = 1.0 - (1.0 - one).powf(10_696.0 / 1_538.0);
+    println!(
+        "at {metres} m an MPDU of one packet fails with {one:.3}, of seven with {seven:.3}, expected {expected:.3}"
+    );
+    assert!(one < 0.2 && (seven - expected).abs() < 0.05, "{one} {seven} {expected}");
 }
 
 /// Under every scheme the PPDUs to ten saturated stations are as long as what is queued for each allows; with the head run alone, only where

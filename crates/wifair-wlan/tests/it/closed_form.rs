@@ -171,6 +171,85 @@ fn every_exchange_begins_and_ends_at_its_nanosecond() {
     assert!(cases > 200 && modes.len() > 3_000, "{cases} cases, {} modes", modes.len());
 }
 
+/// The MPDUs of a PPDU, as IP bytes of their packets, if all packets have `ip_bytes`: each joins the last MPDU while that may grow.
+fn filled(rules: &Rules, mode: Mode, ip_bytes: u32) -> Vec<Vec<u32>> {
+    let aggregation = rules.aggregation.expect("given");
+    let most = aggregation.max_mpdus.unwrap_or(u32::MAX).min(rules.window(mode)) as usize;
+    let fits = |mpdus: &[Vec<u32>]| {
+        let bytes: Vec<u32> = mpdus.iter().map(|packets| rules.bytes_with(packets)).collect();
+        let psdu_bytes = match bytes[..] {
+            [one] => rules.psdu_as_of_several(one),
+            _ => rules.psdu_of(&bytes, mode),
+        };
+        psdu_bytes <= rules.max_psdu_bytes(mode) && rules.ppdu(psdu_bytes, mode) <= aggregation.max_ppdu
+    };
+    let mut mpdus = vec![vec![ip_bytes]];
+    loop {
+        let mut joined = mpdus.clone();
+        let last = joined.last_mut().expect("never empty");
+        last.push(ip_bytes);
+        let is_joined = rules.may_share(last, mode) && fits(&joined);
+        let mut longer = mpdus.clone();
+        longer.push(vec![ip_bytes]);
+        mpdus = match is_joined {
+            true => joined,
+            false if mpdus.len() < most && fits(&longer) => longer,
+            false => return mpdus,
+        };
+    }
+}
+
+/// The same with A-MSDUs, whose MPDUs have the packets given here; all PPDUs but the last are alike.
+#[test]
+fn throughput_with_a_msdus_is_the_closed_form() {
+    let wide = |width_mhz, mode: Mode| Mode { width_mhz, ..mode };
+    let plain = Mode::plain;
+    let (ht, vht, he, eht) = (Generation::Ht, Generation::Vht, Generation::He, Generation::Eht);
+    for (mode, ip_bytes, max_mpdus, max_amsdu_bytes, of_first) in [
+        (plain(ht, 1, 7), 1500, 64, 4_049, 2),
+        (plain(ht, 1, 7), 1500, 1, 7_935, 5),
+        (plain(ht, 1, 7), 40, 64, 4_049, 63),
+        (plain(ht, 1, 0), 1500, 1, 3_839, 2),
+        (wide(80, plain(vht, 2, 9)), 1500, 64, 11_408, 7),
+        (wide(80, plain(he, 2, 11)), 1500, 256, 11_408, 7),
+        (wide(80, plain(he, 1, 11)), 40, 256, 11_408, 178),
+        (wide(160, plain(eht, 2, 13)), 1500, 4, 11_408, 7),
+    ] {
+        let mut rules = rules(mode, max_mpdus);
+        if let Some(aggregation) = &mut rules.aggregation {
+            aggregation.max_amsdu_bytes = max_amsdu_bytes;
+        }
+        let mpdus = filled(&rules, mode, ip_bytes);
+        let count: usize = mpdus.iter().map(Vec::len).sum();
+        tell(&format!("{mode:?}: {} MPDUs of {} packets, {count} in all", mpdus.len(), mpdus[0].len()));
+        assert_eq!(mpdus[0].len(), of_first, "{mode:?}");
+        let bytes: Vec<u32> = mpdus.iter().map(|packets| rules.bytes_with(packets)).collect();
+        let length = rules.ppdu(rules.psdu_of(&bytes, mode), mode);
+        let length = length + rules.sifs + rules.response(mpdus.len(), mode);
+        let ifs = rules.sifs + AIFSN * rules.slot;
+        let cycle = f64::from(length + ifs) + f64::from(rules.slot * CW_MIN) / 2.0;
+        let deviation = f64::from(rules.slot) * (255.0f64 / 12.0).sqrt();
+        let exchanges = (3.0 * deviation / cycle / 0.001).powi(2).ceil().max(50.0);
+        let runs = (exchanges * count as f64 / 50_000.0).ceil();
+        let of_run = (exchanges / runs).ceil() as u32;
+        let (mut steps, mut delivered) = (0, 0);
+        for seed in 0..runs as u64 {
+            let until = (2.0 * cycle) as u64 * u64::from(of_run);
+            let record = run(seed, rules, mode, ip_bytes, of_run * count as u32, until);
+            assert_eq!(record.transmissions.len(), of_run as usize);
+            for sent in &record.transmissions {
+                let packets: Vec<usize> = sent.mpdus.iter().map(|mpdu| mpdu.packets.len()).collect();
+                assert_eq!(packets, mpdus.iter().map(Vec::len).collect::<Vec<_>>(), "{mode:?}");
+            }
+            steps += record.transmissions[of_run as usize - 1].at - record.transmissions[0].at;
+            delivered += (of_run as usize - 1) * count;
+        }
+        let ratio = delivered as f64 * cycle / count as f64 / steps as f64;
+        tell(&format!("{mode:?}, A-MSDUs of {ip_bytes}-byte packets: {ratio:.5} of the closed form"));
+        assert!((ratio - 1.0).abs() < 0.001, "{mode:?}: {ratio}");
+    }
+}
+
 /// Within 0.1 % of the closed form with the mean backoff, where three standard errors are as much.
 #[test]
 fn throughput_is_the_closed_form() {

@@ -200,6 +200,8 @@ struct Heard {
     /// Airtime of all transmissions, and MPDUs in them.
     airtime: Time,
     mpdus: u64,
+    /// Packets that have joined the MPDU of another.
+    joined: u64,
     transmissions: u64,
     exchanges: u64,
 }
@@ -225,8 +227,11 @@ impl Scheme for Watcher {
             assert_eq!(sum(|mpdu| mpdu.airtime), told.airtime, "the shares add up to the airtime");
             assert_eq!(sum(|mpdu| mpdu.overhead), told.overhead, "the shares add up to the overhead");
         }
-        let delivered = told.mpdus.iter().filter(|mpdu| mpdu.outcome == MpduOutcome::Delivered).count();
-        assert_eq!((told.sent() as usize, told.acknowledged() as usize), (told.mpdus.len(), delivered));
+        let mpdus = || told.mpdus.chunk_by(|_, next| next.is_joined);
+        let delivered = mpdus().filter(|mpdu| mpdu[0].outcome == MpduOutcome::Delivered).count();
+        assert_eq!((told.sent() as usize, told.acknowledged() as usize), (mpdus().count(), delivered));
+        assert!(mpdus().all(|mpdu| mpdu.iter().all(|packet| packet.outcome == mpdu[0].outcome)));
+        heard.joined += told.mpdus.iter().filter(|mpdu| mpdu.is_joined).count() as u64;
         for mpdu in told.mpdus {
             let (outcomes, took) = heard.packets.entry((told.station.0, mpdu.packet.seq)).or_default();
             outcomes.push(mpdu.outcome);
@@ -264,7 +269,7 @@ proptest! {
     fn shares_of_transmissions_add_up(
         (kind, collides, uses_rts, has_txop, bar) in (0..4, any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         errors in [0.0..0.6, 0.0..0.3, 0.0..0.6, 0.0..0.3],
-        attempts in 1u32..4,
+        (attempts, max_amsdu_bytes) in (1u32..4, prop_oneof![Just(0u32), 1_000u32..4_000]),
         bursts in prop::collection::vec((0u64..4_000, 0u16..2, 1u32..30), 1..25),
         seed in any::<u64>(),
     ) {
@@ -275,7 +280,12 @@ proptest! {
                 (station.mcs, station.rate_mbps) = (Some(kind as u8 + 1), None);
             }
             let bar = if bar { wifair_wlan::Requests::GivenUp } else { wifair_wlan::Requests::Never };
-            let aggregation = AggregationSpec { max_attempts: Some(attempts), bar, ..AggregationSpec::default() };
+            let aggregation = AggregationSpec {
+                max_attempts: Some(attempts),
+                bar,
+                max_amsdu_bytes,
+                ..AggregationSpec::default()
+            };
             spec.mac.aggregation = Some(aggregation);
         }
         if kind > 0 {
@@ -316,6 +326,7 @@ proptest! {
         let end = now + Time::from_s(100);
         let heard = heard.lock().unwrap();
         prop_assert!(heard.packets.is_empty(), "what is transmitted ends");
+        prop_assert!(heard.joined == 0 || kind > 1 && max_amsdu_bytes > 0);
         prop_assert_eq!(heard.exchanges, run.bss.ap_port().snapshot(end).sojourn.count());
         let down = run.bss.snapshot(end).stations.iter().fold((0, Time::ZERO), |sum, station| {
             (sum.0 + station.down.attempts, sum.1 + station.down.airtime)
