@@ -123,8 +123,8 @@ class Session:
         - `air`: exchanges, collisions, time of collisions and time idle
         - `frames`: on the air, each begin, end, transmitter (0 the AP, else 1 + index of the station), kind (0 data, 1 MAC ACK, 2
           RTS, 3 CTS), outcome (0 received, 1 collided, 2 data lost, 3 ACK lost), flow, class, attempt, rate in Mbit/s, since when
-          its sender has waited for access, the MPDUs of a PPDU under a Block Ack agreement (for each, one after the other: flow,
-          class, IP bytes, 1 if it is decoded; those of the newest PPDUs, where there are many)
+          its sender has waited for access, the packets of a PPDU under a Block Ack agreement (for each, one after the other: flow,
+          class, IP bytes, 1 if its MPDU is decoded; those of the newest PPDUs, where there are many)
         - `frames_omitted`: those that were dropped because there were too many
         - `events`: at the AP's ports, each time, what (0 enqueue, 1 dequeue, 2 tail drop, 3 refused by the scheme, 4 evicted, 5
           filtered, 6 evicted by the scheme as a signal, 7 marked, 8 lost at the retry limit), flow, class, since when it had been

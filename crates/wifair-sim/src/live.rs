@@ -19,7 +19,7 @@ use crate::tap::Tap;
 
 /// Maximum number of frames, and of events at ports, waiting for a snapshot; beyond that the oldest are discarded and counted.
 const MAX_WAITING: usize = 4096;
-/// Maximum number of MPDUs in a snapshot, of the newest PPDUs.
+/// Maximum number of packets of PPDUs in a snapshot, of the newest ones.
 const MAX_MPDUS: usize = 8192;
 /// Maximum number of packets of a port in a snapshot, from the head.
 const MAX_LISTED: usize = 4096;
@@ -43,11 +43,11 @@ struct Frame {
     rate_mbps: f64,
     /// When its sender began to wait for access; for the first frame of a transmission only.
     waits_from: Option<Time>,
-    /// MPDUs of a PPDU with a Block Ack agreement.
+    /// Packets of a PPDU with a Block Ack agreement.
     mpdus: Vec<Mpdu>,
 }
 
-/// An MPDU on the air.
+/// A packet on the air in an MPDU.
 #[derive(Clone, Copy, Debug)]
 struct Mpdu {
     flow: u32,

@@ -44,7 +44,7 @@ pub struct AggregationSpec {
     pub max_ampdu_bytes: Option<u32>,
     /// Longest PPDU in µs: 5484 (9.4.2.55.3, the limit of the L-SIG length).
     pub max_ppdu_us: f64,
-    /// Most MPDUs per PPDU; without the key, the window. 1: no aggregation.
+    /// Most MPDUs per PPDU; without the key, the window. 1: no A-MPDUs.
     pub max_mpdus: Option<u32>,
     /// Longest A-MSDU in bytes: packets for the same station share an MPDU up to this length; 0 (no A-MSDUs, the default), or 100 to what
     /// the PHY allows, which depends on `phy.mac_header_bytes` and `phy.ccmp`: by default 4065 for 802.11n (7935 with `max_mpdus = 1`),

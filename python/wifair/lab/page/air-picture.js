@@ -122,7 +122,7 @@ export class AirPicture {
     }
   }
 
-  /** The MPDUs of a PPDU, side by side, each as wide as its share of the bytes; one that is not decoded is shown as lost. */
+  /** The packets of a PPDU, side by side, each as wide as its share of the bytes; one that is not decoded is shown as lost. */
   mpdus(cx, store, frame, x, wide, y, lane, selected) {
     const { mpdus } = frame;
     let bytes = 0;
