@@ -57,8 +57,6 @@ NOT_MODELLED = {
     "power_save": "power saving",
     "twt": "target wake time",
     "beacons": "beacons and association",
-    "pacing": "pacing of segments",
-    "bbr": "BBR: congestion control here reacts to losses and marks",
     "quic": "QUIC: transports are TCP and UDP",
     "timestamps": "TCP timestamps",
 }

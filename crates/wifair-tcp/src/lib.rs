@@ -20,6 +20,7 @@
 
 mod change;
 pub mod congestion;
+mod delivery_rate;
 mod ecn;
 mod loss_detection;
 mod marking;
@@ -41,6 +42,7 @@ mod stats;
 
 pub use change::TcpChange;
 pub use congestion::CongestionControlSpec;
+pub use delivery_rate::{LostPacket, RateSample};
 pub use loss_detection::{DuplicateAcksSpec, LossDetectionSpec, RackSpec};
 pub use marking::{Marked, PriorityMarkingSpec, WindowInRecovery};
 pub use pacing::PacingSpec;

@@ -153,6 +153,9 @@ impl Rack {
     /// Steps 1 to 3 of section 6.2 for an ACK, with data sent up to `max`.
     pub(crate) fn on_ack(&mut self, packet: &Packet, max: u32, now: Time) -> Delivered {
         let ack = packet.ack;
+        if let Some(sampler) = &mut self.segments.sampler {
+            sampler.begin(now);
+        }
         let undelivered = self.segments.undelivered_bytes();
         let mut newest: Option<Segment> = None; // the segment sent last, among those that are valid
         let Rack { segments, least_rtt, highest, reordering_seen, .. } = self;

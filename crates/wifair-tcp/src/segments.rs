@@ -2,6 +2,7 @@ use std::collections::VecDeque;
 
 use wifair_core::Time;
 
+use crate::delivery_rate::Sampler;
 use crate::reassembly::Reassembly;
 use crate::seq;
 
@@ -62,6 +63,8 @@ pub(crate) struct Segments {
     lost_bytes: u32,
     /// No segment before this number is lost.
     lost_from: u32,
+    /// Present if the congestion control goes by delivery rates; by index, like `list`.
+    pub(crate) sampler: Option<Box<Sampler>>,
 }
 
 impl Segments {
@@ -78,6 +81,7 @@ impl Segments {
             sacked_bytes: 0,
             lost_bytes: 0,
             lost_from: 0,
+            sampler: None,
         }
     }
 
@@ -128,19 +132,29 @@ impl Segments {
         let segment = self.first.wrapping_add(self.list.len() as u32);
         let transmission = self.number_of_transmission(segment);
         let (retransmitted, sacked, lost) = (false, false, false);
+        let before = self.pipe();
         self.list.push_back(Segment { end, retransmitted, fin, sacked, lost, transmission, sent: now });
-        self.octets(self.list.len() - 1)
+        let octets = self.octets(self.list.len() - 1);
+        if let Some(sampler) = &mut self.sampler {
+            sampler.sent(octets, before, before + octets, now);
+        }
+        octets
     }
 
     /// Records that a segment is sent again.
     pub(crate) fn sent_again(&mut self, index: usize, now: Time) {
         let octets = self.octets(index);
+        let before = self.pipe();
         let transmission = self.number_of_transmission(self.first.wrapping_add(index as u32));
         let segment = &mut self.list[index];
         if std::mem::replace(&mut segment.lost, false) {
             self.lost_bytes -= octets;
         }
         *segment = Segment { retransmitted: true, transmission, sent: now, ..*segment };
+        let after = self.pipe();
+        if let Some(sampler) = &mut self.sampler {
+            sampler.sent_again(index, before, after, now);
+        }
     }
 
     fn number_of_transmission(&mut self, segment: u32) -> u32 {
@@ -160,6 +174,12 @@ impl Segments {
             self.sacked_segments -= u32::from(segment.sacked);
             self.list.pop_front();
             self.first = self.first.wrapping_add(1);
+            if let Some(sampler) = &mut self.sampler {
+                if !segment.sacked {
+                    sampler.deliver(0, segment.transmission, segment.retransmitted);
+                }
+                sampler.forget_first();
+            }
             if !segment.sacked {
                 delivered(segment);
             }
@@ -217,6 +237,9 @@ impl Segments {
             let told_end = end.wrapping_sub(u32::from(segment.fin && end.wrapping_sub(start) > 1));
             if !segment.sacked && holds(start, block.0) && holds(block.1, told_end) {
                 delivered(segment);
+                if let Some(sampler) = &mut self.sampler {
+                    sampler.deliver(index, segment.transmission, segment.retransmitted);
+                }
                 let octets = end.wrapping_sub(start);
                 if segment.lost {
                     self.lost_bytes -= octets;
@@ -281,8 +304,12 @@ impl Segments {
         if self.lost_bytes == 0 || seq::before(number, self.lost_from) {
             self.lost_from = number;
         }
-        self.lost_bytes += self.octets(index);
+        let (start, end) = self.range(index);
+        self.lost_bytes += end.wrapping_sub(start);
         self.list[index].lost = true;
+        if let Some(sampler) = &mut self.sampler {
+            sampler.lose(index, start);
+        }
     }
 
     /// The last segment with data, or a FIN alone if no other is outstanding.

@@ -367,6 +367,17 @@ impl TcpSpec {
         {
             return error("receive_offload.within_us", &within_us, "0 to 10000 us");
         }
+        if let CongestionControlSpec::Bbr(_) = self.congestion_control {
+            if !matches!(self.loss_detection, LossDetectionSpec::Rack(_)) {
+                let allowed =
+                    r#"another control unless loss_detection is "rack", which gives bbr its samples"#;
+                return error("congestion_control", &"bbr", allowed);
+            }
+            if self.pacing.is_some() {
+                let allowed = "no such table with bbr, which paces at a rate of its own";
+                return error("pacing", &"this table", allowed);
+            }
+        }
         if let Some(pacing) = &self.pacing {
             pacing.validate(&format!("{path}.pacing"))?;
         }

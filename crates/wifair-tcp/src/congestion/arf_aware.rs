@@ -186,6 +186,10 @@ impl Spec {
         if matches!(*self.over, CongestionControlSpec::ArfAware(_)) {
             return Err(SpecError::new(format!("{path}.over.name"), INFO.name, "a control of another name"));
         }
+        if let CongestionControlSpec::Bbr(_) = *self.over {
+            let allowed = "a control that goes by its window";
+            return Err(SpecError::new(format!("{path}.over.name"), "bbr", allowed));
+        }
         if !(self.max_rate_mbps.is_finite() && (0.001..=1e6).contains(&self.max_rate_mbps)) {
             let key = format!("{path}.max_rate_mbps");
             return Err(SpecError::new(key, self.max_rate_mbps, "0.001 to 1000000 Mbps"));

@@ -5,6 +5,7 @@
 
 use wifair_core::{Rate, Time};
 
+use crate::delivery_rate::{LostPacket, RateSample};
 use crate::recovery_rule::RecoveryRule;
 
 /// The congestion window and related state, in bytes (RFC 5681, section 2).
@@ -83,6 +84,40 @@ pub trait CongestionControl {
 
     /// The deadline returned by `on_link_rate` has expired.
     fn on_poll(&mut self, _window: &mut Window, _in_recovery: bool) {}
+
+    /// A connection begins with this window. `identity`: a hash of its 5-tuple.
+    fn begin(&mut self, _window: &Window, _identity: u32) {}
+
+    /// Whether it goes by delivery rate samples and paces: then the methods below are called, `on_loss` leaves `cwnd` as it is, and
+    /// nothing else but a timeout changes `cwnd`. It needs RACK.
+    fn samples_rate(&self) -> bool {
+        false
+    }
+
+    /// The rate at which data is paced, in bytes per second, if it says so.
+    fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
+
+    /// Data is about to be sent with nothing in flight, after the application had nothing to send. `total_delivered`: bytes delivered
+    /// so far.
+    fn on_transmit_from_idle(&mut self, _window: &mut Window, _total_delivered: u64, _now: Time) {}
+
+    /// A congestion mark has been echoed (RFC 3168), once per window.
+    fn on_congestion_mark(&mut self, _total_delivered: u64) {}
+
+    /// The state of a control that is a state machine.
+    fn state(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// A packet has been found to be lost; called before the sample of the same ACK.
+    fn on_lost_packet(&mut self, _window: &mut Window, _lost: &LostPacket, _now: Time) {}
+
+    /// An ACK has delivered something: sets `cwnd`. Returns whether the connection is to be taken as limited by the application.
+    fn on_rate_sample(&mut self, _window: &mut Window, _sample: &RateSample, _now: Time) -> bool {
+        false
+    }
 }
 
 wifair_core::registry! {
@@ -92,6 +127,7 @@ wifair_core::registry! {
     #[serde(rename = "newreno")]
     NewReno => newreno,
     Cubic => cubic,
+    Bbr => bbr,
     ArfAware => arf_aware,
 }
 
@@ -116,6 +152,30 @@ impl CongestionControl for Control {
     }
     fn on_poll(&mut self, window: &mut Window, in_recovery: bool) {
         each!(Control: self, control => control.on_poll(window, in_recovery))
+    }
+    fn begin(&mut self, window: &Window, identity: u32) {
+        each!(Control: self, control => control.begin(window, identity))
+    }
+    fn samples_rate(&self) -> bool {
+        each!(Control: self, control => control.samples_rate())
+    }
+    fn pacing_rate(&self) -> Option<u64> {
+        each!(Control: self, control => control.pacing_rate())
+    }
+    fn on_transmit_from_idle(&mut self, window: &mut Window, total_delivered: u64, now: Time) {
+        each!(Control: self, control => control.on_transmit_from_idle(window, total_delivered, now))
+    }
+    fn on_congestion_mark(&mut self, total_delivered: u64) {
+        each!(Control: self, control => control.on_congestion_mark(total_delivered))
+    }
+    fn state(&self) -> Option<&'static str> {
+        each!(Control: self, control => control.state())
+    }
+    fn on_lost_packet(&mut self, window: &mut Window, lost: &LostPacket, now: Time) {
+        each!(Control: self, control => control.on_lost_packet(window, lost, now))
+    }
+    fn on_rate_sample(&mut self, window: &mut Window, sample: &RateSample, now: Time) -> bool {
+        each!(Control: self, control => control.on_rate_sample(window, sample, now))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The state of a sender and its interface. `receive.rs` handles arriving packets and the timer, `transmit.rs` sends, `rack.rs` does
 //! both with RACK, `throttle.rs` holds data back.
 
+mod model;
 mod rack;
 mod receive;
 mod throttle;
@@ -135,9 +136,19 @@ pub struct Sender {
 impl Sender {
     /// Creates a sender whose data has the 5-tuple `tuple`. `spec` must be valid ([`TcpSpec::validate`]).
     pub fn new(spec: &Arc<TcpSpec>, tuple: FiveTuple) -> Sender {
-        let control = spec.congestion_control.build();
+        let mut control = spec.congestion_control.build();
         let iss = spec.initial_sequence;
-        let counted = spec.counted_bytes();
+        let window = Window {
+            cwnd: spec.initial_window_bytes(),
+            ssthresh: spec.initial_ssthresh_bytes(),
+            mss: u32::from(spec.mss_bytes),
+            credit: 0,
+            slow_start_limit: spec.counted_bytes().slow_start,
+            counting: spec.counting(),
+            divisor: 1,
+        };
+        control.begin(&window, tuple.connection_hash());
+        let throttle = Throttle::new(spec, control.samples_rate());
         Sender {
             packet: Packet {
                 tuple,
@@ -157,15 +168,7 @@ impl Sender {
             rcv_nxt: 0,
             peer_window: 0,
             unsent: 0,
-            window: Window {
-                cwnd: spec.initial_window_bytes(),
-                ssthresh: spec.initial_ssthresh_bytes(),
-                mss: u32::from(spec.mss_bytes),
-                credit: 0,
-                slow_start_limit: counted.slow_start,
-                counting: spec.counting(),
-                divisor: 1,
-            },
+            window,
             recovery: Recovery::new(control.recovery(), iss),
             scoreboard: None,
             rack: None,
@@ -175,7 +178,7 @@ impl Sender {
             timer: Time::MAX,
             poll_at: Time::MAX,
             wakes_at: Time::MAX,
-            throttle: Throttle::new(spec),
+            throttle,
             timed_end: 0,
             timed_at: Time::ZERO,
             last_sent_at: Time::ZERO,
@@ -245,7 +248,13 @@ impl Sender {
     fn use_sack(&mut self) {
         match self.spec.loss_detection {
             LossDetectionSpec::DuplicateAcks(_) => self.scoreboard = Some(Box::default()),
-            LossDetectionSpec::Rack(spec) => self.rack = Some(Box::new(Rack::new(spec, self.una))),
+            LossDetectionSpec::Rack(mut spec) => {
+                let samples_rate = self.control.samples_rate();
+                spec.proportional_rate_reduction &= !samples_rate;
+                let mut rack = Rack::new(spec, self.una);
+                rack.segments.sampler = samples_rate.then(Box::default);
+                self.rack = Some(Box::new(rack));
+            }
         }
         self.recovery.use_sack();
     }
@@ -253,6 +262,7 @@ impl Sender {
     /// Adds `bytes` to send. Does nothing after [`Sender::close`].
     pub fn write(&mut self, bytes: u64) {
         if !self.closing {
+            self.check_application_limit();
             self.unsent = self.unsent.saturating_add(bytes);
         }
     }
@@ -410,6 +420,11 @@ impl Sender {
     /// Current retransmission timeout, backoff included (RFC 6298).
     pub fn retransmission_timeout(&self) -> Time {
         self.rto.timeout()
+    }
+
+    /// The state of a congestion control that is a state machine.
+    pub fn control_state(&self) -> Option<&'static str> {
+        self.control.state()
     }
 
     /// Number of tail loss probes that this connection has sent (RFC 8985, 7.3).

@@ -15,13 +15,15 @@ impl Sender {
     }
 
     /// True during fast recovery, and after a timeout until what was outstanding then is acknowledged.
-    fn is_repairing(&self) -> bool {
+    pub(super) fn is_repairing(&self) -> bool {
         seq::before(self.una, self.recovery.point())
     }
 
     /// Handles an ACK of a connection with RACK.
     pub(super) fn on_ack_by_rack(&mut self, packet: &Packet, may_grow: bool, now: Time) {
+        self.check_application_limit();
         let (repaired_before, advances) = (self.is_repairing(), packet.ack != self.una);
+        let acked = packet.ack.wrapping_sub(self.una);
         let duplicate = packet.sack.duplicate(packet.ack).is_some();
         self.stats.duplicates_told += u64::from(duplicate);
         let delivered = self.rack.as_mut().map(|rack| rack.on_ack(packet, self.max, now)).unwrap_or_default();
@@ -50,6 +52,7 @@ impl Sender {
             self.ecn.note_reduction(self.max);
         }
         self.detect_losses(advances, delivered.bytes, now);
+        self.update_model(acked, now);
     }
 
     /// Finds lost segments, responds to their loss and sets the timer; after an ACK that has delivered `delivered` bytes, if any.
@@ -156,6 +159,7 @@ impl Sender {
         self.timer = rack.timeout_at;
         if alarm == Alarm::Reordering {
             self.detect_losses(false, 0, now);
+            self.update_model(0, now);
         }
         self.timer <= now
     }

@@ -128,13 +128,17 @@ impl Sender {
         if self.recovery.is_active() || self.ecn.reduced {
             return;
         }
-        let reduces = self.loss_reduces(self.sent_bytes());
-        self.control.on_loss(&mut self.window, reduces);
-        // The minimum of the threshold is two segments (RFC 5681, equation 4), that of the window one. For half a segment per
-        // round trip the timer is used.
-        let Window { cwnd, ssthresh, mss, .. } = self.window;
-        self.ecn.paused |= cwnd <= mss;
-        self.window.cwnd = if ssthresh < cwnd { ssthresh } else { (cwnd / 2).max(mss) };
+        if self.control.samples_rate() {
+            self.report_mark();
+        } else {
+            let reduces = self.loss_reduces(self.sent_bytes());
+            self.control.on_loss(&mut self.window, reduces);
+            // The minimum of the threshold is two segments (RFC 5681, equation 4), that of the window one. For half a segment per
+            // round trip the timer is used.
+            let Window { cwnd, ssthresh, mss, .. } = self.window;
+            self.ecn.paused |= cwnd <= mss;
+            self.window.cwnd = if ssthresh < cwnd { ssthresh } else { (cwnd / 2).max(mss) };
+        }
         self.ecn.note_reduction(self.max);
         self.stats.ecn_reductions += 1;
     }
@@ -287,6 +291,7 @@ impl Sender {
 
     /// Handles expired timers. Does nothing before [`Sender::deadline`].
     pub fn on_timer(&mut self, now: Time) {
+        self.check_application_limit();
         if now >= self.timer && self.is_timeout(now) {
             let paused = std::mem::replace(&mut self.ecn.paused, false);
             if paused && self.una == self.max {
@@ -349,5 +354,6 @@ impl Sender {
             }
             None => self.nxt = self.una, // everything outstanding is retransmitted, as the window allows
         }
+        self.update_model(0, now);
     }
 }

@@ -3,6 +3,7 @@
 use wifair_core::{Packet, Time};
 
 use super::{Restraint, Sender};
+use crate::congestion::CongestionControl;
 use crate::pacing::{Pacer, PacingSpec};
 use crate::seq;
 use crate::small_queue::SmallQueue;
@@ -20,10 +21,12 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    pub(super) fn new(spec: &TcpSpec) -> Option<Box<Throttle>> {
-        let pacer = spec.pacing.map(Pacer::new);
+    pub(super) fn new(spec: &TcpSpec, samples_rate: bool) -> Option<Box<Throttle>> {
+        let own_rate = samples_rate.then(|| PacingSpec { unpaced_segments: 0, ..PacingSpec::default() });
+        let pacing = spec.pacing.or(own_rate);
+        let pacer = pacing.map(Pacer::new);
         let queue = spec.small_queue.map(SmallQueue::new);
-        let pacing = spec.pacing.unwrap_or_default();
+        let pacing = pacing.unwrap_or_default();
         (pacer.is_some() || queue.is_some())
             .then(|| Box::new(Throttle { pacing, pacer, queue, used_up: None }))
     }
@@ -53,6 +56,9 @@ impl Sender {
     /// on, or if no RTT is known.
     pub fn pacing_rate(&self) -> Option<u64> {
         let throttle = self.throttle.as_ref()?;
+        if let Some(rate) = self.control.pacing_rate() {
+            return Some(rate);
+        }
         Some(throttle.pacing.rate(&self.window, self.outstanding_bytes(), self.rto.srtt()?))
     }
 
@@ -80,6 +86,7 @@ impl Sender {
         if !throttle.pacer.as_mut().is_none_or(|pacer| pacer.allows(now)) {
             return None;
         }
+        self.check_restart_from_idle(now);
         let Some(packet) = self.poll_data(now) else {
             if self.unsent > 0 && self.restraint() == Restraint::CongestionWindow {
                 self.throttle.as_mut()?.used_up = Some(self.max);
@@ -94,7 +101,7 @@ impl Sender {
     }
 
     /// Whether the window was used up within the last round trip, which an ACK of `acked` bytes ends or continues.
-    fn is_window_used_up(&mut self, acked: u32) -> bool {
+    pub(super) fn is_window_used_up(&mut self, acked: u32) -> bool {
         let before = self.una.wrapping_sub(acked);
         let Some(throttle) = &mut self.throttle else { return true };
         throttle.used_up = throttle.used_up.filter(|used_up| seq::before(before, *used_up));

@@ -115,6 +115,13 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                 spec.delayed_ack.segments = segments;
                 spec.delayed_ack.syn = handshake == Handshake::Ns2 && segments == 3;
                 spec.rto.min_ms = 200;
+                if let CongestionControlSpec::Bbr(_) = spec.congestion_control {
+                    spec.sack.get_or_insert_default();
+                    if spec.loss_detection == LossDetectionSpec::default() {
+                        spec.loss_detection = LossDetectionSpec::Rack(RackSpec::default());
+                    }
+                    spec.pacing = None;
+                }
                 if spec.loss_detection != LossDetectionSpec::default()
                     && rack.is_some_and(|(.., every)| every)
                 {

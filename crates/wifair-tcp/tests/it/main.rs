@@ -1,6 +1,7 @@
 //! The integration tests of the crate, as one program: it links once. Run a part with `cargo test -p wifair-tcp --test it PART::`.
 
 mod any_path;
+mod bbr;
 mod bottleneck;
 #[path = "../fuzz/common.rs"]
 mod common;

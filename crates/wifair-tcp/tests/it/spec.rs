@@ -152,6 +152,17 @@ fn impossible_values_name_their_key() {
         (json!({ "pacing": { "avoidance_percent": 1_001 } }), "tcp.pacing.avoidance_percent"),
         (json!({ "pacing": { "burst_us": 100_001 } }), "tcp.pacing.burst_us"),
         (json!({ "pacing": { "burst_segments": 0 } }), "tcp.pacing.burst_segments"),
+        (json!({ "congestion_control": { "name": "bbr" }, "sack": {} }), "tcp.congestion_control"),
+        (
+            json!({
+                "congestion_control": { "name": "bbr" }, "sack": {}, "loss_detection": { "name": "rack" }, "pacing": {},
+            }),
+            "tcp.pacing",
+        ),
+        (
+            json!({ "congestion_control": { "name": "arf-aware", "over": { "name": "bbr" } } }),
+            "tcp.congestion_control.over.name",
+        ),
         (json!({ "small_queue": { "limit_us": 1_000_001 } }), "tcp.small_queue.limit_us"),
         (json!({ "small_queue": { "limit_segments": 0 } }), "tcp.small_queue.limit_segments"),
         (json!({ "rto": { "samples": "every-ack" } }), "tcp.rto.samples"),

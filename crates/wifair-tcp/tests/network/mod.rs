@@ -123,6 +123,9 @@ impl<P: Path> Network<P> {
             self.path.arriving(end, packet);
         }
         let Connection { sender, receiver, wake } = &mut self.connections[flow];
+        if matches!(event, Event::Wake) && wake[end as usize] != now {
+            return; // an earlier one has taken its place
+        }
         match (event, end) {
             (Event::Arrival(packet), End::Sender) => sender.on_segment(&packet, now),
             (Event::Arrival(packet), End::Receiver) => receiver.on_segment(&packet, now),

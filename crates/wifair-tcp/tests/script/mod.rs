@@ -184,6 +184,8 @@ impl Run {
             "state" => format!("{:?}", sender.state()).to_lowercase(),
             "phase" => format!("{:?}", sender.phase()).to_lowercase(),
             "restraint" => format!("{:?}", sender.restraint()).to_lowercase(),
+            "control" => sender.control_state().unwrap_or("none").into(),
+            "pacing" => sender.pacing_rate().map_or("none".into(), |rate| rate.to_string()),
             "open" => if sender.is_established() { "yes" } else { "no" }.into(),
             "closed" => if sender.is_closed() { "yes" } else { "no" }.into(),
             "all_acked" => if sender.is_all_acknowledged() { "yes" } else { "no" }.into(),
