@@ -1,15 +1,37 @@
-//! Runs one replication of the symmetric BSS and prints how many frame exchanges it had: what `make bench` counts
-//! instructions of. Arguments: scheme, flows each way, simulated seconds; with `short` every flow is a row of transfers of
-//! ten segments, each over its own connection, instead of a transfer without end; with `edca` the flows share out the four
-//! access categories among them. With `schemes` alone it prints every scheme's name.
+//! Runs one replication of the symmetric BSS and prints how many frame exchanges it had and how many packets they delivered: what
+//! `make bench` counts instructions and processor time of. Arguments: scheme, flows each way, simulated seconds; with `short` every
+//! flow is a row of transfers of ten segments, each over its own connection, instead of a transfer without end; with `edca` the flows
+//! share out the four access categories among them; with `today` the hosts have the settings of that profile; with `he80` the cell is
+//! 802.11ax at 80 MHz, MCS 7, with buffers of 1,000 packets; `he80-today` is both. With `schemes` alone it prints every scheme's name.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use wifair_sim::{Progress, run};
+
+const CARRIED: [&str; 5] = ["short", "edca", "today", "he80", "he80-today"];
+
+/// TCP as `python/wifair/scenario/profiles.py` has it in the profile `today`.
+fn today() -> Value {
+    json!({
+        "congestion_control": {"name": "cubic"},
+        "sack": {},
+        "ecn": true,
+        "initial_window_segments": 10,
+        "mss_bytes": 1_448,
+        "header_bytes": 52,
+        "receiver_window_segments": 2_048,
+        "byte_counting": {"limit_segments": 2_048, "limit_after_timeout_segments": 2_048},
+        "delayed_ack": {"segments": 2, "timeout_ms": 40},
+        "receive_offload": {"within_us": 60},
+        "loss_detection": {"name": "rack", "proportional_rate_reduction": true},
+        "loss_reduces": "cwnd",
+        "rto": {"initial_ms": 1_000, "min_ms": 200, "granularity_ms": 200},
+    })
+}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -18,12 +40,13 @@ fn main() {
             return common::schemes().iter().for_each(|name| println!("{name}"));
         }
         [scheme, flows, seconds] => (scheme, flows, seconds, ""),
-        [scheme, flows, seconds, carried] if ["short", "edca"].contains(&carried.as_str()) => {
+        [scheme, flows, seconds, carried] if CARRIED.contains(&carried.as_str()) => {
             (scheme, flows, seconds, carried.as_str())
         }
         _ => {
+            let carried = CARRIED.join(" | ");
             eprintln!(
-                "usage: replicate SCHEME FLOWS_EACH_WAY SIMULATED_SECONDS [short | edca], or replicate schemes"
+                "usage: replicate SCHEME FLOWS_EACH_WAY SIMULATED_SECONDS [{carried}], or replicate schemes"
             );
             std::process::exit(2);
         }
@@ -36,12 +59,26 @@ fn main() {
         }
     };
     let mut plan = common::symmetric(flows, flows, scheme, 0.0, seconds);
+    let is_he80 = carried.starts_with("he80");
+    if is_he80 {
+        let port = json!({"limit_packets": 1_000, "scheme": {"name": scheme}});
+        plan["cell"]["phy"] = json!({"name": "802.11ax", "width_mhz": 80});
+        plan["cell"]["mac"] = json!({"edca": {}});
+        plan["cell"]["ap"]["port"] = port;
+        for station in plan["cell"]["stations"].as_array_mut().expect("a list") {
+            *station = json!({"label": station["label"], "mcs": 7, "port": {"limit_packets": 1_000}});
+        }
+    }
     if carried == "edca" {
         plan["cell"]["mac"] = json!({"edca": {"classify": "dscp"}});
     }
     for (index, flow) in plan["flows"].as_array_mut().expect("a list").iter_mut().enumerate() {
         if carried == "edca" {
             flow["tcp"]["dscp"] = json!([48, 32, 0, 8][index % 4]);
+        } else if carried.ends_with("today") {
+            flow["tcp"] = today();
+        } else if is_he80 {
+            flow["tcp"]["receiver_window_segments"] = json!(400);
         } else if carried == "short" {
             flow["application"] = json!({"name": "transfers", "transfer_bytes": 14_600});
         }
@@ -49,5 +86,6 @@ fn main() {
     let plan = common::plan(&plan);
     let progress = Progress { cancelled: &AtomicBool::new(false), simulated_ms: &AtomicU64::new(0) };
     let record = run(&plan, 1, &progress).expect("a valid plan").expect("nobody cancels");
-    println!("{}", record.run.exchanges);
+    let delivered: u64 = record.stations.iter().map(|station| station.frames_delivered).sum();
+    println!("{} {delivered}", record.run.exchanges);
 }
