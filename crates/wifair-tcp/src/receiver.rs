@@ -192,12 +192,17 @@ impl Receiver {
             self.nxt = self.nxt.wrapping_add(payload);
             self.count_in_order(1, now);
         } else {
-            match self.spec.receive_offload {
-                Some(offload) => self.gather(packet, offload.within(), now),
-                None => self.on_any_segment(packet, 1, now),
-            }
-            self.review();
+            self.on_unusual_segment(packet, now);
         }
+    }
+
+    #[inline(never)] // otherwise the fast path saves and restores the registers that this takes
+    fn on_unusual_segment(&mut self, packet: &Packet, now: Time) {
+        match self.spec.receive_offload {
+            Some(offload) => self.gather(packet, offload.within(), now),
+            None => self.on_any_segment(packet, 1, now),
+        }
+        self.review();
     }
 
     /// Generic receive offload: merges packets that arrive together.

@@ -20,7 +20,6 @@ impl Sender {
             self.on_ordinary_ack(acked, now);
         } else {
             self.on_any_segment(packet, now);
-            self.review();
         }
     }
 
@@ -38,17 +37,16 @@ impl Sender {
 
     #[inline(never)]
     fn on_any_segment(&mut self, packet: &Packet, now: Time) {
-        if self.state == SenderState::Idle {
-            return;
-        }
-        if packet.flags.intersects(TcpFlags::SYN | TcpFlags::FIN) {
+        if packet.flags.intersects(TcpFlags::SYN | TcpFlags::FIN) && self.state != SenderState::Idle {
             self.on_control(packet, now);
         } else if packet.flags.contains(TcpFlags::ACK) {
             match self.state {
+                SenderState::Idle => {}
                 SenderState::SynSent => self.on_opening_ack(packet, now),
                 _ => self.on_ack(packet, now),
             }
         }
+        self.review();
     }
 
     fn on_ack(&mut self, packet: &Packet, now: Time) {
