@@ -144,6 +144,11 @@ impl Rack {
         }
     }
 
+    /// True if nothing is lost or selectively acknowledged and no probe is due: new data may follow, and nothing else.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.segments.lost_bytes() == 0 && self.segments.sacked_bytes() == 0 && !self.probe_due
+    }
+
     /// Takes note of a sample of the RTT estimator.
     pub(crate) fn on_sample(&mut self, rtt: Time, now: Time) {
         self.least_rtt.add(rtt, now);

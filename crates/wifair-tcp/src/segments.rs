@@ -132,9 +132,9 @@ impl Segments {
         let segment = self.first.wrapping_add(self.list.len() as u32);
         let transmission = self.number_of_transmission(segment);
         let (retransmitted, sacked, lost) = (false, false, false);
-        let before = self.pipe();
+        let (before, start) = (self.pipe(), self.list.back().map_or(self.una, |last| last.end));
         self.list.push_back(Segment { end, retransmitted, fin, sacked, lost, transmission, sent: now });
-        let octets = self.octets(self.list.len() - 1);
+        let octets = end.wrapping_sub(start);
         if let Some(sampler) = &mut self.sampler {
             sampler.sent(octets, before, before + octets, now);
         }
@@ -256,15 +256,21 @@ impl Segments {
     /// it was sent.
     pub(crate) fn detect(&mut self, latest: u32, patience: Time, now: Time) -> Detected {
         let mut found = Detected::default();
+        // Most often everything before `latest` is delivered.
+        while let Some(first) = self.order.front().filter(|first| seq::before(first.number, latest)) {
+            if self.awaited(first).is_some() {
+                break;
+            }
+            self.order.pop_front();
+        }
+        if self.order.front().is_none_or(|first| !seq::before(first.number, latest)) {
+            return found;
+        }
         let reached = self.order.partition_point(|other| seq::before(other.number, latest));
         let mut kept = 0;
         for at in 0..reached {
             let transmission = self.order[at];
-            let index = transmission.segment.wrapping_sub(self.first) as usize;
-            let Some(&segment) = self.list.get(index) else { continue };
-            if segment.sacked || segment.lost || segment.transmission != transmission.number {
-                continue;
-            }
+            let Some((index, segment)) = self.awaited(&transmission) else { continue };
             let lost_at = segment.sent + patience;
             if lost_at <= now {
                 found.lost = true;
@@ -280,6 +286,14 @@ impl Segments {
         }
         self.order.drain(kept..reached);
         found
+    }
+
+    /// The segment of a transmission, and its index, unless it is delivered, lost or sent again.
+    fn awaited(&self, transmission: &Transmission) -> Option<(usize, Segment)> {
+        let index = transmission.segment.wrapping_sub(self.first) as usize;
+        let segment = *self.list.get(index)?;
+        let is_latest = segment.transmission == transmission.number;
+        (is_latest && !segment.sacked && !segment.lost).then_some((index, segment))
     }
 
     /// RACK_mark_losses_on_RTO() (RFC 8985, 6.3): the first segment is lost, and each that was sent at least `patience` ago. A

@@ -130,6 +130,8 @@ pub struct Sender {
     /// Established, data outstanding, and nothing to repair, to negotiate or to mark: usually an ACK of part of that data and
     /// one more full segment follow. Recomputed by [`Sender::review`].
     ordinary: bool,
+    /// The same with RACK, if nothing is lost or selectively acknowledged: usually one more full segment follows.
+    ordinary_by_rack: bool,
     stats: SenderStats,
 }
 
@@ -192,6 +194,7 @@ impl Sender {
             repair: false,
             timed_out: false,
             ordinary: false,
+            ordinary_by_rack: false,
             stats: SenderStats::default(),
             spec: Arc::clone(spec),
         }
@@ -296,7 +299,7 @@ impl Sender {
         self.ds_field = self.spec.dscp << 2 | if self.ecn.on { Ecn::Ect0 as u8 } else { 0 };
         self.wakes_at =
             self.throttle.as_ref().map_or(Time::MAX, |throttle| throttle.wakes_at()).min(self.poll_at);
-        self.ordinary = self.state == SenderState::Established
+        let ordinary = self.state == SenderState::Established
             && self.pending == Pending::Nothing
             && !(self.repair || self.timed_out)
             && self.spec.priority_marking.is_none()
@@ -306,8 +309,9 @@ impl Sender {
             && self.window.divisor == 1
             && self.recovery.is_quiet()
             && self.scoreboard.is_none()
-            && self.rack.is_none()
             && self.throttle.is_none();
+        self.ordinary = ordinary && self.rack.is_none();
+        self.ordinary_by_rack = ordinary && self.rack.as_ref().is_some_and(|rack| rack.is_quiet());
     }
 
     /// Ends a closed connection with its last acknowledgement, if no FIN is sent.
@@ -462,6 +466,12 @@ mod tests {
             TcpSpec { congestion_control: Cubic(Default::default()), ecn: true, ..TcpSpec::default() },
             TcpSpec { congestion_control: ArfAware(Default::default()), ..TcpSpec::default() },
             TcpSpec { sack: Some(Default::default()), ..TcpSpec::default() },
+            TcpSpec {
+                sack: Some(Default::default()),
+                loss_detection: LossDetectionSpec::Rack(Default::default()),
+                ecn: true,
+                ..TcpSpec::default()
+            },
         ];
         TcpSpec { handshake: Handshake::None, ..kinds[usize::from(kind) % kinds.len()].clone() }
     }
@@ -472,13 +482,14 @@ mod tests {
         mut call: impl FnMut(&mut Sender) -> R,
     ) -> R {
         let [short, general] = pair;
-        general.ordinary = false;
+        (general.ordinary, general.ordinary_by_rack) = (false, false);
         let said = call(short);
         assert_eq!(said, call(general));
         let mut reviewed = short.clone();
         reviewed.review();
-        assert_eq!(short.ordinary, reviewed.ordinary, "the flag is stale");
-        general.ordinary = short.ordinary;
+        let flags = |sender: &Sender| (sender.ordinary, sender.ordinary_by_rack);
+        assert_eq!(flags(short), flags(&reviewed), "a flag is stale");
+        (general.ordinary, general.ordinary_by_rack) = flags(short);
         assert_eq!(format!("{short:?}"), format!("{general:?}"));
         said
     }
@@ -486,7 +497,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_short_paths_do_what_the_general_ones_do(
-            kind in 0u8..5,
+            kind in 0u8..6,
             finite in prop::option::of(0u64..500_000),
             steps in prop::collection::vec((0u8..24, 0u32..100_000, 0u64..30_000), 1..150),
         ) {

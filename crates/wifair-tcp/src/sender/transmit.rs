@@ -26,7 +26,13 @@ impl Sender {
         if self.sent_bytes() + payload > self.window.cwnd.min(self.peer_window) {
             return None;
         }
-        // As in `send_new_data`, for a full segment without marked priority. The timer runs, since data is outstanding.
+        Some(self.send_full_segment(now))
+    }
+
+    /// Like `send_new_data`, for a full segment without marked priority. The timer runs, since data is outstanding.
+    #[inline(always)]
+    fn send_full_segment(&mut self, now: Time) -> &Packet {
+        let payload = self.window.mss;
         if self.unsent != u64::MAX {
             self.unsent -= u64::from(payload);
         }
@@ -43,11 +49,20 @@ impl Sender {
         self.stats.segments_sent += 1;
         self.stats.payload_bytes_sent += u64::from(payload);
         self.last_sent_at = now;
-        Some(&self.packet)
+        &self.packet
     }
 
     #[inline(never)]
     fn poll_generally(&mut self, now: Time) -> Option<&Packet> {
+        let payload = self.window.mss;
+        if self.ordinary_by_rack && self.unsent > u64::from(payload) {
+            if self.sent_bytes() + payload > self.window.cwnd.min(self.peer_window) {
+                return None;
+            }
+            self.send_full_segment(now);
+            self.note_segment(false, now);
+            return Some(&self.packet);
+        }
         let packet = self.poll_all(now);
         self.review();
         self.packet = packet?;
