@@ -124,6 +124,8 @@ pub struct Port {
     /// True if every decision is a shortcut, no hook is called, and the buffer is plain ([`Buffer::is_plain`]). Recomputed by
     /// [`Port::review`].
     ordinary: bool,
+    /// The same of a buffer that also keeps an order by station ([`Buffer::is_by_station`]).
+    by_station: bool,
     /// Whether the scheme or the limit controller observes exchanges.
     looks_at_exchanges: bool,
     rng: Rng,
@@ -187,6 +189,7 @@ impl Port {
             rng: Rng::stream(seed, label, "scheme"),
             wait_below: LogHistogram::new(),
             ordinary: false,
+            by_station: false,
         }
         .reviewed()
     }
@@ -198,9 +201,10 @@ impl Port {
 
     /// Recomputes whether the fast paths apply. Called after every change of what the port must ask before it acts.
     fn review(&mut self) {
-        self.ordinary = self.shortcuts == Shortcuts::ALL
-            && !(self.looks_at_exchanges || self.hooks.transmission || self.hooks.moves_tick)
-            && self.buffer.is_plain();
+        let asks_nobody = self.shortcuts == Shortcuts::ALL
+            && !(self.looks_at_exchanges || self.hooks.transmission || self.hooks.moves_tick);
+        self.ordinary = asks_nobody && self.buffer.is_plain();
+        self.by_station = asks_nobody && self.buffer.is_by_station();
     }
 
     /// Also records every event here in `journal` from now on. Results do not change.
@@ -246,6 +250,9 @@ impl Port {
         if self.ordinary {
             return self.append(ac, packet, flow, station, now);
         }
+        if self.by_station {
+            return self.append_by_station(ac, packet, flow, station, now);
+        }
         self.buffer.advance(now);
         let arrival = self.buffer.arrival(packet, flow, station, ac);
         let full = self.buffer.is_full();
@@ -274,10 +281,17 @@ impl Port {
         }
         if self.ordinary {
             let departure = self.buffer.release_head_plainly(grant);
-            if grant.gathers {
-                self.review(); // an order by station may be kept from now on
+            if !self.buffer.is_plain() {
+                self.review(); // an order by station is kept from now on
             }
             return departure;
+        }
+        if self.by_station
+            && grant.gathers
+            && grant.station_limit.is_none()
+            && let Some(station) = grant.station
+        {
+            return self.buffer.release_of_station(station, grant.max_bytes);
         }
         if self.shortcuts.release_head {
             return self.buffer.release_head(grant);
@@ -302,6 +316,26 @@ impl Port {
         self.buffer.append_or_drop_plainly(arrival);
     }
 
+    /// Whether this is a quiet port that is not ordinary: [`Port::append_by_station`] is equivalent to [`Port::offer_in`].
+    pub fn is_by_station(&self) -> bool {
+        self.by_station
+    }
+
+    /// Fast path of [`Port::offer_in`] for a buffer with an order by station.
+    #[inline(never)] // less than a call of `offer_in`
+    pub fn append_by_station(
+        &mut self,
+        ac: Ac,
+        packet: &Packet,
+        flow: FlowId,
+        station: StationId,
+        now: Time,
+    ) {
+        self.buffer.advance(now);
+        let arrival = self.buffer.arrival(packet, flow, station, ac);
+        self.buffer.append_or_drop_by_station(arrival);
+    }
+
     /// Fast path of [`Port::take`] for an ordinary port, with a grant that admits any packet.
     #[inline(always)] // the packet is copied once
     pub fn take_head(&mut self, now: Time) -> Option<Departure> {
@@ -309,7 +343,12 @@ impl Port {
         self.buffer.release_any_head_plainly()
     }
 
-    /// Fast path of [`Port::finish`] for an ordinary port.
+    /// Whether nobody observes what becomes of packets: [`Port::settle`] is equivalent to [`Port::finish`].
+    pub fn is_quiet(&self) -> bool {
+        self.ordinary || self.by_station
+    }
+
+    /// Fast path of [`Port::finish`] for a quiet port, as an ordinary one is.
     #[inline]
     pub fn settle(&mut self, departure: &Departure, outcome: Outcome) {
         self.buffer.finish(departure, outcome);
@@ -339,9 +378,9 @@ impl Port {
         self.scheme.on_pending(station, ac, &mut cx);
     }
 
-    /// Records how long a dequeued packet waited below the buffer for its first transmission.
-    pub fn note_wait_below(&mut self, wait: Time) {
-        self.wait_below.record_time(wait);
+    /// Records how long that many dequeued packets waited below the buffer for their first transmission.
+    pub fn note_wait_below(&mut self, wait: Time, packets: u64) {
+        self.wait_below.record_weighted(wait.as_ns(), packets);
     }
 
     /// Updates the idle time of a limit controller that wants it.
@@ -351,6 +390,11 @@ impl Port {
         {
             control.watch(&self.buffer, now);
         }
+    }
+
+    /// Whether the scheme or the limit controller observes exchanges.
+    pub fn watches_exchanges(&self) -> bool {
+        self.looks_at_exchanges
     }
 
     /// Ends a packet's service by the MAC, all its attempts included. `exchange` is called only if something observes
@@ -554,7 +598,7 @@ mod tests {
             let spec = PortSpec { limit_packets, limit_counts_in_service, ..PortSpec::default() };
             let mut ports = [(); 2].map(|()| Port::new(&spec, 1, "ap"));
             prop_assert!(ports[0].ordinary);
-            ports[1].ordinary = false;
+            ports[1].ordinary = false; // the general paths alone
             let flows = Flows::new(&FlowsSpec::default());
             let view = View { flows: &flows, links: &[] };
             let mut in_service: Vec<[Departure; 2]> = vec![];
@@ -586,7 +630,7 @@ mod tests {
                     }
                     6 => {
                         for (port, departure) in ports.iter_mut().zip(in_service.pop().iter().flatten()) {
-                            match port.ordinary && us % 2 == 0 {
+                            match port.is_quiet() && us % 2 == 0 {
                                 true => port.settle(departure, Outcome::Delivered),
                                 false => port.finish(departure, Outcome::Delivered, now, view, || unreachable!()),
                             }
@@ -596,6 +640,7 @@ mod tests {
                 }
                 let [short, general] = ports.each_ref().map(|port| format!("{:?}", port.buffer));
                 prop_assert_eq!(short, general);
+                prop_assert!(ports[0].ordinary != ports[0].by_station && !ports[1].ordinary && !ports[1].by_station);
             }
         }
     }

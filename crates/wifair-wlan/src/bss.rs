@@ -79,8 +79,6 @@ pub struct Bss {
     /// How to create a channel when it is first needed.
     channel_recipe: ChannelRecipe,
     rate_adaptation: RateSpec,
-    /// The packet that a recipient passed on last, and its link.
-    passed: Option<(LinkId, Packet)>,
     /// The last change of a link rate that was output.
     rate_change: Option<LinkRateChange>,
     /// The last packets that were output as freed.
@@ -164,7 +162,11 @@ impl Bss {
             if now >= limit {
                 return None;
             }
-            if let Some(told) = self.meet_deadline(now) {
+            let told = match self.nodes.deadlines.passes() {
+                true => self.pass_on(now),
+                false => self.meet_deadline(now),
+            };
+            if let Some(told) = told {
                 break told;
             }
         };
@@ -227,7 +229,7 @@ impl Bss {
                 Output::Delivery(Delivery { packet: &self.nodes.edcaf(sender).departure().packet, to })
             }
             Told::Passed => {
-                let (link, packet) = self.passed.as_ref().expect("a packet was passed on");
+                let (link, packet) = self.nodes.passed();
                 Output::Delivery(Delivery { packet, to: Node::of(link.receiver()) })
             }
             Told::LinkRate => Output::LinkRate(self.rate_change.expect("a rate has changed")),

@@ -130,6 +130,11 @@ impl Deadlines {
         self.review(now);
     }
 
+    /// Whether the event due at `next()` is the output of a packet that a recipient has passed on.
+    pub(crate) fn passes(&self) -> bool {
+        self.has_passed && self.rate_changes.is_empty() && self.freed.is_empty()
+    }
+
     /// Takes the event due at `now == next()`: first outputs, then reorder timeouts, ticks, failures. A tick remains until its
     /// port sets another, a reorder timeout until [`Deadlines::set_reordering`].
     pub(crate) fn take(&mut self, now: Time) -> Due {

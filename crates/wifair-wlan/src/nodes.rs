@@ -120,6 +120,8 @@ impl Nodes {
         let (port, edcaf) = parts(&mut self.places, index);
         if port.is_ordinary() {
             port.append(edcaf.role().ac, packet, flow, station, now);
+        } else if port.is_by_station() {
+            port.append_by_station(edcaf.role().ac, packet, flow, station, now);
         } else {
             port.offer_in(edcaf.role().ac, packet, flow, station, now, side.view());
             if !edcaf.asks() && port.moves_tick() {

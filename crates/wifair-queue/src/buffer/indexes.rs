@@ -206,6 +206,29 @@ impl Index {
         }
     }
 
+    /// Whether the order by station is the only one, and there is no pool.
+    pub fn is_by_station(&self) -> bool {
+        let others = [self.categories.is_some(), self.queues.is_some(), self.keyed.is_some(), self.has_pools];
+        self.stations.is_some() && others == [false; 4]
+    }
+
+    /// Adds a packet, admitted at the tail, if the order by station is the only one.
+    pub fn push_to_station(&mut self, station: StationId, slot: SlotId) {
+        self.stations.as_mut().expect(ASKED).push(4 * station.index(), slot);
+    }
+
+    /// Removes the first packet for a station if the order by station is the only one, and if the packet `fits`.
+    pub fn pop_of_station(
+        &mut self,
+        station: StationId,
+        fits: impl FnOnce(SlotId) -> bool,
+    ) -> Option<SlotId> {
+        let (list, stations) = (4 * station.index(), self.stations.as_mut().expect(ASKED));
+        let first = stations.first(list).filter(|&first| fits(first))?;
+        stations.pop(list);
+        Some(first)
+    }
+
     /// The packet for a station nearest to the head, of category `ac` if there is an order per category. `None` if the order by
     /// station is not kept.
     pub fn first_of_station(&self, station: StationId, ac: Ac) -> Option<Option<SlotId>> {

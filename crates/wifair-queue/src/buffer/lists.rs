@@ -39,7 +39,27 @@ impl Lists {
 
     /// Appends a packet to a list.
     pub fn push(&mut self, list: usize, slot: SlotId) {
-        self.insert_after(list, self.last(list), slot);
+        if list >= self.ends.len() || slot.index() >= self.links.len() {
+            return self.insert_after(list, self.last(list), slot); // there is no room for its links yet
+        }
+        let ends = &mut self.ends[list];
+        let before = std::mem::replace(&mut ends.last, slot.0);
+        match self.links.get_mut(before as usize) {
+            Some(links) => links[1] = slot.0,
+            None => ends.first = slot.0,
+        }
+        self.links[slot.index()] = [before, NONE];
+    }
+
+    /// Removes the first packet of a list that is not empty.
+    pub fn pop(&mut self, list: usize) {
+        let ends = &mut self.ends[list];
+        let [_, after] = self.links[ends.first as usize];
+        ends.first = after;
+        match self.links.get_mut(after as usize) {
+            Some(links) => links[0] = NONE,
+            None => ends.last = NONE,
+        }
     }
 
     /// Inserts a packet into a list after another, or as the first.
@@ -92,7 +112,10 @@ mod tests {
             for (slot, list, place) in steps {
                 match plain.iter().position(|list| list.contains(&slot)) {
                     Some(list) => {
-                        lists.remove(list, SlotId(slot));
+                        match plain[list][0] == slot {
+                            true => lists.pop(list),
+                            false => lists.remove(list, SlotId(slot)),
+                        }
                         plain[list].retain(|other| *other != slot);
                     }
                     None => {

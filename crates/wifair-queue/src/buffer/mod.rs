@@ -116,6 +116,12 @@ impl Buffer {
         self.index.is_none() && self.journal.is_none() && self.freed.is_none()
     }
 
+    /// Whether it has only its order, an order by station and its counters.
+    pub(crate) fn is_by_station(&self) -> bool {
+        let by_station = self.index.as_ref().is_some_and(|index| index.is_by_station());
+        by_station && self.journal.is_none() && self.freed.is_none()
+    }
+
     /// Packets queued.
     pub fn len(&self) -> usize {
         self.slots.len() as usize

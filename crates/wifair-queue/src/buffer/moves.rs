@@ -1,6 +1,6 @@
 //! How packets enter and leave the store: each move updates the index, the counters and the journal.
 
-use wifair_core::{Class, LogHistogram, Time};
+use wifair_core::{Class, LogHistogram, StationId, Time};
 
 use super::passage::Seal;
 use super::slots::Slot;
@@ -176,8 +176,30 @@ impl Buffer {
         self.put_in_order(&arrival);
     }
 
+    /// Like [`Buffer::append_or_drop`], for a buffer with an order by station alone.
+    pub(crate) fn append_or_drop_by_station(&mut self, arrival: Arrival) {
+        if self.is_full() {
+            let row = self.books.row(arrival.flow.index(), arrival.class);
+            return row.book(Fate::Refused, arrival.packet.ip_bytes());
+        }
+        self.length_changes();
+        let slot = self.put_in_order(&arrival);
+        self.index.as_mut().expect(ASKED).push_to_station(arrival.station, slot);
+    }
+
+    /// Like [`Buffer::release_head`], for a buffer with an order by station alone and a grant for `station` that gathers and has no other
+    /// limit.
+    #[inline(always)] // as below
+    pub(crate) fn release_of_station(&mut self, station: StationId, max_bytes: u32) -> Option<Departure> {
+        let Buffer { slots, index, .. } = self;
+        let fits = |slot| slots.get(slot).packet.ip_bytes() <= max_bytes;
+        let slot = index.as_mut().expect(ASKED).pop_of_station(station, fits)?;
+        self.length_changes();
+        Some(self.depart(slot))
+    }
+
     /// Like [`Buffer::release_head`], for a plain buffer.
-    #[inline]
+    #[inline(always)] // packets of an A-MPDU leave in a loop, each copied once
     pub(crate) fn release_head_plainly(&mut self, grant: &Grant) -> Option<Departure> {
         if self.fits(self.slots.head()?, grant) {
             return self.release_any_head_plainly();

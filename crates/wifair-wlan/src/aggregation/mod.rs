@@ -17,8 +17,9 @@ use wifair_core::{Packet, Time};
 pub(crate) use amsdu::Amsdu;
 pub use hardware::{Ath9kSpec, FirmwareSpec, HardwareSpec, IdealSpec};
 pub(crate) use hardware::{Backlog, Feed, Hardware};
-pub(crate) use originator::{Entry, Formed, Limits, Mpdu, Originator};
+pub(crate) use originator::{Entry, Formed, Limits, Mpdu, Originator, Settled, Spent};
 pub(crate) use psdu::Psdu;
+use psdu::Shares;
 pub(crate) use recipient::Recipient;
 pub(crate) use spec::Rules;
 pub use spec::{AggregationSpec, Fill, Requests};
@@ -71,6 +72,33 @@ impl Agreement {
             window,
         }
     }
+
+    /// The PPDU on the air has ended at `now`: the packets that the recipient passes on go to `up`, `each` receives for every packet decoded
+    /// from it whether it is a duplicate. If all are decoded and in order, and nothing has failed, their number is returned instead: the
+    /// caller takes them one by one from the head of the link queue ([`Originator::take_received`]).
+    fn receive(
+        &mut self,
+        now: Time,
+        mut each: impl FnMut(bool),
+        mut up: impl FnMut(Received),
+    ) -> Option<usize> {
+        let Agreement { originator, recipient, .. } = self;
+        if let Some((sequence, mpdus, packets)) = originator.end_ordinary()
+            && recipient.receive_run(sequence, mpdus)
+        {
+            return Some(packets);
+        }
+        originator.end(|mpdu, share| {
+            let received = Received { packet: mpdu.departure.packet, airtime: share };
+            let new = match mpdu.is_joined() {
+                true => recipient.join(mpdu.sequence, received),
+                false => recipient.receive(mpdu.sequence, received, now, &mut up),
+            };
+            each(!new);
+            new
+        });
+        None
+    }
 }
 
 /// A PPDU, or a Block Ack Request, in a hardware queue.
@@ -80,6 +108,24 @@ pub(crate) struct Built {
     /// Its number within the link.
     pub number: u32,
     pub ppdu: Ppdu,
+}
+
+/// Packets in a row in a link queue, passed on by its recipient.
+#[derive(Debug)]
+struct Run {
+    link: LinkId,
+    rank: u32,
+    /// The place of the first that has not been taken yet.
+    next: usize,
+    end: usize,
+    airtimes: Shares,
+}
+
+/// Where a packet is that was taken: in the run, or here.
+#[derive(Debug)]
+enum Taken {
+    FromRun,
+    Copied(LinkId, Packet),
 }
 
 /// The agreements of a BSS, and which links wait to be served.
@@ -98,6 +144,10 @@ pub(crate) struct Aggregation {
     pub built: [VecDeque<Built>; 4],
     /// Packets that recipients have passed on and that have not been taken yet, with their links and ranks.
     passed: VecDeque<(LinkId, u32, Received)>,
+    /// Packets at the head of a link queue that its recipient has passed on as they came.
+    run: Run,
+    /// The packet that was taken last.
+    taken: Taken,
     /// Recipients that hold MPDUs, and when their reorder timeouts expire.
     waits: Vec<(Time, usize)>,
 }
@@ -119,6 +169,8 @@ impl Aggregation {
             backlog: Backlog::new(if hardware.works_ahead() { links.len() / 2 } else { 0 }),
             built: Default::default(),
             passed: VecDeque::new(),
+            run: Run { link: LinkId::at(0), rank: 0, next: 0, end: 0, airtimes: Shares::of(0, 0) },
+            taken: Taken::FromRun,
             waits: Vec::new(),
         }
     }
@@ -200,20 +252,14 @@ impl Aggregation {
     /// reorder timeout expires now.
     pub fn receive(&mut self, link: LinkId, rank: u32, now: Time, mut each: impl FnMut(bool)) {
         let index = Aggregation::index(link, rank);
-        let Some(Agreement { originator, recipient, .. }) = &mut self.agreements[index] else { return };
+        let Some(agreement) = &mut self.agreements[index] else { return };
         let passed = &mut self.passed;
-        originator.end(|mpdu, share| {
-            let received = Received { packet: mpdu.departure.packet, airtime: share };
-            let new = match mpdu.is_joined() {
-                true => recipient.join(mpdu.sequence, received),
-                false => recipient.receive(mpdu.sequence, received, now, |received| {
-                    passed.push_back((link, rank, received));
-                }),
-            };
-            each(!new);
-            new
-        });
-        self.review(index);
+        match agreement.receive(now, &mut each, |received| passed.push_back((link, rank, received))) {
+            Some(end) => {
+                self.run = Run { link, rank, next: 0, end, airtimes: agreement.originator.airtimes() }
+            }
+            None => self.review(index),
+        }
     }
 
     /// Handles a Block Ack Request that has reached the recipient.
@@ -257,12 +303,38 @@ impl Aggregation {
 
     /// Whether packets that were passed on have not been taken.
     pub fn has_passed(&self) -> bool {
-        !self.passed.is_empty()
+        self.run.next < self.run.end || !self.passed.is_empty()
     }
 
-    /// Takes the next packet that was passed on, with its link and the rank of its category.
-    pub fn take_passed(&mut self) -> Option<(LinkId, u32, Received)> {
-        self.passed.pop_front()
+    /// Takes the next packet that was passed on; returns its link, the rank of its category, the packet and, if it `is_watched`, its share
+    /// of the airtime.
+    #[inline]
+    pub fn take_passed(&mut self, is_watched: bool) -> Option<(LinkId, u32, &Packet, Time)> {
+        let Run { link, rank, next, end, ref mut airtimes } = self.run;
+        if next < end {
+            let agreement = self.agreements[Aggregation::index(link, rank)].as_mut();
+            let mpdu = agreement.expect("it has passed on packets").originator.take_received(next);
+            let airtime = if is_watched { airtimes.next(mpdu.bytes) } else { 0 };
+            self.run.next += 1;
+            self.taken = Taken::FromRun;
+            return Some((link, rank, &mpdu.departure.packet, Time::from_ns(airtime)));
+        }
+        let (link, rank, Received { packet, airtime }) = self.passed.pop_front()?;
+        self.taken = Taken::Copied(link, packet);
+        Some((link, rank, self.taken().1, airtime))
+    }
+
+    /// The packet that was taken last, and its link.
+    #[inline]
+    pub fn taken(&self) -> (LinkId, &Packet) {
+        match &self.taken {
+            Taken::Copied(link, packet) => (*link, packet),
+            Taken::FromRun => {
+                let Run { link, rank, next, .. } = self.run;
+                let agreement = self.of(link, rank).expect("it has passed on packets");
+                (link, agreement.originator.packet(next - 1))
+            }
+        }
     }
 
     /// Packets that originators have and recipients do not, or that recipients hold; and whether they go down.
@@ -275,5 +347,132 @@ impl Aggregation {
             });
             packets.map(move |packet| (down, packet))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use wifair_core::{FlowId, Rate, StationId};
+    use wifair_queue::{Departure, Flows, FlowsSpec, Grant, Port, PortSpec, View};
+
+    use super::*;
+    use originator::Attempts;
+
+    /// Both ends of an agreement, the port above, and what has come of it.
+    struct Side {
+        port: Port,
+        agreement: Agreement,
+        passed: Vec<(u32, Time)>,
+        finished: Vec<String>,
+        is_general: bool,
+    }
+
+    const MAX: Attempts = Attempts { mpdu: 3, request: 2, requests_after: true };
+
+    impl Side {
+        fn new(is_general: bool, amsdu: Amsdu) -> Side {
+            let port = Port::new(&PortSpec { limit_packets: 1_000, ..PortSpec::default() }, 1, "ap");
+            let (passed, finished) = (vec![], vec![]);
+            Side { port, agreement: Agreement::new(8, amsdu), passed, finished, is_general }
+        }
+
+        /// Sends a PPDU, or a Block Ack Request; `lost` has the bits of the MPDUs that the channel loses.
+        fn exchange(&mut self, fate: u8, lost: u32, is_watched: bool, limits: &Limits, now: Time) {
+            let Side { port, agreement, passed, finished, is_general } = self;
+            agreement.originator.take_general_path(*is_general);
+            let flows = Flows::new(&FlowsSpec::default());
+            let view = View { flows: &flows, links: &[] };
+            agreement.originator.dissolve();
+            let formed = agreement.originator.form(limits, now, |max_bytes| {
+                port.take(&Grant { max_bytes, gathers: true, ..Grant::ANY }, now, view)
+            });
+            agreement.originator.serve(formed.ppdu);
+            let mut bit = 0;
+            let any = formed.psdu.is_none()
+                || lost == 0
+                || agreement.originator.draw(|_| {
+                    bit += 1;
+                    lost >> (bit % 32) & 1 == 0
+                });
+            let ns = |factor: u64| Time::from_ns(1_000_000 + 12_345 * factor);
+            let spent = Spent { airtime: ns(1), overhead: ns(2), service: ns(3) };
+            agreement.originator.attempt(spent, Rate::from_kbps(6_000), |since, packets| {
+                finished.push(format!("{packets} since {since}"));
+            });
+            let reaches = fate > 1 && any;
+            if reaches && formed.psdu.is_none() {
+                let start = agreement.originator.window_start();
+                agreement
+                    .recipient
+                    .request(start, |received| passed.push((received.packet.seq, received.airtime)));
+            } else if reaches {
+                let up = |received: Received| passed.push((received.packet.seq, received.airtime));
+                let run = agreement.receive(now, |again| finished.push(format!("again: {again}")), up);
+                let mut airtimes = agreement.originator.airtimes();
+                for at in 0..run.unwrap_or(0) {
+                    finished.push("again: false".into());
+                    let mpdu = agreement.originator.take_received(at);
+                    passed.push((mpdu.departure.packet.seq, Time::from_ns(airtimes.next(mpdu.bytes))));
+                }
+            }
+            if reaches && fate > 3 {
+                finished
+                    .push(format!("{:?}", agreement.originator.transmitted(true, &MAX).collect::<Vec<_>>()));
+                let ordinary =
+                    |departure: &Departure| finished.push(format!("done {}", departure.packet.seq));
+                if is_watched || !agreement.originator.acknowledge_ordinary(ordinary) {
+                    agreement.originator.acknowledge(is_watched, |mpdu, settled| {
+                        finished.push(format!("done {}", mpdu.departure.packet.seq));
+                        if is_watched {
+                            finished.push(format!("{:?}", settled.spent));
+                        }
+                    });
+                }
+            } else {
+                agreement.originator.fail(Time::from_us(9));
+                finished
+                    .push(format!("{:?}", agreement.originator.transmitted(false, &MAX).collect::<Vec<_>>()));
+            }
+            let all = agreement.originator.is_exhausted(&MAX);
+            agreement.originator.give_up(&MAX, |mpdu| {
+                finished.push(format!("lost {} {all} {:?}", mpdu.departure.packet.seq, mpdu.settled()));
+            });
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_paths_do_what_the_general_ones_do(
+            amsdu_bytes in prop::sample::select(vec![0u32, 3_000]),
+            max_psdu_bytes in 500u32..20_000,
+            steps in prop::collection::vec((0u8..16, 0u32..4, any::<u32>(), any::<bool>(), 0u64..500), 1..120),
+        ) {
+            let mut sides = [false, true].map(|is_general| Side::new(is_general, Amsdu::new(amsdu_bytes, 30, 8)));
+            let limits = Limits { max_mpdus: 8, max_psdu_bytes, spacing_bytes: 40, mac_bytes: 38 };
+            let flows = Flows::new(&FlowsSpec::default());
+            let view = View { flows: &flows, links: &[] };
+            let (mut now, mut seq) = (Time::ZERO, 0);
+            for (fate, packets, noise, is_watched, us) in steps {
+                now += Time::from_us(us);
+                for _ in 0..packets * packets {
+                    seq += 1;
+                    let packet = Packet { seq, payload_bytes: seq * 7_919 % 1_461, header_bytes: 40, ..Packet::default() };
+                    sides.iter_mut().for_each(|side| side.port.offer(&packet, FlowId(0), StationId(0), now, view));
+                }
+                let [short, _] = &sides;
+                if short.port.is_empty() && !short.agreement.originator.is_pending() {
+                    continue;
+                }
+                let lost = if fate % 3 == 0 { noise } else { 0 };
+                sides.iter_mut().for_each(|side| side.exchange(fate, lost, is_watched, &limits, now));
+                let [short, general] = &mut sides;
+                prop_assert_eq!(&short.passed, &general.passed);
+                prop_assert_eq!(&short.finished, &general.finished);
+                general.agreement.originator.take_general_path(false);
+                let [short, general] = [short, general].map(|side| format!("{:?}", side.agreement));
+                prop_assert_eq!(short, general);
+            }
+        }
     }
 }

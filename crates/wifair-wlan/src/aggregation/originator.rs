@@ -32,16 +32,62 @@ pub(crate) struct Mpdu {
     taken: bool,
     /// Whether it is in the MPDU of the packet before it.
     is_joined: bool,
-    pub taken_at: Time,
-    /// Its shares of the airtime and the overhead of its PPDUs.
+    taken_at: Time,
+    /// Its shares of PPDUs that were settled, as those are in which an MPDU has failed.
+    settled: Settled,
+}
+
+/// Shares of a packet in all its PPDUs, and the rate of the last one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settled {
+    pub spent: Spent,
+    pub rate: Rate,
+}
+
+/// Times of a PPDU, or shares of them: airtime, overhead and time in service.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
     pub airtime: Time,
     pub overhead: Time,
-    /// Its share of the time for which they were in service.
     pub service: Time,
-    /// Its shares of the airtime and the overhead of its last attempt, and the rate of that.
-    share: Time,
-    overhead_share: Time,
-    pub rate: Rate,
+}
+
+/// A PPDU that was sent. Its times are divided among its MPDUs only when somebody asks for the shares, or if an MPDU has failed.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    spent: Spent,
+    /// The timeout after its failure, which is part of overhead and service.
+    timeout: Time,
+    packets: usize,
+    /// Bytes of its MPDUs.
+    bytes: u64,
+    rate: Rate,
+    /// Whether the receiver has decoded all of it.
+    is_whole: bool,
+}
+
+impl Sent {
+    fn nothing() -> Sent {
+        let (spent, rate) = (Spent::default(), Rate::from_kbps(0));
+        Sent { spent, timeout: Time::ZERO, packets: 0, bytes: 0, rate, is_whole: false }
+    }
+
+    /// The shares of its packets, which are to be asked for in order, by length.
+    fn shares(&self) -> impl FnMut(u32) -> Spent + use<> {
+        let of = |time: Time| Shares::of(time.as_ns(), self.bytes);
+        let Spent { airtime, overhead, service } = self.spent;
+        let (mut airtimes, mut overheads, mut services) = (of(airtime), of(overhead), of(service));
+        let mut timeouts = of(self.timeout);
+        move |bytes| {
+            let next = |shares: &mut Shares| Time::from_ns(shares.next(bytes));
+            let timeout = next(&mut timeouts);
+            Spent {
+                airtime: next(&mut airtimes),
+                overhead: next(&mut overheads) + timeout,
+                service: next(&mut services) + timeout,
+            }
+        }
+    }
 }
 
 /// Limits of a PPDU.
@@ -80,6 +126,20 @@ const NONE: u32 = 0;
 const REQUEST: u32 = u32::MAX;
 
 impl Mpdu {
+    /// Its shares of PPDUs that were settled.
+    pub fn settled(&self) -> &Settled {
+        &self.settled
+    }
+
+    /// Its shares with that of another PPDU.
+    fn settled_with(&self, Spent { airtime, overhead, service }: Spent, rate: Rate) -> Settled {
+        let mut spent = self.settled.spent;
+        spent.airtime += airtime;
+        spent.overhead += overhead;
+        spent.service += service;
+        Settled { spent, rate }
+    }
+
     /// Whether its receiver decodes it from the last PPDU, unless that collides.
     pub fn is_decoded(&self) -> bool {
         self.decoded
@@ -88,11 +148,6 @@ impl Mpdu {
     /// Whether its receiver has decoded it from an earlier PPDU.
     pub fn is_received(&self) -> bool {
         self.received
-    }
-
-    /// Its share of the airtime of its last attempt.
-    pub fn share(&self) -> Time {
-        self.share
     }
 
     /// Whether it is in the MPDU of the packet before it.
@@ -121,6 +176,11 @@ pub(crate) struct Originator {
     request_formed: bool,
     /// Number of failures of the pending Block Ack Request.
     request_failures: u32,
+    /// The last transmission of the PPDU in service.
+    sent: Sent,
+    /// Nothing in the queue has failed, and nothing is lost in the PPDU in service: that is the head of the queue. Recomputed by
+    /// [`Originator::review`].
+    ordinary: bool,
 }
 
 impl Originator {
@@ -136,6 +196,8 @@ impl Originator {
             owes_request: false,
             request_formed: false,
             request_failures: 0,
+            sent: Sent::nothing(),
+            ordinary: true,
         }
     }
 
@@ -159,7 +221,7 @@ impl Originator {
     /// Adds a packet to the link queue as an MPDU. `mac_bytes` as in [`Limits`].
     pub fn push(&mut self, departure: Departure, mac_bytes: u32, now: Time) {
         let bytes = departure.packet.ip_bytes() + mac_bytes;
-        self.enter(departure, Entry { bytes, is_joined: false, pending: Time::ZERO }, now);
+        self.enter(departure, Entry { bytes, is_joined: false, pending: Time::ZERO }, NONE, now);
     }
 
     /// How a packet of `ip_bytes` enters the link queue ahead of PPDUs, whose PSDUs have at most what `max_psdu_bytes` says. Its
@@ -204,12 +266,18 @@ impl Originator {
         (bytes, next)
     }
 
-    /// Adds a packet to the link queue.
-    pub fn enter(&mut self, departure: Departure, Entry { bytes, is_joined, pending }: Entry, now: Time) {
+    /// Adds a packet to the link queue, ahead of PPDUs.
+    pub fn enter_ahead(&mut self, departure: Departure, entry: Entry, now: Time) {
+        self.enter(departure, entry, NONE, now);
+    }
+
+    #[inline]
+    fn enter(&mut self, departure: Departure, entry: Entry, ppdu: u32, now: Time) {
+        let Entry { bytes, is_joined, pending } = entry;
         self.next_sequence += u64::from(!is_joined);
         self.queue.push_back(Mpdu {
             sequence: self.next_sequence - 1,
-            ppdu: NONE,
+            ppdu,
             pending,
             bytes,
             is_joined,
@@ -219,12 +287,7 @@ impl Originator {
             received: false,
             taken: false,
             taken_at: now,
-            airtime: Time::ZERO,
-            overhead: Time::ZERO,
-            service: Time::ZERO,
-            share: Time::ZERO,
-            overhead_share: Time::ZERO,
-            rate: Rate::from_kbps(0),
+            settled: Settled { spent: Spent::default(), rate: Rate::from_kbps(0) },
             departure,
         });
     }
@@ -273,34 +336,32 @@ impl Originator {
             self.queue.range_mut(first..next).for_each(|mpdu| mpdu.ppdu = ppdu);
         }
         loop {
-            let (last, is_amsdu) = match self.amsdu.joins() && self.is_open(ppdu) {
-                true => (psdu.last(), self.queue.back().is_some_and(|last| last.is_joined)),
-                false => (0, false),
-            };
-            let joint_room = match last {
-                0 => 0,
-                bytes => self.amsdu.room(bytes, is_amsdu, psdu.room_of_last(limits.max_psdu_bytes)),
-            };
-            let mut room = joint_room;
+            let mut room = 0;
             if self.next_sequence < end && psdu.mpdus() < limits.max_mpdus {
                 let own = psdu.room(limits.max_psdu_bytes, limits.spacing_bytes);
-                room = room.max(own.saturating_sub(limits.mac_bytes));
+                room = own.saturating_sub(limits.mac_bytes);
+            }
+            let (mut last, mut is_amsdu, mut joint_room) = (0, false, 0);
+            if self.amsdu.joins() && self.is_open(ppdu) && psdu.mpdus() > 0 {
+                (last, is_amsdu) = (psdu.last(), self.queue.back().is_some_and(|last| last.is_joined));
+                joint_room = self.amsdu.room(last, is_amsdu, psdu.room_of_last(limits.max_psdu_bytes));
+                room = room.max(joint_room);
             }
             if room == 0 {
                 break;
             }
             let Some(departure) = take(room) else { break };
             let ip_bytes = departure.packet.ip_bytes();
-            if ip_bytes <= joint_room {
-                let bytes = self.amsdu.with(last, is_amsdu, ip_bytes);
-                psdu = psdu.with_last(bytes);
-                let entry = Entry { bytes: bytes - last, is_joined: true, pending: Time::ZERO };
-                self.enter(departure, entry, now);
+            let is_joined = ip_bytes <= joint_room;
+            let mut bytes = ip_bytes + limits.mac_bytes;
+            if is_joined {
+                let joint = self.amsdu.with(last, is_amsdu, ip_bytes);
+                psdu = psdu.with_last(joint);
+                bytes = joint - last;
             } else {
-                psdu = psdu.with(ip_bytes + limits.mac_bytes, limits.spacing_bytes);
-                self.push(departure, limits.mac_bytes, now);
+                psdu = psdu.with(bytes, limits.spacing_bytes);
             }
-            self.queue.back_mut().expect("it has just come").ppdu = ppdu;
+            self.enter(departure, Entry { bytes, is_joined, pending: Time::ZERO }, ppdu, now);
         }
         Formed { ppdu, psdu: Some(psdu) }
     }
@@ -336,50 +397,112 @@ impl Originator {
 
     /// Draws whether the receiver decodes each MPDU of the PPDU: `decodes` decides by length. Returns whether it decodes any.
     pub fn draw(&mut self, mut decodes: impl FnMut(u32) -> bool) -> bool {
-        let (mut any, mut index) = (false, 0);
+        let (mut any, mut all, mut index) = (false, true, 0);
         while index < self.queue.len() {
             let (bytes, next) = self.mpdu_at(index);
             if self.queue[index].ppdu == self.in_service && self.in_service != NONE {
                 let decoded = decodes(bytes);
                 any |= decoded;
+                all &= decoded;
                 self.queue.range_mut(index..next).for_each(|mpdu| mpdu.decoded = decoded);
             }
             index = next;
         }
+        self.ordinary &= all;
         any
     }
 
-    /// The airtime and the overhead of the PPDU, and the time for which it is in service by its end: each packet has its share. `first`
-    /// receives since when each has been in the link queue that is sent for the first time.
-    pub fn attempt(&mut self, times: [Time; 3], rate: Rate, mut first: impl FnMut(Time)) {
-        let whole = self.formed().map(|mpdu| u64::from(mpdu.bytes)).sum();
-        let [mut airtimes, mut overheads, mut services] = times.map(|time| Shares::of(time.as_ns(), whole));
-        for mpdu in self.formed_mut() {
+    /// The PPDU is sent, which takes the times `spent`. `first` receives since when packets have been in the link queue that are sent for
+    /// the first time, and the number of those in a row.
+    pub fn attempt(&mut self, spent: Spent, rate: Rate, mut first: impl FnMut(Time, u64)) {
+        let (mut packets, mut bytes, mut since, mut count) = (0, 0, Time::ZERO, 0);
+        self.formed_mut().for_each(|mpdu| {
+            packets += 1;
+            bytes += u64::from(mpdu.bytes);
             if mpdu.attempts == 0 {
-                first(mpdu.taken_at);
+                if mpdu.taken_at != since && count > 0 {
+                    first(since, std::mem::take(&mut count));
+                }
+                (since, count) = (mpdu.taken_at, count + 1);
             }
             mpdu.attempts += 1;
-            mpdu.share = Time::from_ns(airtimes.next(mpdu.bytes));
-            mpdu.airtime += mpdu.share;
-            mpdu.overhead_share = Time::from_ns(overheads.next(mpdu.bytes));
-            mpdu.overhead += mpdu.overhead_share;
-            mpdu.service += Time::from_ns(services.next(mpdu.bytes));
-            mpdu.rate = rate;
+        });
+        if count > 0 {
+            first(since, count);
         }
+        self.sent = Sent { spent, packets, bytes, rate, ..Sent::nothing() };
+    }
+
+    /// The MPDUs of the PPDU, in order, each with its share of the airtime.
+    pub fn on_air(&self) -> impl Iterator<Item = (&Mpdu, Time)> {
+        let mut shares = self.sent.shares();
+        self.formed().map(move |mpdu| (mpdu, shares(mpdu.bytes).airtime))
+    }
+
+    /// Ends the PPDU if the receiver decodes all of it and nothing has failed: returns its first sequence number and its numbers of MPDUs
+    /// and of packets, which are taken one by one ([`Originator::take_received`]).
+    pub fn end_ordinary(&mut self) -> Option<(u64, u64, usize)> {
+        let packets = self.sent.packets;
+        if !self.ordinary || packets == 0 {
+            return None;
+        }
+        self.sent.is_whole = true;
+        let [first, last] = [0, packets - 1].map(|at| self.queue[at].sequence);
+        debug_assert!(self.queue.range(..packets).all(|mpdu| mpdu.ppdu == self.in_service && mpdu.decoded));
+        debug_assert!(
+            self.queue.range(1..packets).map(|mpdu| u64::from(!mpdu.is_joined)).sum::<u64>() == last - first
+        );
+        Some((first, last - first + 1, packets))
+    }
+
+    /// The MPDU at a place of the link queue, which the recipient has accepted.
+    #[inline]
+    pub fn take_received(&mut self, at: usize) -> &Mpdu {
+        let mpdu = &mut self.queue[at];
+        (mpdu.received, mpdu.taken) = (true, true);
+        mpdu
+    }
+
+    /// The packet at a place of the link queue.
+    pub fn packet(&self, at: usize) -> &Packet {
+        &self.queue[at].departure.packet
+    }
+
+    /// How the airtime of the PPDU is divided.
+    pub fn airtimes(&self) -> Shares {
+        Shares::of(self.sent.spent.airtime.as_ns(), self.sent.bytes)
     }
 
     /// Ends the PPDU: the packets of the MPDUs that its receiver decodes are passed to `received`, each with its share of the
     /// airtime; those that have joined an MPDU before the first of each. `received` returns whether the recipient accepts it.
     pub fn end(&mut self, mut received: impl FnMut(&Mpdu, Time) -> bool) {
+        let (mut airtimes, mut is_whole) = (self.airtimes(), true);
         if self.amsdu.joins() {
-            for mpdu in self.formed_mut().filter(|mpdu| mpdu.decoded && mpdu.is_joined) {
-                mpdu.received = true;
-                mpdu.taken |= received(mpdu, mpdu.share);
+            let mut airtimes = self.airtimes();
+            for mpdu in self.formed_mut() {
+                let share = Time::from_ns(airtimes.next(mpdu.bytes));
+                if mpdu.decoded && mpdu.is_joined {
+                    mpdu.received = true;
+                    mpdu.taken |= received(mpdu, share);
+                }
             }
         }
-        for mpdu in self.formed_mut().filter(|mpdu| mpdu.decoded && !mpdu.is_joined) {
-            mpdu.received = true;
-            mpdu.taken |= received(mpdu, mpdu.share);
+        for mpdu in self.formed_mut() {
+            let share = Time::from_ns(airtimes.next(mpdu.bytes));
+            is_whole &= mpdu.decoded;
+            if mpdu.decoded && !mpdu.is_joined {
+                mpdu.received = true;
+                mpdu.taken |= received(mpdu, share);
+            }
+        }
+        self.sent.is_whole = is_whole;
+    }
+
+    /// Adds the shares of the PPDU to its packets.
+    fn settle(&mut self) {
+        let (rate, mut shares) = (self.sent.rate, self.sent.shares());
+        for mpdu in self.formed_mut() {
+            mpdu.settled = mpdu.settled_with(shares(mpdu.bytes), rate);
         }
     }
 
@@ -389,9 +512,18 @@ impl Originator {
     }
 
     /// The response has been decoded: what the recipient has decoded, of the PPDU or, after a Block Ack Request, of what is in no
-    /// PPDU, is acknowledged and goes to `done`; the rest of the PPDU has failed.
-    pub fn acknowledge(&mut self, mut done: impl FnMut(&Mpdu)) {
+    /// PPDU, is acknowledged and goes to `done`, with its shares, which are complete if it `is_watched`; the rest of the PPDU has failed.
+    pub fn acknowledge(&mut self, is_watched: bool, mut done: impl FnMut(&Mpdu, &Settled)) {
         let (covered, failures) = if self.is_request() { (NONE, 0) } else { (self.in_service, 1) };
+        let (mut shares, rate) = (self.sent.shares(), self.sent.rate);
+        let is_divided = is_watched && self.sent.is_whole;
+        if !self.sent.is_whole {
+            self.settle();
+        }
+        let mut done = |mpdu: &Mpdu| match is_divided {
+            true => done(mpdu, &mpdu.settled_with(shares(mpdu.bytes), rate)),
+            false => done(mpdu, &mpdu.settled),
+        };
         while let Some(head) = self.queue.front().filter(|head| head.ppdu == covered && head.received) {
             done(head);
             self.queue.pop_front(); // most often all of them, without a move of those behind
@@ -412,6 +544,35 @@ impl Originator {
             self.drop_request();
         }
         self.in_service = NONE;
+        self.sent.is_whole = false;
+        self.review();
+    }
+
+    /// Fast path of [`Originator::acknowledge`] if the receiver has decoded all of the PPDU and nothing has failed before: its packets go
+    /// to `done`, without their shares. Returns whether it applies.
+    pub fn acknowledge_ordinary(&mut self, done: impl FnMut(&Departure)) -> bool {
+        let applies = self.ordinary && self.sent.is_whole;
+        if applies {
+            let packets = self.sent.packets;
+            self.queue.range(..packets).map(|mpdu| &mpdu.departure).for_each(done);
+            self.queue.drain(..packets);
+            self.in_service = NONE;
+            self.sent.is_whole = false;
+        }
+        applies
+    }
+
+    /// Makes the fast paths inapplicable, or reviews whether they apply.
+    #[cfg(test)]
+    pub fn take_general_path(&mut self, is_general: bool) {
+        self.ordinary = !is_general && self.queue.iter().all(|mpdu| mpdu.failures == 0);
+    }
+
+    /// Recomputes whether the fast paths apply. Called after every change of what has failed.
+    fn review(&mut self) {
+        if !self.ordinary {
+            self.ordinary = self.queue.iter().all(|mpdu| mpdu.failures == 0);
+        }
     }
 
     /// Number of MPDUs of the PPDU that the recipient has decoded.
@@ -425,32 +586,26 @@ impl Originator {
         if self.is_request() {
             self.request_failures += 1;
         }
-        let whole = self.formed().map(|mpdu| u64::from(mpdu.bytes)).sum();
-        let mut overheads = Shares::of(timeout.as_ns(), whole);
-        for mpdu in self.formed_mut() {
-            mpdu.failures += 1;
-            let share = Time::from_ns(overheads.next(mpdu.bytes));
-            mpdu.overhead_share += share;
-            mpdu.overhead += share;
-            mpdu.service += share;
-        }
+        self.sent.timeout = timeout;
+        self.settle();
+        self.formed_mut().for_each(|mpdu| mpdu.failures += 1);
+        self.ordinary &= self.is_request();
     }
 
     /// The outcomes of the packets of the PPDU, after an exchange that has `succeeded` or, after [`Originator::fail`], failed.
     pub fn transmitted(&self, succeeded: bool, max: &Attempts) -> impl Iterator<Item = TransmittedMpdu<'_>> {
         let max_failures = if succeeded { max.mpdu - 1 } else { max.mpdu }; // the failure of a success is yet to be counted
-        self.formed().map(move |mpdu| TransmittedMpdu {
-            packet: &mpdu.departure.packet,
-            is_joined: mpdu.is_joined,
-            flow: mpdu.departure.flow,
-            outcome: match mpdu.failures {
+        let mut shares = self.sent.shares();
+        self.formed().map(move |mpdu| {
+            let Spent { airtime, overhead, .. } = shares(mpdu.bytes);
+            let outcome = match mpdu.failures {
                 _ if succeeded && mpdu.received => MpduOutcome::Delivered,
                 failures if failures >= max_failures => MpduOutcome::GivenUp,
                 _ => MpduOutcome::ToRetry,
-            },
-            attempts: mpdu.attempts,
-            airtime: mpdu.share,
-            overhead: mpdu.overhead_share,
+            };
+            let (packet, flow, attempts) = (&mpdu.departure.packet, mpdu.departure.flow, mpdu.attempts);
+            let is_joined = mpdu.is_joined;
+            TransmittedMpdu { packet, is_joined, flow, outcome, attempts, airtime, overhead }
         })
     }
 
@@ -477,6 +632,9 @@ impl Originator {
         if self.request_failures >= max.request {
             self.drop_request();
         }
+        if self.ordinary {
+            return;
+        }
         let before = self.queue.len();
         self.queue.retain(|mpdu| {
             let is_exhausted = mpdu.failures >= max.mpdu;
@@ -485,6 +643,7 @@ impl Originator {
             }
             !is_exhausted
         });
+        self.review();
         if self.queue.len() == before {
             return;
         }

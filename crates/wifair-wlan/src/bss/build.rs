@@ -132,7 +132,6 @@ impl Bss {
                 seed,
             },
             rate_adaptation: spec.mac.rate_adaptation.clone(),
-            passed: None,
             rate_change: None,
             freed: None,
             now: Time::ZERO,

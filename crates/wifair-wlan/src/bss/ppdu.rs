@@ -162,24 +162,19 @@ impl Bss {
     }
 
     /// The next packet that a recipient has passed on.
+    #[inline]
     pub(super) fn pass_on(&mut self, now: Time) -> Option<Told> {
-        let (link, ac, received, flow) = self.nodes.take_passed(now)?;
+        let (link, ac, flow, airtime) = self.nodes.take_passed(self.meter.is_some(), now)?;
         self.links[link.index()].usage.delivered += 1;
         if let (Some(meter), Direction::Up) = (&mut self.meter, link.direction()) {
             let sender = self.nodes.edcaf_of(link.sender(), ac);
             let overhead = self.medium.contention().mean_first_wait(sender);
-            let reception = Reception {
-                packet: &received.packet,
-                flow,
-                station: link.station(),
-                ac,
-                airtime: received.airtime,
-                overhead,
-            };
+            let packet = *self.nodes.passed().1;
+            let station = link.station();
+            let reception = Reception { packet: &packet, flow, station, ac, airtime, overhead };
             self.nodes.report_reception(&reception, now);
-            meter.believe(received.packet.class(), Direction::Up, reception.channel_time());
+            meter.believe(packet.class(), Direction::Up, reception.channel_time());
         }
-        self.passed = Some((link, received.packet));
         Some(Told::Passed)
     }
 
@@ -300,14 +295,14 @@ impl Bss {
     fn finish_mpdus(&mut self, sender: u32, succeeded: bool, now: Time) -> bool {
         let link = self.nodes.edcaf(sender).link();
         let usage = &mut self.links[link.index()].usage;
-        let meter = &mut self.meter;
-        self.nodes.finish_mpdus(sender, succeeded, now, |mpdu, outcome, is_ap| {
+        let (is_metered, meter) = (self.meter.is_some(), &mut self.meter);
+        self.nodes.finish_mpdus(sender, succeeded, is_metered, now, |mpdu, settled, outcome, is_ap| {
             if outcome == Outcome::LostAtRetryLimit {
                 usage.lost_at_retry_limit += 1;
                 usage.lost_after_delivery += u64::from(mpdu.is_taken());
             }
             if let Some(meter) = meter {
-                meter.count(mpdu.departure.class, is_ap, mpdu.airtime + mpdu.overhead);
+                meter.count(mpdu.departure.class, is_ap, settled.spent.airtime + settled.spent.overhead);
             }
         })
     }

@@ -54,7 +54,7 @@ impl Nodes {
             let (Agreement { originator, .. }, backlog) = aggregation.with_backlog(link, rank);
             let entry = originator.place(ip_bytes, phy.psdu_bytes(0), || max_psdu_bytes(link));
             let pending = backlog.enter(rank, station, entry.bytes, rate);
-            originator.enter(departure, Entry { pending, ..entry }, now);
+            originator.enter_ahead(departure, Entry { pending, ..entry }, now);
             // The link in service is released when its exchange is over.
             if hardware.ahead > 0 || !edcaf.serves_queue() || edcaf.link() != link {
                 aggregation.release(index, link, rank);

@@ -1,14 +1,14 @@
 //! Links with a Block Ack agreement at the nodes (`docs/medium.md`, section 12): which of them a channel access function
 //! serves, the content of its PPDUs, and the outcome of their MPDUs.
 
-use wifair_core::{Ac, FlowId, Time};
+use wifair_core::{Ac, FlowId, Packet, Time};
 use wifair_queue::{Departure, Direction, Exchange, Grant, Outcome, Reception};
 
 use super::{Nodes, Place, is_held, parts};
 use crate::aggregation::{
-    Aggregation, Feed, Fill, Formed, Hardware, Limits, Mpdu, Received, Rules, SentMpdu,
+    Aggregation, Feed, Fill, Formed, Hardware, Limits, Mpdu, Rules, SentMpdu, Settled, Spent,
 };
-use crate::edca::{RANKS, rank};
+use crate::edca::{CATEGORY_BITS, RANKS, rank};
 use crate::node::LinkId;
 use crate::phy::BssTiming;
 
@@ -173,14 +173,14 @@ impl Nodes {
             spacing_bytes,
             mac_bytes: phy.psdu_bytes(0),
         };
+        let mut grant = Grant {
+            ac: role.ac,
+            station: Some(link.station()),
+            gathers: rules.fill == Fill::Gather,
+            ..Grant::ANY
+        };
         let formed = agreement.originator.form(&limits, now, |max_bytes| {
-            let grant = Grant {
-                ac: role.ac,
-                station: Some(link.station()),
-                max_bytes,
-                gathers: rules.fill == Fill::Gather,
-                ..Grant::ANY
-            };
+            grant.max_bytes = max_bytes;
             if asks_port { port.take(&grant, now, side.view()) } else { None }
         });
         if port.moves_tick() {
@@ -224,27 +224,30 @@ impl Nodes {
     ) -> impl Iterator<Item = SentMpdu<'_>> {
         let (link, rank) = self.in_service(index);
         let agreement = self.aggregation().of(link, rank);
-        agreement.into_iter().flat_map(|agreement| agreement.originator.formed()).map(move |mpdu| SentMpdu {
-            sequence: (mpdu.sequence % 4_096) as u16,
-            packet: &mpdu.departure.packet,
-            is_joined: mpdu.is_joined(),
-            number: mpdu.attempts,
-            decoded: reaches && mpdu.is_decoded(),
-            acknowledged: is_answered && (mpdu.is_decoded() || mpdu.is_received()),
-            airtime: mpdu.share(),
-        })
+        agreement.into_iter().flat_map(|agreement| agreement.originator.on_air()).map(
+            move |(mpdu, airtime)| SentMpdu {
+                sequence: (mpdu.sequence % 4_096) as u16,
+                packet: &mpdu.departure.packet,
+                is_joined: mpdu.is_joined(),
+                number: mpdu.attempts,
+                decoded: reaches && mpdu.is_decoded(),
+                acknowledged: is_answered && (mpdu.is_decoded() || mpdu.is_received()),
+                airtime,
+            },
+        )
     }
 
     /// Counts an attempt of the PPDU that occupies the medium for `airtime`.
     pub(crate) fn attempt_ppdu(&mut self, index: u32, airtime: Time, now: Time) {
         let (port, edcaf) = parts(&mut self.places, index);
         let ((overhead, service), rate) = (edcaf.attempt_ppdu(airtime, now), edcaf.ppdu().mode.rate);
+        let spent = Spent { airtime, overhead, service };
         let (link, rank) = (edcaf.link(), rank(edcaf.role().ac));
         let aggregation = self.aggregation.as_mut().expect("a link with an agreement is in service");
         if let Some(agreement) = aggregation.of_mut(link, rank) {
             agreement
                 .originator
-                .attempt([airtime, overhead, service], rate, |since| port.note_wait_below(now - since));
+                .attempt(spent, rate, |since, packets| port.note_wait_below(now - since, packets));
         }
     }
 
@@ -277,22 +280,29 @@ impl Nodes {
         self.deadlines.set_reordering(has_passed, next, now);
     }
 
-    /// Takes the next packet that a recipient has passed on, with its link, its category and its flow. An uplink packet is
-    /// shown to the AP's flow monitor.
-    pub(crate) fn take_passed(&mut self, now: Time) -> Option<(LinkId, Ac, Received, FlowId)> {
-        let (link, rank, received) = self.aggregation_mut().take_passed()?;
-        if !self.aggregation().has_passed() {
-            self.review_reordering(now);
-        }
+    /// Takes the next packet that a recipient has passed on ([`Nodes::passed`]): its link, its category, its flow and, if it
+    /// `is_watched`, its share of the airtime. An uplink packet is shown to the AP's flow monitor.
+    #[inline(always)] // into the only caller
+    pub(crate) fn take_passed(&mut self, is_watched: bool, now: Time) -> Option<(LinkId, Ac, FlowId, Time)> {
+        let aggregation = self.aggregation.as_mut().expect("packets were passed on");
+        let (link, rank, packet, airtime) = aggregation.take_passed(is_watched)?;
         let flow = match link.direction() {
             Direction::Down => FlowId::default(),
             Direction::Up => {
-                let (places, bits) = (&self.places, self.category_bits());
+                let (places, bits) = (&self.places, if self.edca.is_some() { CATEGORY_BITS } else { 0 });
                 let held = |flow| is_held(&places[..1 << bits], flow);
-                self.ap.observe(&received.packet, Direction::Up, now, held)
+                self.ap.observe(packet, Direction::Up, now, held)
             }
         };
-        Some((link, RANKS[rank as usize], received, flow))
+        if !aggregation.has_passed() {
+            self.review_reordering(now);
+        }
+        Some((link, RANKS[rank as usize], flow, airtime))
+    }
+
+    /// The packet that a recipient has passed on last, and its link.
+    pub(crate) fn passed(&self) -> (LinkId, &Packet) {
+        self.aggregation().taken()
     }
 
     /// Reports an uplink packet to the schemes of the AP's ports that ask for it.
@@ -317,13 +327,15 @@ impl Nodes {
     }
 
     /// Removes acknowledged MPDUs, if the exchange has `succeeded`, and then those at the retry limit from the link queue in
-    /// service. `done` receives each packet, and whether it is the AP's. Returns whether the link has anything left to send.
+    /// service. `done` receives each packet, with its shares if it `is_watched`, and whether it is the AP's. Returns whether the link has
+    /// anything left to send.
     pub(crate) fn finish_mpdus(
         &mut self,
         index: u32,
         succeeded: bool,
+        is_watched: bool,
         now: Time,
-        mut done: impl FnMut(&Mpdu, Outcome, bool),
+        mut done: impl FnMut(&Mpdu, &Settled, Outcome, bool),
     ) -> bool {
         let (port, edcaf) = parts(&mut self.places, index);
         let role = *edcaf.role();
@@ -333,30 +345,42 @@ impl Nodes {
         let is_fed = aggregation.hardware_of(index).feed != Feed::OnDemand;
         let (link, rank) = (edcaf.link(), rank(role.ac));
         let (agreement, backlog) = aggregation.with_backlog(link, rank);
-        let mut finish = |mpdu: &Mpdu, outcome: Outcome| {
-            done(mpdu, outcome, role.is_ap);
+        if succeeded && !is_watched && !is_fed && port.is_quiet() {
+            let settle = |departure: &Departure| port.settle(departure, Outcome::Delivered);
+            if agreement.originator.acknowledge_ordinary(settle) {
+                return agreement.originator.is_pending();
+            }
+        }
+        let is_watched = is_watched || port.watches_exchanges();
+        let mut finish = |mpdu: &Mpdu, settled: &Settled, outcome: Outcome| {
+            done(mpdu, settled, outcome, role.is_ap);
             if is_fed {
                 backlog.leave(rank, link.station(), mpdu.pending);
             }
             let departure = &mpdu.departure;
+            let Settled { spent, rate } = *settled;
             port.finish(departure, outcome, now, side.view(), || Exchange {
                 outcome,
                 packets: std::slice::from_ref(&departure.packet),
                 flow: departure.flow,
                 station: departure.station,
                 ac: role.ac,
-                rate: mpdu.rate,
+                rate,
                 attempts: mpdu.attempts.min(u32::from(u8::MAX)) as u8,
-                airtime: mpdu.airtime,
-                overhead: mpdu.overhead,
-                service: mpdu.service,
+                airtime: spent.airtime,
+                overhead: spent.overhead,
+                service: spent.service,
             });
         };
         match succeeded {
-            true => agreement.originator.acknowledge(|mpdu| finish(mpdu, Outcome::Delivered)),
+            true => agreement.originator.acknowledge(is_watched, |mpdu, settled| {
+                finish(mpdu, settled, Outcome::Delivered);
+            }),
             false => agreement.originator.dissolve(),
         }
-        agreement.originator.give_up(&attempts, |mpdu| finish(mpdu, Outcome::LostAtRetryLimit));
+        agreement
+            .originator
+            .give_up(&attempts, |mpdu| finish(mpdu, mpdu.settled(), Outcome::LostAtRetryLimit));
         self.deadlines.follow_freed(port, now);
         agreement.originator.is_pending()
     }
