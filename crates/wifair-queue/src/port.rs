@@ -225,11 +225,16 @@ impl Port {
     }
 
     /// Passes the packets that are gone since the last call to `each`, if that is reported. Ask after every call.
-    #[inline]
     pub fn take_freed(&mut self, each: impl FnMut(Freed)) {
         if let Some(freed) = self.buffer.freed_mut() {
             freed.drain(..).for_each(each);
         }
+    }
+
+    /// Whether [`Port::take_freed`] would pass any packet.
+    #[inline]
+    pub fn has_freed(&self) -> bool {
+        self.buffer.has_freed()
     }
 
     /// Offers a packet for transmission to `station`.

@@ -112,8 +112,15 @@ impl Deadlines {
     }
 
     /// Schedules the output of what a call to `port` has freed, at once.
-    #[inline]
+    #[inline(always)] // most ports free nothing
     pub(crate) fn follow_freed(&mut self, port: &mut Port, now: Time) {
+        if port.has_freed() {
+            self.tell_freed(port, now);
+        }
+    }
+
+    #[cold]
+    fn tell_freed(&mut self, port: &mut Port, now: Time) {
         port.take_freed(|freed| {
             match self.freed.back_mut().filter(|last| last.connection == freed.connection) {
                 Some(last) => last.ip_bytes += freed.ip_bytes,

@@ -97,7 +97,12 @@ impl Buffer {
 
     /// Packets that are gone and have not been taken.
     pub(crate) fn freed_mut(&mut self) -> Option<&mut Vec<Freed>> {
-        self.freed.as_mut().filter(|freed| !freed.is_empty())
+        self.freed.as_mut()
+    }
+
+    /// Whether there are any.
+    pub(crate) fn has_freed(&self) -> bool {
+        self.freed.as_ref().is_some_and(|freed| !freed.is_empty())
     }
 
     /// Reports that a packet is gone.
