@@ -29,7 +29,7 @@ struct Sent {
 /// What an ACK that has delivered something says about the path, and the state of the connection then [RS, C]. Volumes are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
-    /// Bytes per second; 0 if no rate can be told [RS.delivery_rate].
+    /// Bytes per second; 0 if there is no reliable rate [RS.delivery_rate].
     pub delivery_rate: f64,
     /// Delivered between the transmission of the newest packet of this ACK and now [RS.delivered].
     pub delivered: u64,

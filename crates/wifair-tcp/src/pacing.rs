@@ -17,7 +17,7 @@ use crate::congestion::Window;
 /// The longest burst in bytes, that of segmentation offload in Linux (`GSO_LEGACY_MAX_SIZE`) and of the draft of BBR (5.6.3).
 const LONGEST_BURST: u64 = 65_536;
 
-/// The rate at which a sender sends, for congestion controls without a rate of their own.
+/// The rate at which a sender sends, for congestion controls that set none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PacingSpec {

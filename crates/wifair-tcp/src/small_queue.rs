@@ -1,4 +1,4 @@
-//! TCP small queues: a sender leaves little data in the queue of its own host.
+//! TCP small queues: a sender leaves little data in the queue below it.
 //!
 //! Source: Linux, `tcp_small_queue_check()`. What waits below the socket, up to its transmission or loss, is bounded by max(two
 //! packets, what the pacing rate carries in 1 ms), raised to about 8 ms for Wi-Fi drivers (`tx_sk_pacing_shift` of 7 in mac80211). The

@@ -374,7 +374,7 @@ impl TcpSpec {
                 return error("congestion_control", &"bbr", allowed);
             }
             if self.pacing.is_some() {
-                let allowed = "no such table with bbr, which paces at a rate of its own";
+                let allowed = "no such table with bbr, which sets the rate itself";
                 return error("pacing", &"this table", allowed);
             }
         }

@@ -5,7 +5,7 @@ use super::*;
 const MSS: u32 = 1_000;
 const RTT: Time = Time::from_ms(100);
 
-/// A control and the path that it hears of.
+/// A control and the samples of its path.
 struct Walk {
     bbr: Bbr,
     window: Window,

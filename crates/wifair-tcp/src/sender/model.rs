@@ -43,7 +43,7 @@ impl Sender {
         }
     }
 
-    /// Data may be sent: tells the control if nothing was for want of data.
+    /// Data may be sent: reports to the control if none was because the application had none.
     pub(super) fn check_restart_from_idle(&mut self, now: Time) {
         let Some(rack) = &mut self.rack else { return };
         if self.unsent == 0 || rack.segments.pipe() > 0 {
