@@ -158,6 +158,9 @@ impl Tap for Watch {
     fn exchange(&mut self, bss: &Bss) {
         let idle_since = self.ends;
         self.begun += 1;
+        if let Some(beacon) = bss.beacon() {
+            self.ends = self.ends.max(beacon.ends);
+        }
         let mut outcomes = vec![];
         for attempt in bss.attempts() {
             self.ends = self.ends.max(attempt.begins + attempt.airtime);
@@ -165,7 +168,7 @@ impl Tap for Watch {
         }
         let mut frames = vec![];
         bss.frames(|frame| {
-            let PartOf::Frame(what) = &frame.part_of else { return }; // below, as a PPDU
+            let Some(PartOf::Frame(what)) = &frame.part_of else { return }; // below, as a PPDU
             let of_sender = outcomes.iter().find(|(sender, _)| *sender == what.sender);
             let outcome = match (frame.decoded, of_sender.map(|(_, outcome)| *outcome)) {
                 (Decoded::ByNobody, _) => 1,
@@ -180,7 +183,7 @@ impl Tap for Watch {
                 ends: frame.ends,
                 node: number(frame.from),
                 kind: match frame.kind {
-                    FrameKind::Data => 0,
+                    FrameKind::Data | FrameKind::Beacon => 0,
                     FrameKind::Ack | FrameKind::BlockAck => 1,
                     FrameKind::Rts | FrameKind::BlockAckRequest => 2,
                     FrameKind::Cts => 3,
@@ -343,6 +346,7 @@ impl LiveNetwork {
                 "exchanges": air.exchanges,
                 "collisions": air.collisions,
                 "collision_ns": air.collision_airtime.as_ns(),
+                "beacon_ns": air.beacons.airtime.as_ns(),
                 "idle_ns": air.idle.as_ns(),
                 "wire_losses": self.network.wire().losses(),
                 "wire_packets": self.network.wire().in_flight(),

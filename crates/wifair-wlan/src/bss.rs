@@ -134,7 +134,7 @@ impl Bss {
                     None
                 }
                 Phase::Data => self.deliver(now),
-                Phase::Collision | Phase::Captured => self.pass_collision(now),
+                Phase::Collision | Phase::Captured | Phase::Beacon => self.pass_collision(now),
             }
         };
         told.map(|told| self.output(told))
@@ -196,7 +196,7 @@ impl Bss {
                 if let Some(told) = self.deliver(now) {
                     return Some(told);
                 }
-            } else if self.medium.is_collision() {
+            } else if self.medium.is_unusual() {
                 let now = self.enter(limit)?;
                 if let Some(told) = self.pass_collision(now) {
                     return Some(told);
@@ -252,6 +252,10 @@ impl Bss {
                 return Some(Told::Freed);
             }
             Due::Passed => return self.pass_on(now),
+            Due::Beacon => {
+                let next = self.medium.reach_target(now);
+                self.nodes.deadlines.set_beacon(next, now);
+            }
             Due::Reorder => self.nodes.expire_reordering(now),
             Due::Tick(port) => {
                 for sender in self.nodes.tick(port, now) {

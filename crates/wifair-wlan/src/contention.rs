@@ -39,30 +39,28 @@ pub(crate) struct Contention {
 }
 
 impl Contention {
-    /// Creates an idle medium with all counters expired, given the rules and the backoff stream of each entity.
-    pub(crate) fn new(rules: Rules, entities: impl Iterator<Item = (Access, Rng)>) -> Contention {
+    /// Creates an idle medium with all counters expired, given the rules and the backoff stream of each entity. That of
+    /// `beacons` comes last, on a separate grid, so that a BSS with beacons always takes the general path.
+    pub(crate) fn new(
+        rules: Rules,
+        entities: impl Iterator<Item = (Access, Rng)>,
+        beacons: Option<(Access, Rng)>,
+    ) -> Contention {
         let mut grids: Vec<Grid> = Vec::new();
-        let entity = |(access, backoff): (Access, Rng)| {
-            let known = grids.iter().position(|grid| grid.aifs == access.aifs);
-            let grid = known.unwrap_or_else(|| {
-                grids.push(Grid::new(access.aifs));
-                grids.len() - 1
-            });
-            Entity {
-                backoff,
-                counter: 0,
-                drawn_in: 0,
-                next: NONE,
-                drawn_late: 0,
-                cw: access.cw_min,
-                cw_min: access.cw_min,
-                cw_max: access.cw_max,
-                grid: grid as u8,
-                place: Place::Grid,
-                ready: false,
-            }
-        };
-        let entities = entities.map(entity).collect();
+        let mut entities: Vec<Entity> = entities
+            .map(|(access, backoff)| {
+                let known = grids.iter().position(|grid| grid.aifs == access.aifs);
+                let grid = known.unwrap_or_else(|| {
+                    grids.push(Grid::new(access.aifs));
+                    grids.len() - 1
+                });
+                Entity::new(access, backoff, grid)
+            })
+            .collect();
+        if let Some((access, backoff)) = beacons {
+            entities.push(Entity::new(access, backoff, grids.len()));
+            grids.push(Grid::new(access.aifs));
+        }
         let mut grids = grids.into_iter();
         Contention {
             rules,
@@ -303,11 +301,20 @@ impl Contention {
         &self.transmitters
     }
 
+    /// Removes `entity`, the last of all, from the transmitters; whether it was among them.
+    pub(crate) fn take_last(&mut self, entity: u32) -> bool {
+        let transmits = self.transmitters.last() == Some(&entity);
+        if transmits {
+            self.transmitters.pop();
+        }
+        transmits
+    }
+
     /// Resolves internal collisions: of several categories of one node that would transmit (an entity's lowest `shift` bits are
-    /// its category), the first does; the others are returned.
-    pub(crate) fn collide_internally(&mut self, shift: u32) -> Vec<u32> {
+    /// its category), the first does; the others are returned. `transmits`: a node that transmits already.
+    pub(crate) fn collide_internally(&mut self, shift: u32, transmits: Option<u32>) -> Vec<u32> {
         let mut losers = Vec::new();
-        let mut node = None;
+        let mut node = transmits;
         self.transmitters.retain(|&entity| {
             let first = node.replace(entity >> shift) != Some(entity >> shift);
             if !first {

@@ -25,6 +25,8 @@ pub(crate) enum Due {
     Freed(Freed),
     /// A packet that a recipient has passed on is to be output.
     Passed,
+    /// A target time of beacons has come.
+    Beacon,
     /// A reorder timeout expires.
     Reorder,
     /// The tick of that port's scheme.
@@ -51,6 +53,8 @@ pub(crate) struct Deadlines {
     /// Whether packets passed on by recipients are to be output at once.
     has_passed: bool,
     next_reorder: Time,
+    /// Next target time of beacons.
+    next_beacon: Time,
 }
 
 impl Deadlines {
@@ -65,6 +69,7 @@ impl Deadlines {
             freed: VecDeque::new(),
             has_passed: false,
             next_reorder: Time::MAX,
+            next_beacon: Time::MAX,
         }
     }
 
@@ -142,8 +147,15 @@ impl Deadlines {
         self.has_passed && self.rate_changes.is_empty() && self.freed.is_empty()
     }
 
-    /// Takes the event due at `now == next()`: first outputs, then reorder timeouts, ticks, failures. A tick remains until its
-    /// port sets another, a reorder timeout until [`Deadlines::set_reordering`].
+    /// Sets the next target time of beacons.
+    pub(crate) fn set_beacon(&mut self, at: Time, now: Time) {
+        self.next_beacon = at;
+        self.review(now);
+    }
+
+    /// Takes the event due at `now == next()`: first outputs, then target times, reorder timeouts, ticks, failures. A tick remains until its
+    /// port sets another, a reorder timeout until [`Deadlines::set_reordering`], a target time until
+    /// [`Deadlines::set_beacon`].
     pub(crate) fn take(&mut self, now: Time) -> Due {
         let due = if let Some(change) = self.rate_changes.pop_front() {
             Due::LinkRate(change)
@@ -151,6 +163,8 @@ impl Deadlines {
             Due::Freed(freed)
         } else if self.has_passed {
             Due::Passed
+        } else if now == self.next_beacon {
+            Due::Beacon
         } else if now == self.next_reorder {
             Due::Reorder
         } else if now == self.next_tick {
@@ -170,6 +184,7 @@ impl Deadlines {
     fn review(&mut self, now: Time) {
         let is_told = self.rate_changes.is_empty() && self.freed.is_empty() && !self.has_passed;
         let untold = if is_told { Time::MAX } else { now };
-        self.next = self.next_failure.min(self.next_tick).min(self.next_reorder).min(untold);
+        self.next =
+            self.next_failure.min(self.next_tick).min(self.next_reorder).min(self.next_beacon).min(untold);
     }
 }

@@ -93,4 +93,6 @@ pub(crate) enum Phase {
     Captured,
     /// A collision, until the end of the longest frame or, if one is captured, of the rest of its exchange.
     Collision,
+    /// A beacon is on the air, alone.
+    Beacon,
 }

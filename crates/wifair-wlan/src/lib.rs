@@ -9,6 +9,7 @@
 
 mod access_point;
 mod aggregation;
+mod beacons;
 mod bss;
 mod channel;
 mod check;
@@ -33,7 +34,10 @@ mod wheel;
 pub use aggregation::{
     AggregationSpec, Ath9kSpec, Fill, FirmwareSpec, HardwareSpec, IdealSpec, Requests, SentMpdu,
 };
-pub use bss::air::{AirFrame, Attempt, AttemptOutcome, Attempted, Decoded, FrameKind, PartOf, Transmission};
+pub use beacons::BeaconsSpec;
+pub use bss::air::{
+    AirFrame, Attempt, AttemptOutcome, Attempted, Beacon, Decoded, FrameKind, PartOf, Transmission,
+};
 pub use bss::{Bss, Delivery, Output};
 pub use channel::{ChannelSpec, FadingSpec, FrameErrorRate, RateErrors};
 pub use contention::{ArrivalWithinIfs, BackoffRange};
@@ -48,5 +52,5 @@ pub use phy::{
     eht, erp, he, ht, ofdm, vht,
 };
 pub use rate::{Choice, Feedback, RateAdaptation, RateSpec, Start, aarf, arf, fixed, ideal, minstrel_ht};
-pub use records::{BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
+pub use records::{BeaconUsage, BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
 pub use spec::{ApSpec, BssSpec, CategoryPortSpec, MAX_STATIONS, StationChange, StationSpec};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, Time};
 
 use crate::aggregation::AggregationSpec;
+use crate::beacons::BeaconsSpec;
 use crate::check;
 use crate::contention::{ArrivalWithinIfs, BackoffRange};
 use crate::edca::EdcaSpec;
@@ -55,6 +56,8 @@ pub struct MacSpec {
     /// A-MPDUs and Block Ack between 802.11n stations and later ones. Where there are such links and `edca`, they are used with their
     /// defaults even without the table.
     pub aggregation: Option<AggregationSpec>,
+    /// The AP's beacons; without the table there are none.
+    pub beacons: Option<BeaconsSpec>,
 }
 
 impl Default for MacSpec {
@@ -75,6 +78,7 @@ impl Default for MacSpec {
             rate_adaptation: RateSpec::default(),
             edca: None,
             aggregation: None,
+            beacons: None,
         }
     }
 }
@@ -123,6 +127,11 @@ impl Mac {
         }
         if let Some(margin) = spec.capture_db {
             check::number(path, "capture_db", margin, 0.1..=100.0, "dB")?;
+            if spec.beacons.is_some() {
+                let allowed =
+                    format!("no such table with {path}.capture_db: capture beside a beacon is not modelled");
+                return Err(SpecError::new(format!("{path}.beacons"), "this table", allowed));
+            }
         }
         let mut eifs_lead = Time::ZERO;
         if spec.eifs {

@@ -4,21 +4,26 @@
 
 use wifair_core::Time;
 
+use crate::beacons::Beacons;
 use crate::channel::{Attempt, Channel};
 use crate::contention::Contention;
 use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
 use crate::mac::Mac;
+use crate::node::AP;
 use crate::phy::{BssTiming, OnAir};
+use crate::records::BeaconUsage;
 
 /// Usage of the medium so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
-    /// Exchanges begun, collisions included.
+    /// Exchanges begun, collisions and beacons included.
     pub exchanges: u64,
     /// Collisions begun.
     pub collisions: u64,
     /// Time occupied by completed collisions.
     pub collision_airtime: Time,
+    /// Beacons begun, and time occupied by those that are over.
+    pub beacons: BeaconUsage,
 }
 
 pub(crate) struct Medium {
@@ -27,6 +32,9 @@ pub(crate) struct Medium {
     channel: Option<Channel>,
     /// Bits of a channel access function's number that encode its category.
     category_bits: u32,
+    /// Whether a node may have several contending entities.
+    has_siblings: bool,
+    beacons: Option<Beacons>,
     phase: Phase,
     /// When the current exchange or collision began.
     began: Time,
@@ -44,11 +52,13 @@ pub(crate) struct Medium {
 
 impl Medium {
     /// Idle, without errors.
-    pub(crate) fn new(contention: Contention, category_bits: u32) -> Medium {
+    pub(crate) fn new(contention: Contention, category_bits: u32, beacons: Option<Beacons>) -> Medium {
         Medium {
             contention,
             channel: None,
             category_bits,
+            has_siblings: category_bits > 0 || beacons.is_some(),
+            beacons,
             phase: Phase::Idle,
             began: Time::ZERO,
             due: Time::MAX,
@@ -133,9 +143,10 @@ impl Medium {
         self.contention.begin(now);
     }
 
-    /// Resolves internal collisions between categories of a node; returns the losers (section 10).
-    pub(crate) fn collide_internally(&mut self) -> Vec<u32> {
-        self.contention.collide_internally(self.category_bits)
+    /// Resolves internal collisions between categories of a node; returns the losers (section 10). Against a beacon all of the
+    /// AP's lose.
+    pub(crate) fn collide_internally(&mut self, with_beacon: bool) -> Vec<u32> {
+        self.contention.collide_internally(self.category_bits, with_beacon.then_some(AP))
     }
 
     /// The transmitting senders, since [`Medium::begin_unusually`].
@@ -257,7 +268,7 @@ impl Medium {
         } else {
             self.contention.fail(sender, true, from, deaf_until);
         }
-        if self.category_bits > 0 {
+        if self.has_siblings {
             self.hold_siblings(sender, from, deaf_until, now);
         }
     }
@@ -282,18 +293,23 @@ impl Medium {
     #[cold]
     #[inline(never)]
     fn hold_siblings(&mut self, sender: u32, from: Time, deaf_until: Time, now: Time) {
-        let first = sender >> self.category_bits << self.category_bits;
-        for sibling in first..first + (1 << self.category_bits) {
+        for sibling in self.senders_of(sender >> self.category_bits) {
             if sibling != sender {
                 self.contention.hold(sibling, from, deaf_until, now);
             }
         }
     }
 
+    /// The contending entities of a node, beacons included.
+    fn senders_of(&self, node: u32) -> impl Iterator<Item = u32> + use<> {
+        let first = node << self.category_bits;
+        let beacons = self.beacons.as_ref().filter(|_| node == AP).map(|beacons| beacons.sender);
+        (first..first + (1 << self.category_bits)).chain(beacons)
+    }
+
     /// Makes the receiver of an undecodable frame wait an IFS that runs from `from`.
     pub(crate) fn divert(&mut self, receiver: u32, from: Time, now: Time) {
-        let first = receiver << self.category_bits;
-        for sender in first..first + (1 << self.category_bits) {
+        for sender in self.senders_of(receiver) {
             self.contention.divert(sender, from, now);
         }
     }
@@ -403,6 +419,77 @@ impl Medium {
             self.counts.collision_airtime += now - self.began;
         }
         captured
+    }
+
+    // Beacons.
+
+    /// The AP's beacons, if it sends any.
+    pub(crate) fn beacons(&self) -> Option<&Beacons> {
+        self.beacons.as_ref()
+    }
+
+    /// End of the beacon in the current exchange or collision.
+    pub(crate) fn beacon_ends(&self) -> Option<Time> {
+        self.beacons.as_ref()?.ends
+    }
+
+    /// Handles a target time: another beacon waits, in place of one that has waited until now. Returns the next target time.
+    pub(crate) fn reach_target(&mut self, now: Time) -> Time {
+        let Some(Beacons { sender, interval, waits, .. }) = &mut self.beacons else { return Time::MAX };
+        let (sender, next) = (*sender, now + *interval);
+        if !std::mem::replace(waits, true) {
+            self.arrive(sender, now);
+        }
+        next
+    }
+
+    /// Whether a beacon is among the transmitters, of which it is removed.
+    pub(crate) fn take_beacon(&mut self) -> bool {
+        self.beacons.as_ref().is_some_and(|beacons| self.contention.take_last(beacons.sender))
+    }
+
+    /// Starts the transmission of a beacon, alone or in a collision that has begun.
+    pub(crate) fn send_beacon(&mut self, collides: bool, now: Time) {
+        let Some(Beacons { sender, duration, waits, ends, .. }) = &mut self.beacons else { return };
+        let end = now + *duration;
+        *waits = false;
+        *ends = Some(end);
+        self.contention.withdraw(*sender);
+        self.counts.beacons.sent += 1;
+        self.counts.beacons.collided += u64::from(collides);
+        (self.phase, self.due) = match collides {
+            true => (Phase::Collision, self.due.max(end)),
+            false => (Phase::Beacon, end),
+        };
+    }
+
+    /// Ends a beacon that all nodes have decoded; the medium becomes idle.
+    pub(crate) fn end_beacon(&mut self, now: Time) {
+        let Some(Beacons { sender, waits, ends, .. }) = &mut self.beacons else { return };
+        let (sender, waits) = (*sender, *waits);
+        *ends = None;
+        self.counts.beacons.airtime += now - self.began;
+        self.phase = Phase::Idle;
+        self.succeed(sender, waits, now);
+    }
+
+    /// Ends a beacon that has collided: the IFS of the AP runs from `from`.
+    pub(crate) fn lose_beacon(&mut self, from: Time, now: Time) {
+        let Some(Beacons { sender, ends, .. }) = &mut self.beacons else { return };
+        let sender = *sender;
+        *ends = None;
+        self.contention.draw(sender);
+        self.contention.set_aside(sender, from, Time::ZERO);
+        for sibling in self.senders_of(AP) {
+            if sibling != sender {
+                self.contention.divert(sibling, from, now);
+            }
+        }
+    }
+
+    /// Whether a collision or a beacon is on the air.
+    pub(crate) fn is_unusual(&self) -> bool {
+        !matches!(self.phase, Phase::Idle | Phase::Data | Phase::Ending)
     }
 
     /// Whether several senders began together.

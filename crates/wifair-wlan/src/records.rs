@@ -83,10 +83,23 @@ counters! {
     }
 }
 
+counters! {
+    /// The AP's beacons.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct BeaconUsage {
+        /// Beacons transmitted.
+        pub sent: u64,
+        /// Of these, beacons that collided.
+        pub collided: u64,
+        /// Time occupied by those that did not collide.
+        pub airtime: Time,
+    }
+}
+
 /// The counters of a BSS at an instant, since the start or, after [`BssSnapshot::since`], since an earlier snapshot.
 ///
 /// Exact at every instant: the elapsed part of the current exchange is counted. `elapsed` = airtime of all stations +
-/// `collision_airtime` + `idle`.
+/// `collision_airtime` + that of beacons + `idle`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BssSnapshot {
     /// The instant.
@@ -95,12 +108,14 @@ pub struct BssSnapshot {
     pub elapsed: Time,
     /// By station id.
     pub stations: Vec<StationUsage>,
-    /// Exchanges begun, collisions included.
+    /// Exchanges begun, collisions and beacons included.
     pub exchanges: u64,
     /// Collisions begun.
     pub collisions: u64,
     /// Time occupied by collisions.
     pub collision_airtime: Time,
+    /// The AP's beacons.
+    pub beacons: BeaconUsage,
     /// Channel time of the flows of each direction; only if the AP's scheme uses channel times.
     pub channel_time: Option<ChannelTimes>,
     /// Time without a transmission or exchange: IFS, timeouts, backoff, nothing to send.
@@ -118,6 +133,7 @@ impl BssSnapshot {
             exchanges: self.exchanges - earlier.exchanges,
             collisions: self.collisions - earlier.collisions,
             collision_airtime: self.collision_airtime - earlier.collision_airtime,
+            beacons: self.beacons.since(&earlier.beacons),
             channel_time: self.channel_time.zip(earlier.channel_time).map(|(now, then)| now.since(&then)),
             idle: self.idle - earlier.idle,
         }

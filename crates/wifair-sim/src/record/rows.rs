@@ -7,10 +7,14 @@ row! {
     RunRow in "runs" {
         /// Length of the measurement in simulated seconds.
         duration_s: f64,
-        /// Frame exchanges that began, collisions included.
+        /// Frame exchanges that began, collisions and beacons included.
         exchanges: u64,
         /// Exchanges in which two or more nodes transmitted at once.
         collisions: u64,
+        /// Beacons that began.
+        beacons: u64,
+        /// Of these, beacons that collided.
+        beacons_collided: u64,
         /// Share of the exchanges that were collisions.
         collision_ratio: Option<f64>,
         /// Airtime share of uplink exchanges.
@@ -19,6 +23,8 @@ row! {
         airtime_down_share: f64,
         /// Airtime share of collisions.
         collision_share: f64,
+        /// Airtime share of beacons that did not collide.
+        beacon_share: f64,
         /// Share of the time in which nothing was on the air, interframe spaces after an exchange and backoff included.
         idle_share: f64,
         /// Channel time of uplink flows (their data and the ACKs to it), in seconds: interframe spaces, backoff and every

@@ -1,11 +1,12 @@
 //! MAC frames as bytes, after a radiotap header as capture programs expect it.
 //!
-//! Sources: 802.11-2020, 9.2 (the general format), 9.3.1 (control frames), 9.3.2 (data frames); 802.2 LLC and SNAP by RFC 1042.
+//! Sources: 802.11-2020, 9.2 (the general format), 9.3.1 (control frames), 9.3.2 (data frames), 9.3.3.2 and 9.4.2 (beacons and
+//! their elements); 802.2 LLC and SNAP by RFC 1042.
 
 use std::collections::BTreeMap;
 
-use wifair_core::{Ac, Packet, StationId};
-use wifair_wlan::{AirFrame, Attempted, FrameKind, Node, PhySpec};
+use wifair_core::{Ac, Packet, SpecError, StationId, Time};
+use wifair_wlan::{AirFrame, Attempted, BeaconsSpec, BssSpec, BssTiming, Format, FrameKind, Node};
 
 use super::contents::Contents;
 use super::radiotap::{Radiotap, Subframe};
@@ -26,6 +27,16 @@ const FCS_BYTES: usize = 4;
 /// Compressed BlockAckReq and BlockAck (Tables 9-24 and 9-25 of 802.11-2020), below the TID.
 const COMPRESSED: u16 = 2 << 1;
 
+/// The shortest element of a vendor: ID, length and OUI (9.4.2.25).
+const VENDOR_BYTES: usize = 5;
+
+/// The address of group-addressed frames to all.
+const BROADCAST: [u8; 6] = [0xFF; 6];
+/// The network's name in beacons.
+const SSID: &[u8] = b"wifair";
+/// The Capability Information field of an AP's BSS (9.4.1.4).
+const ESS: u16 = 1;
+
 /// What a frame contains in addition to its addresses.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Body<'a> {
@@ -37,6 +48,8 @@ pub(super) enum Body<'a> {
     Request { ac: Ac, start: u16 },
     /// Starting sequence number, fragment number subfield and bitmap of a Block Ack.
     BlockAck { ac: Ac, start: u16, fragment: u16, bitmap: &'a [u8] },
+    /// Sequence number of a beacon.
+    Beacon { sequence: u16 },
 }
 
 /// How a receiver captures a frame.
@@ -49,11 +62,22 @@ pub(super) struct Heard {
 }
 
 /// Writes the frames of a cell.
-pub(super) struct Radio(Radiotap);
+pub(super) struct Radio {
+    radiotap: Radiotap,
+    beacons: BeaconsSpec,
+    /// In units of 500 kbit/s.
+    basic_rates: Vec<u32>,
+}
 
 impl Radio {
-    pub fn new(phy: &PhySpec) -> Radio {
-        Radio(Radiotap::new(phy))
+    pub fn new(bss: &BssSpec) -> Result<Radio, SpecError> {
+        let timing = BssTiming::new(&bss.phy, "phy")?;
+        let basic_rates = timing.handshakes.iter().map(|handshake| handshake.ack.mode.rate.as_kbps() / 500);
+        Ok(Radio {
+            radiotap: Radiotap::new(&bss.phy),
+            beacons: bss.mac.beacons.unwrap_or_default(),
+            basic_rates: basic_rates.collect(),
+        })
     }
 
     /// Writes a frame as received into `bytes`, as much of it as is captured; returns its real length.
@@ -66,12 +90,15 @@ impl Radio {
         bytes: &mut Vec<u8>,
     ) -> usize {
         let subframe = if let Body::Data { subframe, .. } = body { subframe } else { None };
-        self.0.write(frame.psdu_begins, &frame.mode, heard.whole, subframe, bytes);
+        self.radiotap.write(frame.psdu_begins, &frame.mode, heard.whole, subframe, bytes);
         let from = bytes.len();
         mac_header(frame, body, contents, bytes);
         let header = bytes.len();
         let Body::Data { packets, .. } = body else {
-            control(body, bytes);
+            match body {
+                Body::Beacon { .. } => self.beacon(frame, from, bytes),
+                _ => control(body, bytes),
+            }
             let length = bytes.len() + FCS_BYTES;
             if !heard.whole {
                 bytes.truncate(header);
@@ -115,6 +142,43 @@ fn a_msdu(packets: &[&Packet], full: bool, contents: &impl Contents, bytes: &mut
     length
 }
 
+impl Radio {
+    /// What follows the MAC header of a beacon, which begins at `from`: the fixed fields, SSID and supported rates, and elements
+    /// of a vendor up to its length.
+    fn beacon(&self, frame: &AirFrame, from: usize, bytes: &mut Vec<u8>) {
+        let header_bits = 8 * (bytes.len() - from) as u64;
+        let kbps = frame.mode.rate.as_kbps();
+        // The TSF timer at the transmission of the field's first bit (11.1.3.1).
+        let timestamp = frame.psdu_begins + Time::from_ns(header_bits * 1_000_000 / u64::from(kbps));
+        bytes.extend_from_slice(&(timestamp.as_ns() / 1_000).to_le_bytes());
+        bytes.extend_from_slice(&(self.beacons.interval_tu as u16).to_le_bytes());
+        bytes.extend_from_slice(&ESS.to_le_bytes());
+        element(0, SSID, bytes);
+        let rates: &[u8] = match frame.mode.format {
+            Format::Dsss => &[2, 4, 11, 22],
+            _ => &[12, 18, 24, 36, 48, 72, 96, 108],
+        };
+        let is_basic = |rate: u8| self.basic_rates.contains(&rate.into()) || u32::from(rate) * 500 == kbps;
+        let rates = rates.iter().map(|&rate| rate | if is_basic(rate) { 0x80 } else { 0 });
+        element(1, &rates.collect::<Vec<u8>>(), bytes);
+        let mut contents = [0; 255];
+        contents[..3].copy_from_slice(&AP_LINK_ADDRESS[..3]);
+        let mut left = (self.beacons.bytes as usize).saturating_sub(bytes.len() - from + FCS_BYTES);
+        while left >= VENDOR_BYTES {
+            // What remains is nothing, or enough for another element.
+            let longest = 2 + contents.len();
+            let taken = if left <= longest { left } else { longest.min(left - VENDOR_BYTES) };
+            element(221, &contents[..taken - 2], bytes);
+            left -= taken;
+        }
+    }
+}
+
+fn element(id: u8, contents: &[u8], bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(&[id, contents.len() as u8]);
+    bytes.extend_from_slice(contents);
+}
+
 /// Appends payload and FCS, if they are captured, to a frame that is `length` bytes long with them; returns that.
 fn close(from: usize, length: usize, heard: Heard, bytes: &mut Vec<u8>) -> usize {
     if heard.whole && heard.full {
@@ -135,6 +199,7 @@ fn link_address_of(node: Node) -> [u8; 6] {
 fn mac_header(frame: &AirFrame, body: Body, contents: &impl Contents, bytes: &mut Vec<u8>) {
     // Type and subtype: 9.2.4.1.3.
     let control = match (frame.kind, body) {
+        (FrameKind::Beacon, _) => [0x80, 0],
         (FrameKind::BlockAckRequest, _) => [0x84, 0],
         (FrameKind::BlockAck, _) => [0x94, 0],
         (FrameKind::Rts, _) => [0xB4, 0],
@@ -150,11 +215,16 @@ fn mac_header(frame: &AirFrame, body: Body, contents: &impl Contents, bytes: &mu
     // In microseconds, rounded up (9.2.5.1).
     let duration = frame.duration.as_ns().div_ceil(1_000).min(32_767) as u16;
     bytes.extend_from_slice(&duration.to_le_bytes());
-    bytes.extend_from_slice(&link_address_of(frame.to));
+    let to = if frame.kind == FrameKind::Beacon { BROADCAST } else { link_address_of(frame.to) };
+    bytes.extend_from_slice(&to);
     if matches!(frame.kind, FrameKind::Cts | FrameKind::Ack) {
         return;
     }
     bytes.extend_from_slice(&link_address_of(frame.from));
+    if let Body::Beacon { sequence } = body {
+        bytes.extend_from_slice(&AP_LINK_ADDRESS); // the BSSID
+        bytes.extend_from_slice(&(sequence << 4).to_le_bytes());
+    }
     let Body::Data { packets, ac, stamp, .. } = body else { return };
     // Address 3 (Table 9-30): of an A-MSDU, that of the BSS.
     let beyond = match packets {
@@ -178,7 +248,7 @@ fn control(body: Body, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&sequence_control.to_le_bytes());
     };
     match body {
-        Body::None | Body::Data { .. } => {}
+        Body::None | Body::Data { .. } | Body::Beacon { .. } => {}
         Body::Request { ac, start } => words(ac, start << 4),
         Body::BlockAck { ac, start, fragment, bitmap } => {
             words(ac, start << 4 | fragment);
@@ -204,7 +274,7 @@ pub(super) struct Stamp {
     pub is_retry: bool,
 }
 
-/// Sequence numbers (10.3.2.14.2): per node under DCF, per node, receiver and category under EDCA.
+/// Sequence numbers (10.3.2.14.2): per node under DCF, per node, receiver and category under EDCA, where beacons have their own.
 #[derive(Default)]
 pub(super) struct Sequences {
     next: BTreeMap<(u32, StationId), u16>,
@@ -213,6 +283,13 @@ pub(super) struct Sequences {
 }
 
 impl Sequences {
+    /// Returns the number of the AP's next beacon.
+    pub fn beacon(&mut self, has_edca: bool) -> u16 {
+        let sender = if has_edca { u32::MAX } else { 0 };
+        let next = self.next.entry((sender, StationId::default())).or_default();
+        std::mem::replace(next, (*next + 1) % 4_096)
+    }
+
     /// Starts a transmission.
     pub fn begin(&mut self, attempt: &Attempted) {
         if attempt.number == 1 {

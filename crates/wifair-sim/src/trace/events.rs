@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wifair_core::{Ac, Packet, StationId, TCP, Time};
 use wifair_queue::{Entry, Eviction, Journal, Outcome, PortEvent, Refusal};
-use wifair_wlan::{Attempt, AttemptOutcome, Bss, Node, SentMpdu, Transmission};
+use wifair_wlan::{Attempt, AttemptOutcome, Beacon, Bss, Node, SentMpdu, Transmission};
 
 use crate::address;
 use crate::plan::Plan;
@@ -19,17 +19,18 @@ row! {
         /// Time in nanoseconds from the start of the run. An exchange is logged when it begins.
         time_ns: u64,
         /// `enqueue`, `refuse`, `evict`, `mark`, `dequeue` (at a port), `exchange` (a transmission on the medium), `mpdu` (an MPDU
-        /// of it; of an A-MSDU a row per packet), `finish` (the MAC is done with the packet).
+        /// of it; of an A-MSDU a row per packet), `finish` (the MAC is done with the
+        /// packet), `beacon`.
         event: &'static str,
         /// Reason or result: of `refuse` `tail-drop` or `aqm`; of `evict` `redundant`, `victim` or `aqm`; of `mark` `ce` or
         /// `ece`; of `exchange` and `mpdu` `acknowledged`, `collided`, `data-lost` or `ack-lost`; of `finish` `delivered` or
-        /// `lost-at-retry-limit`.
+        /// `lost-at-retry-limit`; of `beacon` `sent` or `collided`.
         detail: &'static str,
         /// Owner of the port: `ap`, or the station's label.
         node: Arc<str>,
         /// Access category; empty under DCF, and at a port that several share.
         category: &'static str,
-        /// Label of the station that the packet goes to or comes from.
+        /// Label of the station that the packet goes to or comes from; empty in `beacon`, as the next two.
         station: Arc<str>,
         /// Label of the flow; empty in the `exchange` of a PPDU or a Block Ack Request on a link that aggregates, as the next.
         flow: Arc<str>,
@@ -75,7 +76,7 @@ pub(super) struct EventLog {
     stations: Vec<Arc<str>>,
     /// By slot.
     flows: Vec<Arc<str>>,
-    no_flow: Arc<str>,
+    empty: Arc<str>,
     rows: Vec<EventRow>,
     /// Number of transmissions on links that aggregate.
     ppdus: u64,
@@ -90,7 +91,7 @@ impl EventLog {
             ports: vec![],
             stations: plan.bss.stations.iter().map(|station| station.label.as_str().into()).collect(),
             flows: plan.flows_by_slot().map(|flow| flow.label.as_str().into()).collect(),
-            no_flow: "".into(),
+            empty: "".into(),
             rows: vec![],
             ppdus: 0,
             sink,
@@ -126,6 +127,10 @@ impl EventLog {
     /// Logs an exchange that has begun.
     pub fn exchange(&mut self, bss: &Bss) {
         self.catch_up();
+        if let Some(beacon) = bss.beacon() {
+            let row = self.beacon(&beacon);
+            self.rows.push(row);
+        }
         for attempt in bss.attempts() {
             let row = self.on_air(&attempt);
             self.rows.push(row);
@@ -150,7 +155,7 @@ impl EventLog {
     }
 
     /// A row without a packet.
-    fn empty_row(&self, at: Time, port: u32, station: StationId) -> EventRow {
+    fn empty_row(&self, at: Time, port: u32, station: Option<StationId>) -> EventRow {
         let (node, category) = &self.ports[port as usize];
         EventRow {
             time_ns: at.as_ns(),
@@ -158,8 +163,9 @@ impl EventLog {
             detail: "",
             node: Arc::clone(node),
             category,
-            station: Arc::clone(&self.stations[station.index()]),
-            flow: Arc::clone(&self.no_flow),
+            station: station
+                .map_or_else(|| Arc::clone(&self.empty), |id| Arc::clone(&self.stations[id.index()])),
+            flow: Arc::clone(&self.empty),
             class: "",
             seq: None,
             ack: None,
@@ -185,7 +191,7 @@ impl EventLog {
             ack: (packet.tuple.protocol == TCP).then_some(packet.ack.into()),
             payload_bytes: Some(packet.payload_bytes.into()),
             ip_bytes: Some(packet.ip_bytes().into()),
-            ..self.empty_row(at, port, station)
+            ..self.empty_row(at, port, Some(station))
         }
     }
 
@@ -230,6 +236,17 @@ impl EventLog {
         }
     }
 
+    fn beacon(&self, beacon: &Beacon) -> EventRow {
+        EventRow {
+            event: "beacon",
+            detail: if beacon.collides { "collided" } else { "sent" },
+            rate_mbps: Some(beacon.mode.rate.as_mbps()),
+            airtime_ns: Some((beacon.ends - beacon.begins).as_ns()),
+            category: "",
+            ..self.empty_row(beacon.begins, 0, None)
+        }
+    }
+
     fn on_air(&self, attempt: &Attempt) -> EventRow {
         let what = &attempt.what;
         EventRow {
@@ -254,7 +271,7 @@ impl EventLog {
             ppdu: Some(self.ppdus),
             mpdus: Some(transmission.by_mpdu().count() as u64),
             sequence: is_request.then_some(transmission.window_start.into()),
-            ..self.empty_row(transmission.begins, transmission.sender, transmission.station)
+            ..self.empty_row(transmission.begins, transmission.sender, Some(transmission.station))
         }
     }
 

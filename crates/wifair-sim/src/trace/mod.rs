@@ -212,6 +212,7 @@ struct Captures<C> {
     radio: Radio,
     contents: C,
     sequences: Sequences,
+    has_edca: bool,
     /// By sender and station.
     agreements: BTreeMap<(u32, StationId), Agreement>,
     /// Number of A-MPDUs so far.
@@ -249,7 +250,8 @@ impl<C: Contents> Captures<C> {
             servers: spec.servers.then(|| file("servers", Link::Ethernet)).transpose()?,
             hosts,
             full_frames: spec.full_frames,
-            radio: Radio::new(&plan.bss.phy),
+            radio: Radio::new(&plan.bss)?,
+            has_edca: plan.bss.mac.edca.is_some(),
             contents,
             sequences: Sequences::default(),
             agreements: BTreeMap::new(),
@@ -269,7 +271,7 @@ impl<C: Contents> Captures<C> {
     /// Writes what each radio receives of the exchange that has begun, stamped with the end of each frame.
     fn on_air(&mut self, bss: &Bss) -> Result<(), TraceError> {
         let Captures { air, sequences, agreements, a_mpdus, bitmap, radio, contents, bytes, .. } = self;
-        let full = self.full_frames;
+        let (full, has_edca) = (self.full_frames, self.has_edca);
         bss.attempts().for_each(|attempt| sequences.begin(&attempt.what));
         let mut written = Ok(());
         bss.frames(|frame| {
@@ -283,13 +285,17 @@ impl<C: Contents> Captures<C> {
                 }
             };
             let ppdu = match frame.part_of {
-                PartOf::Frame(attempt) if frame.kind == FrameKind::Data => {
+                None => {
+                    let sequence = sequences.beacon(has_edca);
+                    return write(frame, Body::Beacon { sequence });
+                }
+                Some(PartOf::Frame(attempt)) if frame.kind == FrameKind::Data => {
                     let (stamp, subframe) = (sequences.stamp(&attempt), None);
                     let body = Body::Data { packets: &[attempt.packet], ac: attempt.ac, stamp, subframe };
                     return write(frame, body);
                 }
-                PartOf::Frame(_) => return write(frame, Body::None),
-                PartOf::Ppdu(ppdu) => ppdu,
+                Some(PartOf::Frame(_)) => return write(frame, Body::None),
+                Some(PartOf::Ppdu(ppdu)) => ppdu,
             };
             let ac = ppdu.ac;
             let new = || Agreement::new(ppdu.window);
@@ -331,7 +337,7 @@ impl<C: Contents> Captures<C> {
                     agreement.begin(ppdu);
                     write(frame, Body::None);
                 }
-                FrameKind::Cts | FrameKind::Ack => write(frame, Body::None),
+                FrameKind::Cts | FrameKind::Ack | FrameKind::Beacon => write(frame, Body::None),
             }
         });
         written

@@ -155,7 +155,7 @@ fn balance(network: &Network<(Crossings, Fingerprint)>) {
     let (crossings, _) = network.tap();
     let bss = network.bss();
     let snapshot = bss.snapshot(network.now());
-    let mut occupied = snapshot.collision_airtime;
+    let mut occupied = snapshot.collision_airtime + snapshot.beacons.airtime;
     let (mut delivered, mut offered_up) = (0, 0);
     for (index, usage) in snapshot.stations.iter().enumerate() {
         occupied += usage.up.airtime + usage.down.airtime;

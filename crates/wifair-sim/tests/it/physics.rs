@@ -17,7 +17,8 @@ fn record(plan: &Value, seed: u64) -> RunRecord {
 /// Shares of the air add up to one; every ledger balances; nobody gets more than was sent.
 fn check(record: &RunRecord) {
     let run = &record.run;
-    let total = run.airtime_up_share + run.airtime_down_share + run.collision_share + run.idle_share;
+    let total = run.airtime_up_share + run.airtime_down_share + run.collision_share;
+    let total = total + run.beacon_share + run.idle_share;
     assert!((total - 1.0).abs() < 1e-9, "the air's shares add up to {total}");
     let of_stations: f64 = record.stations.iter().map(|row| row.airtime_share).sum();
     assert!((of_stations - run.airtime_up_share - run.airtime_down_share).abs() < 1e-9);

@@ -20,13 +20,17 @@ impl Bss {
         let counts = self.medium.counts();
         let mut collision_airtime = counts.collision_airtime;
         let occupied = now - self.medium.began();
-        if self.medium.is_collision() && self.medium.is_lost() {
+        let mut beacons = counts.beacons;
+        if self.medium.phase() == Phase::Beacon {
+            beacons.airtime += occupied;
+        } else if self.medium.is_collision() && self.medium.is_lost() {
             collision_airtime += occupied;
         } else if self.medium.phase() != Phase::Idle {
             let link = self.medium.exchange().link;
             stations[link.station().index()].of(link.direction()).airtime += occupied;
         }
-        let occupied = stations.iter().fold(collision_airtime, |sum, s| sum + s.up.airtime + s.down.airtime);
+        let of_no_station = collision_airtime + beacons.airtime;
+        let occupied = stations.iter().fold(of_no_station, |sum, s| sum + s.up.airtime + s.down.airtime);
         BssSnapshot {
             at: now,
             elapsed: now,
@@ -34,6 +38,7 @@ impl Bss {
             exchanges: counts.exchanges,
             collisions: counts.collisions,
             collision_airtime,
+            beacons,
             channel_time: self.meter.as_ref().map(Meter::channel_times),
             idle: now - occupied,
         }

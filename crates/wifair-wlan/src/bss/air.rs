@@ -9,7 +9,7 @@ use wifair_queue::{Direction, Journal};
 
 use super::Bss;
 use crate::aggregation::SentMpdu;
-use crate::exchange::Fate;
+use crate::exchange::{Fate, Phase};
 use crate::node::{LinkId, Node};
 use crate::phy::Mode;
 use crate::ppdu::Ppdu;
@@ -29,6 +29,8 @@ pub enum FrameKind {
     BlockAckRequest,
     /// Block Ack (9.3.1.8).
     BlockAck,
+    /// Beacon (9.3.3.2), addressed to all.
+    Beacon,
 }
 
 /// Which nodes can decode a frame. A node receives nothing while it transmits.
@@ -51,7 +53,7 @@ pub struct AirFrame<'a> {
     pub kind: FrameKind,
     /// Its transmitter; for a CTS-to-self, also its addressee.
     pub from: Node,
-    /// Its addressee.
+    /// Its addressee; of a beacon, its transmitter.
     pub to: Node,
     /// When its preamble begins.
     pub begins: Time,
@@ -65,8 +67,21 @@ pub struct AirFrame<'a> {
     pub duration: Time,
     /// Which nodes can decode it; of a PPDU of MPDUs, those that its addressee decodes, if any.
     pub decoded: Decoded,
-    /// The transmission that it belongs to.
-    pub part_of: PartOf<'a>,
+    /// The transmission that it belongs to; `None` for a beacon.
+    pub part_of: Option<PartOf<'a>>,
+}
+
+/// A beacon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beacon {
+    /// When it begins.
+    pub begins: Time,
+    /// When it ends.
+    pub ends: Time,
+    /// Its mode.
+    pub mode: Mode,
+    /// Whether other nodes transmit at the same time.
+    pub collides: bool,
 }
 
 /// The transmission to which a frame belongs.
@@ -191,7 +206,8 @@ impl Bss {
     /// The senders of the exchange that has just begun, one or those that collide: the outcome, and when each has finished.
     fn senders(&self) -> impl Iterator<Item = (u32, AttemptOutcome, Time)> {
         let (collide, exchange) = (self.medium.is_collision(), self.medium.exchange());
-        let single = (!collide || !self.medium.is_lost()).then(|| {
+        let is_beacon = self.medium.phase() == Phase::Beacon;
+        let single = (!is_beacon && (!collide || !self.medium.is_lost())).then(|| {
             let outcome = match exchange.fate {
                 Fate::Decoded => AttemptOutcome::Acknowledged,
                 Fate::DataLost => AttemptOutcome::DataLost,
@@ -212,7 +228,19 @@ impl Bss {
     /// When the part of `node` in the exchange that has just begun ends, if it is a sender of it.
     pub fn transmits_until(&self, node: Node) -> Option<Time> {
         let own = self.senders().filter(|(sender, ..)| self.node_of_port(*sender) == node);
-        own.map(|(_, _, ends)| ends).max()
+        let beacon = self.medium.beacon_ends().filter(|_| node == Node::Ap);
+        own.map(|(_, _, ends)| ends).chain(beacon).max()
+    }
+
+    /// The beacon in the exchange that has just begun.
+    pub fn beacon(&self) -> Option<Beacon> {
+        let beacons = self.medium.beacons()?;
+        Some(Beacon {
+            begins: self.medium.began(),
+            ends: beacons.ends?,
+            mode: beacons.on_air.mode,
+            collides: self.medium.is_collision(),
+        })
     }
 
     /// The transmissions of single frames in the exchange that has just begun: one, or those that collide.

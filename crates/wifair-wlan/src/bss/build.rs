@@ -6,6 +6,7 @@ use wifair_queue::{Direction, Port, PortSpec};
 use super::Bss;
 use crate::access_point::Surroundings;
 use crate::aggregation::Aggregation;
+use crate::beacons::{Beacons, BeaconsSpec};
 use crate::channel::ChannelRecipe;
 use crate::contention::{Access, Contention, Rules};
 use crate::edca::{CATEGORY_BITS, Countdown, Edca, RANKS};
@@ -97,7 +98,16 @@ impl Bss {
             Surroundings::new(&spec.ap.flows, rows.map(|row| row.rate))
         };
         let own = categories.iter().map(own).collect();
-        let contention = Contention::new(rules, entities);
+        let beacons = spec.mac.beacons.as_ref().map(|beacons| {
+            let sender = labels().count() << category_bits;
+            Beacons::new(beacons, &phy, sender as u32, "mac.beacons")
+        });
+        let beacons = beacons.transpose()?;
+        let of_beacons = beacons
+            .as_ref()
+            .map(|_| (BeaconsSpec::access(&phy), Rng::stream(seed, AP_LABEL, "backoff-beacon")));
+        let first_beacon = beacons.as_ref().map_or(Time::MAX, |beacons| beacons.interval);
+        let contention = Contention::new(rules, entities, of_beacons);
         let places: Vec<_> = ports.zip(edcafs).collect();
         let sides = [surroundings(Direction::Down), surroundings(Direction::Up)];
         let mut nodes = Nodes::new(edca, places, own, sides);
@@ -121,7 +131,7 @@ impl Bss {
             nodes.set_aggregation(Aggregation::new(rules, hardware, &links, functions));
         }
         let mut bss = Bss {
-            medium: Medium::new(contention, category_bits),
+            medium: Medium::new(contention, category_bits, beacons),
             meter: Meter::wanted_by(nodes.ports_of(AP)),
             nodes,
             links: rows,
@@ -145,6 +155,7 @@ impl Bss {
                 bss.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
             }
         }
+        bss.nodes.deadlines.set_beacon(first_beacon, Time::ZERO);
         bss.nodes.ask_ticks();
         Ok(bss)
     }

@@ -10,27 +10,29 @@ use crate::node::LinkId;
 use crate::ppdu::Ppdu;
 
 impl Bss {
-    /// Starts transmissions of several senders on the grid, of senders off it, or under EDCA. Returns the sender if it is the
-    /// only one.
+    /// Starts transmissions of several senders on the grid, of senders off it, under EDCA, or where there are beacons. Returns
+    /// the sender if it is the only one, and no beacon.
     #[inline(never)]
     pub(super) fn start_unusually(&mut self, now: Time) -> Option<u32> {
         self.medium.begin_unusually(now);
-        if self.nodes.edca().is_some() {
-            for sender in self.medium.collide_internally() {
+        let with_beacon = self.medium.take_beacon();
+        if with_beacon || self.nodes.edca().is_some() {
+            for sender in self.medium.collide_internally(with_beacon) {
                 self.lose_internally(sender, now);
             }
         }
-        if let &[sender] = self.medium.transmitters() {
-            return Some(sender);
+        match self.medium.transmitters() {
+            [] => self.medium.send_beacon(false, now),
+            &[sender] if !with_beacon => return Some(sender),
+            _ => self.start_collision(with_beacon, now),
         }
-        self.start_collision(now);
         None
     }
 
-    /// Handles an internal collision: a higher category of the node transmits when the frame of `sender` would have.
+    /// Handles an internal collision: a higher category of the node, or a beacon, transmits when the frame of `sender` would have.
     #[inline(never)]
     fn lose_internally(&mut self, sender: u32, now: Time) {
-        let counts = self.nodes.edca().is_some_and(|edca| edca.internal_collision_retry);
+        let counts = self.nodes.edca().is_none_or(|edca| edca.internal_collision_retry);
         let edcaf = self.nodes.edcaf_mut(sender);
         let usage = &mut self.links[edcaf.link().index()].usage;
         usage.internal_collisions += 1;
@@ -48,9 +50,12 @@ impl Bss {
         }
     }
 
-    fn start_collision(&mut self, now: Time) {
+    fn start_collision(&mut self, with_beacon: bool, now: Time) {
         let may_capture = self.mac.capture_db.is_some();
         self.medium.begin_collision(now);
+        if with_beacon {
+            self.medium.send_beacon(true, now);
+        }
         for index in 0..self.medium.transmitters().len() {
             let sender = self.medium.transmitters()[index];
             if self.nodes.edcaf(sender).serves_queue() {
@@ -135,12 +140,19 @@ impl Bss {
         edcaf.attempt(&row.on_air.mode, airtime);
     }
 
-    /// Handles the end of the frames of a collision, or of the data frame captured from it.
+    /// Handles the end of the frames of a collision, of the data frame captured from it, or of a beacon.
     #[inline(never)]
     pub(super) fn pass_collision(&mut self, now: Time) -> Option<Told> {
-        if self.medium.phase() == Phase::Collision {
-            self.end_collision(now);
-            return None;
+        match self.medium.phase() {
+            Phase::Collision => {
+                self.end_collision(now);
+                return None;
+            }
+            Phase::Beacon => {
+                self.medium.end_beacon(now);
+                return None;
+            }
+            _ => {}
         }
         let told = self.deliver(now);
         self.medium.pass_captured();
@@ -208,8 +220,17 @@ impl Bss {
             Some(captured) => self.end_captured(captured, now),
             None => {
                 self.end_colliders(None, now, now);
+                self.lose_beacon(now);
                 self.medium.fall_idle(now + self.mac.eifs_lead, None, now);
             }
+        }
+    }
+
+    /// Ends the beacon of a collision, if there is one: the AP waits for no response to it.
+    fn lose_beacon(&mut self, now: Time) {
+        if let Some(ends) = self.medium.beacon_ends() {
+            let others_end = self.medium.colliders().iter().map(|other| other.ends).max().unwrap_or_default();
+            self.medium.lose_beacon(self.eifs_of_collider(ends, others_end).max(now), now);
         }
     }
 
@@ -243,8 +264,9 @@ impl Bss {
             let mut from = timeout.max(from);
             if self.mac.colliders_wait_eifs {
                 let others = colliders.iter().enumerate().filter(|(other, _)| *other != index);
+                let others = others.map(|(_, other)| other.ends);
                 let others =
-                    others.map(|(_, other)| other.ends).chain(captured.map(|captured| captured.ends));
+                    others.chain(captured.map(|captured| captured.ends)).chain(self.medium.beacon_ends());
                 from = from.max(self.eifs_of_collider(ends, others.max().unwrap_or_default()));
             }
             // A lost frame may have been given up by now, and replaced by the next.

@@ -3,8 +3,8 @@
 use wifair_core::Time;
 
 use super::Bss;
-use super::air::{AirFrame, Decoded, FrameKind, PartOf, Transmission};
-use crate::exchange::{Collider, Fate, OngoingExchange};
+use super::air::{AirFrame, Beacon, Decoded, FrameKind, PartOf, Transmission};
+use crate::exchange::{Collider, Fate, OngoingExchange, Phase};
 use crate::node::Node;
 use crate::phy::{Handshake, Mode};
 
@@ -45,7 +45,7 @@ impl<'a> Sent<'a> {
             mode: self.mode,
             duration: self.response,
             decoded: Decoded::ByAll,
-            part_of: self.part_of,
+            part_of: Some(self.part_of),
         }
     }
 
@@ -115,6 +115,9 @@ impl Bss {
             let transmission = transmissions.iter().find(|transmission| transmission.sender == sender);
             self.sent(transmission.map_or_else(|| PartOf::Frame(self.attempted(sender)), PartOf::Ppdu))
         };
+        if self.medium.phase() == Phase::Beacon {
+            return self.beacon_frame().iter().for_each(each);
+        }
         if !self.medium.is_collision() {
             return self.frames_of_single(&sent_by(self.medium.exchange().sender), &mut |frame| each(&frame));
         }
@@ -141,8 +144,27 @@ impl Bss {
             frames.push(AirFrame { decoded: Decoded::ByAddressee, ..first });
             frames.push(AirFrame { decoded: Decoded::ByNobody, ..answer });
         }
+        frames.extend(self.beacon_frame());
         frames.sort_by_key(|frame| frame.ends);
         frames.iter().for_each(each);
+    }
+
+    /// The beacon on the air.
+    fn beacon_frame(&self) -> Option<AirFrame<'static>> {
+        let Beacon { begins, ends, mode, collides } = self.beacon()?;
+        let preamble = self.medium.beacons()?.on_air.preamble();
+        Some(AirFrame {
+            kind: FrameKind::Beacon,
+            from: Node::Ap,
+            to: Node::Ap,
+            begins,
+            psdu_begins: begins + preamble,
+            ends,
+            mode,
+            duration: Time::ZERO,
+            decoded: if collides { Decoded::ByNobody } else { Decoded::ByAll },
+            part_of: None,
+        })
     }
 
     fn frames_of_single<'a>(&self, sent: &Sent<'a>, each: &mut impl FnMut(AirFrame<'a>)) {

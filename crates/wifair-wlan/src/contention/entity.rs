@@ -2,6 +2,9 @@
 
 use wifair_core::{Rng, Time};
 
+use super::rules::Access;
+use crate::wheel::NONE;
+
 /// Where an entity counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -35,6 +38,23 @@ pub(super) struct Entity {
 }
 
 impl Entity {
+    /// An idle entity on the grid of that index, whose counter has expired.
+    pub fn new(access: Access, backoff: Rng, grid: usize) -> Entity {
+        Entity {
+            backoff,
+            counter: 0,
+            drawn_in: 0,
+            next: NONE,
+            drawn_late: 0,
+            cw: access.cw_min,
+            cw_min: access.cw_min,
+            cw_max: access.cw_max,
+            grid: grid as u8,
+            place: Place::Grid,
+            ready: false,
+        }
+    }
+
     /// Doubles the window, up to CWmax.
     pub fn widen(&mut self) {
         self.cw = (2 * self.cw + 1).min(self.cw_max);

@@ -23,8 +23,10 @@ pub struct BssTiming {
     pub sifs: Time,
     /// DCF interframe space: SIFS and two slots (10.3.7).
     pub difs: Time,
-    /// A MAC ACK at the lowest mandatory or basic rate, as EIFS counts it (10.3.2.3.7): that of 802.11b, where there are
-    /// receivers of it.
+    /// The mode of beacons, and of the MAC ACK that EIFS counts (10.3.2.3.7): the lowest mandatory or basic rate; that of
+    /// 802.11b, where there are receivers of it.
+    pub(crate) slowest: OnAir,
+    /// That ACK.
     pub slowest_ack: Time,
     /// CWmin in slots.
     pub cw_min: u16,
@@ -170,6 +172,7 @@ impl BssTiming {
             slot,
             sifs,
             difs: sifs + slot * 2,
+            slowest: control.on_air(lowest),
             slowest_ack: control.on_air(lowest).duration(ACK_BYTES),
             cw_min,
             cw_max,
@@ -229,7 +232,8 @@ impl BssTiming {
             let Handshake { ack, response, .. } = *handshake;
             *handshake = Handshake { ack, response, protection: Some(how), ..of_dsss };
         }
-        self.slowest_ack = modes.on_air(RateIndex(0)).duration(ACK_BYTES);
+        self.slowest = modes.on_air(RateIndex(0));
+        self.slowest_ack = self.slowest.duration(ACK_BYTES);
         if has_dsss_station {
             self.handshakes.push(Handshake::new(&modes.on_air(RateIndex(0)), start_delay));
         }

@@ -155,7 +155,8 @@ impl Watched {
         let passed = snapshot.since(&self.before);
         for snapshot in [&snapshot, &passed] {
             let airtimes = snapshot.stations.iter().map(|s| s.up.airtime + s.down.airtime);
-            let occupied = airtimes.fold(snapshot.collision_airtime, |sum, airtime| sum + airtime);
+            let of_no_station = snapshot.collision_airtime + snapshot.beacons.airtime;
+            let occupied = airtimes.fold(of_no_station, |sum, airtime| sum + airtime);
             assert_eq!(snapshot.elapsed, snapshot.idle + occupied);
         }
         assert!(passed.exchanges <= 1);
@@ -187,6 +188,11 @@ impl Watched {
                 assert!(!mpdu.acknowledged || mpdu.decoded || mpdu.number > 1, "{transmission:?}");
             }
             assert!(transmission.mpdus.is_empty() || airtime == transmission.airtime, "{transmission:?}");
+        }
+        if let Some(beacon) = self.bss.beacon() {
+            ends = ends.max(beacon.ends);
+            senders += 1;
+            assert_eq!(beacon.collides, senders > 1, "{beacon:?}");
         }
         let (mut last, mut count) = (Time::ZERO, 0);
         self.bss.frames(|frame| {

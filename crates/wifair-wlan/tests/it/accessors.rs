@@ -5,7 +5,9 @@ use crate::support;
 use support::{cell_b, packet, packet_down, us};
 use wifair_core::{StationId, Time};
 use wifair_queue::Direction;
-use wifair_wlan::{Bss, BssSnapshot, ChannelTime, ChannelTimes, EdcaSpec, Output, StationUsage, Usage};
+use wifair_wlan::{
+    BeaconUsage, Bss, BssSnapshot, ChannelTime, ChannelTimes, EdcaSpec, Output, StationUsage, Usage,
+};
 
 const STATION: StationId = StationId(0);
 
@@ -122,6 +124,7 @@ fn snapshot(scale: u64) -> BssSnapshot {
         exchanges: scale * 3,
         collisions: scale * 4,
         collision_airtime: time(5),
+        beacons: BeaconUsage { sent: scale * 11, collided: scale * 12, airtime: time(13) },
         channel_time: Some(ChannelTimes {
             actual: ChannelTime { up: time(6), down: time(7) },
             believed: ChannelTime { up: time(8), down: time(9) },

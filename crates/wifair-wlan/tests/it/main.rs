@@ -4,6 +4,7 @@ mod accessors;
 mod aggregation;
 mod anomaly;
 mod arrivals;
+mod beacons;
 #[path = "../fuzz/bss.rs"]
 mod bss;
 mod categories;

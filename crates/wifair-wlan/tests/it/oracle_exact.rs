@@ -7,7 +7,7 @@ use oracle::engine::Engine;
 use oracle::flaw::Flaw;
 use oracle::frame::Tally;
 use oracle::radio::{Capture, Captures, Track};
-use oracle::random::{edca_scenarios, modern_scenarios, scenarios};
+use oracle::random::{beacon_scenarios, edca_scenarios, modern_scenarios, scenarios};
 use oracle::record::{Outcome, Record};
 use oracle::scenario::{Change, Errors, Pattern, Scenario, Station, Stream, Trigger};
 use oracle::timing::Rules;
@@ -35,13 +35,15 @@ fn compare(scenario: &Scenario) -> Result<Record, String> {
     let engine_half_way = ignoring_the_future(engine.record(half_way.end), half_way);
     engine.run_until(whole.end);
     let mut engine_whole = engine.record(whole.end);
-    if !oracle.at_rest {
+    // With beacons something may be on the air.
+    let has_beacons = scenario.rules.beacons.is_some();
+    if !oracle.at_rest || has_beacons {
         engine_whole = ignoring_the_future(engine_whole, whole);
     }
     let mut report = String::new();
     differences(&mut report, "half-way", half_way, &engine_half_way);
     differences(&mut report, "at the end", whole, &engine_whole);
-    if engine.is_at_rest() != oracle.at_rest {
+    if engine.is_at_rest() != oracle.at_rest && !has_beacons {
         writeln!(report, "at the end, at rest: oracle {}, engine {}", oracle.at_rest, engine.is_at_rest())
             .unwrap();
     }
@@ -112,9 +114,9 @@ fn differences(report: &mut String, when: &str, oracle: &Record, engine: &Record
     if oracle.airtime != engine.airtime {
         differ("airtime", &oracle.airtime, &engine.airtime);
     }
-    let exchanges = |r: &Record| (r.exchanges, r.collisions);
+    let exchanges = |r: &Record| (r.exchanges, r.collisions, r.beacons);
     if exchanges(oracle) != exchanges(engine) {
-        differ("exchanges and collisions", &exchanges(oracle), &exchanges(engine));
+        differ("exchanges, collisions and beacons", &exchanges(oracle), &exchanges(engine));
     }
     let lists = [
         ("attempts", oracle.attempts == engine.attempts, oracle.attempts.len(), engine.attempts.len()),
@@ -207,6 +209,8 @@ struct Seen {
     changing: u64,
     /// Scenarios whose clock has steps between the microseconds.
     finer: u64,
+    beacons: u64,
+    beacons_collided: u64,
 }
 
 impl Seen {
@@ -227,6 +231,8 @@ impl Seen {
         self.new_rates += record.rates.len() as u64;
         self.changing += u64::from(!scenario.changes.is_empty());
         self.finer += u64::from(scenario.rules.steps > 1);
+        self.beacons += record.beacons.0;
+        self.beacons_collided += record.beacons.1;
     }
 
     fn covers(&self, least: &Seen) -> bool {
@@ -235,6 +241,8 @@ impl Seen {
             && self.internal_collisions >= least.internal_collisions
             && self.new_rates >= least.new_rates
             && self.collisions_with_eifs >= least.collisions_with_eifs
+            && self.beacons >= least.beacons
+            && self.beacons_collided >= least.beacons_collided
     }
 }
 
@@ -271,15 +279,40 @@ fn random_modern_scenarios_are_equal_step_by_step() {
     compare_random(modern_scenarios(), cases(300, 20_000), least);
 }
 
+/// All of these with beacons.
+#[test]
+fn random_scenarios_with_beacons_are_equal_step_by_step() {
+    let least = Seen {
+        exchanges: 5_000,
+        collisions: 500,
+        internal_collisions: 200,
+        beacons: 2_000,
+        beacons_collided: 30,
+        ..Seen::default()
+    };
+    compare_random(beacon_scenarios().boxed(), cases(200, 10_000), least);
+}
+
 /// The comparison notices each rule that the model breaks on purpose; in the short form a dozen.
 #[test]
 fn broken_rules_are_noticed() {
+    let flaws: Vec<Flaw> = Flaw::ALL.iter().copied().filter(|flaw| !flaw.is_of_beacons()).collect();
+    let enough = if validating() { 0 } else { flaws.len() - 12 };
+    notices(flaws, enough, modern_scenarios().boxed());
+}
+
+#[test]
+fn broken_rules_of_beacons_are_noticed() {
+    let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_beacons()).collect();
+    notices(flaws, 0, beacon_scenarios().boxed());
+}
+
+/// Breaks rules until all but `enough` have been noticed.
+fn notices(mut unnoticed: Vec<Flaw>, enough: usize, scenarios: impl Strategy<Value = Scenario>) {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    let mut unnoticed = Flaw::ALL.to_vec();
-    let enough = if validating() { 0 } else { Flaw::ALL.len() - 12 };
     for number in 1..=1_000 {
-        let scenario = modern_scenarios().new_tree(&mut runner).expect("a scenario").current();
+        let scenario = scenarios.new_tree(&mut runner).expect("a scenario").current();
         unnoticed.retain(|&flaw| {
             let rules = Rules { flaw: Some(flaw), ..scenario.rules };
             let broken = Scenario { rules, ..scenario.clone() };

@@ -121,7 +121,8 @@ fn run(spec: &BssSpec, seed: u64, arrivals: &[Arrival], mut each: impl FnMut(&Bs
 }
 
 fn occupied(snapshot: &BssSnapshot) -> Time {
-    snapshot.stations.iter().fold(snapshot.collision_airtime, |sum, s| sum + s.up.airtime + s.down.airtime)
+    let of_no_station = snapshot.collision_airtime + snapshot.beacons.airtime;
+    snapshot.stations.iter().fold(of_no_station, |sum, s| sum + s.up.airtime + s.down.airtime)
 }
 
 fn total(ledgers: &[Ledger; 3], count: impl Fn(&Ledger) -> u64) -> u64 {

@@ -46,6 +46,7 @@ enum Exchange {
         ack_error: f64,
     },
     Collision,
+    Beacon,
 }
 
 pub struct Medium {
@@ -60,6 +61,8 @@ pub struct Medium {
     first_attempt: usize,
     first_transmission: usize,
     traffic: Traffic,
+    /// When the next beacon is due.
+    target: Option<u64>,
     now: u64,
     record: Record,
     /// (from, to), the rate that was last written down, since when, and its integral until then.
@@ -145,6 +148,7 @@ impl Medium {
             first_attempt: 0,
             first_transmission: 0,
             traffic: Traffic::new(scenario),
+            target: rules.beacon_interval(),
             now: 0,
             record: Record { airtime, ..Record::default() },
             links,
@@ -191,6 +195,10 @@ impl Medium {
                 Outside::Change(change) => self.change(change),
             }
         }
+        if self.target == Some(self.now) {
+            self.nodes[0].reach_target();
+            self.target = self.rules.beacon_interval().map(|interval| self.now + interval);
+        }
         self.time_out();
         self.nodes.iter_mut().for_each(Node::count_timers);
         self.end_frames();
@@ -214,7 +222,7 @@ impl Medium {
     /// counts.
     fn quiet_steps(&self, until: u64) -> u32 {
         let ends = self.on_air.iter().map(|frame| frame.ends_at);
-        let next = ends.chain(self.traffic.next_time()).fold(until, u64::min);
+        let next = ends.chain(self.traffic.next_time()).chain(self.target).fold(until, u64::min);
         let mut steps = u32::try_from(next.saturating_sub(self.now)).unwrap_or(u32::MAX);
         for node in &self.nodes {
             if steps == 0 {
@@ -389,7 +397,7 @@ impl Medium {
     /// What has become of a transmission whose frame has ended.
     fn note_outcome(&mut self, frame: &Frame, decoded: Decoded) {
         let outcome = match (frame.kind, decoded) {
-            (Kind::Announcement, _) => return,
+            (Kind::Announcement | Kind::Beacon, _) => return,
             (Kind::Ack | Kind::BlockAck, Decoded::Nobody | Decoded::Bystanders) => Outcome::AckLost,
             (_, Decoded::Nobody) => Outcome::Collided,
             (Kind::Data, Decoded::Bystanders) => Outcome::DataLost,
@@ -522,7 +530,9 @@ impl Medium {
         self.open();
         for frame in frames {
             self.note_attempt(frame);
-            self.radio.look(frame.station(), self.now);
+            if frame.kind != Kind::Beacon {
+                self.radio.look(frame.station(), self.now);
+            }
         }
         let captured = self.radio.captured(frames, &mut self.record.captures)?;
         let frame = &frames[captured];
@@ -548,10 +558,15 @@ impl Medium {
         self.exchange = self.exchange_of(frame);
         self.open();
         self.note_attempt(frame);
-        self.radio.look(frame.station(), self.now);
+        if frame.kind != Kind::Beacon {
+            self.radio.look(frame.station(), self.now);
+        }
     }
 
     fn exchange_of(&self, frame: &Frame) -> Exchange {
+        if frame.kind == Kind::Beacon {
+            return Exchange::Beacon;
+        }
         let (station, up) = (frame.station(), frame.to == 0);
         let (data_error, ack_error) = self.stations[station].errors.of(up, frame.data_rate);
         Exchange::Of { station, up, data_error, ack_error }
@@ -582,6 +597,11 @@ impl Medium {
             }
             Content::Mpdus(mpdus) => (&mpdus[..], None),
             Content::Request { start } => (&[][..], Some(on_air(*start))),
+            Content::Nothing => {
+                self.record.beacons.0 += 1;
+                self.record.beacons.1 += u64::from(matches!(self.exchange, Exchange::Collision));
+                return;
+            }
             Content::Decoded(_) => unreachable!("opens no exchange"),
         };
         let sent = mpdus.iter().map(|mpdu| Sent {
@@ -617,6 +637,7 @@ impl Medium {
             Exchange::Of { station, up: true, .. } => &mut airtime.up[station],
             Exchange::Of { station, up: false, .. } => &mut airtime.down[station],
             Exchange::Collision => &mut airtime.collisions,
+            Exchange::Beacon => &mut airtime.beacons,
         };
         *account += steps;
     }

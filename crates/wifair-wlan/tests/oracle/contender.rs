@@ -20,6 +20,8 @@ pub enum Service {
     Single(Single),
     /// A link with an agreement, by its receiver.
     Link(NodeId),
+    /// A beacon that waits, or is on the air.
+    Beacon,
 }
 
 pub struct Contender {
@@ -113,6 +115,7 @@ impl Contender {
         match self.in_service.as_ref().expect("something is in service") {
             Service::Single(single) => single.packet.to,
             Service::Link(receiver) => *receiver,
+            Service::Beacon => unreachable!("for all"),
         }
     }
 

@@ -162,6 +162,7 @@ impl Engine {
             up: snapshot.stations.iter().map(|s| steps(s.up.airtime)).collect(),
             down: snapshot.stations.iter().map(|s| steps(s.down.airtime)).collect(),
             collisions: steps(snapshot.collision_airtime),
+            beacons: steps(snapshot.beacons.airtime),
             idle: steps(snapshot.idle),
         };
         let aggregates = self.aggregates;
@@ -190,6 +191,7 @@ impl Engine {
             airtime,
             exchanges: snapshot.exchanges,
             collisions: snapshot.collisions,
+            beacons: (snapshot.beacons.sent, snapshot.beacons.collided),
             end: now,
             ..Record::default()
         }
@@ -247,13 +249,15 @@ impl Log {
                     FrameKind::Ack => Kind::Ack,
                     FrameKind::BlockAckRequest => Kind::Request,
                     FrameKind::BlockAck => Kind::BlockAck,
+                    FrameKind::Beacon => Kind::Beacon,
                 },
                 from: node_id(frame.from),
                 to: node_id(frame.to),
                 packet: match frame.part_of {
-                    PartOf::Frame(attempt) => Some(attempt.packet.seq),
-                    PartOf::Ppdu(_) if frame.kind == FrameKind::BlockAck => None,
-                    PartOf::Ppdu(ppdu) => ppdu.mpdus.first().map(|mpdu| mpdu.packet.seq),
+                    None => None,
+                    Some(PartOf::Frame(attempt)) => Some(attempt.packet.seq),
+                    Some(PartOf::Ppdu(_)) if frame.kind == FrameKind::BlockAck => None,
+                    Some(PartOf::Ppdu(ppdu)) => ppdu.mpdus.first().map(|mpdu| mpdu.packet.seq),
                 },
                 rate: tenths(frame.mode.rate),
                 duration_field: self.steps(frame.duration),

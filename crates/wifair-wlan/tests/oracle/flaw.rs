@@ -1,4 +1,4 @@
-//! Rules of section 12 and of sections 2.1 and 2.2 (docs/medium.md) that the model can break on purpose, one at a time, so that a
+//! Rules of sections 12 and 13, and of sections 2.1 and 2.2 (docs/medium.md) that the model can break on purpose, one at a time, so that a
 //! test can say that the comparison with the engine notices each.
 
 macro_rules! flaws {
@@ -117,4 +117,22 @@ flaws! {
     ReleasedByFailure,
     /// The limit does not count link queues.
     UncountedLinkQueue,
+    // Beacons.
+    BeaconsAfterDifs,
+    /// They are the AP's lowest category.
+    BeaconsLast,
+    /// Their Duration field covers a response.
+    BeaconsSetNav,
+    /// Their sender waits for a response.
+    BeaconsAreAwaited,
+    /// One that waits is not replaced.
+    BeaconsQueue,
+}
+
+impl Flaw {
+    /// Whether it shows only where there are beacons.
+    pub fn is_of_beacons(self) -> bool {
+        use Flaw::*;
+        matches!(self, BeaconsAfterDifs | BeaconsLast | BeaconsSetNav | BeaconsAreAwaited | BeaconsQueue)
+    }
 }

@@ -30,6 +30,8 @@ pub enum Kind {
     BlockAck,
     /// Block Ack Request.
     Request,
+    /// For all.
+    Beacon,
 }
 
 impl Kind {
@@ -71,6 +73,8 @@ pub enum Content {
     Request { start: u64 },
     /// What a Block Ack says: all that its sender has ever decoded.
     Decoded(BTreeSet<u64>),
+    /// Of a beacon.
+    Nothing,
 }
 
 impl Content {
@@ -79,7 +83,7 @@ impl Content {
         match self {
             Content::Single { packet, .. } => Some(packet.id),
             Content::Mpdus(mpdus) => mpdus.first().map(|mpdu| mpdu.packets[0].id),
-            Content::Request { .. } | Content::Decoded(_) => None,
+            Content::Request { .. } | Content::Decoded(_) | Content::Nothing => None,
         }
     }
 }
@@ -89,6 +93,7 @@ impl Content {
 pub struct Frame {
     pub kind: Kind,
     pub from: NodeId,
+    /// Of a beacon its sender.
     pub to: NodeId,
     /// Rank of the access category; 0 under DCF.
     pub category: usize,
@@ -109,7 +114,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The station that it comes from or goes to, counted from 0.
+    /// The station that it comes from or goes to, counted from 0. Beacons have none.
     pub fn station(&self) -> usize {
         self.from.max(self.to) - 1
     }
@@ -118,7 +123,7 @@ impl Frame {
     pub fn rate(&self) -> Tenths {
         match self.kind {
             Kind::Data => self.data_rate,
-            Kind::Ack | Kind::BlockAck | Kind::Request => self.response.rate,
+            Kind::Ack | Kind::BlockAck | Kind::Request | Kind::Beacon => self.response.rate,
             Kind::Rts | Kind::Cts | Kind::Announcement => self.reservation.rate,
         }
     }

@@ -137,6 +137,7 @@ pub struct Airtime {
     /// By station.
     pub down: Vec<u64>,
     pub collisions: u64,
+    pub beacons: u64,
     pub idle: u64,
 }
 
@@ -158,6 +159,8 @@ pub struct Record {
     pub exchanges: u64,
     /// Collisions, each counted once.
     pub collisions: u64,
+    /// Beacons sent, and those of them that collided.
+    pub beacons: (u64, u64),
     /// What the model alone says.
     pub captures: Captures,
     /// What the model alone says.
@@ -184,10 +187,12 @@ impl Record {
                 up: sums(&self.airtime.up, &earlier.airtime.up),
                 down: sums(&self.airtime.down, &earlier.airtime.down),
                 collisions: self.airtime.collisions - earlier.airtime.collisions,
+                beacons: self.airtime.beacons - earlier.airtime.beacons,
                 idle: self.airtime.idle - earlier.airtime.idle,
             },
             exchanges: self.exchanges - earlier.exchanges,
             collisions: self.collisions - earlier.collisions,
+            beacons: (self.beacons.0 - earlier.beacons.0, self.beacons.1 - earlier.beacons.1),
             captures: self.captures.clone(),
             events: self.events.clone(),
             end: self.end - earlier.end,

@@ -158,6 +158,8 @@ pub struct Rules {
     pub aggregation: Option<Aggregation>,
     /// None: older than 802.11n.
     pub modern: Option<Modern>,
+    /// None: there are none.
+    pub beacons: Option<Beacons>,
     /// What this model does wrong on purpose.
     pub flaw: Option<Flaw>,
 }
@@ -201,6 +203,14 @@ impl Aggregation {
             ccmp: false,
         }
     }
+}
+
+/// Section 13.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beacons {
+    pub interval_tu: u32,
+    /// FCS included.
+    pub bytes: u32,
 }
 
 /// Section 10.
@@ -255,6 +265,7 @@ impl Rules {
             edca: None,
             aggregation: None,
             modern: None,
+            beacons: None,
             flaw: None,
         }
     }
@@ -345,12 +356,22 @@ impl Rules {
         if self.has(Flaw::ShortEifs) {
             return self.difs() + self.slot;
         }
-        let ack = match self.protection {
-            Some(Protection { plcp, .. }) => Phy::Dsss { plcp }.duration(ACK_BYTES, 10),
-            None => self.phy.duration(ACK_BYTES, self.lowest_mandatory_rate),
-        };
         let ns2 = if self.eifs_plus_difs { self.difs() } else { 0 };
-        self.sifs + self.steps * ack + self.difs() + ns2
+        self.sifs + self.control(ACK_BYTES, self.lowest_form()) + self.difs() + ns2
+    }
+
+    /// How the MAC ACK is sent that EIFS allows for, and beacons.
+    pub fn lowest_form(&self) -> NonHt {
+        match self.protection {
+            Some(Protection { plcp, .. }) => NonHt { phy: Phy::Dsss { plcp }, rate: 10 },
+            None => NonHt { phy: self.phy, rate: self.lowest_mandatory_rate },
+        }
+    }
+
+    /// Between target times.
+    pub fn beacon_interval(&self) -> Option<u64> {
+        let tu = u64::from(1_024 * self.steps);
+        self.beacons.map(|beacons| tu * u64::from(beacons.interval_tu))
     }
 
     /// How long a non-HT frame of `bytes` bytes lasts.

@@ -7,10 +7,10 @@ use crate::oracle::scenario::{Change, Errors, Modes, Scenario, Station};
 use crate::oracle::timing::{self, Modern, Phy, Protection, Rules, Tenths};
 use wifair_queue::PortSpec;
 use wifair_wlan::{
-    AggregationSpec, ApSpec, ArrivalWithinIfs, BackoffRange, BandKeys, BssKeys, BssSpec, Categories,
-    CategorySpec, ChannelSpec, Classify, Coding, Countdown, EdcaSpec, ErpProtection, Fill, FrameErrorRate,
-    HeLtf, LinkKeys, MacSpec, PhySpec, Preamble, ProtectionKeys, RateErrors, RateSpec, Requests, SharePort,
-    StationChange, StationSpec, aarf, arf, dsss, eht, erp, he, ht, ofdm, vht,
+    AggregationSpec, ApSpec, ArrivalWithinIfs, BackoffRange, BandKeys, BeaconsSpec, BssKeys, BssSpec,
+    Categories, CategorySpec, ChannelSpec, Classify, Coding, Countdown, EdcaSpec, ErpProtection, Fill,
+    FrameErrorRate, HeLtf, LinkKeys, MacSpec, PhySpec, Preamble, ProtectionKeys, RateErrors, RateSpec,
+    Requests, SharePort, StationChange, StationSpec, aarf, arf, dsss, eht, erp, he, ht, ofdm, vht,
 };
 
 fn mbps(rate: Tenths) -> f64 {
@@ -223,6 +223,9 @@ fn mac(rules: &Rules) -> MacSpec {
         rate_adaptation: rules.adaptation.map_or(RateSpec::default(), adaptation),
         edca: rules.edca.as_ref().map(|table| edca(table, rules)),
         aggregation: aggregation(rules),
+        beacons: rules
+            .beacons
+            .map(|beacons| BeaconsSpec { interval_tu: beacons.interval_tu, bytes: beacons.bytes }),
     }
 }
 

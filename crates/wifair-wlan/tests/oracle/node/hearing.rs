@@ -116,7 +116,7 @@ impl Node {
                 }
                 self.succeed(frame);
             }
-            Kind::Announcement => unreachable!("seen to above"),
+            Kind::Announcement | Kind::Beacon => unreachable!("for all others"),
         }
         Heard::Decoded
     }

@@ -6,7 +6,7 @@ mod quiet;
 mod sending;
 
 use super::agreement::{Events, Recipient};
-use super::contender::Contender;
+use super::contender::{Contender, Service};
 use super::flaw::Flaw;
 use super::frame::{Counts, Frame, Mpdu, NodeId, Packet};
 use super::mode::Mode;
@@ -50,8 +50,13 @@ pub struct Node {
     /// Packets that a port holds.
     pub queue_limit: usize,
     limit_counts_in_service: bool,
-    /// The highest category first.
+    /// The highest category first; beacons last, although they are higher still.
     contenders: Vec<Contender>,
+    /// Which of them beacons are.
+    beacons: Option<usize>,
+    /// A beacon is on the air; and another has become due since.
+    beacon_on_air: bool,
+    beacon_follows: bool,
 
     nav_left: u32,
     /// What is left, since a frame that could not be decoded, of an EIFS before its DIFS. The next access ends it.
@@ -114,9 +119,20 @@ impl Node {
         let contender = |(parameters, purpose): (Category, &&str)| {
             Contender::new(parameters, Rng::stream(seed, label, purpose), &agreements, rules.flaw)
         };
+        let mut contenders: Vec<Contender> =
+            rules.categories(id).into_iter().zip(purposes).map(contender).collect();
+        let beacons = rules.beacons.filter(|_| id == 0).map(|_| contenders.len());
+        if beacons.is_some() {
+            let aifsn = if rules.has(Flaw::BeaconsAfterDifs) { 2 } else { 1 };
+            let parameters = Category { cw_min: 0, cw_max: 0, aifsn, txop_limit: 0 };
+            contenders.push(contender((parameters, &"backoff-beacon")));
+        }
         Node {
             id,
             rules,
+            beacons,
+            beacon_on_air: false,
+            beacon_follows: false,
             recipients: peers.iter().map(recipients).collect(),
             next_timeout: None,
             clock: 0,
@@ -124,7 +140,7 @@ impl Node {
             channel: Rng::stream(seed, label, "channel"),
             queue_limit: port.0,
             limit_counts_in_service: port.1,
-            contenders: rules.categories(id).into_iter().zip(purposes).map(contender).collect(),
+            contenders,
             nav_left: 0,
             noise_left: 0,
             energy_on_air: false,
@@ -249,6 +265,18 @@ impl Node {
             contender.ifs_left = self.rules.aifs(&contender.parameters);
             contender.slot_elapsed = 0;
             self.draw(c); // rule 3, by option; else it starts now, or at its next boundary
+        }
+    }
+
+    /// A beacon is due.
+    pub fn reach_target(&mut self) {
+        let c = self.beacons.expect("who has target times sends beacons");
+        let queues = self.rules.has(Flaw::BeaconsQueue) && self.contenders[c].in_service.is_some();
+        if self.beacon_on_air || queues {
+            self.beacon_follows = true;
+        } else if self.contenders[c].in_service.is_none() {
+            self.contenders[c].in_service = Some(Service::Beacon);
+            self.contend_after_silence(c);
         }
     }
 

@@ -5,7 +5,7 @@ use crate::oracle::agreement::Event;
 use crate::oracle::contender::Service;
 use crate::oracle::flaw::Flaw;
 use crate::oracle::frame::{Content, Frame, Kind, Packet};
-use crate::oracle::timing::{ACK_BYTES, RTS_BYTES};
+use crate::oracle::timing::{ACK_BYTES, Beacons, RTS_BYTES};
 
 impl Node {
     /// What this node does at this instant: whether it starts a frame, a response that is due or an access of its own.
@@ -20,7 +20,10 @@ impl Node {
         }
         let by_boundaries = self.goes_by_boundaries();
         let mut winner = None;
-        for c in 0..self.contenders.len() {
+        let categories = self.contenders.len() - usize::from(self.beacons.is_some());
+        let first = self.beacons.filter(|_| !self.rules.has(Flaw::BeaconsLast));
+        let last = self.beacons.filter(|_| first.is_none());
+        for c in first.into_iter().chain(0..categories).chain(last) {
             let contender = &mut self.contenders[c];
             if by_boundaries && !contender.is_at_boundary() {
                 continue;
@@ -41,21 +44,25 @@ impl Node {
 
     /// Another category of this node transmits at the instant at which this one would.
     fn lose_internally(&mut self, c: usize) {
-        let edca = self.rules.edca.expect("only EDCA has categories");
+        // Under DCF a beacon is the only other.
+        let retries = self.rules.edca.is_none_or(|edca| edca.internal_collision_retry);
         let contender = &mut self.contenders[c];
+        if Some(c) == self.beacons {
+            return self.draw(c); // only where the model is to be wrong
+        }
         let counts = &mut self.counts[contender.receiver()];
         counts.internal += 1;
         match contender.single() {
             None => {
                 contender.events.note(Event::InternalCollision);
-                contender.link_has_failed(edca.internal_collision_retry, self.rules.short_limit);
+                contender.link_has_failed(retries, self.rules.short_limit);
                 if self.rules.has(Flaw::InternalFailure) {
                     self.fail_first(c);
                 }
             }
             Some(single) => {
-                single.short += u32::from(edca.internal_collision_retry);
-                let lost = edca.internal_collision_retry && single.short == self.rules.short_limit;
+                single.short += u32::from(retries);
+                let lost = retries && single.short == self.rules.short_limit;
                 if lost {
                     counts.lost.push(single.packet.id);
                 }
@@ -81,6 +88,12 @@ impl Node {
         let contender = &mut self.contenders[self.sender];
         contender.counter = None;
         self.txop_left = contender.parameters.txop_limit;
+        if let (Some(beacons), Some(c)) = (self.rules.beacons, self.beacons)
+            && c == self.sender
+        {
+            self.beacon_on_air = true;
+            return self.beacon(beacons);
+        }
         let (data, psdu_bytes) = self.next_data(false);
         self.begin(&data);
         let form = self.form_to(data.to);
@@ -95,6 +108,35 @@ impl Node {
             duration_field: rules.sifs + cts + rules.sifs + data.length + data.duration_field,
             ..data
         }
+    }
+
+    fn beacon(&self, beacons: Beacons) -> Frame {
+        let form = self.rules.lowest_form();
+        Frame {
+            kind: Kind::Beacon,
+            from: self.id,
+            to: self.id,
+            category: 0,
+            content: Content::Nothing,
+            data_rate: form.rate,
+            response: form,
+            reservation: form,
+            length: self.rules.control(beacons.bytes, form),
+            duration_field: match self.rules.has(Flaw::BeaconsSetNav) {
+                true => self.rules.sifs + self.rules.control(ACK_BYTES, form),
+                false => 0,
+            },
+            opens_exchange: true,
+        }
+    }
+
+    /// A beacon of mine is over; the next, if it has become due meanwhile, waits.
+    fn beacon_is_over(&mut self) {
+        let c = self.sender;
+        self.beacon_on_air = false;
+        let follows = std::mem::take(&mut self.beacon_follows);
+        self.contenders[c].in_service = follows.then_some(Service::Beacon);
+        self.draw(c);
     }
 
     /// What the exchange that begins now is about, and its PSDU bytes: the frame in service, a request, or a PPDU that is formed.
@@ -163,6 +205,12 @@ impl Node {
         }
         let wait = match frame.kind {
             Kind::Ack | Kind::BlockAck => return,
+            Kind::Beacon => {
+                if self.rules.has(Flaw::BeaconsAreAwaited) {
+                    self.noise_left = self.rules.ack_timeout_of(frame.response);
+                }
+                return self.beacon_is_over();
+            }
             Kind::Announcement => {
                 self.response = Some((self.settled_data(), self.rules.sifs));
                 return;

@@ -1,0 +1,72 @@
+//! The AP's beacons (`docs/medium.md`, section 13).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::{SpecError, Time};
+
+use crate::check;
+use crate::contention::Access;
+use crate::phy::{BssTiming, OnAir};
+
+/// Time unit of the Beacon Interval field (9.4.1.3).
+const TU: Time = Time::from_us(1_024);
+
+/// Parameters of the AP's beacons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BeaconsSpec {
+    /// Time between target times in TU of 1,024 µs, 1 to 65535: 100.
+    pub interval_tu: u32,
+    /// Length of the MPDU in bytes, FCS included, 70 to 2332: 300, about that of a WPA2 network of 802.11ac.
+    pub bytes: u32,
+}
+
+impl Default for BeaconsSpec {
+    fn default() -> BeaconsSpec {
+        BeaconsSpec { interval_tu: 100, bytes: 300 }
+    }
+}
+
+/// The AP's beacons, ready for use.
+#[derive(Debug)]
+pub(crate) struct Beacons {
+    /// The contending entity: a further category of the AP.
+    pub sender: u32,
+    pub interval: Time,
+    /// Their mode: the lowest basic rate.
+    pub on_air: OnAir,
+    pub duration: Time,
+    /// Whether one is due and not yet on the air.
+    pub waits: bool,
+    /// End of the one in the current exchange or collision.
+    pub ends: Option<Time>,
+}
+
+impl Beacons {
+    pub(crate) fn new(
+        spec: &BeaconsSpec,
+        phy: &BssTiming,
+        sender: u32,
+        path: &str,
+    ) -> Result<Beacons, SpecError> {
+        let interval_tu =
+            check::integer(path, "interval_tu", spec.interval_tu, 1..=65_535, "TU of 1,024 µs")?;
+        // From the least that a beacon has to a frame body of 2,304 bytes (9.2.4.7), with header and FCS.
+        let bytes = check::integer(path, "bytes", spec.bytes, 70..=2_332, "bytes")?;
+        Ok(Beacons {
+            sender,
+            interval: TU * interval_tu.into(),
+            on_air: phy.slowest,
+            duration: phy.slowest.duration(bytes),
+            waits: false,
+            ends: None,
+        })
+    }
+}
+
+impl BeaconsSpec {
+    /// AIFSN 1 and no backoff, as ath9k sets its beacon queue (`ath9k_beaconq_config`).
+    pub(crate) fn access(phy: &BssTiming) -> Access {
+        Access { cw_min: 0, cw_max: 0, aifs: phy.sifs + phy.slot }
+    }
+}
