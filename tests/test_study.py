@@ -58,7 +58,7 @@ def test_metrics_are_those_of_the_flows() -> None:
 
 def test_the_air_is_shared_out_completely() -> None:
     for row in scenario().run(seeds=2).runs.iter_rows(named=True):
-        shares = ("airtime_up_share", "airtime_down_share", "collision_share", "idle_share")
+        shares = ("airtime_up_share", "airtime_down_share", "collision_share", "beacon_share", "idle_share")
         assert sum(row[share] for share in shares) == pytest.approx(1.0, abs=1e-9)
 
 

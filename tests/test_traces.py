@@ -87,6 +87,7 @@ SCENARIOS = {
         }
     ),
     "one-way": cell(tcp={"handshake": "none", "mss_bytes": 536}),
+    "beacons": cell(mac={"beacons": {"interval_tu": 5, "bytes": 600}}),
     **AGGREGATES,
 }
 
@@ -247,6 +248,50 @@ def test_headers_say_what_was_agreed(tmp_path: Path) -> None:
     marked = {stem: tshark(tmp_path / "seed-1" / f"{stem}.pcapng", ecn, show=shown) for stem in ("ap-air", "ap-wire")}
     assert marked["ap-air"]
     assert not marked["ap-wire"]
+
+
+BEACONS = [
+    ({"name": "802.11b"}, 70, [2, 4, 11, 22], 1.0),
+    ({"name": "802.11g"}, 313, [12, 18, 24, 36, 48, 72, 96, 108], 6.0),
+    ({"name": "802.11g", "erp_protection": "cts-to-self"}, 317, [2, 4, 11, 22], 1.0),
+    ({"name": "802.11ax"}, 2332, [12, 18, 24, 36, 48, 72, 96, 108], 6.0),
+]
+
+
+@pytest.mark.needs("tshark")
+@pytest.mark.parametrize(("phy", "length", "rates", "mbps"), BEACONS)
+def test_tshark_dissects_beacons(
+    phy: dict[str, Any], length: int, rates: list[int], mbps: float, tmp_path: Path
+) -> None:
+    mac = {"beacons": {"interval_tu": 20, "bytes": length}}
+    scenario = Scenario(**{**SETTINGS, "phy": phy, "mac": mac, "stations": [], "run": {"warmup_s": 0, "duration_s": 3}})
+    results = scenario.run([1], traces=Traces(tmp_path, tmp_path))
+    run = results.runs.row(0, named=True)
+    assert run["beacons"] == 3_000_000 // 20_480
+    log = events(tmp_path).filter(event="beacon")
+    assert log.height == run["beacons"]
+    assert log.filter(detail="collided").height == run["beacons_collided"]
+    assert set(log["node"]) == {"ap"}
+    assert log.filter(detail="sent")["airtime_ns"].sum() == pytest.approx(3e9 * run["beacon_share"])
+
+    bssid, sequence, rate, head = "wlan.bssid", "wlan.seq", "radiotap.datarate", "radiotap.length"
+    fields = ("wlan.da", "wlan.ta", bssid, sequence, rate, head, "frame.len", "radiotap.mactime", "_ws.malformed")
+    fixed = ("wlan.fixed.timestamp", "wlan.fixed.beacon", "wlan.ssid", "wlan.supported_rates", "wlan.duration")
+    beacons = tshark(tmp_path / "seed-1" / "ap-air.pcapng", *fields, *fixed, show="wlan.fc.type_subtype == 8")
+    assert len(beacons) == log.height
+    for beacon in beacons:
+        assert (beacon["wlan.da"], beacon["wlan.ta"], beacon[bssid]) == ("ff:ff:ff:ff:ff:ff", AP, AP)
+        assert beacon["_ws.malformed"] == ""
+        assert beacon["wlan.duration"] == "0"
+        assert int(beacon["frame.len"]) - int(beacon[head]) == length
+        assert float(beacon[rate]) == mbps
+        assert beacon["wlan.ssid"] in ("wifair", b"wifair".hex())
+        assert float(beacon["wlan.fixed.beacon"]) in (20.0, 0.02048)
+        assert [int(value, 0) & 0x7F for value in beacon["wlan.supported_rates"].split(",")] == rates
+        # 24 bytes of MAC header precede it.
+        timestamp = int(beacon["wlan.fixed.timestamp"]) - int(beacon["radiotap.mactime"])
+        assert timestamp == pytest.approx(8 * 24 / mbps, abs=1)
+    assert len({beacon[sequence] for beacon in beacons}) == log.height
 
 
 @pytest.mark.needs("tshark")

@@ -56,7 +56,7 @@ NOT_MODELLED = {
     "mesh": "mesh: stations talk to the AP alone",
     "power_save": "power saving",
     "twt": "target wake time",
-    "beacons": "beacons and association",
+    "association": "association: stations belong to the BSS from the start",
     "quic": "QUIC: transports are TCP and UDP",
     "timestamps": "TCP timestamps",
 }

@@ -116,8 +116,9 @@ def of_the_air(results: Results, air: pl.DataFrame) -> list[Sentence]:
     names = ", ".join(f"{name} {share:.0%}" for name, share in listed[:5])
     more = f" and {len(listed) - 5} others {sum(share for _, share in listed[5:]):.0%}" if len(listed) > 5 else ""
     counters = {f"airtime_share of {name}": share for name, share in listed}
-    counters |= {"collision_share": run["collision_share"], "idle_share": run["idle_share"]}
-    text = f"The air: {names}{more}; collisions {run['collision_share']:.0%}, idle {run['idle_share']:.0%}."
+    counters |= {f"{what}_share": run[f"{what}_share"] for what in ("collision", "beacon", "idle")}
+    beacons = f", beacons {run['beacon_share']:.1%}" if run["beacons"] else ""
+    text = f"The air: {names}{more}; collisions {run['collision_share']:.0%}{beacons}, idle {run['idle_share']:.0%}."
     return [Sentence("", text, counters)]
 
 

@@ -35,6 +35,7 @@ AIR = {
     "airtime_up_share": "uplink frames",
     "airtime_down_share": "downlink frames",
     "collision_share": "collisions",
+    "beacon_share": "beacons",
     "idle_share": "idle and backoff",
 }
 LOSSES = {
@@ -221,6 +222,7 @@ def air(results: Results) -> list[Part]:
         for name in names(results)
         for part in [results.runs.filter(pl.col("scenario") == name)]
         for column in AIR
+        if column != "beacon_share" or results.runs["beacons"].any()
     ]
     panel = charts.shares(shares, title="Who held the air", x_title="share of time")
     caption = "Airtime of frame exchanges by the direction of their data frame; means over the replications."

@@ -32,7 +32,8 @@ export class AirTexts {
     }
     const percent = (share) => `${(100 * share).toFixed(0)} %`;
     const used = sum(rates.up, (x) => x) + sum(rates.down, (x) => x);
-    this.said.textContent = `exchanges ${percent(used)}, collisions ${percent(rates.collisions)}, idle, spaces and backoff ` +
+    const beacons = rates.beacons > 0 ? `, beacons ${(100 * rates.beacons).toFixed(1)} %` : "";
+    this.said.textContent = `exchanges ${percent(used)}, collisions ${percent(rates.collisions)}${beacons}, idle, spaces and backoff ` +
       `${percent(rates.idle)}; ${Math.round(rates.exchanges)} exchanges per second`;
   }
 }

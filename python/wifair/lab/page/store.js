@@ -65,7 +65,8 @@ export class Store {
     const down = each("down").map((x) => x / 1e9);
     const left = b.sojournCount - a.sojournCount;
     return { seconds: s, goodput: each("delivered").map((x) => x * 8e-6), rtt: meanRtt(a, b), fates, up, down,
-      collisions: (b.air.collision_ns - a.air.collision_ns) / 1e9 / s, idle: (b.air.idle_ns - a.air.idle_ns) / 1e9 / s,
+      collisions: (b.air.collision_ns - a.air.collision_ns) / 1e9 / s,
+      beacons: (b.air.beacon_ns - a.air.beacon_ns) / 1e9 / s, idle: (b.air.idle_ns - a.air.idle_ns) / 1e9 / s,
       exchanges: (b.air.exchanges - a.air.exchanges) / s, retransmitted: each("retransmitted"), timeouts: each("timeouts"),
       sojourn: left > 0 ? (b.sojournSum - a.sojournSum) / left / 1e6 : null };
   }
