@@ -87,7 +87,7 @@ SCENARIOS = {
         }
     ),
     "one-way": cell(tcp={"handshake": "none", "mss_bytes": 536}),
-    "beacons": cell(mac={"beacons": {"interval_tu": 5, "bytes": 600}}),
+    "beacons": cell(mac={"beacons": {"interval_tu": 50, "bytes": 600}}),
     **AGGREGATES,
 }
 

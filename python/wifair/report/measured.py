@@ -222,7 +222,7 @@ def air(results: Results) -> list[Part]:
         for name in names(results)
         for part in [results.runs.filter(pl.col("scenario") == name)]
         for column in AIR
-        if column != "beacon_share" or results.runs["beacons"].any()
+        if column != "beacon_share" or results.runs["beacons"].sum()
     ]
     panel = charts.shares(shares, title="Who held the air", x_title="share of time")
     caption = "Airtime of frame exchanges by the direction of their data frame; means over the replications."
