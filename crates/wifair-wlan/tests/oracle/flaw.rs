@@ -51,7 +51,7 @@ flaws! {
     JoinsTheSent,
     /// An MPDU that fills the window, or is the last of `max_mpdus`, takes no more packets.
     ClosedByCount,
-    /// An MPDU of a PPDU of its own counts as answered by an ACK.
+    /// An MPDU that is alone in its PPDU counts as answered by an ACK.
     AmsduWithAck,
     /// Their packets are passed on from the last to the first.
     AmsduBackwards,
