@@ -79,7 +79,8 @@ impl Walk {
     /// A lost segment that was sent with `tx_in_flight` bytes in flight; `lost`: since then, itself included.
     fn lose(&mut self, start: u32, tx_in_flight: u32, lost: u64) {
         let total_delivered = self.sample.total_delivered;
-        let packet = LostPacket { size: MSS, start, tx_in_flight, lost, is_app_limited: false, total_delivered };
+        let packet =
+            LostPacket { size: MSS, start, tx_in_flight, lost, is_app_limited: false, total_delivered };
         self.bbr.on_lost_packet(&mut self.window, &packet, self.now);
     }
 
@@ -145,7 +146,8 @@ fn startup_ends_after_a_round_with_six_losses_of_more_than_two_percent() {
         walk.round(4e5, 60_000);
         (0..ranges).for_each(|range| walk.lose(2 * range * MSS, 60_000, 0));
         walk.bbr.on_loss(&mut walk.window, 0);
-        walk.sample = RateSample { is_repairing: true, lost: 100 * percent, tx_in_flight: 10_000, ..walk.sample };
+        walk.sample =
+            RateSample { is_repairing: true, lost: 100 * percent, tx_in_flight: 10_000, ..walk.sample };
         assert_eq!(walk.round(8e5, 60_000), state, "{ranges} ranges, {percent} %");
         if state == BbrState::Drain {
             near(walk.bbr.0.inflight_longterm, 80_000.0); // delivered in this round; the BDP is still half of it
@@ -303,7 +305,10 @@ fn probe_rtt_halves_what_is_in_flight_for_200_ms_every_5_s() {
         let start = walk.now;
         walk.until(BbrState::Cruise, 1e6, 40_000);
         let lasted = (walk.now - start).as_secs_f64();
-        assert!((0.3..0.55).contains(&lasted), "{lasted} s: a round trip to drain, 200 ms and the round trip in which they end");
+        assert!(
+            (0.3..0.55).contains(&lasted),
+            "{lasted} s: a round trip to drain, 200 ms and the round trip in which they end"
+        );
         assert!(walk.window.cwnd > 100_000 && before > 100_000, "restored");
         last = walk.now;
     }
