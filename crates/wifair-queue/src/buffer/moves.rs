@@ -155,14 +155,22 @@ impl Buffer {
             Eviction::Aqm => Fate::AqmEvicted,
         };
         self.books.row(old.flow.index(), old.class).book(fate, old.packet.ip_bytes());
+        if self.journal.is_some() || self.freed.is_some() {
+            self.tell_evicted(slot, reason);
+        }
+    }
+
+    /// Notes an eviction for those who want to know.
+    #[cold]
+    #[inline(never)]
+    fn tell_evicted(&mut self, slot: SlotId, reason: Eviction) {
+        let old = self.slots.get(slot);
+        let packet = old.packet;
         if let Some(journal) = &self.journal {
             let event = PortEvent::Evicted { reason, enqueued_at: old.enqueued_at };
-            journal.note(self.now, event, &old.packet, old.station);
+            journal.note(self.now, event, &packet, old.station);
         }
-        if self.freed.is_some() {
-            let packet = old.packet;
-            self.free(&packet);
-        }
+        self.free(&packet);
     }
 
     /// Like [`Buffer::append_or_drop`], for a plain buffer.
