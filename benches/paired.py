@@ -1,4 +1,4 @@
-"""Processor time of one run against that of another, in turn: machines have moods, the ratio of two neighbours has fewer.
+"""Processor time of one run against that of another, in turn: the speed of a machine changes, and hits neighbours alike.
 
     python3 benches/paired.py --per packet "replicate droptail 10 4 he80" "replicate droptail 10 400"
     python3 benches/paired.py "replicate droptail 500 60" "replicate droptail 10 60"
