@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from conftest import Cli
+from conftest import ROOT, Cli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wifair import InputError, Scenario, ScenarioError
@@ -41,6 +41,11 @@ def test_the_profile_is_laid_under_every_key() -> None:
     assert slower["loss_detection"] == {**plan_of(tcp={"profile": "today"})["loss_detection"], "max_ack_delay_ms": 40}
     other = plan_of(tcp={"profile": "today", "congestion_control": "reno"})
     assert other["congestion_control"]["name"] == "reno"
+
+
+def test_the_benchmarks_have_the_same_profile() -> None:
+    copy = ROOT / "crates" / "wifair-sim" / "tests" / "common" / "today.json"
+    assert json.loads(copy.read_text()) == TODAY
 
 
 def test_a_group_may_have_another_profile_than_the_rest() -> None:

@@ -9,29 +9,13 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use wifair_sim::{Progress, run};
 
 const CARRIED: [&str; 5] = ["short", "edca", "today", "he80", "he80-today"];
 
-/// TCP as `python/wifair/scenario/profiles.py` has it in the profile `today`.
-fn today() -> Value {
-    json!({
-        "congestion_control": {"name": "cubic"},
-        "sack": {},
-        "ecn": true,
-        "initial_window_segments": 10,
-        "mss_bytes": 1_448,
-        "header_bytes": 52,
-        "receiver_window_segments": 2_048,
-        "byte_counting": {"limit_segments": 2_048, "limit_after_timeout_segments": 2_048},
-        "delayed_ack": {"segments": 2, "timeout_ms": 40},
-        "receive_offload": {"within_us": 60},
-        "loss_detection": {"name": "rack", "proportional_rate_reduction": true},
-        "loss_reduces": "cwnd",
-        "rto": {"initial_ms": 1_000, "min_ms": 200, "granularity_ms": 200},
-    })
-}
+/// TCP of the profile `today`; `tests/test_today.py` holds it equal to the profile.
+const TODAY: &str = include_str!("../tests/common/today.json");
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -76,7 +60,7 @@ fn main() {
         if carried == "edca" {
             flow["tcp"]["dscp"] = json!([48, 32, 0, 8][index % 4]);
         } else if carried.ends_with("today") {
-            flow["tcp"] = today();
+            flow["tcp"] = serde_json::from_str(TODAY).expect("a table");
         } else if is_he80 {
             flow["tcp"]["receiver_window_segments"] = json!(400);
         } else if carried == "short" {
