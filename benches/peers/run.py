@@ -161,6 +161,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="a smoke run: the smallest size of each case, two repetitions"
     )
+    parser.add_argument(
+        "--measured-s",
+        type=float,
+        help="in place of each case's own time, for costs that scatter less; causes are not looked for",
+    )
     parser.add_argument("--no-costs", action="store_true", help="outcomes alone, also on a busy machine")
     parser.add_argument("--json", action="store_true", help="one JSON document in place of the tables")
     parser.add_argument(
@@ -173,7 +178,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     option.repeat = option.repeat or (2 if option.quick else 3)
     if option.repeat < 2:
         parser.error("needs --repeat of 2 or more: one run has no interval")
-    if option.page and (option.quick or option.only or len(option.group) != 1 or option.cases != names):
+    if option.measured_s is not None and not option.measured_s > Peer.near_s:
+        parser.error(f"--measured-s must be more than {Peer.near_s:g}, the time of the shorter run")
+    if option.page and (
+        option.quick or option.measured_s or option.only or len(option.group) != 1 or option.cases != names
+    ):
         parser.error("--page goes with all cases of one --group and all simulators in full")
     option.cases = [case.name for name in option.group for case in GROUPS[name] if case.name in option.cases]
     return option
@@ -204,13 +213,16 @@ def main() -> int:
     cases = [case for case in CASES if case.name in option.cases]
     if option.quick:
         cases = [replace(case, sizes=case.sizes[:1], **QUICK) for case in cases]
+    if option.measured_s:
+        cases = [replace(case, measured_s=option.measured_s) for case in cases]
     progress = Progress()
     kept = Kept(BUILD, HERE, str([versions(), *(peer.version() for peer in peers)]))
     for peer in peers:
         peer.kept = kept
     bench = Bench(cases, peers, option.repeat, not option.no_costs, progress, kept)
     bench.run()
-    explained = [] if option.quick else causes.explain(bench.cases, peers, bench.outcomes, option.repeat, progress)
+    without_causes = option.quick or option.measured_s
+    explained = [] if without_causes else causes.explain(bench.cases, peers, bench.outcomes, option.repeat, progress)
     if sys.stderr.isatty():
         progress("")
     text = bench.markdown() + ("\n\n" + causes.markdown(explained) if explained else "") + "\n"
