@@ -76,7 +76,7 @@ docs: $(VENV)/.built
 	$(BIN)/zensical build --strict --clean --config-file build/docs/mkdocs.yml
 
 # A source distribution, a wheel built from it and optimised by what packaging/train.py runs, and the proof that the wheel works where
-# there is no Rust: five minutes on two cores. Wants `rustup component add llvm-tools`.
+# there is no Rust: nine minutes of processor time. Wants `rustup component add llvm-tools`.
 package: $(VENV)/.installed
 	rm -rf dist
 	PATH="$(abspath $(BIN)):$$PATH" UV_CONSTRAINT=$(abspath constraints.txt) PIP_CONSTRAINT=$(abspath constraints.txt) \
