@@ -250,6 +250,21 @@ def test_ppdus_show_their_mpdus() -> None:
     assert all(frame[1] - 10_000 in answers for frame in ppdus if frame[4] == 0), "a SIFS later, at 2.4 GHz"
 
 
+def test_beacons_are_frames_of_the_ap() -> None:
+    """All that are counted, each 300 bytes at 1 Mbps."""
+    session = Session(cell(mac={"beacons": {}}))
+    session.advance(1)
+    before = session.snapshot()["air"]["beacon_ns"]
+    session.advance(2, 1)
+    seen = session.snapshot()
+    beacons = [frame for frame in seen["frames"] if frame[3] == 4]
+    sent = [frame for frame in beacons if frame[4] == 0]
+    assert 8 <= len(beacons) <= 10, "a beacon in 102.4 ms"
+    assert all(begin - end == 192_000 + 8 * 300_000 for begin, end, *_ in beacons)
+    assert all(frame[2] == 0 for frame in beacons)
+    assert seen["air"]["beacon_ns"] - before == sum(begin - end for begin, end, *_ in sent)
+
+
 def test_what_cannot_be_saved_says_so() -> None:
     with pytest.raises(InputError, match="nothing to save"):
         Session(cell()).to_toml()

@@ -122,7 +122,7 @@ class Session:
         - `stations`: by station, in the order of the plan
         - `air`: exchanges, collisions, time of collisions, of beacons and time idle
         - `frames`: on the air, each begin, end, transmitter (0 the AP, else 1 + index of the station), kind (0 data, 1 MAC ACK, 2
-          RTS, 3 CTS), outcome (0 received, 1 collided, 2 data lost, 3 ACK lost), flow, class, attempt, rate in Mbit/s, since when
+          RTS, 3 CTS, 4 beacon), outcome (0 received, 1 collided, 2 data lost, 3 ACK lost), flow, class, attempt, rate in Mbit/s, since when
           its sender has waited for access, the packets of a PPDU under a Block Ack agreement (for each, one after the other: flow,
           class, IP bytes, 1 if its MPDU is decoded; those of the newest PPDUs, where there are many)
         - `frames_omitted`: those that were dropped because there were too many

@@ -160,6 +160,19 @@ impl Tap for Watch {
         self.begun += 1;
         if let Some(beacon) = bss.beacon() {
             self.ends = self.ends.max(beacon.ends);
+            self.note(Frame {
+                begins: beacon.begins,
+                ends: beacon.ends,
+                node: number(Node::Ap),
+                kind: 4,
+                outcome: u8::from(beacon.collides),
+                flow: 0,
+                class: Class::Other,
+                attempt: 1,
+                rate_mbps: beacon.mode.rate.as_mbps(),
+                waits_from: None,
+                mpdus: vec![],
+            });
         }
         let mut outcomes = vec![];
         for attempt in bss.attempts() {

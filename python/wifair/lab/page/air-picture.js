@@ -151,8 +151,8 @@ export class AirPicture {
     }
     const inset = lane > 8 ? 1.5 : 0.5;
     const data = frame.kind === 0;
-    // A MAC ACK, RTS or CTS is low and grey; a frame that carries a TCP ACK is half as high as data.
-    const tall = (lane - 2 * inset) * (data ? (frame.cls === 1 ? 0.55 : 1) : 0.35);
+    // A MAC ACK, RTS or CTS is low and grey, a beacon high and grey; a frame that carries a TCP ACK is half as high as data.
+    const tall = (lane - 2 * inset) * (data ? (frame.cls === 1 ? 0.55 : 1) : frame.kind === 4 ? 1 : 0.35);
     const top = y + lane - inset - tall;
     cx.fillStyle = data ? colours[store.scene.flows[frame.flow].direction] : colours["ack-frame"];
     if (frame.outcome !== 0) cx.fillStyle = colours.lost;
