@@ -265,6 +265,28 @@ def test_beacons_are_frames_of_the_ap() -> None:
     assert seen["air"]["beacon_ns"] - before == sum(begin - end for begin, end, *_ in sent)
 
 
+@pytest.mark.parametrize(
+    ("phy", "key", "choices"),
+    [
+        ({"name": "802.11b"}, "rate_mbps", [1.0, 2.0, 5.5, 11.0]),
+        ({"name": "802.11n", "streams": 2}, "mcs", [*range(8, 16)]),
+        ({"name": "802.11ac", "width_mhz": 20, "streams": 1}, "mcs", [*range(9)]),
+        ({"name": "802.11ax"}, "mcs", [*range(12)]),
+    ],
+)
+def test_a_link_can_have_what_its_phy_has(phy: dict[str, Any], key: str, choices: list[float]) -> None:
+    """The fastest where a station does not say, and each of them by a change."""
+    session = Session(cell(phy=phy))
+    stations = session.scenario.plan()["cell"]["stations"]
+    assert session.modes() == [{"key": key, "choices": choices}] * len(stations)
+    in_use = {"mcs": "mcs_up", "rate_mbps": "rate_up_mbps"}[key]
+    assert session.snapshot()["stations"][in_use] == [choices[-1]] * len(stations)
+    for choice in choices:
+        session.apply({"station": {"name": stations[0]["label"], key: choice}})
+        session.advance(session.now_s + 0.01)
+        assert session.snapshot()["stations"][in_use][0] == choice
+
+
 def test_what_cannot_be_saved_says_so() -> None:
     with pytest.raises(InputError, match="nothing to save"):
         Session(cell()).to_toml()

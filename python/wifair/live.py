@@ -105,6 +105,11 @@ class Session:
         stepped: bool = self._run(self._live.step)
         return stepped
 
+    def modes(self) -> list[Table]:
+        """By station, what an event can set of its links: `key` (`rate_mbps`, or `mcs` from 802.11n on) and `choices`, the slowest first."""
+        found: list[Table] = json.loads(self._live.modes())
+        return found
+
     def snapshot(self) -> Table:
         """The present state; see `snapshot_json`."""
         found: Table = json.loads(self.snapshot_json())

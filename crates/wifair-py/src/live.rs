@@ -72,6 +72,11 @@ impl Live {
         Ok(())
     }
 
+    /// Returns what can be set of the stations' links as JSON.
+    fn modes(&self) -> PyResult<String> {
+        Ok(self.network()?.modes().to_string())
+    }
+
     /// Returns the current state as JSON.
     fn snapshot(&self, py: Python<'_>, calls_python: bool) -> PyResult<String> {
         self.run(py, calls_python, |network| network.snapshot().to_string())

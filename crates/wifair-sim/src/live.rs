@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use wifair_core::{Ac, Class, Ecn, Packet, SpecError, StationId, Time};
 use wifair_queue::{Direction, Entry, Eviction, Journal, Ledger, Outcome, Port, PortEvent, Refusal};
 use wifair_tcp::Phase;
-use wifair_wlan::{AttemptOutcome, Bss, Decoded, FrameKind, Node, PartOf, SentMpdu, Transmission, Usage};
+use wifair_wlan::{
+    AttemptOutcome, Bss, Decoded, FrameKind, Modes, Node, PartOf, SentMpdu, Transmission, Usage,
+};
 
 use crate::address;
 use crate::connection::Connection;
@@ -318,6 +320,21 @@ impl LiveNetwork {
         self.network.tap().fingerprint.value()
     }
 
+    /// What can be set of each station's links: the key, and its values with the station's PHY and streams.
+    pub fn modes(&self) -> Value {
+        let bss = self.network.bss();
+        let stations = (0..self.plan.bss.stations.len()).map(|id| bss.modes(StationId(id as u16)));
+        let of = |modes: &Modes| {
+            let mcs = || modes.iter().map(|on_air| on_air.mode.mcs).collect::<Vec<_>>();
+            let mbps = || modes.rates().map(|rate| rate.as_mbps()).collect::<Vec<_>>();
+            match modes.have_mcs() {
+                true => json!({ "key": "mcs", "choices": mcs() }),
+                false => json!({ "key": "rate_mbps", "choices": mbps() }),
+            }
+        };
+        stations.map(of).collect()
+    }
+
     /// The current state as JSON; see `wifair.live` for its form. Frames and events at ports are returned once.
     pub fn snapshot(&mut self) -> Value {
         let now = self.now();
@@ -339,9 +356,12 @@ impl LiveNetwork {
         let stations = |of: fn(&Usage) -> u64, up: bool| -> Vec<u64> {
             air.stations.iter().map(|station| of(if up { &station.up } else { &station.down })).collect()
         };
-        let rates = |direction| -> Vec<f64> {
-            let ids = (0..air.stations.len()).map(|id| StationId(id as u16));
-            ids.map(|id| bss.link_rate(id, direction).as_mbps()).collect()
+        let ids = || (0..air.stations.len()).map(|id| StationId(id as u16));
+        let rates =
+            |direction| -> Vec<f64> { ids().map(|id| bss.link_rate(id, direction).as_mbps()).collect() };
+        let mcs = |direction| -> Vec<Option<u8>> {
+            let of = |id| bss.modes(id).have_mcs().then(|| bss.link_mode(id, direction).mcs);
+            ids().map(of).collect()
         };
         json!({
             "time_ns": now.as_ns(),
@@ -354,6 +374,8 @@ impl LiveNetwork {
                 "attempts_down": stations(|usage| usage.attempts, false),
                 "rate_up_mbps": rates(Direction::Up),
                 "rate_down_mbps": rates(Direction::Down),
+                "mcs_up": mcs(Direction::Up),
+                "mcs_down": mcs(Direction::Down),
             },
             "air": {
                 "exchanges": air.exchanges,

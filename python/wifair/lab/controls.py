@@ -21,9 +21,6 @@ BOUNDS = {
     ("flows", "tcp", "receiver_window_segments"): (1, 10_000),
 }
 
-# Number of MCS by PHY, for a given number of spatial streams.
-MCS_COUNT = {"802.11n": 8, "802.11ac": 10, "802.11ax": 12, "802.11be": 14}
-
 
 def parameters(name: str) -> list[Table]:
     """The parameters of a scheme for a form: key, kind (`number`, `integer`, `boolean`, `choice`), default, choices, description.
@@ -74,7 +71,6 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
     """The session's stations, flows and groups, and the choices of the controls."""
     plan = session.scenario.plan()
     stations = [station["label"] for station in plan["cell"]["stations"]]
-    phy = plan["cell"]["phy"]["name"]
     place = {label: index for index, label in enumerate(stations)}
     groups: dict[str, Table] = {}
     for flow in plan["flows"]:
@@ -105,8 +101,8 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
             for flow in plan["flows"]
         ],
         "groups": list(groups.values()),
-        "phy": phy,
-        "modes": [_modes(station, phy) for station in plan["cell"]["stations"]],
+        "phy": plan["cell"]["phy"]["name"],
+        "modes": session.modes(),
         "limit_is_controlled": plan["cell"]["ap"]["port"].get("limit_controller") is not None,
         "schemes": schemes(named),
         "congestion_controls": [listed["name"] for listed in components("congestion_controls")],
@@ -115,7 +111,7 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
 
 
 def values(session: Session) -> Table:
-    """The present values of the controls: the plan's, updated by the events so far. Limit, rates and open flows are in each picture."""
+    """The present values of the controls: the plan's, updated by the events so far. Limit, rates, MCSs and open flows are in each picture."""
     plan = session.scenario.plan()
     scheme: Table = plan["cell"]["ap"]["port"]["scheme"]
     delay_ms = plan["wire"]["one_way_delay_ms"]
@@ -125,7 +121,6 @@ def values(session: Session) -> Table:
         for flow in plan["flows"]
         if transport(flow["application"]["name"]) == "tcp"
     }
-    modes = {station["label"]: station["mcs"] for station in plan["cell"]["stations"]}
     counts: dict[str, int] = {}
     for flow in plan["flows"]:
         counts[flow["group"]] = counts.get(flow["group"], 0) + (not flow["waits"])
@@ -136,9 +131,6 @@ def values(session: Session) -> Table:
         scheme = ap.get("scheme") or scheme
         limit = ap.get("limit_packets") or limit
         delay_ms = wire.get("one_way_delay_ms", delay_ms)
-        station = event.get("station") or {}
-        if station.get("mcs") is not None:
-            modes[station["label"]] = station["mcs"]
         if flows.get("count") is not None:
             counts[flows["group"]] = flows["count"]
         changed = {key: value for key, value in (flows.get("tcp") or {}).items() if value is not None}
@@ -155,21 +147,7 @@ def values(session: Session) -> Table:
         "one_way_delay_ms": delay_ms,
         "tcp": tcp,
         "counts": counts,
-        "mcs": list(modes.values()),
     }
-
-
-def _modes(station: Table, phy: str) -> Table:
-    """The key that sets a station's rate or MCS, and its values. The engine rejects combinations that the standard excludes."""
-    name = (station["phy"] or {}).get("name", phy)
-    if station["mcs"] is None:
-        return {
-            "key": "rate_mbps",
-            "choices": next(listed["rates_mbps"] for listed in components("phys") if listed["name"] == name),
-        }
-    # The MCS index of 802.11n includes the number of spatial streams, which stays as it is.
-    first = station["mcs"] // 8 * 8 if name == "802.11n" else 0
-    return {"key": "mcs", "choices": list(range(first, first + MCS_COUNT.get(name, 14)))}
 
 
 def change(given: object, named: Mapping[str, PythonScheme]) -> Table:

@@ -8,6 +8,7 @@ use crate::exchange::Phase;
 use crate::link::LinkRow;
 use crate::meter::Meter;
 use crate::node::{AP, LinkId, node_of};
+use crate::phy::{Mode, Modes};
 use crate::records::{BssSnapshot, StationUsage, Usage};
 
 impl Bss {
@@ -87,6 +88,16 @@ impl Bss {
     /// The rate of the link from the station (up) or to it (down).
     pub fn link_rate(&self, station: StationId, direction: Direction) -> Rate {
         self.links[LinkId::of(direction == Direction::Down, station).index()].rate
+    }
+
+    /// The mode of that link's next attempt.
+    pub fn link_mode(&self, station: StationId, direction: Direction) -> Mode {
+        self.links[LinkId::of(direction == Direction::Down, station).index()].on_air.mode
+    }
+
+    /// The modes that a station's links can have, the slowest first.
+    pub fn modes(&self, station: StationId) -> &Modes {
+        self.modes.of(station)
     }
 
     /// The AP's flow monitor.

@@ -34,7 +34,7 @@ export class FlowsView {
       this.charts[key] = new uPlot({
         width: Math.max(200, box.clientWidth), height: box.clientHeight || 150, cursor: { show: false }, legend: { show: false },
         padding: [6, 10, 0, 0],
-        scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(high ?? 0, 1e-3) * 1.08] } },
+        scales: { x: { time: false }, y: { range: (_, low, high) => [0, (high || 1) * 1.08] } },
         axes: [{ ...axis, size: 26, values: (_, ticks) => ticks.map((v) => `${v} s`) }, { ...axis, size: 48 }],
         series: [{}, ...series],
         hooks: key === "cwnd" ? { draw: [(chart) => this.losses(chart)] } : {},

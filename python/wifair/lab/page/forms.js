@@ -181,8 +181,8 @@ export class Forms {
       if (mode.options.length !== choices.length || mode.options[0]?.value !== String(choices[0])) {
         mode.replaceChildren(...choices.map((value) => new Option(String(value), String(value))));
       }
-      const rate = this.state?.stations.rate_up_mbps[index()] ?? state?.stations.rate_up_mbps[index()];
-      mode.value = String((key === "mcs" ? values.mcs[index()] : rate) ?? "");
+      const now = (this.state ?? state)?.stations[key === "mcs" ? "mcs_up" : "rate_up_mbps"];
+      mode.value = String(now?.[index()] ?? "");
     };
     const which = el("select", {}, ...names.map((name) => el("option", { value: name, textContent: name, selected: name === this.station })));
     which.addEventListener("change", () => { this.station = which.value; show(); });
