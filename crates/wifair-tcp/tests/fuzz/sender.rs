@@ -10,9 +10,6 @@ use wifair_tcp::{Handshake, Sender, SenderState, TcpSpec};
 use crate::common::{MOST_STEPS, distance, pass_time, segment, spec};
 use crate::given::{chance, one_of};
 
-/// More packets at one instant are no end of sending: windows have at most 500 segments here, and a step may repair and renew.
-const MOST_AT_ONCE: usize = 2_100;
-
 /// Parameters, then what happens.
 pub fn check(data: &[u8]) {
     let mut u = Unstructured::new(data);
@@ -134,7 +131,9 @@ impl Account<'_> {
 
     /// Polls it dry.
     fn send(&mut self, now: Time) {
-        for _ in 0..MOST_AT_ONCE {
+        // A step may send all that is written and repair it; more is no end of sending.
+        let segments = self.written / u64::from(self.spec.mss_bytes) + 100;
+        for _ in 0..2 * segments {
             let before = self.sender.flight_bytes();
             let Some(packet) = self.sender.poll_transmit(now).copied() else { return self.rest(now) };
             self.queue.push_back(packet.ip_bytes());
