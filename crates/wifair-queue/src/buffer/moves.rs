@@ -215,6 +215,16 @@ impl Buffer {
         if grant.gathers { self.release_gathered(grant) } else { None }
     }
 
+    /// Like `release_head_plainly`, with a grant that admits any packet of at most so many bytes.
+    #[inline(always)] // as above
+    pub(crate) fn release_short_head_plainly(&mut self, max_bytes: u32) -> Option<Departure> {
+        let head = self.slots.head()?;
+        if self.slots.get(head).packet.ip_bytes() > max_bytes {
+            return None;
+        }
+        self.release_any_head_plainly()
+    }
+
     /// Like `release_head_plainly`, with a grant that admits any packet.
     #[inline(always)] // the packet is copied once
     pub(crate) fn release_any_head_plainly(&mut self) -> Option<Departure> {
@@ -260,6 +270,9 @@ impl Buffer {
     /// Hands over the first packet for a station that the grant admits, wherever it is queued, if it fits.
     #[inline(never)]
     fn release_gathered(&mut self, grant: &Grant) -> Option<Departure> {
+        if self.slots.head().is_some_and(|head| self.admits(head, grant)) {
+            return None; // it is the first, and too long
+        }
         if grant.station.is_some() {
             self.keep_stations();
         }

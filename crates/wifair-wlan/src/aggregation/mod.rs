@@ -3,6 +3,7 @@
 //! Nothing here depends on the medium. The originator determines the content of a PPDU and is given its outcome; the recipient
 //! determines what is passed on.
 
+mod accounts;
 mod amsdu;
 mod hardware;
 mod originator;
@@ -14,10 +15,11 @@ use std::collections::VecDeque;
 
 use wifair_core::{Packet, Time};
 
+pub(crate) use accounts::{Settled, Spent};
 pub(crate) use amsdu::Amsdu;
 pub use hardware::{Ath9kSpec, FirmwareSpec, HardwareSpec, IdealSpec};
 pub(crate) use hardware::{Backlog, Feed, Hardware};
-pub(crate) use originator::{Entry, Formed, Limits, Mpdu, Originator, Settled, Spent};
+pub(crate) use originator::{Entry, Formed, Limits, Mpdu, Originator};
 pub(crate) use psdu::Psdu;
 use psdu::Shares;
 pub(crate) use recipient::Recipient;
@@ -121,13 +123,6 @@ struct Run {
     airtimes: Shares,
 }
 
-/// Where a packet is that was taken: in the run, or here.
-#[derive(Debug)]
-enum Taken {
-    FromRun,
-    Copied(LinkId, Packet),
-}
-
 /// The agreements of a BSS, and which links wait to be served.
 #[derive(Debug)]
 pub(crate) struct Aggregation {
@@ -146,8 +141,8 @@ pub(crate) struct Aggregation {
     passed: VecDeque<(LinkId, u32, Received)>,
     /// Packets at the head of a link queue that its recipient has passed on as they came.
     run: Run,
-    /// The packet that was taken last.
-    taken: Taken,
+    /// The packet that was taken last, and its link.
+    taken: (LinkId, Packet),
     /// Recipients that hold MPDUs, and when their reorder timeouts expire.
     waits: Vec<(Time, usize)>,
 }
@@ -170,7 +165,7 @@ impl Aggregation {
             built: Default::default(),
             passed: VecDeque::new(),
             run: Run { link: LinkId::at(0), rank: 0, next: 0, end: 0, airtimes: Shares::of(0, 0) },
-            taken: Taken::FromRun,
+            taken: (LinkId::at(0), Packet::default()),
             waits: Vec::new(),
         }
     }
@@ -311,30 +306,25 @@ impl Aggregation {
     #[inline]
     pub fn take_passed(&mut self, is_watched: bool) -> Option<(LinkId, u32, &Packet, Time)> {
         let Run { link, rank, next, end, ref mut airtimes } = self.run;
-        if next < end {
+        let (link, rank, airtime) = if next < end {
             let agreement = self.agreements[Aggregation::index(link, rank)].as_mut();
             let mpdu = agreement.expect("it has passed on packets").originator.take_received(next);
             let airtime = if is_watched { airtimes.next(mpdu.bytes) } else { 0 };
             self.run.next += 1;
-            self.taken = Taken::FromRun;
-            return Some((link, rank, &mpdu.departure.packet, Time::from_ns(airtime)));
-        }
-        let (link, rank, Received { packet, airtime }) = self.passed.pop_front()?;
-        self.taken = Taken::Copied(link, packet);
-        Some((link, rank, self.taken().1, airtime))
+            self.taken = (link, mpdu.departure.packet);
+            (link, rank, Time::from_ns(airtime))
+        } else {
+            let (link, rank, Received { packet, airtime }) = self.passed.pop_front()?;
+            self.taken = (link, packet);
+            (link, rank, airtime)
+        };
+        Some((link, rank, &self.taken.1, airtime))
     }
 
     /// The packet that was taken last, and its link.
     #[inline]
     pub fn taken(&self) -> (LinkId, &Packet) {
-        match &self.taken {
-            Taken::Copied(link, packet) => (*link, packet),
-            Taken::FromRun => {
-                let Run { link, rank, next, .. } = self.run;
-                let agreement = self.of(link, rank).expect("it has passed on packets");
-                (link, agreement.originator.packet(next - 1))
-            }
-        }
+        (self.taken.0, &self.taken.1)
     }
 
     /// Packets that originators have and recipients do not, or that recipients hold; and whether they go down.
@@ -435,8 +425,8 @@ mod tests {
                     .push(format!("{:?}", agreement.originator.transmitted(false, &MAX).collect::<Vec<_>>()));
             }
             let all = agreement.originator.is_exhausted(&MAX);
-            agreement.originator.give_up(&MAX, |mpdu| {
-                finished.push(format!("lost {} {all} {:?}", mpdu.departure.packet.seq, mpdu.settled()));
+            agreement.originator.give_up(&MAX, |mpdu, settled| {
+                finished.push(format!("lost {} {all} {settled:?}", mpdu.departure.packet.seq));
             });
         }
     }

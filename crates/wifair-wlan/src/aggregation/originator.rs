@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use wifair_core::{Packet, Rate, Time};
 use wifair_queue::{Departure, MpduOutcome, TransmittedMpdu};
 
+use super::accounts::{Accounts, Settled, Spent};
 use super::amsdu::Amsdu;
 use super::psdu::{DELIMITER_BYTES, Psdu, Shares};
 
@@ -20,9 +21,7 @@ pub(crate) struct Mpdu {
     pub pending: Time,
     /// What it adds to the length of its MPDU, which has no delimiter here.
     pub bytes: u32,
-    /// Number of PPDUs that contained it.
-    pub attempts: u32,
-    /// Number of exchanges in which it was not acknowledged.
+    /// Number of PPDUs that contained it and did not get it acknowledged.
     failures: u32,
     /// Whether its receiver decodes it from the PPDU on the air.
     decoded: bool,
@@ -33,23 +32,8 @@ pub(crate) struct Mpdu {
     /// Whether it is in the MPDU of the packet before it.
     is_joined: bool,
     taken_at: Time,
-    /// Its shares of PPDUs that were settled, as those are in which an MPDU has failed.
-    settled: Settled,
-}
-
-/// Shares of a packet in all its PPDUs, and the rate of the last one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settled {
-    pub spent: Spent,
-    pub rate: Rate,
-}
-
-/// Times of a PPDU, or shares of them: airtime, overhead and time in service.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spent {
-    pub airtime: Time,
-    pub overhead: Time,
-    pub service: Time,
+    /// Its account of shares, if it was in a PPDU that was settled, as those are in which an MPDU has failed.
+    account: u32,
 }
 
 /// A PPDU that was sent. Its times are divided among its MPDUs only when somebody asks for the shares, or if an MPDU has failed.
@@ -64,12 +48,14 @@ struct Sent {
     rate: Rate,
     /// Whether the receiver has decoded all of it.
     is_whole: bool,
+    /// Whether its failure is counted.
+    has_failed: bool,
 }
 
 impl Sent {
     fn nothing() -> Sent {
         let (spent, rate) = (Spent::default(), Rate::from_kbps(0));
-        Sent { spent, timeout: Time::ZERO, packets: 0, bytes: 0, rate, is_whole: false }
+        Sent { spent, timeout: Time::ZERO, packets: 0, bytes: 0, rate, is_whole: false, has_failed: false }
     }
 
     /// The shares of its packets, which are to be asked for in order, by length.
@@ -87,6 +73,24 @@ impl Sent {
                 service: next(&mut services) + timeout,
             }
         }
+    }
+}
+
+/// What a PPDU was formed of: how much there is, and how much of it entered the link queue then.
+#[derive(Clone, Copy, Debug)]
+struct Grown {
+    ppdu: u32,
+    packets: usize,
+    /// Bytes of its MPDUs.
+    bytes: u64,
+    entered: usize,
+    at: Time,
+}
+
+impl Grown {
+    fn add(&mut self, packets: usize, bytes: u32) {
+        self.packets += packets;
+        self.bytes += u64::from(bytes);
     }
 }
 
@@ -126,18 +130,10 @@ const NONE: u32 = 0;
 const REQUEST: u32 = u32::MAX;
 
 impl Mpdu {
-    /// Its shares of PPDUs that were settled.
-    pub fn settled(&self) -> &Settled {
-        &self.settled
-    }
-
-    /// Its shares with that of another PPDU.
-    fn settled_with(&self, Spent { airtime, overhead, service }: Spent, rate: Rate) -> Settled {
-        let mut spent = self.settled.spent;
-        spent.airtime += airtime;
-        spent.overhead += overhead;
-        spent.service += service;
-        Settled { spent, rate }
+    /// Number of PPDUs that contained it, once it leaves the link queue: all have failed but the one that got it acknowledged, if it is
+    /// in that.
+    pub fn attempts(&self) -> u32 {
+        self.failures + u32::from(self.ppdu != NONE)
     }
 
     /// Whether its receiver decodes it from the last PPDU, unless that collides.
@@ -166,11 +162,12 @@ pub(crate) struct Originator {
     window: u64,
     amsdu: Amsdu,
     queue: VecDeque<Mpdu>,
+    accounts: Accounts,
     next_sequence: u64,
     /// The number of the PPDU that is in service: on the air, or next.
     in_service: u32,
-    /// Number of the PPDU formed last.
-    last_ppdu: u32,
+    /// The PPDU formed last.
+    grown: Grown,
     owes_request: bool,
     /// Whether the Block Ack Request is formed.
     request_formed: bool,
@@ -190,9 +187,10 @@ impl Originator {
             window,
             amsdu,
             queue: VecDeque::new(),
+            accounts: Accounts::default(),
             next_sequence: 0,
             in_service: NONE,
-            last_ppdu: NONE,
+            grown: Grown { ppdu: NONE, packets: 0, bytes: 0, entered: 0, at: Time::ZERO },
             owes_request: false,
             request_formed: false,
             request_failures: 0,
@@ -221,7 +219,7 @@ impl Originator {
     /// Adds a packet to the link queue as an MPDU. `mac_bytes` as in [`Limits`].
     pub fn push(&mut self, departure: Departure, mac_bytes: u32, now: Time) {
         let bytes = departure.packet.ip_bytes() + mac_bytes;
-        self.enter(departure, Entry { bytes, is_joined: false, pending: Time::ZERO }, NONE, now);
+        self.enter_ahead(departure, Entry { bytes, is_joined: false, pending: Time::ZERO }, now);
     }
 
     /// How a packet of `ip_bytes` enters the link queue ahead of PPDUs, whose PSDUs have at most what `max_psdu_bytes` says. Its
@@ -240,7 +238,7 @@ impl Originator {
 
     /// Whether packets may join the last MPDU: it has been in no PPDU but the one of this number.
     fn is_open(&self, ppdu: u32) -> bool {
-        self.queue.back().is_some_and(|last| last.attempts == 0 && last.ppdu == ppdu)
+        self.queue.back().is_some_and(|last| last.failures == 0 && last.ppdu == ppdu)
     }
 
     /// Length of the last MPDU, and whether it has an A-MSDU.
@@ -268,28 +266,36 @@ impl Originator {
 
     /// Adds a packet to the link queue, ahead of PPDUs.
     pub fn enter_ahead(&mut self, departure: Departure, entry: Entry, now: Time) {
-        self.enter(departure, entry, NONE, now);
+        self.enter(departure, NONE, now);
+        self.complete(entry);
     }
 
+    /// Adds a packet to the link queue whose [`Entry`] is given next.
     #[inline]
-    fn enter(&mut self, departure: Departure, entry: Entry, ppdu: u32, now: Time) {
-        let Entry { bytes, is_joined, pending } = entry;
-        self.next_sequence += u64::from(!is_joined);
+    fn enter(&mut self, departure: Departure, ppdu: u32, now: Time) {
         self.queue.push_back(Mpdu {
-            sequence: self.next_sequence - 1,
+            sequence: 0,
             ppdu,
-            pending,
-            bytes,
-            is_joined,
-            attempts: 0,
+            pending: Time::ZERO,
+            bytes: 0,
+            is_joined: false,
             failures: 0,
             decoded: true, // unless the channel says otherwise
             received: false,
             taken: false,
             taken_at: now,
-            settled: Settled { spent: Spent::default(), rate: Rate::from_kbps(0) },
+            account: Accounts::NONE,
             departure,
         });
+    }
+
+    /// Completes the packet that has entered last.
+    #[inline]
+    fn complete(&mut self, Entry { bytes, is_joined, pending }: Entry) {
+        self.next_sequence += u64::from(!is_joined);
+        let last = self.queue.back_mut().expect("it has entered");
+        (last.sequence, last.bytes) = (self.next_sequence - 1, bytes);
+        (last.is_joined, last.pending) = (is_joined, pending);
     }
 
     /// Length of what would be sent first: only the head, or a Block Ack Request (`None`).
@@ -312,8 +318,8 @@ impl Originator {
             self.request_formed = true;
             return Formed { ppdu: REQUEST, psdu: None };
         }
-        self.last_ppdu = if self.last_ppdu + 1 < REQUEST { self.last_ppdu + 1 } else { 1 };
-        let ppdu = self.last_ppdu;
+        let ppdu = if self.grown.ppdu + 1 < REQUEST { self.grown.ppdu + 1 } else { 1 };
+        let mut grown = Grown { ppdu, packets: 0, bytes: 0, entered: 0, at: now };
         let end = self.window_start() + self.window;
         let mut psdu = Psdu::default();
         let mut index = 0;
@@ -330,9 +336,11 @@ impl Originator {
             };
             let fits = with.mpdus() <= limits.max_mpdus && with.bytes(true) <= limits.max_psdu_bytes;
             if self.queue[first].sequence >= end || psdu.mpdus() > 0 && !fits {
+                self.grown = grown;
                 return Formed { ppdu, psdu: Some(psdu) };
             }
             psdu = with;
+            grown.add(next - first, bytes);
             self.queue.range_mut(first..next).for_each(|mpdu| mpdu.ppdu = ppdu);
         }
         loop {
@@ -351,7 +359,8 @@ impl Originator {
                 break;
             }
             let Some(departure) = take(room) else { break };
-            let ip_bytes = departure.packet.ip_bytes();
+            self.enter(departure, ppdu, now); // read where it lies: it is copied only once
+            let ip_bytes = self.queue[self.queue.len() - 1].departure.packet.ip_bytes();
             let is_joined = ip_bytes <= joint_room;
             let mut bytes = ip_bytes + limits.mac_bytes;
             if is_joined {
@@ -361,8 +370,11 @@ impl Originator {
             } else {
                 psdu = psdu.with(bytes, limits.spacing_bytes);
             }
-            self.enter(departure, Entry { bytes, is_joined, pending: Time::ZERO }, ppdu, now);
+            grown.add(1, bytes);
+            grown.entered += 1;
+            self.complete(Entry { bytes, is_joined, pending: Time::ZERO });
         }
+        self.grown = grown;
         Formed { ppdu, psdu: Some(psdu) }
     }
 
@@ -415,28 +427,37 @@ impl Originator {
     /// The PPDU is sent, which takes the times `spent`. `first` receives since when packets have been in the link queue that are sent for
     /// the first time, and the number of those in a row.
     pub fn attempt(&mut self, spent: Spent, rate: Rate, mut first: impl FnMut(Time, u64)) {
-        let (mut packets, mut bytes, mut since, mut count) = (0, 0, Time::ZERO, 0);
-        self.formed_mut().for_each(|mpdu| {
-            packets += 1;
-            bytes += u64::from(mpdu.bytes);
-            if mpdu.attempts == 0 {
-                if mpdu.taken_at != since && count > 0 {
-                    first(since, std::mem::take(&mut count));
-                }
-                (since, count) = (mpdu.taken_at, count + 1);
+        let Grown { ppdu, entered, at, mut packets, mut bytes } = self.grown;
+        let (mut since, mut count) = (Time::ZERO, 0);
+        let mut note = |taken_at, more| {
+            if taken_at != since && count > 0 {
+                first(since, std::mem::take(&mut count));
             }
-            mpdu.attempts += 1;
-        });
-        if count > 0 {
-            first(since, count);
+            (since, count) = (taken_at, count + more);
+        };
+        if self.ordinary && ppdu == self.in_service {
+            debug_assert!(self.formed().map(|mpdu| u64::from(mpdu.bytes)).sum::<u64>() == bytes);
+            let before = packets - entered;
+            self.queue.range(..before).for_each(|mpdu| note(mpdu.taken_at, 1));
+            note(at, entered as u64);
+        } else {
+            (packets, bytes) = (0, 0);
+            for mpdu in self.formed() {
+                packets += 1;
+                bytes += u64::from(mpdu.bytes);
+                if mpdu.failures == 0 {
+                    note(mpdu.taken_at, 1);
+                }
+            }
         }
+        note(Time::MAX, 0);
         self.sent = Sent { spent, packets, bytes, rate, ..Sent::nothing() };
     }
 
-    /// The MPDUs of the PPDU, in order, each with its share of the airtime.
-    pub fn on_air(&self) -> impl Iterator<Item = (&Mpdu, Time)> {
-        let mut shares = self.sent.shares();
-        self.formed().map(move |mpdu| (mpdu, shares(mpdu.bytes).airtime))
+    /// The MPDUs of the PPDU, in order, each with the number of PPDUs that contained it so far and its share of the airtime.
+    pub fn on_air(&self) -> impl Iterator<Item = (&Mpdu, u32, Time)> {
+        let (mut shares, last) = (self.sent.shares(), u32::from(!self.sent.has_failed));
+        self.formed().map(move |mpdu| (mpdu, mpdu.failures + last, shares(mpdu.bytes).airtime))
     }
 
     /// Ends the PPDU if the receiver decodes all of it and nothing has failed: returns its first sequence number and its numbers of MPDUs
@@ -461,11 +482,6 @@ impl Originator {
         let mpdu = &mut self.queue[at];
         (mpdu.received, mpdu.taken) = (true, true);
         mpdu
-    }
-
-    /// The packet at a place of the link queue.
-    pub fn packet(&self, at: usize) -> &Packet {
-        &self.queue[at].departure.packet
     }
 
     /// How the airtime of the PPDU is divided.
@@ -501,8 +517,9 @@ impl Originator {
     /// Adds the shares of the PPDU to its packets.
     fn settle(&mut self) {
         let (rate, mut shares) = (self.sent.rate, self.sent.shares());
-        for mpdu in self.formed_mut() {
-            mpdu.settled = mpdu.settled_with(shares(mpdu.bytes), rate);
+        let Originator { queue, accounts, in_service, .. } = self;
+        for mpdu in queue.iter_mut().filter(|mpdu| mpdu.ppdu == *in_service && mpdu.ppdu != NONE) {
+            accounts.add(&mut mpdu.account, shares(mpdu.bytes), rate);
         }
     }
 
@@ -520,15 +537,19 @@ impl Originator {
         if !self.sent.is_whole {
             self.settle();
         }
-        let mut done = |mpdu: &Mpdu| match is_divided {
-            true => done(mpdu, &mpdu.settled_with(shares(mpdu.bytes), rate)),
-            false => done(mpdu, &mpdu.settled),
+        let Originator { queue, accounts, .. } = self;
+        let mut done = |mpdu: &Mpdu| {
+            let settled = accounts.close(mpdu.account);
+            match is_divided {
+                true => done(mpdu, &settled.with(shares(mpdu.bytes), rate)),
+                false => done(mpdu, &settled),
+            }
         };
-        while let Some(head) = self.queue.front().filter(|head| head.ppdu == covered && head.received) {
+        while let Some(head) = queue.front().filter(|head| head.ppdu == covered && head.received) {
             done(head);
-            self.queue.pop_front(); // most often all of them, without a move of those behind
+            queue.pop_front(); // most often all of them, without a move of those behind
         }
-        self.queue.retain_mut(|mpdu| {
+        queue.retain_mut(|mpdu| {
             if mpdu.ppdu != covered {
                 return true;
             }
@@ -586,7 +607,7 @@ impl Originator {
         if self.is_request() {
             self.request_failures += 1;
         }
-        self.sent.timeout = timeout;
+        (self.sent.timeout, self.sent.has_failed) = (timeout, true);
         self.settle();
         self.formed_mut().for_each(|mpdu| mpdu.failures += 1);
         self.ordinary &= self.is_request();
@@ -594,6 +615,7 @@ impl Originator {
 
     /// The outcomes of the packets of the PPDU, after an exchange that has `succeeded` or, after [`Originator::fail`], failed.
     pub fn transmitted(&self, succeeded: bool, max: &Attempts) -> impl Iterator<Item = TransmittedMpdu<'_>> {
+        let last = u32::from(!self.sent.has_failed);
         let max_failures = if succeeded { max.mpdu - 1 } else { max.mpdu }; // the failure of a success is yet to be counted
         let mut shares = self.sent.shares();
         self.formed().map(move |mpdu| {
@@ -603,7 +625,8 @@ impl Originator {
                 failures if failures >= max_failures => MpduOutcome::GivenUp,
                 _ => MpduOutcome::ToRetry,
             };
-            let (packet, flow, attempts) = (&mpdu.departure.packet, mpdu.departure.flow, mpdu.attempts);
+            let (packet, flow) = (&mpdu.departure.packet, mpdu.departure.flow);
+            let attempts = mpdu.failures + last;
             let is_joined = mpdu.is_joined;
             TransmittedMpdu { packet, is_joined, flow, outcome, attempts, airtime, overhead }
         })
@@ -627,19 +650,21 @@ impl Originator {
         exhausted && request && (!self.owes_request || self.request_failures >= max.request)
     }
 
-    /// Gives up the MPDUs and the Block Ack Request that have reached their limits of attempts; the MPDUs are passed to `done`.
-    pub fn give_up(&mut self, max: &Attempts, mut done: impl FnMut(&Mpdu)) {
+    /// Gives up the MPDUs and the Block Ack Request that have reached their limits of attempts; the MPDUs are passed to `done`, with their
+    /// shares.
+    pub fn give_up(&mut self, max: &Attempts, mut done: impl FnMut(&Mpdu, &Settled)) {
         if self.request_failures >= max.request {
             self.drop_request();
         }
         if self.ordinary {
             return;
         }
-        let before = self.queue.len();
-        self.queue.retain(|mpdu| {
+        let Originator { queue, accounts, .. } = self;
+        let before = queue.len();
+        queue.retain(|mpdu| {
             let is_exhausted = mpdu.failures >= max.mpdu;
             if is_exhausted {
-                done(mpdu);
+                done(mpdu, &accounts.close(mpdu.account));
             }
             !is_exhausted
         });

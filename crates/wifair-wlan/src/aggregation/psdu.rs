@@ -69,6 +69,9 @@ impl Psdu {
 pub(crate) struct Shares {
     total: u64,
     whole: u64,
+    /// ⌈2⁶⁴ / whole⌉, by which to multiply in place of a division, where that is exact: total · whole² < 2⁶⁴ (Granlund and Montgomery
+    /// 1994).
+    reciprocal: Option<u64>,
     sum: u64,
     given: u64,
 }
@@ -76,7 +79,11 @@ pub(crate) struct Shares {
 impl Shares {
     /// Splits `total` among parts whose sizes add up to `whole`.
     pub fn of(total: u64, whole: u64) -> Shares {
-        Shares { total, whole, sum: 0, given: 0 }
+        let is_exact = total > 0
+            && whole > 1
+            && total.checked_mul(whole).is_some_and(|n| n.checked_mul(whole).is_some());
+        let reciprocal = is_exact.then(|| u64::MAX / whole + 1);
+        Shares { total, whole, reciprocal, sum: 0, given: 0 }
     }
 
     /// The share of the next part.
@@ -85,8 +92,8 @@ impl Shares {
             return 0;
         }
         self.sum += u64::from(size);
-        let until = match self.total.checked_mul(self.sum) {
-            Some(product) => product / self.whole, // as with any PPDU that lasts milliseconds
+        let until = match self.reciprocal {
+            Some(reciprocal) => ((u128::from(self.total * self.sum) * u128::from(reciprocal)) >> 64) as u64,
             None => (u128::from(self.total) * u128::from(self.sum) / u128::from(self.whole)) as u64,
         };
         let share = until - self.given;
@@ -145,15 +152,17 @@ mod tests {
         }
 
         #[test]
-        fn shares_add_up(total in 0u64..10_000_000, sizes in prop::collection::vec(1u32..2_000, 1..70)) {
+        fn shares_add_up(total in prop_oneof![0u64..10_000_000, any::<u64>()], sizes in prop::collection::vec(1u32..2_000, 1..70)) {
             let whole: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
             let mut shares = Shares::of(total, whole);
             let parts: Vec<u64> = sizes.iter().map(|&size| shares.next(size)).collect();
-            prop_assert_eq!(parts.iter().sum::<u64>(), total);
+            let (mut sum, mut given) = (0, 0);
             for (part, size) in parts.iter().zip(&sizes) {
-                let exact = total as f64 * f64::from(*size) / whole as f64;
-                prop_assert!((*part as f64 - exact).abs() <= 1.0);
+                sum += u64::from(*size);
+                given += part;
+                prop_assert_eq!(u128::from(given), u128::from(total) * u128::from(sum) / u128::from(whole));
             }
+            prop_assert_eq!(given, total);
         }
     }
 }

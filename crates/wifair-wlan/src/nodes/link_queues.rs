@@ -179,10 +179,17 @@ impl Nodes {
             gathers: rules.fill == Fill::Gather,
             ..Grant::ANY
         };
-        let formed = agreement.originator.form(&limits, now, |max_bytes| {
-            grant.max_bytes = max_bytes;
-            if asks_port { port.take(&grant, now, side.view()) } else { None }
-        });
+        let (originator, station) = (&mut agreement.originator, link.station());
+        let formed = if asks_port && grant.gathers && port.is_by_station() {
+            originator.form(&limits, now, |max_bytes| port.take_by_station(station, max_bytes, now))
+        } else if asks_port && !role.is_ap && port.is_ordinary() {
+            originator.form(&limits, now, |max_bytes| port.take_short_head(max_bytes, now))
+        } else {
+            originator.form(&limits, now, |max_bytes| {
+                grant.max_bytes = max_bytes;
+                if asks_port { port.take(&grant, now, side.view()) } else { None }
+            })
+        };
         if port.moves_tick() {
             self.deadlines.set_tick(role.port, port.next_tick(), now);
         }
@@ -225,11 +232,11 @@ impl Nodes {
         let (link, rank) = self.in_service(index);
         let agreement = self.aggregation().of(link, rank);
         agreement.into_iter().flat_map(|agreement| agreement.originator.on_air()).map(
-            move |(mpdu, airtime)| SentMpdu {
+            move |(mpdu, number, airtime)| SentMpdu {
                 sequence: (mpdu.sequence % 4_096) as u16,
                 packet: &mpdu.departure.packet,
                 is_joined: mpdu.is_joined(),
-                number: mpdu.attempts,
+                number,
                 decoded: reaches && mpdu.is_decoded(),
                 acknowledged: is_answered && (mpdu.is_decoded() || mpdu.is_received()),
                 airtime,
@@ -366,7 +373,7 @@ impl Nodes {
                 station: departure.station,
                 ac: role.ac,
                 rate,
-                attempts: mpdu.attempts.min(u32::from(u8::MAX)) as u8,
+                attempts: mpdu.attempts().min(u32::from(u8::MAX)) as u8,
                 airtime: spent.airtime,
                 overhead: spent.overhead,
                 service: spent.service,
@@ -380,7 +387,7 @@ impl Nodes {
         }
         agreement
             .originator
-            .give_up(&attempts, |mpdu| finish(mpdu, mpdu.settled(), Outcome::LostAtRetryLimit));
+            .give_up(&attempts, |mpdu, settled| finish(mpdu, settled, Outcome::LostAtRetryLimit));
         self.deadlines.follow_freed(port, now);
         agreement.originator.is_pending()
     }
