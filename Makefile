@@ -13,6 +13,9 @@ TESTED := --workspace --exclude wifair-bench
 SIDE_BY_SIDE := --numprocesses logical --dist loadfile --no-loadscope-reorder
 COMPONENTS := $(addsuffix /*.rs,$(addprefix crates/,wifair-queue/src/schemes wifair-queue/src/limits wifair-tcp/src/congestion wifair-wlan/src/rate wifair-wlan/src/phy wifair-sim/src/application))
 
+# `make test` takes the native module that is there, and in a fresh clone the one that is built sooner.
+MODULE := $(firstword $(wildcard $(VENV)/.built) $(VENV)/.tested)
+
 .PHONY: demo comparison scope test docs lint lint-rust lint-python tests-built supply coverage validate package bench bench-peers mutants fuzz load clean
 
 demo: $(VENV)/.built
@@ -28,7 +31,7 @@ scope: $(VENV)/.built
 
 # What the tests need is built side by side; the tests themselves run one after the other, since some hold times against bounds.
 test:
-	$(MAKE) --jobs=2 --output-sync=target $(VENV)/.built tests-built lint-python
+	$(MAKE) --jobs=2 --output-sync=target $(MODULE) tests-built lint-python
 	cargo test $(TESTED)
 	$(BIN)/pytest $(SIDE_BY_SIDE)
 
@@ -110,9 +113,12 @@ $(VENV)/.installed: constraints.txt pyproject.toml | $(VENV)/bin/python
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet -r constraints.txt
 	touch $@
 
-# An editable install: Python sources are used as they stand, the native module is built with all optimisations.
-$(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop --release --uv --quiet
+# An editable install: Python sources are used as they stand. The native module is built with all optimisations (.built) or with
+# those of the Rust tests (.tested); one takes the other's place.
+$(VENV)/.built: OPTIONS := --release
+$(VENV)/.built $(VENV)/.tested: $(VENV)/.installed $(RUST_SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin develop $(OPTIONS) --uv --quiet
+	rm -f $(VENV)/.built $(VENV)/.tested
 	touch $@
 
 clean:

@@ -1,7 +1,7 @@
 """Checks that the wheel does what the README says, without this checkout and without Rust: `python packaging/check.py WHEEL`.
 
 It is installed into an empty environment, alone with what it depends on, and run from an empty folder: a paper in its quick form,
-and every block of the page on schemes in Python.
+the pinned trajectories, and every block of the page on schemes in Python.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ def main(wheel: Path) -> None:
         written = sorted(path.name for path in (folder / "paper").iterdir())
         if "verdicts.md" not in written or not any(name.endswith(".png") for name in written):
             raise SystemExit(f"the paper's verdicts or figures are missing: there is {', '.join(written)}")
+        pinned = shutil.copy(ROOT / "tests" / "pinned.py", folder)
+        trajectories = shutil.copytree(ROOT / "crates/wifair-sim/tests/trajectories", folder / "trajectories")
+        say(run([python, pinned, trajectories], folder, environment).strip())
         pages = shutil.copy(ROOT / "tests" / "pages.py", folder)
         page = shutil.copy(ROOT / "docs" / "own-scheme-in-python.md", folder)
         say(run([python, pages, page], folder, environment).strip())

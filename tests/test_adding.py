@@ -50,7 +50,7 @@ def grown() -> tuple[Path, Path]:
     shutil.copytree(ROOT / "crates", copy / "crates", ignore=shutil.ignore_patterns("tests", "examples"))
     shutil.copytree(ROOT / "benches/engine", copy / "benches/engine", dirs_exist_ok=True)
     shutil.copy2(ROOT / "Cargo.lock", copy)
-    unoptimised = (f'[profile.test.package."{crate.name}"]\nopt-level = 0\n' for crate in (copy / "crates").iterdir())
+    unoptimised = (f'[profile.dev.package."{crate.name}"]\nopt-level = 0\n' for crate in (copy / "crates").iterdir())
     (copy / "Cargo.toml").write_text((ROOT / "Cargo.toml").read_text() + "".join(unoptimised))
     for kind, (copied, registry) in COPIED.items():
         folder = copy / KINDS[kind][1]
@@ -63,7 +63,7 @@ def grown() -> tuple[Path, Path]:
     (copy / "crates/wifair-sim/examples").mkdir()
     (copy / "crates/wifair-sim/examples/grown.rs").write_text(PROGRAM)
     # An example among the packages that `make test` builds, in its profile: so what comes from elsewhere is there already.
-    build = ["cargo", "build", "--profile", "test", "--quiet", "--offline", "--locked", "--example", "grown"]
+    build = ["cargo", "build", "--quiet", "--offline", "--locked", "--example", "grown"]
     environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}
     subprocess.run([*build, "--workspace", "--exclude", "wifair-bench"], cwd=copy, env=environment, check=True)
     return copy, ROOT / "target" / "debug" / "examples" / "grown"

@@ -1,13 +1,11 @@
-"""The release build reproduces the trajectories pinned for the tests of the crates, on one thread and on two."""
+"""The native module reproduces the trajectories pinned for the tests of the crates, on one thread and on two."""
 
 from __future__ import annotations
 
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import Any
 
+import pinned
 import polars as pl
 import pytest
 from conftest import ROOT
@@ -15,36 +13,25 @@ from wifair import _native
 from wifair.scenario.components import components
 
 TRAJECTORIES = ROOT / "crates/wifair-sim/tests/trajectories"
-
-
-@cache
-def pinned() -> dict[tuple[str, int], str]:
-    """The hash of every pinned trajectory, by plan and seed."""
-    courses = {}
-    for path in sorted(TRAJECTORIES.glob("*.json")):
-        table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        for scheme, expected in table["hashes"].items():
-            table["plan"]["cell"]["ap"]["port"]["scheme"] = {"name": scheme}
-            courses[json.dumps(table["plan"]), table["seed"]] = expected
-    return courses
+PINNED = pinned.pinned(TRAJECTORIES)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_the_release_build_takes_the_pinned_courses(threads: int) -> None:
-    with ThreadPoolExecutor(threads) as pool:
-        found = pool.map(lambda job: f"{_native.fingerprint(job[0], job[1], {}):016x}", pinned())
-        assert list(found) == list(pinned().values())
+def test_the_native_module_takes_the_pinned_courses(threads: int) -> None:
+    """`make package` holds the optimised module of the wheel against them."""
+    assert len(PINNED) > 10
+    assert pinned.found(PINNED, threads) == [*PINNED.values()]
 
 
 def test_what_is_recorded_of_them_does_not_depend_on_the_threads() -> None:
     def tables(threads: int) -> dict[str, pl.DataFrame]:
-        batch = _native.Batch(list(pinned()), threads)
+        batch = _native.Batch(list(PINNED), threads)
         while batch.wait(1000) < batch.total:
             pass
         return {name: pl.DataFrame(table) for name, table in batch.take().items()}
 
     one, two = tables(1), tables(2)
-    assert one["flows"].height > len(pinned())
+    assert one["flows"].height > len(PINNED)
     assert one.keys() == two.keys()
     assert all(one[name].equals(two[name]) for name in one)
 
@@ -54,7 +41,7 @@ def test_every_registered_component_is_in_a_pinned_course() -> None:
     schemes = set(json.loads((TRAJECTORIES / "every-scheme.json").read_text(encoding="utf-8"))["hashes"])
     assert schemes == {scheme["name"] for scheme in components("schemes")}
     defaults = {"bulk", "newreno", "fixed"}  # what a plan has that says nothing else
-    plans = "".join(plan for plan, _ in pinned())
+    plans = "".join(plan for plan, _ in PINNED)
     for kind in ("congestion_controls", "limit_controllers", "rate_adaptations", "applications"):
         named = {component["name"] for component in components(kind) if f'"name": "{component["name"]}"' in plans}
         assert named | defaults >= {component["name"] for component in components(kind)}, kind
