@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +76,13 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
     return array[np.isfinite(array)]
 
 
+def _t_quantile(level: float, values: int) -> float:
+    """Half the width of a two-sided interval of that level, in standard errors of the mean."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(values - 1, 0.5 + level / 2))
+
+
 def t_interval(values: ArrayLike, level: float = LEVEL, resolution: float = 0.0) -> Interval:
     """The mean with its t interval. NaN values are left out.
 
@@ -92,7 +98,7 @@ def t_interval(values: ArrayLike, level: float = LEVEL, resolution: float = 0.0)
             return Interval(mean, None, None, n)
         return Interval(mean, mean - resolution, mean + resolution, n, identical=resolution == 0.0)
     mean = float(array.mean())
-    half = float(stdtrit(n - 1, 0.5 + level / 2)) * float(array.std(ddof=1)) / n**0.5
+    half = _t_quantile(level, n) * float(array.std(ddof=1)) / n**0.5
     return Interval(mean, mean - half, mean + half, n)
 
 
@@ -125,7 +131,7 @@ def seeds_needed(values: ArrayLike, half_width: float, level: float = LEVEL) -> 
     n = int(array.size)
     if n < 2:
         return None
-    ends = float(stdtrit(n - 1, 0.5 + level / 2)) * float(array.std(ddof=1))
+    ends = _t_quantile(level, n) * float(array.std(ddof=1))
     return max(n, math.ceil((ends / half_width) ** 2))
 
 
@@ -169,7 +175,9 @@ def p_value(values: ArrayLike, null: float = 0.0, resolution: float = 0.0) -> fl
     if spread == 0.0:
         if resolution == 0.0:
             return 1.0 if distance == 0.0 else 0.0
-        error = resolution / float(stdtrit(array.size - 1, 0.5 + LEVEL / 2))
+        error = resolution / _t_quantile(LEVEL, array.size)
+    from scipy.special import stdtr
+
     t = distance / error
     return float(2.0 * stdtr(array.size - 1, -abs(t)))
 

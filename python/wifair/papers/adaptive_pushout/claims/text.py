@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
+import polars as pl
 
 from wifair.papers.adaptive_pushout.claims.evidence import FEWEST_DOWN, MUCH
 from wifair.papers.adaptive_pushout.measured import Measured
@@ -43,7 +43,7 @@ def _window_timeout_correlation(m: Measured) -> Values:
     sent, timeouts = (cell.flows(column, direction="up") for column in ("segments_sent", "timeouts"))
     found = []
     for run_sent, run_timeouts in zip(sent, timeouts, strict=True):
-        ranks = [rankdata(run_sent), rankdata(run_timeouts)]
+        ranks = [pl.Series(values).rank().to_numpy() for values in (run_sent, run_timeouts)]
         found.append(np.corrcoef(ranks)[0, 1] if all(np.ptp(rank) > 0 for rank in ranks) else np.nan)
     return np.array(found)
 
