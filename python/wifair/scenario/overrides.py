@@ -19,18 +19,23 @@ def layered(below: Mapping[str, Any], above: Mapping[str, Any]) -> Tree:
     A different component above (`scheme = "las"` over the table of another scheme) replaces the one below with all its
     parameters; a table without a name over a component's name adds to that component.
     """
-    merged: Tree = copy.deepcopy(dict(below))
+    return copy.deepcopy(_layered(below, above))
+
+
+def _layered(below: Mapping[str, Any], above: Mapping[str, Any]) -> Tree:
+    """The same, with parts that belong to the two trees."""
+    merged = dict(below)
     for key, value in above.items():
         under = merged.get(key)
         if isinstance(under, dict) and isinstance(value, str) and under.get("name") == value:
             continue
         renamed = isinstance(value, Mapping) and isinstance(under, dict) and _differently_named(under, value)
         if isinstance(under, dict) and isinstance(value, Mapping) and not renamed:
-            merged[key] = layered(under, value)
+            merged[key] = _layered(under, value)
         elif isinstance(under, str) and isinstance(value, Mapping) and "name" not in value:
-            merged[key] = {"name": under, **copy.deepcopy(dict(value))}
+            merged[key] = {"name": under, **value}
         else:
-            merged[key] = copy.deepcopy(value)
+            merged[key] = value
     return merged
 
 
