@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -36,18 +37,22 @@ from wifair.papers.dqm.study import (
 from wifair.papers.readings import Reading
 from wifair.papers.reproduction import Form, variant_cells
 from wifair.papers.runs import CellRuns, Runs
+from wifair.study import Cell
 
 # Long enough for a change at 100 s, short enough for a test.
 SMALL = Form(seeds=2, first_look=1, warmup_s=0.0, duration_s=200.0)
+
+
+@cache
+def grid() -> list[Cell]:
+    return cells(SMALL, None)
 
 
 def test_the_grid_is_the_papers() -> None:
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 1] == [(n, n) for n in range(1, 11)]
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 2] == [(1, n) for n in range(1, 20, 2)]
     # Figs. 2 and 3; 4(a) with the blind scheme, 4(b), various rates; downlinks that begin late.
-    assert len(cells(SMALL, None)) == 20 * len(SCHEMES) + 2 * (4 + 1 + 3 + 2) + 1 + 2 * len(OTHER_BASE) + len(
-        HARD_TO_KNOW
-    )
+    assert len(grid()) == 20 * len(SCHEMES) + 2 * (4 + 1 + 3 + 2) + 1 + 2 * len(OTHER_BASE) + len(HARD_TO_KNOW)
     assert FORMS["full"].seeds >= 10
     assert FORMS["full"].first_look > 0
     assert FORMS["quick"].first_look == 0
@@ -87,9 +92,8 @@ def test_various_rates_slow_as_many_stations_as_the_rate_change(mix: Mix) -> Non
 
 @pytest.mark.parametrize("reading", READINGS, ids=[reading.id for reading in READINGS])
 def test_every_reading_is_another_simulation_or_another_view(reading: Reading[Measured]) -> None:
-    grid = cells(SMALL, None)
-    baseline = {(*cell.keys.values(),): cell.scenario.plan_json for cell in grid}
-    others = variant_cells(grid, reading)
+    baseline = {(*cell.keys.values(),): cell.scenario.plan_json for cell in grid()}
+    others = variant_cells(grid(), reading)
     if not others:
         view = reading.viewed(Measured(Runs({})))
         assert view.flows in OTHER_FLOWS_IN_TIME or view.base in OTHER_BASE
@@ -99,7 +103,7 @@ def test_every_reading_is_another_simulation_or_another_view(reading: Reading[Me
 
 def test_joint_readings_are_both_of_their_parts() -> None:
     joint = next(reading for reading in READINGS if reading.id == "window-clock+equal-rates")
-    (cell, *_) = variant_cells([cell for cell in cells(SMALL, None) if cell.keys["scheme"] == DQM], joint)
+    (cell, *_) = variant_cells([cell for cell in grid() if cell.keys["scheme"] == DQM], joint)
     scheme = cell.scenario.plan()["cell"]["ap"]["port"]["scheme"]
     assert (scheme["window"], scheme["equal_rates"], scheme["opportunistic"]) == ("clock", "less-time", True)
 

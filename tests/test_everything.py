@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -197,12 +199,16 @@ def test_what_is_judged(id: str) -> None:
     assert [c.id for c in criteria(found.scenario(QUICK).plan()) if c.judged] == JUDGED[id]
 
 
+@cache
+def cells_of(paper: str) -> list[Cell]:
+    study = import_module(f"wifair.papers.{paper.replace('-', '_')}").STUDY
+    found: list[Cell] = study.cells(study.forms[FULL], None)
+    return found
+
+
 @pytest.mark.parametrize("cell", OF_PAPERS, ids=lambda cell: cell.id)
 def test_a_papers_cell_is_its_own_but_for_what_only_figures_need(cell: PaperCell) -> None:
-    from importlib import import_module
-
-    study = import_module(f"wifair.papers.{cell.paper.replace('-', '_')}").STUDY
-    [own] = [other for other in study.cells(study.forms[FULL], None) if cell.keys.items() <= other.keys.items()]
+    [own] = [other for other in cells_of(cell.paper) if cell.keys.items() <= other.keys.items()]
     mine, theirs = cell.scenario(FULL).plan(), own.scenario.plan()
     for plan in (mine, theirs):
         plan["run"] |= {"sample_interval_s": None, "record_transfers": False}

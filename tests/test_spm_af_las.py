@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,12 @@ from wifair.study import Cell
 
 HOSTS = (2, 10, 20, 40)
 TINY = Size(seeds=2, first_look=0, warmup_s=0.0, duration_s=5.0, hosts=HOSTS, files=1)
+FEWEST = dataclasses.replace(TINY, hosts=(10,))
 
 
-def grid(figure: str | None = None) -> list[Cell]:
-    return cells(TINY, figure)
+@cache
+def grid(figure: str | None = None, size: Size = TINY) -> list[Cell]:
+    return cells(size, figure)
 
 
 def plan_of(**keys: object) -> dict[str, Any]:
@@ -90,26 +93,22 @@ def test_scenarios_are_those_of_sections_5_and_7() -> None:
 
 @pytest.mark.parametrize("reading", READINGS, ids=[reading.id for reading in READINGS])
 def test_every_reading_is_another_simulation_or_another_look(reading: Reading[Measured]) -> None:
-    fewest = dataclasses.replace(TINY, hosts=(10,))
-    baseline = {cell.name: cell.scenario.plan() for cell in cells(fewest, None)}
-    found = variant_cells(cells(fewest, None), reading)
+    baseline = {cell.name: cell.scenario.plan() for cell in grid(size=FEWEST)}
+    found = variant_cells(grid(size=FEWEST), reading)
     assert bool(found) != isinstance(reading, View)
     for cell in found:
         assert cell.scenario.plan() != baseline[cell.name.partition("/")[2]]
 
 
 def test_joint_readings_are_all_of_their_parts() -> None:
-    fewest = dataclasses.replace(TINY, hosts=(10,))
     by_id = {reading.id: reading for reading in READINGS}
     assert len(by_id) == len(READINGS)
-    old = {
-        str(cell.keys["part"]): cell.scenario.plan() for cell in variant_cells(cells(fewest, None), by_id["old-ns-2"])
-    }
+    old = {str(cell.keys["part"]): cell.scenario.plan() for cell in variant_cells(grid(size=FEWEST), by_id["old-ns-2"])}
     tcp = old["files"]["flows"][0]["tcp"]
     assert tcp["delayed_ack"]["syn"] is True
     assert (tcp["rto"]["initial_ms"], tcp["rto"]["min_ms"], tcp["rto"]["tick_ms"]) == (6_000, 1_000, 100)
     assert "measured" not in old
-    thoughtful = variant_cells(cells(fewest, None), by_id["old-ns-2+think-1s"])
+    thoughtful = variant_cells(grid(size=FEWEST), by_id["old-ns-2+think-1s"])
     assert {cell.keys["part"] for cell in thoughtful} == {"web"}
     for cell in thoughtful:
         flow = cell.scenario.plan()["flows"][0]
