@@ -19,9 +19,11 @@ PACKAGES = {"tshark": "tshark", "chromium": "chromium"}
 
 # The files that take longest, which come first: so no process has a long one left when the others are done.
 LONG = [
+    "emulate",
     "adding",
     "cluster",
     "notebooks",
+    "lab",
     "load",
     "store",
     "cli",
@@ -31,6 +33,12 @@ LONG = [
     "spm_af_las",
     "docsite",
 ]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than processors: the tests of the emulation and of the lab wait for real time."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
