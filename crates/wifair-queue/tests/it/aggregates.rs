@@ -4,10 +4,10 @@ use crate::common;
 
 use common::{ack, cases, data, upward};
 use proptest::prelude::*;
-use wifair_core::{Packet, Rate, StationId, Time};
+use wifair_core::{FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{
-    Direction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Port, PortSpec, SchemeSpec, StationLimit,
-    View,
+    Direction, Exchange, Flows, FlowsSpec, Grant, Link, MpduOutcome, Outcome, Port, PortSpec, SchemeSpec,
+    StationLimit, Transmission, TransmittedMpdu, View,
 };
 
 const STATIONS: u16 = 3;
@@ -234,4 +234,57 @@ fn without_gathering_an_aggregate_ends_at_another_stations_packet() {
         };
         assert!(gives(0) != gives(2), "{name}");
     }
+}
+
+/// The station whose turn it is, of those with packets that the grant admits or with retransmissions.
+#[test]
+fn the_station_to_send_to_is_one_that_has_something() {
+    let mut ap = Ap::new("mac80211");
+    let choose = |ap: &mut Ap, grant: &Grant, pending: &[u16]| {
+        let view = View { flows: &ap.flows, links: &ap.links };
+        ap.port.choose_station(grant, &|station| pending.contains(&station.0), ap.now, view)
+    };
+    assert!(ap.port.arbitrates());
+    assert_eq!(choose(&mut ap, &Grant::ANY, &[]), None);
+    ap.offer(4); // a download of station 1
+    assert_eq!(choose(&mut ap, &Grant::ANY, &[]), Some(StationId(1)));
+    assert_eq!(choose(&mut ap, &gathering(2), &[]), None);
+    ap.take(&gathering(1)).unwrap();
+    assert_eq!(choose(&mut ap, &Grant::ANY, &[]), None);
+    let Ap { port, flows, links, now, .. } = &mut ap;
+    port.hold_pending(StationId(2), Grant::ANY.ac, *now, View { flows, links });
+    assert_eq!(choose(&mut ap, &Grant::ANY, &[2]), Some(StationId(2)));
+}
+
+/// Packets of an A-MSDU share one MPDU and its outcome.
+#[test]
+fn a_transmission_counts_mpdus_and_not_packets() {
+    let packet = data(0, 1);
+    let mpdu = |outcome, is_joined| TransmittedMpdu {
+        packet: &packet,
+        is_joined,
+        flow: FlowId(0),
+        outcome,
+        attempts: 1,
+        airtime: Time::ZERO,
+        overhead: Time::ZERO,
+    };
+    let mpdus = [
+        mpdu(MpduOutcome::Delivered, false),
+        mpdu(MpduOutcome::Delivered, true),
+        mpdu(MpduOutcome::ToRetry, false),
+        mpdu(MpduOutcome::ToRetry, true),
+        mpdu(MpduOutcome::GivenUp, false),
+        mpdu(MpduOutcome::Delivered, false),
+    ];
+    let transmission = Transmission {
+        station: StationId(0),
+        ac: Grant::ANY.ac,
+        rate: Rate::from_mbps(54.0),
+        mpdus: &mpdus,
+        airtime: Time::from_us(3),
+        overhead: Time::from_us(2),
+    };
+    assert_eq!((transmission.sent(), transmission.acknowledged()), (4, 2));
+    assert_eq!(transmission.channel_time(), Time::from_us(5));
 }

@@ -3,7 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use wifair_queue::{Arrival, Buffer, Cx, Maker, Placed, PortSpec, Refusal, Scheme, SchemeSpec};
+use crate::common;
+
+use common::{ack, data};
+use wifair_core::{Packet, StationId, Time};
+use wifair_queue::{
+    Arrival, Buffer, Cx, Direction, Filter, Flows, FlowsSpec, Indexes, Maker, Pick, Placed, Port, PortSpec,
+    Refusal, Scheme, SchemeSpec, View,
+};
 
 const JSON: &str = r#"{"scheme": {"name": "external", "id": "refusal@1", "parameters": {"share": 0.5}}}"#;
 
@@ -53,4 +60,41 @@ fn it_is_written_as_it_was_read_and_stands_in_no_list() {
 fn others_are_not_asked_for() {
     let mut spec = PortSpec::default();
     spec.scheme.supply(&mut |_| panic!("tail drop needs no supply"));
+}
+
+/// Looks for a redundant ACK in a full buffer, and refuses the arrival all the same. Says whether it found one.
+struct Hesitating(Arc<AtomicU32>);
+
+impl Scheme for Hesitating {
+    fn needs(&self) -> Indexes {
+        Indexes::NONE.redundant(Filter::Paper, Pick::Oldest)
+    }
+
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        if !buffer.is_full() {
+            return buffer.append(arrival);
+        }
+        if buffer.pick_redundant(&arrival, Pick::Oldest, cx.rng).is_some() {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        buffer.refuse(arrival, Refusal::TailDrop)
+    }
+}
+
+/// An ACK that was redundant beside an arrival is needed again when that is refused.
+#[test]
+fn an_ack_that_is_refused_makes_no_other_redundant() {
+    let found = Arc::new(AtomicU32::new(0));
+    let spec = PortSpec { limit_packets: 2, ..PortSpec::default() };
+    let mut port = Port::with_scheme(&spec, Box::new(Hesitating(found.clone())), 1, "ap");
+    let mut flows = Flows::new(&FlowsSpec::default());
+    let mut offer = |packet: Packet| {
+        let flow = flows.observe(&packet, Direction::Down, Time::ZERO, |flow| port.holds(flow));
+        port.offer(&packet, flow, StationId(0), Time::ZERO, View { flows: &flows, links: &[] });
+        found.swap(0, Ordering::Relaxed)
+    };
+    assert_eq!([ack(0, 1000), data(1, 1)].map(&mut offer), [0, 0]);
+    assert_eq!(offer(ack(0, 2000)), 1, "it makes the queued ACK redundant");
+    assert_eq!(offer(data(1, 1461)), 0, "it was refused, so that is needed");
+    assert_eq!(offer(ack(0, 2000)), 1);
 }

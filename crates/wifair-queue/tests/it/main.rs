@@ -29,4 +29,5 @@ mod registry;
 #[path = "../../../../fuzz/shared/replay.rs"]
 mod replay;
 mod safe_filter;
+mod takeover;
 mod turns;
