@@ -129,15 +129,18 @@ impl Flows {
         if let Some(&id) = self.named.get(packet.connection.slot())
             && let Some(entry) = self.entries.get(id as usize)
             && entry.connection == packet.connection
-            && !entry.is_news(packet, direction, now)
         {
+            if entry.is_news(packet, direction, now) {
+                self.note(id, packet, direction, now);
+            }
             return FlowId(id);
         }
-        self.note(packet, direction, now)
+        self.find(packet, direction, now)
     }
 
+    /// Finds or adds the flow of a packet by its 5-tuple.
     #[inline(never)]
-    fn note(&mut self, packet: &Packet, direction: Direction, now: Time) -> FlowId {
+    fn find(&mut self, packet: &Packet, direction: Direction, now: Time) -> FlowId {
         let key = Key::of(packet.tuple, direction);
         let hash = key.hash();
         let found = self.table.find(hash, |id| self.entries[id as usize].key == key);
@@ -145,6 +148,16 @@ impl Flows {
             Some(id) => id,
             None => self.insert(key, hash, now),
         };
+        if packet.connection != ConnectionId::NONE {
+            self.name(id, packet.connection);
+        }
+        self.note(id, packet, direction, now);
+        FlowId(id)
+    }
+
+    /// Updates a flow by a packet of it.
+    #[inline(never)]
+    fn note(&mut self, id: u32, packet: &Packet, direction: Direction, now: Time) {
         let entry = &mut self.entries[id as usize];
         if packet.class() == Class::Data && !entry.state.payload[direction as usize] {
             entry.state.payload[direction as usize] = true;
@@ -156,10 +169,6 @@ impl Flows {
         if now > self.entries[id as usize].fresh_until {
             self.touch(id, now);
         }
-        if packet.connection != ConnectionId::NONE {
-            self.name(id, packet.connection);
-        }
-        FlowId(id)
     }
 
     fn name(&mut self, id: u32, connection: ConnectionId) {
