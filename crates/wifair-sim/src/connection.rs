@@ -10,14 +10,16 @@ use crate::plan::FlowDirection;
 use crate::wire::Lines;
 
 /// Both ends of a flow's TCP connection, and their state. Successive connections reuse the same ends, whose counters continue.
+#[repr(C)] // next to its deadlines are those of the sender
 pub(crate) struct Connection {
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
-    /// Total bytes that the receiver will have delivered, over all connections, when this one is complete.
-    pub(crate) goal_bytes: u64,
     /// When the flow is to be woken: to open its next connections, or to send its next datagram; [`Time::MAX`] if nothing is
     /// scheduled. Only in a flow's first slot.
     pub(crate) wakes_at: Time,
+    /// By [`EndPoint::INDEX`]: what the network's timers have for each end.
+    pub(crate) alarms: [Time; 2],
+    /// Total bytes that the receiver will have delivered, over all connections, when this one is complete; `u64::MAX` if it is
+    /// endless or not open.
+    pub(crate) goal_bytes: u64,
     pub(crate) lines: Lines,
     /// Short name, which distinguishes its packets from those of earlier connections. [`ConnectionId::NONE`] if only datagrams
     /// arrive: no connection takes them.
@@ -28,6 +30,8 @@ pub(crate) struct Connection {
     pub(crate) hears: Option<Direction>,
     /// Whether everything has been delivered.
     pub(crate) is_closing: bool,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
 }
 
 impl Connection {

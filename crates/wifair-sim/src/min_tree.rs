@@ -40,6 +40,7 @@ impl MinTree {
     }
 
     /// The instant at `index`.
+    #[cfg(test)]
     pub fn at(&self, index: usize) -> Time {
         self.nodes[self.leaves + index]
     }

@@ -46,10 +46,10 @@ impl<T: Tap> Network<T> {
     /// Schedules the flow to be woken at `at`.
     pub(super) fn wake_at(&mut self, flow: usize, at: Time) {
         let slot = self.flows[flow].slots().start;
-        self.connections[slot].wakes_at = at;
-        let timer = 2 * slot + Sender::INDEX;
-        if at < self.fabric.timers.at(timer) {
-            self.fabric.timers.set(timer, at);
+        let connection = &mut self.connections[slot];
+        connection.wakes_at = at;
+        if at < connection.alarms[Sender::INDEX] {
+            self.fabric.set_alarm(slot, connection, Sender::INDEX, at);
             self.fabric.expect(at);
         }
     }
@@ -118,7 +118,8 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// Handles an expired TCP timer: gives up a transfer without progress for too long. Returns whether it did.
+    /// Handles an expired TCP timer of a transfer of known size: gives it up after too long without progress. Returns whether it
+    /// did.
     #[cold]
     pub(super) fn give_up(&mut self, slot: usize) -> bool {
         let (now, flow) = (self.fabric.now, self.flow_of[slot] as usize);
