@@ -1,19 +1,23 @@
+use std::iter::repeat_n;
+use std::ops::Range;
+
 use crate::{Counters, Time};
 
 const SUB_BITS: u32 = 5;
 /// Buckets per octave. Every value below twice this number has its own bucket.
 const SUB: usize = 1 << SUB_BITS;
-const BUCKETS: usize = (64 - SUB_BITS as usize + 1) * SUB;
 
 /// A histogram of unsigned integers with 32 buckets per octave.
 ///
 /// A quantile is interpolated within its bucket, so it is off by at most 1/32 of its value, whatever the distribution.
 ///
-/// Counts are cumulative integers, so a measurement is exactly the difference of two snapshots. Buckets are allocated up to the
-/// largest value recorded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Counts are cumulative integers, so a measurement is exactly the difference of two snapshots. Buckets are allocated from the
+/// smallest value recorded to the largest, in whole octaves.
+#[derive(Clone, Debug, Default)]
 pub struct LogHistogram {
+    /// Of the buckets from `first` on.
     counts: Vec<u64>,
+    first: usize,
     sum: u64,
 }
 
@@ -39,7 +43,7 @@ impl LogHistogram {
     #[inline]
     pub fn record_weighted(&mut self, value: u64, weight: u64) {
         let bucket = Self::bucket_of(value);
-        match self.counts.get_mut(bucket) {
+        match self.counts.get_mut(bucket.wrapping_sub(self.first)) {
             Some(count) => *count += weight,
             None => self.grow(bucket, weight),
         }
@@ -48,8 +52,26 @@ impl LogHistogram {
 
     #[cold]
     fn grow(&mut self, bucket: usize, weight: u64) {
-        self.counts.resize((bucket + 1).next_multiple_of(SUB).min(BUCKETS), 0);
-        self.counts[bucket] = weight;
+        self.cover(bucket..bucket + 1);
+        self.counts[bucket - self.first] = weight;
+    }
+
+    /// Allocates the buckets of a range, too.
+    fn cover(&mut self, buckets: Range<usize>) {
+        let first = buckets.start / SUB * SUB;
+        if self.counts.is_empty() {
+            self.first = first;
+        } else if first < self.first {
+            self.counts.splice(..0, repeat_n(0, self.first - first));
+            self.first = first;
+        }
+        let len = buckets.end.next_multiple_of(SUB) - self.first;
+        self.counts.resize(len.max(self.counts.len()), 0);
+    }
+
+    /// The allocated buckets with their counts.
+    fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        (self.first..).zip(self.counts.iter().copied())
     }
 
     #[inline]
@@ -96,7 +118,7 @@ impl LogHistogram {
         }
         let rank = ((q * total as f64).ceil() as u64).clamp(1, total);
         let mut below = 0;
-        for (bucket, &count) in self.counts.iter().enumerate() {
+        for (bucket, count) in self.buckets() {
             if below + count >= rank {
                 return Some(Self::value_at(bucket, ((rank - below) as f64 - 0.5) / count as f64));
             }
@@ -107,26 +129,36 @@ impl LogHistogram {
 
     /// Iterates over the recorded values (the middle of each bucket) with their weights, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
-        let counts = self.counts.iter().enumerate();
-        counts.filter(|(_, count)| **count > 0).map(|(bucket, count)| (Self::value_at(bucket, 0.5), *count))
+        let counted = self.buckets().filter(|(_, count)| *count > 0);
+        counted.map(|(bucket, count)| (Self::value_at(bucket, 0.5), count))
     }
 }
 
+impl PartialEq for LogHistogram {
+    /// Whether the counts are equal, whatever is allocated.
+    fn eq(&self, other: &LogHistogram) -> bool {
+        self.sum == other.sum && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for LogHistogram {}
+
 impl Counters for LogHistogram {
     fn since(&self, earlier: &LogHistogram) -> LogHistogram {
-        let mut counts = self.counts.clone();
-        for (count, before) in counts.iter_mut().zip(&earlier.counts) {
-            *count -= before;
+        let mut difference = self.clone();
+        for (bucket, before) in earlier.buckets() {
+            difference.counts[bucket - self.first] -= before;
         }
-        LogHistogram { counts, sum: self.sum.wrapping_sub(earlier.sum) }
+        difference.sum = self.sum.wrapping_sub(earlier.sum);
+        difference
     }
 
     fn add(&mut self, other: &LogHistogram) {
-        if self.counts.len() < other.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
+        if !other.counts.is_empty() {
+            self.cover(other.first..other.first + other.counts.len());
         }
-        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
-            *count += more;
+        for (bucket, more) in other.buckets() {
+            self.counts[bucket - self.first] += more;
         }
         self.sum = self.sum.wrapping_add(other.sum);
     }

