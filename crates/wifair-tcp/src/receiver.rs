@@ -106,10 +106,12 @@ pub struct Receiver {
     fin_at: Option<u32>,
     /// When a delayed ACK is due.
     ack_deadline: Time,
-    /// Packet that generic receive offload has merged and not yet delivered.
-    burst: Burst,
+    /// Packet that generic receive offload has merged and not yet delivered; absent before the first.
+    burst: Option<Box<Burst>>,
     /// When the SYN-ACK or FIN is retransmitted.
     timer: Time,
+    /// The earliest of that and of the end of the burst. Recomputed by [`Receiver::review`].
+    wakes_at: Time,
     control_sent_at: Time,
     rto: Rto,
     stats: ReceiverStats,
@@ -151,8 +153,9 @@ impl Receiver {
             ordinary: false,
             fin_at: None,
             ack_deadline: Time::MAX,
-            burst: Burst::none(),
+            burst: None,
             timer: Time::MAX,
+            wakes_at: Time::MAX,
             control_sent_at: Time::ZERO,
             rto: Rto::new(&spec.rto),
             stats: ReceiverStats::default(),
@@ -208,12 +211,13 @@ impl Receiver {
     /// Generic receive offload: merges packets that arrive together.
     fn gather(&mut self, packet: &Packet, within: Time, now: Time) {
         let is_plain = Burst::takes(packet);
-        if is_plain && self.burst.join(packet, now) {
+        if is_plain && self.burst.as_mut().is_some_and(|burst| burst.join(packet, now)) {
             return;
         }
         self.flush(now);
         if is_plain {
-            self.burst = Burst::of(packet, now + within + Time::from_ns(1));
+            let burst = self.burst.get_or_insert_with(|| Box::new(Burst::none()));
+            **burst = Burst::of(packet, now + within + Time::from_ns(1));
         } else {
             self.on_any_segment(packet, 1, now);
         }
@@ -221,14 +225,20 @@ impl Receiver {
 
     /// Processes the packet merged by generic receive offload.
     fn flush(&mut self, now: Time) {
-        let Burst { packet, segments, .. } = std::mem::replace(&mut self.burst, Burst::none());
+        let Some(burst) = &mut self.burst else { return };
+        let Burst { packet, segments, .. } = std::mem::replace(&mut **burst, Burst::none());
         if segments > 0 {
             self.on_any_segment(&packet, segments, now);
         }
     }
 
-    /// Recomputes whether the fast paths apply. Called after every call on the general path.
+    fn burst_ends(&self) -> Time {
+        self.burst.as_ref().map_or(Time::MAX, |burst| burst.ends)
+    }
+
+    /// Recomputes whether the fast paths apply, and the deadline. Called after every call on the general path.
     fn review(&mut self) {
+        self.wakes_at = self.timer.min(self.burst_ends());
         self.ordinary = self.state == ReceiverState::Established
             && !self.control_now
             && self.ecn.is_quiet()
@@ -430,7 +440,7 @@ impl Receiver {
 
     /// Handles expired timers. Does nothing before [`Receiver::deadline`].
     pub fn on_timer(&mut self, now: Time) {
-        if now >= self.burst.ends {
+        if now >= self.burst_ends() {
             self.flush(now);
         }
         if now >= self.ack_deadline {
@@ -448,6 +458,7 @@ impl Receiver {
     }
 
     /// Returns the next packet to send, if there is one now.
+    #[inline(always)] // an ACK takes fewer instructions than a call
     pub fn poll_transmit(&mut self, now: Time) -> Option<&Packet> {
         if !(self.ack_now | self.control_now) {
             return None;
@@ -541,7 +552,7 @@ impl Receiver {
 
     /// When [`Receiver::on_timer`] is to be called; [`Time::MAX`] while no timer runs.
     pub fn deadline(&self) -> Time {
-        self.ack_deadline.min(self.timer).min(self.burst.ends)
+        self.ack_deadline.min(self.wakes_at)
     }
 
     /// The receiver's state.
