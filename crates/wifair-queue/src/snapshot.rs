@@ -122,7 +122,7 @@ impl PortSnapshot {
             slot = buffer.after(at);
         }
 
-        let mut totals = books.retired;
+        let mut totals = *books.retired;
         let mut queued_in_all = [Count::default(); 3];
         let mut flows = Vec::new();
         for (id, (flow, queued)) in books.flows.iter().zip(&queued).enumerate() {

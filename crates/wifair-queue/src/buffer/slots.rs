@@ -26,7 +26,7 @@ pub(crate) struct Slot {
     pub packet: Packet,
     pub flow: FlowId,
     pub enqueued_at: Time,
-    /// Link towards the head; [`FREE`] in a free slot.
+    /// Link towards the head, out of date at the head; [`FREE`] in a free slot.
     before: u32,
     /// Link towards the tail; the next free slot in a free slot.
     after: u32,
@@ -84,7 +84,7 @@ impl Slots {
     }
 
     pub fn before(&self, id: SlotId) -> Option<SlotId> {
-        SlotId::from_link(self.slots[id.index()].before)
+        (id.0 != self.head).then(|| SlotId(self.slots[id.index()].before))
     }
 
     pub fn get(&self, id: SlotId) -> &Slot {
@@ -145,14 +145,14 @@ impl Slots {
         self.free = id;
         self.len -= 1;
         self.head = after;
-        match self.slots.get_mut(after as usize) {
-            Some(slot) => slot.before = NONE,
-            None => self.tail = NONE,
+        if after == NONE {
+            self.tail = NONE;
         }
         self.slots.get(id as usize)
     }
 
     /// Removes a packet at any position. Its slot can be read until the next packet is added.
+    #[inline(always)] // a call saves and restores more registers than the rest takes
     pub fn remove(&mut self, id: SlotId) -> &Slot {
         let vacant = &mut self.slots[id.index()];
         let (before, after) = (vacant.before, vacant.after);
@@ -161,13 +161,17 @@ impl Slots {
         vacant.after = self.free;
         self.free = id.0;
         self.len -= 1;
-        match self.slots.get_mut(before as usize) {
-            Some(slot) => slot.after = after,
-            None => self.head = after,
-        }
-        match self.slots.get_mut(after as usize) {
-            Some(slot) => slot.before = before,
-            None => self.tail = before,
+        if id.0 == self.head {
+            self.head = after;
+            if after == NONE {
+                self.tail = NONE;
+            }
+        } else {
+            self.slots[before as usize].after = after;
+            match self.slots.get_mut(after as usize) {
+                Some(slot) => slot.before = before,
+                None => self.tail = before,
+            }
         }
         &self.slots[id.index()]
     }
