@@ -114,13 +114,8 @@ impl PortSpec {
 ///
 /// Calls come in order of time. A station has no flow monitor: all its packets have flow id 0, and it passes an idle
 /// [`Flows`](crate::Flows) as view.
+#[repr(C)] // as in `Buffer`
 pub struct Port {
-    buffer: Buffer,
-    scheme: Box<dyn Scheme>,
-    hooks: Hooks,
-    shortcuts: Shortcuts,
-    control: Option<Box<LimitControl>>,
-    lowered_limit: LoweredLimit,
     /// True if every decision is a shortcut, no hook is called, and the buffer is plain ([`Buffer::is_plain`]). Recomputed by
     /// [`Port::review`].
     ordinary: bool,
@@ -128,6 +123,12 @@ pub struct Port {
     by_station: bool,
     /// Whether the scheme or the limit controller observes exchanges.
     looks_at_exchanges: bool,
+    hooks: Hooks,
+    shortcuts: Shortcuts,
+    lowered_limit: LoweredLimit,
+    buffer: Buffer,
+    scheme: Box<dyn Scheme>,
+    control: Option<Box<LimitControl>>,
     rng: Rng,
     /// Nanoseconds from dequeue to first transmission, on links that aggregate.
     wait_below: LogHistogram,

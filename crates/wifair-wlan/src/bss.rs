@@ -348,7 +348,7 @@ impl Bss {
         }
         let (link, psdu_bytes) = (edcaf.link(), edcaf.psdu_bytes());
         let row = &mut self.links[link.index()];
-        let OnAir { mode, handshake, .. } = row.on_air;
+        let OnAir { mode, handshake, .. } = *row.on_air;
         let attempt = Attempt { link, node: link.sender(), mode, handshake, psdu_bytes, now };
         let fate = fate(&mut self.medium, attempt, &self.phy);
         let mut data_end = now + row.on_air.duration(psdu_bytes);

@@ -25,27 +25,30 @@ pub(crate) struct Role {
 ///
 /// The packet is written in place, so it is copied only once, from the port.
 #[derive(Debug)]
+#[repr(C)] // what every frame needs comes last, next to the port
 pub(crate) struct Edcaf {
-    /// The single frame in service, if any.
-    departure: Option<Departure>,
-    /// Whether a link with a Block Ack agreement is in service.
-    serves_queue: bool,
-    /// Whether it takes packets even with something in service.
-    has_room: bool,
     /// The link's last or current PPDU.
     ppdu: Ppdu,
+    /// Channel time of the last attempt, if its port asks for transmissions.
+    of_last: [Time; 2],
     /// Number of consecutive failed exchanges of the link.
     failed_exchanges: u32,
+    /// Whether it takes packets even with something in service.
+    has_room: bool,
+    /// Whether a link with a Block Ack agreement is in service.
+    serves_queue: bool,
+    /// Whether the receiver has the frame: another copy is a duplicate.
+    delivered: bool,
     link: LinkId,
     psdu_bytes: u32,
     attempts: u32,
-    /// Mode of the last attempt.
-    mode: Mode,
     short_retries: u32,
     long_retries: u32,
-    /// Whether the receiver has the frame: another copy is a duplicate.
-    delivered: bool,
+    /// Mode of the last attempt.
+    mode: Mode,
     role: Role,
+    /// The single frame in service, if any.
+    departure: Option<Departure>,
     /// When it took its packet; for a link, when it came into service or when the outcome of its last PPDU became known.
     taken_at: Time,
     /// Airtime of the attempts.
@@ -53,9 +56,8 @@ pub(crate) struct Edcaf {
     /// Overhead of the attempts: the timeouts after failed ones and, if the BSS has a meter, the spaces and backoffs before
     /// them.
     overhead: Time,
-    /// Channel time of the attempts before the last one, and of the last one; if its port asks for transmissions.
+    /// Channel time of the attempts before the last one, if its port asks for transmissions.
     before_last: [Time; 2],
-    of_last: [Time; 2],
 }
 
 impl Edcaf {

@@ -1,5 +1,7 @@
 //! One direction of the link between a station and the access point: the sender's data for each attempt, in one row.
 
+use std::sync::Arc;
+
 use wifair_core::{Rate, StationId, Time};
 
 use crate::phy::{Modes, OnAir};
@@ -7,16 +9,19 @@ use crate::rate::RateAdaptation;
 use crate::records::Usage;
 
 /// A sender's rate towards its peer, and the usage of its frames.
+///
+/// An exchange uses the first cache line.
+#[repr(C, align(64))]
 pub(crate) struct LinkRow {
-    pub usage: Usage,
     /// Mode and durations of the next attempt.
-    pub on_air: OnAir,
-    /// Whether that samples a mode: with one MPDU.
-    pub samples: bool,
+    pub on_air: Arc<OnAir>,
     /// The link's rate, which schemes and TCP know: that of its attempts but for samples and retry chains.
     pub rate: Rate,
+    /// Whether `on_air` samples a mode: with one MPDU.
+    pub samples: bool,
     /// Whether `adaptation` ever changes the rate: one that does not is not asked after each frame.
     pub adapts: bool,
+    pub usage: Usage,
     pub adaptation: Box<dyn RateAdaptation>,
     /// When the rate last changed.
     rate_since: Time,
@@ -25,7 +30,7 @@ pub(crate) struct LinkRow {
 }
 
 impl LinkRow {
-    pub(crate) fn new(on_air: OnAir, adaptation: Box<dyn RateAdaptation>) -> LinkRow {
+    pub(crate) fn new(on_air: Arc<OnAir>, adaptation: Box<dyn RateAdaptation>) -> LinkRow {
         LinkRow {
             usage: Usage::default(),
             samples: false,

@@ -19,9 +19,10 @@ use crate::node::{AP, LinkId, node_of};
 use crate::phy::BssTiming;
 
 /// A port and the channel access function of the same number, in one record because they are used together.
+#[repr(C)] // what every frame and packet needs is together: see the two
 struct Place {
-    port: Port,
     edcaf: Edcaf,
+    port: Port,
 }
 
 /// Which settings a category's port at the AP has separately, so that changes of the AP's settings do not affect it.

@@ -44,19 +44,20 @@ const ASKED: &str = "a scheme asks in needs() for the indexes that it uses";
 /// At every instant, for each flow and class, in packets and in bytes: offered = refused + accepted;
 /// accepted = dequeued + evicted + filtered + queued; dequeued = delivered + lost at the retry limit + in service.
 #[derive(Clone, Debug)]
+#[repr(C)] // what every packet needs comes first, in three cache lines
 pub struct Buffer {
-    slots: Slots,
-    index: Option<Box<Index>>,
-    limit: u32,
-    counts_in_service: bool,
-    in_service: u32,
     now: Time,
-    books: Books,
-    /// Nanoseconds spent at each length, up to the last change of length.
-    time_at_length: Vec<u64>,
+    limit: u32,
+    in_service: u32,
+    counts_in_service: bool,
+    slots: Slots,
     /// When the length last changed.
     length_since: Time,
+    /// Nanoseconds spent at each length, up to the last change of length.
+    time_at_length: Vec<u64>,
+    books: Books,
     sojourn: LogHistogram,
+    index: Option<Box<Index>>,
     /// Journal of exceptional events, if kept.
     journal: Option<Journal>,
     /// Packets that are gone and have not been taken, if that is reported.

@@ -90,7 +90,7 @@ impl Bss {
             let modes = modes.of(StationId(index as u16));
             for (purpose, first) in RATE_PURPOSES.into_iter().zip(rates(station, modes, index)?) {
                 let start = Start { first, modes, rng: &mut Rng::stream(seed, &station.label, purpose) };
-                rows.push(LinkRow::new(modes.on_air(first), spec.mac.rate_adaptation.build(start)));
+                rows.push(LinkRow::new(modes.shared(first), spec.mac.rate_adaptation.build(start)));
             }
         }
         let surroundings = |direction: Direction| {

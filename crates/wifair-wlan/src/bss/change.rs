@@ -76,7 +76,7 @@ impl Bss {
     pub(super) fn set_rate(&mut self, link: LinkId, choice: Choice, now: Time) {
         let row = &mut self.links[link.index()];
         let modes = self.modes.of(link.station());
-        row.on_air = modes.on_air(choice.next);
+        row.on_air = modes.shared(choice.next);
         row.samples = choice.samples;
         let rate = modes.on_air(choice.link).rate();
         if rate == row.rate {

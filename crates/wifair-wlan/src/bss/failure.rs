@@ -120,7 +120,7 @@ impl Bss {
     fn capture(&mut self, now: Time) {
         let (nodes, links) = (&self.nodes, &self.links);
         let frame = |collider: &Collider| {
-            (links[collider.link.index()].on_air, nodes.edcaf(collider.sender).psdu_bytes())
+            (*links[collider.link.index()].on_air, nodes.edcaf(collider.sender).psdu_bytes())
         };
         if let Some((Collider { sender, link, .. }, end)) =
             self.medium.capture(frame, &self.phy, &self.mac, now)

@@ -16,7 +16,9 @@ pub(super) enum Place {
     OnAir,
 }
 
+/// It fills a cache line.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Entity {
     pub backoff: Rng,
     pub counter: u64,

@@ -1,5 +1,7 @@
 //! The mode of a link, and durations of its PPDUs.
 
+use std::sync::Arc;
+
 use wifair_core::{Rate, SpecError, Time};
 
 use super::mcs::{MCS, Mcs};
@@ -278,16 +280,16 @@ impl OnAir {
 
 /// The modes that a link may use, the slowest first.
 #[derive(Clone, Debug)]
-pub struct Modes(Vec<OnAir>);
+pub struct Modes(Vec<Arc<OnAir>>);
 
 impl Modes {
     pub(super) fn new(modes: Vec<OnAir>) -> Modes {
-        Modes(modes)
+        Modes(modes.into_iter().map(Arc::new).collect())
     }
 
     /// The same, each changed.
     pub(crate) fn map(self, change: impl FnMut(OnAir) -> OnAir) -> Modes {
-        Modes(self.0.into_iter().map(change).collect())
+        Modes::new(self.iter().copied().map(change).collect())
     }
 
     /// Whether they have MCSs: from 802.11n on.
@@ -361,7 +363,7 @@ impl Modes {
 
     /// Their rates, the slowest first.
     pub fn rates(&self) -> impl Iterator<Item = Rate> {
-        self.0.iter().map(OnAir::rate)
+        self.iter().map(OnAir::rate)
     }
 
     /// How many there are.
@@ -372,7 +374,12 @@ impl Modes {
     /// The mode behind an index.
     #[inline]
     pub fn on_air(&self, index: RateIndex) -> OnAir {
-        self.0[usize::from(index.0)]
+        *self.0[usize::from(index.0)]
+    }
+
+    /// The same, in the one copy that all links of these modes use.
+    pub(crate) fn shared(&self, index: RateIndex) -> Arc<OnAir> {
+        Arc::clone(&self.0[usize::from(index.0)])
     }
 
     /// The index of one of them.
@@ -383,6 +390,6 @@ impl Modes {
 
     /// All of them, the slowest first.
     pub fn iter(&self) -> impl Iterator<Item = &OnAir> {
-        self.0.iter()
+        self.0.iter().map(|on_air| &**on_air)
     }
 }
