@@ -81,7 +81,7 @@ impl Scheme for Hesitating {
     }
 }
 
-/// An ACK that was redundant beside an arrival is needed again when that is refused.
+/// An ACK that an arrival made redundant is needed again when that is refused.
 #[test]
 fn an_ack_that_is_refused_makes_no_other_redundant() {
     let found = Arc::new(AtomicU32::new(0));

@@ -67,7 +67,7 @@ fn what_the_next_scheme_refuses_counts_as_evicted() {
     assert_eq!(later.evicted, after.evicted);
 }
 
-/// Every scheme with a clock has its next tick after it has come, not where its clock would stand since time zero.
+/// Every scheme with a clock has its next tick after it has come, not where its clock would be since time zero.
 #[test]
 fn a_clock_starts_when_its_scheme_comes() {
     let mut ticking = 0;
