@@ -255,6 +255,7 @@ BEACONS = [
     ({"name": "802.11g"}, 313, [12, 18, 24, 36, 48, 72, 96, 108], 6.0),
     ({"name": "802.11g", "erp_protection": "cts-to-self"}, 317, [2, 4, 11, 22], 1.0),
     ({"name": "802.11ax"}, 2332, [12, 18, 24, 36, 48, 72, 96, 108], 6.0),
+    ({"name": "802.11ax", "band_ghz": 2.4}, 300, [2, 4, 11, 22], 1.0),
 ]
 
 
@@ -263,7 +264,7 @@ BEACONS = [
 def test_tshark_dissects_beacons(
     phy: dict[str, Any], length: int, rates: list[int], mbps: float, tmp_path: Path
 ) -> None:
-    mac = {"beacons": {"interval_tu": 20, "bytes": length}}
+    mac = {"beacons": {"interval_tu": 20, "bytes": length, "rate_mbps": mbps}}
     scenario = Scenario(**{**SETTINGS, "phy": phy, "mac": mac, "stations": [], "run": {"warmup_s": 0, "duration_s": 3}})
     results = scenario.run([1], traces=Traces(tmp_path, tmp_path))
     run = results.runs.row(0, named=True)

@@ -12,18 +12,21 @@ use crate::phy::{BssTiming, OnAir};
 const TU: Time = Time::from_us(1_024);
 
 /// Parameters of the AP's beacons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BeaconsSpec {
     /// Time between target times in TU of 1,024 µs, 1 to 65535: 100.
     pub interval_tu: u32,
     /// Length of the MPDU in bytes, FCS included, 70 to 2332: 300, about that of a WPA2 network of 802.11ac.
     pub bytes: u32,
+    /// Their rate in Mbps. At 2.4 GHz 802.11b's (1, 2, 5.5, 11) and, without 802.11b stations, OFDM's (6 to 54); at 5 and 6 GHz
+    /// OFDM's. By default the lowest mandatory or basic rate. Access points at 2.4 GHz often have 1.
+    pub rate_mbps: Option<f64>,
 }
 
 impl Default for BeaconsSpec {
     fn default() -> BeaconsSpec {
-        BeaconsSpec { interval_tu: 100, bytes: 300 }
+        BeaconsSpec { interval_tu: 100, bytes: 300, rate_mbps: None }
     }
 }
 
@@ -33,7 +36,7 @@ pub(crate) struct Beacons {
     /// The contending entity: a further category of the AP.
     pub sender: u32,
     pub interval: Time,
-    /// Their mode: the lowest basic rate.
+    /// Their mode.
     pub on_air: OnAir,
     pub duration: Time,
     /// Whether one is due and not yet on the air.
@@ -53,11 +56,15 @@ impl Beacons {
             check::integer(path, "interval_tu", spec.interval_tu, 1..=65_535, "TU of 1,024 µs")?;
         // From the least that a beacon has to a frame body of 2,304 bytes (9.2.4.7), with header and FCS.
         let bytes = check::integer(path, "bytes", spec.bytes, 70..=2_332, "bytes")?;
+        let on_air = match spec.rate_mbps {
+            Some(mbps) => phy.group_mode(mbps, &format!("{path}.rate_mbps"))?,
+            None => phy.slowest,
+        };
         Ok(Beacons {
             sender,
             interval: TU * interval_tu.into(),
-            on_air: phy.slowest,
-            duration: phy.slowest.duration(bytes),
+            on_air,
+            duration: on_air.duration(bytes),
             waits: false,
             ends: None,
         })

@@ -287,6 +287,13 @@ impl Modes {
         Modes(modes.into_iter().map(Arc::new).collect())
     }
 
+    /// These and others.
+    pub(super) fn and(mut self, others: &Modes) -> Modes {
+        self.0.extend_from_slice(&others.0);
+        self.0.sort_by_key(|on_air| on_air.rate());
+        self
+    }
+
     /// The same, each changed.
     pub(crate) fn map(self, change: impl FnMut(OnAir) -> OnAir) -> Modes {
         Modes::new(self.iter().copied().map(change).collect())

@@ -4,7 +4,7 @@ use wifair_core::{Rate, SpecError, Time};
 
 use super::keys::{ErpProtection, ProtectionKeys};
 use super::mode::{Format, Mode, Modes, OnAir, RateIndex};
-use super::{Characteristics, PhySpec, StationPhy, dsss, ofdm};
+use super::{Band, Characteristics, PhySpec, StationPhy, dsss, ofdm};
 use crate::check;
 
 /// PSDU bytes of MAC ACK and CTS (9.3.1.4, 9.3.1.3).
@@ -23,11 +23,14 @@ pub struct BssTiming {
     pub sifs: Time,
     /// DCF interframe space: SIFS and two slots (10.3.7).
     pub difs: Time,
-    /// The mode of beacons, and of the MAC ACK that EIFS counts (10.3.2.3.7): the lowest mandatory or basic rate; that of
+    /// The default mode of beacons, and that of the MAC ACK that EIFS counts (10.3.2.3.7): the lowest mandatory or basic rate; that of
     /// 802.11b, where there are receivers of it.
     pub(crate) slowest: OnAir,
     /// That ACK.
     pub slowest_ack: Time,
+    /// Modes of group-addressed frames: those that all stations decode.
+    group: Modes,
+    band: Band,
     /// CWmin in slots.
     pub cw_min: u16,
     /// CWmax in slots.
@@ -167,6 +170,13 @@ impl BssTiming {
             }
             (None, None) => vec![RateIndex(0)],
         };
+        let dsss = PhySpec::Dsss(dsss::Spec { preamble: phy.preamble(), ..Default::default() });
+        let dsss = dsss.modes(&StationPhy::default(), path)?;
+        let group = match band {
+            Band::Ghz2_4 if has_dsss_station => dsss.clone(),
+            Band::Ghz2_4 if !is_dsss => dsss.clone().and(&control),
+            _ => control.clone(),
+        };
         let lowest = if has_qos && keys.control_rate_mbps.is_none() { rates[0] } else { RateIndex(0) };
         let mut timing = BssTiming {
             slot,
@@ -174,6 +184,8 @@ impl BssTiming {
             difs: sifs + slot * 2,
             slowest: control.on_air(lowest),
             slowest_ack: control.on_air(lowest).duration(ACK_BYTES),
+            group,
+            band,
             cw_min,
             cw_max,
             handshakes: rates
@@ -186,16 +198,16 @@ impl BssTiming {
             dsss: is_dsss,
             responds_by_rate: has_qos && keys.control_rate_mbps.is_none(),
         };
-        timing.protect(phy.protection(), has_dsss_station, band, path)?;
+        timing.protect(phy.protection(), has_dsss_station, &dsss, path)?;
         Ok(timing)
     }
 
-    /// Announces data frames in 802.11b's modulation, and adds the control frames of 802.11b stations.
+    /// Announces data frames in 802.11b's `modes`, and adds the control frames of 802.11b stations.
     fn protect(
         &mut self,
         keys: Option<&ProtectionKeys>,
         has_dsss_station: bool,
-        band: super::Band,
+        modes: &Modes,
         path: &str,
     ) -> Result<(), SpecError> {
         let Some(keys) = keys else { return Ok(()) };
@@ -215,14 +227,11 @@ impl BssTiming {
                 None => Ok(()),
             };
         };
-        if band != super::Band::Ghz2_4 {
+        if self.band != Band::Ghz2_4 {
             let allowed = "no such key but at 2.4 GHz: there are no 802.11b stations elsewhere";
             return Err(SpecError::new(format!("{path}.erp_protection"), "this key", allowed));
         }
-        let preamble = keys.preamble.unwrap_or_default();
-        let dsss = PhySpec::Dsss(dsss::Spec { preamble, ..Default::default() });
-        let start_delay = check::micros(path, "", dsss.phy().characteristics().rx_start_delay_us)?;
-        let modes = dsss.modes(&StationPhy::default(), path)?;
+        let start_delay = modes.on_air(RateIndex(0)).preamble(); // in DSSS they are equal (Table 16-4)
         let rate = match keys.protection_rate_mbps {
             Some(mbps) => modes.rate_index(mbps, &format!("{path}.protection_rate_mbps"))?,
             None => RateIndex(0),
@@ -276,6 +285,16 @@ impl BssTiming {
     /// CWmin of a station with these modes.
     pub(crate) fn cw_min_of(&self, modes: &Modes) -> u16 {
         if modes.are_dsss() { self.dsss_cw_min } else { self.cw_min }
+    }
+
+    /// The mode of a group-addressed frame at `mbps`, given at `key`.
+    pub(crate) fn group_mode(&self, mbps: f64, key: &str) -> Result<OnAir, SpecError> {
+        let index = self.group.rate_index(mbps, key).map_err(|error| {
+            let stations = if self.group.are_dsss() { " with 802.11b stations" } else { "" };
+            let allowed = format!("{} at {} GHz{stations}", error.allowed, self.band.ghz());
+            SpecError { allowed, ..error }
+        })?;
+        Ok(self.group.on_air(index))
     }
 
     /// Whether protection precedes some data frames.

@@ -14,7 +14,7 @@ const STATION: StationId = StationId(0);
 
 fn with_beacons(spec: BssSpec, interval_tu: u32, bytes: u32) -> BssSpec {
     let mut spec = spec;
-    spec.mac.beacons = Some(BeaconsSpec { interval_tu, bytes });
+    spec.mac.beacons = Some(BeaconsSpec { interval_tu, bytes, ..BeaconsSpec::default() });
     spec
 }
 
@@ -43,6 +43,18 @@ fn phy(name: &str) -> BssSpec {
     if !["802.11a", "802.11g"].contains(&name) {
         spec.stations[0].rate_mbps = None;
     }
+    spec
+}
+
+/// A BSS with these keys of its PHY, beacons at this rate and one station, 802.11b's if it `is_mixed`.
+fn at_rate(keys: &str, is_mixed: bool, mbps: f64) -> BssSpec {
+    let mut spec = cell_b(1);
+    spec.phy = serde_json::from_str(keys).unwrap();
+    spec.stations[0].phy = is_mixed.then(PhySpec::default);
+    if !is_mixed && !keys.contains("\"802.11b\"") {
+        spec.stations[0].rate_mbps = keys.contains("802.11g").then_some(54.0);
+    }
+    spec.mac.beacons = Some(BeaconsSpec { rate_mbps: Some(mbps), ..BeaconsSpec::default() });
     spec
 }
 
@@ -82,6 +94,27 @@ fn beacons_alone_take_their_share() {
         let mut bss = Bss::new(&spec, 1).unwrap();
         run(&mut bss, interval + us(100));
         assert_eq!(bss.snapshot(interval + us(100)).beacons.airtime, us(100));
+    }
+}
+
+/// At another rate than the default they last what 2,400 bits take there, in BSSs without 802.11b stations and with one.
+#[test]
+fn beacons_at_another_rate_take_its_share() {
+    for (keys, is_mixed, mbps, duration) in [
+        (r#"{"name": "802.11b"}"#, false, 2.0, 192 + 1_200),
+        (r#"{"name": "802.11n", "band_ghz": 2.4}"#, false, 1.0, 192 + 2_400),
+        (r#"{"name": "802.11ax", "band_ghz": 2.4}"#, false, 5.5, 192 + 437),
+        (r#"{"name": "802.11be", "band_ghz": 2.4}"#, false, 24.0, 20 + 104 + 6),
+        (r#"{"name": "802.11ax", "band_ghz": 2.4}"#, true, 2.0, 192 + 1_200),
+        (r#"{"name": "802.11g", "erp_protection": "rts-cts", "preamble": "short"}"#, false, 11.0, 96 + 219),
+        (r#"{"name": "802.11n"}"#, false, 54.0, 20 + 48),
+        (r#"{"name": "802.11ax", "band_ghz": 6}"#, false, 24.0, 20 + 104),
+    ] {
+        let mut bss = Bss::new(&at_rate(keys, is_mixed, mbps), 1).unwrap();
+        let interval = us(102_400);
+        run(&mut bss, interval * 51);
+        let usage = BeaconUsage { sent: 50, collided: 0, airtime: us(duration) * 50 };
+        assert_eq!(bss.snapshot(interval * 51).beacons, usage, "{keys} at {mbps} Mbps");
     }
 }
 
@@ -204,6 +237,20 @@ fn what_is_out_of_range_is_refused_by_its_key() {
     ] {
         let Err(error) = Bss::new(&with_beacons(cell_b(1), interval_tu, bytes), 1) else { panic!("{key}") };
         assert!(error.to_string().starts_with(key), "{error}");
+    }
+    let (dsss, ofdm) = ("1, 2, 5.5, 11 Mbps at 2.4 GHz", "6, 9, 12, 18, 24, 36, 48, 54 Mbps at");
+    let both = "1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbps at 2.4 GHz";
+    for (keys, is_mixed, mbps, allowed) in [
+        (r#"{"name": "802.11b"}"#, false, 6.0, dsss),
+        (r#"{"name": "802.11ax", "band_ghz": 2.4}"#, true, 6.0, "11 Mbps at 2.4 GHz with 802.11b stations"),
+        (r#"{"name": "802.11ax", "band_ghz": 2.4}"#, false, 3.0, both),
+        (r#"{"name": "802.11g"}"#, false, 0.0, both),
+        (r#"{"name": "802.11ax"}"#, false, 1.0, ofdm),
+        (r#"{"name": "802.11ax", "band_ghz": 6}"#, false, 5.5, "54 Mbps at 6 GHz"),
+    ] {
+        let Err(error) = Bss::new(&at_rate(keys, is_mixed, mbps), 1) else { panic!("{keys}") };
+        assert_eq!(error.key, "mac.beacons.rate_mbps");
+        assert!(error.allowed.contains(allowed), "{error}");
     }
     let mut spec = with_beacons(cell_b(1), 100, 300);
     spec.mac.capture_db = Some(10.0);

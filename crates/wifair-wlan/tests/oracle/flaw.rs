@@ -127,12 +127,15 @@ flaws! {
     BeaconsAreAwaited,
     /// One that waits is not replaced.
     BeaconsQueue,
+    /// Their rate is the default, whatever the scenario says.
+    BeaconsHaveNoRate,
 }
 
 impl Flaw {
     /// Whether it shows only where there are beacons.
     pub fn is_of_beacons(self) -> bool {
         use Flaw::*;
-        matches!(self, BeaconsAfterDifs | BeaconsLast | BeaconsSetNav | BeaconsAreAwaited | BeaconsQueue)
+        let of_access = matches!(self, BeaconsAfterDifs | BeaconsLast | BeaconsQueue);
+        of_access || matches!(self, BeaconsSetNav | BeaconsAreAwaited | BeaconsHaveNoRate)
     }
 }

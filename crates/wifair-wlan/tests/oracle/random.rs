@@ -44,26 +44,29 @@ pub fn aggregated_scenarios() -> impl Strategy<Value = Scenario> {
 
 /// All of these, but for those with capture, with beacons, at whose target times packets often come.
 pub fn beacon_scenarios() -> impl Strategy<Value = Scenario> {
+    let rate = prop::option::of(any::<prop::sample::Index>());
     let any = prop_oneof![scenarios().boxed(), edca_scenarios().boxed(), modern_scenarios().boxed()];
     let any = any.prop_filter("capture", |scenario| scenario.rules.capture.is_none());
     let interval_tu = prop_oneof![3 => 1u32..6, 1 => 6u32..40];
     let bytes = prop_oneof![1 => Just(300u32), 1 => 70u32..200, 1 => 70u32..=2_332];
-    let beacons = (interval_tu, bytes).prop_map(|(interval_tu, bytes)| Beacons { interval_tu, bytes });
     let meeting = (1u64..4, 0u64..4, 1u64..4, prop_oneof![4 => Just(0u64), 1 => 1..60u64]);
     let meetings = prop::collection::vec(prop::option::weighted(0.6, meeting), 12);
-    (any, beacons, meetings).prop_map(|(mut scenario, beacons, meetings)| {
-        scenario.rules.beacons = Some(beacons);
-        let interval = scenario.rules.beacon_interval().expect("there are beacons");
-        for (stream, meeting) in scenario.streams.iter_mut().zip(meetings) {
-            if let (Pattern::Every { .. } | Pattern::Poisson { .. }, Some((first, after, gap, late))) =
-                (stream.pattern, meeting)
-            {
-                let first = first * interval + late * u64::from(scenario.rules.slot) / 20;
-                stream.pattern = Pattern::Every { first, gap: gap * interval, burst: 1 + after as u32 };
+    (any, interval_tu, bytes, rate, meetings).prop_map(
+        |(mut scenario, interval_tu, bytes, rate, meetings)| {
+            let rate = rate.map(|rate| *rate.get(&scenario.rules.beacon_rates()));
+            scenario.rules.beacons = Some(Beacons { interval_tu, bytes, rate });
+            let interval = scenario.rules.beacon_interval().expect("there are beacons");
+            for (stream, meeting) in scenario.streams.iter_mut().zip(meetings) {
+                if let (Pattern::Every { .. } | Pattern::Poisson { .. }, Some((first, after, gap, late))) =
+                    (stream.pattern, meeting)
+                {
+                    let first = first * interval + late * u64::from(scenario.rules.slot) / 20;
+                    stream.pattern = Pattern::Every { first, gap: gap * interval, burst: 1 + after as u32 };
+                }
             }
-        }
-        scenario
-    })
+            scenario
+        },
+    )
 }
 
 fn scenario(rules: Rules) -> impl Strategy<Value = Scenario> {

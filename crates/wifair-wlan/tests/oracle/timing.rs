@@ -211,6 +211,8 @@ pub struct Beacons {
     pub interval_tu: u32,
     /// FCS included.
     pub bytes: u32,
+    /// None: that of the MAC ACK that EIFS allows for.
+    pub rate: Option<Tenths>,
 }
 
 /// Section 10.
@@ -360,11 +362,37 @@ impl Rules {
         self.sifs + self.control(ACK_BYTES, self.lowest_form()) + self.difs() + ns2
     }
 
-    /// How the MAC ACK is sent that EIFS allows for, and beacons.
+    /// How the MAC ACK is sent that EIFS allows for, and beacons unless they have a rate.
     pub fn lowest_form(&self) -> NonHt {
         match self.protection {
             Some(Protection { plcp, .. }) => NonHt { phy: Phy::Dsss { plcp }, rate: 10 },
             None => NonHt { phy: self.phy, rate: self.lowest_mandatory_rate },
+        }
+    }
+
+    /// How beacons are sent.
+    pub fn beacon_form(&self, beacons: Beacons) -> NonHt {
+        let phy = match (self.phy, self.protection) {
+            (Phy::Ofdm { .. }, Some(Protection { plcp, .. })) => Phy::Dsss { plcp },
+            (Phy::Ofdm { .. }, None) => Phy::Dsss { plcp: 192 },
+            (dsss, _) => dsss,
+        };
+        match beacons.rate.filter(|_| !self.has(Flaw::BeaconsHaveNoRate)) {
+            Some(rate) if phy.rates().contains(&rate) => NonHt { phy, rate },
+            Some(rate) => NonHt { phy: self.phy, rate },
+            None => self.lowest_form(),
+        }
+    }
+
+    /// The rates that beacons may have.
+    pub fn beacon_rates(&self) -> Vec<Tenths> {
+        let dsss = Phy::Dsss { plcp: 192 }.rates();
+        match self.phy {
+            Phy::Ofdm { extension: 0 } => self.phy.rates().to_vec(),
+            Phy::Ofdm { .. } if !self.modern.is_some_and(|modern| modern.has_dot11b) => {
+                [dsss, self.phy.rates()].concat()
+            }
+            _ => dsss.to_vec(),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::oracle::mode::{Generation, Mode};
 use crate::oracle::radio::TX_POWER_DBM;
 use crate::oracle::rate::Adaptation;
 use crate::oracle::scenario::{Change, Errors, Modes, Scenario, Station};
-use crate::oracle::timing::{self, Modern, Phy, Protection, Rules, Tenths};
+use crate::oracle::timing::{self, Beacons, Modern, Phy, Protection, Rules, Tenths};
 use wifair_queue::PortSpec;
 use wifair_wlan::{
     AggregationSpec, ApSpec, ArrivalWithinIfs, BackoffRange, BandKeys, BeaconsSpec, BssKeys, BssSpec,
@@ -223,9 +223,10 @@ fn mac(rules: &Rules) -> MacSpec {
         rate_adaptation: rules.adaptation.map_or(RateSpec::default(), adaptation),
         edca: rules.edca.as_ref().map(|table| edca(table, rules)),
         aggregation: aggregation(rules),
-        beacons: rules
-            .beacons
-            .map(|beacons| BeaconsSpec { interval_tu: beacons.interval_tu, bytes: beacons.bytes }),
+        beacons: rules.beacons.map(|Beacons { interval_tu, bytes, rate }| {
+            let rate_mbps = rate.map(|tenths| f64::from(tenths) / 10.0);
+            BeaconsSpec { interval_tu, bytes, rate_mbps }
+        }),
     }
 }
 

@@ -111,7 +111,7 @@ impl Node {
     }
 
     fn beacon(&self, beacons: Beacons) -> Frame {
-        let form = self.rules.lowest_form();
+        let form = self.rules.beacon_form(beacons);
         Frame {
             kind: Kind::Beacon,
             from: self.id,
