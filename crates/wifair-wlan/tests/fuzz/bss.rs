@@ -13,6 +13,8 @@ use wifair_wlan::{AttemptOutcome, Bss, BssSnapshot, BssSpec, Node, Output, Stati
 use crate::given::{self, Schema, chance, one_of, repaired};
 use crate::support::{packet, packet_down};
 
+/// Header and packet of the shortest subframe of an A-MSDU (`docs/medium.md`, section 12).
+const SHORTEST_SUBFRAME_BYTES: u32 = 14 + 40;
 const MOST_STATIONS: usize = 5;
 const MOST_OFFERS: u32 = 200;
 /// A case that goes on for longer is long enough: ticks of schemes and unlimited retries have no end.
@@ -38,14 +40,17 @@ pub fn check(data: &[u8]) {
     let read = |given: &Value| {
         let spec: BssSpec = given::parsed(given)?;
         let queues = if spec.mac.edca.is_some() { 4 } else { 1 };
-        Bss::new(&spec, 1).map(|bss| (spec.stations.len() as u16, queues, bss))
+        let longest = spec.mac.aggregation.as_ref().map_or(0, |aggregation| aggregation.max_amsdu_bytes);
+        let in_mpdu = u64::from(longest / SHORTEST_SUBFRAME_BYTES).max(1);
+        Bss::new(&spec, 1).map(|bss| (spec.stations.len() as u16, queues, in_mpdu, bss))
     };
-    let Some((stations, queues, bss)) = repaired(given, read) else { return };
+    let Some((stations, queues, in_mpdu, bss)) = repaired(given, read) else { return };
     let mut watched = Watched {
         before: bss.snapshot(Time::ZERO),
         bss,
         stations,
         queues,
+        in_mpdu,
         now: Time::ZERO,
         events: 0,
         offered: vec![],
@@ -61,6 +66,8 @@ struct Watched {
     stations: u16,
     /// Of a node, each with a frame in service.
     queues: u64,
+    /// Most packets of an MPDU.
+    in_mpdu: u64,
     now: Time,
     events: usize,
     /// By number: whose packet, and whether it goes up.
@@ -223,8 +230,9 @@ impl Watched {
                 assert!(usage.delivered >= usage.lost_after_delivery);
                 let lost_on_air = usage.lost_at_retry_limit - usage.lost_internally;
                 if usage.ppdus + usage.block_ack_requests > 0 {
-                    // Attempts are PPDUs, losses and deliveries MPDUs.
-                    let sent = usage.attempts - usage.ppdus - usage.block_ack_requests + usage.mpdus;
+                    // Attempts are PPDUs, losses and deliveries packets.
+                    let mpdus = usage.attempts - usage.ppdus - usage.block_ack_requests + usage.mpdus;
+                    let sent = mpdus * self.in_mpdu;
                     assert!(usage.ppdus <= usage.mpdus && usage.retries <= usage.attempts, "{usage:?}");
                     assert!(usage.delivered <= sent && lost_on_air <= sent, "{usage:?}");
                     continue;
