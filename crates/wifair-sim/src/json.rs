@@ -85,7 +85,7 @@ impl<'de> Visitor<'de> for TreeVisitor {
 fn misread(tree: &Value, path: &Path, error: &serde_json::Error) -> SpecError {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
-    let (found, path) = (found(tree, path), path.to_string());
+    let (found, path) = (found(tree, path), shown(path));
     let quoted = |prefix: &str| message.strip_prefix(prefix)?.split('`').next();
     let inside = |field: &str| if path == "." { field.to_string() } else { format!("{path}.{field}") };
     if let Some(field) = quoted("missing field `") {
@@ -95,15 +95,18 @@ fn misread(tree: &Value, path: &Path, error: &serde_json::Error) -> SpecError {
         SpecError::new(key, "a key that is there twice", "each key once")
     } else if let Some(field) = quoted("unknown field `") {
         let expected = message.split_once(", ").map_or("no such key", |(_, expected)| expected);
-        let key = match field {
-            "" => format!("{path}\"\""), // the path ends where a name is expected
-            _ if path.ends_with(field) => path,
-            _ => inside(field),
-        };
+        let key = if path.ends_with(field) { path } else { inside(field) };
         SpecError::new(key, "an unknown key", expected)
     } else {
         SpecError::new(path, found.unwrap_or_else(|| "what stands there".into()), message)
     }
+}
+
+/// The path with an empty last key in quotes.
+fn shown(path: &Path) -> String {
+    let empty =
+        path.iter().last().is_some_and(|segment| matches!(segment, Segment::Map { key } if key.is_empty()));
+    format!("{path}{}", if empty { "\"\"" } else { "" })
 }
 
 /// The value at `path`, unless it is a table or a list.

@@ -445,6 +445,8 @@ mod tests {
         assert_eq!(error(r#"{"cell": {"stations": []}, "flows": [], "wirre": 1}"#).key, "wirre");
         assert_eq!(error(r#"{"": 1}"#).key, r#""""#);
         assert_eq!(error(r#"{"run": {"": 1}}"#).key, r#"run."""#);
+        assert_eq!(error(r#"{"": 'l'}"#).key, r#""""#);
+        assert_eq!(error(r#"{"run": {"": 'l'}}"#).key, r#"run."""#);
         let foreign = r#"{"cell": {"stations": [], "ap": {"port": {"limit": 1}}}, "flows": []}"#;
         assert_eq!(error(foreign).key, "cell.ap.port.limit");
         let empty = r#"{"cell": {"stations": [{"label": "a", "rate_mbps": 11}]}, "flows": []}"#;
