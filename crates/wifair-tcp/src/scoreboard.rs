@@ -82,7 +82,7 @@ impl Scoreboard {
         self.lost_before(mss).is_some_and(|before| seq::before(una, before))
     }
 
-    /// Starts recovery with the segment that ends at `end` (section 5, step 4.3).
+    /// Starts recovery with what ends at `end` retransmitted (section 5, step 4.3).
     pub(crate) fn start_recovery(&mut self, end: u32) {
         (self.high_rxt, self.rescue_rxt) = (end, end);
     }

@@ -113,6 +113,9 @@ impl Sender {
     pub(super) fn start_fast_retransmit(&mut self, now: Time) {
         self.window.slow_start_limit = self.spec.counted_bytes().slow_start;
         self.ecn.note_reduction(self.max);
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.start_recovery(self.una); // nothing yet: the repair may have to wait, and an ACK may overtake it
+        }
         self.repair = true;
         if self.spec.rto.restarts_on_fast_retransmit {
             self.timer = now + self.rto.timeout();

@@ -318,6 +318,35 @@ proptest! {
     }
 }
 
+/// An ACK that overtakes a fast retransmit held back by pacing leaves a recovery in which nothing was sent again.
+#[test]
+fn an_ack_overtakes_a_paced_repair_before_the_wrap_as_after_it() {
+    let low: TcpSpec = serde_json::from_value(serde_json::json!({
+        "congestion_control": { "name": "reno" },
+        "mss_bytes": 1,
+        "receiver_window_segments": 7,
+        "delayed_ack": { "segments": 3, "timeout_ms": 100, "syn": true },
+        "pacing": {
+            "slow_start_percent": 141,
+            "avoidance_percent": 141,
+            "unpaced_segments": 7,
+            "burst_us": 0,
+            "burst_segments": 1,
+        },
+        "rto": { "min_ms": 200, "granularity_ms": 1 },
+        "sack": { "blocks": 1, "duplicates": false },
+        "handshake": "ns-2",
+    }))
+    .unwrap();
+    let high = TcpSpec { initial_sequence: 0u32.wrapping_sub(9), ..low.clone() };
+    let there = [1, 4, 1, 7, 7, 50, 1, 1, 1].map(Fate::Delivered);
+    let back = [Fate::Delivered(34), Fate::Lost, Fate::Lost]
+        .into_iter()
+        .chain([54, 1, 1, 19, 1].map(Fate::Delivered));
+    let fates = [there.to_vec(), back.collect()];
+    assert_eq!(transfer(&low, 9, fates.clone()).log, transfer(&high, 9, fates).log);
+}
+
 /// A connection that carries more than 2³² bytes: a loss after that is repaired by fast retransmit, not by a timeout.
 #[test]
 fn recovery_still_works_after_the_whole_space() {
