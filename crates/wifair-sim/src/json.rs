@@ -104,8 +104,10 @@ fn misread(tree: &Value, path: &Path, error: &serde_json::Error) -> SpecError {
 
 /// The path with an empty last key in quotes.
 fn shown(path: &Path) -> String {
-    let empty =
-        path.iter().last().is_some_and(|segment| matches!(segment, Segment::Map { key } if key.is_empty()));
+    let empty = path
+        .iter()
+        .next_back()
+        .is_some_and(|segment| matches!(segment, Segment::Map { key } if key.is_empty()));
     format!("{path}{}", if empty { "\"\"" } else { "" })
 }
 
