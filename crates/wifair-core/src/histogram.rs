@@ -16,7 +16,7 @@ const SUB: usize = 1 << SUB_BITS;
 #[derive(Clone, Debug, Default)]
 pub struct LogHistogram {
     /// Of the buckets from `first` on.
-    counts: Vec<u64>,
+    counts: Box<[u64]>,
     first: usize,
     sum: u64,
 }
@@ -59,14 +59,16 @@ impl LogHistogram {
     /// Allocates the buckets of a range, too.
     fn cover(&mut self, buckets: Range<usize>) {
         let first = buckets.start / SUB * SUB;
-        if self.counts.is_empty() {
+        let mut counts = std::mem::take(&mut self.counts).into_vec();
+        if counts.is_empty() {
             self.first = first;
         } else if first < self.first {
-            self.counts.splice(..0, repeat_n(0, self.first - first));
+            counts.splice(..0, repeat_n(0, self.first - first));
             self.first = first;
         }
         let len = buckets.end.next_multiple_of(SUB) - self.first;
-        self.counts.resize(len.max(self.counts.len()), 0);
+        counts.resize(len.max(counts.len()), 0);
+        self.counts = counts.into_boxed_slice();
     }
 
     /// The allocated buckets with their counts.
