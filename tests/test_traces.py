@@ -160,7 +160,7 @@ def events(folder: Path) -> pl.DataFrame:
 @pytest.mark.needs("tshark")
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_tshark_finds_nothing_wrong(name: str, tmp_path: Path) -> None:
-    scenario = SCENARIOS[name].override({"run.duration_s": 1 if name in AGGREGATES else 4})
+    scenario = SCENARIOS[name].override({"run.duration_s": 4})
     traces = Traces(tmp_path, full_frames=True)
     if name == "plain":
         traces = Traces(tmp_path, stations=["far", "up-1"], servers=True, full_frames=True)
