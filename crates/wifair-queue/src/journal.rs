@@ -205,8 +205,9 @@ impl Scheme for Journaled {
         self.scheme.on_pending(station, ac, cx);
     }
 
+    /// The port tells a scheme with a journal about each exchange in any case.
     fn hooks(&self) -> Hooks {
-        Hooks { exchange: true, ..self.hooks }
+        self.hooks
     }
 
     fn on_exchange(&mut self, exchange: &Exchange, buffer: &mut Buffer, cx: &mut Cx) {

@@ -212,7 +212,6 @@ impl Port {
     pub fn keep_journal(&mut self, journal: &Journal) {
         let scheme = std::mem::replace(&mut self.scheme, SchemeSpec::default().build());
         self.scheme = Box::new(Journaled::new(scheme, journal.clone()));
-        self.hooks = self.scheme.hooks();
         self.shortcuts = Shortcuts::NONE;
         self.looks_at_exchanges = true;
         self.buffer.keep_journal(journal.clone());
@@ -437,7 +436,7 @@ impl Port {
             control.on_exchange(exchange);
             self.follow_limit();
         }
-        if self.hooks.exchange {
+        if self.hooks.exchange || self.buffer.journal().is_some() {
             let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
             self.scheme.on_exchange(exchange, &mut self.buffer, &mut cx);
         }
@@ -483,7 +482,7 @@ impl Port {
         self.watch(now);
     }
 
-    /// The optional methods of the scheme that are to be called.
+    /// The optional methods of the scheme that are to be called, whether or not a journal is kept.
     pub fn hooks(&self) -> Hooks {
         self.hooks
     }

@@ -129,6 +129,26 @@ fn the_course_is_the_same_with_traces() {
     }
 }
 
+/// Another scheme takes over in the warm-up and hands back, so that a record begins with what traces may have left.
+#[test]
+fn the_record_is_the_same_with_traces() {
+    let folder = folder("same-record");
+    for scheme in common::schemes() {
+        for then in ["droptail", scheme] {
+            let mut plan = busy(scheme);
+            plan["run"] = json!({"warmup_s": 2.0, "duration_s": 2.0});
+            plan["events"] = json!([
+                {"at_s": 1.0, "ap": {"scheme": {"name": "droptail"}}},
+                {"at_s": 1.5, "ap": {"scheme": {"name": then}}},
+            ]);
+            let plan = common::plan(&plan);
+            let untraced = run_watched(&plan, 1, &mut |_| true).unwrap().unwrap();
+            let (traced, _) = traced(&plan, folder.clone());
+            assert_eq!(traced, untraced, "{scheme}, then {then}");
+        }
+    }
+}
+
 /// The event log and the books of the ports count the same things, each by its own way.
 #[test]
 fn the_event_log_agrees_with_the_books() {
