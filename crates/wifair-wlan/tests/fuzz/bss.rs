@@ -227,7 +227,7 @@ impl Watched {
                 offered_up += total(port, at, |ledger| ledger.offered.packets);
             }
             for usage in [&usage.up, &usage.down] {
-                assert!(usage.delivered >= usage.lost_after_delivery);
+                assert!(usage.lost_at_retry_limit >= usage.lost_after_delivery);
                 let lost_on_air = usage.lost_at_retry_limit - usage.lost_internally;
                 if usage.ppdus + usage.block_ack_requests > 0 {
                     // Attempts are PPDUs, losses and deliveries packets.
@@ -237,6 +237,8 @@ impl Watched {
                     assert!(usage.delivered <= sent && lost_on_air <= sent, "{usage:?}");
                     continue;
                 }
+                // Only a recipient with an agreement holds what it has received, until its reorder timeout at the latest.
+                assert!(usage.delivered >= usage.lost_after_delivery);
                 // A frame whose last retry was an internal collision had no attempt for it.
                 let ended = usage.delivered - usage.lost_after_delivery + usage.retries + lost_on_air;
                 // The one that is on the air has not ended; those delivered may yet be repeated for their ACKs.
