@@ -1,13 +1,14 @@
-"""Runs fuzz targets one after the other, each until ten minutes have covered nothing new, and minimises their corpora.
+"""Runs fuzz targets one after the other, each until ten minutes have covered nothing new of ours, and minimises their corpora.
 
     python3 fuzz/run.py                      # all targets
     python3 fuzz/run.py plan queue           # some
     python3 fuzz/run.py --quiet-s 60 medium  # less patience
     python3 fuzz/run.py plan --also DIR      # begins with these inputs, too (those of damage.py)
 
-Times are the target's processor time, so that a busy machine does not cut its patience short. At the end it prints a row per target:
-cases, edges and features covered, inputs kept, how long there was nothing new. A target that fails stops everything; the input lies in
-`fuzz/artifacts/<target>`.
+An edge is ours if its innermost line is in `crates` or `fuzz`: the rest is the standard library's and that of other crates, compiled into
+ours at each place that uses it. Times are the target's processor time, so that a busy machine does not cut its patience short. At the end
+it prints a row per target: cases, edges and features covered, inputs kept, how long there was nothing new of ours, and nothing at all. A
+target that fails stops everything; the input lies in `fuzz/artifacts/<target>`. Wants `addr2line` (binutils).
 """
 
 from __future__ import annotations
@@ -19,13 +20,22 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from corpora import FUZZ, pack, targets, unpacked
 
 # There is no unsafe code in what is fuzzed, so no sanitizer has anything to watch. A case of more than ten seconds hangs, one of
 # more than two gigabytes has no bound.
-FUZZ_OPTIONS = ["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-max_len=8192", "-len_control=20"]
+FUZZ_OPTIONS = [
+    "-timeout=10",
+    "-rss_limit_mb=2048",
+    "-print_final_stats=1",
+    "-print_pcs=1",
+    "-max_len=8192",
+    "-len_control=20",
+]
+NEW_EDGE = re.compile(r"\tNEW_PC: (0x[0-9a-f]+)")
 STATUS = re.compile(r"#(\d+)\s+\S+\s+cov: (\d+) ft: (\d+) corp: (\d+)/")
 
 
@@ -37,7 +47,7 @@ def cargo_fuzz(command: str, *arguments: str) -> list[str]:
 
 
 def run(target: str, also: list[str], quiet_s: float, most_s: float) -> str:
-    """Fuzzes until nothing new has been covered for `quiet_s`, or for `most_s`; a row of the table."""
+    """Fuzzes until nothing new of ours has been covered for `quiet_s`, or for `most_s`; a row of the table."""
     # What is found is collected there first, so that the kept corpus is small at any time.
     found = FUZZ / "target" / "found" / target
     found.mkdir(parents=True, exist_ok=True)
@@ -45,11 +55,15 @@ def run(target: str, also: list[str], quiet_s: float, most_s: float) -> str:
     command = cargo_fuzz("run", target, str(found), str(kept), *also, "--", *FUZZ_OPTIONS)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stderr is not None
-    begun = news = now = processor_s(process.pid)
+    sources = Sources(target, process.pid)
+    begun = news = ours = now = processor_s(process.pid)
     cases = edges = features = inputs = 0
     last = ""
+    places: set[str] = set()  # of what is new since the last status; the empty one is not ours
     for line in process.stderr:
         last = line
+        if new_edge := NEW_EDGE.match(line):
+            places.add(sources.ours(int(new_edge[1], 16)) or "")
         status = STATUS.search(line)
         if status is None:
             if "cov:" not in line and not line.startswith("\t"):
@@ -59,30 +73,78 @@ def run(target: str, also: list[str], quiet_s: float, most_s: float) -> str:
         cases, now_edges, features, inputs = map(int, status.groups())
         if now_edges > edges:
             edges, news = now_edges, now
-            sys.stderr.write(f"{target}: {now - begun:.0f} s, {cases} cases, {edges} edges, {features} features\n")
-        if now - news > quiet_s or now - begun > most_s:
+            where = ", ".join(sorted(places - {""}))
+            ours = now if where else ours
+            sys.stderr.write(
+                f"{target}: {now - begun:.0f} s, {cases} cases, {edges} edges, {features} features; {where}\n"
+            )
+            places.clear()
+        if now - ours > quiet_s or now - begun > most_s:
             os.killpg(process.pid, signal.SIGTERM)
             break
     else:
         raise SystemExit(f"{target} failed: {last}")
     process.stderr.read()
     process.wait()
-    row = f"| `{target}` | {cases:,} | {edges:,} | {features:,} | {inputs} | {now - begun:.0f} s | {now - news:.0f} s |"
+    row = f"| `{target}` | {cases:,} | {edges:,} | {features:,} | {inputs} | {now - begun:.0f} s | {now - ours:.0f} s | {now - news:.0f} s |"
     keep(target, found, kept)
     return row
+
+
+class Sources:
+    """The lines of source of a running target's addresses."""
+
+    def __init__(self, target: str, group: int) -> None:
+        """Of the process of `group` that runs the target."""
+        self.binary = FUZZ / "target" / "x86_64-unknown-linux-gnu" / "release" / target
+        self.group = group
+        self.start = 0
+        self.asked = subprocess.Popen(
+            ["addr2line", "-e", self.binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    def ours(self, address: int) -> str | None:
+        """The file and line of ours at `address`; nothing if the code is somebody else's."""
+        self.start = self.start or self.loaded_at()
+        assert self.asked.stdin is not None
+        assert self.asked.stdout is not None
+        self.asked.stdin.write(f"{address - self.start:#x}\n")
+        place = Path(os.path.normpath(self.asked.stdout.readline().split()[0]))
+        return str(place.relative_to(FUZZ.parent)) if place.is_relative_to(FUZZ.parent) else None
+
+    def loaded_at(self) -> int:
+        """The address of the binary's first byte."""
+        for process in running(self.group):
+            for line in (process / "maps").read_text().splitlines():
+                if line.endswith(f" {self.binary}"):
+                    return int(line.partition("-")[0], 16)
+        raise SystemExit(f"{self.binary} does not run")
 
 
 def processor_s(group: int) -> float:
     """Processor time of the running processes of a process group, in seconds."""
     ticks = 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    for process in running(group):
         try:
-            fields = path.read_text().rpartition(")")[2].split()  # from the state on: proc(5)
+            ticks += sum(int(field) for field in status_of(process)[11:13])
         except OSError:  # it has just ended
             continue
-        if int(fields[2]) == group:
-            ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def running(group: int) -> Iterator[Path]:
+    """The processes of a process group."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if int(status_of(process)[2]) == group:
+                yield process
+        except OSError:  # it has just ended
+            continue
+
+
+def status_of(process: Path) -> list[str]:
+    """What the system knows of a process, from its state on: proc(5)."""
+    return (process / "stat").read_text().rpartition(")")[2].split()
 
 
 def keep(target: str, found: Path, kept: Path) -> None:
@@ -101,15 +163,15 @@ def main() -> None:
     """Runs them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="target", help=f"of {', '.join(targets())}; all by default")
-    parser.add_argument("--quiet-s", type=float, default=600.0, help="stop after so long without new coverage")
+    parser.add_argument("--quiet-s", type=float, default=600.0, help="stop after so long without new coverage of ours")
     parser.add_argument("--most-s", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument(
         "--also", action="append", default=[], metavar="DIR", help="inputs to begin with, beside the kept"
     )
     given = parser.parse_args()
     rows = [run(target, given.also, given.quiet_s, given.most_s) for target in given.targets or targets()]
-    print("| target | cases | edges | features | inputs kept | run for | nothing new for |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print("| target | cases | edges | features | inputs kept | run for | nothing new of ours for | nothing new for |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     print("\n".join(rows))
 
 
