@@ -99,7 +99,9 @@ def main() -> None:
     folders = {target: unpacked(target) for target in targets()}
     for source in (scenarios, of_papers, of_components, of_changes):
         for scenario in source():
-            write(folders["plan"], json.dumps(plan(scenario), separators=(",", ":")).encode())
+            content = json.dumps(plan(scenario), separators=(",", ":")).encode()
+            write(folders["plan"], content)
+            write(folders["run"], content)
     noise = random.Random(9)
     for target, count in NOISE.items():
         for _ in range(count):

@@ -8,7 +8,9 @@ mod mutate;
 #[path = "../../crates/wifair-sim/tests/fuzz/plan.rs"]
 mod plan;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| plan::check(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    plan::check(data);
+});
 
 libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     mutate::mutate(data, size, max_size, seed)

@@ -1,176 +1,38 @@
-//! A plan of whatever bytes: refused with an error that says why, or one that runs, and whose books balance.
+//! A plan of whatever bytes: refused with an error that says why, or accepted.
 
 use serde_json::Value;
-use wifair_core::{Packet, StationId, Time};
-use wifair_queue::{Ledger, Port};
-use wifair_sim::application::Carried;
-use wifair_sim::{
-    EventRow, Fingerprint, FlowSpec, Network, PcapSpec, Plan, RunRecord, Tap, TraceSpec, Way, fingerprint,
-    run_traced, run_watched, tables,
-};
-use wifair_wlan::Node;
+use wifair_sim::Plan;
 
 use crate::given;
 
 /// What is refused is taken out, so often, to see more of the rest.
 const REPAIRS: usize = 8;
-/// Simulated time of a run at most.
-const HORIZON_S: f64 = 0.3;
-/// A run in which more packets have crossed something is long enough.
-const MOST_CROSSINGS: u64 = 3_000;
-/// Larger plans are read and checked, and not run.
-const MOST_ENTRIES: usize = 12;
-/// Segments that may be under way at once, of all flows.
-const MOST_SEGMENTS: u64 = 20_000;
 
-/// A plan as text.
-pub fn check(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
-    let mut text = text.to_owned();
+/// A plan as text: what is accepted after all.
+pub fn check(data: &[u8]) -> Option<Plan> {
+    let mut text = std::str::from_utf8(data).ok()?.to_owned();
     for _ in 0..REPAIRS {
         let error = match Plan::from_json(&text) {
             Ok(plan) => {
                 assert!(serde_json::from_str::<Value>(&text).is_ok(), "what is accepted is JSON");
-                return accepted(plan);
+                return Some(again(&plan));
             }
             Err(error) => error,
         };
         assert!(!error.key.is_empty() && !error.allowed.is_empty(), "{error:?}");
-        let Ok(mut tree) = serde_json::from_str::<Value>(&text) else { return };
+        let mut tree = serde_json::from_str::<Value>(&text).ok()?;
         if !given::remove(&mut tree, &error.key) {
-            return;
+            return None;
         }
         text = tree.to_string();
     }
+    None
 }
 
 /// What is accepted is accepted in its canonical form, too, and that is the same plan.
-fn accepted(plan: Plan) {
+fn again(plan: &Plan) -> Plan {
     let canonical = plan.to_canonical_json();
     let again = Plan::from_json(&canonical).expect("the canonical form is accepted");
     assert_eq!(again.to_canonical_json(), canonical);
-    let entries = plan.bss.stations.len().max(plan.flows.len()).max(plan.events.len() / 4);
-    if entries <= MOST_ENTRIES && plan.flows.iter().map(segments).sum::<u64>() <= MOST_SEGMENTS {
-        run(&shortened(again));
-    }
-}
-
-/// How many segments a flow may have under way.
-fn segments(flow: &FlowSpec) -> u64 {
-    match flow.application.build() {
-        Carried::Transfers(application) => {
-            u64::from(application.connections()) * u64::from(flow.tcp.receiver_window_segments)
-        }
-        Carried::Datagrams(_) => 1,
-    }
-}
-
-/// The same plan with all its instants drawn together, so that they come within a short run.
-fn shortened(mut plan: Plan) -> Plan {
-    let factor = (HORIZON_S / plan.horizon_s()).min(1.0);
-    let run = &mut plan.run;
-    run.warmup_s *= factor;
-    run.duration_s = (run.duration_s * factor).max(1e-3);
-    let interval =
-        |interval: Option<f64>, most: f64| interval.map(|s| (s * factor).clamp(1e-3, most.max(1e-3)));
-    run.sample_interval_s = interval(run.sample_interval_s, run.duration_s);
-    run.state_interval_s = interval(run.state_interval_s, run.duration_s);
-    for flow in &mut plan.flows {
-        flow.start_s *= factor;
-        flow.start_spread_s *= factor;
-        flow.stop_s = flow.stop_s.map(|s| s * factor);
-    }
-    let end = plan.horizon_s();
-    for event in &mut plan.events {
-        event.at_s = (event.at_s * factor).min(end);
-    }
-    plan.validate().expect("a shorter run is as good");
-    plan
-}
-
-/// What crossed what.
-#[derive(Default)]
-struct Crossings {
-    sent_by_stations: u64,
-    to_ap_port: u64,
-    over_air: u64,
-    in_all: u64,
-}
-
-impl Tap for Crossings {
-    fn sent(&mut self, _now: Time, _packet: &Packet, station: Option<StationId>) {
-        self.sent_by_stations += u64::from(station.is_some());
-        self.in_all += 1;
-    }
-
-    fn crossed_air(&mut self, _now: Time, _packet: &Packet, _to: Node) {
-        self.over_air += 1;
-        self.in_all += 1;
-    }
-
-    fn crossed_wire(&mut self, _now: Time, _packet: &Packet, way: Way) {
-        self.to_ap_port += u64::from(way == Way::ToAp);
-        self.in_all += 1;
-    }
-}
-
-/// In pieces, with the books looked at after each; in one, and with all that is recorded, the same comes out.
-fn run(plan: &Plan) {
-    let taps = (Crossings::default(), Fingerprint::new());
-    let mut network = Network::tapped(plan, 1, taps).expect("a plan that was checked can be run");
-    let end = Time::from_secs_f64(plan.run.warmup_s) + Time::from_secs_f64(plan.run.duration_s);
-    while network.now() < end {
-        network.run_until(end.min(network.now() + Time::from_ms(10)));
-        balance(&network);
-        if network.tap().0.in_all > MOST_CROSSINGS {
-            return;
-        }
-    }
-    assert_eq!(network.tap().1.value(), fingerprint(plan, 1).expect("it was run before"));
-    let record = run_watched(plan, 1, &mut |_| true).expect("it was run before").expect("nobody stopped it");
-    let untraced = tables(&[(0, 1, record)]);
-    assert!(!untraced.is_empty());
-    assert_eq!(tables(&[(0, 1, traced(plan))]), untraced);
-}
-
-/// A run with captures of all interfaces and the log of events, which is in order.
-fn traced(plan: &Plan) -> RunRecord {
-    let folder = std::env::temp_dir().join(format!("wifair-fuzz-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder for captures");
-    let stations = plan.bss.stations.iter().take(1).map(|station| station.label.clone()).collect();
-    let pcap = Some(PcapSpec { stations, servers: true, full_frames: false });
-    let mut last = 0;
-    let sink = Box::new(move |rows: Vec<EventRow>| {
-        assert!(rows[0].time_ns >= last && rows.is_sorted_by_key(|row| row.time_ns));
-        last = rows[rows.len() - 1].time_ns;
-        true
-    });
-    let spec = TraceSpec { folder: folder.clone(), pcap, events: true };
-    let record = run_traced(plan, 1, &spec, sink, &mut |_| true).expect("a disk with room");
-    std::fs::remove_dir_all(folder).expect("the folder is there");
-    record.expect("nobody stopped it")
-}
-
-fn balance(network: &Network<(Crossings, Fingerprint)>) {
-    let (crossings, _) = network.tap();
-    let bss = network.bss();
-    let snapshot = bss.snapshot(network.now());
-    let mut occupied = snapshot.collision_airtime + snapshot.beacons.airtime;
-    let (mut delivered, mut offered_up) = (0, 0);
-    for (index, usage) in snapshot.stations.iter().enumerate() {
-        occupied += usage.up.airtime + usage.down.airtime;
-        delivered += usage.up.delivered + usage.down.delivered;
-        let ports = bss.station_ports(StationId(index as u16));
-        offered_up += ports.map(|(_, port)| offered(port, network.now())).sum::<u64>();
-    }
-    assert_eq!(snapshot.elapsed, snapshot.idle + occupied);
-    assert_eq!(delivered, crossings.over_air);
-    assert_eq!(offered_up, crossings.sent_by_stations);
-    let offered_down: u64 = bss.ap_ports().map(|(_, port)| offered(port, network.now())).sum();
-    assert_eq!(offered_down, crossings.to_ap_port);
-}
-
-fn offered(port: &Port, now: Time) -> u64 {
-    let count = |ledger: &Ledger| ledger.offered.packets;
-    port.snapshot(now).classes.iter().map(count).sum()
+    again
 }

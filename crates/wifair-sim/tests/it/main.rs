@@ -18,5 +18,7 @@ mod physics;
 mod plan;
 #[path = "../../../../fuzz/shared/replay.rs"]
 mod replay;
+#[path = "../fuzz/run.rs"]
+mod run;
 mod traces;
 mod transfers;
