@@ -58,6 +58,12 @@ impl Connection {
         self.renew(slot, generation);
     }
 
+    /// When an end is to be woken, or the flow in place of its sender.
+    pub(crate) fn due<E: EndPoint>(&mut self) -> Time {
+        let wakes_at = if E::INDEX == Sender::INDEX { self.wakes_at } else { Time::MAX };
+        E::of(self).deadline().min(wakes_at)
+    }
+
     /// Whether both ends have closed the connection; without a handshake only the sender knows.
     pub(crate) fn is_over(&self) -> bool {
         match self.sender.state() {

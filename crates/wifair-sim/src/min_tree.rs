@@ -1,24 +1,49 @@
 use wifair_core::Time;
 
+const FAN: usize = 8;
+
+/// A node: the earliest instants of its children, or instants. As long as a line of a processor's cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Node([Time; FAN]);
+
+impl Node {
+    const NEVER: Node = Node([Time::MAX; FAN]);
+
+    fn earliest(&self) -> Time {
+        self.0.iter().fold(Time::MAX, |earliest, &time| earliest.min(time))
+    }
+
+    /// The first child that has `time`. Looks at all of them: which one it is nobody can predict.
+    fn first(&self, time: Time) -> usize {
+        let mask = self.0.iter().rev().fold(0u32, |mask, &child| mask << 1 | u32::from(child == time));
+        mask.trailing_zeros() as usize
+    }
+}
+
 /// The earliest of many instants, each at a fixed index: a tournament tree.
 ///
-/// Setting an instant costs O(log n) at most and usually two or three steps, since an update stops where it no longer changes
-/// the winner; reading the earliest is a field access. Ties are resolved to the lowest index, so the order of events never
-/// depends on the order of insertion.
+/// Setting an instant costs O(log n) at most and usually a step or two, since an update stops where it does not change the winner;
+/// reading the earliest is a field access. Ties are resolved to the lowest index, so the order of events never depends on the order of
+/// insertion.
 #[derive(Clone, Debug)]
 pub struct MinTree {
-    /// Node 1 is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves start at `leaves`.
-    nodes: Vec<Time>,
-    leaves: usize,
-    /// Value of the root.
+    /// Node 0 is the root, the children of `i` begin at `8 i + 1`, the instants are in the nodes from `first_leaf` on.
+    nodes: Vec<Node>,
+    first_leaf: usize,
     earliest: Time,
 }
 
 impl MinTree {
     /// `len` instants, all "never".
     pub fn new(len: usize) -> MinTree {
-        let leaves = len.next_power_of_two();
-        MinTree { nodes: vec![Time::MAX; 2 * leaves], leaves, earliest: Time::MAX }
+        let leaves = len.div_ceil(FAN).max(1);
+        let (mut first_leaf, mut width) = (0, 1);
+        while width < leaves {
+            first_leaf += width;
+            width *= FAN;
+        }
+        MinTree { nodes: vec![Node::NEVER; first_leaf + leaves], first_leaf, earliest: Time::MAX }
     }
 
     /// The earliest instant; [`Time::MAX`] if there is none.
@@ -28,37 +53,47 @@ impl MinTree {
 
     /// The lowest index that holds the earliest instant. Meaningless while all are "never".
     pub fn earliest_index(&self) -> usize {
-        let earliest = self.earliest;
-        let mut node = 1;
-        while node < self.leaves {
-            node *= 2;
-            if self.nodes[node] != earliest {
-                node += 1;
+        let mut node = 0;
+        loop {
+            let child = self.nodes[node].first(self.earliest);
+            if node >= self.first_leaf {
+                return (node - self.first_leaf) * FAN + child;
             }
+            node = node * FAN + 1 + child;
         }
-        node - self.leaves
     }
 
     /// The instant at `index`.
     #[cfg(test)]
     pub fn at(&self, index: usize) -> Time {
-        self.nodes[self.leaves + index]
+        self.nodes[self.first_leaf + index / FAN].0[index % FAN]
     }
 
     /// Sets the instant at `index`; [`Time::MAX`] for "never".
-    #[inline(always)] // usually two or three steps
+    #[inline]
     pub fn set(&mut self, index: usize, time: Time) {
-        let mut node = self.leaves + index;
-        self.nodes[node] = time;
-        while node > 1 {
-            let winner = self.nodes[node].min(self.nodes[node ^ 1]);
-            node /= 2;
-            if self.nodes[node] == winner {
-                return;
+        let (mut node, mut child, mut time) = (self.first_leaf + index / FAN, index % FAN, time);
+        loop {
+            let before = std::mem::replace(&mut self.nodes[node].0[child], time);
+            let above = node.checked_sub(1).map(|at| (at / FAN, at % FAN));
+            let winner = above.map_or(self.earliest, |(node, child)| self.nodes[node].0[child]);
+            if time >= winner {
+                if before != winner {
+                    return; // it did not win and does not now
+                }
+                time = self.nodes[node].earliest();
+                if time == winner {
+                    return;
+                }
             }
-            self.nodes[node] = winner;
+            match above {
+                Some(above) => (node, child) = above,
+                None => {
+                    self.earliest = time;
+                    return;
+                }
+            }
         }
-        self.earliest = self.nodes[1];
     }
 }
 
