@@ -344,3 +344,26 @@ impl Segments {
         Some(index)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is held is forgotten once it is acknowledged, so that it neither grows nor comes back when numbers wrap.
+    #[test]
+    fn what_is_acknowledged_is_no_longer_held() {
+        let mut segments = Segments::new(0);
+        for end in 1..=4 {
+            segments.sent(1_000 * end, false, Time::ZERO);
+        }
+        let mut delivered = vec![];
+        segments.select(1_000, 2_000, |segment| delivered.push(segment.end));
+        segments.select(3_000, 4_000, |segment| delivered.push(segment.end));
+        assert_eq!(segments.held.beyond(0).collect::<Vec<_>>(), [(1_000, 2_000), (3_000, 4_000)]);
+        segments.acknowledge(2_000, |segment| delivered.push(segment.end));
+        assert_eq!(segments.held.beyond(0).collect::<Vec<_>>(), [(3_000, 4_000)]);
+        segments.acknowledge(4_000, |segment| delivered.push(segment.end));
+        assert!(segments.held.is_empty());
+        assert_eq!(delivered, [2_000, 4_000, 1_000, 3_000]);
+    }
+}

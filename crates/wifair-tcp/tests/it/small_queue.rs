@@ -122,3 +122,31 @@ fn the_network_takes_all_but_some_milliseconds() {
     let without = queued(None, SmallQueueSpec { limit_us: 1_000_000, limit_segments: 1_000 });
     assert!(without > 900, "{without} segments");
 }
+
+/// A window at its threshold is in congestion avoidance: an application that leaves a third of it unused keeps it as it is.
+#[test]
+fn an_unused_window_at_its_threshold_stays() {
+    let spec = TcpSpec {
+        initial_window_segments: Some(3),
+        initial_ssthresh_segments: Some(3),
+        small_queue: Some(SmallQueueSpec::default()),
+        handshake: Handshake::None,
+        mss_bytes: MSS as u16,
+        ..TcpSpec::default()
+    };
+    let mut sender = Sender::new(&Arc::new(spec), FiveTuple::default());
+    sender.open(Time::ZERO);
+    for round in 0..20 {
+        let now = Time::from_ms(10 * round);
+        sender.write(2 * u64::from(MSS));
+        let mut ack = 0;
+        while let Some(packet) = sender.poll_transmit(now) {
+            ack = packet.seq + packet.payload_bytes;
+        }
+        sender.on_freed(2 * IP_BYTES as u32);
+        let packet = Packet { ack, window_bytes: 1_000 * MSS, flags: TcpFlags::ACK, ..Packet::default() };
+        sender.on_segment(&packet, now + Time::from_ms(5));
+        assert_eq!(sender.cwnd_bytes(), 3 * MSS, "round {round}");
+    }
+    assert_eq!(sender.stats().payload_bytes_acked, 40 * u64::from(MSS));
+}
