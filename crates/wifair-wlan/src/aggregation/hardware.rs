@@ -191,3 +191,49 @@ impl Backlog {
         self.total -= pending;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRMWARE: Feed =
+        Feed::Airtime { low: Time::from_ms(5), high: Time::from_ms(12), total: Time::from_ms(24) };
+
+    /// What a station may have pending, and what it has.
+    fn limit(backlog: &Backlog, station: usize) -> (Time, Time) {
+        let limit = backlog.grant(FIRMWARE, Ac::BestEffort, 0, true).unwrap().station_limit.unwrap();
+        (limit.below, limit.pending[station])
+    }
+
+    /// AQL by hand: 1,500 bytes at 1 Mbps are 12 ms. The third of them reaches the interface's limit of 24 ms, and lowers a
+    /// station's from 12 to 5 ms, until one leaves.
+    #[test]
+    fn the_interface_decides_which_limit_a_station_has() {
+        let mut backlog = Backlog::new(2);
+        let (first, second) = (StationId(0), StationId(1));
+        let enter = |backlog: &mut Backlog, station| backlog.enter(0, station, 1_500, Rate::from_kbps(1_000));
+        assert_eq!(enter(&mut backlog, first), Time::from_ms(12));
+        assert_eq!(limit(&backlog, 0), (Time::from_ms(12), Time::from_ms(12)));
+        for _ in 0..3 {
+            let pending = enter(&mut backlog, second);
+            assert_eq!(limit(&backlog, 1), (Time::from_ms(5), pending));
+            backlog.leave(0, second, pending);
+            assert_eq!(limit(&backlog, 1), (Time::from_ms(12), Time::ZERO));
+        }
+        assert_eq!(limit(&backlog, 0).1, Time::from_ms(12), "another station's are its own");
+    }
+
+    #[test]
+    fn a_queue_of_packets_has_room_below_its_limit() {
+        let mut backlog = Backlog::new(1);
+        let has_room = |backlog: &Backlog| backlog.grant(Feed::Packets(2), Ac::BestEffort, 0, true).is_some();
+        let pending = [(); 2].map(|()| {
+            assert!(has_room(&backlog));
+            backlog.enter(0, StationId(0), 1_500, Rate::from_kbps(6_500))
+        });
+        assert!(!has_room(&backlog));
+        assert!(backlog.grant(Feed::Packets(2), Ac::Video, 1, true).is_some(), "a category has its own");
+        backlog.leave(0, StationId(0), pending[0]);
+        assert!(has_room(&backlog));
+    }
+}
