@@ -5,10 +5,10 @@
     python3 fuzz/run.py --quiet-s 60 medium  # less patience
     python3 fuzz/run.py plan --also DIR      # begins with these inputs, too (those of damage.py)
 
-An edge is ours if its innermost line is in `crates` or `fuzz`: the rest is the standard library's and that of other crates, compiled into
-ours at each place that uses it. Times are the target's processor time, so that a busy machine does not cut its patience short. At the end
+What counts as new is a place of ours, a column of a line in `crates` or `fuzz`: the compiler copies the code of others and short functions
+into each place that uses them, so there is always one more edge of those. Times are the target's processor time, so that a busy machine does not cut its patience short. At the end
 it prints a row per target: cases, edges and features covered, inputs kept, how long there was nothing new of ours, and nothing at all. A
-target that fails stops everything; the input lies in `fuzz/artifacts/<target>`. Wants `addr2line` (binutils).
+target that fails stops everything; the input lies in `fuzz/artifacts/<target>`. Wants `llvm-symbolizer` (Debian's llvm).
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ FUZZ_OPTIONS = [
     "-max_len=8192",
     "-len_control=20",
 ]
+# The fuzzer names new edges only when its loop has begun, so that is when it gets the inputs of before.
+FUZZ_OPTIONS += ["-reload=1"]
+MOST_NAMED = 5
 NEW_EDGE = re.compile(r"\tNEW_PC: (0x[0-9a-f]+)")
 STATUS = re.compile(r"#(\d+)\s+\S+\s+cov: (\d+) ft: (\d+) corp: (\d+)/")
 
@@ -52,18 +55,23 @@ def run(target: str, also: list[str], quiet_s: float, most_s: float) -> str:
     found = FUZZ / "target" / "found" / target
     found.mkdir(parents=True, exist_ok=True)
     kept = unpacked(target)
-    command = cargo_fuzz("run", target, str(found), str(kept), *also, "--", *FUZZ_OPTIONS)
+    taken = FUZZ / "target" / "taken" / target
+    shutil.rmtree(taken, ignore_errors=True)
+    taken.mkdir(parents=True)
+    command = cargo_fuzz("run", target, str(taken), "--", *FUZZ_OPTIONS)
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stderr is not None
     sources = Sources(target, process.pid)
-    begun = news = ours = now = processor_s(process.pid)
+    begun = ours = news = now = processor_s(process.pid)
     cases = edges = features = inputs = 0
     last = ""
-    places: set[str] = set()  # of what is new since the last status; the empty one is not ours
+    places: set[str] = set()
+    fresh: set[str] = set()  # since the last status
     for line in process.stderr:
         last = line
         if new_edge := NEW_EDGE.match(line):
-            places.add(sources.ours(int(new_edge[1], 16)) or "")
+            place = sources.ours(int(new_edge[1], 16))
+            fresh |= {place} - places - {None}
         status = STATUS.search(line)
         if status is None:
             if "cov:" not in line and not line.startswith("\t"):
@@ -73,12 +81,16 @@ def run(target: str, also: list[str], quiet_s: float, most_s: float) -> str:
         cases, now_edges, features, inputs = map(int, status.groups())
         if now_edges > edges:
             edges, news = now_edges, now
-            where = ", ".join(sorted(places - {""}))
-            ours = now if where else ours
+            where = ", ".join(sorted(fresh)) if len(fresh) < MOST_NAMED else f"{len(fresh)} places"
+            ours = now if fresh else ours
             sys.stderr.write(
                 f"{target}: {now - begun:.0f} s, {cases} cases, {edges} edges, {features} features; {where}\n"
             )
-            places.clear()
+            places |= fresh
+            fresh.clear()
+        if "INITED" in line:
+            for path in [path for folder in (kept, found, *map(Path, also)) for path in folder.iterdir()]:
+                shutil.copyfile(path, taken / path.name)
         if now - ours > quiet_s or now - begun > most_s:
             os.killpg(process.pid, signal.SIGTERM)
             break
@@ -87,6 +99,8 @@ def run(target: str, also: list[str], quiet_s: float, most_s: float) -> str:
     process.stderr.read()
     process.wait()
     row = f"| `{target}` | {cases:,} | {edges:,} | {features:,} | {inputs} | {now - begun:.0f} s | {now - ours:.0f} s | {now - news:.0f} s |"
+    for path in taken.iterdir():
+        shutil.copyfile(path, found / path.name)
     keep(target, found, kept)
     return row
 
@@ -100,16 +114,21 @@ class Sources:
         self.group = group
         self.start = 0
         self.asked = subprocess.Popen(
-            ["addr2line", "-e", self.binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            ["llvm-symbolizer", "--obj", self.binary, "--functions=none", "--no-inlines"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
         )
 
     def ours(self, address: int) -> str | None:
-        """The file and line of ours at `address`; nothing if the code is somebody else's."""
+        """File, line and column of ours at `address`; nothing if the code is somebody else's."""
         self.start = self.start or self.loaded_at()
         assert self.asked.stdin is not None
         assert self.asked.stdout is not None
         self.asked.stdin.write(f"{address - self.start:#x}\n")
-        place = Path(os.path.normpath(self.asked.stdout.readline().split()[0]))
+        place = Path(os.path.normpath(self.asked.stdout.readline().strip()))
+        self.asked.stdout.readline()
         return str(place.relative_to(FUZZ.parent)) if place.is_relative_to(FUZZ.parent) else None
 
     def loaded_at(self) -> int:
