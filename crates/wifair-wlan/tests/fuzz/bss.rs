@@ -55,6 +55,7 @@ pub fn check(data: &[u8]) {
         events: 0,
         offered: vec![],
         delivered: BTreeSet::new(),
+        begun: vec![[[0; 3]; 2]; usize::from(stations)],
     };
     let _ = watched.play(&mut u, changes); // bytes that end in the midst of an offer end the input there
     watched.run_before(watched.now + Time::from_s(2));
@@ -73,6 +74,8 @@ struct Watched {
     /// By number: whose packet, and whether it goes up.
     offered: Vec<(u16, bool)>,
     delivered: BTreeSet<u32>,
+    /// By station: PPDUs with MPDUs, their MPDUs and Block Ack Requests that were begun, up and down.
+    begun: Vec<[[u64; 3]; 2]>,
     before: BssSnapshot,
 }
 
@@ -174,7 +177,7 @@ impl Watched {
     }
 
     /// The frames of the exchange that has just begun are what it is, in its order.
-    fn look_at_frames(&self) {
+    fn look_at_frames(&mut self) {
         let (mut ends, mut succeeds, mut senders) = (Time::ZERO, true, 0);
         for attempt in self.bss.attempts() {
             ends = ends.max(attempt.begins + attempt.airtime);
@@ -185,6 +188,12 @@ impl Watched {
             ends = ends.max(transmission.begins + transmission.airtime);
             succeeds &= transmission.outcome == AttemptOutcome::Acknowledged;
             senders += 1;
+            let mpdus = transmission.mpdus.iter().filter(|mpdu| !mpdu.is_joined).count() as u64;
+            let begun =
+                &mut self.begun[transmission.station.index()][usize::from(transmission.from == Node::Ap)];
+            for (count, new) in begun.iter_mut().zip([u64::from(mpdus > 0), mpdus, u64::from(mpdus == 0)]) {
+                *count += new;
+            }
             let mut next = 0;
             let mut airtime = Time::ZERO;
             for mpdu in &transmission.mpdus {
@@ -226,7 +235,8 @@ impl Watched {
             for (_, port) in self.bss.station_ports(StationId(index as u16)) {
                 offered_up += total(port, at, |ledger| ledger.offered.packets);
             }
-            for usage in [&usage.up, &usage.down] {
+            for (usage, begun) in [&usage.up, &usage.down].into_iter().zip(&self.begun[index]) {
+                assert_eq!([usage.ppdus, usage.mpdus, usage.block_ack_requests], *begun);
                 assert!(usage.lost_at_retry_limit >= usage.lost_after_delivery);
                 let lost_on_air = usage.lost_at_retry_limit - usage.lost_internally;
                 if usage.ppdus + usage.block_ack_requests > 0 {
