@@ -5,7 +5,8 @@ use crate::support;
 use support::{cell_b, packet};
 use wifair_core::{StationId, Time};
 use wifair_wlan::{
-    Bss, BssSnapshot, BssSpec, FadingSpec, FrameErrorRate, Output, RateErrors, RateSpec, StationChange, aarf,
+    Bss, BssSnapshot, BssSpec, FadingSpec, FrameErrorRate, Output, PhySpec, RateErrors, RateSpec,
+    StationChange, StationSpec, aarf, ht,
 };
 
 /// Runs a saturated uplink of every station; tells of each change of a link rate with its time.
@@ -67,6 +68,23 @@ fn a_table_by_rate_stands_for_the_channel() {
     let used = snapshot.stations[0].up;
     let share = used.retries as f64 / used.attempts as f64;
     assert!((0.015..0.03).contains(&share), "{share}");
+}
+
+#[test]
+fn a_table_by_mcs_stands_for_the_channel() {
+    let retries = |mcs| {
+        let station = StationSpec {
+            frame_error_rate: FrameErrorRate {
+                by_rate: vec![RateErrors { rate_mbps: None, mcs: Some(3), data: 0.5 }],
+                ..FrameErrorRate::default()
+            },
+            ..StationSpec::with_mcs("sta-0", mcs)
+        };
+        let spec = BssSpec { phy: PhySpec::Ht(ht::Spec::default()), ..BssSpec::new(vec![station]) };
+        saturate(&mut Bss::new(&spec, 1).unwrap(), 1, Time::from_s(1)).0.stations[0].up.retries
+    };
+    assert!(retries(3) > 100);
+    assert_eq!(retries(4), 0);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use wifair_core::{Rng, StationId, Time};
 use wifair_queue::{
     Arrival, Buffer, Cx, Exchange, Hooks, MpduOutcome, Outcome, Placed, Scheme, SchemeSpec, Transmission,
 };
-use wifair_wlan::{AggregationSpec, CategorySpec, EdcaSpec, HardwareSpec, PhySpec};
+use wifair_wlan::{AggregationSpec, Bss, CategorySpec, EdcaSpec, HardwareSpec, PhySpec};
 
 const SLOT: Time = Time::from_us(20);
 const DIFS: Time = Time::from_us(50);
@@ -393,5 +393,32 @@ fn service_times_of_aggregates_add_up_to_the_time() {
         assert!(usage.collisions > 0 && usage.stations[0].down.retries > 0, "{}", usage.collisions);
         let (sum, last) = *served.lock().unwrap();
         assert_eq!(sum, last, "{ahead} {uses_rts} {txop_limit_us}");
+    }
+}
+
+/// Channel times are counted where the AP's scheme hears of exchanges or receptions, and nowhere else.
+#[test]
+fn channel_times_are_for_schemes_that_ask() {
+    let is_metered = |hooks: Hooks| {
+        let mut spec = cell_b(1);
+        spec.ap.port.scheme = external(move || Asking(hooks));
+        Bss::new(&spec, 1).unwrap().snapshot(Time::ZERO).channel_time.is_some()
+    };
+    assert!(is_metered(Hooks { exchange: true, ..Hooks::NONE }));
+    assert!(is_metered(Hooks { transmission: true, ..Hooks::NONE }));
+    assert!(is_metered(Hooks { reception: true, ..Hooks::NONE }));
+    assert!(!is_metered(Hooks { tick: true, link_rate: true, ..Hooks::NONE }));
+}
+
+/// Tail drop with hooks.
+struct Asking(Hooks);
+
+impl Scheme for Asking {
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
+        buffer.append_or_drop(arrival)
+    }
+
+    fn hooks(&self) -> Hooks {
+        self.0
     }
 }
