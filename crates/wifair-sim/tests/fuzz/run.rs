@@ -1,4 +1,4 @@
-//! A run of whatever plan is accepted: it ends, its books balance, and what looks on changes nothing.
+//! A run of whatever plan is accepted: it ends, its books balance, and records and traces change nothing.
 
 use wifair_core::{Packet, StationId, Time};
 use wifair_queue::{Ledger, Port};

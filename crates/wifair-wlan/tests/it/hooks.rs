@@ -396,7 +396,7 @@ fn service_times_of_aggregates_add_up_to_the_time() {
     }
 }
 
-/// Channel times are counted where the AP's scheme hears of exchanges or receptions, and nowhere else.
+/// Channel times are counted where the AP's scheme is notified of exchanges or receptions, and nowhere else.
 #[test]
 fn channel_times_are_for_schemes_that_ask() {
     let is_metered = |hooks: Hooks| {
