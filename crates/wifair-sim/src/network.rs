@@ -57,7 +57,7 @@ struct Fabric<T> {
     bss: Bss,
     wire: Wire,
     /// When each end is to be woken, at index 2 · slot + end. May be early: an end that is woken early is asked again, so a
-    /// timer that is only postponed needs no update.
+    /// timer that is only postponed needs no update before half of its time has passed.
     timers: MinTree,
     /// When the next event of the agenda, the wire or the timers is due, or during a run its end; updated as events are added.
     next_external: Time,
