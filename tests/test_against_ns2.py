@@ -29,9 +29,10 @@ WINDOW_20 = Path(__file__).parent / "data" / "ns2-window-20.csv"
 VALIDATE = "WIFAIR_VALIDATE" in os.environ
 SEEDS = 10 if VALIDATE else 4
 FLOWS_EACH_WAY = (2, 5, 10) if VALIDATE else (2, 5)
-# How far the two may lie apart beyond three standard errors of their difference: (Jain's index; share of the sum of all
-# throughputs). `docs/validation.md` says what is known of each difference.
-ALLOWED = defaultdict(lambda: (0.01, 0.012), {("droptail", 10): (0.03, 0.02)})
+# How far the two may lie apart beyond three standard errors of their difference: Jain's index; share of the sum of all throughputs.
+ALLOWED_INDEX, ALLOWED_SHARE = 0.01, 0.012
+# Where they lie further apart and nobody knows why (`docs/validation.md`).
+NOT_EXPLAINED = {("droptail", 10)}
 
 
 def reference() -> dict[tuple[str, int], list[tuple[float, float, float]]]:
@@ -69,12 +70,17 @@ def simulated(scheme: str, n: int) -> list[tuple[float, float, float]]:
     return found
 
 
-@pytest.mark.parametrize(("scheme", "n"), [key for key in reference() if key[1] in FLOWS_EACH_WAY])
+def cells() -> list[Any]:
+    not_explained = pytest.mark.xfail(strict=True, reason="not explained")
+    marks = {key: [not_explained] if key in NOT_EXPLAINED else [] for key in reference()}
+    return [pytest.param(*key, marks=marks[key]) for key in reference() if key[1] in FLOWS_EACH_WAY]
+
+
+@pytest.mark.parametrize(("scheme", "n"), cells())
 def test_the_dialect_gives_what_ns2_gives(scheme: str, n: int) -> None:
     theirs, ours = reference()[scheme, n], simulated(scheme, n)
     total = mean(up + down for _, up, down in theirs)
-    index, share = ALLOWED[scheme, n]
-    for what, allowed in ((0, index), (1, share * total), (2, share * total)):
+    for what, allowed in ((0, ALLOWED_INDEX), (1, ALLOWED_SHARE * total), (2, ALLOWED_SHARE * total)):
         a, b = [row[what] for row in ours], [row[what] for row in theirs]
         standard_error = (stdev(a) ** 2 / len(a) + stdev(b) ** 2 / len(b)) ** 0.5
         difference = mean(a) - mean(b)
