@@ -205,8 +205,8 @@ mod tests {
         (limit.below, limit.pending[station])
     }
 
-    /// AQL by hand: 1,500 bytes at 1 Mbps are 12 ms. The third of them reaches the interface's limit of 24 ms, and lowers a
-    /// station's from 12 to 5 ms, until one leaves.
+    /// AQL by hand: 1,500 bytes at 1 Mbps are 12 ms. The second of them reaches the interface's limit of 24 ms, and lowers
+    /// a station's from 12 to 5 ms, until one leaves.
     #[test]
     fn the_interface_decides_which_limit_a_station_has() {
         let mut backlog = Backlog::new(2);

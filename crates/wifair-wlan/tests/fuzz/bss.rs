@@ -42,9 +42,11 @@ pub fn check(data: &[u8]) {
         let queues = if spec.mac.edca.is_some() { 4 } else { 1 };
         let longest = spec.mac.aggregation.as_ref().map_or(0, |aggregation| aggregation.max_amsdu_bytes);
         let in_mpdu = u64::from(longest / SHORTEST_SUBFRAME_BYTES).max(1);
-        Bss::new(&spec, 1).map(|bss| (spec.stations.len() as u16, queues, in_mpdu, bss))
+        let waits_ms =
+            spec.mac.aggregation.as_ref().map_or(0.0, |aggregation| aggregation.reorder_timeout_ms);
+        Bss::new(&spec, 1).map(|bss| (spec.stations.len() as u16, queues, in_mpdu, waits_ms, bss))
     };
-    let Some((stations, queues, in_mpdu, bss)) = repaired(given, read) else { return };
+    let Some((stations, queues, in_mpdu, waits_ms, bss)) = repaired(given, read) else { return };
     let mut watched = Watched {
         before: bss.snapshot(Time::ZERO),
         bss,
@@ -60,6 +62,10 @@ pub fn check(data: &[u8]) {
     let _ = watched.play(&mut u, changes); // bytes that end in the midst of an offer end the input there
     watched.run_before(watched.now + Time::from_s(2));
     watched.balance();
+    watched.run_before(watched.now + Time::from_s(60)); // retries go on for seconds
+    if waits_ms < 1_000.0 && watched.events < MOST_EVENTS {
+        watched.nothing_is_held();
+    }
 }
 
 struct Watched {
@@ -223,6 +229,13 @@ impl Watched {
             (last, count) = (frame.ends, count + 1);
         });
         assert!(last == ends && count >= senders, "{last} {ends} {count}");
+    }
+
+    /// The reorder timeouts of all recipients have passed.
+    fn nothing_is_held(&self) {
+        for usage in self.before.stations.iter().flat_map(|station| [&station.up, &station.down]) {
+            assert!(usage.delivered >= usage.lost_after_delivery, "{usage:?}");
+        }
     }
 
     fn balance(&self) {
