@@ -34,9 +34,8 @@ FUZZ_OPTIONS = [
     "-print_pcs=1",
     "-max_len=8192",
     "-len_control=20",
+    "-reload=1",  # the fuzzer names new edges only in its loop, so that is where it gets the inputs of before
 ]
-# The fuzzer names new edges only when its loop has begun, so that is when it gets the inputs of before.
-FUZZ_OPTIONS += ["-reload=1"]
 MOST_NAMED = 5
 NEW_EDGE = re.compile(r"\tNEW_PC: (0x[0-9a-f]+)")
 STATUS = re.compile(r"#(\d+)\s+\S+\s+cov: (\d+) ft: (\d+) corp: (\d+)/")
