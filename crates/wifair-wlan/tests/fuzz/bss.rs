@@ -62,7 +62,7 @@ pub fn check(data: &[u8]) {
     let _ = watched.play(&mut u, changes); // bytes that end in the midst of an offer end the input there
     watched.run_before(watched.now + Time::from_s(2));
     watched.balance();
-    watched.run_before(watched.now + Time::from_s(60)); // retries go on for seconds
+    watched.run_before(watched.now + Time::from_s(60)); // retries take seconds
     if waits_ms < 1_000.0 && watched.events < MOST_EVENTS {
         watched.nothing_is_held();
     }
