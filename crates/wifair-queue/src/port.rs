@@ -121,6 +121,9 @@ pub struct Port {
     ordinary: bool,
     /// The same of a buffer that also keeps an order by station ([`Buffer::is_by_station`]).
     by_station: bool,
+    /// True if nobody observes what becomes of packets and the head is the first to leave, whatever the indexes. Recomputed with
+    /// them.
+    quiet: bool,
     /// Whether the scheme or the limit controller observes exchanges.
     looks_at_exchanges: bool,
     hooks: Hooks,
@@ -191,6 +194,7 @@ impl Port {
             wait_below: LogHistogram::new(),
             ordinary: false,
             by_station: false,
+            quiet: false,
         }
         .reviewed()
     }
@@ -202,8 +206,9 @@ impl Port {
 
     /// Recomputes whether the fast paths apply. Called after every change of what the port must ask before it acts.
     fn review(&mut self) {
-        let asks_nobody = self.shortcuts == Shortcuts::ALL
-            && !(self.looks_at_exchanges || self.hooks.transmission || self.hooks.moves_tick);
+        let observes = self.looks_at_exchanges || self.hooks.transmission || self.hooks.moves_tick;
+        self.quiet = self.shortcuts.release_head && !observes && self.buffer.is_quiet();
+        let asks_nobody = self.quiet && self.shortcuts == Shortcuts::ALL;
         self.ordinary = asks_nobody && self.buffer.is_plain();
         self.by_station = asks_nobody && self.buffer.is_by_station();
     }
@@ -342,6 +347,13 @@ impl Port {
         self.buffer.release_any_head_plainly()
     }
 
+    /// The same for a quiet port.
+    #[inline(always)] // as above
+    pub fn take_any_head(&mut self, now: Time) -> Option<Departure> {
+        self.buffer.advance(now);
+        self.buffer.release_any_head()
+    }
+
     /// Fast path of [`Port::take`] for an ordinary port all of whose packets are for one station, with a grant for that station.
     #[inline(always)] // the packet is copied once
     pub fn take_short_head(&mut self, max_bytes: u32, now: Time) -> Option<Departure> {
@@ -356,12 +368,13 @@ impl Port {
         self.buffer.release_of_station(station, max_bytes)
     }
 
-    /// Whether nobody observes what becomes of packets: [`Port::settle`] is equivalent to [`Port::finish`].
+    /// Whether nobody observes what becomes of packets and the head is the first to leave: [`Port::settle`] is equivalent to
+    /// [`Port::finish`] and [`Port::take_any_head`] to [`Port::take`].
     pub fn is_quiet(&self) -> bool {
-        self.ordinary || self.by_station
+        self.quiet
     }
 
-    /// Fast path of [`Port::finish`] for a quiet port, as an ordinary one is.
+    /// Fast path of [`Port::finish`] for a quiet port.
     #[inline]
     pub fn settle(&mut self, departure: &Departure, outcome: Outcome) {
         self.buffer.finish(departure, outcome);
@@ -606,12 +619,15 @@ mod tests {
             limit_packets in 1u32..8,
             moved in 1u32..8,
             limit_counts_in_service in any::<bool>(),
+            scheme in prop::sample::select(vec!["droptail", "ack-pushout", "adaptive-pushout", "spm-af"]),
             steps in prop::collection::vec((0u8..8, 0u32..3, 0u32..3_000, 0u64..1_000), 1..200),
         ) {
-            let spec = PortSpec { limit_packets, limit_counts_in_service, ..PortSpec::default() };
+            let scheme = SchemeSpec::all().iter().find(|spec| spec.name() == scheme).unwrap().clone();
+            let spec = PortSpec { limit_packets, limit_counts_in_service, scheme, ..PortSpec::default() };
             let mut ports = [(); 2].map(|()| Port::new(&spec, 1, "ap"));
-            prop_assert!(ports[0].ordinary);
-            ports[1].ordinary = false; // the general paths alone
+            let is_plain = spec.scheme.name() == "droptail";
+            prop_assert_eq!((ports[0].quiet, ports[0].ordinary), (true, is_plain));
+            (ports[1].quiet, ports[1].ordinary) = (false, false); // the general paths alone
             let flows = Flows::new(&FlowsSpec::default());
             let view = View { flows: &flows, links: &[] };
             let mut in_service: Vec<[Departure; 2]> = vec![];
@@ -621,8 +637,9 @@ mod tests {
                 match what {
                     0..=3 => {
                         let tuple = FiveTuple { protocol: TCP, ..FiveTuple::default() };
-                        let flags = TcpFlags::from_bits(us as u8);
-                        let packet = Packet { tuple, payload_bytes: size, flags, ..Packet::default() };
+                        let (flags, is_ack) = (TcpFlags::from_bits(us as u8), size < 1_000);
+                        let payload_bytes = if is_ack { 0 } else { size };
+                        let packet = Packet { tuple, payload_bytes, flags, ..Packet::default() };
                         for port in &mut ports {
                             port.offer(&packet, FlowId(flow), StationId(flow as u16), now, view);
                         }
@@ -636,6 +653,7 @@ mod tests {
                         };
                         let [short, general] = ports.each_mut().map(|port| match grant.station {
                             _ if us % 3 == 0 && port.ordinary => port.take_head(now),
+                            _ if us % 3 == 0 && port.quiet => port.take_any_head(now),
                             _ if us % 3 == 0 => port.take(&Grant::ANY, now, view),
                             None if port.ordinary => port.take_short_head(grant.max_bytes, now),
                             Some(station) if port.by_station && grant.gathers => {
@@ -658,7 +676,8 @@ mod tests {
                 }
                 let [short, general] = ports.each_ref().map(|port| format!("{:?}", port.buffer));
                 prop_assert_eq!(short, general);
-                prop_assert!(ports[0].ordinary != ports[0].by_station && !ports[1].ordinary && !ports[1].by_station);
+                prop_assert_eq!((ports[0].quiet, ports[0].ordinary || ports[0].by_station), (true, is_plain));
+                prop_assert!(!(ports[1].quiet || ports[1].ordinary || ports[1].by_station));
             }
         }
     }

@@ -158,6 +158,10 @@ impl Nodes {
     #[inline(never)]
     fn done_generally(&mut self, index: u32, outcome: Outcome, phy: &BssTiming, now: Time) -> Option<Time> {
         let (port, edcaf) = parts(&mut self.places, index);
+        if port.is_quiet() && self.aggregation.is_none() {
+            port.settle(edcaf.departure(), outcome);
+            return edcaf.load(port.take_any_head(now), phy, now).then(|| edcaf.role().txop_limit);
+        }
         let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
         if port.hooks().transmission && outcome == Outcome::Delivered {
             edcaf.close_attempt();

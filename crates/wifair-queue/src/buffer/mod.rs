@@ -117,15 +117,19 @@ impl Buffer {
         self.journal = Some(journal);
     }
 
-    /// Whether it has only its order and its counters: no index, no journal, no reports.
+    /// Whether it has only its order and its counters: quiet, without an index.
     pub(crate) fn is_plain(&self) -> bool {
-        self.index.is_none() && self.journal.is_none() && self.freed.is_none()
+        self.index.is_none() && self.is_quiet()
     }
 
     /// Whether it has only its order, an order by station and its counters.
     pub(crate) fn is_by_station(&self) -> bool {
-        let by_station = self.index.as_ref().is_some_and(|index| index.is_by_station());
-        by_station && self.journal.is_none() && self.freed.is_none()
+        self.index.as_ref().is_some_and(|index| index.is_by_station()) && self.is_quiet()
+    }
+
+    /// Whether it has no journal and no reports, and any packet may leave first, whatever its category.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.journal.is_none() && self.freed.is_none() && !self.serves_categories()
     }
 
     /// Packets queued.

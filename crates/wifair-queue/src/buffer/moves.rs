@@ -225,8 +225,17 @@ impl Buffer {
         self.release_any_head_plainly()
     }
 
-    /// Like `release_head_plainly`, with a grant that admits any packet.
+    /// Like [`Buffer::release_head`], for a quiet buffer and with a grant that admits any packet.
     #[inline(always)] // the packet is copied once
+    pub(crate) fn release_any_head(&mut self) -> Option<Departure> {
+        if let (Some(index), Some(head)) = (&mut self.index, self.slots.head()) {
+            index.remove(&self.slots, head);
+        }
+        self.release_any_head_plainly()
+    }
+
+    /// The same for a plain buffer.
+    #[inline(always)] // as above
     pub(crate) fn release_any_head_plainly(&mut self) -> Option<Departure> {
         let len = self.slots.len() as usize;
         let Buffer { now, .. } = *self;
