@@ -31,8 +31,6 @@ SEEDS = 10 if VALIDATE else 4
 FLOWS_EACH_WAY = (2, 5, 10) if VALIDATE else (2, 5)
 # How far the two may lie apart beyond three standard errors of their difference: Jain's index; share of the sum of all throughputs.
 ALLOWED_INDEX, ALLOWED_SHARE = 0.01, 0.012
-# Where they lie further apart and nobody knows why (`docs/validation.md`).
-NOT_EXPLAINED = {("droptail", 10)}
 
 
 def reference() -> dict[tuple[str, int], list[tuple[float, float, float]]]:
@@ -57,7 +55,7 @@ def simulated(scheme: str, n: int) -> list[tuple[float, float, float]]:
             "receiver_window_segments": 42,
             "delayed_ack": {"segments": 1},
         },
-        flows=[{"count": n, "direction": "up"}, {"count": n, "direction": "down"}],
+        flows=[{"count": n, "direction": direction, "start_spread_s": 1.0} for direction in ("up", "down")],
     )
     flows = scenario.run(seeds=SEEDS).flows
     found = []
@@ -70,13 +68,10 @@ def simulated(scheme: str, n: int) -> list[tuple[float, float, float]]:
     return found
 
 
-def cells() -> list[Any]:
-    not_explained = pytest.mark.xfail(strict=True, reason="not explained")
-    marks = {key: [not_explained] if key in NOT_EXPLAINED else [] for key in reference()}
-    return [pytest.param(*key, marks=marks[key]) for key in reference() if key[1] in FLOWS_EACH_WAY]
+CELLS = [cell for cell in reference() if cell[1] in FLOWS_EACH_WAY]
 
 
-@pytest.mark.parametrize(("scheme", "n"), cells())
+@pytest.mark.parametrize(("scheme", "n"), CELLS)
 def test_the_dialect_gives_what_ns2_gives(scheme: str, n: int) -> None:
     theirs, ours = reference()[scheme, n], simulated(scheme, n)
     total = mean(up + down for _, up, down in theirs)
