@@ -39,6 +39,7 @@ fn data(spec: &PhySpec, mbps: f64) -> u64 {
 fn dsss_by_hand() {
     let spec = PhySpec::default();
     let long = timing(&spec);
+    assert!(modes(&spec).iter().all(|on_air| on_air.mode.guard_interval_ns == 0));
     // 1536 bytes: 12288, 6144, 2234.2 and 1117.1 µs after 192 µs.
     assert_eq!([1.0, 2.0, 5.5, 11.0].map(|mbps| data(&spec, mbps)), [12_480, 6_336, 2_427, 1_310]);
     let us = Time::from_us;
@@ -66,6 +67,7 @@ fn ofdm_by_hand() {
     let at_5_ghz = timing(&a());
     assert_eq!((at_5_ghz.slot, at_5_ghz.sifs, at_5_ghz.difs, at_5_ghz.cw_min), (us(9), us(16), us(34), 15));
     assert_eq!(control(&a()), [20 + 24, 20 + 32, 20 + 24, 20].map(us));
+    assert!(modes(&a()).iter().all(|on_air| on_air.mode.guard_interval_ns == 800));
 
     let bss = BssKeys { control_rate_mbps: Some(24.0), ..Default::default() };
     let spec = g(erp::Spec { bss, ..Default::default() });
@@ -90,6 +92,8 @@ fn protection_by_hand() {
     let spec = protected(ErpProtection::CtsToSelf, None, None);
     assert_eq!((data(&spec, 54.0), timing(&spec).slowest_ack), (304 + 10 + 254, us(304)));
     assert_eq!(control(&spec), [50, 352, 304, 20].map(us));
+    let announced = timing(&spec).in_bss(modes(&spec).on_air(RateIndex(7)), u32::MAX);
+    assert_eq!((announced.announcement(), announced.ppdu_duration(1_536)), (us(314), us(254)));
     let spec = protected(ErpProtection::CtsToSelf, Some(Preamble::Short), Some(11.0));
     assert_eq!((data(&spec, 54.0), control(&spec)[2]), (107 + 10 + 254, us(107)));
     let spec = protected(ErpProtection::RtsCts, None, Some(2.0));

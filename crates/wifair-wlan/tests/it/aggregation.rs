@@ -486,6 +486,48 @@ fn profiles_of_what_lies_below_the_scheme() {
     assert_eq!(most, 12, "six of 189.3 us each");
 }
 
+/// With ath9k a PPDU is formed when a packet arrives while the hardware has room: what comes later goes into the next. Ideal hardware
+/// forms it at access.
+#[test]
+fn hardware_with_room_forms_a_ppdu_of_what_is_there() {
+    let lengths = |hardware: &HardwareSpec| {
+        let mut spec = cell(1, ht20(), 0, AggregationSpec::default());
+        spec.ap.hardware = hardware.clone();
+        let (mut bss, mut sent) = (Bss::new(&spec, 1).unwrap(), vec![]);
+        let mut began = |bss: &Bss| sent.extend(bss.transmissions().map(|ppdu| ppdu.mpdus.len()));
+        // The first PPDU takes 2 ms.
+        for (number, at_us) in [0, 500, 1_000, 1_001, 1_002].into_iter().enumerate() {
+            while bss.advance_watched(Time::from_us(at_us), &mut began).is_some() {}
+            bss.send_down(StationId(0), &packet_down(0, number as u32, 1_500), Time::from_us(at_us));
+        }
+        while bss.advance_watched(Time::from_s(1), &mut began).is_some() {}
+        sent
+    };
+    assert_eq!(lengths(&HardwareSpec::default()), [1, 2, 2]);
+    assert_eq!(lengths(&HardwareSpec::Ath9k(Ath9kSpec::default())), [1, 1, 2, 1]);
+}
+
+/// While the Block Ack window of a station is full, no PPDU is formed ahead for it, and its packets stay in the port: 64 MPDUs of 100 bytes
+/// fill a PPDU and the window.
+#[test]
+fn hardware_passes_over_stations_with_full_windows() {
+    let mut spec = cell(2, ht20(), 7, AggregationSpec::default());
+    spec.ap.port.limit_packets = 1_000;
+    spec.ap.hardware = HardwareSpec::Ath9k(Ath9kSpec::default());
+    let (mut bss, mut sent) = (Bss::new(&spec, 1).unwrap(), vec![]);
+    for number in 0..400 {
+        let station = u16::from(number >= 300);
+        bss.send_down(StationId(station), &packet_down(station, number, 100), Time::ZERO);
+    }
+    let mut began = |bss: &Bss| {
+        sent.extend(bss.transmissions().map(|ppdu| (ppdu.to, ppdu.mpdus.len(), below_the_scheme(bss))))
+    };
+    while bss.advance_watched(Time::from_s(1), &mut began).is_some() {}
+    // To the second station: MPDUs, and packets below the port.
+    let second = sent.into_iter().filter(|ppdu| ppdu.0 == Node::Station(StationId(1)));
+    assert_eq!(second.map(|(_, mpdus, below)| (mpdus, below)).collect::<Vec<_>>(), [(64, 64), (36, 36)]);
+}
+
 /// Packets of 1,500 bytes as above in A-MSDUs, which have three subframes of 1,522 bytes, the first two padded to 1,524, in MPDUs of 4,600 bytes at
 /// most: VHT20 at MCS 8, 78 Mbps.
 #[test]

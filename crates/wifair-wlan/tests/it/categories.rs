@@ -77,7 +77,7 @@ fn a_scheme_from_which_acks_are_steered_away_is_refused() {
 }
 
 #[test]
-fn packets_go_to_their_category() {
+fn packets_go_to_their_category_and_say_so_on_the_air() {
     let mut spec = BssSpec::new(vec![StationSpec::new("sta", 11.0)]);
     edca(
         &mut spec,
@@ -105,6 +105,17 @@ fn packets_go_to_their_category() {
         })
         .collect();
     assert_eq!(came, [(Ac::Voice, 4), (Ac::Video, 4), (Ac::BestEffort, 4), (Ac::Background, 5)]);
+
+    let first = |mut bss: Bss| {
+        let mut attempted = vec![];
+        let mut began = |bss: &Bss| attempted.extend(bss.attempts().map(|attempt| attempt.what.ac));
+        while bss.advance_watched(Time::from_ms(100), &mut began).is_some() {}
+        attempted[0]
+    };
+    assert_eq!(first(bss), Some(Ac::Voice));
+    let mut dcf = Bss::new(&BssSpec::new(vec![StationSpec::new("sta", 11.0)]), 1).unwrap();
+    dcf.send_down(StationId(0), &packet_down(0, 0, 1_000), Time::ZERO);
+    assert_eq!(first(dcf), None);
 }
 
 /// Limits: the AP's reaches every category that has none of its own, at the start and when it changes.
