@@ -349,16 +349,39 @@ def test_the_kernel_and_the_simulator_agree_about_who_gets_what(scenario: Path) 
     assert max(cwnd for _, cwnd, *_ in measured[0]["tcp_info"]) > 10
 
 
+BURST = """
+import socket, time
+time.sleep(0.5)
+end = socket.socket(type=socket.SOCK_DGRAM)
+for _ in range(5000):
+    end.sendto(b"", ("up-1", 9))
+"""
+
+
 @pytest.mark.system
 def test_no_packet_is_lost_before_the_engine_has_seen_it() -> None:
-    """A burst is longer than what a device queues by default (500 packets)."""
-    burst = "import socket; out = socket.socket(type=socket.SOCK_DGRAM); [out.sendto(b'', ('up-1', 9)) for _ in range(5000)]"
-    with session.started(settings([sys.executable, "-c", burst])) as run:
+    """A burst is longer than what a device queues by default (500 packets): most of it is dropped by the AP's scheme."""
+    with session.started(settings([sys.executable, "-c", BURST + "time.sleep(0.5)"])) as run:
         run.go()
         report = run.wait()
     [row] = [row for row in report["flows"] if row["to_port"] == 9]
     assert row["sent_packets"] + sum(report["uncarried"].values()) == 5000
     assert row["dropped"] > 4000
+
+
+@pytest.mark.system
+def test_packets_sent_before_the_end_of_the_command_are_counted() -> None:
+    """The engine stands still while the command sends and ends."""
+    with session.started(settings([sys.executable, "-c", BURST])) as run:
+        [engine] = children(run.process.pid)
+        run.go()
+        time.sleep(0.2)
+        os.kill(engine, signal.SIGSTOP)
+        time.sleep(1)
+        os.kill(engine, signal.SIGCONT)
+        report = run.wait()
+    [row] = [row for row in report["flows"] if row["to_port"] == 9]
+    assert row["sent_packets"] + sum(report["uncarried"].values()) == 5000
 
 
 @pytest.mark.system

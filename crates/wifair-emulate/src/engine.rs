@@ -29,7 +29,7 @@ use wifair_sim::{Plan, RunRecord, TraceSpec};
 
 use crate::address::Host;
 use crate::conversations::FlowRow;
-use crate::guest::Guest;
+use crate::guest::{Guest, QUEUE};
 use crate::lateness::{Lateness, LatenessReport, Tolerance};
 use crate::netlink::Metric;
 use crate::network::{Counted, Network, Outlet, Uncarried};
@@ -376,29 +376,37 @@ impl Live<'_> {
                     TIMER => watches.expired(),
                     ENDED => break 'run "command",
                     ORDERS => break 'run "order",
-                    guest => self.read(network, guest as usize, duration),
+                    guest => {
+                        self.read(network, guest as usize, duration);
+                    }
                 }
             }
         };
+        // What hosts had sent when the run ended.
+        for guest in 0..self.guests.len() {
+            let mut bursts = 0..=QUEUE as usize / BURST; // other programs may be sending still
+            while bursts.next().is_some() && self.read(network, guest, duration) {}
+        }
         network.advance(self.clock.now().min(duration), self);
         let before = before.unwrap_or_else(|| (network.counted(), thread_time()));
         Ok(End { reason, before })
     }
 
-    /// Reads the packets that a host has sent.
-    fn read(&mut self, network: &mut Network, guest: usize, end: Time) {
+    /// Reads packets that a host has sent; returns whether there may be more.
+    fn read(&mut self, network: &mut Network, guest: usize, end: Time) -> bool {
         let mut bytes = [0; LONGEST];
         for _ in 0..BURST {
             let Guest { host, device, .. } = &self.guests[guest];
-            let Ok(length) = device.recv(&mut bytes) else { return };
+            let Ok(length) = device.recv(&mut bytes) else { return false };
             let now = self.clock.now();
             if now >= end {
-                return;
+                return false;
             }
             let host = *host;
             network.advance(now, self);
             network.send(host, &bytes[..length]);
         }
+        true
     }
 }
 

@@ -20,7 +20,7 @@ const DEVICE: &str = "wlan0";
 const MTU: u16 = 1500;
 /// Number of packets that a device holds until the engine reads them: large enough that no packet is lost here, unseen by any
 /// scheme.
-const QUEUE: u32 = 20_000;
+pub const QUEUE: u32 = 20_000;
 
 type Order = Box<dyn FnOnce() + Send>;
 
