@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wifair.drawn import Drawn
 from wifair.names import find_former_names
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ _HOMES = {
     "run": "api",
 }
 
-
+Drawn.drawing_module = "wifair.report.notebook"
 find_former_names()
 
 

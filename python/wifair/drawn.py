@@ -1,7 +1,6 @@
 """Base of values that show themselves as parts of a report: as HTML in a notebook, and as charts.
 
-Reports import results. The way back, from a value to its picture, leads through this module: it names the drawing
-module once and loads it on first use.
+Reports import results, never the other way: `wifair` itself, above both, names the module that draws.
 """
 
 from __future__ import annotations
@@ -19,11 +18,13 @@ class Picture(Protocol):
 class Drawn:
     """A value that notebooks show as a table of the report."""
 
+    drawing_module: ClassVar[str]
+
     def _repr_html_(self) -> str:
         html: str = drawing().html(self)
         return html
 
 
 def drawing() -> Any:
-    """The module that draws: `wifair.report.notebook`."""
-    return import_module("wifair.report.notebook")
+    """The module that draws, loaded on first use."""
+    return import_module(Drawn.drawing_module)
