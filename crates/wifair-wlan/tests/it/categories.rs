@@ -7,7 +7,7 @@ use support::{packet, packet_down};
 use wifair_core::{Ac, StationId, Time};
 use wifair_queue::SchemeSpec;
 use wifair_wlan::{
-    Bss, BssSpec, Categories, CategorySpec, Classify, EdcaSpec, Output, SharePort, StationSpec,
+    Bss, BssSpec, Categories, CategorySpec, Classify, EdcaSpec, Node, Output, SharePort, StationSpec,
 };
 
 fn edca(spec: &mut BssSpec, given: EdcaSpec) {
@@ -106,6 +106,10 @@ fn packets_go_to_their_category_and_say_so_on_the_air() {
         .collect();
     assert_eq!(came, [(Ac::Voice, 4), (Ac::Video, 4), (Ac::BestEffort, 4), (Ac::Background, 5)]);
 
+    let station = Node::Station(StationId(0));
+    let all = [Ac::Voice, Ac::Video, Ac::BestEffort, Ac::Background];
+    let ports = [Node::Ap, station].into_iter().flat_map(|node| all.map(|ac| (node, Some(ac))));
+    assert!(bss.ports().eq(ports));
     let first = |mut bss: Bss| {
         let mut attempted = vec![];
         let mut began = |bss: &Bss| attempted.extend(bss.attempts().map(|attempt| attempt.what.ac));
@@ -115,6 +119,7 @@ fn packets_go_to_their_category_and_say_so_on_the_air() {
     assert_eq!(first(bss), Some(Ac::Voice));
     let mut dcf = Bss::new(&BssSpec::new(vec![StationSpec::new("sta", 11.0)]), 1).unwrap();
     dcf.send_down(StationId(0), &packet_down(0, 0, 1_000), Time::ZERO);
+    assert!(dcf.ports().eq([(Node::Ap, None), (station, None)]));
     assert_eq!(first(dcf), None);
 }
 
