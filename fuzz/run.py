@@ -170,8 +170,8 @@ def keep(target: str, found: Path, kept: Path) -> None:
     failed = {path: path.read_bytes() for path in kept.glob("crash-*")}
     for path in found.iterdir():
         shutil.copy(path, kept / path.name)
-    # One input an edge is enough to keep; how often each is passed is not looked at.
-    subprocess.run(cargo_fuzz("cmin", target, str(kept), "--", "-use_counters=0"), check=True)
+    # Few inputs that pass every edge are enough to keep, however often they pass it.
+    subprocess.run(cargo_fuzz("cmin", target, str(kept), "--", "-use_counters=0", "-set_cover_merge=1"), check=True)
     for path, data in failed.items():
         path.write_bytes(data)
     pack(target, kept)
