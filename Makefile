@@ -73,7 +73,7 @@ validate: $(VENV)/.built
 fuzz:
 	$(PYTHON) fuzz/run.py
 
-# The documentation site, in build/docs/site; a broken link or more words than docsite/words.py allows is an error. Reading it fetches nothing.
+# The documentation site, in build/docs/site; a broken link is an error. Reading it fetches nothing.
 docs: $(VENV)/.built
 	$(BIN)/python -m docsite build/docs
 	$(BIN)/zensical build --strict --clean --config-file build/docs/mkdocs.yml

@@ -2,7 +2,7 @@
 
 Hand-written pages are those of `docs/`, which are also readable on a git host. All others are generated here from the
 code and not committed, so they are always up to date, and a new component needs no page. Long generated tables of a
-hand-written page move to an appendix (`docsite.words`).
+hand-written page move to an appendix (`docsite.generated`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Any
 from wifair.papers import OURS, paper_ids, study_ids
 from wifair.scenario.components import engine_schema
 
-from docsite import commands, components, dependencies, pictures, reference, words
+from docsite import commands, components, dependencies, pictures, reference
+from docsite.generated import appendix
 from docsite.keys import KINDS, folder
 
 ROOT = Path(__file__).parent.parent
@@ -64,7 +65,7 @@ def assemble(folder_: Path) -> Path:
     for path in sorted(docs.glob("*.md")):
         text = _carried(path.read_text(encoding="utf-8"), docs)
         if not path.stem.endswith("-verdicts"):  # an appendix already
-            text, tables = words.appendix(text, path.stem)
+            text, tables = appendix(text, path.stem)
             if tables:
                 appendices[f"{path.stem}-tables.md"] = tables
         path.write_text(text, encoding="utf-8")
@@ -221,6 +222,3 @@ def _configuration(docs: Path, appendices: Collection[str]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     sys.stdout.write(f"{assemble(Path(sys.argv[1]))}\n")
-    number = sum(count for _, count in words.counts(ROOT))
-    sys.stdout.write(f"{number} words outside generated parts; at most {words.MOST_WORDS} are allowed\n")
-    sys.exit(number > words.MOST_WORDS)

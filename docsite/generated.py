@@ -1,31 +1,19 @@
-"""Generated parts of the documentation, and the count of hand-written words.
+"""Generated parts of the documentation.
 
 A *generated part* lies between the comments `<!-- NAME: written by COMMAND -->` and `<!-- end of NAME -->`; a command replaces
-it. A *word* is anything between spaces that has a letter or a digit, in text and tables. Counted are the README and the pages of
-`docs/`, without generated parts and code blocks; the changelog and the pages that are generated from the code are not counted.
+it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 GENERATED = re.compile(r"<!-- ([^:>]+): written by [^>]*-->\n(.*?)<!-- end of \1 -->", re.DOTALL)
-CODE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
-MOST_WORDS = 35_000
 
 
 def written(text: str) -> str:
     """The text without its generated parts."""
     return GENERATED.sub("", text)
-
-
-def counts(root: Path) -> Iterator[tuple[str, int]]:
-    """Each page's path and number of words outside generated parts and code."""
-    for path in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
-        text = CODE.sub("", written(path.read_text(encoding="utf-8")))
-        yield f"{path.relative_to(root)}", sum(bool(re.search(r"\w", word)) for word in text.split())
 
 
 def appendix(text: str, page: str, most_lines: int = 100) -> tuple[str, str]:
