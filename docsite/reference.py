@@ -19,6 +19,28 @@ ABOUT = {
     "wire": "The wired network behind the access point.",
 }
 
+_SPREAD = """Two groups of flows at one group of stations begin at the same station unless `first_station` says otherwise:
+
+```toml
+[[stations]]
+name = "table"
+count = 12
+
+[[flows]]
+name = "reading"
+station = "table"             # table-1 to table-10
+count = 10
+direction = "down"
+application = "web"
+
+[[flows]]
+name = "photographs"
+station = "table"
+first_station = "next"        # table-11 and table-12
+count = 2
+direction = "up"
+```"""
+
 
 def page() -> str:
     """The page as Markdown."""
@@ -50,6 +72,7 @@ def page() -> str:
         "## `[[flows]]`",
         "Groups of flows. Each flow has a station of its own unless `station` names a group of stations; `station` may also be a "
         "table of the keys above. `tcp` overrides `[tcp]`.",
+        _SPREAD,
         table([*_group(FlowGroup), *(key for key in keys({"properties": flow}) if not key.path.startswith("tcp."))]),
         "## `[tcp]`",
         "Both ends of every connection; also `tcp` in a group of flows. [What goes together](tcp.md).",
@@ -91,16 +114,20 @@ def _group(model: type[Any]) -> list[Key]:
         "name": "The group's name; its members are `name-1`, `name-2`, … (`name` alone for one).",
         "direction": "`up`: data from the station to the server; `down`: from the server to the station.",
         "station": "A group of stations, by name, or a table of keys of the flows' own stations.",
+        "first_station": "At a named group of stations: which of them has the group's first flow. The other flows follow, each on another "
+        'station. `"next"` is the one after the stations of earlier groups of flows. Without this key flows begin at the first station, '
+        "and share stations if there are more flows than stations.",
     }
-    return [_field(model, name, told[name]) for name in model.model_fields]
+    allowed = {"first_station": 'a whole number, 1 or more, or `"next"`'}
+    return [_field(model, name, told[name], allowed.get(name, "")) for name in model.model_fields]
 
 
-def _field(model: type[Any], name: str, about: str) -> Key:
+def _field(model: type[Any], name: str, about: str, allowed: str = "") -> Key:
     field = model.model_fields[name]
     words = [f"`{word}`" for word in get_args(field.annotation) if isinstance(word, str)]
     default = "needed" if field.is_required() else "–" if field.default in (None, "") else f"`{field.default}`"
     plain = "a whole number, 1 or more" if field.annotation is int else "a text"
-    return Key(name, default, ", ".join(words) or plain, about)
+    return Key(name, default, allowed or ", ".join(words) or plain, about)
 
 
 def _dialects() -> list[str]:

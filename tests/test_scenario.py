@@ -49,6 +49,24 @@ def test_defaults_come_in_layers() -> None:
     assert plan["flows"][2]["one_way_delay_ms"] == 50.0
 
 
+TABLES = [{"name": "table", "count": 5}]
+AT_TABLES = {"direction": "up", "station": "table"}
+
+
+def placed(*flows: dict[str, Any]) -> list[str]:
+    plan = Scenario(stations=TABLES, flows=list(flows)).plan()
+    return [flow["station"].removeprefix("table-") for flow in plan["flows"]]
+
+
+def test_a_group_of_flows_begins_where_it_is_told() -> None:
+    two, next_two = {**AT_TABLES, "count": 2}, {**AT_TABLES, "count": 2, "first_station": "next"}
+    assert placed(two, two, next_two) == ["1", "2", "1", "2", "3", "4"]
+    assert placed(next_two, next_two, {**AT_TABLES, "first_station": "next"}) == ["1", "2", "3", "4", "5"]
+    assert placed({**two, "first_station": 4}, two, {**two, "first_station": 2}) == ["4", "5", "1", "2", "2", "3"]
+    # Flows that an event may start have their stations from the beginning.
+    assert placed({**two, "reserve": 2}, {**AT_TABLES, "first_station": "next"}) == ["1", "2", "5", "3", "4"]
+
+
 @pytest.mark.parametrize(("phy", "rate"), [("802.11b", 11.0), ("802.11g", 54.0), ("802.11a", 54.0)])
 def test_a_station_without_a_rate_has_the_highest(phy: str, rate: float) -> None:
     plan = Scenario(phy={"name": phy}, flows=[UP]).plan()
@@ -172,6 +190,17 @@ WRONG: list[tuple[dict[str, Any], str, list[str]]] = [
     ({"flows": [{**UP, "start": 3.0}]}, "flows[0].start", ["start_s"]),
     ({"flows": [{**UP, "station": "near"}]}, "flows[0].station", ["near", "[[stations]]"]),
     ({"flows": [{**UP, "name": "a"}, {**UP, "name": "a"}]}, "flows[1].name", ["a-1"]),
+    (
+        {"flows": [{**AT_TABLES, "first_station": 6}], "stations": TABLES},
+        "flows[0].first_station",
+        ["6 is no station", "1 to 5", '"next"'],
+    ),
+    (
+        {"flows": [AT_TABLES, {**AT_TABLES, "count": 5, "first_station": "next"}], "stations": TABLES},
+        "flows[1].count",
+        ["5 flows do not fit: 4 of the 5 stations of 'table' are left", "share stations"],
+    ),
+    ({"flows": [{**UP, "first_station": "next"}]}, "flows[0].first_station", ["the name of [[stations]]"]),
     ({"flows": [UP], "stations": [{"name": "idle"}]}, "stations[0].name", ["no effect"]),
     ({"flows": [{**UP, "station": "n"}], "stations": [{"name": "n", "count": 0}]}, "stations[0].count", ["1 or more"]),
     ({"flows": [{**UP, "tcp": {"mss_bytes": 0}}]}, "flows[0].tcp.mss_bytes", ["0", "bytes"]),

@@ -69,6 +69,34 @@ def test_nothing_is_odd_about_the_usual_cell() -> None:
     assert check(Scenario.from_toml(ROOT / "scenarios" / "five-lines.toml")) == []
 
 
+def test_every_laptop_of_the_cafe_does_what_the_text_says() -> None:
+    does: dict[str, set[str]] = {}
+    plan = Scenario.from_toml("cafe").plan()
+    for flow in plan["flows"]:
+        does.setdefault(flow["station"], set()).add(flow["group"])
+    assert len(does) == len(plan["cell"]["stations"]) == 20
+    assert does["table-1"] == {"reading", "ping"}
+    assert [does[f"table-{i}"] for i in range(2, 13)] == [{"reading"}] * 9 + [{"photographs"}] * 2
+    assert [does[f"terrace-{i}"] for i in range(1, 9)] == [{"reading-outside"}] * 4 + [{"download"}] * 4
+
+
+def test_flows_that_are_not_where_their_names_say() -> None:
+    keys = {"flows.station", "ping.station"}
+    # The café without the key that places flows.
+    cafe = Scenario.from_toml("cafe").override({f"flows[{g}].first_station": None for g in (2, 3)})
+    findings = {finding.key: finding for finding in check(cafe)}
+    assert findings["flows.station"].values == {"stations": 20, "idle_stations": 6}
+    assert findings["ping.station"].values == {"uploads": 1}
+    assert not keys & {finding.key for finding in check(Scenario.from_toml("cafe"))}
+    names = found(
+        {"name": "download-2", "direction": "up"},
+        {"name": "web", "direction": "down"},
+        {"name": "call", "direction": "down", "application": "voip"},
+    )
+    assert {"download-2.direction", "web.application"} <= names.keys()
+    assert not {"download-2.application", "web.direction", "call.application"} & names.keys()
+
+
 def test_a_wire_slower_than_the_air() -> None:
     finding = found(wire={"rate_mbps": 2.0})["wire.rate_mbps"]
     # One 1500-byte packet alone at 11 Mbps, long preamble, MAC ACK at 1 Mbps: 50 + 310 + 192 + 1117 + 10 + 304 µs.

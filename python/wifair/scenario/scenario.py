@@ -32,6 +32,7 @@ from wifair.scenario.components import (
 )
 from wifair.scenario.dialects import DIALECTS
 from wifair.scenario.overrides import assign, layered
+from wifair.scenario.places import Places
 from wifair.scenario.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -74,12 +75,14 @@ class StationGroup(_Group):
 class FlowGroup(_Group):
     """`count` flows in one direction, each with its own station unless `station` names a group of stations.
 
-    `station` may also be a table: parameters of the flows' own stations. `reserve` is the number of further flows that
-    an event can open by raising the group's count; their stations come after all others.
+    `station` may also be a table: parameters of the flows' own stations. Flows at a named group begin at its first station, or
+    at `first_station`: its number, or "next" for the one after the stations of earlier groups of flows. `reserve` is the
+    number of further flows that an event can open by raising the group's count; their stations come after all others.
     """
 
     direction: Literal["up", "down"]
     station: str | Table | None = None
+    first_station: Any = None
     reserve: Annotated[int, Field(ge=0)] = 0
 
 
@@ -234,6 +237,7 @@ class _PlanBuilder:
         self.called: dict[str, list[str]] = {}
         # By name of a group of flows: whether it uses TCP.
         self.groups: dict[str, bool] = {}
+        self.places = Places()
 
     def build(self) -> Table:
         """The plan without the engine's defaults."""
@@ -311,7 +315,7 @@ class _PlanBuilder:
     def stations_and_flows(self) -> tuple[list[Table], list[Table]]:
         """One labelled entry per station and per flow. The labels are the keys of the random streams."""
         stations: list[Table] = []
-        members: dict[str, list[str]] = {}
+        members = self.places.members
         self.check_size()
         for g, group in enumerate(self.scenario.stations):
             origin = f"stations[{g}]"
@@ -324,7 +328,7 @@ class _PlanBuilder:
             stations += [{"label": label, **settings} for label in members[group.name]]
             self.station_origins += [origin] * group.count
         flows: list[Table] = []
-        used: set[str] = set()
+        waiting: list[list[str]] = []
         over_tcp = False
         for g, flow in enumerate(self.scenario.flows):
             origin = f"flows[{g}]"
@@ -334,31 +338,26 @@ class _PlanBuilder:
             self.groups[name] = is_over_tcp(settings)
             own = labels(name, flow.count) if flow.count > 1 or flow.name is None else [name]
             if isinstance(flow.station, str):
-                at = members.get(flow.station)
-                if at is None:
-                    hint = nearest(flow.station, members)
-                    known = ", ".join(members) or "nothing: the scenario names no [[stations]]"
-                    raise ScenarioError(
-                        f"{origin}.station",
-                        f"no stations are called {flow.station!r}",
-                        value=flow.station,
-                        allowed=known,
-                        hint=hint,
-                    )
-                used.add(flow.station)
+                at = self.places.of_flows(flow.station, flow.count, flow.reserve, flow.first_station, origin)
+                waiting.append(at[flow.count :])
+            elif flow.first_station is not None:
+                problem = "only flows at a named group of stations have a first one"
+                allowed = "this key next to station = the name of [[stations]]"
+                raise ScenarioError(f"{origin}.first_station", problem, value=flow.first_station, allowed=allowed)
             else:
                 at = self.called[name] = own
+                waiting.append([])
                 station = self.station_settings(flow.station or {}, f"{origin}.station")
                 stations += [{"label": label, **station} for label in own]
                 self.called.update({label: [label] for label in own})
                 self.station_origins += [f"{origin}.station"] * flow.count
-            flows += [{"label": label, "station": at[i % len(at)], **settings} for i, label in enumerate(own)]
+            flows += [{"label": label, "station": place, **settings} for label, place in zip(own, at, strict=False)]
             self.flow_origins += [origin] * flow.count
         for g, flow in enumerate(self.scenario.flows):
             if flow.reserve:
-                self.add_reserve(g, flow, members, stations, flows)
+                self.add_reserve(g, flow, waiting[g], stations, flows)
         for g, group in enumerate(self.scenario.stations):
-            if group.name not in used:
+            if group.name not in self.places.taken:
                 raise ScenarioError(
                     f"stations[{g}].name",
                     f"no flow uses the stations {group.name!r}, so they would have no effect",
@@ -368,19 +367,14 @@ class _PlanBuilder:
             raise ScenarioError("tcp", "no flow is carried by TCP, so these keys would have no effect")
         return stations, flows
 
-    def add_reserve(
-        self, g: int, flow: FlowGroup, members: Mapping[str, list[str]], stations: list[Table], flows: list[Table]
-    ) -> None:
+    def add_reserve(self, g: int, flow: FlowGroup, at: list[str], stations: list[Table], flows: list[Table]) -> None:
         """Adds a group's reserve flows after all others, so that they do not change the others' indexes."""
         name = self.flow_group_name(g)
         origin = f"flows[{g}]"
         settings = self.flow_settings(flow, name, origin) | {"waits": True}
         settings = {key: value for key, value in settings.items() if key not in ("start_s", "start_spread_s")}
         own = [f"{name}-{i}" for i in range(flow.count + 1, flow.count + flow.reserve + 1)]
-        if isinstance(flow.station, str):
-            at = members[flow.station]
-            at = [at[i % len(at)] for i in range(flow.count, flow.count + flow.reserve)]
-        else:
+        if not isinstance(flow.station, str):
             at = own
             station = self.station_settings(flow.station or {}, f"{origin}.station")
             stations += [{"label": label, **station} for label in own]
@@ -417,7 +411,7 @@ class _PlanBuilder:
         """The settings common to all flows of a group."""
         node = plan_node("flows", "[]")
         known = {k: v for k, v in properties(node).items() if k not in ("label", "group", "station", "direction")}
-        offered = {**known, "count": {}, "reserve": {}, "name": {}, "direction": {}, "station": {}}
+        offered = {**known, **{key: {} for key in FlowGroup.model_fields}}
         for key, value in group.engine_keys().items():
             if key not in known:
                 raise unknown_key(origin, key, value, offered)

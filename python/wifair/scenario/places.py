@@ -1,0 +1,49 @@
+"""Where flows are: which station of a named group each flow of a group has."""
+
+from __future__ import annotations
+
+from wifair.errors import ScenarioError
+from wifair.keys import nearest
+
+NEXT = "next"
+
+
+class Places:
+    """The groups of stations, and how many stations of each the groups of flows have taken, from the first one on."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, list[str]] = {}
+        self.taken: dict[str, int] = {}
+
+    def of_flows(self, station: str, count: int, reserve: int, first: object, origin: str) -> list[str]:
+        """The stations of a group of `count` flows and `reserve` further ones at the group `station`, one per flow.
+
+        Flows begin at the group's first station and share stations if there are more flows than stations. With `first`,
+        the number of a station or "next" (after the stations of earlier groups of flows), each has another station.
+        """
+        if station not in self.members:
+            known = ", ".join(self.members) or "nothing: the scenario names no [[stations]]"
+            problem, hint = f"no stations are called {station!r}", nearest(station, self.members)
+            raise ScenarioError(f"{origin}.station", problem, value=station, allowed=known, hint=hint)
+        at, flows = self.members[station], count + reserve
+        taken = self.taken.get(station, 0)
+        if first is None:
+            self.taken[station] = max(taken, min(flows, len(at)))
+            return [at[i % len(at)] for i in range(flows)]
+        start = taken if first == NEXT else self.index(first, station, origin)
+        if start + flows > len(at):
+            left = len(at) - start
+            problem = f"{flows} flows do not fit: {left} of the {len(at)} stations of {station!r} are left"
+            allowed = f"{left} at most, or no first_station, so that flows share stations"
+            raise ScenarioError(f"{origin}.count", problem, value=count, allowed=allowed)
+        self.taken[station] = max(taken, start + flows)
+        return at[start : start + flows]
+
+    def index(self, first: object, station: str, origin: str) -> int:
+        """The index of the station of that number."""
+        most = len(self.members[station])
+        if not isinstance(first, int) or isinstance(first, bool) or not 1 <= first <= most:
+            allowed = f'a number from 1 to {most}, or "{NEXT}"'
+            problem = f"{first!r} is no station of {station!r}"
+            raise ScenarioError(f"{origin}.first_station", problem, value=first, allowed=allowed)
+        return first - 1
