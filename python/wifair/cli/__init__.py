@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from wifair.cli.streams import Unwritten, failed, flushed, prepare, unwritten
 from wifair.errors import WifairError
 
 
@@ -15,6 +16,11 @@ def main() -> None:
 
 def execute(arguments: list[str]) -> int:
     """Runs a command. Every failure prints one message on standard error."""
+    prepare()
+    return flushed(_status_of(arguments))
+
+
+def _status_of(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         from importlib.metadata import version  # slow to import, and only needed here
 
@@ -32,19 +38,11 @@ def execute(arguments: list[str]) -> int:
         return failed(str(error), error.exit_status)
     except KeyboardInterrupt:
         return failed("interrupted.", 130)
-    except BrokenPipeError:
-        # The reader of the output has closed the pipe. Python's flush at exit must not try again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except Unwritten as error:
+        return unwritten(error.reason)
     except Exception as error:  # a bug in wifair: one line, details on demand
         if os.environ.get("WIFAIR_TRACEBACK"):
             raise
         details = "WIFAIR_TRACEBACK=1 shows where"
         return failed(f"internal error: {type(error).__name__}: {error} ({details}).", 1)
     return 0
-
-
-def failed(message: str, status: int) -> int:
-    """Prints the message on standard error and returns the exit status."""
-    sys.stderr.write(f"wifair: {message}\n")
-    return status

@@ -136,6 +136,7 @@ def one_scenario(
     folder = opened(store)
     with kept(out, json, folder), progress("simulating") as report:
         results = study.run(threads, report, folder)
+    saved = results.save(out) if out else None  # before printing, which may fail
     differences = paired(results, all_pairs(results.cells), COMPARED, wishes)
     if json:
         print_json({**results.to_dict(), "differences": differences})
@@ -144,5 +145,5 @@ def one_scenario(
         print_verdicts(results)
         print_differences(differences, results, verbose or bool(wishes))
     say_of(folder)
-    if out:
-        say(f"results are in {results.save(out)}")
+    if saved:
+        say(f"results are in {saved}")

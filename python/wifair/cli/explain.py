@@ -55,6 +55,7 @@ def explain(
     folder = opened(store)
     with progress("simulating") as report:
         results = why.results_of(loaded, seeds, threads, report, folder)
+    drawn = [why.draw(results, path) for path in warmup.figure_paths(figure, endings)] if figure else []
     found = explain_groups.groups(results)
     leading, sentences = explain_groups.lead(results, found), why.explain(results) if json or verbose else []
     if json:
@@ -71,9 +72,8 @@ def explain(
         print_flows(sentences)
         if not verbose:
             print_text("--verbose explains every flow.")
-    if figure:
-        for path in warmup.figure_paths(figure, endings):
-            say(f"drawn in {why.draw(results, path)}")
+    for path in drawn:
+        say(f"drawn in {path}")
     say_of(folder)
 
 

@@ -7,17 +7,22 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from wifair.cli.streams import harmless, is_unicode, write
 from wifair.cli.tables import Column, lines, paragraph
 
 if TYPE_CHECKING:
     from wifair.study.job import Progress as Report
     from wifair.study.store import Store
+
+
+# Control characters that JSON allows in a text; a terminal would obey them.
+_ESCAPES = {code: f"\\u{code:04x}" for code in range(127, 160)}
 
 
 def stdout() -> Console:
@@ -26,9 +31,9 @@ def stdout() -> Console:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Prints lines as they are."""
+    """Prints lines as they are, control characters apart."""
     for line in lines:
-        sys.stdout.write(f"{line}\n")
+        write(f"{harmless(line)}\n")
 
 
 def print_text(text: str, indent: str = "", first: str | None = None) -> None:
@@ -43,8 +48,9 @@ def print_table(title: str, table: Sequence[Column], keys: int = 1, turn: bool =
 
 
 def say(text: str) -> None:
-    """Prints a remark on standard error."""
-    sys.stderr.write(f"{text}\n")
+    """Prints a remark on standard error, if that can be written."""
+    with suppress(OSError):
+        sys.stderr.write(f"{harmless(text)}\n")
 
 
 @contextmanager
@@ -54,13 +60,13 @@ def progress(what: str) -> Iterator[Report | None]:
         yield None
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:.0f} %"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=1.0)
+        task = bar.add_task(harmless(what), total=1.0)
         yield lambda share: bar.update(task, completed=share)
 
 
@@ -74,10 +80,13 @@ def say_of(store: Store | None) -> None:
 
 
 def print_json(document: dict[str, Any], file: TextIO | None = None) -> None:
-    """Prints one JSON document. NaN and infinities become null."""
-    file = file or sys.stdout
-    json.dump(_finite(document), file, ensure_ascii=False, allow_nan=False, indent=1)
-    file.write("\n")
+    """Prints one JSON document, or writes it to a file. NaN and infinities become null."""
+    escape = file is None and not is_unicode(sys.stdout)
+    text = json.dumps(_finite(document), ensure_ascii=escape, allow_nan=False, indent=1).translate(_ESCAPES)
+    if file is None:
+        write(f"{text}\n")
+    else:
+        file.write(f"{text}\n")
 
 
 def _finite(value: Any) -> Any:

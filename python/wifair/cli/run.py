@@ -99,8 +99,13 @@ def run(
     traces = Traces(pcap, events, pcap_station, pcap_servers, pcap_full) if traced else None
     with kept(out, json, folder), progress("simulating") as report:
         results = study.run(threads, report, folder, traces)
-    seeds_needed = needed(results, wishes).to_dicts()
+    # Written before anything is printed: printing may fail.
+    remarks = [f"results are in {results.save(out)}"] if out else []
+    remarks += [of_flent.write(results, flent)] if flent else []
+    remarks += [traces.remark()] if traces else []
     checks = warmup.check(results) if check_warmup else []
+    remarks += [f"running means are drawn in {warmup.draw(checks, path)}" for path in figures]
+    seeds_needed = needed(results, wishes).to_dicts()
     if json:
         more = {"seeds_needed": seeds_needed} if wishes else {}
         more |= {"warmup": [found.to_dict() for found in checks]} if checks else {}
@@ -112,12 +117,6 @@ def run(
         print_transfers(results)
         print_needed(seeds_needed)
         print_checks(checks)
-    for path in figures:
-        say(f"running means are drawn in {warmup.draw(checks, path)}")
     say_of(folder)
-    if flent:
-        say(of_flent.write(results, flent))
-    if traces:
-        say(traces.remark())
-    if out:
-        say(f"results are in {results.save(out)}")
+    for remark in remarks:
+        say(remark)

@@ -57,6 +57,7 @@ def sweep(
     folder = Store(store)
     with kept(out, json, folder), progress(loaded.title) as report:
         results = loaded.run(threads, report, folder, dask)
+    saved = results.save(out) if out else None  # before printing, which may fail
     differences, seeds_needed = loaded.differences(results), loaded.seeds_needed(results)
     if json:
         more = {"differences": differences} if loaded.compare else {}
@@ -67,8 +68,8 @@ def sweep(
         print_differences(differences, results)
         print_needed(seeds_needed)
     say_of(folder)
-    if out:
-        say(f"results are in {results.save(out)}")
+    if saved:
+        say(f"results are in {saved}")
 
 
 def print_grid(sweep: Sweep, results: Results) -> None:
