@@ -54,28 +54,30 @@ def findings(m: Measured) -> str:
     airs = [[m.at(g, TIME).without(cause) for g in FAST] for cause in ("", "slow-controller")]
     dqm = [between((kept(air, DQM, FIVE_AND_FIVE_ECN) for air in of), percent=True) for of in airs]
     fairer = [between(size("dqm", air) for air in of) for of in airs]
+    anomaly_down = [size("anomaly-down", m.at(g, TIME).without("queues-per-station")) for g in AGGREGATED]
     bullets = (
-        f"**Windows decide how bad it is.** The bias, (up − down) / (up + down), is {bias([B], PACKETS)} on 802.11b. With the printed windows "
-        f"of 42 packets it is {bias([BE], PACKETS)} on 802.11be; with windows that last as long as at 11 Mbps "
-        f"{bias([BE], PACKETS, 'open-windows')}, with today's hosts {bias([BE], PACKETS, 'today')}.",
-        f"**Short ACKs in A-MPDUs help downloads.** With MPDUs that start 16 µs apart the printed cell has a bias of "
-        f"{bias(FAST, PACKETS, 'long-acks')} on 802.11ac to be in place of {bias(FAST, PACKETS)}; with one MPDU per PPDU "
-        f"{bias(FAST, PACKETS, 'single-frames')}.",
+        f"**The senders' windows decide how large the bias is.** The bias is (up − down) / (up + down). On 802.11b it is {bias([B], PACKETS)}. "
+        f"On 802.11be it is {bias([BE], PACKETS)} with the printed windows of 42 packets, {bias([BE], PACKETS, 'open-windows')} with windows "
+        f"that last as long as at 11 Mbps, and {bias([BE], PACKETS, 'today')} with today's hosts.",
+        f"**ACKs are short, so that more of them fit into an A-MPDU, which helps downloads.** With packets as printed, the bias on 802.11ac "
+        f"through 802.11be is {bias(FAST, PACKETS)}. If MPDUs start at least 16 µs apart, so that an ACK takes as long as data, it "
+        f"is {bias(FAST, PACKETS, 'long-acks')}. With one MPDU per PPDU it is {bias(FAST, PACKETS, 'single-frames')}.",
         f"**Queues per station are not enough where windows are large.** Scaled in time, `mac80211` leaves a bias of "
-        f"{bias(FAST, TIME, 'queues-per-station')} on 802.11ac to be. An AP that goes first makes it {bias(FAST, TIME, 'ap-first')} behind "
-        f"tail drop. With today's hosts `mac80211` leaves {bias([AC], PACKETS, 'today-queues-per-station')} on 802.11ac and "
-        f"{bias([BE], PACKETS, 'today-queues-per-station')} on 802.11be.",
-        f"**With today's hosts removing ACKs gains little.** On 802.11ac to be the index grows by {gained('ack-filtering', 'today')} with ACK "
-        f"filtering in place of {gained('ack-filtering')}, and by {gained('adaptive-pushout', 'today')} with adaptive pushout in place of "
-        f"{gained('adaptive-pushout')}.",
-        f"**LAS aggregates.** It fills an A-MPDU with the station's packets in its own order, scaled in time {mpdus} MPDUs per PPDU. From "
-        f"802.11n on it keeps {las[0]} of tail drop's goodput, scaled in time {las[1]}; where neither aggregates, {alone}. SPM-AF keeps "
-        f"{spm_af} on 802.11ac to be, scaled in time.",
-        f"**The anomaly moves.** Among downloads queues per station remove it: scaled in time a fast station then loses "
-        f"{between((size('anomaly-down', m.at(g, TIME).without('queues-per-station')) for g in AGGREGATED), percent=True)} of its goodput. "
-        f"Among uploads longer A-MPDUs reduce it: a fast station loses {lost(AC)} on 802.11ac and {lost(BE)} on 802.11be, where Block "
-        f"Ack windows of 64 make it {lost(BE, 'window-64')}.",
-        f"**DQM's controller is too fast for fast links.** Scaled in time DQM keeps {dqm[0]} of tail drop's goodput on 802.11ac to be, with a "
-        f"tenth of its gains {dqm[1]}. The index grows by {fairer[0]} and by {fairer[1]}.",
+        f"{bias(FAST, TIME, 'queues-per-station')} on 802.11ac through 802.11be. If the AP has priority in channel access, tail drop has a bias "
+        f"of {bias(FAST, TIME, 'ap-first')}. With today's hosts `mac80211` leaves {bias([AC], PACKETS, 'today-queues-per-station')} on "
+        f"802.11ac and {bias([BE], PACKETS, 'today-queues-per-station')} on 802.11be.",
+        f"**With today's hosts removing ACKs gains little.** On 802.11ac through 802.11be ACK filtering raises the fairness index by "
+        f"{gained('ack-filtering', 'today')} with today's hosts, and by {gained('ack-filtering')} with the papers'. Adaptive pushout raises it "
+        f"by {gained('adaptive-pushout', 'today')} and {gained('adaptive-pushout')}.",
+        f"**LAS still aggregates.** It takes packets for one station in LAS order. Scaled in time, a PPDU carries {mpdus} MPDUs. From 802.11n "
+        f"on LAS has {las[0]} of the goodput of tail drop, and {las[1]} scaled in time. If neither of the two aggregates, it has {alone}. Scaled "
+        f"in time, SPM-AF has {spm_af} of it on 802.11ac through 802.11be.",
+        f"**One slow station still slows down the others, but not everywhere.** Among downloads a queue per station removes the effect: scaled "
+        f"in time a fast station then loses {between(anomaly_down, percent=True)} of its goodput. Among uploads longer A-MPDUs reduce it: a "
+        f"fast station loses {lost(AC)} on 802.11ac and {lost(BE)} on 802.11be. With Block Ack windows of 64 it loses {lost(BE, 'window-64')} "
+        f"on 802.11be.",
+        f"**DQM's controller is too fast for fast links.** Scaled in time, DQM has {dqm[0]} of the goodput of tail drop on 802.11ac through "
+        f"802.11be. With a tenth of its gains it has {dqm[1]}. It raises the fairness index by {fairer[0]}, and by {fairer[1]} with a tenth of "
+        f"its gains.",
     )
     return "".join(f"- {bullet}\n" for bullet in bullets)
