@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,45 @@ def here(capsys: pytest.CaptureFixture[str]) -> Cli:
         return subprocess.CompletedProcess(command, status, told.out, told.err)
 
     return call
+
+
+@dataclass
+class Strangers:
+    """A current directory in which others may write: a cell, a study, a scheme, and a file by the name of many modules."""
+
+    folder: Path
+
+    def wifair(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Runs the installed command there."""
+        command = [str(Path(sys.executable).with_name("wifair")), *words]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
+
+    def ran(self) -> str:
+        """The modules whose files have been run."""
+        trace = self.folder / "it-ran"
+        return trace.read_text() if trace.exists() else ""
+
+
+STRANGE_SCHEME = """
+from beside import Scheme
+
+class Own(Scheme):
+    def enqueue(self, arrival, buffer, cx):
+        buffer.refuse(arrival) if buffer.is_full else buffer.append(arrival)
+"""
+
+
+@pytest.fixture
+def strangers(tmp_path: Path) -> Strangers:
+    """See `Strangers`; the scheme imports a file next to it."""
+    installed = {"wifair", "loky", "cloudpickle", "distributed", "dask", "polars"}
+    for name in filter(find_spec, sys.stdlib_module_names | installed):
+        (tmp_path / f"{name}.py").write_text("open('it-ran', 'a').write(__name__ + ' ')\n")
+    (tmp_path / "cell.toml").write_text('[run]\nwarmup_s = 0\nduration_s = 0.1\n[[flows]]\ndirection = "up"\n')
+    (tmp_path / "study.toml").write_text('scenario = "cell.toml"\nseeds = [1]\n[product]\nap.limit_packets = [5]\n')
+    (tmp_path / "own.py").write_text(STRANGE_SCHEME)
+    (tmp_path / "beside.py").write_text("from wifair import Scheme\n")
+    return Strangers(tmp_path)
 
 
 @pytest.fixture

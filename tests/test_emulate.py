@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, Strangers
 from wifair.emulate import runs, session
 from wifair.errors import InputError, WifairError
 from wifair.scenario.scenario import Scenario
@@ -80,6 +80,13 @@ def settings(command: list[str], **more: Any) -> session.Settings:
 def wifair(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
     line = [str(Path(sys.executable).with_name("wifair")), *words]
     return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT, **more)
+
+
+@pytest.mark.system
+def test_no_code_is_run_from_the_current_directory(strangers: Strangers) -> None:
+    done = strangers.wifair("emulate", "cell.toml", "--test", "tcp-up-down", "--runs", "1", "--late-share", "1")
+    assert strangers.ran() == ""
+    assert done.returncode == 0, done.stderr
 
 
 CLIENT = """

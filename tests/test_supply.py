@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Cli
+from conftest import ROOT, Cli, Strangers
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from wifair import Scenario, _native
@@ -157,3 +157,23 @@ def test_no_object_is_unpickled_from_a_file() -> None:
         if re.search(r"pickle|marshal|shelve|joblib|np\.load|allow_pickle|yaml|\beval\(|\bexec\(", text):
             places.add(f"{path.parent.name}/{path.name}")
     assert places == {"study/workers.py", "scheme/python.py"}  # the second runs the file that was named
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run cell.toml --seeds 2 --threads 2 --scheme own.py:Own",
+        "sweep study.toml --dask local --threads 1 --store store --schemes own.py:Own",
+    ],
+)
+def test_no_code_is_run_from_the_current_directory(strangers: Strangers, words: str) -> None:
+    done = strangers.wifair(*words.split())
+    assert done.returncode == 0, done.stderr
+    assert strangers.ran() == ""
+
+
+def test_every_child_interpreter_is_safe_from_the_current_directory() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "python/wifair").rglob("*.py")]
+    started = [call for text in texts for call in re.findall(r'sys\.executable, "(.*?)"', text)]
+    assert len(started) == 3
+    assert set(started) == {"-P"}

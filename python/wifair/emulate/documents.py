@@ -1,4 +1,4 @@
-"""The HTTP server of `wifair emulate --test web`: `python -m wifair.emulate.documents FILE...`, numbers of listening sockets.
+"""The HTTP server of `wifair emulate --test web`: `python -P -m wifair.emulate.documents FILE...`, numbers of listening sockets.
 
 It is the standard library's; the path is the number of bytes to send.
 """

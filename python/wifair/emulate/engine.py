@@ -1,4 +1,4 @@
-"""Process 1 of an emulation: `python -m wifair.emulate.engine FOLDER MESSAGES ORDERS`, in new mount and PID namespaces.
+"""Process 1 of an emulation: `python -P -m wifair.emulate.engine FOLDER MESSAGES ORDERS`, in new mount and PID namespaces.
 
 Its only Python thread runs the engine all the time.
 """

@@ -196,7 +196,7 @@ def emulated(settings: Settings, seed: int, each_second: Callable[[float], None]
     settings = replace(
         settings,
         seed=seed,
-        command=[sys.executable, "-m", "wifair.emulate.traffic"],
+        command=[sys.executable, "-P", "-m", "wifair.emulate.traffic"],
         host=SERVER,
         warmup_s=run["warmup_s"],
         congestion_control=None,

@@ -138,7 +138,8 @@ def started(settings: Settings) -> Iterator[Session]:
     try:
         prepare(settings, folder)
         namespaces = [] if is_root else ["--user", "--map-root-user"]
-        engine = [sys.executable, "-m", "wifair.emulate.engine", str(folder), str(write_messages), str(read_orders)]
+        arguments = [str(folder), str(write_messages), str(read_orders)]
+        engine = [sys.executable, "-P", "-m", "wifair.emulate.engine", *arguments]
         unshare = ["unshare", *namespaces, "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
         process = subprocess.Popen([*unshare, *engine], pass_fds=(write_messages, read_orders))
         os.close(write_messages)

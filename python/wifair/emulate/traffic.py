@@ -1,4 +1,4 @@
-"""The generator of `wifair emulate --test`: `python -m wifair.emulate.traffic`, started by process 1 of the run.
+"""The generator of `wifair emulate --test`: `python -P -m wifair.emulate.traffic`, started by process 1 of the run.
 
 It opens the flows of a plan between real sockets: greedy transfers over the kernel's TCP, streams of datagrams over UDP, UDP echoes,
 documents that curl loads. One process has the sockets of all hosts: a socket belongs to the network namespace in which it was made.
@@ -262,7 +262,7 @@ def main() -> None:
     listeners = [flow.listener for flow in flows if isinstance(flow, Web)]
     if listeners:
         numbers = [listener.fileno() for listener in listeners]
-        subprocess.Popen([sys.executable, "-m", "wifair.emulate.documents", *map(str, numbers)], pass_fds=numbers)
+        subprocess.Popen([sys.executable, "-P", "-m", "wifair.emulate.documents", *map(str, numbers)], pass_fds=numbers)
     loop.run(begin + warmup_s)
     before = [(getattr(flow, "received", 0), getattr(flow, "sent", 0)) for flow in flows]
     loop.run(begin + warmup_s + duration_s)

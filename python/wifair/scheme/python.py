@@ -246,7 +246,7 @@ def _module(path: Path) -> ModuleType:
     module = ModuleType(key)
     module.__file__ = str(full)
     sys.modules[key] = module
-    sys.path.insert(0, str(full.parent))  # files next to it can be imported
+    sys.path.append(str(full.parent))  # files next to it can be imported, and shadow no installed module
     try:
         exec(code, vars(module))
     except Exception as error:

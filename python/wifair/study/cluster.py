@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Mapping, Sequence
+from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from wifair.errors import InputError, WifairError
 from wifair.results.segment import Tables, renumbered, together
 from wifair.scheme.python import failed, makers
 from wifair.study.job import horizon_s
-from wifair.study.workers import received, shipped
+from wifair.study.workers import SAFE_PATH, received, safe_path, shipped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -236,9 +237,14 @@ def _connect(address: str, processes: int) -> tuple[Any, Any]:
         raise InputError("dask: distributed is not installed; `pip install wifair[dask]` brings it.") from None
     cluster = None
     if address == LOCAL:
-        cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=max(processes, 1), threads_per_worker=1, processes=True, dashboard_address=None
-        )
+        import dask
+
+        # The configuration is for workers that replace one that died.
+        with safe_path(), dask.config.set({f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": "1"}):
+            resource_tracker.ensure_running()
+            cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=max(processes, 1), threads_per_worker=1, processes=True, dashboard_address=None
+            )
     else:
         _check_answers(address)
     client = distributed.Client(cluster or address, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]

@@ -6,6 +6,7 @@ With one thread they run in a thread of this process, where a debugger and `prin
 from __future__ import annotations
 
 import mmap
+import os
 import signal
 import struct
 import sys
@@ -26,6 +27,8 @@ from wifair.scheme.python import PythonScheme, failed, makers, own_files
 if TYPE_CHECKING:
     import polars as pl
 
+# Set to "1", it keeps the current directory off an interpreter's `sys.path`, which `-m` and `-c` would put first.
+SAFE_PATH = "PYTHONSAFEPATH"
 # A plan in its canonical form, and a seed.
 Job = tuple[str, int]
 
@@ -85,10 +88,11 @@ class PythonBatch:
         if processes > 1:
             import loky  # type: ignore[import-untyped]
 
-            resource_tracker.ensure_running()  # now, because starting it unblocks Ctrl-C
             self._shipped = shipped(schemes)
-            environment = {"POLARS_MAX_THREADS": "1"}
-            self._executor = loky.ProcessPoolExecutor(processes, initializer=_ignore_ctrl_c, env=environment)
+            environment = {"POLARS_MAX_THREADS": "1", SAFE_PATH: "1"}
+            with safe_path():
+                resource_tracker.ensure_running()  # now, because starting it unblocks Ctrl-C
+                self._executor = loky.ProcessPoolExecutor(processes, initializer=_ignore_ctrl_c, env=environment)
         else:
             self._executor = ThreadPoolExecutor(1)
         self._total = len(jobs)
@@ -101,7 +105,7 @@ class PythonBatch:
         self._failure: tuple[int, BaseException] | None = None
 
     def _start(self) -> None:
-        with _ctrl_c_later():
+        with _ctrl_c_later(), safe_path():
             for job, (plan, seed) in enumerate(self._waiting):
                 future = self._executor.submit(replicate, plan, seed, job, self._shipped, str(self._path))
                 self._jobs[future] = job
@@ -219,6 +223,19 @@ def shipped(schemes: Mapping[str, PythonScheme]) -> bytes:
     finally:
         for module in added:
             cloudpickle.unregister_pickle_by_value(module)
+
+
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Interpreters that start meanwhile import nothing from the current directory."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(SAFE_PATH)
+        if before is not None:
+            os.environ[SAFE_PATH] = before
 
 
 def _ignore_ctrl_c() -> None:
