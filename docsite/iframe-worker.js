@@ -21,8 +21,10 @@ if (location.protocol === "file:") {
       });
       document.body.append(this.frame);
     }
+    // A copy, as a worker gets one: search rewrites the query that it is given, and the box shows the page's own.
     postMessage(data) {
-      this.ready.then(() => this.frame.contentWindow.told(data));
+      const copy = structuredClone(data);
+      this.ready.then(() => this.frame.contentWindow.told(copy));
     }
     terminate() {
       this.frame.remove();
