@@ -1,6 +1,7 @@
 """The structure of the Python package: imports have no cycles, and former names of modules still work."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -20,6 +21,10 @@ def name_of(path: Path) -> str:
 
 
 MODULES = {name_of(path): path for path in PACKAGE.rglob("*.py")}
+
+
+def docstring(path: Path) -> str:
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")), clean=False) or ""
 
 
 def imported(path: Path) -> set[str]:
@@ -78,3 +83,14 @@ def test_a_name_that_never_was_is_not_found() -> None:
     for package in ("wifair.study", "wifair.results", "wifair.scenario"):
         with pytest.raises(AttributeError, match="nowhere"):
             _ = import_module(package).nowhere
+
+
+LISTING = [name for name, path in MODULES.items() if re.search(r"^ *\w+\.py\b", docstring(path), re.MULTILINE)]
+
+
+@pytest.mark.parametrize("name", LISTING)
+def test_a_package_lists_each_of_its_files_on_a_line_with_what_it_is(name: str) -> None:
+    rows = re.findall(r"^    (\w+\.py(?:, \w+\.py)*)  +\S", docstring(MODULES[name]), re.MULTILINE)
+    listed = [file for row in rows for file in row.split(", ")]
+    files = {path.name for path in MODULES[name].parent.glob("*.py")} - {"__init__.py"}
+    assert sorted(listed) == sorted(files)

@@ -1,7 +1,9 @@
 """Analyses of scenarios and of their results.
 
-check.py         likely mistakes in a scenario, found without simulating it comparison.py    differences under common
-random numbers sweep.py         a grid over a scenario's keys precision.py     how many replications an interval of
-given width needs warmup.py        whether the warm-up is long enough explain.py, explain_groups.py    what limited a
-flow, or a group of like flows
+check.py                       likely mistakes in a scenario, found without simulating it
+comparison.py                  differences under common random numbers
+sweep.py                       a grid over a scenario's keys
+precision.py                   how many replications an interval of given width needs
+warmup.py                      whether the warm-up is long enough
+explain.py, explain_groups.py  what limited a flow, or a group of like flows
 """

@@ -1,10 +1,15 @@
 """`wifair compare --all`: every scheme in every scenario, and the best by each criterion.
 
-    scenarios.py    the scenarios, from the papers' studies and the gallery, with reasons contenders.py   the schemes,
-    and the changes that they need elsewhere senders.py      the hosts criteria.py     the criteria, and the differences
-    that matter verdict.py      the rule: better, beaten, unbeaten contest.py the runs, and the verdict by setting
-    findings.py     the conclusion as generated sentences page.py         the conclusion as Markdown for the
-    documentation figures.py      the matrices as pictures
+    scenarios.py   the scenarios, from the papers' studies and the gallery, with reasons
+    contenders.py  the schemes, and the changes that they need elsewhere
+    senders.py     the hosts
+    criteria.py    the criteria, and the differences that matter
+    verdict.py     the rule: better, beaten, unbeaten
+    contest.py     the runs, and the verdict by setting
+    findings.py    the conclusion as generated sentences
+    page.py        the conclusion as Markdown for the documentation
+    figures.py     the matrices as pictures
+    document.py    the whole result as the content of one JSON document
 
 The rule is in `docs/comparison.md`.
 """

@@ -1,9 +1,9 @@
 """Results: the tables of replications, and their summary metrics.
 
-results.py       one row per replication and entity; summaries with intervals
-segment.py       the tables of some replications in one file
-quantiles.py     the resolution of quantiles that come from histograms
-delays.py        delay, jitter, loss and voice
+results.py    one row per replication and entity; summaries with intervals
+segment.py    the tables of some replications in one file
+quantiles.py  the resolution of quantiles that come from histograms
+delays.py     delay, jitter, loss and voice
 """
 
 from typing import TYPE_CHECKING

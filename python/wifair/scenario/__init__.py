@@ -1,8 +1,10 @@
 """Scenarios, which users write, and the plans that the engine runs.
 
-scenario.py      the model: from TOML or Python to an explicit plan components.py    the engine's schema, and the check
-of settings against it overrides.py     layered settings, and assignments to keys dialects.py, profiles.py named sets of
-settings described.py     plans in one sentence
+scenario.py               the model: from TOML or Python to an explicit plan
+components.py             the engine's schema, and the check of settings against it
+overrides.py              layered settings, and assignments to keys
+dialects.py, profiles.py  named sets of settings
+described.py              plans in one sentence
 """
 
 from typing import TYPE_CHECKING

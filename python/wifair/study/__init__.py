@@ -1,8 +1,10 @@
 """Studies: running replications and storing their results.
 
-job.py           a plan with a seed study.py         scenarios × seeds as one batch store.py, prune.py     finished
-replications on disk; removing them workers.py, cluster.py    replications in processes (for schemes written in Python)
-and on a Dask cluster traces.py        captures and event logs
+job.py                  a plan with a seed
+study.py                scenarios × seeds as one batch
+store.py, prune.py      finished replications on disk; removing them
+workers.py, cluster.py  replications in processes (for schemes written in Python) and on a Dask cluster
+traces.py               captures and event logs
 """
 
 from typing import TYPE_CHECKING

@@ -4,9 +4,10 @@ The key of a replication is its engine, canonical plan and seed; these determine
 is a hash of its sources (`_native.engine`). Each engine has its own folder, so results of different engines are never
 mixed.
 
-    STORE/store.json                          the format of the store STORE/<engine>/engine.json                its
-    version of wifair STORE/<engine>/segments/*.zip             finished replications, one file per batch
-    (`wifair.results.segment`) STORE/<engine>/studies/*.json             names, coordinates, plans and seeds of a study
+    STORE/store.json               the format of the store
+    STORE/<engine>/engine.json     its version of wifair
+    STORE/<engine>/segments/*.zip  finished replications, one file per batch (`wifair.results.segment`)
+    STORE/<engine>/studies/*.json  names, coordinates, plans and seeds of a study
 
 Batches are only added, each under a new name, so several processes may share a store. Merging small segments and
 pruning take a lock. A replication in two segments is read once.

@@ -2,10 +2,12 @@
 
 Each replication has a separate folder:
 
-    DIR/seed-1/ap-air.pcapng            frames that the AP's radio receives and sends DIR/seed-1/ap-wire.pcapng the AP's
-    Ethernet interface DIR/seed-1/servers.pcapng           the servers' interface, on request
-    DIR/seed-1/station-NAME-air.pcapng  a station's radio and host, on request DIR/seed-1/station-NAME-host.pcapng
-    DIR/seed-1/events/*.parquet         the log of events
+    DIR/seed-1/ap-air.pcapng             frames that the AP's radio receives and sends
+    DIR/seed-1/ap-wire.pcapng            the AP's Ethernet interface
+    DIR/seed-1/servers.pcapng            the servers' interface, on request
+    DIR/seed-1/station-NAME-air.pcapng   a station's radio, on request
+    DIR/seed-1/station-NAME-host.pcapng  a station's host, on request
+    DIR/seed-1/events/*.parquet          the log of events
 
 Tracing does not change the trajectory and is not part of the plan.
 """
