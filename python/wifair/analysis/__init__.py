@@ -1,6 +1,6 @@
 """Analyses of scenarios and of their results.
 
-check.py                       likely mistakes in a scenario, found without simulating it
+check/                         likely mistakes in a scenario, found without simulating it
 comparison.py                  differences under common random numbers
 sweep.py                       a grid over a scenario's keys
 precision.py                   how many replications an interval of given width needs
