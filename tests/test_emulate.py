@@ -449,7 +449,7 @@ def test_documents_are_loaded_by_curl(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     compared = {row["metric"]: row for row in document["compared"]}
-    assert set(compared) == {"down_mbps", "total_mbps", "jain", "pages.completed", "pages.p50_s", "pages.p95_s"}
+    assert set(compared) == {"down_mbps", "total_mbps", "pages.completed", "pages.p50_s", "pages.p95_s"}
     # Before its data comes, a document of curl's has a connection and a request to wait for.
     [emulated, *_], [simulated, *_] = compared["pages.p50_s"]["emulated"], compared["pages.p50_s"]["simulated"]
     assert 0.3 * simulated < emulated < 3 * simulated + 0.1

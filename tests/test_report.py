@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from conftest import ROOT, Cli
 from wifair import InputError, Scenario, Sweep, compare, differences, plots
-from wifair.analysis.comparison import against_first, paired, ranking
+from wifair.analysis.comparison import decided, rankings
 from wifair.papers import find
 from wifair.report import figures, measured, page, rendering
 from wifair.report.paper import of_paper
@@ -72,7 +72,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scenario = Scenario(**SETTINGS)
     cells = [Cell(name, scenario.override({"ap.scheme": name})) for name in ("droptail", "adaptive-pushout")]
     results = Study(cells, 4).run()
-    compared = paired(results, against_first(results.cells), ("jain", "total_mbps"))
+    compared = decided(results)
     made = of_scenario("Two & <two>", source, scenario, results, COMMAND, compared)
     return page.write(made, folder / "report.html")
 
@@ -201,13 +201,11 @@ def test_a_ranking_names_who_cannot_be_told_apart() -> None:
         Cell(name, scenario.override({"ap.limit_packets": size})) for name, size in (("a", 20), ("b", 20), ("c", 3))
     ]
     results = Study(same, 6).run()
-    found = ranking(results, "ap_sojourn_mean_ms")
-    assert found is not None
+    found = rankings(results)["ap_sojourn_mean_ms"]
     assert found.leaders == ("c",)
     assert [name for name, _ in found.behind] == ["a", "b"]
     assert all(margin.low is not None and margin.low > 0 for _, margin in found.behind)
-    without_c = ranking(results, "ap_sojourn_mean_ms", ["a", "b"])
-    assert without_c is not None
+    without_c = rankings(Study(same[:2], 6).run())["ap_sojourn_mean_ms"]
     assert set(without_c.leaders) == {"a", "b"}
     assert without_c.behind == ()
     (table,) = measured.summary(results, ["ap_sojourn_mean_ms", "jain"])

@@ -15,8 +15,9 @@ from wifair.names import find_former_names
 
 if TYPE_CHECKING:
     from wifair.analysis.sweep import Sweep
-    from wifair.api import compare, differences, load, paper, run
+    from wifair.api import compare, differences, load, paper, run, seeds_needed
     from wifair.errors import InputError, ScenarioError, SchemeError, WifairError
+    from wifair.results.metric import Metric
     from wifair.results.results import Results
     from wifair.scenario.scenario import Scenario
     from wifair.scheme import Scheme
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "InputError",
+    "Metric",
     "Results",
     "Scenario",
     "ScenarioError",
@@ -39,11 +41,13 @@ __all__ = [
     "load",
     "paper",
     "run",
+    "seeds_needed",
 ]
 
 # The module of each public name. It is imported on first use, so `import wifair` and `wifair --help` stay fast.
 _HOMES = {
     "InputError": "errors",
+    "Metric": "results.metric",
     "Results": "results.results",
     "Scenario": "scenario.scenario",
     "ScenarioError": "errors",
@@ -58,6 +62,7 @@ _HOMES = {
     "load": "api",
     "paper": "api",
     "run": "api",
+    "seeds_needed": "api",
 }
 
 Drawn.drawing_module = "wifair.report.notebook"

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from wifair.analysis.comparison import COMPARED, Differences, paired
+import polars as pl
+
+from wifair.analysis.comparison import Differences, decided, paired
+from wifair.analysis.precision import Precision, needed
 from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.everything.contenders import PLAIN, REFERENCE, contenders
@@ -56,8 +59,12 @@ def compare(
     return comparison(scenario, schemes, seeds).run(threads, store=store)
 
 
-def differences(results: Results, metrics: Sequence[str] = COMPARED, against: str | None = None) -> Differences:
-    """Paired differences of every scenario against the first one (or `against`), with Holm's correction over all rows."""
+def differences(results: Results, metrics: Sequence[str] = (), against: str | None = None) -> Differences:
+    """Paired differences of every scenario against the first one (or `against`).
+
+    Without `metrics`: by all that are compared, with Holm's correction over all pairs of scenarios, as the marks of the
+    best follow it. With `metrics`: by these, with Holm's correction over the rows returned.
+    """
     names = [cell.name for cell in results.cells]
     reference = against or names[0]
     if reference not in names:
@@ -66,7 +73,16 @@ def differences(results: Results, metrics: Sequence[str] = COMPARED, against: st
         raise InputError(
             f"there is no scenario {reference!r} in these results.{asked} Allowed here: {', '.join(names)}."
         )
-    return paired(results, [(name, reference) for name in names if name != reference], metrics)
+    pairs = [(name, reference) for name in names if name != reference]
+    return paired(results, pairs, metrics) if metrics else decided(results).only(pairs)
+
+
+def seeds_needed(results: Results, *precision: str) -> pl.DataFrame:
+    """The number of seeds for 95 % intervals of these half-widths, as "jain=0.01" or "total_mbps=2%": a row per scenario.
+
+    User-defined metrics in `results` have their names, too.
+    """
+    return needed(results, [Precision.parse(wish, list(results.units)) for wish in precision])
 
 
 def paper(

@@ -7,7 +7,7 @@ has a t interval. Runs that do not differ at all are reported as identical, not 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -28,7 +28,8 @@ class Interval:
     """An estimate with its confidence interval.
 
     `low` and `high` are `None` where fewer than two values allow no interval. `identical` says that all values are the
-    same number: the interval has no width because nothing varies, not because much was measured.
+    same number: the interval has no width because nothing varies, not because much was measured. An interval that was
+    cut at a bound (`t_interval`) is not symmetric.
     """
 
     estimate: float
@@ -44,8 +45,17 @@ class Interval:
             return f"{self.estimate:.4g} (all {self.n} runs identical)"
         return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
+    def within(self, least: float, most: float) -> Interval:
+        """The interval cut at the least and the greatest value that its quantity can have."""
+        if self.low is None or self.high is None:
+            return self
+        return replace(self, low=max(self.low, least), high=min(self.high, most))
+
     def short(self) -> str:
-        """The text of a table cell: mean ± half-width with as many decimals as needed, or why there is none."""
+        """The text of a table cell: mean ± half-width with as many decimals as needed, or why there is none.
+
+        An interval that is not symmetric has its ends in brackets.
+        """
         if self.n == 0:
             return "–"
         if self.low is None or self.high is None:
@@ -55,6 +65,9 @@ class Interval:
             return f"{_plain(self.estimate)} (identical)"
         half = float(f"{half:.2g}")  # a half-width has no more than two significant digits
         decimals = min(max(1 - math.floor(math.log10(half)), 0), 9)
+        if not math.isclose(self.high - self.estimate, self.estimate - self.low, rel_tol=1e-6, abs_tol=1e-12):
+            low, high = (f"{end:g}" if end.is_integer() else f"{end:.{decimals}f}" for end in (self.low, self.high))
+            return f"{self.estimate:.{decimals}f} [{low}, {high}]"
         return f"{self.estimate:.{decimals}f} ± {half:.{decimals}f}"
 
 
@@ -83,10 +96,21 @@ def _t_quantile(level: float, values: int) -> float:
     return float(stdtrit(values - 1, 0.5 + level / 2))
 
 
-def t_interval(values: ArrayLike, level: float = LEVEL, resolution: float = 0.0) -> Interval:
+def t_interval(
+    values: ArrayLike,
+    level: float = LEVEL,
+    resolution: float = 0.0,
+    bounds: tuple[float, float] | None = None,
+) -> Interval:
     """The mean with its t interval. NaN values are left out.
 
     Equal values that are known only to a `resolution` have an interval of mean ± `resolution`.
+
+    `bounds` are the least and the greatest value that a replication can have, as 1/n and 1 for Jain's index of n
+    shares. The interval is cut there. The true mean lies between the bounds, so cutting never excludes it: the coverage
+    is exactly that of the t interval. A transformation (logit, arcsine) also stays within the bounds, but is undefined
+    or has no width at a replication with index 1, is an interval of another quantity than the mean of the runs, and
+    would not agree with the t test that compares two schemes.
     """
     array = _finite(values)
     n = int(array.size)
@@ -99,7 +123,8 @@ def t_interval(values: ArrayLike, level: float = LEVEL, resolution: float = 0.0)
         return Interval(mean, mean - resolution, mean + resolution, n, identical=resolution == 0.0)
     mean = float(array.mean())
     half = _t_quantile(level, n) * float(array.std(ddof=1)) / n**0.5
-    return Interval(mean, mean - half, mean + half, n)
+    found = Interval(mean, mean - half, mean + half, n)
+    return found if bounds is None else found.within(*bounds)
 
 
 def paired_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL, resolution: float = 0.0) -> Paired:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from wifair.drawn import Drawn, Picture, drawing
 from wifair.errors import InputError
+from wifair.keys import unknown
 from wifair.results.quantiles import resolution_of
-from wifair.stats import LEVEL, Interval, holm, p_value, paired_difference, t_interval
+from wifair.stats import LEVEL, Interval, Values, holm, p_value, paired_difference
 
 if TYPE_CHECKING:
     from wifair.analysis.precision import Precision
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 # Metrics compared by default. A metric that one of a pair does not have is left out.
 COMPARED = (
     "jain",
+    "jain_airtime",
     "up_mbps",
     "down_mbps",
     "total_mbps",
@@ -32,16 +35,8 @@ COMPARED = (
     "transfer_mean_s",
 )
 
-# The better direction of each metric that has one.
-BETTER = {
-    "jain": "highest",
-    "total_mbps": "highest",
-    "ap_sojourn_mean_ms": "lowest",
-    "ping_p95_ms": "lowest",
-    "delay_p95_ms": "lowest",
-    "mos_least": "highest",
-    "transfer_mean_s": "lowest",
-}
+# The largest number of scenarios that are ranked: a hundred thousand tests decide nothing.
+MOST_RANKED = 50
 
 # A scenario's name, and the name of the reference.
 Pair = tuple[str, str]
@@ -72,6 +67,16 @@ def along(cells: Iterable[ResultCell], path: str) -> list[Pair]:
 class Differences(list[dict[str, Any]], Drawn):
     """Paired differences, one row (a dictionary) per pair and metric. Notebooks show them as a table."""
 
+    def only(self, pairs: Iterable[Pair], metrics: Iterable[str] = ()) -> Differences:
+        """The rows of these pairs (and metrics, if given), each way round, with their p values as they are."""
+        found: dict[Pair, list[dict[str, Any]]] = {}
+        wanted = set(metrics)
+        for row in self:
+            if not wanted or row["metric"] in wanted:
+                found.setdefault((row["scenario"], row["against"]), []).append(row)
+        reverse = {(b, a): [_reversed(row) for row in rows] for (a, b), rows in found.items()}
+        return Differences(row for pair in pairs for row in (found.get(pair) or reverse.get(pair, [])))
+
     def frame(self) -> pl.DataFrame:
         """The rows as a polars frame."""
         return pl.DataFrame(list(self), infer_schema_length=None)
@@ -93,20 +98,22 @@ def paired(
     relative half-width refers to the mean of the reference.
     """
     wished = {wish.metric: wish for wish in wishes}
+    tables = {metric: _by_seed(results, metric) for metric in dict.fromkeys([*metrics, *wished])}
     rows = Differences()
     for name, reference in pairs:
-        for metric in dict.fromkeys([*metrics, *wished]):
-            a, b = (_by_seed(results, cell, metric) for cell in (name, reference))
-            both = a.join(b, on="seed", suffix="_reference").drop_nulls()
-            if not both.height:
+        for metric, table in tables.items():
+            mine, theirs = table[name], table[reference]
+            both = np.isfinite(mine) & np.isfinite(theirs)
+            if not both.any():
                 continue
-            mine, theirs = both["value"].to_numpy(), both["value_reference"].to_numpy()
+            mine, theirs = mine[both], theirs[both]
             resolution = resolution_of(metric, mine, theirs)
             found = paired_difference(mine, theirs, resolution=resolution)
             row = {
                 "scenario": name,
                 "against": reference,
                 "metric": metric,
+                "unit": results.units[metric],
                 "difference": found.difference.estimate,
                 "ci_low": found.difference.low,
                 "ci_high": found.difference.high,
@@ -125,18 +132,32 @@ def paired(
     return rows
 
 
-def _by_seed(results: Results, scenario: str, metric: str) -> pl.DataFrame:
-    own = results.metrics.filter(pl.col("scenario") == scenario)
-    return own.select("seed", value=pl.col(metric).cast(pl.Float64))
+def decided(results: Results, metrics: Sequence[str] = (), wishes: Sequence[Precision] = ()) -> Differences:
+    """All pairs by all metrics that are compared, user-defined ones and `metrics` included.
+
+    One family of tests: what a comparison prints, and what its stars and sentences follow.
+    """
+    own = (metric.name for metric in results.own)
+    return paired(results, all_pairs(results.cells), [*COMPARED, *own, *metrics], wishes)
+
+
+def _by_seed(results: Results, metric: str) -> dict[str, Values]:
+    """The metric of each scenario, by seed; NaN where it does not exist."""
+    if metric not in results.units:
+        raise unknown("metric", metric, results.units)
+    place = {seed: i for i, seed in enumerate(results.metrics["seed"].unique().sort())}
+    found = {cell.name: np.full(len(place), np.nan) for cell in results.cells}
+    for scenario, seed, value in results.metrics.select("scenario", "seed", metric).drop_nulls().iter_rows():
+        found[scenario][place[seed]] = value
+    return found
 
 
 @dataclass(frozen=True)
 class Ranking:
     """The best scenario by a metric, those not distinguishable from it, and the margins to the others.
 
-    `leader` has the best mean. The others are compared with it, paired by seed. `equals` are those whose difference
-    does not differ significantly from zero after Holm's correction over all of them. `behind` are the others, each with
-    the leader's margin, smallest first.
+    `leader` has the best mean. `equals` are those whose paired difference from it is not significant at 5 % after
+    Holm's correction over all rows of `decided`. `behind` are the others, each with the leader's margin, smallest first.
     """
 
     metric: str
@@ -151,27 +172,45 @@ class Ranking:
         return (self.leader, *self.equals)
 
 
-def ranking(results: Results, metric: str, names: Sequence[str] = ()) -> Ranking | None:
-    """Ranks the scenarios (`names`, or all) by a metric in `BETTER`. None if no scenario has a value."""
-    sign = 1.0 if BETTER[metric] == "highest" else -1.0
-    candidates = names or [cell.name for cell in results.cells]
-    means = {name: results.interval(name, metric) for name in candidates}
-    measured = [name for name, found in means.items() if found.n]
-    if not measured:
+def rankings(results: Results, rows: Differences | None = None) -> dict[str, Ranking]:
+    """The ranking by each metric that has a better direction and a value, from the differences of all pairs.
+
+    Empty for more than `MOST_RANKED` scenarios: a grid of that size is for a figure.
+    """
+    if len(results.cells) > MOST_RANKED:
+        return {}
+    rows = decided(results) if rows is None else rows
+    tested = {(row["scenario"], row["against"], row["metric"]): row for row in rows}
+    return {metric: found for metric in results.better if (found := _ranking(results, metric, tested))}
+
+
+def _ranking(results: Results, metric: str, tested: Mapping[tuple[str, str, str], Mapping[str, Any]]) -> Ranking | None:
+    highest = results.better[metric] == "highest"
+    means = {cell.name: results.interval(cell.name, metric) for cell in results.cells}
+    means = {name: found for name, found in means.items() if found.n}
+    if not means:
         return None
-    leader = max(measured, key=lambda name: sign * means[name].estimate)
-    others = [name for name in measured if name != leader]
-    margins, resolutions = [], []
-    for name in others:
-        a, b = (_by_seed(results, each, metric) for each in (leader, name))
-        both = a.join(b, on="seed", suffix="_other").drop_nulls()
-        margins.append(sign * (both["value"] - both["value_other"]).to_numpy())
-        resolutions.append(resolution_of(metric, *both.select("value", "value_other").get_columns()))
-    tested = list(zip(margins, resolutions, strict=True))
-    adjusted = holm([p_value(margin, resolution=resolution) for margin, resolution in tested])
-    found = [
-        (name, t_interval(margin, resolution=resolution), p)
-        for name, (margin, resolution), p in zip(others, tested, adjusted, strict=True)
-    ]
-    behind = sorted(((n, d) for n, d, p in found if p < 1 - LEVEL), key=lambda item: item[1].estimate)
-    return Ranking(metric, leader, means[leader], tuple(n for n, _, p in found if p >= 1 - LEVEL), tuple(behind))
+    leader = (max if highest else min)(means, key=lambda name: means[name].estimate)
+    equals: list[str] = []
+    behind: list[tuple[str, Interval]] = []
+    for name in means:
+        reverse = tested.get((name, leader, metric))
+        row = tested.get((leader, name, metric)) or (reverse and _reversed(reverse))
+        if name == leader:
+            continue
+        if not row or not row["p_holm"] < 1 - LEVEL:
+            equals.append(name)
+        else:
+            behind.append((name, _difference(row if highest else _reversed(row))))
+    return Ranking(metric, leader, means[leader], tuple(equals), tuple(sorted(behind, key=lambda b: b[1].estimate)))
+
+
+def _reversed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with the pair the other way round."""
+    turned = {"scenario": row["against"], "against": row["scenario"], "difference": -row["difference"]}
+    ends = [None if end is None else -end for end in (row["ci_high"], row["ci_low"])]
+    return {**row, **turned, "ci_low": ends[0], "ci_high": ends[1]}
+
+
+def _difference(row: Mapping[str, Any]) -> Interval:
+    return Interval(row["difference"], row["ci_low"], row["ci_high"], row["runs"], row["ci_low"] == row["ci_high"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,8 +29,8 @@ class Precision:
     relative: bool = False
 
     @classmethod
-    def parse(cls, text: str) -> Precision:
-        """Parses `jain=0.01` or `total_mbps=2%`."""
+    def parse(cls, text: str, known: Collection[str] = tuple(UNITS)) -> Precision:
+        """Parses `jain=0.01` or `total_mbps=2%`. `known` are the names of the metrics."""
         metric, separator, amount = text.partition("=")
         metric, amount = metric.strip(), amount.strip()
         try:
@@ -39,10 +39,10 @@ class Precision:
             number = math.nan
         if not separator or not 0.0 < number < math.inf:
             raise InputError(f"precision {text!r}: expected METRIC=HALF-WIDTH, as jain=0.01 or total_mbps=2%.")
-        if metric not in UNITS:
-            hint = nearest(metric, UNITS)
+        if metric not in known:
+            hint = nearest(metric, known)
             asked = f"; did you mean {hint}?" if hint else "."
-            raise InputError(f"precision {text!r}: unknown metric {metric!r}{asked} Allowed here: {', '.join(UNITS)}.")
+            raise InputError(f"precision {text!r}: unknown metric {metric!r}{asked} Allowed here: {', '.join(known)}.")
         relative = amount.endswith("%")
         return cls(metric, number / 100 if relative else number, relative)
 
@@ -67,6 +67,6 @@ def needed(results: Results, wishes: Sequence[Precision]) -> pl.DataFrame:
             found = t_interval(values)
             if found.n:
                 half = None if found.high is None else found.high - found.estimate
-                told = (wish.metric, UNITS[wish.metric], found.n, half, wish.wanted(found.estimate))
+                told = (wish.metric, results.units[wish.metric], found.n, half, wish.wanted(found.estimate))
                 rows.append((cell.name, *told, wish.seeds(values, found.estimate)))
     return pl.DataFrame(rows, schema=types, orient="row")

@@ -36,6 +36,7 @@ from wifair.analysis.comparison import along, paired
 from wifair.analysis.precision import Precision, needed
 from wifair.errors import InputError, ScenarioError
 from wifair.keys import join, nearest, unknown_key
+from wifair.results.metric import Metric
 from wifair.results.results import UNITS
 from wifair.scenario.overrides import assign, layered
 from wifair.scenario.scenario import Scenario
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from wifair.study.store import Store
 
 # Metrics shown by default.
-METRICS = ("jain", "up_mbps", "down_mbps", "total_mbps", "ap_loss_ratio", "ap_sojourn_mean_ms")
+METRICS = ("jain", "jain_airtime", "up_mbps", "down_mbps", "total_mbps", "ap_loss_ratio", "ap_sojourn_mean_ms")
 REPLICATIONS = 10
 MOST_CELLS = 100_000
 
@@ -61,7 +62,8 @@ class Sweep:
     """A base scenario, a grid over its keys, replications and metrics.
 
     `scenario` is a `Scenario`, its settings, or a file. `product` and each table of `zip` map paths of keys to lists of
-    values; `points` is a list of settings by path. An unknown key raises `ScenarioError` before any run.
+    values; `points` is a list of settings by path. `metrics` are names, and user-defined metrics (`wifair.Metric`). An
+    unknown key raises `ScenarioError` before any run.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class Sweep:
         set: Mapping[str, Any] | None = None,
         replications: int | None = None,
         seeds: Iterable[int] | None = None,
-        metrics: Sequence[str] = METRICS,
+        metrics: Sequence[str | Metric] = METRICS,
         compare: str | None = None,
         precision: Sequence[str] = (),
     ) -> None:
@@ -87,7 +89,9 @@ class Sweep:
         self.seeds = seed_list(
             list(seeds) if seeds is not None else REPLICATIONS if replications is None else replications
         )
-        self.metrics = tuple(_metric(name) for name in metrics)
+        self.own = tuple(metric for metric in metrics if isinstance(metric, Metric))
+        known = [*UNITS, *(metric.name for metric in self.own)]
+        self.metrics = tuple(m.name if isinstance(m, Metric) else _metric(m, known) for m in metrics)
         axes = [[{key: value} for value in values] for key, values in _lists(product or {}, "product").items()]
         groups = [zip] if isinstance(zip, Mapping) else zip
         several = not isinstance(zip, Mapping)
@@ -95,7 +99,7 @@ class Sweep:
         if points:
             axes.append([_by_path(point, f"points[{i}]") for i, point in enumerate(points)])
         self.cells = _grid(self.base, axes)
-        self.precision = tuple(Precision.parse(wish) for wish in precision)
+        self.precision = tuple(Precision.parse(wish, known) for wish in precision)
         varied = list(dict.fromkeys(path for cell in self.cells for path in cell.keys))
         if compare is not None and compare not in varied:
             allowed = ", ".join(varied) or "nothing: the grid varies no key"
@@ -145,16 +149,16 @@ class Sweep:
         dask: str | None = None,
     ) -> Results:
         """Runs the replications that the store does not have; on a cluster if `dask` is a scheduler's address or "local"."""
-        return self.study().run(threads, progress, store, dask=dask)
+        return self.study().run(threads, progress, store, dask=dask).with_metrics(*self.own)
 
     def differences(self, results: Results) -> list[dict[str, Any]]:
         """Paired differences of every value of the `compare` key against its first one; empty without that key."""
         pairs = along(results.cells, self.compare) if self.compare else []
-        return paired(results, pairs, self.metrics, self.precision)
+        return paired(results.with_metrics(*self.own), pairs, self.metrics, self.precision)
 
     def seeds_needed(self, results: Results) -> list[dict[str, Any]]:
         """The number of seeds that the wanted precision needs, by scenario."""
-        return needed(results, self.precision).to_dicts()
+        return needed(results.with_metrics(*self.own), self.precision).to_dicts()
 
 
 def _base(scenario: Scenario | Mapping[str, Any] | str | Path, overrides: Mapping[str, Any]) -> Scenario:
@@ -200,10 +204,10 @@ def _check_shapes(told: Mapping[str, Any]) -> None:
             raise ScenarioError("seeds", f"{seed!r} is no seed", value=seed, allowed="whole numbers from 0 on")
 
 
-def _metric(name: str) -> str:
-    if name not in UNITS:
-        hint = nearest(name, UNITS) if isinstance(name, str) else ""
-        raise ScenarioError("metrics", f"unknown metric {name!r}", value=name, allowed=", ".join(UNITS), hint=hint)
+def _metric(name: str, known: Sequence[str]) -> str:
+    if name not in known:
+        hint = nearest(name, known) if isinstance(name, str) else ""
+        raise ScenarioError("metrics", f"unknown metric {name!r}", value=name, allowed=", ".join(known), hint=hint)
     return name
 
 

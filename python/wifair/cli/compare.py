@@ -119,7 +119,7 @@ def one_scenario(
     verbose: bool,
 ) -> None:
     """Compares the schemes in one scenario, all pairs."""
-    from wifair.analysis.comparison import COMPARED, all_pairs, paired
+    from wifair.analysis.comparison import decided
     from wifair.analysis.precision import Precision
     from wifair.api import comparison
     from wifair.cli.output import print_json, progress, say, say_of
@@ -137,12 +137,12 @@ def one_scenario(
     with kept(out, json, folder), progress("simulating") as report:
         results = study.run(threads, report, folder)
     saved = results.save(out) if out else None  # before printing, which may fail
-    differences = paired(results, all_pairs(results.cells), COMPARED, wishes)
+    differences = decided(results, wishes=wishes)
     if json:
         print_json({**results.to_dict(), "differences": differences})
     else:
-        print_results(results, title)
-        print_verdicts(results)
+        print_results(results, title, differences)
+        print_verdicts(results, differences)
         print_differences(differences, results, verbose or bool(wishes))
     say_of(folder)
     if saved:

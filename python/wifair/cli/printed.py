@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wifair.analysis.comparison import BETTER, Ranking, ranking
+from wifair.analysis.comparison import Differences, Ranking, rankings
 from wifair.cli.output import print_json, print_lines, print_table, print_text, say
 from wifair.cli.tables import Column, columns, marked
 from wifair.results import delays
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # The largest number of pairs whose differences are printed without --verbose.
 FEW_PAIRS = 3
-STAR = "* best, or not distinguishable from the best at 5 %"
+STAR = "* best, or its paired difference from the best has p (Holm) of 0.05 or more"
 SCOPE = (
     "Scope: one BSS; no hidden stations, no other BSS. Other traffic or rates may give another order: docs/scope.md says "
     "what is modelled."
@@ -84,43 +84,52 @@ def print_run(results: Results, title: str = "") -> None:
     print_lines([""])
 
 
-def print_results(results: Results, title: str = "") -> None:
-    """Prints the conditions and the means with half-widths of their 95 % intervals, one row per scenario."""
+def print_results(results: Results, title: str = "", compared: Differences | None = None) -> None:
+    """Prints the conditions and the means with half-widths of their 95 % intervals, one row per scenario.
+
+    The stars follow the p values of `compared`, the differences of all pairs; they are computed if not given.
+    """
     print_run(results, title)
     shown = [metric for metric in (*SHOWN, *delays.SHOWN) if results.metrics[metric].count()]
-    print_metrics(results, shown)
+    print_metrics(results, shown, compared)
     if len(results.seeds) == 1:
         say("a single run has no interval: take it as an example, not as a result; --seeds 10 gives one.")
     for warning in results.warnings():
         say(f"warning: {warning}")
 
 
-def print_metrics(results: Results, metrics: Sequence[str]) -> None:
+def print_metrics(results: Results, metrics: Sequence[str], compared: Differences | None = None) -> None:
     """Prints one row per scenario, or per metric if there is one scenario."""
     if len(results.cells) == 1:
         [cell] = results.cells
         rows = [(heading(metric), results.interval(cell.name, metric).short()) for metric in metrics]
-        print_table("Mean ± half-width of the 95 % interval", columns(("metric", "mean"), rows))
+        print_table(means(told for _, told in rows), columns(("metric", "mean"), rows))
         return
     names = Column(varying(results), tuple(name_of(cell) for cell in results.cells))
     table, stars = [names], False
+    orders = rankings(results, compared) if len(results.seeds) > 1 else {}
     for metric in metrics:
         found = tuple(results.interval(cell.name, metric).short() for cell in results.cells)
         column = Column(heading(metric), found, right=True)
-        order = ranking(results, metric) if metric in BETTER and len(results.seeds) > 1 else None
+        order = orders.get(metric)
         stars |= order is not None
         table.append(marked(column, [order is not None and cell.name in order.leaders for cell in results.cells]))
     legend = f"; {STAR}" if stars else ""
-    print_table(f"Mean ± half-width of the 95 % interval{legend}", table, turn=True)
+    print_table(means(told for column in table[1:] for told in column.cells) + legend, table, turn=True)
 
 
-def verdicts(results: Results) -> list[str]:
-    """One sentence per metric in `BETTER`: the best scenario, and the others' distance."""
+def means(cells: Iterable[str]) -> str:
+    """The title of a table of means, which says what a cell with brackets has."""
+    cut = any("[" in told for told in cells)
+    return f"Mean ± half-width of the 95 % interval{', or [its ends] where an index reaches its bound' if cut else ''}"
+
+
+def verdicts(results: Results, compared: Differences | None = None) -> list[str]:
+    """One sentence per metric that ranks: the best scenario, and the others' distance."""
     if len(results.cells) < 2 or len(results.seeds) < 2:
         return []
     names = {cell.name: name_of(cell) for cell in results.cells}
-    found = [ranking(results, metric) for metric in BETTER if results.metrics[metric].count()]
-    return [_verdict(order, names) for order in found if order is not None]
+    return [_verdict(order, names) for order in rankings(results, compared).values()]
 
 
 def _verdict(order: Ranking, names: Mapping[str, str]) -> str:
@@ -135,9 +144,9 @@ def _verdict(order: Ranking, names: Mapping[str, str]) -> str:
     return f"{told}."
 
 
-def print_verdicts(results: Results) -> None:
+def print_verdicts(results: Results, compared: Differences) -> None:
     """Prints the verdicts and their scope."""
-    found = verdicts(results)
+    found = verdicts(results, compared)
     for told in found:
         print_text(told, indent="  ", first="")
     if found:

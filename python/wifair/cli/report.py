@@ -119,7 +119,7 @@ def _scenario(
     arguments: list[str],
 ) -> Report:
     from wifair import gallery
-    from wifair.analysis.comparison import COMPARED, against_first, paired
+    from wifair.analysis.comparison import decided
     from wifair.api import comparison
     from wifair.cli.output import progress, say_of
     from wifair.cli.printed import kept
@@ -143,8 +143,7 @@ def _scenario(
     with kept(None, store=folder), progress("simulating") as bar:
         results = study.run(threads, bar, folder)
     say_of(folder)
-    differences = paired(results, against_first(results.cells), COMPARED)
-    return of_scenario(title, gallery.file_of(file), loaded, results, arguments, differences)
+    return of_scenario(title, gallery.file_of(file), loaded, results, arguments, decided(results))
 
 
 def _study(
@@ -164,7 +163,7 @@ def _study(
         results = loaded.run(threads, bar, folder)
     say_of(folder)
     text = file.read_text(encoding="utf-8")
-    return of_study(loaded.title, results, loaded.metrics, arguments, loaded.differences(results), text)
+    return of_study(loaded.title, results, loaded.metrics, arguments, loaded.compare, text)
 
 
 def _stored(title: str, store: Path, arguments: list[str]) -> Report:

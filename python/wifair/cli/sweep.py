@@ -75,7 +75,7 @@ def sweep(
 def print_grid(sweep: Sweep, results: Results) -> None:
     """Prints one line per cell: its coordinates, then the metrics' means with half-widths of their 95 % intervals."""
     from wifair.cli.output import print_table
-    from wifair.cli.printed import heading, print_run
+    from wifair.cli.printed import heading, means, print_run
     from wifair.cli.tables import columns
 
     print_run(results, sweep.title)
@@ -86,4 +86,4 @@ def print_grid(sweep: Sweep, results: Results) -> None:
         point = [str(cell.keys.get(path, "–")) for path in paths] or [cell.name]
         rows.append([*point, *(results.interval(cell.name, metric).short() for metric in sweep.metrics)])
     keys = len(paths) or 1
-    print_table("Mean ± half-width of the 95 % interval", columns(headings, rows, left=keys), keys=keys)
+    print_table(means(told for row in rows for told in row[keys:]), columns(headings, rows, left=keys), keys=keys)

@@ -15,6 +15,7 @@ import polars as pl
 
 from wifair.emulate.session import SERVER, Settings, host_names, started
 from wifair.errors import InputError, WifairError
+from wifair.results.fairness import comparable
 from wifair.scenario.scenario import Scenario
 from wifair.stats import Interval, jain, t_interval
 
@@ -238,7 +239,7 @@ def of_kernel(plan: Mapping[str, Any], outcome: Outcome) -> dict[str, float]:
 
 
 def totals(plan: Mapping[str, Any], goodput: Mapping[str, float]) -> dict[str, float]:
-    """Goodput by direction in Mbps, for directions with flows, their total, and Jain's index."""
+    """Goodput by direction in Mbps, for directions with flows, their total, and Jain's index of the comparable."""
     of_tcp = [flow for flow in plan["flows"] if flow["label"] in goodput]
     if not of_tcp:
         return {}
@@ -247,8 +248,9 @@ def totals(plan: Mapping[str, Any], goodput: Mapping[str, float]) -> dict[str, f
         values = [goodput[flow["label"]] for flow in of_tcp if flow["direction"] == direction]
         if values:
             found[f"{direction}_mbps"] = sum(values)
-    total = sum(found.values())
-    return found | {"total_mbps": total, "jain": float(jain(np.array([goodput[flow["label"]] for flow in of_tcp])))}
+    found["total_mbps"] = sum(found.values())
+    shares = [goodput[of_tcp[i]["label"]] for i in comparable([flow["application"]["name"] for flow in of_tcp])]
+    return found | ({"jain": jain(shares)} if shares else {})
 
 
 def _delays(measured: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
@@ -327,7 +329,8 @@ def compared(kernel: Sequence[Mapping[str, float]], simulated: Mapping[str, Sequ
     for metric, values in simulated.items():
         if not all(metric in run for run in kernel):
             continue
-        mine, other = t_interval(np.array([run[metric] for run in kernel])), t_interval(np.array(values))
+        bounds = (0.0, 1.0) if metric == "jain" else None
+        mine, other = (t_interval(of, bounds=bounds) for of in ([run[metric] for run in kernel], values))
         if is_absolute(metric):
             unit = 1.0
         else:

@@ -249,7 +249,8 @@ class Verdict:
 
     def mean(self, contender: str, criterion: Criterion) -> Interval:
         """The mean over the replications."""
-        return t_interval(self.values[criterion.id][self.contenders.index(contender)])
+        bounds = (0.0, 1.0) if criterion.kind == "fairness" else None
+        return t_interval(self.values[criterion.id][self.contenders.index(contender)], bounds=bounds)
 
     def gap(self, contender: str, other: str, criterion: Criterion) -> float:
         """By how much one scheme is better than another in the mean, in units of what matters."""

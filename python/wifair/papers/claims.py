@@ -196,6 +196,8 @@ def judge(claim: Claim[Data], data: Data) -> Judgement:
     evidence = claim.evidence(data)
     found = weigh(evidence)
     interval = found.measured
+    if interval and claim.unit == "index" and isinstance(evidence, Number):
+        interval = interval.within(0.0, 1.0)
     return Judgement(
         id=claim.id,
         section=claim.section,

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.analysis.comparison import BETTER, Ranking, ranking
+from wifair.analysis.comparison import Differences, Pair, Ranking, rankings
 from wifair.report import charts
 from wifair.report.parts import Cell, Chart, Findings, Part, Section, Table, Text, cell
 from wifair.results import delays
+from wifair.results.fairness import UNIT
 from wifair.results.quantiles import interval_of
-from wifair.results.results import HEADINGS, SHOWN, TRANSFER_UNITS, UNITS
+from wifair.results.results import HEADINGS, SHOWN, TRANSFER_UNITS
 from wifair.stats import Interval, t_interval
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ MOST_PANELS = 12
 # The words for the best value, before the value with its unit.
 BEST_IS = {
     "jain": "is the fairest: Jain's index",
+    "jain_airtime": "shares the air most equally: Jain's index of the stations' airtime",
     "total_mbps": "carries most:",
     "ap_sojourn_mean_ms": "keeps packets waiting least at the access point: on the mean",
     "ping_p95_ms": "answers pings soonest: 95 % within",
@@ -56,9 +58,9 @@ def heading(metric: str) -> str:
     return ALONE.get(metric) or HEADINGS.get(metric, metric)
 
 
-def titled(metric: str) -> str:
+def titled(metric: str, unit: str) -> str:
     """A metric with its unit, if it has one."""
-    return heading(metric) if UNITS[metric] == "index" else f"{heading(metric)} [{UNITS[metric]}]"
+    return heading(metric) if unit in ("", UNIT) else f"{heading(metric)} [{unit}]"
 
 
 def names(results: Results) -> list[str]:
@@ -77,19 +79,24 @@ def cautions(results: Results) -> list[Part]:
     return [Text(told, "warning")] if told else []
 
 
-def findings(results: Results, whose: str = "scenario") -> list[Part]:
-    """The best scenario by each metric, in words; empty if there is nothing to compare."""
+def findings(results: Results, whose: str = "scenario", compared: Differences | None = None) -> list[Part]:
+    """The best scenario by each metric, in words; empty if there is nothing to compare.
+
+    They follow the p values of `compared`, the differences of all pairs; they are computed if not given.
+    """
     if len(names(results)) < 2:
         return []
-    found = [ranking(results, metric) for metric in BETTER]
-    return [Findings([sentence(each, whose) for each in found if each])]
+    found = rankings(results, compared)
+    return [Findings([sentence(each, whose, results) for each in found.values()])]
 
 
-def sentence(found: Ranking, whose: str) -> str:
+def sentence(found: Ranking, whose: str, results: Results) -> str:
     """A ranking as a sentence."""
+    unit = results.units[found.metric]
     # Neither an index nor a scale (1 to 4.5) has a unit.
-    unit = "" if UNITS[found.metric] == "index" or UNITS[found.metric][0].isdigit() else f" {UNITS[found.metric]}"
-    told = [f"`{found.leader}` {BEST_IS[found.metric]} {found.mean.short()}{unit}"]
+    unit = "" if unit in ("", UNIT) or unit[0].isdigit() else f" {unit}"
+    best_is = BEST_IS.get(found.metric) or f"has the {results.better[found.metric]} `{found.metric}`:"
+    told = [f"`{found.leader}` {best_is} {found.mean.short()}{unit}"]
     if found.equals:
         told.append(f"cannot be told apart from it: {_listed(found.equals)}")
     if found.behind:
@@ -108,15 +115,16 @@ def _listed(told: Sequence[str], most: int = 5) -> str:
 
 def told_metrics(results: Results) -> list[str]:
     """The metrics shown for each scenario: the common ones, and those of datagrams and transfers if they exist."""
-    return [*SHOWN, *(metric for metric in delays.SHOWN if results.metrics[metric].count())]
+    there = [metric for metric in delays.SHOWN if results.metrics[metric].count()]
+    return [*SHOWN, *there, *(own.name for own in results.own)]
 
 
-def summary(results: Results, metrics: Sequence[str] = ()) -> list[Part]:
+def summary(results: Results, metrics: Sequence[str] = (), compared: Differences | None = None) -> list[Part]:
     """A table of means with intervals, a row per scenario. The best by each metric and its equals are marked."""
     shown, metrics = names(results), metrics or told_metrics(results)
-    ranked = [ranking(results, metric) for metric in metrics if metric in BETTER] if len(shown) > 1 else []
-    best = {(name, found.metric) for found in ranked if found and found.behind for name in found.leaders}
-    headings = ["scenario", *(f"{HEADINGS.get(metric, metric)}\n{UNITS[metric]}" for metric in metrics)]
+    ranked = rankings(results, compared).values() if len(shown) > 1 else ()
+    best = {(name, found.metric) for found in ranked if found.behind for name in found.leaders}
+    headings = ["scenario", *(f"{HEADINGS.get(metric, metric)}\n{results.units[metric]}" for metric in metrics)]
     rows = []
     for name in shown:
         cells = [(metric, cell(results.interval(name, metric))) for metric in metrics]
@@ -137,8 +145,9 @@ def quantities(results: Results, metrics: Sequence[str] = ()) -> list[Part]:
         found = [(name, interval) for name, interval in found if interval.n]
         runs = [run for name, _ in found for run in _runs(results, name, metric)]
         if found:
-            domain = (0.0, 1.0) if metric.startswith("jain") else None
-            panels.append(charts.by_name(found, runs, title=heading(metric), x_title=UNITS[metric], domain=domain))
+            unit = results.units[metric]
+            domain = (0.0, 1.0) if unit == UNIT else None
+            panels.append(charts.by_name(found, runs, title=heading(metric), x_title=unit or metric, domain=domain))
     return [Chart(panels, "Mean with its 95 % interval; a small dot is a replication.")] if panels else []
 
 
@@ -171,12 +180,12 @@ def over_grid(
     told: dict[str, Any] = {
         "title": heading(metric),
         "x_title": along,
-        "y_title": titled(metric),
+        "y_title": titled(metric, results.units[metric]),
         "series": names,
     }
     xs = [row["x"] for row in rows]
     wide = min(xs) > 0 and max(xs) / min(xs) >= 10
-    domain = (0.0, 1.05) if metric.startswith("jain") else None
+    domain = (0.0, 1.05) if results.units[metric] == UNIT else None
     panel = charts.lines(rows, **told, y_domain=domain, x_log=wide, x_values=sorted(set(xs)) if wide else ())
     return [Chart([panel], "Means with 95 % intervals; a click on a name in the legend lifts it out.", width=480)]
 
@@ -325,9 +334,9 @@ def differences(rows: Sequence[dict[str, Any]]) -> list[Part]:
     panels = []
     for metric in dict.fromkeys(row["metric"] for row in rows):
         found = [(f"{row['scenario']} − {row['against']}", _interval(row)) for row in rows if row["metric"] == metric]
-        panels.append(
-            charts.by_name(found, [], title=heading(metric), x_title=f"difference [{UNITS[metric]}]", zero_line=True)
-        )
+        unit = next(row["unit"] for row in rows if row["metric"] == metric)
+        x_title = f"difference [{unit}]" if unit else "difference"
+        panels.append(charts.by_name(found, [], title=heading(metric), x_title=x_title, zero_line=True))
     caption = (
         "Differences seed by seed, with 95 % intervals: an interval that does not touch the line is clear of zero."
     )
@@ -341,7 +350,9 @@ def difference_table(rows: Sequence[dict[str, Any]]) -> Table:
         text = "identical in every run" if row["identical"] else f"{_interval(row)}"
         p = Cell("n/a", float("inf")) if row["ci_low"] is None else Cell(f"{row['p_holm']:.2g}", row["p_holm"])
         difference = Cell(text, row["difference"])
-        told.append([row["scenario"], row["against"], titled(row["metric"]), difference, row["correlation"], p])
+        told.append(
+            [row["scenario"], row["against"], titled(row["metric"], row["unit"]), difference, row["correlation"], p]
+        )
     headings = ("scenario", "against", "metric", "difference\n95 % interval", "correlation", "p\nafter Holm")
     return Table.of(headings, told)
 
@@ -350,11 +361,11 @@ def _interval(row: dict[str, Any]) -> Interval:
     return Interval(row["difference"], row["ci_low"], row["ci_high"], row["runs"], row["identical"])
 
 
-def sections(results: Results, compared: Sequence[dict[str, Any]] = ()) -> list[Section]:
-    """All sections on results."""
+def sections(results: Results, tested: Differences | None = None, pairs: Sequence[Pair] = ()) -> list[Section]:
+    """All sections on results: rankings by the differences of all pairs, `tested`, and those of `pairs` in a table."""
     several = len(names(results)) > 1
     made: list[tuple[str, list[Part]]] = [
-        ("In short", [*cautions(results), *findings(results), *summary(results)]),
+        ("In short", [*cautions(results), *findings(results, compared=tested), *summary(results, compared=tested)]),
         ("Measured", quantities(results) if several else []),
         ("Flows", flows(results)),
         ("Air", air(results)),
@@ -362,6 +373,6 @@ def sections(results: Results, compared: Sequence[dict[str, Any]] = ()) -> list[
         ("Transfers", transfers(results)),
         ("Datagrams", datagrams(results)),
         ("Over time", series(results)),
-        ("Differences", differences(compared)),
+        ("Differences", differences(tested.only(pairs) if tested else ())),
     ]
     return [Section(title, parts) for title, parts in made if parts]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from wifair.analysis.comparison import Differences, against_first
 from wifair.report import measured
 from wifair.report.parts import Code, Facts, Part, Report, Section
 from wifair.report.provenance import again, made_by
@@ -21,13 +22,13 @@ def of_scenario(
     scenario: Scenario,
     results: Results,
     arguments: Sequence[str],
-    compared: Sequence[dict[str, Any]] = (),
+    tested: Differences | None = None,
 ) -> Report:
-    """The report of a scenario file; `compared` are the paired differences between schemes."""
+    """The report of a scenario file; `tested` are the paired differences between all schemes."""
     schemes = measured.names(results)
     several = f" under {len(schemes)} schemes" if len(schemes) > 1 else ""
     lead = f"{about(scenario)}{several}; {len(results.seeds)} replications, means with 95 % intervals."
-    first, *rest = measured.sections(results, compared)
+    first, *rest = measured.sections(results, tested, against_first(results.cells))
     sections = [first, Section("Scenario", described(scenario, source)), *rest, again(arguments, results)]
     return Report(title, lead, sections, made_by(results))
 

@@ -6,10 +6,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from wifair.analysis.comparison import MOST_RANKED, along, decided, paired
 from wifair.report import measured
 from wifair.report.parts import Code, Part, Report, Section, Table
 from wifair.report.provenance import again, made_by
-from wifair.results.results import HEADINGS, UNITS
+from wifair.results.results import HEADINGS
 
 if TYPE_CHECKING:
     from wifair.results.results import ResultCell, Results
@@ -23,24 +24,31 @@ def of_study(
     results: Results,
     metrics: Sequence[str],
     arguments: Sequence[str],
-    compared: Sequence[dict[str, Any]] = (),
+    compare: str | None = None,
     source: str = "",
 ) -> Report:
-    """The report of a grid; `compared` are paired differences, `source` is the study file's text if there is one."""
+    """The report of a grid.
+
+    Every value of the key `compare` is compared with its first one; `source` is the study file's text if there is one.
+    """
     there = set(measured.names(results))
     cells = [cell for cell in results.cells if cell.name in there]
     axes = measured.coordinates(cells)
     spans = "; ".join(f"`{path}`: {len(values)} values" for path, values in axes.items())
     lead = f"{len(cells)} scenarios, {len(results.seeds)} replications of each{'; ' + spans if spans else ''}."
-    found = {section.title: section for section in measured.sections(results, compared)}
+    pairs = along(results.cells, compare) if compare else []
+    ranked = len(cells) <= MOST_RANKED
+    tested = decided(results, metrics) if ranked else paired(results, pairs, metrics)
+    found = {section.title: section for section in measured.sections(results, tested)}
+    differences = measured.differences(tested.only(pairs, metrics))
     over = [part for metric in metrics for part in measured.over_grid(results, cells, axes, metric)]
     parts: list[tuple[str, Sequence[Part]]] = [
-        ("In short", [*measured.cautions(results), *measured.findings(results), *over]),
+        ("In short", [*measured.cautions(results), *measured.findings(results, compared=tested), *over]),
         ("The grid", [grid(results, cells, axes, metrics)]),
-        ("Differences", found["Differences"].parts if "Differences" in found else []),
+        ("Differences", differences),
     ]
     if len(cells) <= MOST_CELLS:
-        parts += [(name, section.parts) for name, section in found.items() if name not in ("In short", "Differences")]
+        parts += [(name, section.parts) for name, section in found.items() if name != "In short"]
     else:
         parts += [("The access point's buffer", measured.losses(results))]
     if source:
@@ -53,7 +61,10 @@ def grid(
     results: Results, cells: Sequence[ResultCell], axes: Mapping[str, Sequence[object]], metrics: Sequence[str]
 ) -> Table:
     """A table with a row per scenario: its coordinates, then the metrics."""
-    headings = [*(axes or ["scenario"]), *(f"{HEADINGS.get(metric, metric)}\n{UNITS[metric]}" for metric in metrics)]
+    headings = [
+        *(axes or ["scenario"]),
+        *(f"{HEADINGS.get(metric, metric)}\n{results.units[metric]}" for metric in metrics),
+    ]
     rows = [
         [
             *([cell.keys.get(path) for path in axes] if axes else [cell.name]),

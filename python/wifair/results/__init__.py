@@ -3,6 +3,8 @@
 results.py    one row per replication and entity; summaries with intervals
 segment.py    the tables of some replications in one file
 quantiles.py  the resolution of quantiles that come from histograms
+fairness.py   Jain's indices of goodput and airtime
+metric.py     user-defined metrics
 delays.py     delay, jitter, loss and voice
 """
 

@@ -30,7 +30,10 @@ def resolution_of(metric: str, *values: ArrayLike) -> float:
     )
 
 
-def interval_of(metric: str, values: ArrayLike) -> Interval:
-    """The mean of a metric over the replications with its 95 % interval, at least as wide as a quantile's resolution."""
+def interval_of(metric: str, values: ArrayLike, bounds: tuple[float, float] | None = None) -> Interval:
+    """The mean of a metric over the replications with its 95 % interval, at least as wide as a quantile's resolution.
+
+    `bounds` are those of `t_interval`.
+    """
     array = np.asarray(values, dtype=np.float64)
-    return t_interval(array, resolution=resolution_of(metric, array) if array.size else 0.0)
+    return t_interval(array, resolution=resolution_of(metric, array) if array.size else 0.0, bounds=bounds)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -16,10 +16,11 @@ import polars as pl
 from wifair.drawn import Drawn, Picture, drawing
 from wifair.errors import InputError
 from wifair.keys import unknown
-from wifair.results import delays
+from wifair.results import delays, fairness
+from wifair.results.metric import Better, Metric
 from wifair.results.quantiles import interval_of
 from wifair.results.segment import together
-from wifair.stats import Interval, jain, t_interval
+from wifair.stats import Interval, t_interval
 
 SCHEMA_VERSION = 1
 
@@ -33,35 +34,35 @@ TRANSFER_UNITS = {
     "p99_s": "s",
 }
 
-# Columns of `metrics`, with their units: one value per replication. Jain's index and the sums of goodput are over the TCP flows.
-OF_TCP = {
-    "jain": "index",
-    "jain_up": "index",
-    "jain_down": "index",
+# Columns of `metrics`, with their units: one value per replication.
+UNITS = {
+    **dict.fromkeys(fairness.HEADINGS, fairness.UNIT),
     "total_mbps": "Mbps of payload",
     "up_mbps": "Mbps of payload",
     "down_mbps": "Mbps of payload",
     "down_up_ratio": "ratio",
-}
-UNITS = {
-    **OF_TCP,
     "ap_loss_ratio": "ratio",
     "ap_sojourn_mean_ms": "ms",
     "ap_sojourn_p95_ms": "ms",
     "ap_length_mean_packets": "packets",
     "collision_ratio": "ratio",
     "idle_share": "share of time",
-    "jain_link_rate": "index",
     **delays.UNITS,
 }
 
 # Metrics shown for each scenario; the rest is in --json and in the tables of --out.
-SHOWN = ("jain", "up_mbps", "down_mbps", "total_mbps", "ap_loss_ratio", "ap_sojourn_mean_ms", "collision_ratio")
+SHOWN = (
+    "jain",
+    "jain_airtime",
+    "up_mbps",
+    "down_mbps",
+    "total_mbps",
+    "ap_loss_ratio",
+    "ap_sojourn_mean_ms",
+    "collision_ratio",
+)
 HEADINGS = {
-    "jain": "Jain's index",
-    "jain_up": "Jain's index, up",
-    "jain_down": "Jain's index, down",
-    "jain_link_rate": "Jain's index by link rate",
+    **fairness.HEADINGS,
     "down_up_ratio": "down over up",
     "up_mbps": "up",
     "down_mbps": "down",
@@ -73,6 +74,17 @@ HEADINGS = {
     "idle_share": "idle",
     "collision_ratio": "collisions",
     **delays.HEADINGS,
+}
+# The better direction of each metric that has one: by these, scenarios are ranked.
+BETTER: dict[str, Better] = {
+    "jain": "highest",
+    "jain_airtime": "highest",
+    "total_mbps": "highest",
+    "ap_sojourn_mean_ms": "lowest",
+    "ping_p95_ms": "lowest",
+    "delay_p95_ms": "lowest",
+    "mos_least": "highest",
+    "transfer_mean_s": "lowest",
 }
 
 
@@ -129,7 +141,7 @@ class Results(Drawn):
     `made_by` holds the versions that produced them. `frames` holds the tables `runs`, `flows`, `queues`, `stations`
     (and `datagrams` for non-TCP flows, `transfers` and `transfer_groups` for transfers, `series` if a sampling interval
     was set), each with the columns `scenario` (the cell's name) and `seed` first. `missing` counts the requested
-    replications that did not finish.
+    replications that did not finish. `own` are user-defined metrics (`with_metrics`).
     """
 
     cells: tuple[ResultCell, ...]
@@ -137,6 +149,7 @@ class Results(Drawn):
     frames: Mapping[str, pl.DataFrame]
     missing: int = 0
     made_by: Mapping[str, str] = field(default_factory=versions)
+    own: tuple[Metric, ...] = ()
 
     @classmethod
     def by_cell(
@@ -230,33 +243,21 @@ class Results(Drawn):
 
     @cached_property
     def metrics(self) -> pl.DataFrame:
-        """One row per replication: Jain's index of goodput over the TCP flows and by direction, sums, the AP's queue, delays.
+        """One row per replication: Jain's indices, sums of goodput, the AP's queue, delays, and user-defined metrics.
 
-        `jain_link_rate` is Jain's index of goodput over the mean link rate of the flow's data: 1 if each flow's goodput
-        is proportional to its link rate (`arf-aware-tcp`, equations 1 to 3).
+        The indices are those of comparable TCP flows and of their stations' airtime (`wifair.results.fairness`), the
+        sums those of all TCP flows.
         """
-        keys = ["scenario", "seed"]
+        keys = fairness.KEYS
         of_tcp = self.flows.filter(pl.col("transport") == "tcp")
-        flows = of_tcp.group_by(keys, maintain_order=True).agg(pl.col("goodput_mbps"), pl.col("direction"))
-        rows: list[dict[str, Any]] = []
-        for scenario, seed, goodput, direction in flows.iter_rows():
-            up = [x for x, way in zip(goodput, direction, strict=True) if way == "up"]
-            down = [x for x, way in zip(goodput, direction, strict=True) if way == "down"]
-            rows.append(
-                {
-                    "scenario": scenario,
-                    "seed": seed,
-                    "jain": _number(jain(goodput)),
-                    "jain_up": _number(jain(up)),
-                    "jain_down": _number(jain(down)),
-                    "total_mbps": sum(goodput),
-                    "up_mbps": sum(up) if up else None,
-                    "down_mbps": sum(down) if down else None,
-                    "down_up_ratio": sum(down) / sum(up) if up and down and sum(up) > 0 else None,
-                }
-            )
-        types = {"scenario": pl.String, "seed": pl.UInt64} | dict.fromkeys(OF_TCP, pl.Float64)
-        table = self.runs.select(keys).join(pl.DataFrame(rows, schema=types), on=keys, how="left")
+        goodput = pl.col("goodput_mbps")
+        ways = {f"{way}_mbps": goodput.filter(pl.col("direction") == way) for way in ("up", "down")}
+        sums = of_tcp.group_by(keys, maintain_order=True).agg(
+            goodput.sum().alias("total_mbps"),
+            *(pl.when(values.len() > 0).then(values.sum()).alias(name) for name, values in ways.items()),
+        )
+        up, down = pl.col("up_mbps"), pl.col("down_mbps")
+        sums = sums.with_columns(down_up_ratio=pl.when(up > 0).then(down / up))
         ap = self.queues.filter((pl.col("node") == "ap") & (pl.col("class") == "all")).select(
             *keys,
             ap_loss_ratio="loss_ratio",
@@ -265,20 +266,54 @@ class Results(Drawn):
             ap_length_mean_packets="length_mean_packets",
         )
         channel = self.runs.select(*keys, "collision_ratio", "idle_share")
-        shares = of_tcp.join(self.stations, on=[*keys, "station", "direction"], how="left").with_columns(
-            share=pl.col("goodput_mbps") / pl.col("link_rate_mbps")
-        )
-        squares = pl.col("share").pow(2).sum()
-        by_link_rate = shares.group_by(keys).agg(
-            jain_link_rate=pl.when(squares > 0).then(pl.col("share").sum().pow(2) / (pl.len() * squares))
-        )
-        for part in (ap, channel, by_link_rate, delays.metrics(self.frames)):
+        table = self.runs.select(keys)
+        for part in (fairness.indices(self._shares), sums, ap, channel, delays.metrics(self.frames)):
             table = table.join(part, on=keys, how="left")
-        return table
+        table = table.select(*keys, *UNITS)
+        runs = list(self.replications()) if self.own else []
+        return table.with_columns(own.column(runs) for own in self.own)
+
+    @cached_property
+    def _shares(self) -> pl.DataFrame:
+        return fairness.shares(self.frames)
+
+    @cached_property
+    def _sizes(self) -> dict[tuple[str, str], int]:
+        return fairness.sizes(self._shares)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Every metric with its unit, user-defined ones included."""
+        return UNITS | {own.name: own.unit for own in self.own}
+
+    @property
+    def better(self) -> dict[str, Better]:
+        """The metrics that rank scenarios, with their better direction."""
+        return BETTER | {own.name: own.better for own in self.own if own.better}
+
+    def with_metrics(self, *own: Metric) -> Self:
+        """The same results with user-defined metrics, which differences, intervals and figures take by their names."""
+        names = [metric.name for metric in own]
+        for name in names:
+            if name in UNITS or name in fairness.KEYS:
+                raise InputError(f"Metric: {name!r} is a metric already. Allowed: a name that wifair does not use.")
+        kept = [metric for metric in self.own if metric.name not in names]
+        return replace(self, own=(*kept, *own))
+
+    def replications(self) -> Iterator[Self]:
+        """Each replication as results, in the order of `runs`."""
+        cells = {cell.name: cell for cell in self.cells}
+        parts = {name: frame.partition_by(fairness.KEYS, as_dict=True) for name, frame in self.frames.items()}
+        for scenario, seed in self.runs.select(fairness.KEYS).iter_rows():
+            frames = {name: part.get((scenario, seed), self.frames[name].clear()) for name, part in parts.items()}
+            yield replace(self, cells=(cells[scenario],), seeds=(seed,), frames=frames, missing=0, own=())
 
     def interval(self, scenario: str, metric: str) -> Interval:
         """The mean of a metric over the replications of a scenario, with its 95 % interval."""
-        return interval_of(metric, self.values(scenario, metric).drop_nulls().to_numpy())
+        values = self.values(scenario, metric).drop_nulls().to_numpy()
+        size = self._sizes.get((scenario, metric))
+        bounds = None if self.units[metric] != fairness.UNIT else (1 / size if size else 0.0, 1.0)
+        return interval_of(metric, values, bounds)
 
     def values(self, scenario: str, metric: str) -> pl.Series:
         """A metric of each replication of a scenario, by seed; null if it does not exist."""
@@ -293,7 +328,7 @@ class Results(Drawn):
         """One row per scenario and metric: mean, 95 % interval (none for a single run), number of runs."""
         rows = []
         for cell in self.cells:
-            for metric, unit in UNITS.items():
+            for metric, unit in self.units.items():
                 found = self.interval(cell.name, metric)
                 if found.n:
                     rows.append({"scenario": cell.name, "metric": metric, "unit": unit, **interval_fields(found)})
@@ -301,8 +336,11 @@ class Results(Drawn):
         bounds = {"ci_low": pl.Float64, "ci_high": pl.Float64, "runs": pl.Int64, "identical": pl.Boolean}
         return pl.DataFrame(rows, schema={**types, **bounds})
 
-    def grid(self, metrics: Sequence[str] = tuple(UNITS)) -> pl.DataFrame:
-        """One row per scenario: its coordinates, then each metric's mean with the ends of its 95 % interval."""
+    def grid(self, metrics: Sequence[str] = ()) -> pl.DataFrame:
+        """One row per scenario: its coordinates, then each metric's mean with the ends of its 95 % interval.
+
+        Without `metrics`, all of them.
+        """
         paths = dict.fromkeys(path for cell in self.cells for path in cell.keys)
         in_words = {path for path in paths if any(isinstance(cell.keys.get(path), str) for cell in self.cells)}
         rows = []
@@ -311,8 +349,8 @@ class Results(Drawn):
             for path in paths:
                 value = cell.keys.get(path)
                 row[path] = str(value) if path in in_words and value is not None else value
-            row["runs"] = self.values(cell.name, "jain").len()
-            for metric in metrics:
+            row["runs"] = self.values(cell.name, "total_mbps").len()
+            for metric in metrics or self.units:
                 found = self.interval(cell.name, metric)
                 row |= {metric: _number(found.estimate), f"{metric}_ci_low": found.low, f"{metric}_ci_high": found.high}
             rows.append(row)
@@ -379,8 +417,8 @@ class Results(Drawn):
 
         Means with 95 % intervals. Raises `InputError` for an unknown metric.
         """
-        if wrong := [metric for metric in metrics if metric not in UNITS]:
-            raise unknown("metric", wrong[0], UNITS, "plot: ")
+        if wrong := [metric for metric in metrics if metric not in self.units]:
+            raise unknown("metric", wrong[0], self.units, "plot: ")
         return _picture(drawing().plot(self, metrics))
 
     def findings(self) -> Picture:
