@@ -7,6 +7,7 @@ from typing import Any, get_args
 from wifair.scenario import SECTIONS, FlowGroup, Scenario, StationGroup
 from wifair.scenario.components import plan_node, properties
 from wifair.scenario.dialects import DIALECTS
+from wifair.scenario.limits import with_default_limits
 from wifair.scenario.profiles import PROFILES
 
 from docsite.keys import Key, keys, table
@@ -64,7 +65,7 @@ def page() -> str:
     parts += [
         "## `[ap]`",
         "The access point: its buffer and what goes with it.",
-        table(list(keys({"properties": {**port, **other}}))),
+        table(list(keys({"properties": with_default_limits({**port, **other})}))),
         "## `[station]` and `[[stations]]`",
         "`[station]` holds defaults for all stations; `[[stations]]` are groups of named ones, which flows refer to by `station`. "
         "A station without a rate has its PHY's highest.",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from wifair import gallery
+from wifair.everything.contenders import with_defaults
 from wifair.everything.scenarios import FULL, OF_PAPERS, PaperCell
 from wifair.everything.senders import Senders
 
@@ -39,7 +40,7 @@ ABOUT = {
     "mac.retry_limit_short": "attempts per frame",
     "mac.edca={}": "EDCA with the standard's parameters, without which nothing is aggregated",
     "mac.edca": "four access categories; TCP ACKs have their own",
-    "ap.limit_packets": "the buffer, ACKs and data together",
+    "ap.default_limit_packets": "the buffer, ACKs and data together, of schemes without a default limit",
     "ap.scheme": "tail drop; `wifair schemes` lists the others",
     "ap.categories": "the buffer that the scheme manages",
     "phy.streams": "with MCS 11: 1201 Mbps",
@@ -62,7 +63,7 @@ WIDTH = 128
 
 def written(cell: PaperCell, senders: Senders) -> str:
     """The scenario file of a cell with these hosts."""
-    settings = senders.applied(cell.scenario(FULL)).settings()
+    settings = with_defaults(senders.applied(cell.scenario(FULL))).settings()
     head = f"{cell.title[:1].upper()}{cell.title[1:]}: {cell.source}, with {senders.title}. Why this cell: {cell.why}."
     lines = [f"# {line}" for line in textwrap.wrap(head, WIDTH - 2)]
     lines += [f"# The paper proposes {PROPOSED[cell.paper]}; the cell has tail drop.", ""]

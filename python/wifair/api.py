@@ -120,15 +120,13 @@ def comparison(
 
 def _under(scenario: Scenario, value: Any) -> Scenario:
     """The scenario under a scheme, a limit controller, or a contender that also changes the senders."""
-    name, parameters = (value, {}) if isinstance(value, str) else (value.get("name"), value)
+    name = value if isinstance(value, str) else value.get("name")
     schemes = [listed["name"] for listed in components("schemes")]
     if isinstance(name, PythonScheme) or name in schemes or not isinstance(name, str):
         # The scenario's own scheme keeps its parameters; the others run with their defaults.
         return scenario.override({"ap.scheme": value})
-    if any(listed["name"] == name for listed in components("limit_controllers")):
-        controller = {**parameters, "name": name}
-        return scenario.override({"ap.scheme": PLAIN, "ap.limit_controller": controller})
     known = {contender.name: contender for contender in contenders()}
     if name not in known:
         raise unknown("scheme", name, known, "schemes: ")
-    return known[name].applied(scenario)
+    [contender] = contenders([value])
+    return contender.applied(scenario)

@@ -35,6 +35,13 @@ Replications = Annotated[
 All = Annotated[
     bool, typer.Option("--all", help="Run every scheme in the papers' scenarios and today's, and judge them.")
 ]
+Judge = Annotated[
+    bool,
+    typer.Option(
+        "--judge",
+        help="Judge the schemes by the rule of --all, and recommend one: by default every scheme, 20 to 64 replications.",
+    ),
+]
 Full = Annotated[
     bool, typer.Option("--full/--quick", help="With --all: the papers' own lengths, or a short form of two minutes.")
 ]
@@ -63,6 +70,7 @@ def compare(
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
     all: All = False,
+    judge: Judge = False,
     full: Full = False,
     scenarios: Scenarios = "",
     verbose: Verbose = False,
@@ -73,6 +81,8 @@ def compare(
 
     All schemes have the same random numbers, so differences are paired by seed.
 
+    With --judge, say which scheme to use in this scenario.
+
     With --all (as in `wifair compare --all --quick`), run every scheme in every scenario, and say who is best by what.
     """
     from wifair.cli.schemes_of_files import schemes as named
@@ -81,8 +91,10 @@ def compare(
     if all:
         from wifair.cli.everything import everything
 
-        if scenario or precision or set:
-            raise InputError("--all has fixed scenarios: leave out SCENARIO.toml, --set and --precision.")
+        if scenario or precision or set or judge:
+            raise InputError(
+                "--all has fixed scenarios and judges: leave out SCENARIO.toml, --set, --precision, --judge."
+            )
         wanted = [name.strip() for name in scenarios.split(",") if name.strip()]
         everything(
             "full" if full else "quick",
@@ -102,6 +114,13 @@ def compare(
         raise InputError("a scenario is missing: give SCENARIO.toml, or --all for every scheme in every scenario.")
     if full or scenarios or page or format:
         raise InputError("--full, --scenarios, --page and --format need --all.")
+    if judge:
+        from wifair.cli.judge import judge as judged
+
+        if precision:
+            raise InputError("--judge has a rule for the number of replications: leave out --precision, or --judge.")
+        judged(scenario, named(schemes), seeds, threads, out, store, json, set, context.obj)
+        return
     count = 10 if seeds is None else seeds
     one_scenario(scenario, named(schemes), count, threads, out, store, precision, json, set, verbose)
 

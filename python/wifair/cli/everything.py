@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from wifair.errors import InputError
 
 if TYPE_CHECKING:
-    from wifair.everything.contest import Contest
+    from wifair.everything.contest import Contest, Outcome
     from wifair.everything.findings import Overview
 
 # Default folder of the report; the store is next to it.
@@ -37,11 +37,8 @@ def everything(
     from wifair.cli.printed import kept
     from wifair.everything.contest import Contest
     from wifair.everything.document import document
-    from wifair.everything.figures import draw
     from wifair.everything.findings import Overview
-    from wifair.everything.page import check, comparison, write
-    from wifair.report.everything import of_contest
-    from wifair.report.page import write as write_report
+    from wifair.everything.page import check, write
     from wifair.results.results import writable_folder
     from wifair.study.store import Store
 
@@ -53,25 +50,37 @@ def everything(
     folder = writable_folder(out or FOLDER)
     contest = Contest.of(form, scenarios, schemes, seeds)
     kept_in = Store(store or folder / "store")
-    with kept(None, json, kept_in), progress("everything against everything") as bar:
-        results = contest.run(threads, bar, kept_in)
+    with kept(None, json, kept_in):
+        outcome = contest.run(threads, kept_in, progress)
     say_of(kept_in)
-    settings = contest.judge(results)
-    overview = Overview(settings)
-    found = document(contest, settings)
-    pictures = draw(overview, folder, tuple(dict.fromkeys(("png", *formats))))  # the report embeds PNG
-    with (folder / "comparison.json").open("w", encoding="utf-8") as file:
-        print_json(found, file)
-    text = f"# Everything against everything\n\n{comparison(contest, overview, pictures, '')}"
-    (folder / "comparison.md").write_text(text, encoding="utf-8")
+    overview = Overview(outcome.settings)
+    report = written(folder, contest, outcome, formats, arguments)
     for page in pages:
         write(page, contest, overview)
-    report = write_report(of_contest(contest, overview, pictures, results, arguments), folder / "comparison.html")
     if json:
-        print_json(found)
+        print_json(document(contest, outcome.settings))
     else:
         print_overview(contest, overview, report)
     say(f"the report is in {report}; {monotonic() - began:.0f} s")
+
+
+def written(folder: Path, contest: Contest, outcome: Outcome, formats: Sequence[str], arguments: Sequence[str]) -> Path:
+    """Writes the figures, the values, the page's text and the report, whose path it returns."""
+    from wifair.cli.output import print_json
+    from wifair.everything.document import document
+    from wifair.everything.figures import draw
+    from wifair.everything.findings import Overview
+    from wifair.everything.page import comparison
+    from wifair.report.everything import of_contest
+    from wifair.report.page import write
+
+    overview = Overview(outcome.settings)
+    pictures = draw(overview, folder, tuple(dict.fromkeys(("png", *formats))))  # the report embeds PNG
+    with (folder / "comparison.json").open("w", encoding="utf-8") as file:
+        print_json(document(contest, outcome.settings), file)
+    text = f"# Everything against everything\n\n{comparison(contest, overview, pictures, '')}"
+    (folder / "comparison.md").write_text(text, encoding="utf-8")
+    return write(of_contest(contest, overview, pictures, outcome.results, arguments), folder / "comparison.html")
 
 
 def print_overview(contest: Contest, overview: Overview, report: Path) -> None:
@@ -84,7 +93,9 @@ def print_overview(contest: Contest, overview: Overview, report: Path) -> None:
     from wifair.everything.verdict import Standing
 
     ran = f"{len(overview.contenders)} schemes in {len(overview.settings)} settings"
-    print_text(f"{ran}, {contest.seeds} replications of each ({contest.form} form); 95 % intervals in brackets.")
+    print_text(
+        f"{ran}, {overview.replications} replications of each ({contest.form} form); 95 % intervals in brackets."
+    )
     print_lines([""])
     for finding in overview.findings:
         print_text(plain(finding), indent="  ", first="- ")

@@ -1,6 +1,7 @@
 """The schemes: all registered ones with their source's parameters, and those that also change the limit or the senders.
 
-A scheme has the scenario's buffer, unless it has its own. A scheme that removes ACKs removes those of its paper with
+Every scheme has its own default limit, and the scenario's buffer if it has none, unless the user has set a limit
+(`wifair.scenario.limits`). So have variants of registered schemes, and schemes written in Python. A scheme that removes ACKs removes those of its paper with
 the paper's hosts. With today's hosts, whose ACKs carry SACK blocks and ECN echoes, it removes only ACKs without other
 information (`filter = "safe"`).
 """
@@ -9,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 from wifair.analysis.sweep import label
@@ -18,12 +18,16 @@ from wifair.keys import unknown
 from wifair.papers.alt.study import Q_MIN
 from wifair.papers.spm_af_las.study import SPM_SENDER
 from wifair.scenario.components import components
+from wifair.scenario.limits import KEY as DEFAULT_LIMIT
 from wifair.scenario.scenario import Scenario, Table
 from wifair.scheme.python import PythonScheme
 
 # Linux's present scheme, and its former one.
 REFERENCE = "mac80211"
 PLAIN = "droptail"
+
+# The keys of an access point, and of its categories, that size a buffer.
+LIMITS = ("limit_packets", DEFAULT_LIMIT)
 
 # CAKE's default ACK filter mode, if it is on.
 _ACK_FILTER = {"ack_filter": "conservative"}
@@ -46,10 +50,19 @@ class Contender:
         ap: Table = {**settings.get("ap", {}), "scheme": dict(scheme)}
         # If the scenario sets the buffer size of a category separately, that buffer is the one compared.
         categories: Mapping[str, Table] = ap.get("categories", {})
-        sized = {name: {**port, **self.port} for name, port in categories.items() if "limit_packets" in port}
-        ap = {**ap, "categories": {**categories, **sized}} if sized else {**ap, **self.port}
+        users = _limit_of(ap)
+        sized = {
+            name: {**port, **self.port, **users, **_limit_of(port)}
+            for name, port in categories.items()
+            if port.keys() & LIMITS
+        }
+        ap = {**ap, "categories": {**categories, **sized}} if sized else {**ap, **self.port, **users}
         tcp = {**settings.get("tcp", {}), **self.tcp}
         return Scenario.from_settings({**settings, "ap": ap, **({"tcp": tcp} if tcp else {})})
+
+
+def _limit_of(port: Table) -> Table:
+    return {key: value for key, value in port.items() if key == "limit_packets"}
 
 
 @dataclass(frozen=True)
@@ -103,7 +116,7 @@ def contenders(names: Sequence[str | Mapping[str, Any]] = ()) -> list[Contender]
     every += [
         Contender(str(name), "written in Python", {"name": name}) for name in names if isinstance(name, PythonScheme)
     ]
-    every += [Contender(label(name), "a variant", name) for name in names if isinstance(name, Mapping)]
+    every += [_variant(name) for name in names if isinstance(name, Mapping)]
     known = [contender.name for contender in every]
     wanted = [label(name) for name in names]
     for name in wanted:
@@ -122,21 +135,33 @@ def _filters(name: str) -> bool:
     return any("filter" in told["parameters"].get("properties", {}) for told in registered)
 
 
-@cache
-def usual_limit_packets(scheme: str) -> int:
-    """The default limit of a port under this scheme, in packets."""
-    plan = Scenario(ap={"scheme": scheme}, flows=[{"direction": "down"}]).plan()
-    return int(plan["cell"]["ap"]["port"]["limit_packets"])
-
-
 def _scheme(told: Mapping[str, Any]) -> Contender:
-    """A contender from a registered scheme with its defaults, and its own limit if that differs from the port's default."""
-    name = told["name"]
-    limit = usual_limit_packets(name)
-    own = limit != usual_limit_packets(PLAIN)
-    return Contender(name, told["idea"], {"name": name}, {"limit_packets": limit} if own else {})
+    return Contender(told["name"], told["idea"], {"name": told["name"]})
 
 
-def _controlled(told: Mapping[str, Any]) -> Contender:
-    port = {"limit_packets": Q_MIN, "limit_controller": {"name": told["name"]}}
+def _controlled(told: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> Contender:
+    """Tail drop whose limit a controller moves, from the smallest limit of its paper on."""
+    given = parameters or {}
+    port = {"limit_packets": given.get("min_packets", Q_MIN), "limit_controller": {**given, "name": told["name"]}}
     return Contender(told["name"], f"{told['idea']} Tail drop.", {"name": PLAIN}, port)
+
+
+def _variant(given: Mapping[str, Any]) -> Contender:
+    """A registered scheme, a limit controller or a scheme written in Python, with parameters."""
+    for told in components("limit_controllers"):
+        if told["name"] == given["name"]:
+            return replace(_controlled(told, given), name=label(given), about="a variant")
+    return Contender(label(given), "a variant", given)
+
+
+def with_defaults(scenario: Scenario) -> Scenario:
+    """The scenario with its buffer as the default of schemes without one, where it would bind every scheme."""
+
+    def freed(port: Table) -> Table:
+        return {DEFAULT_LIMIT if key == "limit_packets" else key: value for key, value in port.items()}
+
+    settings = scenario.settings()
+    ap = freed(settings.get("ap", {}))
+    if "categories" in ap:
+        ap["categories"] = {name: freed(port) for name, port in ap["categories"].items()}
+    return Scenario.from_settings({**settings, **({"ap": ap} if ap else {})})

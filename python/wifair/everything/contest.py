@@ -1,33 +1,42 @@
-"""The runs of every scheme in every setting with the same seeds, and the verdict on each setting."""
+"""The runs of every scheme in every setting with the same seeds, stage by stage, and the verdict on each setting."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from wifair.errors import InputError
-from wifair.everything.contenders import Contender, contenders
+from wifair.everything.contenders import REFERENCE, Contender, contenders, with_defaults
 from wifair.everything.criteria import Plan, criteria, unfinished
-from wifair.everything.scenarios import Staged, staged
+from wifair.everything.scenarios import FULL, Staged, staged
 from wifair.everything.senders import Senders
-from wifair.everything.verdict import Verdict
+from wifair.everything.verdict import Standing, Verdict
 from wifair.papers.runs import Runs
+from wifair.results.results import merged
 from wifair.study.job import Cell
 from wifair.study.study import Study
 
 if TYPE_CHECKING:
     from wifair.results.results import Results
+    from wifair.scenario.scenario import Scenario
+    from wifair.stats import Values
     from wifair.study.job import Progress
     from wifair.study.store import Store
 
-# Replications of each form. With 19 schemes and 4 criteria the rule's intervals are 3 times as wide with 6 as with 20, and 19
-# times with 3.
-SEEDS = {"full": 20, "quick": 6}
-# Groups with a larger share of unfinished transfers are reported, because their mean time is too short.
+# The planned stages of each form, in replications. With 19 schemes and 4 criteria the rule's intervals are 3 times as wide with 6 as
+# with 20.
+STAGES = {"full": (20, 40, 64), "quick": (6,)}
+# No more replications are run once at most this share of the schemes' standings against the reference is undecided.
+UNDECIDED = 0.1
+# A scheme under which a larger share of transfers is shown not to end cannot be recommended.
 MANY_UNFINISHED = 0.05
+
+# Shows the progress of a batch of runs under a title.
+Bars: TypeAlias = Callable[[str], AbstractContextManager["Progress | None"]]
 
 
 @dataclass(frozen=True)
@@ -55,13 +64,37 @@ class Judged:
     verdict: Verdict
     cautions: Mapping[str, str]
 
+    @property
+    def undecided(self) -> list[str]:
+        """The schemes whose standing against the reference is undecided."""
+        verdict = self.verdict
+        if REFERENCE not in verdict.contenders or not verdict.judged:
+            return []
+        others = [name for name in verdict.contenders if name != REFERENCE]
+        return [name for name in others if verdict.standing(name, REFERENCE) is Standing.OPEN]
+
+    @property
+    def undecided_with_reference(self) -> list[str]:
+        """These, and the reference if there are any."""
+        return [*self.undecided, REFERENCE] if self.undecided else []
+
+    @property
+    def standings(self) -> int:
+        """The number of schemes that have a standing against the reference."""
+        return len(self.verdict.contenders) - 1 if REFERENCE in self.verdict.contenders else 0
+
+
+def undecided_share(settings: Sequence[Judged]) -> float:
+    """The share of undecided standings against the reference."""
+    return sum(len(judged.undecided) for judged in settings) / max(sum(judged.standings for judged in settings), 1)
+
 
 @dataclass(frozen=True)
 class Contest:
-    """The settings, schemes and seeds to run."""
+    """The settings, schemes and planned stages, in replications."""
 
     form: str
-    seeds: int
+    stages: tuple[int, ...]
     contenders: tuple[Contender, ...]
     settings: tuple[Setting, ...]
 
@@ -73,34 +106,67 @@ class Contest:
         schemes: Sequence[str | Mapping[str, Any]] = (),
         seeds: int | None = None,
     ) -> Contest:
-        """The contest of a form; every scenario and scheme, or those named."""
+        """The contest of a form; every scenario and scheme, or those named. `seeds` fixes the number of replications."""
         among = tuple(contenders(schemes))
         settings = [
-            _setting(scenario, senders, form, among) for scenario in staged(scenarios) for senders in scenario.senders
+            _setting(scenario, senders, with_defaults(senders.applied(scenario.scenario(form))), among)
+            for scenario in staged(scenarios)
+            for senders in scenario.senders
         ]
-        return cls(form, SEEDS[form] if seeds is None else seeds, among, tuple(settings))
+        return cls(form, STAGES[form] if seeds is None else (seeds,), among, tuple(settings))
 
-    def study(self) -> Study:
-        """All runs as one study."""
-        cells = [
-            Cell(f"{setting.id}/{name}", cell.scenario, cell.keys)
-            for setting in self.settings
-            for name, cell in setting.cells.items()
-        ]
-        return Study(cells, self.seeds, f"everything against everything, {self.form}")
+    @classmethod
+    def on(cls, scenario: Staged, schemes: Sequence[str | Mapping[str, Any]] = (), seeds: int | None = None) -> Contest:
+        """The contest on one scenario of the user's. A limit that it sets holds under every scheme."""
+        among = tuple(contenders(schemes))
+        settings = [_setting(scenario, senders, scenario.scenario(FULL), among) for senders in scenario.senders]
+        return cls(FULL, STAGES[FULL] if seeds is None else (seeds,), among, tuple(settings))
 
-    def run(self, threads: int | None = None, progress: Progress | None = None, store: Store | None = None) -> Results:
-        """Runs the replications that the store does not have."""
-        return self.study().run(threads, progress, store)
+    def run(
+        self, threads: int | None = None, store: Store | None = None, bars: Bars = lambda _: nullcontext()
+    ) -> Outcome:
+        """Runs the replications that the store does not have, stage by stage.
+
+        After each stage, only schemes whose standing against the reference is undecided get more replications, and so does the
+        reference in their settings. It ends when few standings are undecided (`UNDECIDED`), or after the last stage.
+        """
+        wanted = {(setting.id, name) for setting in self.settings for name in setting.cells}
+        parts: list[Results] = []
+        done = 0
+        for stage in self.stages:
+            with bars(f"replications {done + 1} to {stage} of {len(wanted)} cells") as bar:
+                parts.append(self._study(wanted, range(done + 1, stage + 1)).run(threads, bar, store))
+            done, results = stage, merged(parts)
+            settings = self.judge(results)
+            if undecided_share(settings) <= UNDECIDED:
+                break
+            wanted &= {(judged.setting.id, name) for judged in settings for name in judged.undecided_with_reference}
+        return Outcome(settings, results)
 
     def judge(self, results: Results) -> list[Judged]:
         """The verdict on each setting."""
         runs = Runs.of(results)
-        return [_judged(setting, runs) for setting in self.settings]
+        return [_judged(setting, runs, len(self.stages)) for setting in self.settings]
+
+    def _study(self, wanted: Set[tuple[str, str]], seeds: range) -> Study:
+        cells = [
+            Cell(f"{setting.id}/{name}", cell.scenario, cell.keys)
+            for setting in self.settings
+            for name, cell in setting.cells.items()
+            if (setting.id, name) in wanted
+        ]
+        return Study(cells, seeds, f"everything against everything, {self.form}, from seed {seeds[0]}")
 
 
-def _setting(scenario: Staged, senders: Senders, form: str, among: Sequence[Contender]) -> Setting:
-    base = senders.applied(scenario.scenario(form))
+@dataclass(frozen=True)
+class Outcome:
+    """The verdicts, and the runs behind them."""
+
+    settings: Sequence[Judged]
+    results: Results
+
+
+def _setting(scenario: Staged, senders: Senders, base: Scenario, among: Sequence[Contender]) -> Setting:
     cells: dict[str, Cell] = {}
     refused: dict[str, str] = {}
     for contender in among:
@@ -112,14 +178,22 @@ def _setting(scenario: Staged, senders: Senders, form: str, among: Sequence[Cont
     return Setting(scenario, senders, base.plan(), cells, refused)
 
 
-def _judged(setting: Setting, runs: Runs) -> Judged:
+def _judged(setting: Setting, runs: Runs, stages: int) -> Judged:
     found = {name: runs.cell(**cell.keys) for name, cell in setting.cells.items()}
     wanted = criteria(setting.plan)
-    values = {c.id: np.stack([c.values(own) for own in found.values()]) for c in wanted}
+    counts = tuple(len(own.seeds) for own in found.values())
+    most = max(counts, default=0)
+    values = {c.id: np.stack([_filled(c.values(own), most) for own in found.values()]) for c in wanted} if found else {}
     cautions = {}
     for name, own in found.items():
-        shares = {group: share for group, share in unfinished(own).items() if share > MANY_UNFINISHED}
+        found_shares = unfinished(setting.plan, own)
+        shares = {what: share for what, share in found_shares.items() if (share.low or 0.0) > MANY_UNFINISHED}
         if shares:
-            told = ", ".join(f"{100 * share:.0f} % of `{group}`" for group, share in shares.items())
-            cautions[name] = f"transfers that did not end: {told}"
-    return Judged(setting, Verdict(tuple(found), tuple(wanted), values), cautions)
+            cautions[name] = ", ".join(f"{100 * share.estimate:.0f} % of `{what}`" for what, share in shares.items())
+    verdict = Verdict(tuple(found), tuple(wanted), values, counts, frozenset(cautions), stages)
+    return Judged(setting, verdict, cautions)
+
+
+def _filled(values: Values, count: int) -> Values:
+    """The values, with NaN for the replications that others have in addition."""
+    return np.append(values, np.full(count - len(values), np.nan))

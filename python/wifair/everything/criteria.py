@@ -6,6 +6,8 @@ completion times for files, fairness and throughput for endless flows.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -15,7 +17,7 @@ import polars as pl
 
 from wifair.papers.runs import CellRuns
 from wifair.results.quantiles import RESOLUTION
-from wifair.stats import Interval, Values, jain_rows, paired_difference, ratio
+from wifair.stats import Interval, Values, jain_rows, paired_difference, ratio, t_interval
 
 Plan: TypeAlias = Mapping[str, Any]
 
@@ -282,39 +284,85 @@ def _rtt(endless: list[int]) -> Criterion:
     return _felt("rtt", "TCP's round trip", "ms, mean of the flows' means", values)
 
 
-def _transfers(plan: Plan) -> list[Criterion]:
-    """The criteria of completion times of files and documents, by group."""
-    groups = dict.fromkeys(
-        flow["group"] for i, flow in enumerate(plan["flows"]) if flow["application"]["name"] in ("transfers", "web")
-    )
+@dataclass(frozen=True)
+class Transfers:
+    """Groups of flows with the same application in the same direction, whatever their links: one criterion."""
 
-    def of(group: str) -> Criterion:
-        return Criterion(
-            f"time:{group}",
-            "completion",
-            f"time of a transfer, {group}",
-            "s, mean",
-            "less",
-            "ratio",
-            SHARE_MATTERS,
-            lambda runs: (
-                runs.transfers("mean_with_unfinished_s", group)
-                if GROUPS in runs.names
-                else np.full(len(runs.seeds), np.nan)
-            ),
-        )
+    groups: Mapping[str, int]
+    # The mean time for which these flows are measured.
+    measured_s: float
 
-    return [of(group) for group in groups]
+    @property
+    def title(self) -> str:
+        """The names of its groups."""
+        return " and ".join(self.groups)
+
+    def mean_s(self, runs: CellRuns) -> Values:
+        """The mean time of a transfer; each group counts by its number of flows."""
+        if GROUPS not in runs.names:
+            return np.full(len(runs.seeds), np.nan)
+        means = np.stack([runs.transfers("mean_with_unfinished_s", group) for group in self.groups])
+        weights = np.where(np.isfinite(means), np.array([*self.groups.values()], dtype=float)[:, None], 0.0)
+        return ratio((np.nan_to_num(means) * weights).sum(axis=0), weights.sum(axis=0))
+
+    def unfinished(self, runs: CellRuns) -> Interval:
+        """The share of transfers that do not end, beyond the share that the end of the run cuts off, with its 95 % interval.
+
+        Of transfers that take T on average, one after the other for D seconds, the end of the run cuts off T / D.
+        """
+        if GROUPS not in runs.names:
+            return t_interval(np.zeros(len(runs.seeds)))
+
+        def of(column: str) -> Values:
+            return np.array([np.nan_to_num(runs.transfers(column, group)) for group in self.groups])
+
+        done, left = of("completed"), (of("timed_out") + of("unfinished")).sum(axis=0)
+        begun = done.sum(axis=0) + left
+        taken_s = float((done * of("mean_s")).sum()) / max(float(done.sum()), 1.0)
+        return t_interval((left - begun * taken_s / self.measured_s) / max(float(begun.mean()), 1.0))
 
 
 # A run without transfers has no rows in this table.
 GROUPS = "transfer_groups"
 
 
-def unfinished(runs: CellRuns) -> dict[str, float]:
-    """The share of unfinished transfers by group. Their mean times are too short."""
-    if GROUPS not in runs.names:
-        return {}
-    table = runs.table(GROUPS).filter(pl.col("bytes").is_null())
-    sums = table.group_by("group", maintain_order=True).agg(pl.col("completed", "timed_out", "unfinished").sum())
-    return {str(group): float(lost + left) / max(done + lost + left, 1) for group, done, lost, left in sums.iter_rows()}
+def transfers(plan: Plan) -> list[Transfers]:
+    """The files and documents of a scenario, by what is transferred."""
+    alike: dict[str, list[Mapping[str, Any]]] = {}
+    for flow in plan["flows"]:
+        if flow["application"]["name"] in ("transfers", "web"):
+            alike.setdefault(json.dumps([flow["direction"], flow["application"]], sort_keys=True), []).append(flow)
+    return [
+        Transfers(Counter(str(flow["group"]) for flow in flows), float(np.mean([_measured_s(plan, f) for f in flows])))
+        for flows in alike.values()
+    ]
+
+
+def _measured_s(plan: Plan, flow: Mapping[str, Any]) -> float:
+    """The mean time from a flow's start, or the end of the warm-up, to the end of the run."""
+    run = plan["run"]
+    duration_s, warmup_s = float(run["duration_s"]), float(run["warmup_s"])
+    start_s = float(flow["start_s"]) + float(flow["start_spread_s"]) / 2
+    return max(duration_s - max(start_s - warmup_s, 0.0), duration_s / 10)
+
+
+def _transfers(plan: Plan) -> list[Criterion]:
+    """The criteria of completion times of files and documents."""
+    return [
+        Criterion(
+            f"time:{next(iter(mine.groups))}",
+            "completion",
+            f"time of a transfer, {mine.title}",
+            "s, mean",
+            "less",
+            "ratio",
+            SHARE_MATTERS,
+            mine.mean_s,
+        )
+        for mine in transfers(plan)
+    ]
+
+
+def unfinished(plan: Plan, runs: CellRuns) -> dict[str, Interval]:
+    """The share of transfers that do not end (`Transfers.unfinished`), by the names of their groups."""
+    return {mine.title: mine.unfinished(runs) for mine in transfers(plan)}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wifair.everything.contenders import REFERENCE
-from wifair.everything.contest import Contest, Judged
+from wifair.everything.contest import Contest, Judged, undecided_share
 from wifair.everything.criteria import Criterion
 from wifair.everything.findings import Overview, conclusion, standings
 from wifair.everything.verdict import Effect, Verdict
@@ -22,10 +22,11 @@ def document(contest: Contest, settings: Sequence[Judged]) -> dict[str, Any]:
     overview = Overview(settings)
     return {
         "form": contest.form,
-        "replications": contest.seeds,
+        "stages": list(contest.stages),
         "reference": REFERENCE,
         "level": LEVEL,
         "versions": versions(),
+        "undecided_share": undecided_share(settings),
         "findings": overview.findings,
         "schemes": [{"name": contender.name, "about": contender.about} for contender in contest.contenders],
         "records": [
@@ -61,6 +62,7 @@ def _setting(judged: Judged) -> dict[str, Any]:
         "nearest": verdict.nearest,
         "shown_to_be_unbeaten": verdict.shown,
         "unbeaten": verdict.unbeaten,
+        "out": sorted(verdict.out),
         "worst_shortfall_in_what_matters": {name: verdict.shortfall(name) for name in verdict.contenders},
         "unbeaten_if_what_matters_were_times": {
             f"{factor:g}": verdict.with_margins(factor).unbeaten for factor in OTHER_MARGINS
@@ -86,8 +88,9 @@ def _criterion(verdict: Verdict, criterion: Criterion) -> dict[str, Any]:
         "schemes": [
             {
                 "scheme": name,
+                "replications": verdict.replications(name),
                 **interval_fields(verdict.mean(name, criterion)),
-                "values": list(map(float, values)),
+                "values": list(map(float, values[: verdict.replications(name)])),
             }
             for name, values in zip(verdict.contenders, verdict.values[criterion.id], strict=True)
         ],

@@ -27,6 +27,7 @@ PLACES: dict[Place, Look] = {
     Place.UNBEATEN: ("●", "#8cc0e0", False),
     Place.OPEN: ("?", "#f7f7f7", False),
     Place.BEATEN: ("−", "#dca58d", False),
+    Place.UNFINISHED: ("×", "#9a9a9a", False),
 }
 ITSELF: Look = ("", "#ffffff", False)
 REFUSED: Look = ("", "#ffffff", True)
@@ -34,7 +35,9 @@ REFUSED: Look = ("", "#ffffff", True)
 STANDINGS: dict[Standing, Look] = {
     Standing.BETTER: ("+", "#0072B2", False),
     Standing.EQUAL: ("=", "#dddddd", False),
+    Standing.THRESHOLD: ("~", "#eeeeee", False),
     Standing.OPEN: ("?", "#f7f7f7", False),
+    Standing.UNFINISHED: ("×", "#9a9a9a", False),
     Standing.TRADE: ("±", "#f0d9a8", False),
     Standing.WORSE: ("−", "#c8603c", False),
 }
@@ -64,6 +67,7 @@ def conclusions(overview: Overview) -> Figure:
             "shown to be unbeaten": PLACES[Place.UNBEATEN],
             "neither shown to be unbeaten nor beaten": PLACES[Place.OPEN],
             "beaten": PLACES[Place.BEATEN],
+            "transfers do not end": PLACES[Place.UNFINISHED],
             "cannot run there": REFUSED,
         },
     )
@@ -90,7 +94,9 @@ def against(overview: Overview) -> Figure:
     words = {
         Standing.BETTER: "better",
         Standing.EQUAL: "no difference that matters",
-        Standing.OPEN: "not clear",
+        Standing.THRESHOLD: "on the threshold",
+        Standing.OPEN: "undecided",
+        Standing.UNFINISHED: "transfers do not end",
         Standing.TRADE: "better by one, worse by another",
         Standing.WORSE: "worse",
     }
@@ -107,6 +113,8 @@ def _standing_by(kind: Kind) -> Callable[[Judged, str], Look]:
             return REFUSED
         if name == REFERENCE:
             return ITSELF
+        if kind == "completion" and name in verdict.out:
+            return STANDINGS[Standing.UNFINISHED]
         return STANDINGS[verdict.standing(name, REFERENCE, mine)]
 
     return look

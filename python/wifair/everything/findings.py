@@ -18,6 +18,8 @@ def conclusion(judged: Judged) -> str:
     verdict = judged.verdict
     if not verdict.judged or len(verdict.contenders) < 2:
         return "There is nothing to compare."
+    if not verdict.valued:
+        return "No scheme has a value by any criterion." if not verdict.out else "Transfers end under no scheme."
     if len(verdict.winners) == 1:
         return f"{listed(verdict.winners)} is the best by every criterion."
     if verdict.winners:
@@ -25,6 +27,8 @@ def conclusion(judged: Judged) -> str:
     told = "No scheme is shown to be the best by every criterion."
     if verdict.candidates:
         told += f" More replications may show that {listed(verdict.candidates, ' or ')} is."
+    if not verdict.nearest:
+        return f"{told} None has a value by every criterion in all replications."
     first = verdict.nearest[0]
     criterion, best = verdict.weakest(first)
     told += f" The best compromise is {listed(verdict.nearest, ' or ')}"
@@ -114,6 +118,12 @@ class Overview:
         ran = {name for judged in self.settings for name in judged.verdict.contenders}
         return [name for name in dict.fromkeys(every) if name in ran]
 
+    @cached_property
+    def replications(self) -> str:
+        """The number of replications of a scheme in a setting, as a range if it varies."""
+        counts = {v.replications(name) for v in (judged.verdict for judged in self.settings) for name in v.contenders}
+        return f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{next(iter(counts), 0)}"
+
     @property
     def by_scenario(self) -> list[list[Judged]]:
         """The settings of each scenario."""
@@ -156,7 +166,7 @@ class Overview:
         found = [
             Example(judged, criterion, judged.verdict.gap(name, other, criterion))
             for judged in self.settings
-            if {name, other} <= set(judged.verdict.contenders)
+            if {name, other} <= set(judged.verdict.contenders) - judged.verdict.out
             for criterion in judged.verdict.judged
             if judged.verdict.standing(name, other, [criterion]) is Standing.BETTER
         ]

@@ -56,7 +56,7 @@ def findings(contest: Contest, overview: Overview) -> str:
 def _conditions(contest: Contest, overview: Overview) -> str:
     return (
         f"`wifair compare --all --{contest.form}`: {len(overview.contenders)} schemes in {len(overview.settings)} settings, "
-        f"{contest.seeds} replications of each; paired 95 % intervals in brackets."
+        f"{overview.replications} replications of each; paired 95 % intervals in brackets."
     )
 
 
@@ -120,7 +120,11 @@ def remarks(judged: Judged) -> list[str]:
     told = [f"{text}: {listed(stands[standing])}." for standing, text in words.items() if stands[standing]]
     told += [text for text in [_if_margins_differed(judged)] if text]
     if judged.cautions:
-        told.append("Beware: " + "; ".join(f"`{name}`, {text}" for name, text in judged.cautions.items()) + ".")
+        told.append(
+            "Not to be recommended, because transfers do not end: "
+            + "; ".join(f"`{name}`, {text}" for name, text in judged.cautions.items())
+            + "."
+        )
     for reason, names in _reasons(judged.setting.refused).items():
         told.append(f"Cannot run: {listed(names)} ({reason.rstrip('.')}).")
     return told

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from wifair import gallery
 from wifair.errors import InputError
-from wifair.everything.senders import GALLERYS, PAPERS, TODAYS, TODAYS_ON_AX, Senders
+from wifair.everything.senders import GALLERYS, OWN, PAPERS, TODAYS, TODAYS_ON_AX, Senders
 from wifair.keys import nearest
 from wifair.scenario.scenario import Scenario
 
@@ -116,6 +116,34 @@ class OfGallery:
         assert path is not None
         run = {"run.warmup_s": 0.0, "run.duration_s": _GALLERYS_S[form], "run.record_transfers": False}
         return Scenario.from_toml(path, run.items())
+
+
+@dataclass(frozen=True)
+class Own:
+    """A scenario of the user's, as it is."""
+
+    id: str
+    given: Scenario
+    senders: Sequence[Senders] = (OWN,)
+
+    @property
+    def title(self) -> str:
+        """The title that the file has."""
+        return self.given.title or self.id
+
+    @property
+    def source(self) -> str:
+        """The source."""
+        return "the user's file"
+
+    @property
+    def why(self) -> str:
+        """The reason for its selection."""
+        return "it is the one asked about"
+
+    def scenario(self, form: str) -> Scenario:
+        """The scenario itself, whatever the form."""
+        return self.given
 
 
 _SHORT = {"run.warmup_s": 20.0, "run.duration_s": 60.0}

@@ -113,4 +113,6 @@ PAPERS = Senders("paper", "the paper's senders")
 TODAYS = Senders("today", "today's senders: CUBIC, SACK, ECN", {"profile": "today"}, "safe")
 TODAYS_ON_AX = OnAx("ax", "today's senders on 802.11ax", TODAYS.tcp, "safe")
 # The gallery's scenarios have them already.
+# Those of a user's scenario.
+OWN = Senders("own", "the scenario's own senders", ack_filter="safe")
 GALLERYS = replace(TODAYS, tcp=None)

@@ -26,6 +26,7 @@ BADGES = {
     Place.UNBEATEN: "calibrated",
     Place.OPEN: "trend-only",
     Place.BEATEN: "undetermined",
+    Place.UNFINISHED: "undetermined",
 }
 
 
@@ -38,7 +39,7 @@ def of_contest(
 ) -> Report:
     """The whole report; `pictures` are the matrices by name."""
     lead = (
-        f"{len(overview.contenders)} schemes in {len(overview.settings)} settings, {contest.seeds} replications of each: "
+        f"{len(overview.contenders)} schemes in {len(overview.settings)} settings, {overview.replications} replications of each: "
         f"who is best by what, and what beats `{REFERENCE}`, which ships."
     )
     matrix = [Picture(paths[0].read_bytes(), CAPTIONS[name], CAPTIONS[name]) for name, paths in pictures.items()]

@@ -36,7 +36,8 @@ def made_by(results: Results) -> str:
 
 def again(arguments: Sequence[str], results: Results) -> Section:
     """The section on how to repeat the runs."""
-    seconds = sum(cell.scenario.simulated_s() for cell in results.cells) * len(results.seeds)
+    ran = dict(results.runs.group_by("scenario").len().iter_rows())
+    seconds = sum(cell.scenario.simulated_s() * ran.get(cell.name, 0) for cell in results.cells)
     facts = {
         "seeds": seeds_text(results.seeds),
         "replications": f"{results.runs.height}",

@@ -31,6 +31,7 @@ from wifair.scenario.components import (
     transport,
 )
 from wifair.scenario.dialects import DIALECTS
+from wifair.scenario.limits import limited, with_default_limits
 from wifair.scenario.overrides import assign, layered
 from wifair.scenario.places import Places
 from wifair.scenario.profiles import PROFILES
@@ -308,8 +309,9 @@ class _PlanBuilder:
         node = plan_node("cell", "ap")
         port = properties(properties(node)["port"])
         other = {key: value for key, value in properties(node).items() if key != "port"}
-        table = checked_table(self.scenario.ap, {"type": "object", "properties": {**port, **other}}, "ap")
-        table = layered(self.dialect.get("ap", {}), table)
+        keys = with_default_limits({**port, **other})
+        table = checked_table(self.scenario.ap, {"type": "object", "properties": keys}, "ap")
+        table = limited(layered(self.dialect.get("ap", {}), table), self.scenario.python_schemes)
         return {"port": {key: table[key] for key in table if key in port}, **{k: table[k] for k in table if k in other}}
 
     def stations_and_flows(self) -> tuple[list[Table], list[Table]]:

@@ -93,6 +93,9 @@ class Scheme:
     first_tick_ns: int | None = None
     """The time of the first `on_tick`, in nanoseconds since the start of the run; None: not before `Context.tick_at` sets one."""
 
+    usual_limit_packets: ClassVar[int | None] = None
+    """The limit of a port under this scheme if the scenario sets none, in packets; None: the scenario's `default_limit_packets`, or 100. A fair queue with a large buffer sets it, as `mac80211` does with 8,192."""
+
     # The constructor's arguments.
     _given: tuple[tuple[Any, ...], dict[str, Any]]
     # The text of the class's file when the class was created; None without a file.
