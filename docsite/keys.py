@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wifair.keys import join, unit_of
@@ -71,6 +72,26 @@ def keys(node: Node, root: Node | None = None, path: str = "", up: str = "") -> 
             yield from keys(told, root, here, up)
         elif "properties" in (items := resolved(told.get("items", {}), root)):
             yield from keys(items, root, f"{here}[]", up)
+
+
+def component_keys(node: Node) -> Iterator[Key]:
+    """The keys of a table that is a component: its name, then the parameters of all, with the components that have them."""
+    choice = variants(node)
+    kind = kind_of(set(choice))
+    yield Key(
+        "name",
+        _default(node, node),
+        _allowed(node, choice, kind, None, ""),
+        "The component. The other keys are its parameters.",
+    )
+    parameters: dict[str, Node] = {}
+    for variant in choice.values():
+        parameters = {**resolved(variant).get("properties", {}), **parameters}
+    for key in keys({"properties": {name: inner for name, inner in parameters.items() if name != "name"}}):
+        head = re.split(r"[.\[]", key.path)[0]
+        owners = [name for name, variant in choice.items() if head in resolved(variant).get("properties", {})]
+        only = "" if len(owners) == len(choice) else f" Only in {', '.join(owners)}."
+        yield replace(key, about=key.about + only)
 
 
 def _default(inner: Node, told: Node) -> str:

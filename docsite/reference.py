@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, get_args
 
 from wifair.scenario import SECTIONS, FlowGroup, Scenario, StationGroup
-from wifair.scenario.components import plan_node, properties
+from wifair.scenario.components import Node, plan_node, properties, variants
 from wifair.scenario.dialects import DIALECTS
 from wifair.scenario.limits import with_default_limits
 from wifair.scenario.profiles import PROFILES
 
-from docsite.keys import Key, keys, table
+from docsite.keys import Key, component_keys, keys, table
 
 ABOUT = {
     "run": "How long, and what is recorded.",
@@ -55,7 +56,7 @@ def page() -> str:
         table(_own()),
     ]
     for section, place in SECTIONS.items():
-        parts += [f"## `[{section}]`", ABOUT[section], table(list(keys(plan_node(*place))))]
+        parts += [f"## `[{section}]`", ABOUT[section], table(list(_section(plan_node(*place))))]
     ap = plan_node("cell", "ap")
     port = properties(properties(ap)["port"])
     other = {key: node for key, node in properties(ap).items() if key != "port"}
@@ -86,6 +87,11 @@ def page() -> str:
         *_dialects(),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _section(node: Node) -> Iterator[Key]:
+    """The keys of a section, which may be a component itself, as `[phy]`."""
+    return component_keys(node) if variants(node) else keys(node)
 
 
 def _renamed(key: Key) -> Key:

@@ -64,6 +64,19 @@ def test_the_reference_has_every_key_of_a_plan() -> None:
     assert {key for key in unnamed if f"`{key}`" not in pages and f".{key}`" not in pages} == set()
 
 
+def test_every_section_of_the_reference_has_keys() -> None:
+    sections = re.split(r"^## ", reference.page(), flags=re.MULTILINE)[1:-1]  # the last one is of dialects
+    rows = {told.split("\n")[0]: re.findall(r"^\| `([^`]+)` \|", told, re.MULTILINE) for told in sections}
+    assert all(rows.values()), rows
+    of_phys = {
+        key
+        for name in ("802.11b", "802.11g", "802.11be")
+        for key in components.parameters("phys", name)[0]["properties"]
+    }
+    assert set(rows["`[phy]`"]) == of_phys
+    assert "he_ltf" in of_phys
+
+
 def keys_of(schema: dict[str, Any]) -> set[str]:
     nodes = [schema, *schema["$defs"].values()]
     nodes += [option for node in nodes for option in node.get("oneOf", [])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from wifair.cli import check, compare, emulate, explain, lab, new, paper, report, results, run, schemes, sweep
+from wifair.cli import check, cite, compare, emulate, explain, lab, new, paper, report, results, run, schemes, sweep
 
 ABOUT = "Which access point buffer and transport scheme gives every TCP flow its fair share of the air?"
 
@@ -29,4 +29,5 @@ app.command("sweep", epilog=sweep.EXAMPLE)(sweep.sweep)
 app.add_typer(results.app, name="results", epilog=results.EXAMPLE)
 app.command("paper", epilog=paper.EXAMPLE)(paper.paper)
 app.command("report", epilog=report.EXAMPLE)(report.report)
+app.command("cite", epilog=cite.EXAMPLE)(cite.cite)
 app.command("schemes", epilog=schemes.EXAMPLE)(schemes.schemes)
