@@ -109,6 +109,11 @@ def test_flows_with_the_same_application_and_direction_are_one_criterion() -> No
     assert found[0].values(runs) == pytest.approx((2 * near + far) / 3)
 
 
+def test_one_file_per_flow_is_a_transfer_too() -> None:
+    once = {"direction": "down", "application": {"name": "bulk", "transfer_bytes": 500_000}}
+    assert [c.id for c in criteria(Scenario(flows=[{"name": "file", **once}]).plan())] == ["time:file"]
+
+
 def test_the_end_of_the_run_alone_leaves_no_scheme_out() -> None:
     """One file after the other: the last one is cut off, which says nothing. Files of a gigabyte do not end."""
     scenario = Scenario(**WAYS)

@@ -330,7 +330,8 @@ def transfers(plan: Plan) -> list[Transfers]:
     """The files and documents of a scenario, by what is transferred."""
     alike: dict[str, list[Mapping[str, Any]]] = {}
     for flow in plan["flows"]:
-        if flow["application"]["name"] in ("transfers", "web"):
+        name = flow["application"]["name"]
+        if name in ("transfers", "web") or (name == "bulk" and not _endless(flow["application"])):
             alike.setdefault(json.dumps([flow["direction"], flow["application"]], sort_keys=True), []).append(flow)
     return [
         Transfers(Counter(str(flow["group"]) for flow in flows), float(np.mean([_measured_s(plan, f) for f in flows])))
