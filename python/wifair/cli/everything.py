@@ -70,7 +70,7 @@ def written(folder: Path, contest: Contest, outcome: Outcome, formats: Sequence[
     from wifair.everything.document import document
     from wifair.everything.figures import draw
     from wifair.everything.findings import Overview
-    from wifair.everything.page import comparison
+    from wifair.everything.page import comparison, findings
     from wifair.report.everything import of_contest
     from wifair.report.page import write
 
@@ -78,7 +78,7 @@ def written(folder: Path, contest: Contest, outcome: Outcome, formats: Sequence[
     pictures = draw(overview, folder, tuple(dict.fromkeys(("png", *formats))))  # the report embeds PNG
     with (folder / "comparison.json").open("w", encoding="utf-8") as file:
         print_json(document(contest, outcome.settings), file)
-    text = f"# Everything against everything\n\n{comparison(contest, overview, pictures, '')}"
+    text = f"# Everything against everything\n\n{findings(contest, overview)}\n{comparison(contest, overview, pictures, '')}"
     (folder / "comparison.md").write_text(text, encoding="utf-8")
     return write(of_contest(contest, overview, pictures, outcome.results, arguments), folder / "comparison.html")
 
@@ -90,6 +90,7 @@ def print_overview(contest: Contest, overview: Overview, report: Path) -> None:
     from wifair.cli.tables import columns
     from wifair.everything.contenders import REFERENCE
     from wifair.everything.findings import conclusion
+    from wifair.everything.summary import findings
     from wifair.everything.verdict import Standing
 
     ran = f"{len(overview.contenders)} schemes in {len(overview.settings)} settings"
@@ -97,7 +98,7 @@ def print_overview(contest: Contest, overview: Overview, report: Path) -> None:
         f"{ran}, {overview.replications} replications of each ({contest.form} form); 95 % intervals in brackets."
     )
     print_lines([""])
-    for finding in overview.findings:
+    for finding in findings(overview):
         print_text(plain(finding), indent="  ", first="- ")
     print_text(SCOPE, indent="  ", first="")
     print_lines([""])

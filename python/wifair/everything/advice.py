@@ -92,7 +92,7 @@ def told(judged: Judged) -> list[str]:
         sentences = _change(judged)
     else:
         sentences = [
-            f"Leave `{REFERENCE}`, unless one thing counts most: whatever is better by something costs something, or may."
+            f"Leave `{REFERENCE}`, unless one thing counts most. No other scheme is shown to be better by something and worse by nothing."
         ]
         sentences += [_traded(trade) for trade in trades(judged)[:MOST_TRADES]]
     if verdict.out:
@@ -118,7 +118,7 @@ def _change(judged: Judged) -> list[str]:
 
 def _traded(trade: Trade) -> str:
     costs = trade.told(trade.losses[:2])
-    return f"`{trade.name}`: {trade.told(trade.gains[:2])}. " + (
+    return f"`{trade.name}` gains {trade.told(trade.gains[:2])}. " + (
         f"It costs {costs}." if costs else "Its cost is undecided."
     )
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE, Contender, contenders, with_defaults
-from wifair.everything.criteria import Plan, criteria, unfinished
+from wifair.everything.criteria import UNFINISHED, Plan, criteria, measured
 from wifair.everything.scenarios import FULL, Staged, staged
 from wifair.everything.senders import Senders
 from wifair.everything.verdict import Standing, Verdict
 from wifair.papers.runs import Runs
 from wifair.results.results import merged
+from wifair.stats import t_interval
 from wifair.study.job import Cell
 from wifair.study.study import Study
 
@@ -35,6 +38,8 @@ UNDECIDED = 0.1
 # A scheme under which a larger share of transfers is shown not to end cannot be recommended.
 MANY_UNFINISHED = 0.05
 
+# By scheme, what was measured (`wifair.everything.criteria.measured`).
+Measured: TypeAlias = Mapping[str, Mapping[str, "Values"]]
 # Shows the progress of a batch of runs under a title.
 Bars: TypeAlias = Callable[[str], AbstractContextManager["Progress | None"]]
 
@@ -63,6 +68,7 @@ class Judged:
     setting: Setting
     verdict: Verdict
     cautions: Mapping[str, str]
+    measured: Measured = field(default_factory=dict)
 
     @property
     def undecided(self) -> list[str]:
@@ -97,6 +103,8 @@ class Contest:
     stages: tuple[int, ...]
     contenders: tuple[Contender, ...]
     settings: tuple[Setting, ...]
+    # The command that runs it.
+    command: str
 
     @classmethod
     def of(
@@ -113,14 +121,16 @@ class Contest:
             for scenario in staged(scenarios)
             for senders in scenario.senders
         ]
-        return cls(form, STAGES[form] if seeds is None else (seeds,), among, tuple(settings))
+        command = shlex.join(["wifair", "compare", "--all", f"--{form}", *_options(scenarios, schemes, seeds)])
+        return cls(form, STAGES[form] if seeds is None else (seeds,), among, tuple(settings), command)
 
     @classmethod
     def on(cls, scenario: Staged, schemes: Sequence[str | Mapping[str, Any]] = (), seeds: int | None = None) -> Contest:
         """The contest on one scenario of the user's. A limit that it sets holds under every scheme."""
         among = tuple(contenders(schemes))
         settings = [_setting(scenario, senders, scenario.scenario(FULL), among) for senders in scenario.senders]
-        return cls(FULL, STAGES[FULL] if seeds is None else (seeds,), among, tuple(settings))
+        command = shlex.join(["wifair", "compare", f"{scenario.id}.toml", "--judge", *_options((), schemes, seeds)])
+        return cls(FULL, STAGES[FULL] if seeds is None else (seeds,), among, tuple(settings), command)
 
     def run(
         self, threads: int | None = None, store: Store | None = None, bars: Bars = lambda _: nullcontext()
@@ -146,7 +156,11 @@ class Contest:
     def judge(self, results: Results) -> list[Judged]:
         """The verdict on each setting."""
         runs = Runs.of(results)
-        return [_judged(setting, runs, len(self.stages)) for setting in self.settings]
+        found = [
+            {name: measured(setting.plan, runs.cell(**cell.keys)) for name, cell in setting.cells.items()}
+            for setting in self.settings
+        ]
+        return [judged(setting, mine, len(self.stages)) for setting, mine in zip(self.settings, found, strict=True)]
 
     def _study(self, wanted: Set[tuple[str, str]], seeds: range) -> Study:
         cells = [
@@ -166,6 +180,13 @@ class Outcome:
     results: Results
 
 
+def _options(scenarios: Sequence[str], schemes: Sequence[str | Mapping[str, Any]], seeds: int | None) -> list[str]:
+    """The options of a command that names less than everything."""
+    given = {"--scenarios": scenarios, "--schemes": [label(scheme) for scheme in schemes]}
+    told = [word for option, names in given.items() if names for word in (option, ",".join(names))]
+    return told + (["--seeds", f"{seeds}"] if seeds is not None else [])
+
+
 def _setting(scenario: Staged, senders: Senders, base: Scenario, among: Sequence[Contender]) -> Setting:
     cells: dict[str, Cell] = {}
     refused: dict[str, str] = {}
@@ -178,20 +199,23 @@ def _setting(scenario: Staged, senders: Senders, base: Scenario, among: Sequence
     return Setting(scenario, senders, base.plan(), cells, refused)
 
 
-def _judged(setting: Setting, runs: Runs, stages: int) -> Judged:
-    found = {name: runs.cell(**cell.keys) for name, cell in setting.cells.items()}
+def judged(setting: Setting, found: Measured, stages: int) -> Judged:
+    """The verdict on a setting from what was measured there."""
     wanted = criteria(setting.plan)
-    counts = tuple(len(own.seeds) for own in found.values())
+    counts = tuple(len(next(iter(own.values()))) for own in found.values())
     most = max(counts, default=0)
-    values = {c.id: np.stack([_filled(c.values(own), most) for own in found.values()]) for c in wanted} if found else {}
+    values = {c.id: np.stack([_filled(own[c.id], most) for own in found.values()]) for c in wanted} if found else {}
     cautions = {}
     for name, own in found.items():
-        found_shares = unfinished(setting.plan, own)
-        shares = {what: share for what, share in found_shares.items() if (share.low or 0.0) > MANY_UNFINISHED}
-        if shares:
-            cautions[name] = ", ".join(f"{100 * share.estimate:.0f} % of `{what}`" for what, share in shares.items())
+        shares = {what: t_interval(each) for what, each in own.items() if what.startswith(UNFINISHED)}
+        many = {what: share for what, share in shares.items() if (share.low or 0.0) > MANY_UNFINISHED}
+        if many:
+            told = (
+                f"{100 * share.estimate:.0f} % of `{what.removeprefix(UNFINISHED)}`" for what, share in many.items()
+            )
+            cautions[name] = ", ".join(told)
     verdict = Verdict(tuple(found), tuple(wanted), values, counts, frozenset(cautions), stages)
-    return Judged(setting, verdict, cautions)
+    return Judged(setting, verdict, cautions, found)
 
 
 def _filled(values: Values, count: int) -> Values:

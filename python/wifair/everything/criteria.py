@@ -17,7 +17,7 @@ import polars as pl
 
 from wifair.papers.runs import CellRuns
 from wifair.results.quantiles import RESOLUTION
-from wifair.stats import Interval, Values, jain_rows, paired_difference, ratio, t_interval
+from wifair.stats import Interval, Values, jain_rows, paired_difference, ratio
 
 Plan: TypeAlias = Mapping[str, Any]
 
@@ -305,13 +305,13 @@ class Transfers:
         weights = np.where(np.isfinite(means), np.array([*self.groups.values()], dtype=float)[:, None], 0.0)
         return ratio((np.nan_to_num(means) * weights).sum(axis=0), weights.sum(axis=0))
 
-    def unfinished(self, runs: CellRuns) -> Interval:
-        """The share of transfers that do not end, beyond the share that the end of the run cuts off, with its 95 % interval.
+    def unfinished(self, runs: CellRuns) -> Values:
+        """The share of transfers that do not end, beyond the share that the end of the run cuts off, run by run.
 
         Of transfers that take T on average, one after the other for D seconds, the end of the run cuts off T / D.
         """
         if GROUPS not in runs.names:
-            return t_interval(np.zeros(len(runs.seeds)))
+            return np.zeros(len(runs.seeds))
 
         def of(column: str) -> Values:
             return np.array([np.nan_to_num(runs.transfers(column, group)) for group in self.groups])
@@ -319,9 +319,13 @@ class Transfers:
         done, left = of("completed"), (of("timed_out") + of("unfinished")).sum(axis=0)
         begun = done.sum(axis=0) + left
         taken_s = float((done * of("mean_s")).sum()) / max(float(done.sum()), 1.0)
-        return t_interval((left - begun * taken_s / self.measured_s) / max(float(begun.mean()), 1.0))
+        return np.asarray((left - begun * taken_s / self.measured_s) / max(float(begun.mean()), 1.0))
 
 
+# The number of frame exchanges: what a run costs, and a check that it is the same run.
+EXCHANGES = "exchanges"
+# Before the names of groups, in the names of measured values.
+UNFINISHED = "unfinished:"
 # A run without transfers has no rows in this table.
 GROUPS = "transfer_groups"
 
@@ -364,6 +368,12 @@ def _transfers(plan: Plan) -> list[Criterion]:
     ]
 
 
-def unfinished(plan: Plan, runs: CellRuns) -> dict[str, Interval]:
-    """The share of transfers that do not end (`Transfers.unfinished`), by the names of their groups."""
-    return {mine.title: mine.unfinished(runs) for mine in transfers(plan)}
+def measured(plan: Plan, runs: CellRuns) -> dict[str, Values]:
+    """Everything that a verdict needs of a scheme's runs: by criterion, and the share of transfers that do not end by what they are.
+
+    The values are rounded to seven digits (32 bits), in which they are kept beside the page that quotes them.
+    """
+    found = {c.id: c.values(runs) for c in criteria(plan)}
+    found |= {f"{UNFINISHED}{mine.title}": mine.unfinished(runs) for mine in transfers(plan)}
+    found[EXCHANGES] = runs.run("exchanges")
+    return {name: values.astype(np.float32).astype(np.float64) for name, values in found.items()}

@@ -9,6 +9,7 @@ from wifair.everything.contenders import REFERENCE
 from wifair.everything.contest import Contest, Judged, undecided_share
 from wifair.everything.criteria import Criterion
 from wifair.everything.findings import Overview, conclusion, standings
+from wifair.everything.summary import findings
 from wifair.everything.verdict import Effect, Verdict
 from wifair.results.results import interval_fields, versions
 from wifair.stats import LEVEL
@@ -27,7 +28,7 @@ def document(contest: Contest, settings: Sequence[Judged]) -> dict[str, Any]:
         "level": LEVEL,
         "versions": versions(),
         "undecided_share": undecided_share(settings),
-        "findings": overview.findings,
+        "findings": findings(overview),
         "schemes": [{"name": contender.name, "about": contender.about} for contender in contest.contenders],
         "records": [
             {

@@ -1,4 +1,4 @@
-"""The conclusion as generated sentences: by setting, by scheme, and overall."""
+"""The conclusion on a setting as generated sentences, and the record of each scheme over all settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from wifair.everything.contenders import PLAIN, REFERENCE
+from wifair.everything.contenders import REFERENCE
 from wifair.everything.contest import Judged
 from wifair.everything.criteria import KINDS, Criterion, Kind
 from wifair.everything.verdict import Standing
@@ -101,7 +101,8 @@ class Example:
         return f"{self.criterion.title} in `{self.judged.setting.id}`: {effect}"
 
 
-def _median(examples: Sequence[Example]) -> Example:
+def median(examples: Sequence[Example]) -> Example:
+    """The example in the middle."""
     return examples[(len(examples) - 1) // 2]
 
 
@@ -171,82 +172,6 @@ class Overview:
             if judged.verdict.standing(name, other, [criterion]) is Standing.BETTER
         ]
         return sorted(found, key=lambda example: example.gap)
-
-    @cached_property
-    def findings(self) -> list[str]:
-        """The three findings: the reference against tail drop, the schemes that beat it, and the best by each kind of criterion."""
-        if REFERENCE not in self.contenders:
-            return [f"`{REFERENCE}` is not among the schemes, so nothing is said of what ships."]
-        return [self._against_plain(), self._challenger(), self._by_kind()]
-
-    def _against_plain(self) -> str:
-        if PLAIN not in self.contenders:
-            return f"`{PLAIN}` is not among the schemes."
-        stands = Counter({Standing(k): n for k, n in self.record(REFERENCE, PLAIN).standings.items()})
-        told = f"**`{REFERENCE}`, which Linux ships, improves on `{PLAIN}` in {stands[Standing.BETTER]} of {stands.total()} "
-        told += f"settings** without a loss. In {stands[Standing.TRADE] or 'none'} it gains by one criterion and loses by another, "
-        told += f"and in {stands[Standing.WORSE] or 'none'} it is worse."
-        return told + self._typical(REFERENCE, PLAIN)
-
-    def _challenger(self) -> str:
-        others = [record for record in self.records if record.name != REFERENCE]
-        first = max(others, key=lambda r: (r.standings[Standing.BETTER], -r.standings[Standing.WORSE]), default=None)
-        if first is None or not first.standings[Standing.BETTER]:
-            told = f"**No scheme improves on `{REFERENCE}` in any setting** without a loss."
-            return told + self._largest_gain_of_any()
-        stands = Counter(first.standings)
-        settings = sum(bool(standings(judged)[Standing.BETTER]) for judged in self.settings)
-        told = (
-            f"**In {settings} of {len(self.settings)} settings some scheme improves on `{REFERENCE}`** without a loss. "
-        )
-        told += f"`{first.name}` does so most often: in {stands[Standing.BETTER]} of {stands.total()}. It is worse in "
-        told += f"{stands[Standing.WORSE] or 'none'}, and trades one criterion for another in {stands[Standing.TRADE] or 'none'}."
-        return told + self._typical(first.name, REFERENCE) + self._largest_gain_of_any()
-
-    def _largest_gain_of_any(self) -> str:
-        """The criterion by which the reference is most clearly worse than another scheme."""
-        behind = [
-            (example, name)
-            for name in self.contenders
-            if name != REFERENCE
-            for example in self.examples(name, REFERENCE)[-1:]
-        ]
-        if not behind:
-            return ""
-        example, name = max(behind, key=lambda found: found[0].gap)
-        return (
-            f" The largest gain of any scheme over `{REFERENCE}` is that of `{name}`: {example.told(name, REFERENCE)}."
-        )
-
-    def _by_kind(self) -> str:
-        told = [text for kind in self.kinds for text in [self._best_by(kind)] if text]
-        if not told:
-            return "Nothing is judged."
-        leaders = {self._leader(kind).name for kind in self.kinds}
-        head = "No scheme leads by all criteria." if len(leaders) > 1 else f"{listed(leaders)} leads by all criteria."
-        return f"**{head}** {' '.join(told)}"
-
-    def _leader(self, kind: Kind) -> Record:
-        return max(self.records, key=lambda record: record.best[kind])
-
-    def _best_by(self, kind: Kind) -> str:
-        """The scheme that is among the best by a kind of criterion in most settings, and its typical effect against the reference."""
-        judged = sum(any(c.kind == kind for c in setting.verdict.judged) for setting in self.settings)
-        most = self._leader(kind)
-        other = PLAIN if most.name == REFERENCE else REFERENCE
-        gains = [example for example in self.examples(most.name, other) if example.criterion.kind == kind]
-        told = f"{kind.capitalize()}: `{most.name}` is among the best in {most.best[kind]} of {judged} settings"
-        return told + (f"; a typical gain over `{other}` is {_median(gains).told(most.name, other)}." if gains else ".")
-
-    def _typical(self, name: str, other: str) -> str:
-        """The median gain and the largest loss."""
-        gains, losses = self.examples(name, other), self.examples(other, name)
-        told = ""
-        if gains:
-            told += f" A typical gain is {_median(gains).told(name, other)}."
-        if losses:
-            told += f" The largest loss is {losses[-1].told(name, other)}."
-        return told
 
 
 def listed(names: Iterable[str], last: str = ", ") -> str:

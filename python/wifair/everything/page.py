@@ -6,16 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from wifair.errors import InputError
+from wifair.everything import summary
 from wifair.everything.contenders import REFERENCE
 from wifair.everything.contest import Contest, Judged
 from wifair.everything.document import OTHER_MARGINS
 from wifair.everything.figures import draw
 from wifair.everything.findings import Overview, best_by, conclusion, listed, over_reference, standings
+from wifair.everything.values import beside
+from wifair.everything.values import write as write_values
 from wifair.everything.verdict import Standing
 from wifair.markdown import Marks, table
 from wifair.results.results import versions
 
 COMMAND = "wifair compare --all --page"
+SCREEN = Marks("what to do", COMMAND)
 COMPARISON = Marks("comparison", COMMAND)
 FINDINGS = Marks("findings", COMMAND)
 # Captions by figure.
@@ -27,7 +31,7 @@ CAPTIONS = {
 
 def check(page: Path) -> list[Marks]:
     """The parts that the page has marks for. Raises `InputError` if there is none; called before the runs."""
-    there = [marks for marks in (COMPARISON, FINDINGS) if marks.between(page) is not None]
+    there = [marks for marks in (SCREEN, COMPARISON, FINDINGS) if marks.between(page) is not None]
     if not there:
         raise InputError(
             f"{page}: has no place for a comparison; write {COMPARISON.begin!r} and below it {COMPARISON.end!r} there, or "
@@ -37,32 +41,58 @@ def check(page: Path) -> list[Marks]:
 
 
 def write(page: Path, contest: Contest, overview: Overview) -> None:
-    """Writes the parts that the page has marks for: the comparison with its figures, or the findings."""
+    """Writes the parts that the page has marks for; beside a comparison its figures, and the values from which it is written."""
     there = check(page)
     if COMPARISON in there:
         images = page.parent / "images"
         images.mkdir(exist_ok=True)
-        COMPARISON.write(page, comparison(contest, overview, draw(overview, images), "images/"))
-    if FINDINGS in there:
-        FINDINGS.write(page, findings(contest, overview))
+        draw(overview, images)
+        write_values(beside(page), overview.settings)
+    for marks, text in texts(contest, overview, f"values/{beside(page).name}").items():
+        if marks in there:
+            marks.write(page, text)
+
+
+def texts(contest: Contest, overview: Overview, values: str = "") -> dict[Marks, str]:
+    """The parts of pages; `values` is the link to the file of values."""
+    pictures = {name: [Path(f"comparison-{name}.png")] for name in CAPTIONS}
+    return {
+        SCREEN: f"{summary.screen(overview)}\n\n{conditions(contest, overview)}\n",
+        COMPARISON: comparison(contest, overview, pictures, "images/", values),
+        FINDINGS: findings(contest, overview),
+    }
 
 
 def findings(contest: Contest, overview: Overview) -> str:
     """The findings with the conditions of the runs."""
-    told = "\n".join(f"- {finding}" for finding in overview.findings)
-    return f"{told}\n\n{_conditions(contest, overview)}\n"
+    told = "\n".join(f"- {finding}" for finding in summary.findings(overview))
+    return f"{told}\n\n{conditions(contest, overview)}\n"
 
 
-def _conditions(contest: Contest, overview: Overview) -> str:
+def conditions(contest: Contest, overview: Overview) -> str:
+    """What the numbers mean, and the command that makes exactly these."""
+    stages = f", in stages of {listed_numbers(contest.stages)} replications" if len(contest.stages) > 1 else ""
     return (
-        f"`wifair compare --all --{contest.form}`: {len(overview.contenders)} schemes in {len(overview.settings)} settings, "
-        f"{overview.replications} replications of each; paired 95 % intervals in brackets."
+        f"*× 0.5 means half as much as under the other scheme, +0.1 means 0.1 more; in brackets the 95 % interval of the paired difference. "
+        f"`{contest.command}` makes these numbers: {len(overview.contenders)} schemes in {len(overview.settings)} settings"
+        f"{stages}; {overview.replications} replications of each. A setting is a scenario with one kind of senders: `/paper` those of the "
+        "paper, `/today` those of today, `/ax` those of today on 802.11ax.*"
     )
 
 
-def comparison(contest: Contest, overview: Overview, pictures: Mapping[str, Sequence[Path]], images: str) -> str:
-    """The whole comparison: findings, matrices, the record of each scheme, a section per scenario. `images` is the prefix of the pictures' names."""
-    parts = [findings(contest, overview).rstrip(), f"Engine `{versions()['engine']}`."]
+def listed_numbers(numbers: Sequence[int]) -> str:
+    """Numbers as a list in a sentence."""
+    *others, last = map(str, numbers)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def comparison(
+    contest: Contest, overview: Overview, pictures: Mapping[str, Sequence[Path]], images: str, values: str = ""
+) -> str:
+    """The whole comparison: matrices, the record of each scheme, a section per scenario. `images` is the prefix of the pictures' names."""
+    parts = [conditions(contest, overview), f"Engine `{versions()['engine']}`."]
+    if values:
+        parts[-1] += f" The value of every run is in [{Path(values).name}]({values})."
     for name, paths in pictures.items():
         parts.append(f"![{CAPTIONS[name]}]({images}{paths[0].name})\n\n*{CAPTIONS[name]}*")
     parts += ["### The schemes", records(overview)]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wifair.everything import summary
 from wifair.everything import verdict as rule
 from wifair.everything.contenders import REFERENCE
 from wifair.everything.findings import conclusion
@@ -44,7 +45,9 @@ def of_contest(
     )
     matrix = [Picture(paths[0].read_bytes(), CAPTIONS[name], CAPTIONS[name]) for name, paths in pictures.items()]
     sections = [
-        Section("In short", [Findings([found.replace("**", "") for found in overview.findings]), records(overview)]),
+        Section(
+            "In short", [Findings([found.replace("**", "") for found in summary.findings(overview)]), records(overview)]
+        ),
         Section("The matrix", [*matrix, conclusions(overview)]),
     ]
     for mine in overview.by_scenario:
