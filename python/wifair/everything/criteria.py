@@ -371,7 +371,7 @@ def _transfers(plan: Plan) -> list[Criterion]:
 def measured(plan: Plan, runs: CellRuns) -> dict[str, Values]:
     """Everything that a verdict needs of a scheme's runs: by criterion, and the share of transfers that do not end by what they are.
 
-    The values are rounded to seven digits (32 bits), in which they are kept beside the page that quotes them.
+    The values are rounded to seven digits (32 bits), in which they are kept next to the page that quotes them.
     """
     found = {c.id: c.values(runs) for c in criteria(plan)}
     found |= {f"{UNFINISHED}{mine.title}": mine.unfinished(runs) for mine in transfers(plan)}

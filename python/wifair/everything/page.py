@@ -41,7 +41,7 @@ def check(page: Path) -> list[Marks]:
 
 
 def write(page: Path, contest: Contest, overview: Overview) -> None:
-    """Writes the parts that the page has marks for; beside a comparison its figures, and the values from which it is written."""
+    """Writes the parts that the page has marks for; next to a comparison its figures, and the values from which it is written."""
     there = check(page)
     if COMPARISON in there:
         images = page.parent / "images"

@@ -1,4 +1,4 @@
-"""What a contest measured, run by run, as a file beside the page that quotes it. The page can be written from it, without a run."""
+"""What a contest measured, run by run, as a file next to the page that quotes it. The page can be written from it, without a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import polars as pl
 from wifair.everything.contest import Contest, Judged, judged
 
 # The columns; a row per setting, scheme and measure.
-SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {"setting": pl.String, "scheme": pl.String, "measure": pl.String, "values": pl.List(pl.Float32)}
+SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "setting": pl.String,
+    "scheme": pl.String,
+    "measure": pl.String,
+    "values": pl.List(pl.Float32),
+}
 
 
 def beside(page: Path) -> Path:
