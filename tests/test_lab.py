@@ -586,6 +586,54 @@ def test_nothing_is_wider_than_the_page(page: Page, width: int) -> None:
 
 
 @browser_needed
+def test_an_rtt_sample_between_gaps_is_drawn(page: Page) -> None:
+    drawn = """async (rtt) => {
+        const { FlowsView } = await import("./flows.js");
+        const box = document.createElement("div");
+        document.body.append(box);
+        const store = { open: () => [0], scene: { flows: [{ label: "ping", direction: "up", over_tcp: false }] } };
+        const view = new FlowsView({ boxes: { goodput: box, cwnd: box, rtt: box } }, () => {});
+        view.bars = document.createElement("ul");
+        const still = [null, null, null, null, null];
+        view.clear(store, { t: [1, 2, 3, 4, 5], goodput: [still], cwnd: [still], rtt: [rtt], retransmitted: [], timeouts: [] });
+        for (let chart = 0; chart < 3; chart += 1) view.drawChart(store);
+        await new Promise((done) => setTimeout(done, 50));
+        const { ctx, bbox } = view.charts.rtt;
+        const { data } = ctx.getImageData(bbox.left, bbox.top, bbox.width, bbox.height);
+        // The flow is orange, and the grid grey.
+        return data.filter((red, i) => i % 4 === 0 && red - data[i + 2] > 60).length;
+    }"""
+    line = page.evaluate(drawn, [None, 20, 20, 20, None])
+    alone = page.evaluate(drawn, [None, None, 20, None, None])
+    assert 3 < alone < 40 < line
+    assert page.evaluate(drawn, [20, None, 20, None, 20]) > 1.5 * alone
+    assert page.evaluate(drawn, [None] * 5) == 0
+
+
+@browser_needed
+@pytest.mark.parametrize("width", [500, 1400])
+def test_titles_and_names_are_shown_in_full(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    longest = max(lessons(), key=lambda name: len(lessons()[name]["title"]))
+    page.get_by_label("Lesson").select_option(longest)
+    until(page, f"lab.lesson.lesson?.name === '{longest}'")
+    cut = page.evaluate(
+        """[...document.querySelectorAll("select")].filter((box) => {
+            const shown = box.offsetWidth;
+            Object.assign(box.style, { maxWidth: "none", width: "max-content" });
+            const wanted = box.offsetWidth;
+            Object.assign(box.style, { maxWidth: "", width: "" });
+            return shown < wanted;
+        }).map((box) => `${box.labels[0].textContent}: ${box.selectedOptions[0].textContent}, ${box.offsetWidth} wide`)"""
+    )
+    assert cut == []
+    for part in ("h1", "#title", "#story-title"):
+        sizes = f"(() => {{ const e = document.querySelector('{part}'); return [e.scrollWidth, e.offsetWidth]; }})()"
+        inner, outer = page.evaluate(sizes)
+        assert inner <= outer, part
+
+
+@browser_needed
 def test_a_script_in_a_name_is_text(page: Page) -> None:
     assert page.locator("#title b").count() == 0
     assert page.locator("#title").text_content() == "<b>ten</b> & ten"

@@ -4,6 +4,9 @@ import uPlot from "./vendor/uPlot.js";
 import { colours } from "./colours.js";
 import { number } from "./format.js";
 
+/** Places of the samples between two gaps, which no line shows: it needs two points. */
+const alone = (values) => [...values.keys()].filter((i) => values[i] !== null && (values[i - 1] ?? values[i + 1] ?? null) === null);
+
 export class FlowsView {
   /** `select` is called with the index of a flow that is chosen. */
   constructor(elements, select) {
@@ -29,8 +32,11 @@ export class FlowsView {
       const box = this.boxes[key];
       const axis = { stroke: colours.muted, grid: { stroke: colours.line, width: 1 }, ticks: { stroke: colours.line, width: 1 },
         font: "12px system-ui" };
-      const series = store.scene.flows.map((flow, i) => ({ label: flow.label, spanGaps: false, points: { show: false },
-        stroke: () => this.stroke(store, i), width: 1, dash: flow.direction === "up" ? [6, 3] : [] }));
+      const series = store.scene.flows.map((flow, i) => {
+        const stroke = () => this.stroke(store, i);
+        return { label: flow.label, spanGaps: false, stroke, width: 1, dash: flow.direction === "up" ? [6, 3] : [],
+          points: { show: false, filter: (chart, one) => alone(chart.data[one]), size: 4, width: 0, fill: stroke } };
+      });
       this.charts[key] = new uPlot({
         width: Math.max(200, box.clientWidth), height: box.clientHeight || 150, cursor: { show: false }, legend: { show: false },
         padding: [6, 10, 0, 0],
