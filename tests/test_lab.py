@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from conftest import Cli
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from wifair.lab import controls
@@ -399,6 +400,24 @@ def test_lessons_are_scenarios_with_captions_that_can_appear(name: str) -> None:
         if "change" in caption:
             assert caption["button"]
             session.apply(controls.change(caption["change"], {}))
+
+
+def test_the_lab_opens_with_a_lesson(tmp_path: Path) -> None:
+    running = Lab(tmp_path, "--lesson", "short-behind-long")
+    with running.socket() as socket:
+        socket.send(json.dumps({"type": "hello", "token": running.token}))
+        scene = json.loads(socket.recv(60))
+        assert scene["lesson"]["name"] == "short-behind-long"
+        assert scene["scene"]["title"] == lessons()["short-behind-long"]["scenario"]["title"]
+        assert ask(socket, 1, type="load", lesson=None)["type"] == "done"
+    running.stop()
+
+
+def test_a_wrong_lesson_gets_the_nearest_and_all(here: Cli) -> None:
+    said = here("lab", "--lesson", "one-slow-staton", "--no-browser")
+    assert said.returncode == 2
+    assert "no lesson 'one-slow-staton'. Did you mean one-slow-station? Allowed here: uploads-starve" in said.stderr
+    assert all(name in said.stderr for name in lessons())
 
 
 # In the browser.

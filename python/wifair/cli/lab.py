@@ -31,18 +31,25 @@ Schemes = Annotated[
         show_default=False,
     ),
 ]
+Lesson = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Open with a lesson, as `one-slow-station`; a wrong NAME lists all.", show_default=False
+    ),
+]
 
 
 def lab(
     scenario: Shown = Path("plain"),
     port: Port = 8765,
     no_browser: NoBrowser = False,
+    lesson: Lesson = None,
     scheme: Schemes = [],  # noqa: B006 -- typer copies the default
     set: Set = [],  # noqa: B006
 ) -> None:
     """Watch a scenario live in the browser, and change it.
 
-    The page shows the AP's queue, the air and the flows.
+    The page shows the AP's queue, the air and the flows. A lesson brings a scenario; lesson "none" is SCENARIO.
 
     The page is served on the loopback address, to clients that have the token in the printed address. Ctrl-C ends it.
     """
@@ -58,11 +65,14 @@ def lab(
         import tomli_w as _tomli_w  # noqa: F401
         import uvicorn as _uvicorn  # noqa: F401
 
+        from wifair.lab.lessons import find_lesson
         from wifair.lab.server import Lab
     except ImportError as error:
         raise InputError(
             f"{error.name} is not installed; `pip install wifair[lab]` brings what the lab needs."
         ) from None
+    if lesson is not None:
+        find_lesson(lesson)
     first, others = (scheme[0], scheme[1:]) if scheme else (None, [])
     loaded = Scenario.from_toml(scenario, assignments(set, first))
     named = [*within(loaded.settings()).values()]
@@ -70,7 +80,7 @@ def lab(
         named += within(dict(assignments([], name))).values()
         if ".py:" not in name:
             raise InputError(f"--scheme: {name!r} is offered anyway; further ones are FILE.py:CLASS.")
-    lab = Lab(loaded, {str(name): name for name in named})
+    lab = Lab(loaded, {str(name): name for name in named}, lesson)
     listening = bound(port)
     address = f"http://127.0.0.1:{listening.getsockname()[1]}/#token={lab.token}"
     say(f"the lab is at {address}")

@@ -26,7 +26,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from wifair.errors import InputError, WifairError
 from wifair.lab import controls
 from wifair.lab.driver import FASTEST, SLOWEST, Driver
-from wifair.lab.lessons import lessons
+from wifair.lab.lessons import find_lesson, lessons
 from wifair.live import Session
 from wifair.scenario.scenario import Scenario
 from wifair.scheme.python import PythonScheme
@@ -129,17 +129,18 @@ class Client:
 class Lab:
     """A session with its connections and their requests."""
 
-    def __init__(self, scenario: Scenario, named: Mapping[str, PythonScheme] | None = None) -> None:
+    def __init__(
+        self, scenario: Scenario, named: Mapping[str, PythonScheme] | None = None, opened: str | None = None
+    ) -> None:
         self.token = secrets.token_urlsafe(32)
         self.named = dict(named or {})
         self.first = scenario
-        self.lesson: str | None = None
+        self.lesson = opened
         self.clients: set[Client] = set()
         self.connections = 0
         self.stopping = asyncio.Event()
         self.loop: asyncio.AbstractEventLoop | None = None
-        self.driver = Driver(Session(scenario, controls.RESERVE), self._publish)
-        self._scene: Table | None = None
+        self.driver = Driver(self._session(opened), self._publish)
         self.app = OnlyHere(
             Starlette(
                 routes=[WebSocketRoute("/live", self.live), Route("/{path:path}", self.file, methods=["GET"])],
@@ -293,16 +294,19 @@ class Lab:
         self.driver.touch()
         return float(event["at_s"])
 
-    async def _load(self, lesson: object) -> None:
+    async def _load(self, asked: object) -> None:
         """Starts the lesson, or else the command line's scenario, from time zero."""
-        if lesson is not None and (not isinstance(lesson, str) or lesson not in lessons()):
-            raise InputError(f"lesson: no lesson is called {str(lesson)[:40]!r}; allowed here: {', '.join(lessons())}.")
-        scenario = Scenario.from_settings(lessons()[lesson]["scenario"]) if lesson else self.first
-        session = Session(scenario, controls.RESERVE)
-        self.lesson = lesson
+        name = None if asked is None else str(asked)
+        session = self._session(name)
+        self.lesson = name
         await self._do(lambda: self.driver.load(session))
         self._tell_all(await self._scene_message())
         await self._do(self.driver.touch)  # the browser could not use a picture before the scene
+
+    def _session(self, name: str | None) -> Session:
+        """A session of the lesson, or else of the command line's scenario."""
+        scenario = self.first if name is None else Scenario.from_settings(find_lesson(name)["scenario"])
+        return Session(scenario, controls.RESERVE)
 
     async def _do(self, command: Callable[[], Any]) -> Any:
         return await asyncio.wrap_future(self.driver.do(command))
@@ -330,8 +334,8 @@ class Lab:
         return message
 
 
-def _told(lesson: str) -> Table:
-    return {key: value for key, value in lessons()[lesson].items() if key != "scenario"}
+def _told(name: str) -> Table:
+    return {key: value for key, value in find_lesson(name).items() if key != "scenario"}
 
 
 def _files() -> dict[str, Path]:

@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from wifair.keys import unknown
+
 FOLDER = Path(__file__).parent
 Table = dict[str, Any]
 
@@ -25,3 +27,10 @@ def lessons() -> dict[str, Table]:
     """All lessons by file name, sorted by `order`."""
     found = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.toml")}
     return dict(sorted(found.items(), key=lambda item: item[1]["order"]))
+
+
+def find_lesson(name: str) -> Table:
+    """The lesson of that name."""
+    if name not in lessons():
+        raise unknown("lesson", name[:40], lessons())
+    return lessons()[name]

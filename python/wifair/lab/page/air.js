@@ -34,6 +34,12 @@ export class AirTexts {
     const used = sum(rates.up, (x) => x) + sum(rates.down, (x) => x);
     const beacons = rates.beacons > 0 ? `, beacons ${(100 * rates.beacons).toFixed(1)} %` : "";
     this.said.textContent = `exchanges ${percent(used)}, collisions ${percent(rates.collisions)}${beacons}, idle, spaces and backoff ` +
-      `${percent(rates.idle)}; ${Math.round(rates.exchanges)} exchanges per second`;
+      `${percent(rates.idle)}; ${Math.round(rates.exchanges)} exchanges per second${perPpdu(rates.perPpdu)}`;
   }
+}
+
+/** Where there are A-MPDUs, how long they are. */
+function perPpdu({ ap, stations }) {
+  const parts = [["AP", ap], ["stations", stations]].filter(([, mean]) => mean !== null);
+  return parts.length ? `; packets per PPDU: ${parts.map(([who, mean]) => `${who} ${mean.toFixed(1)}`).join(", ")}` : "";
 }

@@ -63,6 +63,10 @@ const MEASURES = {
     }
     return all ? acks / all : null;
   },
+  /** Mean number of packets in a PPDU of the AP; null where there are no A-MPDUs. */
+  ap_packets_per_ppdu: (store) => store.rates.perPpdu.ap,
+  /** Mean number of packets in a PPDU of a station. */
+  station_packets_per_ppdu: (store) => store.rates.perPpdu.stations,
   /** Retransmission timeouts of a group's flows, per second. */
   timeouts_per_s: (store, { group }) => sum(members(store, group), (i) => store.rates.timeouts[i]),
 };

@@ -13,6 +13,8 @@ export class Store {
     this.state = null;
     this.past = [];
     this.rates = null;
+    /** PPDUs on the air that list their packets, and these packets: of the AP and of the stations. */
+    this.ppdus = { ap: { count: 0, packets: 0 }, stations: { count: 0, packets: 0 } };
   }
 
   /** Takes a picture over; gives what it says of the flows, stations and ports, to be compared with later ones. */
@@ -21,6 +23,7 @@ export class Store {
     const t = state.time_ns;
     this.message = message;
     this.state = state;
+    this.countPpdus(state.frames);
     const entry = this.entry(state, t);
     const last = this.past[this.past.length - 1];
     if (!last || t > last.t) {
@@ -34,13 +37,23 @@ export class Store {
     return entry;
   }
 
+  countPpdus(frames) {
+    for (const frame of frames) {
+      const [node, packets] = [frame[2], frame[10].length / 4];
+      if (packets === 0) continue;
+      const of = node === 0 ? this.ppdus.ap : this.ppdus.stations;
+      of.count += 1;
+      of.packets += packets;
+    }
+  }
+
   entry(state, t) {
     const flows = state.flows;
     const stations = state.stations;
     const counters = state.ports.map((port) => port.counters.map((row) => row.slice()));
     return { t, delivered: flows.delivered_bytes, rttCount: flows.rtt_count, rttSum: flows.rtt_sum_ns,
       retransmitted: flows.retransmitted, timeouts: flows.timeouts, up: stations.airtime_up_ns, down: stations.airtime_down_ns,
-      cwnd: flows.cwnd_bytes, counters, air: state.air,
+      cwnd: flows.cwnd_bytes, counters, air: state.air, ppdus: structuredClone(this.ppdus),
       sojournCount: sum(state.ports, (p) => p.sojourn_count), sojournSum: sum(state.ports, (p) => p.sojourn_sum_ns) };
   }
 
@@ -68,6 +81,7 @@ export class Store {
       collisions: (b.air.collision_ns - a.air.collision_ns) / 1e9 / s,
       beacons: (b.air.beacon_ns - a.air.beacon_ns) / 1e9 / s, idle: (b.air.idle_ns - a.air.idle_ns) / 1e9 / s,
       exchanges: (b.air.exchanges - a.air.exchanges) / s, retransmitted: each("retransmitted"), timeouts: each("timeouts"),
+      perPpdu: { ap: perPpdu(a.ppdus.ap, b.ppdus.ap), stations: perPpdu(a.ppdus.stations, b.ppdus.stations) },
       sojourn: left > 0 ? (b.sojournSum - a.sojournSum) / left / 1e6 : null };
   }
 
@@ -85,6 +99,11 @@ export class Store {
     const squares = x.reduce((a, b) => a + b * b, 0);
     return squares > 0 ? x.reduce((a, b) => a + b, 0) ** 2 / (x.length * squares) : null;
   }
+}
+
+/** Mean number of packets of the PPDUs counted between; null where there are none. */
+function perPpdu(a, b) {
+  return b.count > a.count ? (b.packets - a.packets) / (b.count - a.count) : null;
 }
 
 export function sum(list, of) {
