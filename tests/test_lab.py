@@ -420,6 +420,11 @@ def test_a_wrong_lesson_gets_the_nearest_and_all(here: Cli) -> None:
     assert all(name in said.stderr for name in lessons())
 
 
+def test_the_page_lists_the_lessons_in_their_order() -> None:
+    page = (ROOT / "docs/lab.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([^`]+)` \|", page.partition("## Lessons")[2].partition("\n## ")[0], re.M) == [*lessons()]
+
+
 # In the browser.
 
 browser_needed = pytest.mark.needs("chromium")
