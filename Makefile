@@ -16,7 +16,7 @@ COMPONENTS := $(addsuffix /*.rs,$(addprefix crates/,wifair-queue/src/schemes wif
 # `make test` takes the native module that is there, and in a fresh clone the one that is built sooner.
 MODULE := $(firstword $(wildcard $(VENV)/.built) $(VENV)/.tested)
 
-.PHONY: demo comparison scope test docs lint lint-rust lint-python tests-built supply coverage validate package bench bench-peers mutants fuzz load clean
+.PHONY: demo comparison scope test test-rust test-python test-system docs lint lint-rust lint-python tests-built supply coverage validate package bench bench-peers mutants fuzz load clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
@@ -34,6 +34,16 @@ test:
 	$(MAKE) --jobs=2 --output-sync=target $(MODULE) tests-built lint-python
 	cargo test $(TESTED)
 	$(BIN)/pytest $(SIDE_BY_SIDE)
+
+# The parts of `make test`, which CI runs side by side.
+test-rust:
+	cargo test $(TESTED)
+
+test-python: $(MODULE)
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "not system"
+
+test-system: $(MODULE)
+	$(BIN)/pytest -m system
 
 lint: lint-rust lint-python
 	cargo clippy -p wifair-bench --all-targets -- -D warnings
