@@ -21,6 +21,8 @@ COUNTS: Mapping[Kind, str] = {
     "delay": "short delays",
     "completion": "short waits for pages and files",
 }
+# A scheme is named for a kind of criterion from this share of the settings on: those in which it is better, less those in which it is worse.
+OFTEN = 0.2
 # The setting of the question with which the README begins.
 CAFE = "cafe"
 
@@ -52,7 +54,8 @@ def screen(overview: Overview) -> str:
     if rows := _rows(todays):
         headings = ("what counts most", "scheme", f"better than `{REFERENCE}`", "typical gain", "typical cost")
         parts += [
-            f"**For which traffic.** If one thing counts most, this scheme is most often better than `{REFERENCE}` by it, and this is the price:",
+            f"**For which traffic.** If one thing counts most, take the scheme that is better than `{REFERENCE}` by it in the most settings, net of "
+            "those in which it is worse. This is its price:",
             table(headings, rows),
         ]
     parts.append(f"**How sure.** {sure(overview)}")
@@ -118,13 +121,24 @@ def _cafe(overview: Overview) -> list[str]:
 
 
 def _counts_most(overview: Overview) -> str:
-    rows = _rows(of_today(overview))
+    todays = of_today(overview)
+    rows = _rows(todays)
     if not rows:
         return ""
-    choices = "; ".join(
-        f"for {counts}, {scheme}, better than `{REFERENCE}` in {where}" for counts, scheme, where, *_ in rows
+    told = [
+        f"for {counts}, {scheme} (better than `{REFERENCE}` in {wins} settings)" for counts, scheme, wins, *_ in rows
+    ]
+    there = Overview(todays).kinds
+    none = [COUNTS[kind] for kind in there if COUNTS[kind] not in {row[0] for row in rows}]
+    rest = (
+        f" For {' and '.join(none)}, no scheme is better in many more settings than it is worse: leave `{REFERENCE}`."
+        if none
+        else ""
     )
-    return f"**If one thing counts most**, other schemes are better with today's senders: {choices}. Each has its price, which the page lists."
+    return (
+        f"**If one thing counts most**, take with today's senders {'; '.join(told)}. Each has its price, which [the page](docs/comparison.md) "
+        f"lists.{rest}"
+    )
 
 
 def _papers(overview: Overview) -> str:
@@ -137,7 +151,7 @@ def _papers(overview: Overview) -> str:
         return ""
     counts = {id: f"{sum(each)} of {len(each)}" for id, each in found.items()}
     said = (
-        "**The cells of the five papers** have 802.11b and g. With the senders that the papers have, some scheme is better than "
+        "**The cells of the papers** have 802.11b and g. With the senders that the papers have, some scheme is better than "
         f"`{REFERENCE}` and worse by nothing in {counts.pop(PAPERS.id)} settings."
     )
     if TODAYS_ON_AX.id in counts:
@@ -145,39 +159,42 @@ def _papers(overview: Overview) -> str:
     return said
 
 
+def _title(judged: Judged) -> str:
+    """The scenario's title, which speaks of the paper's rates."""
+    carried = judged.setting.senders.id == TODAYS_ON_AX.id
+    return f"{judged.setting.staged.title}{', carried to 802.11ax' if carried else ''}"
+
+
 def _changes(settings: Sequence[Judged]) -> str:
     rows = []
     for judged in settings:
         trade = Trade(judged, better(judged)[0])
-        rows.append(
-            (f"`{judged.setting.id}`: {judged.setting.staged.title}", f"`{trade.name}`", trade.told(trade.gains[:2]))
-        )
+        rows.append((f"`{judged.setting.id}`: {_title(judged)}", f"`{trade.name}`", trade.told(trade.gains[:2])))
     return table(("setting", "change to", f"gain over `{REFERENCE}`"), rows)
 
 
 def _rows(settings: Sequence[Judged]) -> list[tuple[str, str, str, str, str]]:
-    """By kind of criterion: the scheme that is most often better than the reference by it, with a typical gain and cost."""
+    """By kind of criterion: the scheme that is better than the reference by it most often, net of where it is worse; none if that is seldom."""
     overview = Overview(settings)
+    names = [name for name in overview.contenders if name != REFERENCE]
     rows = []
     for kind in overview.kinds:
-        names = [name for name in overview.contenders if name != REFERENCE]
-        gains = {name: [e for e in overview.examples(name, REFERENCE) if e.criterion.kind == kind] for name in names}
-        places = {name: len({e.judged.setting.id for e in found}) for name, found in gains.items()}
-        first = max(names, key=lambda name: places[name], default="")
-        if not first or not places[first]:
-            continue
+        wins = {name: _places(overview, name, REFERENCE, kind) for name in names}
+        net = {name: len(wins[name]) - len(_places(overview, REFERENCE, name, kind)) for name in names}
+        first = max(names, key=lambda name: (net[name], len(wins[name])), default="")
         of = sum(first in j.verdict.contenders and any(c.kind == kind for c in j.verdict.judged) for j in settings)
-        losses = overview.examples(REFERENCE, first)
-        rows.append(
-            (
-                COUNTS[kind],
-                f"`{first}`",
-                f"{places[first]} of {of}",
-                _typical(gains[first], first),
-                _cost(losses, first),
-            )
-        )
+        if not first or net[first] < OFTEN * of:
+            continue
+        gains = [example for example in overview.examples(first, REFERENCE) if example.criterion.kind == kind]
+        cost = _cost(overview.examples(REFERENCE, first), first)
+        rows.append((COUNTS[kind], f"`{first}`", f"{len(wins[first])} of {of}", _typical(gains, first), cost))
     return rows
+
+
+def _places(overview: Overview, name: str, other: str, kind: Kind) -> set[str]:
+    """The settings in which one scheme is better than another by a criterion of that kind."""
+    found = overview.examples(name, other)
+    return {example.judged.setting.id for example in found if example.criterion.kind == kind}
 
 
 def _typical(examples: Sequence[Example], name: str) -> str:

@@ -29,10 +29,15 @@ def write(path: Path, settings: Sequence[Judged]) -> None:
     pl.DataFrame(list(_rows(settings)), schema=SCHEMA, orient="row").write_parquet(path, compression="zstd")
 
 
+def table(path: Path) -> pl.DataFrame:
+    """The file as a table; seeds count from 1."""
+    return pl.read_parquet(path)
+
+
 def read(path: Path, contest: Contest) -> list[Judged]:
     """The verdicts on the contest's settings, from the values in the file."""
     found: dict[str, dict[str, dict[str, pl.Series]]] = {}
-    for setting, scheme, measure, values in pl.read_parquet(path).iter_rows():
+    for setting, scheme, measure, values in table(path).iter_rows():
         found.setdefault(setting, {}).setdefault(scheme, {})[measure] = pl.Series(values, dtype=pl.Float64)
     return [
         judged(
