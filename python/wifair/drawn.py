@@ -6,6 +6,7 @@ Reports import results, never the other way: `wifair` itself, above both, names 
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 
@@ -13,6 +14,14 @@ class Picture(Protocol):
     """A part of a report. Notebooks display it, and `Section.parts` takes it."""
 
     kind: ClassVar[str]
+
+
+class Plot(Picture, Protocol):
+    """A chart of results that can be written as a figure for a paper."""
+
+    def save(self, path: str | Path, width_in: float = 3.5) -> Path:
+        """Draws it `width_in` inches wide: PDF (with TrueType fonts), SVG or PNG, by the ending of the path."""
+        ...
 
 
 class Drawn:

@@ -1,22 +1,28 @@
-"""Figures: lines with 95 % intervals over a grid, and goodput by flow. Readable in greyscale.
+"""Figures: lines and dots with 95 % intervals, time series, and goodput by flow. Readable in greyscale.
 
 A figure of several panels has one legend if its panels share their series, and one y label per row if they share it.
+Fonts are embedded in PDFs as TrueType, since publishers reject matplotlib's default, Type 3.
+
+For a paper, draw within `on_paper()` on a figure of `figure_in(width_in)`: the text then has 7 to 8.4 points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg  # figures go to files without a display, so without pyplot
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from wifair.stats import t_interval
+from wifair.stats import Interval, t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +40,41 @@ STYLES: Sequence[Mapping[str, Any]] = (
 )
 
 
+# Fills of bars, from light to dark.
+GREYS = ("#FFFFFF", "#D9D9D9", "#BDBDBD", "#969696", "#737373", "#525252")
+FORMATS = ("pdf", "svg", "png")
+# TrueType fonts in PDFs.
+FONTS: Any = {"pdf.fonttype": 42, "ps.fonttype": 42}
+# Text of 7 points (ticks, legends) and 8.4 points (labels), and thin lines.
+ON_PAPER: Any = {
+    "font.size": 8.4,
+    "axes.titlesize": 8.4,
+    "legend.fontsize": 7,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "hatch.linewidth": 0.5,
+    **FONTS,
+}
+
+
+@contextmanager
+def on_paper() -> Iterator[None]:
+    """Sizes of text and lines for a figure that is printed as wide as it is drawn."""
+    with rc_context(ON_PAPER):
+        yield
+
+
+def figure_in(
+    width_in: float, panels: int = 1, columns: int = 1, height_in: float | None = None
+) -> tuple[Figure, list[Axes]]:
+    """A figure of that width, whatever the number of columns; `height_in` is that of a panel."""
+    wide = width_in / columns
+    made, axes = figure(panels, wide, height_in or min(max(0.62 * wide, 1.5), 2.6), columns)
+    made.set_dpi(300)
+    return made, axes
+
+
 def figure(
     panels: int = 1, width: float = 5.0, height: float = 3.6, columns: int | None = None
 ) -> tuple[Figure, list[Axes]]:
@@ -48,20 +89,27 @@ def figure(
 def lines(
     axes: Axes,
     x: Sequence[float],
-    series: Mapping[str, Sequence[ArrayLike]],
+    series: Mapping[str, Sequence[ArrayLike | Interval]],
     *,
     x_label: str,
     y_label: str,
     styles: Mapping[str, Mapping[str, Any]] | None = None,
+    bounds: tuple[float, float] | None = None,
+    apart: float = 0.0,
 ) -> None:
-    """One line per name: at each x the mean over the replications with its 95 % interval."""
+    """One line per name: at each x the mean over the replications with its 95 % interval.
+
+    A point is the values of the replications, or an interval. `bounds` are those of `wifair.stats.t_interval`. `apart`
+    moves the lines to the side so that intervals do not cover each other, by that share of the axis.
+    """
     for i, (name, points) in enumerate(series.items()):
-        found = [t_interval(values) for values in points]
+        found = [told if isinstance(told, Interval) else t_interval(told, bounds=bounds) for told in points]
         means = [interval.estimate for interval in found]
         below = [0.0 if f.low is None else f.estimate - f.low for f in found]
         above = [0.0 if f.high is None else f.high - f.estimate for f in found]
         style = (styles or {}).get(name) or STYLES[i % len(STYLES)]
-        axes.errorbar(x, means, yerr=[below, above], label=name, capsize=2.5, markersize=4.5, linewidth=1.3, **style)
+        at = _aside(x, apart * (i - (len(series) - 1) / 2))
+        axes.errorbar(at, means, yerr=[below, above], label=name, capsize=2.5, markersize=4.5, linewidth=1.3, **style)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.set_xticks(x)
@@ -69,6 +117,40 @@ def lines(
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.25)
     axes.legend(fontsize="small")
+
+
+def _is_wide(xs: Sequence[float]) -> bool:
+    """Whether values span a factor of ten or more."""
+    return min(xs) > 0 and max(xs) / min(xs) >= 10
+
+
+def _aside(xs: Sequence[float], share: float) -> list[float]:
+    if _is_wide(xs):
+        return [x * (max(xs) / min(xs)) ** share for x in xs]
+    return [x + share * (max(xs) - min(xs)) for x in xs]
+
+
+def spread(axes: Axes, xs: Sequence[float], most: int = 7) -> None:
+    """Ticks at (some of) the values, and a logarithmic axis where they span a factor of ten or more."""
+    if _is_wide(xs):
+        axes.set_xscale("log")
+    shown = xs[:: math.ceil(len(xs) / most)]
+    axes.set_xticks(shown, [f"{x:,.10g}" for x in shown])
+    axes.set_xticks([], minor=True)
+
+
+def dots(axes: Axes, names: Sequence[str], found: Sequence[Interval], x_label: str) -> None:
+    """A row per name: the mean with its interval."""
+    rows = np.arange(len(names))
+    means = np.array([f.estimate for f in found])
+    below = [0.0 if f.low is None else f.estimate - f.low for f in found]
+    above = [0.0 if f.high is None else f.high - f.estimate for f in found]
+    axes.errorbar(means, rows, xerr=[below, above], fmt="o", color="#000000", capsize=2.5, markersize=4, linewidth=1.2)
+    axes.set_yticks(rows, names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlabel(x_label)
+    axes.tick_params(labelsize="small")
+    axes.grid(alpha=0.25)
 
 
 def courses(
@@ -148,6 +230,28 @@ def flow_shares(
     axes.legend(fontsize="x-small")
 
 
+def shared(made: Figure, panels: Sequence[Axes], columns: int, legend_each: bool = False) -> None:
+    """Moves legends out of the panels (one for all, unless `legend_each`), and x labels below the last of each column."""
+    for i, axes in enumerate(panels):
+        handles, names = axes.get_legend_handles_labels()
+        if legend := axes.get_legend():
+            legend.remove()
+        if legend_each and len(names) > 1:
+            beneath = -0.30 if axes.get_xlabel() else -0.18
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, beneath), **_legend(made, names, columns))
+        elif not legend_each and len(names) > 1 and axes is panels[0]:
+            made.legend(handles, names, loc="outside upper center", **_legend(made, names, 1))
+        if not legend_each and i + columns < len(panels) and panels[i + columns].get_xlabel() == axes.get_xlabel():
+            axes.set_xlabel("")
+
+
+def _legend(made: Figure, names: Sequence[str], columns: int) -> dict[str, Any]:
+    entry = 34 + 3.9 * max(map(len, names))  # in points, at 7 points per letter
+    fitting = max(1, min(len(names), int(made.get_figwidth() / columns * 72 / entry)))
+    rows = math.ceil(len(names) / fitting)
+    return {"ncols": math.ceil(len(names) / rows), "frameon": False, "handlelength": 2.6, "columnspacing": 1.2}
+
+
 def tidy(made: Figure) -> None:
     """Leaves one legend for panels that share series, unless two series have one style, and one y label per row."""
     panels = [axes for axes in made.axes if axes.get_subplotspec()]
@@ -214,6 +318,11 @@ UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 def save(made: Figure, folder: Path, name: str, endings: Sequence[str] = ("png",)) -> list[Path]:
     """Writes the figure in each format: PNG to look at, SVG and PDF to print (PDF takes longer)."""
     tidy(made)
+    with rc_context(FONTS):
+        return _written(made, folder, name, endings)
+
+
+def _written(made: Figure, folder: Path, name: str, endings: Sequence[str]) -> list[Path]:
     canvas = FigureCanvasAgg(made)
     made.draw_without_rendering()  # lays out the panels,
     made.set_layout_engine("none")  # once for all files

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from wifair.drawn import Drawn, Picture, drawing
+from wifair.drawn import Drawn, Plot, drawing
 from wifair.errors import InputError
 from wifair.keys import unknown
 from wifair.results.quantiles import resolution_of
@@ -81,11 +81,14 @@ class Differences(list[dict[str, Any]], Drawn):
         """The rows as a polars frame."""
         return pl.DataFrame(list(self), infer_schema_length=None)
 
-    def plot(self) -> Picture:
-        """A panel per metric, a row per pair: the difference with its 95 % interval, and a line at zero."""
+    def plot(self, labels: Mapping[str, str] | None = None) -> Plot:
+        """A panel per metric, a row per pair: the difference with its 95 % interval, and a line at zero.
+
+        `save("figure.pdf", width_in=3.5)` draws it for a paper, with `labels` for scenarios and metrics.
+        """
         if not self:
             raise InputError("there is nothing to plot: no pair was compared.")
-        chart: Picture = drawing().measured.differences(self)[0]
+        chart: Plot = drawing().differences_plot(self, labels or {})
         return chart
 
 

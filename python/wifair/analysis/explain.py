@@ -268,7 +268,7 @@ def draw(results: Results, path: str | Path) -> Path:
 
     The bars of the last two have 95 % intervals over the replications.
     """
-    from wifair.plots import figure
+    from wifair.plots import figure, save
 
     flows = means(results.flows, ["flow", "label", "station", "transport"])
     stations = means(results.stations, ["station", "direction"])
@@ -293,8 +293,8 @@ def draw(results: Results, path: str | Path) -> Path:
     }
     _stacked(axes[2], labels, ways, "share of the time", "Who used the air")
     _intervals(axes[2], results.stations, "station", pl.col("airtime_share"))
-    made.savefig(path)
-    return Path(path)
+    path = Path(path)
+    return save(made, path.parent, path.stem, (path.suffix.removeprefix("."),))[0]
 
 
 # Colour-blind safe (Okabe, Ito 2008); the hatching distinguishes them in greyscale.

@@ -5,6 +5,7 @@
     replications = 10                   # or seeds = [1, 2, 3]
     metrics = ["jain", "total_mbps"]
     compare = "ap.scheme"               # every value of this key against its first one, seed by seed
+    labels = { ap.limit_packets = "Buffer [packets]" }  # texts of figures, for keys, values and metrics
     precision = ["jain=0.01"]           # says how many seeds make a 95 % interval that narrow
 
     [set]                               # for every cell
@@ -45,6 +46,7 @@ from wifair.study.job import Cell
 from wifair.study.study import Study, seed_list
 
 if TYPE_CHECKING:
+    from wifair.drawn import Plot
     from wifair.results.results import Results
     from wifair.study.job import Progress
     from wifair.study.store import Store
@@ -63,7 +65,7 @@ class Sweep:
 
     `scenario` is a `Scenario`, its settings, or a file. `product` and each table of `zip` map paths of keys to lists of
     values; `points` is a list of settings by path. `metrics` are names, and user-defined metrics (`wifair.Metric`). An
-    unknown key raises `ScenarioError` before any run.
+    unknown key raises `ScenarioError` before any run. `labels` are the texts of figures for keys, values and metrics.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Sweep:
         metrics: Sequence[str | Metric] = METRICS,
         compare: str | None = None,
         precision: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         if replications is not None and seeds is not None:
             raise ScenarioError("seeds", "replications and seeds exclude each other", allowed="one of them")
@@ -107,6 +110,7 @@ class Sweep:
                 "compare", f"{compare!r} is not varied", value=compare, allowed=allowed, hint=nearest(compare, varied)
             )
         self.compare = compare
+        self.labels = _labels(labels or {})
 
     @classmethod
     def from_toml(
@@ -156,6 +160,10 @@ class Sweep:
         pairs = along(results.cells, self.compare) if self.compare else []
         return paired(results.with_metrics(*self.own), pairs, self.metrics, self.precision)
 
+    def plot(self, results: Results, x: str | None = None, lines: str | None = None) -> Plot:
+        """The study's metrics over the grid, with its labels, as `Results.plot`."""
+        return results.with_metrics(*self.own).plot(*self.metrics, x=x, lines=lines, labels=self.labels)
+
     def seeds_needed(self, results: Results) -> list[dict[str, Any]]:
         """The number of seeds that the wanted precision needs, by scenario."""
         return needed(results.with_metrics(*self.own), self.precision).to_dicts()
@@ -178,6 +186,7 @@ SHAPES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "metrics": (list, "a list of metrics"),
     "compare": (str, "a key that the grid varies"),
     "precision": (list, 'a list of texts, as "jain=0.01"'),
+    "labels": (dict, "a table of texts, by key, value or metric"),
     "set": (dict, "a table of keys"),
     "product": (dict, "a table of lists"),
     "zip": ((dict, list), "a table of lists, or several as [[zip]]"),
@@ -209,6 +218,19 @@ def _metric(name: str, known: Sequence[str]) -> str:
         hint = nearest(name, known) if isinstance(name, str) else ""
         raise ScenarioError("metrics", f"unknown metric {name!r}", value=name, allowed=", ".join(known), hint=hint)
     return name
+
+
+def _labels(told: Mapping[str, Any], at: str = "") -> dict[str, str]:
+    """Texts by key (nested or dotted), value or metric."""
+    found: dict[str, str] = {}
+    for key, text in told.items():
+        if isinstance(text, Mapping):
+            found |= _labels(text, f"{at}{key}.")
+        elif isinstance(text, str):
+            found[f"{at}{key}"] = text
+        else:
+            raise ScenarioError(f"labels.{at}{key}", f"{text!r} is not accepted", value=text, allowed="a text")
+    return found
 
 
 def _by_path(settings: Mapping[str, Any], origin: str, at: str = "") -> Point:

@@ -35,6 +35,24 @@ Dask = Annotated[
 ]
 
 
+Figure = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Draw the metrics over the grid for a paper: FILE.pdf, .svg or .png; at most six lines per panel.",
+        show_default=False,
+    ),
+]
+Width = Annotated[
+    float | None,
+    typer.Option(
+        metavar="INCHES",
+        help="With --figure: its width; 3.5, a column's, by default. A page has 7.",
+        show_default=False,
+    ),
+]
+
+
 def sweep(
     study: StudyFile,
     schemes: Schemes = None,
@@ -42,6 +60,8 @@ def sweep(
     threads: Threads = None,
     dask: Dask = None,
     out: Out = None,
+    figure: Figure = None,
+    width_in: Width = None,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
@@ -51,13 +71,22 @@ def sweep(
     from wifair.cli.printed import kept, print_differences, print_needed
     from wifair.cli.schemes_of_files import assignments
     from wifair.cli.schemes_of_files import schemes as named
+    from wifair.errors import InputError
     from wifair.study.store import Store
 
+    if width_in is not None and not figure:
+        raise InputError("--width-in: has no effect without --figure.")
+    width_in = 3.5 if width_in is None else width_in
+    if figure:
+        from wifair.report.on_paper import check
+
+        check(figure, width_in)
     loaded = Sweep.from_toml(study, assignments(set), named(schemes) if schemes else None)
     folder = Store(store)
     with kept(out, json, folder), progress(loaded.title) as report:
         results = loaded.run(threads, report, folder, dask)
     saved = results.save(out) if out else None  # before printing, which may fail
+    drawn = loaded.plot(results).save(figure, width_in) if figure else None
     differences, seeds_needed = loaded.differences(results), loaded.seeds_needed(results)
     if json:
         more = {"differences": differences} if loaded.compare else {}
@@ -68,6 +97,8 @@ def sweep(
         print_differences(differences, results)
         print_needed(seeds_needed)
     say_of(folder)
+    if drawn:
+        say(f"the figure is in {drawn}")
     if saved:
         say(f"results are in {saved}")
 

@@ -226,16 +226,20 @@ def flows(results: Results) -> list[Part]:
 
 def air(results: Results) -> list[Part]:
     """Shares of airtime."""
-    shares = [
+    panel = charts.shares(air_shares(results), title="Who held the air", x_title="share of time")
+    caption = "Airtime of frame exchanges by the direction of their data frame; means over the replications."
+    return [Chart([panel], caption, width=480)]
+
+
+def air_shares(results: Results) -> list[tuple[str, str, float]]:
+    """Scenario, part of the airtime, and its share; without beacons if there were none."""
+    return [
         (name, AIR[column], float(part[column].mean()))  # type: ignore[arg-type]
         for name in names(results)
         for part in [results.runs.filter(pl.col("scenario") == name)]
         for column in AIR
         if column != "beacon_share" or results.runs["beacons"].sum()
     ]
-    panel = charts.shares(shares, title="Who held the air", x_title="share of time")
-    caption = "Airtime of frame exchanges by the direction of their data frame; means over the replications."
-    return [Chart([panel], caption, width=480)]
 
 
 def losses(results: Results) -> list[Part]:
@@ -297,23 +301,27 @@ MOST_SAMPLES = 400
 
 def series(results: Results) -> list[Part]:
     """Time series, if the scenario sets a sampling interval: means over the replications, shaded by their intervals."""
-    if "series" not in results.frames or not results.frames["series"].height:
-        return []
     parts: list[Part] = []
     for name in names(results)[:MOST_PANELS]:
-        own = results.frames["series"].filter(pl.col("scenario") == name)
-        panels = [panel for told in COURSES if (panel := _course(own, *told))]
+        panels = [_course(*told) for told in courses(results, name)]
         if panels:
             caption = f"`{name}` over time: means over the replications, shaded by their 95 % intervals."
             parts.append(Chart(panels, caption, width=420))
     return parts
 
 
-def _course(own: pl.DataFrame, metric: str, title: str, unit: str) -> Any:
-    part = own.filter(pl.col("metric") == metric).drop_nulls("value")
+def courses(results: Results, name: str) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    """A scenario's time series: title, unit and rows; those that vary, of at most `MOST_COURSES` entities."""
+    frame = results.frames.get("series")
+    own = frame.filter(pl.col("scenario") == name).drop_nulls("value") if frame is not None else pl.DataFrame()
+    for metric, title, unit in COURSES if own.height else ():
+        part = own.filter(pl.col("metric") == metric)
+        if 0 < part["entity"].n_unique() <= MOST_COURSES and part["value"].n_unique() > 1:
+            yield title, unit, part
+
+
+def _course(title: str, unit: str, part: pl.DataFrame) -> Any:
     entities = part["entity"].unique(maintain_order=True).to_list()
-    if not 0 < len(entities) <= MOST_COURSES or part["value"].n_unique() < 2:
-        return None
     times = part["time_s"].unique().sort()
     shown = set(times.gather_every(max(1, -(-times.len() // MOST_SAMPLES))))
     rows = [
@@ -333,7 +341,9 @@ def differences(rows: Sequence[dict[str, Any]]) -> list[Part]:
         return []
     panels = []
     for metric in dict.fromkeys(row["metric"] for row in rows):
-        found = [(f"{row['scenario']} − {row['against']}", _interval(row)) for row in rows if row["metric"] == metric]
+        found = [
+            (f"{row['scenario']} − {row['against']}", interval_of_row(row)) for row in rows if row["metric"] == metric
+        ]
         unit = next(row["unit"] for row in rows if row["metric"] == metric)
         x_title = f"difference [{unit}]" if unit else "difference"
         panels.append(charts.by_name(found, [], title=heading(metric), x_title=x_title, zero_line=True))
@@ -347,7 +357,7 @@ def difference_table(rows: Sequence[dict[str, Any]]) -> Table:
     """A row per pair and metric."""
     told = []
     for row in rows:
-        text = "identical in every run" if row["identical"] else f"{_interval(row)}"
+        text = "identical in every run" if row["identical"] else f"{interval_of_row(row)}"
         p = Cell("n/a", float("inf")) if row["ci_low"] is None else Cell(f"{row['p_holm']:.2g}", row["p_holm"])
         difference = Cell(text, row["difference"])
         told.append(
@@ -357,7 +367,8 @@ def difference_table(rows: Sequence[dict[str, Any]]) -> Table:
     return Table.of(headings, told)
 
 
-def _interval(row: dict[str, Any]) -> Interval:
+def interval_of_row(row: Mapping[str, Any]) -> Interval:
+    """The interval of a difference."""
     return Interval(row["difference"], row["ci_low"], row["ci_high"], row["runs"], row["identical"])
 
 

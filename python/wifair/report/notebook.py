@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import singledispatch
+from functools import partial, singledispatch
 
 from wifair.analysis.comparison import Differences
 from wifair.papers import Reproduction
 from wifair.papers.claims import Judgement
-from wifair.report import measured
+from wifair.report import measured, on_paper
 from wifair.report.parts import Chart, Facts, Text, Verdicts
 from wifair.report.rendering import fragment
 from wifair.results.results import Results
@@ -29,8 +29,14 @@ def results(of: Results) -> str:
     return fragment(*measured.cautions(of), *measured.summary(of), Facts(told))
 
 
-def plot(of: Results, metrics: Sequence[str]) -> list[Chart]:
+def plot(
+    of: Results, metrics: Sequence[str], x: str | None, lines: str | None, labels: Mapping[str, str]
+) -> list[Chart]:
     """The metrics as panels of one chart: over the grid, or a row per scenario if no coordinate is numeric."""
+    return _for_print(_panels(of, metrics), on_paper.metrics(of, metrics, labels, x, lines))
+
+
+def _panels(of: Results, metrics: Sequence[str]) -> list[Chart]:
     there = set(measured.names(of))
     cells = [cell for cell in of.cells if cell.name in there]
     axes = measured.coordinates(cells)
@@ -43,6 +49,30 @@ def plot(of: Results, metrics: Sequence[str]) -> list[Chart]:
         if isinstance(part, Chart)
     ]
     return [replace(charts[0], panels=[panel for chart in charts for panel in chart.panels])] if charts else []
+
+
+def flows(of: Results) -> list[Chart]:
+    """Goodput of each flow."""
+    return _for_print(measured.flows(of), on_paper.flows(of))
+
+
+def air(of: Results) -> list[Chart]:
+    """Shares of airtime."""
+    return _for_print(measured.air(of), on_paper.air(of))
+
+
+def series(of: Results) -> list[Chart]:
+    """Time series: a chart per scenario; its figure has all."""
+    return _for_print(measured.series(of), on_paper.series(of))
+
+
+def differences_plot(of: Differences, labels: Mapping[str, str]) -> Chart:
+    """Paired differences, by metric."""
+    return _for_print(measured.differences(of), on_paper.differences(of, labels))[0]
+
+
+def _for_print(parts: Sequence[object], draw: on_paper.Draw) -> list[Chart]:
+    return [replace(part, writer=partial(on_paper.save, draw)) for part in parts if isinstance(part, Chart)]
 
 
 @html.register

@@ -9,10 +9,12 @@ import re
 import warnings
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from wifair.errors import InputError
 from wifair.papers.claims import Verdict
 
 if TYPE_CHECKING:
@@ -131,11 +133,19 @@ class Chart:
     numbers: Table | None = None
     # Least width of a panel, in pixels.
     width: int = 300
+    # The same as a figure for a paper: writes it to a path, at a width in inches.
+    writer: Callable[[str | Path, float], Path] | None = field(default=None, compare=False, repr=False)
 
     @property
     def specs(self) -> list[dict[str, Any]]:
         """The Vega-Lite specifications of the panels."""
         return [panel.to_dict() for panel in self.panels]
+
+    def save(self, path: str | Path, width_in: float = 3.5) -> Path:
+        """Draws it `width_in` inches wide: PDF (with TrueType fonts), SVG or PNG, by the ending of the path."""
+        if self.writer is None:
+            raise InputError("this chart has no figure for a paper: save those of results.plot, plot_flows and so on.")
+        return self.writer(path, width_in)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         """The chart for notebooks that render Vega-Lite, and a picture for all others."""

@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 
 import polars as pl
 
-from wifair.drawn import Drawn, Picture, drawing
+from wifair.drawn import Drawn, Picture, Plot, drawing
 from wifair.errors import InputError
 from wifair.keys import unknown
 from wifair.results import delays, fairness
@@ -412,36 +412,46 @@ class Results(Drawn):
             raise InputError(f"{folder}: cannot be written: {error.strerror}.") from None
         return folder
 
-    def plot(self, *metrics: str) -> Picture:
+    def plot(
+        self, *metrics: str, x: str | None = None, lines: str | None = None, labels: Mapping[str, str] | None = None
+    ) -> Plot:
         """Each metric (by default those of `summary`) as a panel: over a numeric coordinate, or a row per scenario.
 
-        Means with 95 % intervals. Raises `InputError` for an unknown metric.
+        Means with 95 % intervals. In a notebook it is interactive; `save("figure.pdf", width_in=3.5)` draws it for a
+        paper. There, `x` and `lines` choose the coordinates along the x axis and of the lines (at most six per panel);
+        the others make panels. `labels` gives texts for keys, their values, metrics and scenarios. Raises `InputError` for
+        an unknown metric or coordinate.
         """
         if wrong := [metric for metric in metrics if metric not in self.units]:
             raise unknown("metric", wrong[0], self.units, "plot: ")
-        return _picture(drawing().plot(self, metrics))
+        chart: Plot = _picture(drawing().plot(self, metrics, x, lines, labels or {}))
+        return chart
 
     def findings(self) -> Picture:
         """The best scenario by each metric, in sentences. Raises `InputError` if there is only one scenario."""
-        return _picture(drawing().measured.findings(self))
+        found: Picture = _picture(drawing().measured.findings(self))
+        return found
 
-    def plot_flows(self) -> Picture:
+    def plot_flows(self) -> Plot:
         """Goodput by flow in Mbps: a panel per scenario, a bar per flow, a dot per replication."""
-        return _picture(drawing().measured.flows(self))
+        chart: Plot = _picture(drawing().flows(self))
+        return chart
 
-    def plot_air(self) -> Picture:
+    def plot_air(self) -> Plot:
         """Airtime shares per scenario."""
-        return _picture(drawing().measured.air(self))
+        chart: Plot = _picture(drawing().air(self))
+        return chart
 
-    def plot_series(self) -> Picture:
+    def plot_series(self) -> Plot:
         """Time series of goodput, queue and RTT. Raises `InputError` if `run.sample_interval_s` is not set."""
-        return _picture(drawing().measured.series(self))
+        chart: Plot = _picture(drawing().series(self))
+        return chart
 
     def __repr__(self) -> str:
         return f"Results of {len(self.cells)} scenarios, seeds {list(self.seeds)}\n{self.summary()}"
 
 
-def _picture(parts: Sequence[Picture]) -> Picture:
+def _picture(parts: Sequence[Any]) -> Any:
     if not parts:
         raise InputError(
             "there is nothing to show: time series need run.sample_interval_s, findings two scenarios, metrics a value."

@@ -43,7 +43,7 @@ DOWNLINK_FLOWS = [float(mix.down) for mix in TABLE_II]
 def _index_figure(m: Measured, mixes: tuple[Mix, ...], x: list[float], x_label: str) -> Figure:
     made, (axes,) = plots.figure()
     series = {TITLES[scheme]: [m.index(mix, scheme) for mix in mixes] for scheme in SCHEMES}
-    plots.lines(axes, x, series, x_label=x_label, y_label="Fairness index", styles=STYLES)
+    plots.lines(axes, x, series, x_label=x_label, y_label="Fairness index", styles=STYLES, bounds=(0, 1))
     axes.set_ylim(0, 1.05)
     return made
 

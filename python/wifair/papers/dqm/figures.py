@@ -75,7 +75,7 @@ def _fig_3(m: Measured) -> Figure:
         axes.set_title(f"Case {case}", fontsize="medium")
         indices = {TITLES[scheme]: [m.index(mix, scheme) for mix in mixes] for scheme in SCHEMES}
         axes = panels[2 * row + 1]
-        plots.lines(axes, X, indices, x_label=X_LABEL, y_label="Fairness index", styles=STYLES)
+        plots.lines(axes, X, indices, x_label=X_LABEL, y_label="Fairness index", styles=STYLES, bounds=(0, 1))
         axes.set_ylim(0, 1.05)
         axes.legend().set_visible(False)  # it is in the next panel
         axes.set_title(f"Case {case}", fontsize="medium")

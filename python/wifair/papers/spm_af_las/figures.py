@@ -37,7 +37,7 @@ def _example(m: Measured, case: str, panels: Sequence[tuple[str, str, str]]) -> 
         panel.set_title(title, fontsize="medium")
         panel.set_xlabel("Time [s], one run")
         panel.set_ylabel(GOODPUT if metric == "goodput_mbps" else "RTT [ms]")
-        panel.set_xlim(0, None)
+        panel.set_xlim(0)
         panel.grid(alpha=0.25)
         panel.tick_params(labelsize="small")
     for metric in ("goodput_mbps", "rtt_ms"):
@@ -86,19 +86,23 @@ def _fig_6(m: Measured) -> Figure:
     return made
 
 
-def _by_buffer(m: Measured, quantity: Callable[[int, str], Values], y_label: str) -> Figure:
+def _by_buffer(
+    m: Measured, quantity: Callable[[int, str], Values], y_label: str, bounds: tuple[float, float] | None = None
+) -> Figure:
     made, (axes,) = plots.figure()
     series = {TITLES[scheme]: [quantity(b, scheme) for b in m.buffers] for scheme in UP_DOWN_SCHEMES}
-    plots.lines(axes, [float(b) for b in m.buffers], series, x_label=BUFFER, y_label=y_label, styles=STYLES)
+    plots.lines(
+        axes, [float(b) for b in m.buffers], series, x_label=BUFFER, y_label=y_label, styles=STYLES, bounds=bounds
+    )
     return made
 
 
 def _fig_9a(m: Measured) -> Figure:
-    return _by_buffer(m, m.total, "Throughput of ten flows [Mbps of payload]")
+    return _by_buffer(m, m.total, "Throughput of ten flows [Mbps of payload]", None)
 
 
 def _fig_9b(m: Measured) -> Figure:
-    made = _by_buffer(m, m.index, "Fairness index")
+    made = _by_buffer(m, m.index, "Fairness index", (0, 1))
     made.axes[0].set_ylim(0, 1.05)
     return made
 

@@ -1,0 +1,193 @@
+"""Figures for a paper: fonts, sizes, panels, lines and labels."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Cli
+from matplotlib.container import ErrorbarContainer
+from wifair import InputError, Results, Scenario, ScenarioError, Sweep, compare, differences, plots
+from wifair.report import on_paper
+from wifair.report.layout import arranged, key_label
+from wifair.study import Cell
+
+RUN = {"warmup_s": 0.5, "duration_s": 1.0, "sample_interval_s": 0.25}
+FLOWS = [{"count": 2, "direction": "down"}, {"count": 2, "direction": "up"}]
+GRID = {"ap.scheme": ["droptail", "las"], "ap.limit_packets": [5, 20, 80], "wire.one_way_delay_ms": [1, 20]}
+CHARTS = ("plot", "plot_flows", "plot_air", "plot_series")
+
+
+@pytest.fixture(scope="module")
+def grid() -> Results:
+    """Two schemes, three buffers, two delays."""
+    return Sweep({"run": RUN, "flows": FLOWS}, product=GRID, replications=2).run(threads=1)
+
+
+@pytest.fixture(scope="module")
+def schemes() -> Results:
+    """Two schemes."""
+    return compare(Scenario(run=RUN, flows=FLOWS), ["droptail", "las"], seeds=2, threads=1)
+
+
+def cells(**axes: list[Any]) -> list[Cell]:
+    import itertools
+
+    scenario: Any = None
+    names = [path.replace("__", ".") for path in axes]
+    points = [dict(zip(names, values, strict=True)) for values in itertools.product(*axes.values())]
+    return [Cell(str(point), scenario, point) for point in points]
+
+
+def test_a_figure_of_a_column_has_its_width_and_truetype_fonts(grid: Results, tmp_path: Path) -> None:
+    data = grid.plot("jain", "total_mbps").save(tmp_path / "a" / "figure.pdf", width_in=3.5).read_bytes()
+    [box] = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", data)
+    assert float(box[0]) == pytest.approx(3.5 * 72)
+    assert b"/Subtype /Type3" not in data
+    assert b"/FontFile2" in data  # TrueType, embedded
+    assert grid.plot("jain").save(tmp_path / "figure.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert grid.plot("jain").save(tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_figures_of_papers_have_truetype_fonts(tmp_path: Path) -> None:
+    made, [axes] = plots.figure()
+    plots.lines(axes, [1.0, 2.0], {"a": [[1.0, 2.0], [3.0, 2.0]]}, x_label="x", y_label="y")
+    [path] = plots.save(made, tmp_path, "figure", ("pdf",))
+    assert b"/Subtype /Type3" not in path.read_bytes()
+
+
+@pytest.mark.parametrize("width_in", [3.5, 7.0])
+def test_nothing_is_clipped_or_too_small(grid: Results, width_in: float) -> None:
+    with plots.on_paper():
+        made = on_paper.metrics(grid, ["jain", "ap_sojourn_mean_ms"], {})(width_in)
+        plots.tidy(made)
+        made.draw_without_rendering()
+        inside = made.get_tightbbox()
+        texts = [text for axes in made.axes for text in (axes.xaxis.label, axes.title, *axes.get_xticklabels())]
+        texts += [text for legend in made.legends for text in legend.get_texts()]
+    assert inside is not None
+    assert inside.x0 >= -0.01
+    assert inside.x1 <= width_in + 0.01
+    assert min(float(text.get_fontsize()) for text in texts) >= 6.9
+    assert [text.get_text() for text in made.legends[0].get_texts()] == ["droptail", "las"]
+
+
+def test_every_line_has_intervals_axes_have_units_and_an_index_ends_at_one(grid: Results) -> None:
+    made = on_paper.metrics(grid, ["jain", "total_mbps"], {})(3.5)
+    first, *_, last = made.axes
+    assert first.get_ylabel() == "Jain's index"
+    assert last.get_ylabel() == "Total goodput [Mbps]"
+    assert last.get_xlabel() == "AP limit [packets]"
+    assert [axes.get_title() for axes in made.axes] == ["One way delay = 1 ms", "One way delay = 20 ms"] * 2
+    for axes in made.axes:
+        bars = [found for found in axes.containers if isinstance(found, ErrorbarContainer)]
+        assert len(bars) == 2
+        assert all(found.has_yerr for found in bars)
+        styles = {(bar[0].get_marker(), str(bar[0].get_linestyle())) for bar in bars}
+        assert len(styles) == 2  # told apart in grey
+    tops = [segment[:, 1].max() for bar in first.containers for segment in bar[2][0].get_segments()]
+    assert max(tops) <= 1.0
+
+
+def test_a_panel_has_at_most_six_lines() -> None:
+    names = [f"scheme-{i}" for i in range(8)]
+    layout = arranged(cells(ap__scheme=names, ap__limit_packets=[10, 20, 30]), {})
+    assert layout is not None
+    assert [list(panel.lines) for panel in layout.panels] == [names[:4], names[4:]]
+    assert layout.is_split
+    whole = arranged(cells(ap__scheme=names[:6], ap__limit_packets=[10, 20, 30]), {})
+    assert whole is not None
+    assert [len(panel.lines) for panel in whole.panels] == [6]
+
+
+def test_the_grid_chooses_x_lines_and_panels() -> None:
+    mine = cells(ap__scheme=["a", "b"], ap__limit_packets=[10, 20, 30], wire__one_way_delay_ms=[1, 2])
+    labels = {"ap.limit_packets": "Buffer [packets]", "a": "ours", "2": "two"}
+    layout = arranged(mine, labels)
+    assert layout is not None
+    assert (layout.x_label, list(layout.xs)) == ("Buffer [packets]", [10.0, 20.0, 30.0])
+    assert [panel.title for panel in layout.panels] == ["One way delay = 1 ms", "One way delay = two ms"]
+    assert list(layout.panels[0].lines) == ["ours", "b"]
+    other = arranged(mine, labels, x="wire.one_way_delay_ms", lines="ap.limit_packets")
+    assert other is not None
+    assert list(other.panels[0].lines) == [f"Buffer = {size} packets" for size in (10, 20, 30)]
+    assert [panel.title for panel in other.panels] == ["ours", "b"]
+    with pytest.raises(InputError, match=r"x: there is no numeric coordinate 'ap.scheme'"):
+        arranged(mine, {}, x="ap.scheme")
+    with pytest.raises(InputError, match=r"lines: there is no coordinate 'ap.scheem'. Did you mean ap.scheme"):
+        arranged(mine, {}, lines="ap.scheem")
+    assert arranged(cells(ap__scheme=["a", "b"]), {}) is None
+
+
+def test_keys_that_vary_together_are_one_coordinate() -> None:
+    scenario: Any = None
+    points = [{"ap.scheme": s, "flows[0].count": n, "flows[1].count": n} for s in ("a", "b") for n in (2, 5)]
+    layout = arranged([Cell(str(point), scenario, point) for point in points], {})
+    assert layout is not None
+    assert layout.x_label == "Flows[0] count"
+    assert len(layout.panels) == 1
+    assert key_label("station.velocity_m_per_s", {}) == "Velocity [m/s]"
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_every_chart_of_results_is_saved(schemes: Results, chart: str, tmp_path: Path) -> None:
+    path = getattr(schemes, chart)().save(tmp_path / f"{chart}.svg")
+    assert path.stat().st_size > 5000
+
+
+def test_differences_are_saved(schemes: Results, tmp_path: Path) -> None:
+    text = differences(schemes).plot({"las": "ours"}).save(tmp_path / "d.svg", width_in=7)
+    assert text.stat().st_size > 5000
+
+
+def test_figures_that_cannot_be_are_refused(grid: Results, tmp_path: Path) -> None:
+    chart = grid.plot("jain")
+    with pytest.raises(InputError, match=r"unknown format of a figure: 'eps'\. Allowed here: pdf, svg, png"):
+        chart.save(tmp_path / "figure.eps")
+    with pytest.raises(InputError, match=r"width_in: 0\.5 is not allowed"):
+        chart.save(tmp_path / "figure.pdf", width_in=0.5)
+    with pytest.raises(InputError, match="cannot be written"):
+        chart.save("/proc/none/figure.pdf")
+    with pytest.raises(InputError, match="labels: 3 is no text"):
+        grid.plot("jain", labels={"las": 3})  # type: ignore[dict-item]
+    with pytest.raises(InputError, match="too many for a figure"):
+        on_paper.metrics(grid, list(grid.units)[:14], {})
+
+
+STUDY = """
+replications = 2
+metrics = ["jain"]
+[scenario]
+run = { warmup_s = 0.5, duration_s = 0.5 }
+flows = [{ direction = "down" }, { direction = "up" }]
+[product]
+ap.scheme = ["droptail", "las"]
+ap.limit_packets = [5, 50]
+[labels]
+ap.limit_packets = "Buffer [packets]"
+las = "ours"
+"""
+
+
+def test_a_sweep_draws_its_figure(tmp_path: Path, here: Cli) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY, encoding="utf-8")
+    done = here(
+        "sweep", str(study), "--store", str(tmp_path / "store"), "--figure", str(tmp_path / "f.pdf"), "--width-in", "4"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "the figure is in" in done.stderr
+    assert b"/MediaBox [ 0 0 288 " in (tmp_path / "f.pdf").read_bytes()
+    assert Sweep.from_toml(study).labels == {"ap.limit_packets": "Buffer [packets]", "las": "ours"}
+    wrong = here("sweep", str(study), "--store", str(tmp_path / "none"), "--figure", str(tmp_path / "f.eps"))
+    assert wrong.returncode == 2
+    assert "Allowed here: pdf, svg, png" in wrong.stderr
+    assert not (tmp_path / "none").exists()  # refused before the first run
+    alone = here("sweep", str(study), "--width-in", "4")
+    assert alone.returncode == 2
+    assert "--width-in: has no effect without --figure" in alone.stderr
+    study.write_text(STUDY.replace('"ours"', "3"), encoding="utf-8")
+    with pytest.raises(ScenarioError, match=r"labels\.las"):
+        Sweep.from_toml(study)
