@@ -18,7 +18,7 @@ from typing import Any
 from wifair.papers import OURS, paper_ids, study_ids
 from wifair.scenario.components import engine_schema
 
-from docsite import commands, components, dependencies, pictures, reference
+from docsite import commands, components, dependencies, pictures, python, reference
 from docsite.generated import appendix
 from docsite.keys import KINDS, folder
 
@@ -32,6 +32,7 @@ GUIDES = (
     "emulate",
     "sweeps",
     "report",
+    "python-api",
     "traces",
     "own-scheme-in-python",
     "own-scheme-in-rust",
@@ -73,6 +74,7 @@ def assemble(folder_: Path) -> Path:
         **appendices,
         "scenario.md": reference.page(),
         "commands.md": commands.page(),
+        "python.md": python.page(),
         "dependencies.md": dependencies.page(),
         "papers.md": _papers(),
         **dict(components.pages()),
@@ -155,7 +157,7 @@ def _configuration(docs: Path, appendices: Collection[str]) -> dict[str, Any]:
     verdicts = [f"{study}-verdicts" for study in study_ids()]
     named = {
         *(*START, *GUIDES, *CONCEPTS, *MODELS, *QUALITY, *papers, *OURS, *tables, *verdicts),
-        *("comparison", "scenario", "commands", "papers", "dependencies", "changelog"),
+        *("comparison", "scenario", "commands", "python", "papers", "dependencies", "changelog"),
     }
     others = sorted(path.stem for path in docs.glob("*.md") if path.stem not in named)
 
@@ -201,7 +203,7 @@ def _configuration(docs: Path, appendices: Collection[str]) -> dict[str, Any]:
             {"Guides": listed(*GUIDES, *others)},
             {
                 "Reference": [
-                    *listed("scenario", "commands"),
+                    *listed("scenario", "commands", "python"),
                     {"Components": [kind(name) for name in KINDS]},
                     *listed("changelog"),
                 ]

@@ -13,11 +13,13 @@ from urllib.parse import unquote
 
 import pytest
 import typer
+import wifair
 from conftest import ROOT
+from wifair import plots, stats
 from wifair.cli.app import app
 from wifair.scenario.components import engine_schema
 
-from docsite import commands, components, reference
+from docsite import commands, components, python, reference
 from docsite.__main__ import assemble
 from docsite.keys import KINDS, folder
 
@@ -81,6 +83,16 @@ def keys_of(schema: dict[str, Any]) -> set[str]:
     nodes = [schema, *schema["$defs"].values()]
     nodes += [option for node in nodes for option in node.get("oneOf", [])]
     return {key for node in nodes for key in node.get("properties", {})} - {"name"}
+
+
+def test_the_python_page_has_every_public_name() -> None:
+    page = python.page()
+    functions = [plots.lines, plots.save, plots.figure_in, stats.jain, stats.t_interval]
+    names = [*wifair.__all__, *(found.__name__ for found in functions)]
+    sections = dict(re.findall(r"^### `(\w+)`\n\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
+    assert all(len(sections[name].split()) > 3 for name in names)
+    assert "| `with_metrics()` | " in sections["Results"]
+    assert "model_dump" not in page
 
 
 def test_the_commands_page_has_every_command() -> None:

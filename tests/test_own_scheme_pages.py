@@ -16,6 +16,14 @@ def test_every_block_of_the_page_runs(tmp_path: Path) -> None:
     assert run_page(PYTHON, tmp_path) > 15
 
 
+def test_every_block_of_the_page_on_python_runs(tmp_path: Path) -> None:
+    assert run_page(ROOT / "docs" / "python-api.md", tmp_path) > 10
+    for name in ("schemes", "grid", "gentle", "gentle-python", "rtt"):
+        data = (tmp_path / f"{name}.pdf").read_bytes()
+        assert b"/MediaBox [ 0 0 252 " in data
+        assert b"/Subtype /Type3" not in data
+
+
 def test_a_page_that_says_something_else_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```python\nprint(1)\n```\n\n```text\n2\n```\n")

@@ -133,7 +133,8 @@ def _of_lines(axes: Mapping[str, Sequence[Value]], others: Sequence[str]) -> str
 def named(value: Value, path: str | None, labels: Labels) -> str:
     """The name of a line."""
     if isinstance(value, str) or path is None:
-        return labels.get(str(value), str(value))
+        short = str(value).rpartition(".py:")[2]  # the class of a scheme from a file
+        return labels.get(str(value)) or labels.get(short, short)
     return labels.get(f"{value}") or _titled(path, value, labels)
 
 
