@@ -23,8 +23,11 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, Strangers
-from wifair.emulate import runs, session
+from wifair.cli.printed_emulation import print_comparison, print_emulation
+from wifair.emulate import explained, runs, session
+from wifair.emulate.verdict import STATUS as INVALID_STATUS
 from wifair.errors import InputError, WifairError
+from wifair.report.parts import Cell, Table, Text
 from wifair.scenario.scenario import Scenario
 
 UP_AND_DOWN = """
@@ -128,7 +131,7 @@ def test_the_exit_status_is_that_of_the_command() -> None:
     done = wifair("emulate", "scenarios/up-and-down.toml", "--in", "down-2", "--", "sh", "-c", "ip -4 addr; exit 7")
     assert done.returncode == 7, done.stderr
     assert "10.0.0.12/16" in done.stdout
-    assert "exchanges were over 1 ms late" in done.stdout
+    assert "INVALID: no frame exchange was measured" in done.stdout
     assert "server           10.0.255.254" in done.stderr
 
 
@@ -233,7 +236,7 @@ def emulating(scenario: Path, *words: str) -> Iterator[tuple[subprocess.Popen[st
     ("whom", "number", "status"),
     [
         ("group", signal.SIGINT, 128 + signal.SIGINT),  # Ctrl-C: the command's status
-        ("command line", signal.SIGTERM, 0),
+        ("command line", signal.SIGTERM, INVALID_STATUS),  # nothing was sent
         ("command line", signal.SIGKILL, -signal.SIGKILL),
         ("launcher", signal.SIGKILL, None),
         ("engine", signal.SIGKILL, None),
@@ -264,7 +267,7 @@ def test_nothing_is_left_after_a_signal(whom: str, number: int, status: int | No
 def test_ctrl_c_ends_a_run_without_a_command(scenario: Path) -> None:
     with emulating(scenario, "--duration", "1000") as (process, _):
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(20) == INVALID_STATUS
 
 
 SENDER = """
@@ -392,6 +395,46 @@ def test_packets_sent_before_the_end_of_the_command_are_counted() -> None:
 
 
 @pytest.mark.system
+def test_a_standstill_makes_a_run_invalid() -> None:
+    """The engine stands still while nothing is on the air, so that no exchange is late."""
+    with session.started(settings([sys.executable, "-c", BURST + "time.sleep(1.2)"], late_ms=20)) as run:
+        [engine] = children(run.process.pid)
+        run.go()
+        time.sleep(1)
+        os.kill(engine, signal.SIGSTOP)
+        time.sleep(0.4)
+        os.kill(engine, signal.SIGCONT)
+        lateness = run.wait()["lateness"]
+    assert lateness["exchanges"] > 0
+    assert 0.35 < lateness["late_s"] < 1
+    assert not lateness["valid"]
+
+
+@pytest.mark.system
+def test_a_run_without_an_exchange_is_invalid(tmp_path: Path) -> None:
+    done = wifair("emulate", "scenarios/up-and-down.toml", "--late-share", "1", "--", "true")
+    assert done.returncode == INVALID_STATUS == 3, done.stderr
+    assert done.stdout.startswith("INVALID: no frame exchange was measured")
+    page = tmp_path / "page.html"
+    words = ["--warmup", "5", "--explain", "--report", str(page)]
+    done = wifair("emulate", "scenarios/up-and-down.toml", *words, "--", "true")
+    assert done.returncode == INVALID_STATUS, done.stderr
+    assert done.stdout.startswith("INVALID: the run ended before its warm-up")
+    assert "INVALID: the run ended before its warm-up" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.system
+def test_an_interface_that_disappears_ends_the_run() -> None:
+    began = time.monotonic()
+    done = wifair(
+        "emulate", "scenarios/up-and-down.toml", "--in", "up-2", "--", "sh", "-c", "ip link del wlan0; sleep 20"
+    )
+    assert done.returncode == 1
+    assert "up-2: the interface wlan0 has disappeared" in done.stderr
+    assert time.monotonic() - began < 15
+
+
+@pytest.mark.system
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
 @pytest.mark.skipif(not Path("/proc/sys/net/core/rps_default_mask").exists(), reason="a kernel before 6.3")
 def test_hosts_process_packets_on_other_processors_than_the_engines(tmp_path: Path) -> None:
@@ -469,6 +512,7 @@ for _ in range(20):
 def test_captures_explanation_and_page_are_of_the_real_packets(scenario: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     words = ["--pcap", str(tmp_path), "--pcap-station", "up", "--pcap-servers", "--pcap-full", "--explain"]
+    words += ["--late-share", "1"]
     command = ["sh", "-c", f"{shlex.join([sys.executable, '-c', DATAGRAMS])}; sleep 0.5"]
     done = wifair("emulate", str(scenario), *words, "--report", str(page), "--", *command)
     assert done.returncode == 0, done.stderr
@@ -520,7 +564,7 @@ def test_a_user_without_privileges_may_emulate(tmp_path: Path) -> None:
         return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, cwd="/", env=environment)
 
     done = run(1, "--", "cat", "/proc/self/uid_map")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == INVALID_STATUS, done.stderr  # nothing was sent
     assert done.stdout.split()[:3] == ["0", "65534", "1"]
     refused = run(2, "--realtime", "--", "true")
     assert refused.returncode == 2
@@ -540,6 +584,12 @@ def test_what_cannot_work_is_refused_with_what_is_missing(monkeypatch: pytest.Mo
     assert "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0" in session.reason(is_root=False)
 
 
+def test_a_warmup_that_leaves_nothing_to_measure_is_refused() -> None:
+    for warmup_s in (2.0, 3.0):
+        with pytest.raises(InputError, match=f"--warmup {warmup_s:g}: must be less than --duration 2"):
+            session.check(settings([], warmup_s=warmup_s, duration_s=2.0))
+
+
 def test_labels_become_host_names() -> None:
     assert session.host_names(["up-1", "Far away!", "far away", "server", "ß"]) == [
         "up-1",
@@ -556,3 +606,36 @@ def test_a_scenario_without_the_flows_of_a_test_is_refused(tmp_path: Path) -> No
     done = wifair("emulate", str(path), "--test", "tcp-up-down")
     assert done.returncode == 2
     assert "no flow with the application bulk" in done.stderr
+
+
+LATENESS = {
+    "exchanges": 1000,
+    "late": 4,
+    "late_s": 3.0,
+    "late_time_share": 0.06,
+    "valid": False,
+    "tolerance": {"late_ms": 1.0, "share": 0.01},
+    "p50_us": 70.0,
+    "p99_us": 500.0,
+    "max_us": 3e6,
+    "histogram": [],
+}
+
+
+def test_an_invalid_run_says_so_first_wherever_it_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    results = Scenario(phy={"name": "802.11b"}, flows=[{"direction": "up"}], run={"duration_s": 1.0}).run(1)
+    tables = {name: frame.to_dict(as_series=False) for name, frame in results.frames.items()}
+    report: dict[str, Any] = {"measured_s": 50.0, "lateness": LATENESS, "flows": [], "tables": tables, "status": 0}
+    said = "INVALID: 0.40% of 1000 exchanges and 6.00% of the time were over 1 ms late (at most 1% of each)"
+    print_emulation(report, verbose=False)
+    assert capsys.readouterr().out.replace("\n", " ").startswith(said)
+    valid = report | {"lateness": LATENESS | {"valid": True}}
+    print_comparison("two runs", [valid, report], 10, [])
+    assert "INVALID (1 of 2 runs): two runs" in capsys.readouterr().out
+    page = explained.page(settings([]), [report], [])
+    warning, lateness = page.sections[0].parts[0], page.sections[1].parts[0]
+    assert isinstance(warning, Text)
+    assert isinstance(lateness, Table)
+    assert (warning.tone, warning.paragraphs[0][: len(said)]) == ("warning", said)
+    assert lateness.rows[0][1] == Cell("INVALID")
+    assert "INVALID" not in str(explained.page(settings([]), [valid], []))

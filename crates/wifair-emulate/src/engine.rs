@@ -1,9 +1,4 @@
-//! The real-time loop: model time follows `CLOCK_MONOTONIC`. A single thread does everything, so packets from devices and
-//! events of the BSS have one order, and no time is spent on hand-over between threads. It sleeps in `epoll_wait`, woken by
-//! devices and by a timer for the next event.
-//!
-//! An event is due at its model time and is handled as soon afterwards as the machine allows. Its consequences are computed
-//! from model time, so lateness does not accumulate. A packet enters at the time at which it is read.
+//! A run from its options to its report: makes the hosts, starts their programs, runs the loop of [`Live`].
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,12 +10,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use nix::sys::prctl::set_timerslack;
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::sys::wait::{WaitStatus, waitpid};
-use nix::time::{ClockId as Clock, clock_gettime};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wifair_core::{StationId, Time};
@@ -29,16 +19,12 @@ use wifair_sim::{Plan, RunRecord, TraceSpec};
 
 use crate::address::Host;
 use crate::conversations::FlowRow;
-use crate::guest::{Guest, QUEUE};
-use crate::lateness::{Lateness, LatenessReport, Tolerance};
+use crate::guest::Guest;
+use crate::lateness::{LatenessReport, Tolerance};
+use crate::live::{End, Live, Mark, Span, Watches};
 use crate::netlink::Metric;
-use crate::network::{Counted, Network, Outlet, Uncarried};
+use crate::network::{Network, Uncarried};
 use crate::processors::Processors;
-
-/// Maximum number of packets read from one device before events and other devices are handled.
-const BURST: usize = 64;
-/// Maximum length of a packet that is read, in bytes: more than the devices' MTU.
-const LONGEST: usize = 4096;
 
 /// Options of a run.
 #[derive(Clone, Debug, Deserialize)]
@@ -143,20 +129,20 @@ pub fn run(plan: &Plan, options: &Options) -> Result<Report, String> {
     let mask = processors.as_ref().map(Processors::mask);
     let mut guests = vec![];
     for host in hosts.chain([Host::Server]) {
-        let guest = Guest::start(host, mask.as_deref(), &options.sysctls, &metrics);
+        let guest = Guest::start(host, name(host), mask.as_deref(), &options.sysctls, &metrics);
         guests.push(guest.map_err(|error| format!("{}: {error}", name(host)))?);
     }
     let opened = |path: &str, file: io::Result<File>| file.map_err(|error| format!("{path}: {error}"));
     let mut messages = opened(&options.messages, File::options().write(true).open(&options.messages))?;
     let mut orders = opened(&options.orders, File::open(&options.orders))?;
-    let infos: Vec<HostInfo> = guests.iter().map(|guest| info(guest, name(guest.host))).collect();
+    let infos: Vec<HostInfo> = guests.iter().map(info).collect();
     mount_hosts(&options.hosts_file, &infos)?;
     say(&mut messages, &serde_json::json!({ "hosts": infos }));
     if !matches!(orders.read(&mut [0]), Ok(1)) {
         return Err("stopped before the start".to_owned());
     }
     let find = |wanted: &str| {
-        let found = guests.iter().find(|guest| name(guest.host) == wanted);
+        let found = guests.iter().find(|guest| guest.name == wanted);
         found.ok_or_else(|| format!("no host has the name {wanted}"))
     };
     for (host, argv) in &options.services {
@@ -169,49 +155,38 @@ pub fn run(plan: &Plan, options: &Options) -> Result<Report, String> {
     let (ended, ends) = io::pipe().map_err(|error| format!("pipe: {error}"))?;
     thread::spawn(move || reap(command, ends));
 
-    let fault = |what: &'static str| move |error: Errno| format!("{what}: {}", error.desc());
-    let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(fault("epoll_create1"))?;
-    let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)
-        .map_err(fault("timerfd_create"))?;
-    let watch = |fd: std::os::fd::BorrowedFd, data: u64| {
-        epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, data)).map_err(fault("epoll_ctl"))
-    };
-    for (number, guest) in (0..).zip(&guests) {
-        watch(guest.device.as_fd(), number)?;
-    }
-    watch(timer.as_fd(), TIMER)?;
-    watch(ended.as_fd(), ENDED)?;
-    watch(orders.as_fd(), ORDERS)?;
-    set_timerslack(1).map_err(fault("timer slack"))?;
-
     if let Some(processors) = &processors {
-        processors.keep().map_err(fault("sched_setaffinity"))?;
+        processors.keep().map_err(|error| format!("sched_setaffinity: {}", error.desc()))?;
     }
-
-    let watches = Watches { epoll, timer, armed: Time::MAX, spin: micros(options.spin_us) };
-    let mut live = Live { clock: RealTime::start(), guests: &guests, lateness: None };
-    let end = live.run(&mut network, watches, options, &mut messages)?;
-    network.end_trace().map_err(|error| error.to_string())?;
-    let (before, processor) = end.before;
-    let after = network.counted();
-    let (record, flows) = network.report(&before, &after, name);
-    let measured_s = (after.at() - before.at()).as_secs_f64();
-    let used = thread_time() - processor;
-    let refused = guests.iter().map(Guest::refused).sum();
-    let status = match end.reason {
+    let watches =
+        Watches::new(&guests, ended.as_fd(), orders.as_fd(), Time::from_secs_f64(options.spin_us * 1e-6))?;
+    let span = Span {
+        warmup: Time::from_secs_f64(options.warmup_s),
+        end: options.duration_s.map_or(Time::MAX, Time::from_secs_f64),
+        tolerance: options.tolerance,
+    };
+    let each_second = |at: Time| say(&mut messages, &serde_json::json!({ "at_s": at.as_secs_f64() }));
+    let end = Live::start(&guests, span).run(&mut network, watches, each_second);
+    let captured = network.end_trace().map_err(|error| error.to_string());
+    let End { reason, before, lateness } = end?;
+    captured?;
+    let after = Mark::now(&network);
+    let (record, flows) = network.report(&before.counted, &after.counted, name);
+    let measured_s = (after.counted.at() - before.counted.at()).as_secs_f64();
+    let status = match reason {
         "command" => exit_status(ended),
         _ => None,
     };
     Ok(Report {
         measured_s,
-        end: end.reason,
+        end: reason,
         status,
-        lateness: live.lateness.take().unwrap_or_else(|| Lateness::new(options.tolerance)).report(),
+        lateness: lateness.report(after.counted.at()),
         flows,
         uncarried: network.uncarried(),
-        refused,
+        refused: guests.iter().map(Guest::refused).sum(),
         under_way: network.under_way(),
-        processor_share: used.as_secs_f64() / measured_s.max(1e-9),
+        processor_share: (after.processor - before.processor).as_secs_f64() / measured_s.max(1e-9),
         tables: tables(options.seed, record),
     })
 }
@@ -231,185 +206,6 @@ fn tables(seed: u64, record: RunRecord) -> BTreeMap<&'static str, BTreeMap<&'sta
     wifair_sim::tables(&[(0, seed, record)]).into_iter().map(|(name, of)| (name, columns(of))).collect()
 }
 
-/// Marks the timer among the files of `epoll`.
-const TIMER: u64 = u64::MAX;
-const ENDED: u64 = u64::MAX - 1;
-const ORDERS: u64 = u64::MAX - 2;
-
-/// Nanoseconds since the start of a run.
-struct RealTime(Duration);
-
-fn clock() -> Duration {
-    Duration::from(clock_gettime(Clock::CLOCK_MONOTONIC).expect("every Linux has this clock"))
-}
-
-fn thread_time() -> Time {
-    let used = clock_gettime(Clock::CLOCK_THREAD_CPUTIME_ID).expect("every Linux has this clock");
-    Time::from_ns(Duration::from(used).as_nanos() as u64)
-}
-
-fn micros(us: f64) -> Time {
-    Time::from_secs_f64(us * 1e-6)
-}
-
-impl RealTime {
-    fn start() -> RealTime {
-        RealTime(clock())
-    }
-
-    fn now(&self) -> Time {
-        Time::from_ns((clock() - self.0).as_nanos() as u64)
-    }
-
-    /// Converts `at` to the machine's clock.
-    fn absolute(&self, at: Time) -> TimeSpec {
-        TimeSpec::from_duration(self.0 + Duration::from_nanos(at.as_ns()))
-    }
-}
-
-/// What the loop waits for.
-struct Watches {
-    epoll: Epoll,
-    timer: TimerFd,
-    /// When the timer expires.
-    armed: Time,
-    spin: Time,
-}
-
-impl Watches {
-    /// Waits until `until`, or until a file is ready; returns the number of ready files.
-    fn wait(&mut self, until: Time, clock: &RealTime, ready: &mut [EpollEvent]) -> Result<usize, String> {
-        let wake = Time::from_ns(until.as_ns().saturating_sub(self.spin.as_ns()));
-        let timeout = if wake > clock.now() { EpollTimeout::NONE } else { EpollTimeout::ZERO };
-        if timeout.is_none() && wake != self.armed {
-            let fault = |error: Errno| format!("timerfd_settime: {}", error.desc());
-            match until == Time::MAX {
-                true => self.timer.unset().map_err(fault)?,
-                false => self
-                    .timer
-                    .set(Expiration::OneShot(clock.absolute(wake)), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
-                    .map_err(fault)?,
-            }
-            self.armed = wake;
-        }
-        match self.epoll.wait(ready, timeout) {
-            Ok(count) => Ok(count),
-            Err(Errno::EINTR) => Ok(0),
-            Err(error) => Err(format!("epoll_wait: {}", error.desc())),
-        }
-    }
-
-    /// Handles the expired timer.
-    fn expired(&mut self) {
-        self.armed = Time::MAX;
-        let _none_yet = self.timer.wait();
-    }
-}
-
-/// End of a run, and the counters at the start of the measurement.
-struct End {
-    reason: &'static str,
-    before: (Counted, Time),
-}
-
-/// The engine's side of the hosts' devices.
-struct Live<'a> {
-    clock: RealTime,
-    guests: &'a [Guest],
-    /// Recorded from the start of the measurement on.
-    lateness: Option<Lateness>,
-}
-
-impl Outlet for Live<'_> {
-    fn exchange(&mut self, due: Time) {
-        if let Some(lateness) = &mut self.lateness {
-            lateness.record(due, self.clock.now());
-        }
-    }
-
-    fn hand_over(&mut self, to: Host, bytes: &[u8], _due: Time) {
-        // If the host cannot take the packet (its device is down), it is lost, as from any other network.
-        let _sent = self.guests[number(to, self.guests.len())].device.send(bytes);
-    }
-}
-
-/// Index of a host's guest.
-fn number(host: Host, guests: usize) -> usize {
-    match host {
-        Host::Server => guests - 1,
-        Host::Station(id) => id.index(),
-    }
-}
-
-impl Live<'_> {
-    fn run(
-        &mut self,
-        network: &mut Network,
-        mut watches: Watches,
-        options: &Options,
-        messages: &mut File,
-    ) -> Result<End, String> {
-        let warmup = Time::from_secs_f64(options.warmup_s);
-        let duration = options.duration_s.map_or(Time::MAX, Time::from_secs_f64);
-        let mut ready = [EpollEvent::empty(); 32];
-        let mut next_message = Time::from_s(1);
-        let mut before = None;
-        let reason = 'run: loop {
-            network.advance(self.clock.now().min(duration), self);
-            let now = self.clock.now();
-            if before.is_none() && now >= warmup {
-                before = Some((network.counted(), thread_time()));
-                self.lateness = Some(Lateness::new(options.tolerance));
-            }
-            if now >= duration {
-                break "duration";
-            }
-            if now >= next_message {
-                say(messages, &serde_json::json!({ "at_s": now.as_secs_f64() }));
-                next_message = now + Time::from_s(1);
-            }
-            let warmup = if before.is_none() { warmup } else { Time::MAX };
-            let until = network.next_event().min(next_message).min(duration).min(warmup);
-            let count = watches.wait(until, &self.clock, &mut ready)?;
-            for event in &ready[..count] {
-                match event.data() {
-                    TIMER => watches.expired(),
-                    ENDED => break 'run "command",
-                    ORDERS => break 'run "order",
-                    guest => {
-                        self.read(network, guest as usize, duration);
-                    }
-                }
-            }
-        };
-        // What hosts had sent when the run ended.
-        for guest in 0..self.guests.len() {
-            let mut bursts = 0..=QUEUE as usize / BURST; // other programs may be sending still
-            while bursts.next().is_some() && self.read(network, guest, duration) {}
-        }
-        network.advance(self.clock.now().min(duration), self);
-        let before = before.unwrap_or_else(|| (network.counted(), thread_time()));
-        Ok(End { reason, before })
-    }
-
-    /// Reads packets that a host has sent; returns whether there may be more.
-    fn read(&mut self, network: &mut Network, guest: usize, end: Time) -> bool {
-        let mut bytes = [0; LONGEST];
-        for _ in 0..BURST {
-            let Guest { host, device, .. } = &self.guests[guest];
-            let Ok(length) = device.recv(&mut bytes) else { return false };
-            let now = self.clock.now();
-            if now >= end {
-                return false;
-            }
-            let host = *host;
-            network.advance(now, self);
-            network.send(host, &bytes[..length]);
-        }
-        true
-    }
-}
-
 /// Writes `file` and mounts it as `/etc/hosts` in the mount namespace of this process.
 fn mount_hosts(file: &str, hosts: &[HostInfo]) -> Result<(), String> {
     let mut text = "127.0.0.1 localhost\n::1 localhost\n".to_owned();
@@ -423,9 +219,9 @@ fn mount_hosts(file: &str, hosts: &[HostInfo]) -> Result<(), String> {
     mount(Some(file), "/etc/hosts", none, MsFlags::MS_BIND, none).map_err(fault)
 }
 
-fn info(guest: &Guest, name: String) -> HostInfo {
+fn info(guest: &Guest) -> HostInfo {
     let (ipv4, ipv6) = (guest.host.ipv4().to_string(), guest.host.ipv6().to_string());
-    HostInfo { name, ipv4, ipv6, tid: guest.tid }
+    HostInfo { name: guest.name.clone(), ipv4, ipv6, tid: guest.tid }
 }
 
 /// Writes a message. Errors are ignored, since the run does not depend on messages.

@@ -16,7 +16,7 @@ use crate::address::{Host, IPV4_PREFIX, IPV6_PREFIX};
 use crate::netlink::{Metric, raise_loopback, set_queue, set_route};
 
 /// Name of the device in each namespace.
-const DEVICE: &str = "wlan0";
+pub const DEVICE: &str = "wlan0";
 const MTU: u16 = 1500;
 /// Number of packets that a device holds until the engine reads them: large enough that no packet is lost here, unseen by any
 /// scheme.
@@ -28,6 +28,8 @@ type Order = Box<dyn FnOnce() + Send>;
 pub struct Guest {
     /// The host that it implements.
     pub host: Host,
+    /// Its name.
+    pub name: String,
     /// Thread id in the PID namespace of the engine: `/proc/1/task/<tid>/ns/net` is its namespace.
     pub tid: i32,
     /// The engine's side of its device.
@@ -43,6 +45,7 @@ impl Guest {
     /// Returns the step that failed, and why.
     pub fn start(
         host: Host,
+        name: String,
         mask: Option<&str>,
         sysctls: &[(String, String)],
         metrics: &[Metric],
@@ -62,7 +65,7 @@ impl Guest {
         let thread = thread::Builder::new().name(format!("{host:?}")).stack_size(256 << 10).spawn(inside);
         thread.map_err(|error| format!("cannot start a thread: {error}"))?;
         let (tid, device) = made.recv().map_err(|_| "the thread of a host has ended".to_owned())??;
-        Ok(Guest { host, tid, device, orders })
+        Ok(Guest { host, name, tid, device, orders })
     }
 
     /// Packets that its network stack discarded before any protocol saw them.

@@ -17,6 +17,8 @@ mod headers;
 #[cfg(target_os = "linux")]
 mod lateness;
 #[cfg(target_os = "linux")]
+mod live;
+#[cfg(target_os = "linux")]
 mod netlink;
 mod network;
 #[cfg(target_os = "linux")]

@@ -258,8 +258,10 @@ def _interactive(settings: Settings, wanted: Wanted) -> None:
     import sys
 
     from wifair.cli.output import print_json, say
+    from wifair.cli.printed_emulation import print_emulation
     from wifair.emulate.explained import sentences
     from wifair.emulate.session import IPERF3_PORT, started
+    from wifair.emulate.verdict import STATUS, is_valid, verdict
 
     with started(settings) as session, _interrupts(session):
         for host in session.hosts:
@@ -273,12 +275,13 @@ def _interactive(settings: Settings, wanted: Wanted) -> None:
         session.go()
         report = session.wait(_progress(not settings.command and sys.stderr.isatty()))
     if wanted.json:
-        print_json(report | ({"explained": sentences(report)} if wanted.explain else {}))
+        explained = {"explained": [verdict(report), *sentences(report)]} if wanted.explain else {}
+        print_json(report | explained)
     else:
-        _print_report(report, wanted.verbose)
+        print_emulation(report, wanted.verbose)
     wanted.give(settings, [report])
-    if report["status"]:
-        raise typer.Exit(report["status"])
+    if status := report["status"] or (0 if is_valid(report) else STATUS):
+        raise typer.Exit(status)
 
 
 def _progress(wanted: bool) -> Any:
@@ -317,60 +320,11 @@ def _interrupts(session: Session) -> Any:
     return handled()
 
 
-def _verdict(lateness: dict[str, Any]) -> str:
-    """The sentence on the lateness of frame exchanges."""
-    tolerance = lateness["tolerance"]
-    share = lateness["late"] / max(lateness["exchanges"], 1)
-    quantiles = f"median {lateness['p50_us'] or 0:.0f} µs, 99 % {lateness['p99_us'] or 0:.0f} µs, most {lateness['max_us']:.0f} µs"
-    verdict = "valid" if lateness["valid"] else "INVALID"
-    return (
-        f"{verdict}: {share:.2%} of {lateness['exchanges']} exchanges were over {tolerance['late_ms']:g} ms late "
-        f"(at most {tolerance['share']:.0%}); {quantiles}"
-    )
-
-
-def _print_report(report: dict[str, Any], verbose: bool) -> None:
-    from wifair.cli.output import print_table, print_text
-    from wifair.cli.tables import columns
-
-    print_text(_verdict(report["lateness"]))
-    flows = sorted(report["flows"], key=lambda row: -row["payload_bytes"])
-    shown = [row for row in flows if row["payload_bytes"]]
-    limit = len(shown) if verbose else 20
-    rows = []
-    for row in shown[:limit]:
-        rtt = row["rtt_mean_ms"] if row["protocol"] == "tcp" else None
-        times = ["–" if value is None else f"{value:.1f}" for value in (rtt, row["delay_p95_ms"])]
-        ends = (f"{row['from']}:{row['from_port']}", f"{row['to']}:{row['to_port']}", row["protocol"])
-        counts = [str(row["retransmissions"]), str(row["dropped"] + row["lost"]), str(row["marked"])]
-        rows.append((*ends, f"{row['goodput_mbps']:.3f}", *times, *counts))
-    if rows:
-        headings = ("from", "to", "", "goodput, Mbps", "RTT, ms", "95 % delay, ms", "resent", "drops", "marks")
-        note = "" if len(shown) <= limit else f": the {limit} largest of {len(shown)}; --verbose shows all"
-        print_table(
-            f"Flows, from their packets, in {report['measured_s']:.1f} s{note}", columns(headings, rows, left=3), 3
-        )
-    queues = report["tables"]["queues"]
-    ap = queues["class"].index("all")
-    run = report["tables"]["runs"]
-    print_text(
-        f"AP: {queues['offered_packets'][ap]} packets offered, {queues['tail_drop_packets'][ap]} tail drops, "
-        f"{queues['evicted_packets'][ap]} evicted, {queues['aqm_drop_packets'][ap]} AQM drops; "
-        f"mean sojourn {queues['sojourn_mean_ms'][ap] or 0:.1f} ms; medium idle for {run['idle_share'][0]:.0%} of the time"
-    )
-    if verbose:
-        histogram = [(f"{bound:g}", str(count)) for bound, count in report["lateness"]["histogram"]]
-        print_table("Lateness of exchanges", columns(("below, µs", "exchanges"), histogram, left=0))
-        uncarried = ", ".join(
-            f"{count} {what}" for what, count in {**report["uncarried"], "refused by hosts": report["refused"]}.items()
-        )
-        print_text(f"not carried: {uncarried}; the engine used {report['processor_share']:.0%} of a processor")
-
-
 def _test(scenario: Scenario, settings: Settings, runs: int, wanted: Wanted) -> None:
-    from wifair.cli.output import print_json, print_table, print_text, progress
-    from wifair.cli.tables import columns
+    from wifair.cli.output import print_json, progress
+    from wifair.cli.printed_emulation import print_comparison, print_emulation
     from wifair.emulate import replay
+    from wifair.emulate.verdict import STATUS, is_valid
 
     plan = settings.plan
     seeds = range(settings.seed, settings.seed + runs)
@@ -388,34 +342,11 @@ def _test(scenario: Scenario, settings: Settings, runs: int, wanted: Wanted) -> 
     kernel = [replay.of_kernel(plan, outcome) for outcome in outcomes]
     rows = replay.compared(kernel, replay.of_simulation(results))
     if wanted.json:
-        shown = [
-            {
-                "metric": row.metric,
-                "emulated": [row.emulated.estimate, row.emulated.low, row.emulated.high],
-                "simulated": [row.simulated.estimate, row.simulated.low, row.simulated.high],
-                "difference": row.difference,
-            }
-            for row in rows
-        ]
-        print_json({"compared": shown, "runs": [vars(outcome) for outcome in outcomes]})
-        return wanted.give(settings, [outcome.report for outcome in outcomes], rows)
-    for seed, outcome in zip(seeds, outcomes, strict=True):
-        print_text(f"run {seed}: {_verdict(outcome.report['lateness'])}")
-    table = [
-        (
-            row.metric,
-            row.emulated.short(),
-            row.simulated.short(),
-            f"{row.difference:+.3f}" if replay.is_absolute(row.metric) else f"{row.difference:+.1%}",
-        )
-        for row in rows
-    ]
-    headings = ("", "kernel", "simulated", "difference")
-    title = (
-        f"{scenario.title}: {runs} runs with the kernel's TCP, {max(runs, 10)} simulated; differences of goodput are shares of the total, "
-        "of delays and times shares of the simulated ones"
-    )
-    print_table(title, columns(headings, table))
-    if wanted.verbose:
-        _print_report(outcomes[0].report, wanted.verbose)
+        print_json({"compared": [row.document() for row in rows], "runs": [vars(outcome) for outcome in outcomes]})
+    else:
+        print_comparison(scenario.title, [outcome.report for outcome in outcomes], max(runs, 10), rows)
+        if wanted.verbose:
+            print_emulation(outcomes[0].report, wanted.verbose)
     wanted.give(settings, [outcome.report for outcome in outcomes], rows)
+    if not all(is_valid(outcome.report) for outcome in outcomes):
+        raise typer.Exit(STATUS)

@@ -9,6 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from wifair.emulate.verdict import INVALID, is_valid, verdict, word
+
 if TYPE_CHECKING:
     from wifair.emulate.replay import Compared
     from wifair.emulate.session import Settings
@@ -20,6 +22,8 @@ BUSY = 0.1
 
 def sentences(report: Mapping[str, Any], most_flows: int = 6) -> list[str]:
     """The sentences: what limited the run, airtime by station, and the packets' fates for the largest flows."""
+    if not report["measured_s"]:
+        return []
     tables = report["tables"]
     idle = tables["runs"]["idle_share"][0]
     bottleneck = ", so the air was the bottleneck" if idle < BUSY else ""
@@ -80,29 +84,36 @@ def page(
     settings: Settings, reports: Sequence[Mapping[str, Any]], arguments: Sequence[str], rows: Sequence[Compared] = ()
 ) -> Report:
     """Emulated runs as a page; `rows` compare them with simulated ones. The first run is shown in detail."""
-    from wifair.report.parts import Code, Details, Facts, Findings, Report, Section, Table
+    from wifair.report.parts import Code, Details, Facts, Findings, Report, Section, Table, Text
     from wifair.report.provenance import command
 
     first = reports[0]
-    headings = ("run", "valid", "exchanges", "late", "median, µs", "99 %, µs", "most, µs")
-    keys = ("valid", "exchanges", "late", "p50_us", "p99_us", "max_us")
+    headings = ("run", "verdict", "exchanges", "late", "late time, s", "median, µs", "99 %, µs", "most, µs")
+    keys = ("exchanges", "late", "late_s", "p50_us", "p99_us", "max_us")
     late = [
-        (number, *("yes" if (value := report["lateness"][key]) is True else value for key in keys))
-        for number, report in enumerate(reports, 1)
+        (number, word(report), *(report["lateness"][key] for key in keys)) for number, report in enumerate(reports, 1)
     ]
+    invalid = [
+        f"Run {number} of {len(reports)}: {verdict(report)}" if len(reports) > 1 else verdict(report)
+        for number, report in enumerate(reports, 1)
+        if not is_valid(report)
+    ]
+    mark = "" if is_valid(first) else f"{INVALID}. "
+    about_flows = f"{mark}From the packets' headers, a row per direction of a conversation."
     sections: list[Section] = [
-        Section("Summary", [Findings(sentences(first))]),
+        Section("Summary", [*([Text(invalid, "warning")] if invalid else []), Findings(sentences(first))]),
         Section(
             "Lateness", [Table.of(headings, late, "From the end of a data frame until its packets are handed over.")]
         ),
-        Section("Flows", [_table(first["flows"], "From the packets' headers, a row per direction of a conversation.")]),
+        Section("Flows", [_table(first["flows"], about_flows)]),
         Section("Stations", [_table(_rows(first["tables"]["stations"]))]),
         Section("Buffers", [_table(_rows(first["tables"]["queues"]))]),
     ]
     if rows:
         heads = ("", "kernel", "simulated", "difference")
         shown = [(row.metric, row.emulated, row.simulated, row.difference) for row in rows]
-        sections.insert(1, Section("Next to the simulation", [Table.of(heads, shown)]))
+        about = f"{INVALID}: {len(invalid)} of {len(reports)} runs." if invalid else ""
+        sections.insert(1, Section("Next to the simulation", [Table.of(heads, shown, about)]))
     facts = {"scheme": settings.plan["cell"]["ap"]["port"]["scheme"]["name"], "seed": f"{settings.seed}"}
     facts |= {
         "measured": f"{first['measured_s']:.1f} s",

@@ -317,6 +317,12 @@ class Compared:
     # else as a share.
     difference: float
 
+    def document(self) -> dict[str, Any]:
+        """Itself as plain data."""
+        intervals = {"emulated": self.emulated, "simulated": self.simulated}
+        shown = {name: [of.estimate, of.low, of.high] for name, of in intervals.items()}
+        return {"metric": self.metric, **shown, "difference": self.difference}
+
 
 def is_absolute(metric: str) -> bool:
     """Whether the difference of this metric is absolute, not a share."""

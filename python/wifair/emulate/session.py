@@ -222,6 +222,10 @@ def check(settings: Settings) -> None:
         raise InputError(f"{device} may not be opened; `chmod 0666 {device}` as root allows it, as udev does.")
     if settings.realtime:
         check_realtime()
+    if settings.duration_s is not None and settings.warmup_s >= settings.duration_s:
+        raise InputError(
+            f"--warmup {settings.warmup_s:g}: must be less than --duration {settings.duration_s:g}, or nothing is measured."
+        )
     known = [*settings.names, SERVER]
     if settings.host not in known:
         raise InputError(f"--in {settings.host}: no such host; the hosts are {', '.join(known)}.")
