@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -435,6 +436,13 @@ def test_an_interface_that_disappears_ends_the_run() -> None:
 
 
 @pytest.mark.system
+def test_a_sysctl_that_a_host_does_not_have_is_refused() -> None:
+    done = wifair("emulate", "scenarios/up-and-down.toml", "--sysctl", "net.core.dev_weight=64", "--", "true")
+    assert done.returncode == 1
+    assert "sysctl net.core.dev_weight=64: this key is the machine's, not a host's" in done.stderr
+
+
+@pytest.mark.system
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
 @pytest.mark.skipif(not Path("/proc/sys/net/core/rps_default_mask").exists(), reason="a kernel before 6.3")
 def test_hosts_process_packets_on_other_processors_than_the_engines(tmp_path: Path) -> None:
@@ -582,6 +590,21 @@ def test_what_cannot_work_is_refused_with_what_is_missing(monkeypatch: pytest.Mo
             session.check(settings([]))
     monkeypatch.setattr(Path, "read_text", lambda self, encoding: "1")
     assert "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0" in session.reason(is_root=False)
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        ("kernel.hostname", "net.ipv4.…, net.ipv6.…, net.core.…, net.mptcp.…"),
+        ("net.netfilter.nf_hooks_lwtunnel", "allowed are keys of a host's network namespace"),
+        ("net.ipv4./../../kernel/hostname", "no such key in this kernel"),
+        ("net.ipv4.tcp_recovry", "Did you mean net.ipv4.tcp_recovery?"),
+    ],
+)
+def test_a_sysctl_of_the_machine_is_refused(key: str, problem: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"--sysctl {key}=1: ")) as caught:
+        session.check(settings([], sysctls={key: "1"}))
+    assert problem in str(caught.value)
 
 
 def test_a_warmup_that_leaves_nothing_to_measure_is_refused() -> None:

@@ -25,6 +25,7 @@ use crate::live::{End, Live, Mark, Span, Watches};
 use crate::netlink::Metric;
 use crate::network::{Network, Uncarried};
 use crate::processors::Processors;
+use crate::sysctl::Machine;
 
 /// Options of a run.
 #[derive(Clone, Debug, Deserialize)]
@@ -127,9 +128,11 @@ pub fn run(plan: &Plan, options: &Options) -> Result<Report, String> {
     let hosts = (0..plan.bss.stations.len() as u16).map(|id| Host::Station(StationId(id)));
     let processors = Processors::divide();
     let mask = processors.as_ref().map(Processors::mask);
+    let machine = Machine::read(&options.sysctls);
     let mut guests = vec![];
     for host in hosts.chain([Host::Server]) {
         let guest = Guest::start(host, name(host), mask.as_deref(), &options.sysctls, &metrics);
+        machine.restore()?;
         guests.push(guest.map_err(|error| format!("{}: {error}", name(host)))?);
     }
     let opened = |path: &str, file: io::Result<File>| file.map_err(|error| format!("{path}: {error}"));

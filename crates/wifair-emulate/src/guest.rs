@@ -14,6 +14,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::address::{Host, IPV4_PREFIX, IPV6_PREFIX};
 use crate::netlink::{Metric, raise_loopback, set_queue, set_route};
+use crate::sysctl;
 
 /// Name of the device in each namespace.
 pub const DEVICE: &str = "wlan0";
@@ -108,8 +109,7 @@ fn enter(
         let _too_old = std::fs::write("/proc/sys/net/core/rps_default_mask", mask);
     }
     for (key, value) in sysctls {
-        let path = format!("/proc/sys/{}", key.replace('.', "/"));
-        std::fs::write(&path, value).map_err(|error| format!("sysctl {key}={value}: {error}"))?;
+        sysctl::write(key, value)?;
     }
     let device = DeviceBuilder::new()
         .name(DEVICE)

@@ -25,6 +25,8 @@ mod network;
 mod processors;
 mod shown;
 mod store;
+#[cfg(target_os = "linux")]
+mod sysctl;
 
 pub use address::{Host, IPV4_PREFIX, IPV6_PREFIX};
 pub use conversations::{FlowRow, MAX_CONVERSATIONS};

@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 from wifair import _native
 from wifair.emulate import runs
 from wifair.errors import InputError, WifairError
+from wifair.keys import nearest
 
 if TYPE_CHECKING:
     from wifair.study.traces import Traces
@@ -38,6 +39,8 @@ SYSCTLS = {
     "net.ipv6.conf.all.addr_gen_mode": "1",
     "net.ipv6.conf.default.addr_gen_mode": "1",
 }
+# Where the kernel has the sysctls of a network namespace. Not net.netfilter: nf_hooks_lwtunnel there is the machine's.
+OF_HOSTS = ("net.ipv4.", "net.ipv6.", "net.core.", "net.mptcp.")
 SERVER = "server"
 # Port of the first station's iperf3 server; the next station's is one higher.
 IPERF3_PORT = 5201
@@ -226,6 +229,7 @@ def check(settings: Settings) -> None:
         raise InputError(
             f"--warmup {settings.warmup_s:g}: must be less than --duration {settings.duration_s:g}, or nothing is measured."
         )
+    check_sysctls(settings.sysctls)
     known = [*settings.names, SERVER]
     if settings.host not in known:
         raise InputError(f"--in {settings.host}: no such host; the hosts are {', '.join(known)}.")
@@ -233,6 +237,25 @@ def check(settings: Settings) -> None:
     if settings.congestion_control not in (None, *allowed):
         name = settings.congestion_control
         raise InputError(f"--congestion-control {name}: not in this kernel, which has {', '.join(allowed)}.")
+
+
+def check_sysctls(sysctls: Mapping[str, str]) -> None:
+    """Refuses keys that are not of a host's network namespace. The engine refuses those that the machine does not give to one."""
+    for key, value in sysctls.items():
+        if not key.startswith(OF_HOSTS):
+            allowed = ", ".join(f"{prefix}…" for prefix in OF_HOSTS)
+            raise InputError(f"--sysctl {key}={value}: allowed are keys of a host's network namespace: {allowed}")
+        if not Path("/proc/sys", key.replace(".", "/")).is_file():
+            hint = nearest(key, _sysctls_of_hosts())
+            asked = f" Did you mean {hint}?" if hint else ""
+            raise InputError(f"--sysctl {key}={value}: no such key in this kernel; `sysctl -a` lists them.{asked}")
+
+
+def _sysctls_of_hosts() -> list[str]:
+    """The keys below `OF_HOSTS` that this kernel has."""
+    root = Path("/proc/sys")
+    files = (file for prefix in OF_HOSTS for file in (root / prefix.replace(".", "/")).rglob("*") if file.is_file())
+    return [".".join(file.relative_to(root).parts) for file in files]
 
 
 def check_realtime() -> None:
