@@ -65,6 +65,8 @@ pub struct Conversation {
     /// By direction: from the initiator, to it.
     pub ways: [Way; 2],
     progress: [Progress; 2],
+    /// By direction: when its first packet entered, and when its last one entered or was delivered.
+    active: [Option<(Time, Time)>; 2],
     /// By direction: whether the SYN there asked for ECN (RFC 3168, 6.1.1).
     offers_ecn: [bool; 2],
     counted_together: bool,
@@ -77,6 +79,7 @@ impl Conversation {
             hosts,
             ways: Default::default(),
             progress: Default::default(),
+            active: [None; 2],
             offers_ecn: [false; 2],
             counted_together: false,
         }
@@ -87,8 +90,19 @@ impl Conversation {
         self.offers_ecn == [true; 2]
     }
 
+    /// Seconds for which a direction has been active since `start`.
+    fn active_s(&self, direction: usize, start: Time) -> f64 {
+        let (first, last) = self.active[direction].unwrap_or_default();
+        if last > start { (last - first.max(start)).as_secs_f64() } else { 0.0 }
+    }
+
+    fn is_active(&mut self, direction: usize, now: Time) {
+        self.active[direction].get_or_insert((now, now)).1 = now;
+    }
+
     /// Counts a packet that enters.
     fn sent(&mut self, packet: &Packet, direction: usize, now: Time) {
+        self.is_active(direction, now);
         let way = &mut self.ways[direction];
         way.sent_packets += 1;
         way.sent_bytes += u64::from(packet.payload_bytes);
@@ -144,6 +158,7 @@ impl Conversation {
 
     /// Counts a packet of `direction` that is delivered.
     fn delivered(&mut self, packet: &Packet, direction: usize, entered: Time, now: Time) {
+        self.is_active(direction, now);
         let way = &mut self.ways[direction];
         way.delivered_packets += 1;
         way.delivered_bytes += u64::from(packet.payload_bytes);
@@ -222,8 +237,8 @@ impl Conversations {
         self.all[number as usize].delivered(packet, usize::from(!forward), entered, now);
     }
 
-    /// Returns the rows for the time since `before`, an earlier state.
-    pub fn rows(&self, before: &Conversations, seconds: f64, name: impl Fn(Host) -> String) -> Vec<FlowRow> {
+    /// Returns the rows for the time since `start`, when the state was `before`.
+    pub fn rows(&self, before: &Conversations, start: Time, name: impl Fn(Host) -> String) -> Vec<FlowRow> {
         let mut rows = vec![];
         for (number, conversation) in self.all.iter().enumerate() {
             for direction in [0, 1] {
@@ -231,7 +246,7 @@ impl Conversations {
                 let way = &conversation.ways[direction];
                 let way = then.map_or_else(|| way.clone(), |then| way.since(then));
                 if way.sent_packets + way.delivered_packets > 0 {
-                    rows.push(FlowRow::new(number, conversation, direction, &way, seconds, &name));
+                    rows.push(FlowRow::new(number, conversation, direction, &way, start, &name));
                 }
             }
         }
@@ -256,9 +271,11 @@ pub struct FlowRow {
     pub to_port: u16,
     /// Whether the sending host is the initiator: it sent the first packet of the conversation.
     pub initiator: bool,
-    /// Payload in Mbit/s: acknowledged bytes for TCP, else delivered bytes.
+    /// Seconds from its first packet, or the start of the measurement, to its last one.
+    pub active_s: f64,
+    /// Payload in Mbit/s of the active time: acknowledged bytes for TCP, else delivered bytes.
     pub goodput_mbps: f64,
-    /// IP bytes delivered, in Mbit/s.
+    /// IP bytes delivered, in Mbit/s of the active time.
     pub throughput_ip_mbps: f64,
     /// Packets that the host sent.
     pub sent_packets: u64,
@@ -292,12 +309,13 @@ impl FlowRow {
         conversation: &Conversation,
         direction: usize,
         way: &Way,
-        seconds: f64,
+        start: Time,
         name: &impl Fn(Host) -> String,
     ) -> FlowRow {
         let tuple = if direction == 0 { conversation.tuple } else { conversation.tuple.reversed() };
         let ms = |ns: Option<f64>| ns.map(|ns| ns * 1e-6);
-        let mbps = |bytes: u64| bytes as f64 * 8e-6 / seconds;
+        let active_s = conversation.active_s(direction, start);
+        let mbps = |bytes: u64| if active_s > 0.0 { bytes as f64 * 8e-6 / active_s } else { 0.0 };
         let is_tcp = tuple.protocol == TCP && !conversation.counted_together;
         FlowRow {
             flow,
@@ -307,6 +325,7 @@ impl FlowRow {
             from_port: tuple.source_port,
             to_port: tuple.destination_port,
             initiator: direction == 0,
+            active_s,
             goodput_mbps: mbps(if is_tcp { way.acknowledged_bytes } else { way.delivered_bytes }),
             throughput_ip_mbps: mbps(way.delivered_ip_bytes),
             sent_packets: way.sent_packets,
@@ -378,10 +397,11 @@ mod tests {
         cross(&mut all, ack(2), 31);
         cross(&mut all, data(2), 50);
         cross(&mut all, ack(3), 70);
-        let rows = all.rows(&Conversations::default(), 1.0, |host| format!("{host:?}"));
+        let rows = all.rows(&Conversations::default(), Time::ZERO, |host| format!("{host:?}"));
         assert_eq!(rows.len(), 2);
         assert_eq!((rows[0].retransmissions, rows[0].sent_packets, rows[1].retransmissions), (1, 5, 0));
-        assert!((rows[0].goodput_mbps - 0.024).abs() < 1e-9, "{}", rows[0].goodput_mbps);
+        assert!((rows[0].active_s - 0.06).abs() < 1e-9, "{}", rows[0].active_s);
+        assert!((rows[0].goodput_mbps - 0.4).abs() < 1e-9, "{}", rows[0].goodput_mbps);
         let way = &all.get(0).ways[0];
         assert_eq!(way.rtt.count(), 2); // of the SYN, and of the third segment
         assert!((way.rtt.mean().unwrap() - 25e6).abs() < 1e6);
@@ -393,10 +413,12 @@ mod tests {
         let mut all = Conversations::default();
         cross(&mut all, segment(UP, TcpFlags::ACK, 0, 0, 1000), 0);
         let before = all.clone();
-        assert!(all.rows(&before, 1.0, |_| String::new()).is_empty());
-        cross(&mut all, segment(UP, TcpFlags::ACK, 1000, 0, 1000), 1);
-        let rows = all.rows(&before, 1.0, |_| String::new());
+        let start = Time::from_ms(20);
+        assert!(all.rows(&before, start, |_| String::new()).is_empty());
+        cross(&mut all, segment(UP, TcpFlags::ACK, 1000, 0, 1000), 25);
+        let rows = all.rows(&before, start, |_| String::new());
         assert_eq!((rows.len(), rows[0].payload_bytes, rows[0].from_port), (1, 1000, 3));
+        assert!((rows[0].active_s - 0.015).abs() < 1e-9, "{}", rows[0].active_s);
     }
 
     #[test]
@@ -407,7 +429,7 @@ mod tests {
             let tuple = FiveTuple { source, source_port, destination_port: 1, ..UP };
             all.sent(&segment(tuple, TcpFlags::ACK, 0, 0, 10), STATION, Host::Server, Time::ZERO);
         }
-        let rows = all.rows(&Conversations::default(), 1.0, |_| String::new());
+        let rows = all.rows(&Conversations::default(), Time::ZERO, |_| String::new());
         assert_eq!(rows.len(), MAX_CONVERSATIONS + 1);
         assert_eq!((rows.last().unwrap().sent_packets, rows.last().unwrap().to_port), (5, 0));
     }

@@ -388,9 +388,8 @@ impl Network {
         after: &Counted,
         name: impl Fn(Host) -> String,
     ) -> (RunRecord, Vec<FlowRow>) {
-        let seconds = (after.at - before.at).as_secs_f64();
         let record = RunRecord::of_readings(&self.plan, &before.reading, &after.reading);
-        (record, after.conversations.rows(&before.conversations, seconds, name))
+        (record, after.conversations.rows(&before.conversations, before.at, name))
     }
 }
 
@@ -479,7 +478,7 @@ mod tests {
 
     fn total(network: &Network) -> Way {
         let mut total = Way::default();
-        let rows = network.conversations.rows(&Conversations::default(), 1.0, |_| String::new());
+        let rows = network.conversations.rows(&Conversations::default(), Time::ZERO, |_| String::new());
         for number in 0..rows.iter().map(|row| row.flow + 1).max().unwrap_or(0) {
             network.conversations.get(number as u32).ways.iter().for_each(|way| total.add(way));
         }

@@ -30,7 +30,7 @@ def print_emulation(report: Mapping[str, Any], verbose: bool) -> None:
         headings = ("from", "to", "", "goodput, Mbps", "RTT, ms", "95 % delay, ms", "resent", "drops", "marks")
         note = "" if len(shown) <= limit else f": the {limit} largest of {len(shown)}; --verbose shows all"
         print_table(
-            f"{_mark([report])}Flows, from their packets, in {report['measured_s']:.1f} s{note}",
+            f"{_mark([report])}Flows, from their packets, in {report['measured_s']:.1f} s; goodput over their active time{note}",
             columns(headings, rows, left=3),
             3,
         )

@@ -63,7 +63,7 @@ def _flow(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
     """A sentence on one direction of a conversation."""
     lost = row["dropped"] + row["lost"]
     text = (
-        f"{row['from']}:{row['from_port']} to {row['to']}:{row['to_port']} ({row['protocol']}): {row['goodput_mbps']:.3f} Mbps; "
+        f"{row['from']}:{row['from_port']} to {row['to']}:{row['to_port']} ({row['protocol']}): {row['goodput_mbps']:.3f} Mbps in {row['active_s']:.1f} s; "
         f"{lost / max(row['sent_packets'], 1):.1%} of {row['sent_packets']} packets lost ({row['dropped']} in buffers, {row['lost']} on "
         "air and wire)"
     )
@@ -99,7 +99,7 @@ def page(
         if not is_valid(report)
     ]
     mark = "" if is_valid(first) else f"{INVALID}. "
-    about_flows = f"{mark}From the packets' headers, a row per direction of a conversation."
+    about_flows = f"{mark}From the packets' headers, a row per direction of a conversation; rates over its active time."
     sections: list[Section] = [
         Section("Summary", [*([Text(invalid, "warning")] if invalid else []), Findings(sentences(first))]),
         Section(

@@ -234,7 +234,8 @@ def of_kernel(plan: Mapping[str, Any], outcome: Outcome) -> dict[str, float]:
             goodput[row["label"]] = row["goodput_mbps"]
         if row["kind"] == "web":
             answers = (flow for flow in outcome.report["flows"] if flow["from_port"] == row["port"])
-            goodput[row["label"]] = sum(answer["goodput_mbps"] for answer in answers)
+            megabits = sum(answer["goodput_mbps"] * answer["active_s"] for answer in answers)
+            goodput[row["label"]] = megabits / outcome.report["measured_s"]
     return totals(plan, goodput) | dict(_delays(outcome.measured)) | dict(_documents(outcome.measured))
 
 
