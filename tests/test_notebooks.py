@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,94 @@ import pytest
 from conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def solutions_of_uploads_and_downloads(compared: Any, scenario: Any) -> list[list[str]]:
+    """The numbers in the solutions of the first exercise, from its runs and those that its questions ask for."""
+
+    def of(results: Any, name: str, *metrics: str) -> list[str]:
+        return [f"{results.interval(name, metric).estimate:.2f}" for metric in metrics]
+
+    tail, filtered = of(compared, "droptail", *SOLVED), of(compared, "ack-filtering", *SOLVED)
+    found = []
+    for limit in (500, 10):
+        results = scenario.override({"ap.limit_packets": limit}).run(seeds=5)
+        jain, lost = of(results, results.cells[0].name, "jain", "ap_loss_ratio")
+        assert (lost == "0.00") == (limit == 500)
+        wait = f"{results.interval(results.cells[0].name, 'ap_sojourn_mean_ms').estimate:.0f}"
+        found += [str(limit), *([jain, wait] if limit == 500 else [wait, jain])]
+    (down, up, jain, total), (down2, up2, jain2, total2) = tail, filtered
+    return [[], [down2, down, up2, up, jain, jain2, total, total2], found]
+
+
+SOLVED = ("down_mbps", "up_mbps", "jain", "total_mbps")
+
+
+def solutions_of_one_slow_station(results: Any, slow: Any, airtimes: Any) -> list[list[str]]:
+    """The same of the second exercise."""
+    import polars as pl
+
+    def share(scheme: str, station: str) -> float:
+        own = airtimes.filter(scenario=scheme).group_by("station").agg(pl.col("airtime_share").mean())
+        return float(own.filter(pl.col("station").str.starts_with(station))["airtime_share"].mean())
+
+    def goodput(frame: Any, scheme: str, flow: str) -> str:
+        own = frame.filter(pl.col("scenario") == scheme, pl.col("label").str.starts_with(flow))
+        return f"{own['goodput_mbps'].mean():.1f}"
+
+    def jain(values: list[float]) -> str:
+        return f"{sum(values) ** 2 / len(values) / sum(value**2 for value in values):.2f}"
+
+    turns, fair = "fq-codel", "mac80211"
+    far, near = (f"{100 * share(turns, station):.0f}" for station in ("far", "near"))
+    before = goodput(results.flows, "scheme=fq-codel, rate_mbps=54", "")
+    equal = goodput(slow.flows, turns, "")
+    assert {goodput(slow.flows, turns, flow) for flow in ("near", "far")} == {equal}
+    totals = [f"{slow.interval(scheme, 'total_mbps').estimate:.1f}" for scheme in (turns, fair)]
+    of_goodput = [f"{slow.interval(scheme, 'jain').estimate:.2f}" for scheme in (turns, fair)]
+    of_airtime = [
+        jain([share(scheme, "far"), share(scheme, "near"), share(scheme, "near")]) for scheme in (turns, fair)
+    ]
+    at = {
+        rate: [results.interval(f"scheme={scheme}, rate_mbps={rate}", "total_mbps") for scheme in (turns, fair)]
+        for rate in (24, 54)
+    }
+    assert at[24][0].high < at[24][1].low
+    assert at[54][0].high > at[54][1].low
+    second = [goodput(slow.flows, fair, "near"), equal, goodput(slow.flows, fair, "far"), equal]
+    third = ["24", *(f"{found.estimate:.1f}" for found in at[24]), "54"]
+    return [[far, near, "6", equal, before], [*second, *totals, *of_goodput, *of_airtime], third]
+
+
+def solutions_of_delay_under_load(compared: Any, home: Any) -> list[list[str]]:
+    """The same of the third exercise."""
+    small = home.override({"ap.limit_packets": 100}).run(seeds=5)
+
+    def of(scheme: str, metric: str, digits: int = 1) -> str:
+        results, name = (compared, scheme) if scheme else (small, small.cells[0].name)
+        return f"{results.interval(name, metric).estimate:.{digits}f}"
+
+    schemes = ("droptail", "codel", "fq-codel")
+    first = [of(scheme, "mos_least") for scheme in schemes] + [of(scheme, "ping_p95_ms", 0) for scheme in schemes]
+    downloads, uploads = ([of("droptail", way), of("", way)] for way in ("down_mbps", "up_mbps"))
+    third = ["100", of("", "mos_least"), of("", "total_mbps"), *downloads, *reversed(uploads)]
+    return [first, [of(scheme, "total_mbps") for scheme in schemes], third]
+
+
+SOLUTIONS: dict[str, Callable[..., list[list[str]]]] = {
+    "lecture-1-uploads-and-downloads": solutions_of_uploads_and_downloads,
+    "lecture-2-one-slow-station": solutions_of_one_slow_station,
+    "lecture-3-delay-under-load": solutions_of_delay_under_load,
+}
+
+
+def numbers_in_solutions(notebook: Any) -> list[list[str]]:
+    """The numbers in each numbered solution, but for names and years of papers."""
+    text = notebook.cells[-1].source.partition("<summary>Solutions</summary>")[2]
+    assert text
+    solutions = re.split(r"^\d\. ", text, flags=re.MULTILINE)[1:]
+    plain = [re.sub(r"`[^`]*`|et al\. \d{4}", "", solution) for solution in solutions]
+    return [re.findall(r"\d+(?:\.\d+)?", solution) for solution in plain]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
@@ -20,14 +111,27 @@ def test_notebooks_are_kept_without_outputs(path: Path) -> None:
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
 
 
+def test_every_lecture_has_its_solutions_derived() -> None:
+    assert {path.stem for path in NOTEBOOKS if path.stem.startswith("lecture")} == set(SOLUTIONS)
+
+
 @pytest.mark.filterwarnings("ignore")  # of the kernel's own libraries
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
-def test_notebooks_run(path: Path, tmp_path: Path) -> None:
+def test_notebooks_run_and_solutions_have_the_numbers_of_their_runs(path: Path, tmp_path: Path) -> None:
     import nbformat
     from nbclient import NotebookClient
 
     notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    solve = SOLUTIONS.get(path.stem)
+    if solve:
+        source = f"import json\nfrom typing import Any\n\nSOLVED = {SOLVED}\n\n\n{inspect.getsource(solve)}"
+        given = ", ".join(inspect.signature(solve).parameters)
+        source += f"\nprint(json.dumps({solve.__name__}({given})))"
+        notebook.cells.append(nbformat.v4.new_code_cell(source))  # type: ignore[no-untyped-call]
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    if solve:
+        derived = json.loads(notebook.cells.pop().outputs[0].text)
+        assert numbers_in_solutions(notebook) == derived
     shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert all(output.output_type != "error" for output in shown)
     assert not [output for output in shown if output.get("name") == "stderr"]

@@ -422,8 +422,7 @@ class Results(Drawn):
         the others make panels. `labels` gives texts for keys, their values, metrics and scenarios. Raises `InputError` for
         an unknown metric or coordinate.
         """
-        if wrong := [metric for metric in metrics if metric not in self.units]:
-            raise unknown("metric", wrong[0], self.units, "plot: ")
+        self._check_metrics(metrics, "plot")
         chart: Plot = _picture(drawing().plot(self, metrics, x, lines, labels or {}))
         return chart
 
@@ -431,6 +430,15 @@ class Results(Drawn):
         """The best scenario by each metric, in sentences. Raises `InputError` if there is only one scenario."""
         found: Picture = _picture(drawing().measured.findings(self))
         return found
+
+    def table(self, *metrics: str) -> Picture:
+        """A row per scenario, a column per metric (by default those of `summary`): means with their 95 % intervals.
+
+        Raises `InputError` for an unknown metric.
+        """
+        self._check_metrics(metrics, "table")
+        made: Picture = _picture(drawing().measured.summary(self, metrics))
+        return made
 
     def plot_flows(self) -> Plot:
         """Goodput by flow in Mbps: a panel per scenario, a bar per flow, a dot per replication."""
@@ -446,6 +454,10 @@ class Results(Drawn):
         """Time series of goodput, queue and RTT. Raises `InputError` if `run.sample_interval_s` is not set."""
         chart: Plot = _picture(drawing().series(self))
         return chart
+
+    def _check_metrics(self, metrics: Sequence[str], asked_by: str) -> None:
+        if wrong := [metric for metric in metrics if metric not in self.units]:
+            raise unknown("metric", wrong[0], self.units, f"{asked_by}: ")
 
     def __repr__(self) -> str:
         return f"Results of {len(self.cells)} scenarios, seeds {list(self.seeds)}\n{self.summary()}"
