@@ -84,7 +84,11 @@ def test_from_802_11n_on_a_station_has_an_mcs() -> None:
     )
     stations = scenario.plan()["cell"]["stations"]
     assert [(station["mcs"], station["rate_mbps"]) for station in stations] == [(9, None), (3, None), (None, 54.0)]
-    alone = {station: airtime for (station, way), airtime in scenario.airtimes_us(1500).items() if way == "up"}
+    rows = {station: row for (station, way), row in scenario.channel_access(1500).items() if way == "up"}
+    alone = {
+        station: row["ifs_us"] + row["slot_us"] * (row["backoffs"][0] - 1) / 2 + row["one"]["airtime_us"]
+        for station, row in rows.items()
+    }
     # AIFS 37, 7.5 slots of 9, SIFS 10 and MAC ACK 34 in each; HE20 with two streams, MCS 9: 12326 bits in 4 symbols of 3120.
     assert alone["new"] == pytest.approx(37 + 67.5 + 36 + 2 * 7.2 + 4 * 13.6 + 6 + 10 + 34)
     # HT20 with two streams has MCS 8 to 15: MCS 3 has one stream.

@@ -65,12 +65,12 @@ fn canonical(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<String> {
     Ok(plan(plan_json, schemes)?.to_canonical_json())
 }
 
-/// Returns by station, as JSON, the time in microseconds that a frame with `ip_bytes` takes from it and to it on an otherwise
-/// idle medium.
+/// Returns by station and direction, as JSON, how packets with `ip_bytes` and `dscp` contend and the times in microseconds that they
+/// take on the air.
 #[pyfunction]
-fn airtimes(plan_json: &str, ip_bytes: u32, schemes: &Bound<'_, PyDict>) -> PyResult<String> {
+fn airtimes(plan_json: &str, ip_bytes: u32, dscp: u8, schemes: &Bound<'_, PyDict>) -> PyResult<String> {
     let plan = plan(plan_json, schemes)?;
-    let found = scheme::guarded(schemes.py(), || wifair_sim::airtimes(&plan, ip_bytes))?;
+    let found = scheme::guarded(schemes.py(), || wifair_sim::airtimes(&plan, ip_bytes, dscp))?;
     Ok(found.map_err(|error| plan_error(schemes.py(), &error))?.to_string())
 }
 

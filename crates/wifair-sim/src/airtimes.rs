@@ -1,19 +1,31 @@
 use serde_json::{Value, json};
 use wifair_core::{SpecError, StationId, Time};
 use wifair_queue::Direction;
-use wifair_wlan::Bss;
+use wifair_wlan::{Bss, Turn};
 
 use crate::plan::Plan;
 
-/// By station, in the order of the plan: its label, and the time in microseconds that a frame with `ip_bytes` takes from it and
-/// to it on an otherwise idle medium, at the initial rates of the plan. See [`Bss::time_alone`].
-pub fn airtimes(plan: &Plan, ip_bytes: u32) -> Result<Value, SpecError> {
+/// By station, in the order of the plan, and direction: how packets with `ip_bytes` and `dscp` contend, and the times that one takes
+/// and that as many take as fit in a PPDU or TXOP, in microseconds, at the initial rates of the plan. See [`Bss::access`].
+pub fn airtimes(plan: &Plan, ip_bytes: u32, dscp: u8) -> Result<Value, SpecError> {
     let bss = Bss::new(&plan.bss, 0)?;
     let us = |time: Time| time.as_ns() as f64 * 1e-3;
-    let row = |(index, label): (u16, &String)| {
-        let time = |direction| us(bss.time_alone(StationId(index), direction, ip_bytes));
-        json!({"station": label, "up_us": time(Direction::Up), "down_us": time(Direction::Down)})
+    let turn = |turn: Turn| json!({"packets": turn.packets, "airtime_us": us(turn.airtime), "exposed_us": us(turn.exposed)});
+    let row = |(index, label): (u16, &String), direction, name: &str| {
+        let access = bss.access(StationId(index), direction, ip_bytes, dscp);
+        json!({
+            "station": label,
+            "direction": name,
+            "category": access.ac.map(|ac| ac.name()),
+            "ifs_us": us(access.ifs),
+            "slot_us": us(access.slot),
+            "backoffs": access.backoffs,
+            "eifs_lead_us": us(access.eifs_lead),
+            "one": turn(access.one),
+            "full": turn(access.full),
+        })
     };
-    let labels = plan.bss.stations.iter().map(|station| &station.label);
-    Ok((0..).zip(labels).map(row).collect())
+    let labels = (0..).zip(plan.bss.stations.iter().map(|station| &station.label));
+    let both = |at: (u16, &_)| [row(at, Direction::Up, "up"), row(at, Direction::Down, "down")];
+    Ok(labels.flat_map(both).collect())
 }

@@ -5,6 +5,7 @@
 //! `docs/medium.md` defines what happens when. An exchange has at most three events: start, end of the data frame (delivery),
 //! end.
 
+pub(crate) mod access;
 mod accessors;
 pub(crate) mod air;
 mod build;

@@ -97,6 +97,12 @@ impl Contention {
         self.grid_of(e).aifs + Time::from_ns(backoff)
     }
 
+    /// Numbers of values that `entity` draws a backoff from at CWmin and at CWmax.
+    pub(crate) fn backoffs(&self, entity: u32) -> [u32; 2] {
+        let e = &self.entities[entity as usize];
+        [e.cw_min, e.cw_max].map(|cw| self.rules.slots(cw))
+    }
+
     /// When the next transmission starts if nothing arrives before; [`Time::MAX`] while the medium is busy.
     #[inline]
     pub(crate) fn start(&self) -> Time {

@@ -35,6 +35,7 @@ pub use aggregation::{
     AggregationSpec, Ath9kSpec, Fill, FirmwareSpec, HardwareSpec, IdealSpec, Requests, SentMpdu,
 };
 pub use beacons::BeaconsSpec;
+pub use bss::access::{ChannelAccess, Turn};
 pub use bss::air::{
     AirFrame, Attempt, AttemptOutcome, Attempted, Beacon, Decoded, FrameKind, PartOf, Transmission,
 };

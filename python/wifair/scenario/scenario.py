@@ -194,13 +194,16 @@ class Scenario(BaseModel):
         except _native.SchemeFailed as error:
             raise failed(error, self.python_schemes, seed) from error.__cause__
 
-    def airtimes_us(self, ip_bytes: int) -> dict[tuple[str, str], float]:
-        """The time of a frame on an idle medium, channel access included, by station and direction in microseconds."""
+    def channel_access(self, ip_bytes: int, dscp: int = 0) -> dict[tuple[str, str], Table]:
+        """How packets of one size contend, and the airtime of one and of a full PPDU or TXOP, by station and direction.
+
+        Durations are in microseconds, at the initial rates.
+        """
         from wifair import _native
         from wifair.scheme.python import makers
 
-        rows = json.loads(_native.airtimes(self.plan_json, ip_bytes, makers(self.python_schemes)))
-        return {(row["station"], way): float(row[f"{way}_us"]) for row in rows for way in ("up", "down")}
+        rows = json.loads(_native.airtimes(self.plan_json, ip_bytes, dscp, makers(self.python_schemes)))
+        return {(row["station"], row["direction"]): row for row in rows}
 
     def simulated_s(self) -> float:
         """Simulated seconds of one replication, warm-up included."""

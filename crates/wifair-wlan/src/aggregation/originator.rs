@@ -199,6 +199,11 @@ impl Originator {
         }
     }
 
+    /// What it joins to A-MSDUs.
+    pub fn amsdu(&self) -> Amsdu {
+        self.amsdu
+    }
+
     /// Whether anything can be sent: a packet that is in no PPDU and within the window.
     pub fn is_pending(&self) -> bool {
         let free = || self.queue.iter().find(|mpdu| mpdu.ppdu == NONE);

@@ -1,5 +1,8 @@
 //! Length of an A-MPDU, and what may still be added to it (802.11-2020, 9.7 and 10.12; `docs/medium.md`, section 12).
 
+use super::amsdu::Amsdu;
+use super::originator::Limits;
+
 /// Bytes of the delimiter before an MPDU in an A-MPDU; subframes are padded to multiples of it.
 pub(super) const DELIMITER_BYTES: u32 = 4;
 
@@ -17,6 +20,26 @@ impl Psdu {
     /// A PSDU of one MPDU of `bytes`.
     pub fn of(bytes: u32) -> Psdu {
         Psdu { before: 0, last: bytes, mpdus: 1 }
+    }
+
+    /// The longest PSDU of packets that all have `ip_bytes`, and their number.
+    pub fn full(ip_bytes: u32, limits: &Limits, amsdu: &Amsdu) -> (Psdu, u32) {
+        let Limits { max_mpdus, max_psdu_bytes, spacing_bytes, mac_bytes } = *limits;
+        let bytes = ip_bytes + mac_bytes;
+        let (mut psdu, mut packets, mut is_amsdu) = (Psdu::of(bytes), 1, false);
+        loop {
+            let room = psdu.room_of_last(max_psdu_bytes);
+            if amsdu.joins() && ip_bytes <= amsdu.room(psdu.last, is_amsdu, room) {
+                psdu = psdu.with_last(amsdu.with(psdu.last, is_amsdu, ip_bytes));
+                is_amsdu = true;
+            } else if psdu.mpdus < max_mpdus && bytes <= psdu.room(max_psdu_bytes, spacing_bytes) {
+                psdu = psdu.with(bytes, spacing_bytes);
+                is_amsdu = false;
+            } else {
+                return (psdu, packets);
+            }
+            packets += 1;
+        }
     }
 
     /// Adds an MPDU of `bytes`. The starts of two MPDUs are at least `spacing_bytes` apart.

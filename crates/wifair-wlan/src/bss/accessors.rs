@@ -72,19 +72,6 @@ impl Bss {
         self.nodes.packets_under_way()
     }
 
-    /// Time that a frame with `ip_bytes` takes from the station (up) or to it (down) now, if no other node transmits: a DIFS or
-    /// AIFS, the mean first backoff, RTS and CTS if they are used, the frame, its MAC ACK. In the category of best effort.
-    pub fn time_alone(&self, station: StationId, direction: Direction, ip_bytes: u32) -> Time {
-        let down = direction == Direction::Down;
-        let sender = self.nodes.usual_edcaf(if down { AP } else { node_of(station) });
-        let psdu_bytes = self.phy.psdu_bytes(ip_bytes);
-        let access = self.medium.contention().mean_first_wait(sender);
-        let on_air = &self.links[LinkId::of(down, station).index()].on_air;
-        let waits = &self.mac.waits[usize::from(on_air.handshake)];
-        let reservation = if psdu_bytes > on_air.rts_threshold { waits.reservation } else { Time::ZERO };
-        access + reservation + on_air.duration(psdu_bytes) + on_air.acknowledgement
-    }
-
     /// The rate of the link from the station (up) or to it (down).
     pub fn link_rate(&self, station: StationId, direction: Direction) -> Rate {
         self.links[LinkId::of(direction == Direction::Down, station).index()].rate

@@ -62,28 +62,19 @@ impl Bss {
         let role = self.nodes.edcaf(sender).role();
         let LinkRow { on_air, samples, .. } = &self.links[link.index()];
         let block_ack = self.block_ack(sender, link);
-        let rules = self.nodes.aggregation_rules();
-        let longest = |duration| on_air.largest_psdu(duration).unwrap_or(0);
-        let max_ppdu = rules.max_ppdu.min(self.nodes.max_ppdu(sender));
-        let mut max_psdu_bytes = rules.max_ampdu_bytes.min(longest(max_ppdu));
-        if role.txop_limit > Time::ZERO {
-            let (began, start) = match follows {
-                true => (self.medium.txop_of_next_began(), now + self.phy.sifs),
-                false => (now, now),
-            };
-            let left = (began + role.txop_limit).saturating_sub(start + on_air.announcement() + block_ack);
-            let reservation = self.mac.waits[usize::from(on_air.handshake)].reservation;
-            let (fits, fits_after_rts) = (longest(left), longest(left.saturating_sub(reservation)));
-            let fits = match on_air.rts_threshold {
-                threshold if follows || fits <= threshold => fits,
-                threshold => fits_after_rts.max(threshold),
-            };
-            max_psdu_bytes = max_psdu_bytes.min(fits);
-        }
+        let left = match follows {
+            _ if role.txop_limit == Time::ZERO => None,
+            true => {
+                let end = self.medium.txop_of_next_began() + role.txop_limit;
+                Some(end.saturating_sub(now + self.phy.sifs))
+            }
+            false => Some(role.txop_limit),
+        };
+        let mut max_psdu_bytes = self.max_psdu_bytes(sender, link, left, follows);
         if *samples {
             max_psdu_bytes = 0; // the head alone
         }
-        let spacing_bytes = on_air.bytes_in(rules.spacing);
+        let spacing_bytes = on_air.bytes_in(self.nodes.aggregation_rules().spacing);
         let formed = self.nodes.form(sender, link, max_psdu_bytes, spacing_bytes, &self.phy, now);
         let on_air = &self.links[link.index()].on_air;
         let mut ppdu = Ppdu::of(on_air.mode);
@@ -103,6 +94,24 @@ impl Bss {
         ppdu.handshake = on_air.handshake;
         ppdu.with_rts = ppdu.psdu_bytes > on_air.rts_threshold;
         (formed, ppdu)
+    }
+
+    /// Maximum length of a PSDU for a link of `sender`, whose first frame starts when so much of a limited TXOP is `left`.
+    pub(super) fn max_psdu_bytes(&self, sender: u32, link: LinkId, left: Option<Time>, follows: bool) -> u32 {
+        let on_air = &self.links[link.index()].on_air;
+        let rules = self.nodes.aggregation_rules();
+        let longest = |duration| on_air.largest_psdu(duration).unwrap_or(0);
+        let max_ppdu = rules.max_ppdu.min(self.nodes.max_ppdu(sender));
+        let max_psdu_bytes = rules.max_ampdu_bytes.min(longest(max_ppdu));
+        let Some(left) = left else { return max_psdu_bytes };
+        let left = left.saturating_sub(on_air.announcement() + self.block_ack(sender, link));
+        let reservation = self.mac.waits[usize::from(on_air.handshake)].reservation;
+        let (fits, fits_after_rts) = (longest(left), longest(left.saturating_sub(reservation)));
+        let fits = match on_air.rts_threshold {
+            threshold if follows || fits <= threshold => fits,
+            threshold => fits_after_rts.max(threshold),
+        };
+        max_psdu_bytes.min(fits)
     }
 
     /// Packets leave the port of `sender` for what lies below it, as far as there is room; whether it has anything to send.
@@ -308,7 +317,7 @@ impl Bss {
     }
 
     /// A SIFS and the Block Ack of a link of `sender`.
-    fn block_ack(&self, sender: u32, link: LinkId) -> Time {
+    pub(super) fn block_ack(&self, sender: u32, link: LinkId) -> Time {
         let handshake = self.phy.handshake(&self.links[link.index()].on_air);
         self.phy.sifs + handshake.response(block_ack_bytes(self.nodes.window_of(sender, link)))
     }

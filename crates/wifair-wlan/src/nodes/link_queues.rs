@@ -6,7 +6,7 @@ use wifair_queue::{Departure, Direction, Exchange, Grant, Outcome, Reception};
 
 use super::{Nodes, Place, is_held, parts};
 use crate::aggregation::{
-    Aggregation, Feed, Fill, Formed, Hardware, Limits, Mpdu, Rules, SentMpdu, Settled, Spent,
+    Aggregation, Amsdu, Feed, Fill, Formed, Hardware, Limits, Mpdu, Rules, SentMpdu, Settled, Spent,
 };
 use crate::edca::{CATEGORY_BITS, RANKS, rank};
 use crate::node::LinkId;
@@ -42,6 +42,13 @@ impl Nodes {
     fn in_service(&self, index: u32) -> (LinkId, u32) {
         let edcaf = self.edcaf(index);
         (edcaf.link(), rank(edcaf.role().ac))
+    }
+
+    /// The rules of aggregation, the Block Ack window in MPDUs and the A-MSDUs of a link, if it has an agreement.
+    pub(crate) fn agreement_of(&self, link: LinkId, rank: u32) -> Option<(&Rules, u32, Amsdu)> {
+        let aggregation = self.aggregation.as_ref()?;
+        let agreement = aggregation.of(link, rank)?;
+        Some((&aggregation.rules, agreement.window, agreement.originator.amsdu()))
     }
 
     /// Block Ack window of a link, in MPDUs.

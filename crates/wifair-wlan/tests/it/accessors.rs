@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use support::{cell_b, packet, packet_down, us};
+use support::{cell_b, mean_wait, packet, packet_down, us};
 use wifair_core::{StationId, Time};
 use wifair_queue::Direction;
 use wifair_wlan::{
@@ -16,8 +16,10 @@ const STATION: StationId = StationId(0);
 fn the_time_of_a_frame_alone_is_its_sum() {
     let mut spec = cell_b(1);
     spec.stations[0].rate_down_mbps = Some(1.0);
-    let alone =
-        |spec: &_, direction, ip_bytes| Bss::new(spec, 1).unwrap().time_alone(STATION, direction, ip_bytes);
+    let alone = |spec: &_, direction, ip_bytes| {
+        let access = Bss::new(spec, 1).unwrap().access(STATION, direction, ip_bytes, 0);
+        mean_wait(&access) + access.one.airtime
+    };
     assert_eq!(alone(&spec, Direction::Up, 1_500), us(50 + 310 + 1_310 + 314));
     assert_eq!(alone(&spec, Direction::Up, 40), us(50 + 310 + 192 + 56 + 314));
     assert_eq!(alone(&spec, Direction::Down, 1_500), us(50 + 310 + 192 + 8 * 1_536 + 314));

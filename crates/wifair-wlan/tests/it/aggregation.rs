@@ -5,9 +5,9 @@ use crate::support;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use support::{effort, packet, packet_down};
+use support::{effort, mean_wait, packet, packet_down};
 use wifair_core::{StationId, Time};
-use wifair_queue::{Ledger, SchemeSpec};
+use wifair_queue::{Direction, Ledger, SchemeSpec};
 use wifair_wlan::{
     AggregationSpec, Ath9kSpec, Bss, BssSpec, CategorySpec, Delivery, EdcaSpec, Fill, FirmwareSpec,
     FrameErrorRate, HardwareSpec, LinkKeys, Node, Output, PhySpec, Requests, StationPhy, StationSpec, Usage,
@@ -94,6 +94,8 @@ fn the_longest_aggregates_of_every_phy() {
             let response = 20 + 4 * (16u64 + 8 * bytes + 6).div_ceil(basic * 4);
             let before = Time::from_ns(16_000 + 3 * 9_000 + 67_500);
             let cycle = before + on_air.ppdu_duration(psdu) + Time::from_us(16 + response);
+            let access = Bss::new(&spec, 1).unwrap().access(StationId(0), Direction::Up, 1_500, 0);
+            assert_eq!((access.full.packets, mean_wait(&access) + access.full.airtime), (mpdus, cycle));
             let (per_second, usage) = saturated(&spec, 1_500, 2 * effort());
             let ratio = per_second / (f64::from(mpdus) / cycle.as_secs_f64());
             let mean = usage.mpdus as f64 / usage.ppdus as f64;

@@ -5,8 +5,8 @@
 use wifair_core::{FiveTuple, Packet, Rng, SackBlocks, StationId, TCP, TcpFlags, Time};
 use wifair_queue::{Maker, Scheme, SchemeSpec};
 use wifair_wlan::{
-    Bss, BssSnapshot, BssSpec, Feedback, Modes, Node, Output, PhySpec, RateAdaptation, RateIndex, RateSpec,
-    Start, StationPhy, StationSpec,
+    Bss, BssSnapshot, BssSpec, ChannelAccess, Feedback, Modes, Node, Output, PhySpec, RateAdaptation,
+    RateIndex, RateSpec, Start, StationPhy, StationSpec,
 };
 
 /// How many times larger than usual the long tests are: 10 under `WIFAIR_VALIDATE`.
@@ -16,6 +16,12 @@ pub fn effort() -> u64 {
 
 pub fn us(us: u64) -> Time {
     Time::from_us(us)
+}
+
+/// IFS and mean backoff at CWmin.
+pub fn mean_wait(access: &ChannelAccess) -> Time {
+    let values = u64::from(access.backoffs[0]);
+    access.ifs + Time::from_ns(access.slot.as_ns() * (values - 1) / 2)
 }
 
 /// A TCP data segment between station `station` and a server: `ip_bytes` in all, numbered by `seq`.

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from wifair.analysis.check.access import Access
 from wifair.scenario.components import transport
 
 if TYPE_CHECKING:
     from wifair.scenario.scenario import Scenario
+
+# What a driver's queues hold unless the scenario says otherwise, as in ath9k.
+DRIVER_QUEUE_PACKETS = 123
 
 
 class Plan:
@@ -17,7 +21,7 @@ class Plan:
     def __init__(self, scenario: Scenario) -> None:
         self.plan = scenario.plan()
         self.scenario = scenario
-        self._airtimes: dict[int, dict[tuple[str, str], float]] = {}
+        self._access: dict[tuple[int, int], dict[tuple[str, str], Any]] = {}
         self.run = self.plan["run"]
         self.port = self.plan["cell"]["ap"]["port"]
         self.scheme: str = self.port["scheme"]["name"]
@@ -31,15 +35,42 @@ class Plan:
         """The flows that carry an application."""
         return [flow for flow in self.flows if flow["application"]["name"] == application]
 
-    def rate_mbps(self, ip_bytes: int, station: str, direction: str) -> float:
-        """IP throughput of one sender to or from a station that is alone on the air, in Mbit/s."""
-        return ip_bytes * 8 / self.airtimes(ip_bytes)[station, direction]
+    def access(self, flow: dict[str, Any], ip_bytes: int) -> Access:
+        """How packets of a flow contend, and what an access carries of them."""
+        key = (ip_bytes, flow["application"].get("dscp", flow["tcp"]["dscp"]))
+        if key not in self._access:
+            self._access[key] = self.scenario.channel_access(*key)
+        return Access.of(self._access[key][flow["station"], flow["direction"]])
 
-    def airtimes(self, ip_bytes: int) -> dict[tuple[str, str], float]:
-        """The airtime of a frame without contention by station and direction, in microseconds."""
-        if ip_bytes not in self._airtimes:
-            self._airtimes[ip_bytes] = self.scenario.airtimes_us(ip_bytes)
-        return self._airtimes[ip_bytes]
+    def packet_us(self, flow: dict[str, Any], ip_bytes: int) -> float:
+        """Time per packet if the sender of a TCP flow's data is alone on the air, with as many waiting as windows and queue allow."""
+        access = self.access(flow, ip_bytes)
+        waiting = self.queue_packets(flow, access.category)
+        at_once = self.most_queued()[0] if flow["direction"] == "down" else self.window_segments(flow)
+        return access.packet_us(min(waiting, at_once))
+
+    def rate_mbps(self, flow: dict[str, Any]) -> float:
+        """IP throughput of the full segments of such a flow."""
+        segment = self.segment_bytes(flow)
+        return segment * 8 / self.packet_us(flow, segment)
+
+    def queue_packets(self, flow: dict[str, Any], category: str | None) -> int:
+        """The most packets that wait where a flow's data does."""
+        node = self.plan["cell"]["ap"] if flow["direction"] == "down" else self.station(flow)
+        own = node["categories"][category.replace("-", "_")]["limit_packets"] if category else None
+        waiting = int(own or node["port"]["limit_packets"])
+        aggregation = self.plan["cell"]["mac"]["aggregation"] or {}
+        if flow["direction"] == "down" and aggregation.get("fill") == "driver-queue":
+            return min(waiting, int(aggregation["driver_queue_packets"] or DRIVER_QUEUE_PACKETS))
+        return waiting
+
+    def station(self, flow: dict[str, Any]) -> dict[str, Any]:
+        """The station of a flow."""
+        return next(own for own in self.plan["cell"]["stations"] if own["label"] == flow["station"])
+
+    def error_rate(self, flow: dict[str, Any]) -> float:
+        """The share of a flow's frames that the channel loses."""
+        return float(self.station(flow)["frame_error_rate"][f"data_{flow['direction']}"])
 
     def segment_bytes(self, flow: dict[str, Any]) -> int:
         """IP bytes of a full segment."""
