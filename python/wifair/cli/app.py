@@ -6,7 +6,7 @@ import typer
 
 from wifair.cli import check, cite, compare, emulate, explain, lab, new, paper, report, results, run, schemes, sweep
 
-ABOUT = "Which access point buffer and transport scheme gives every TCP flow its fair share of the air?"
+ABOUT = "Simulate Wi-Fi cells, and compare the buffer schemes of access points: which one gives every TCP flow its fair share at low delay?"
 
 app = typer.Typer(
     name="wifair",

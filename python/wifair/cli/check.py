@@ -12,9 +12,9 @@ def check(
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
-    """Find settings without the effect that they seem to have.
+    """Find settings that do not have the effect that they suggest.
 
-    Each finding comes with its arithmetic; nothing is simulated.
+    Each finding shows the calculation behind it. Nothing is simulated.
     """
     from wifair.analysis.check import check as findings_of
     from wifair.cli.output import print_json, print_text

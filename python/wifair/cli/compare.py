@@ -29,11 +29,14 @@ Schemes = Annotated[
 Replications = Annotated[
     int | None,
     typer.Option(
-        min=1, help="Replications: seeds 1, 2, …; 10 by default, with --all the form's own.", show_default=False
+        min=1,
+        help="Number of replications, with seeds 1, 2, …; by default 10, and with --all as many as the form has.",
+        show_default=False,
     ),
 ]
 All = Annotated[
-    bool, typer.Option("--all", help="Run every scheme in the papers' scenarios and today's, and judge them.")
+    bool,
+    typer.Option("--all", help="Run every scheme in the scenarios of the papers and of today, and judge the schemes."),
 ]
 Judge = Annotated[
     bool,
@@ -43,7 +46,8 @@ Judge = Annotated[
     ),
 ]
 Full = Annotated[
-    bool, typer.Option("--full/--quick", help="With --all: the papers' own lengths, or a short form of two minutes.")
+    bool,
+    typer.Option("--full/--quick", help="With --all: runs as long as in the papers, or a short form of two minutes."),
 ]
 Scenarios = Annotated[
     str, typer.Option(metavar="A,B,C", help="With --all: only these scenarios, by name.", show_default=False)
@@ -79,7 +83,7 @@ def compare(
 ) -> None:
     """Run a scenario under several schemes, and compare them.
 
-    All schemes have the same random numbers, so differences are paired by seed.
+    All schemes run with the same random numbers, so differences are taken seed by seed.
 
     With --judge, say which scheme to use in this scenario.
 

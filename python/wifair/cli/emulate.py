@@ -24,15 +24,15 @@ Emulated = Annotated[
     Path | None,
     typer.Argument(
         metavar="SCENARIO.toml",
-        help="The scenario: a file, or a name that `wifair new` lists. Its flows are opened by --test alone.",
+        help="The scenario: a file, or a name that `wifair new` lists. Only --test opens its flows.",
         show_default=False,
     ),
 ]
 Command = Annotated[
     list[str] | None,
-    typer.Argument(metavar="-- COMMAND", help="What to run; a shell by default.", show_default=False),
+    typer.Argument(metavar="-- COMMAND", help="The command to run; by default a shell.", show_default=False),
 ]
-Host = Annotated[str, typer.Option("--in", metavar="HOST", help="Run the command on that station.")]
+Host = Annotated[str, typer.Option("--in", metavar="HOST", help="Run the command on this host.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of backoff and errors; runs are not repeatable.")]
 Duration = Annotated[
     float | None,
@@ -49,7 +49,7 @@ Warmup = Annotated[
 Realtime = Annotated[bool, typer.Option("--realtime", help="Run the engine under SCHED_FIFO; needs root or RTPRIO.")]
 Spin = Annotated[float, typer.Option("--spin-us", min=0, help="Busy-wait for this time before each event.")]
 LateMs = Annotated[
-    float, typer.Option("--late-ms", min=0, help="Lateness from which an exchange counts as late, in ms.")
+    float, typer.Option("--late-ms", min=0, help="An exchange counts as late from this lateness on, in ms.")
 ]
 LateShare = Annotated[
     float, typer.Option("--late-share", min=0, max=1, help="Share of late exchanges that makes a run invalid.")
@@ -59,7 +59,7 @@ Control = Annotated[
     typer.Option(
         "--congestion-control",
         metavar="NAME",
-        help="The kernel's congestion control of all connections, cubic by default; with --test the scenario's.",
+        help="Congestion control of the kernel for all connections; by default cubic, and with --test that of the scenario.",
         show_default=False,
     ),
 ]
@@ -68,7 +68,7 @@ Sysctls = Annotated[
     typer.Option(
         "--sysctl",
         metavar="KEY=VALUE",
-        help="A sysctl of all hosts, as net.ipv4.tcp_recovery=0; may be repeated.",
+        help="Set a sysctl of all hosts, such as net.ipv4.tcp_recovery=0; may be repeated.",
         show_default=False,
     ),
 ]
@@ -77,7 +77,7 @@ Routes = Annotated[
     typer.Option(
         "--route",
         metavar="KEY=VALUE",
-        help="A metric of all routes, as quickack=1 (ip-route(8)); may be repeated.",
+        help="Set a metric of all routes, such as quickack=1 (ip-route(8)); may be repeated.",
         show_default=False,
     ),
 ]
@@ -86,18 +86,23 @@ TestName = Annotated[
     typer.Option(
         "--test",
         metavar="NAME",
-        help="tcp-up-down, rrul, voip or web: open the scenario's flows and simulate them, too.",
+        help="Open the flows of the scenario with real hosts, and also simulate them: tcp-up-down, rrul, voip or web.",
         show_default=False,
     ),
 ]
-Runs = Annotated[int, typer.Option(min=1, help="With --test: emulated runs.")]
-PcapFull = Annotated[bool, typer.Option("--pcap-full", help="With --pcap: payload and FCS, not headers alone.")]
-Explain = Annotated[bool, typer.Option("--explain", help="Say what limited the flows.")]
+Runs = Annotated[int, typer.Option(min=1, help="With --test: number of emulated runs.")]
+PcapFull = Annotated[
+    bool, typer.Option("--pcap-full", help="With --pcap: capture payload and FCS in addition to headers.")
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Say what limited each flow.")]
 Page = Annotated[
-    Path | None, typer.Option("--report", metavar="FILE.html", help="Write the run as a page.", show_default=False)
+    Path | None,
+    typer.Option(
+        "--report", metavar="FILE.html", help="Write a report of the run as one HTML file.", show_default=False
+    ),
 ]
 RunName = Annotated[
-    str | None, typer.Option("--run", metavar="RUN", help="Which run, if there are several.", show_default=False)
+    str | None, typer.Option("--run", metavar="RUN", help="The run, if there are several.", show_default=False)
 ]
 
 
@@ -157,7 +162,7 @@ def emulate(
 ) -> None:
     """Run a scenario's cell in real time with real hosts (Linux).
 
-    Each station and the server is a network namespace. The command runs in the server's, or in that of --in.
+    Each station is a network namespace, and so is the server. The command runs in the server's namespace, or in that of --in.
     """
     from wifair.cli.schemes_of_files import assignments
     from wifair.emulate.session import Settings

@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: wifair explain scenarios/five-lines.toml --seeds 3 --figure why.png"
 
 Scheme = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Under this scheme; the scenario's by default.", show_default=False)
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Explain the scenario under this scheme; by default its own.", show_default=False
+    ),
 ]
-Figure = Annotated[Path | None, typer.Option(metavar="FIGURE", help="Also draw a figure there.", show_default=False)]
+Figure = Annotated[
+    Path | None, typer.Option(metavar="FIGURE", help="Also draw the explanation in FIGURE.", show_default=False)
+]
 
 
 def explain(
@@ -32,9 +37,9 @@ def explain(
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
-    """Say why flows got what they got, from counters.
+    """Explain why each flow got its goodput, from counters.
 
-    Losses by reason, airtime, TCP's states, what limited it: means over the runs.
+    Losses by reason, airtime, the states of TCP senders and what limited them; all are means over the runs.
     """
     from wifair.analysis import explain as why
     from wifair.analysis import explain_groups, warmup

@@ -34,7 +34,9 @@ Schemes = Annotated[
 Lesson = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="Open with a lesson, as `one-slow-station`; a wrong NAME lists all.", show_default=False
+        metavar="NAME",
+        help="Open this lesson, such as `one-slow-station`; an unknown NAME lists all lessons.",
+        show_default=False,
     ),
 ]
 
@@ -49,7 +51,7 @@ def lab(
 ) -> None:
     """Watch a scenario live in the browser, and change it.
 
-    The page shows the AP's queue, the air and the flows. A lesson brings a scenario; lesson "none" is SCENARIO.
+    The page shows the AP's queue, the air and the flows. A lesson has its own scenario; with the lesson "none" the page shows SCENARIO.
 
     The page is served on the loopback address, to clients that have the token in the printed address. Ctrl-C ends it.
     """

@@ -11,15 +11,18 @@ EXAMPLE = "Example: wifair new paper:adaptive-pushout"
 
 Template = Annotated[
     str | None,
-    typer.Argument(metavar="NAME", help="The template or cell; without a name, list them.", show_default=False),
+    typer.Argument(metavar="NAME", help="The template or cell; without a NAME, all are listed.", show_default=False),
 ]
-File = Annotated[Path | None, typer.Argument(metavar="FILE.toml", help="NAME.toml by default.", show_default=False)]
+File = Annotated[
+    Path | None,
+    typer.Argument(metavar="FILE.toml", help="The file to write; by default NAME.toml.", show_default=False),
+]
 
 
 def new(template: Template = None, file: File = None) -> None:
     """Write a commented scenario: a template or a cell of a paper.
 
-    A name alone also works wherever a scenario file does.
+    Commands accept the name of a template or cell in place of a scenario file.
     """
     from wifair import gallery
     from wifair.cli.output import print_lines, print_table, print_text, say

@@ -13,12 +13,16 @@ ScenarioFile = Annotated[
         metavar="SCENARIO.toml", help="The scenario: a file, or a name that `wifair new` lists.", show_default=False
     ),
 ]
-Seeds = Annotated[int, typer.Option(min=1, help="Replications: seeds 1, 2, … A single one has no interval.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.", show_default=False)]
+Seeds = Annotated[
+    int, typer.Option(min=1, help="Number of replications, with seeds 1, 2, … A single replication has no interval.")
+]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="Number of threads; by default one per core.", show_default=False)
+]
 Out = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="Write results there: Parquet tables, plan.json, manifest.json.", show_default=False
+        metavar="DIR", help="Write the results to DIR: Parquet tables, plan.json, manifest.json.", show_default=False
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on standard output.")]
@@ -32,7 +36,7 @@ Scheme = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The access point's scheme: a name from `wifair schemes`, or FILE.py:CLASS of one written in Python.",
+        help="The access point's scheme: a name from `wifair schemes`, or FILE.py:CLASS for a scheme written in Python.",
         show_default=False,
     ),
 ]
@@ -41,14 +45,16 @@ Wishes = Annotated[
     typer.Option(
         "--precision",
         metavar="METRIC=±",
-        help="Say how many seeds make a 95 % interval that narrow, as jain=0.01 or total_mbps=2%; may be repeated.",
+        help="Say how many seeds a 95 % interval of this half-width needs, such as jain=0.01 or total_mbps=2%; may be repeated.",
         show_default=False,
     ),
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Everything: every flow, pair or claim.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print every flow, pair or claim.")]
 Formats = Annotated[
     str,
-    typer.Option("--format", metavar="FORMAT[,FORMAT]", help="Formats of figures: png, svg, pdf.", show_default=False),
+    typer.Option(
+        "--format", metavar="FORMAT[,FORMAT]", help="File formats of figures: png, svg, pdf.", show_default=False
+    ),
 ]
 
 Pcap = Annotated[
@@ -62,11 +68,13 @@ PcapStations = Annotated[
     typer.Option(
         "--pcap-station",
         metavar="NAME",
-        help="With --pcap: that station's radio and host, too; may be repeated.",
+        help="With --pcap: also capture the radio and the host of this station; may be repeated.",
         show_default=False,
     ),
 ]
-PcapServers = Annotated[bool, typer.Option("--pcap-servers", help="With --pcap: the servers' interface, too.")]
+PcapServers = Annotated[
+    bool, typer.Option("--pcap-servers", help="With --pcap: also capture the interface of the servers.")
+]
 
 
 def formats(text: str) -> tuple[str, ...]:
@@ -89,7 +97,7 @@ DEFAULT_STORE = Path("results/store")
 Store = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="Store finished replications there, and do not run stored ones again.", show_default=False
+        metavar="DIR", help="Keep finished replications in DIR, and do not run them again.", show_default=False
     ),
 ]
 StoreFolder = Annotated[Path, typer.Option("--store", metavar="DIR", help="The store of finished replications.")]

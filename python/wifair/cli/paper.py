@@ -24,15 +24,14 @@ EXAMPLE = "Example: wifair paper arf-aware-tcp --figure 2 --full --out results/a
 PaperId = Annotated[
     str, typer.Argument(metavar="ID", help="The paper's id, such as adaptive-pushout.", show_default=False)
 ]
-Figure = Annotated[str | None, typer.Option(help="Only this figure and its claims.", show_default=False)]
+Figure = Annotated[str | None, typer.Option(help="Run only this figure and its claims.", show_default=False)]
 Full = Annotated[
     bool,
-    typer.Option(
-        "--full/--quick", help="At least ten replications and every other reading, or only a few replications."
-    ),
+    typer.Option("--full/--quick", help="At least ten replications and all readings, or only a few replications."),
 ]
 Replications = Annotated[
-    int | None, typer.Option(min=2, help="Replications; the form's own number by default.", show_default=False)
+    int | None,
+    typer.Option(min=2, help="Number of replications; by default as many as the form has.", show_default=False),
 ]
 
 Reading = Annotated[
@@ -66,7 +65,7 @@ def paper(
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
-    """Run a paper's study: say which published results hold."""
+    """Repeat a paper's experiments, and judge each of its claims."""
     from wifair.cli.output import print_json, print_lines, print_text, progress, say, say_of
     from wifair.cli.printed import kept
     from wifair.papers import find

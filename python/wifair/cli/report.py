@@ -17,31 +17,39 @@ EXAMPLE = "Example: wifair report scenarios/up-and-down.toml --schemes droptail,
 
 File = Annotated[
     Path | None,
-    typer.Argument(metavar="FILE.toml", help="A scenario, or a study as `wifair sweep` takes it.", show_default=False),
+    typer.Argument(
+        metavar="FILE.toml", help="A scenario file, or a study file as for `wifair sweep`.", show_default=False
+    ),
 ]
 Schemes = Annotated[
     str | None,
     typer.Option(
         metavar="A,B,C",
-        help="Under each of these schemes: names from `wifair schemes`, FILE.py:CLASS.",
+        help="Run each of these schemes: names from `wifair schemes`, or FILE.py:CLASS.",
         show_default=False,
     ),
 ]
 PaperId = Annotated[
-    str | None, typer.Option("--paper", metavar="ID", help="A paper, in place of a file.", show_default=False)
+    str | None, typer.Option("--paper", metavar="ID", help="Report on a paper instead of a file.", show_default=False)
 ]
 Full = Annotated[bool, typer.Option("--full/--quick", help="With --paper: its full form, or only a few replications.")]
 Title = Annotated[
     str | None,
-    typer.Option("--study", metavar="TITLE", help="A study in the store, in place of a file.", show_default=False),
+    typer.Option(
+        "--study", metavar="TITLE", help="Report on a study in the store instead of a file.", show_default=False
+    ),
 ]
 Replications = Annotated[
     int | None,
-    typer.Option(min=1, help="Replications; 10, or as many as the study or the paper's form says.", show_default=False),
+    typer.Option(
+        min=1,
+        help="Number of replications; by default 10, or as many as the study or the paper's form has.",
+        show_default=False,
+    ),
 ]
 Page = Annotated[
     Path | None,
-    typer.Option(metavar="FILE.html", help="The file to write; in results/ by default.", show_default=False),
+    typer.Option(metavar="FILE.html", help="The file to write; by default in results/.", show_default=False),
 ]
 
 
@@ -60,7 +68,7 @@ def report(
 ) -> None:
     """Write one HTML file with charts, tables and verdicts.
 
-    It says how to run everything again, and needs no network to be opened.
+    The file says how to run everything again, and opens without a network.
     """
     from wifair.cli.output import say
     from wifair.errors import InputError

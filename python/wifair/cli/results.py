@@ -50,7 +50,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be 
 
 @app.command("list", epilog=EXAMPLE)
 def list_results(store: StoreFolder = DEFAULT_STORE, json: Json = False) -> None:
-    """List the studies in a store, and how much of each is there."""
+    """List the studies in a store and their replications."""
     from wifair import _native
     from wifair.cli.output import print_json, say
     from wifair.study.store import engines
@@ -145,7 +145,7 @@ def prune_results(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Remove what is damaged or unfinished, and what options name."""
+    """Remove damaged or unfinished files, and named results."""
     from dataclasses import asdict
 
     from wifair.cli.output import print_json, print_text

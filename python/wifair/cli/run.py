@@ -30,23 +30,28 @@ EXAMPLE = "Example: wifair run scenarios/five-lines.toml --seeds 10 --set ap.sch
 WarmupFigure = Annotated[
     Path | None,
     typer.Option(
-        "--check-warmup", metavar="FIGURE", help="Check the warm-up; draw the running means there.", show_default=False
+        "--check-warmup",
+        metavar="FIGURE",
+        help="Check whether the warm-up is long enough, and draw the running means in FIGURE.",
+        show_default=False,
     ),
 ]
 
-PcapFull = Annotated[bool, typer.Option("--pcap-full", help="With --pcap: payload (zeros) and FCS, not headers alone.")]
+PcapFull = Annotated[
+    bool, typer.Option("--pcap-full", help="With --pcap: capture payload (zeros) and FCS in addition to headers.")
+]
 Events = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Log what happens to every packet: DIR/seed-1/events/*.parquet and so on.",
+        help="Log every event of every packet in DIR/seed-1/events/*.parquet and so on.",
         show_default=False,
     ),
 ]
 
 Flent = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Write each run as a data file of flent, for its plots.", show_default=False),
+    typer.Option(metavar="DIR", help="Write each run to DIR as a data file that flent can plot.", show_default=False),
 ]
 
 
@@ -70,7 +75,7 @@ def run(
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
-    """Run a scenario; print what the flows and the AP got."""
+    """Run a scenario; print goodput, delay and losses of its flows."""
     from wifair.analysis import warmup
     from wifair.analysis.precision import Precision, needed
     from wifair.cli.output import print_json, progress, say, say_of

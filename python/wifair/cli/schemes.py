@@ -14,13 +14,13 @@ KINDS = ("schemes", "limit_controllers")
 
 EXAMPLE = "Example: wifair schemes adaptive-pushout"
 
-Name = Annotated[str | None, typer.Argument(help="Show this scheme or limit controller alone.", show_default=False)]
+Name = Annotated[str | None, typer.Argument(help="Show this scheme or limit controller.", show_default=False)]
 
 
 def schemes(name: Name = None, json: Json = False) -> None:
     """List the schemes of the access point's buffer.
 
-    With a name: its source and parameters.
+    With a name, show the source and the parameters of that scheme.
     """
     from wifair.cli.output import print_json, print_lines, print_text
     from wifair.keys import unknown

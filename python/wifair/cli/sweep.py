@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: wifair sweep scenarios/studies/buffer-sizes.toml --threads 1 --out results/buffer-sizes"
 
-StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study.", show_default=False)]
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.", show_default=False)]
 Schemes = Annotated[
     str | None,
     typer.Option(
         metavar="A,B,C",
-        help="Vary the access point's scheme, in place of the study's own `ap.scheme`: names, FILE.py:CLASS.",
+        help="Run the study with each of these schemes in place of `ap.scheme`: names, or FILE.py:CLASS.",
         show_default=False,
     ),
 ]
@@ -29,7 +29,7 @@ Dask = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Run on the Dask cluster of that scheduler (tcp://HOST:8786), or `local`: on processes of this machine.",
+        help="Run on the Dask cluster with this scheduler (tcp://HOST:8786), or with `local` in processes of this machine.",
         show_default=False,
     ),
 ]
