@@ -407,7 +407,7 @@ def test_a_standstill_makes_a_run_invalid() -> None:
         os.kill(engine, signal.SIGCONT)
         lateness = run.wait()["lateness"]
     assert lateness["exchanges"] > 0
-    assert 0.35 < lateness["late_s"] < 1
+    assert lateness["late_s"] > 0.35
     assert not lateness["valid"]
 
 
@@ -595,9 +595,13 @@ def test_what_cannot_work_is_refused_with_what_is_missing(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("key", "problem"),
     [
-        ("kernel.hostname", "net.ipv4.…, net.ipv6.…, net.core.…, net.mptcp.…"),
+        (
+            "kernel.hostname",
+            "allowed are keys of a host's network namespace: net.ipv4.*, net.ipv6.*, net.core.*, net.mptcp.*.",
+        ),
         ("net.netfilter.nf_hooks_lwtunnel", "allowed are keys of a host's network namespace"),
         ("net.ipv4./../../kernel/hostname", "no such key in this kernel"),
+        ("tcp_recovery", "Did you mean net.ipv4.tcp_recovery?"),
         ("net.ipv4.tcp_recovry", "Did you mean net.ipv4.tcp_recovery?"),
     ],
 )

@@ -242,13 +242,14 @@ def check(settings: Settings) -> None:
 def check_sysctls(sysctls: Mapping[str, str]) -> None:
     """Refuses keys that are not of a host's network namespace. The engine refuses those that the machine does not give to one."""
     for key, value in sysctls.items():
-        if not key.startswith(OF_HOSTS):
-            allowed = ", ".join(f"{prefix}…" for prefix in OF_HOSTS)
-            raise InputError(f"--sysctl {key}={value}: allowed are keys of a host's network namespace: {allowed}")
-        if not Path("/proc/sys", key.replace(".", "/")).is_file():
-            hint = nearest(key, _sysctls_of_hosts())
-            asked = f" Did you mean {hint}?" if hint else ""
-            raise InputError(f"--sysctl {key}={value}: no such key in this kernel; `sysctl -a` lists them.{asked}")
+        allowed = ", ".join(f"{prefix}*" for prefix in OF_HOSTS)
+        problem = f"allowed are keys of a host's network namespace: {allowed}"
+        if key.startswith(OF_HOSTS):
+            if Path("/proc/sys", key.replace(".", "/")).is_file():
+                continue
+            problem = "no such key in this kernel; `sysctl -a` lists them"
+        hint = nearest(key, _sysctls_of_hosts())
+        raise InputError(f"--sysctl {key}={value}: {problem}." + (f" Did you mean {hint}?" if hint else ""))
 
 
 def _sysctls_of_hosts() -> list[str]:
