@@ -35,6 +35,7 @@ def main(wheel: Path) -> None:
         if not Path(where.strip()).is_relative_to(home):
             raise SystemExit(f"wifair came from {where.strip()}")
         say(run(["wifair", "--version"], folder, environment).strip())
+        run(["wifair", "cite"], folder, environment)  # the facts lie in the package
         say("wifair paper adaptive-pushout --quick")
         run(["wifair", "paper", "adaptive-pushout", "--quick", "--out", "paper"], folder, environment)
         written = sorted(path.name for path in (folder / "paper").iterdir())
