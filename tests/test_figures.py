@@ -74,6 +74,19 @@ def test_nothing_is_clipped_or_too_small(grid: Results, width_in: float) -> None
     assert [text.get_text() for text in made.legends[0].get_texts()] == ["droptail", "las"]
 
 
+def test_long_names_of_scenarios_fit(schemes: Results) -> None:
+    scenario: Any = schemes.cells[0].scenario
+    cells = tuple(Cell(c.name, scenario, {"ap.scheme": c.name, "a.b": "a long value of it"}) for c in schemes.cells)
+    long = Results(cells, schemes.seeds, schemes.frames)
+    with plots.on_paper():
+        made = on_paper.metrics(long, ["jain_airtime"], {})(3.5)
+        made.draw_without_rendering()
+        inside = made.get_tightbbox()
+    assert inside is not None
+    assert inside.x1 <= 3.51
+    assert [text.get_text() for text in made.axes[0].get_yticklabels()][1] == "las, a long value of it"
+
+
 def test_every_line_has_intervals_axes_have_units_and_an_index_ends_at_one(grid: Results) -> None:
     made = on_paper.metrics(grid, ["jain", "total_mbps"], {})(3.5)
     first, *_, last = made.axes
@@ -119,6 +132,8 @@ def test_the_grid_chooses_x_lines_and_panels() -> None:
     with pytest.raises(InputError, match=r"lines: there is no coordinate 'ap.scheem'. Did you mean ap.scheme"):
         arranged(mine, {}, lines="ap.scheem")
     assert arranged(cells(ap__scheme=["a", "b"]), {}) is None
+    with pytest.raises(InputError, match="need a key with numbers"):
+        arranged(cells(ap__scheme=["a", "b"]), {}, lines="ap.scheme")
 
 
 def test_keys_that_vary_together_are_one_coordinate() -> None:

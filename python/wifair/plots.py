@@ -148,7 +148,7 @@ def dots(axes: Axes, names: Sequence[str], found: Sequence[Interval], x_label: s
     axes.errorbar(means, rows, xerr=[below, above], fmt="o", color="#000000", capsize=2.5, markersize=4, linewidth=1.2)
     axes.set_yticks(rows, names)
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xlabel(x_label)
+    axes.set_xlabel(x_label, loc="right")  # may be wider than the axis, below the names
     axes.tick_params(labelsize="small")
     axes.grid(alpha=0.25)
 

@@ -89,6 +89,8 @@ def arranged(
     """
     axes = axes_of(cells)
     in_numbers = numeric(axes)
+    if not in_numbers and (x or lines):
+        raise InputError("x and lines need a key with numbers that varies: these results have a row per scenario.")
     if x is not None and x not in in_numbers:
         raise unknown("numeric coordinate", x, in_numbers, "x: ")
     if not in_numbers:

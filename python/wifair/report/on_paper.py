@@ -5,6 +5,7 @@ Lines and bars are told apart without colour, by markers, dashes and hatches. Me
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,20 +16,22 @@ import polars as pl
 from wifair import plots
 from wifair.errors import InputError
 from wifair.report import measured
-from wifair.report.layout import Labels, Layout, arranged, batched, check_labels
+from wifair.report.layout import Labels, Layout, arranged, batched, check_labels, named
 from wifair.results.fairness import UNIT
 from wifair.stats import Interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from wifair.results.results import Results
+    from wifair.results.results import ResultCell, Results
 
 # A figure at a width in inches.
 Draw = Callable[[float], "Figure"]
 # A panel is not narrower than this, in inches, and a figure does not have more panels.
 LEAST_WIDTH_IN = 2.3
 MOST_PANELS = 24
+# A row's name is broken into lines of so many letters.
+MOST_LETTERS = 24
 # A narrower figure is not legible.
 LEAST_FIGURE_IN = 1.5
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "++")
@@ -81,7 +84,7 @@ def _over_grid(results: Results, names: Sequence[str], labels: Labels, layout: L
 def _by_name(results: Results, names: Sequence[str], labels: Labels, width_in: float) -> Figure:
     columns = _columns(len(names), width_in)
     rows = [cell for cell in results.cells if results.runs["scenario"].is_in([cell.name]).any()]
-    titles = [labels.get(cell.name, cell.name) for cell in rows]
+    titles = [textwrap.fill(_row(cell, labels), MOST_LETTERS) for cell in rows]
     made, panels = plots.figure_in(width_in, len(names), columns, height_in=0.65 + 0.17 * len(rows))
     for i, (axes, metric) in enumerate(zip(panels, names, strict=True)):
         found = [results.interval(cell.name, metric) for cell in rows]
@@ -89,6 +92,12 @@ def _by_name(results: Results, names: Sequence[str], labels: Labels, width_in: f
         if results.units[metric] == UNIT:
             axes.set_xlim(0, 1.05)
     return made
+
+
+def _row(cell: ResultCell, labels: Labels) -> str:
+    """The name of a scenario: its label, or its coordinates."""
+    told = ", ".join(named(value, path, labels) for path, value in cell.keys.items())
+    return labels.get(cell.name) or told or cell.name
 
 
 def differences(rows: Sequence[Mapping[str, Any]], labels: Labels) -> Draw:
@@ -231,7 +240,8 @@ def _columns(panels: int, width_in: float) -> int:
 
 
 def _labelled(results: Results, metric: str, labels: Labels) -> str:
-    return labels.get(metric) or _capital(measured.titled(metric, results.units[metric].removesuffix(" of payload")))
+    unit = results.units[metric].removesuffix(" of payload")
+    return labels.get(metric) or _capital(measured.titled(metric, "" if unit == "ratio" else unit))
 
 
 def _capital(text: str) -> str:
