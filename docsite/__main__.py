@@ -18,7 +18,7 @@ from typing import Any
 from wifair.papers import OURS, paper_ids, study_ids
 from wifair.scenario.components import engine_schema
 
-from docsite import commands, components, dependencies, pictures, python, reference
+from docsite import commands, components, dependencies, notebooks, pictures, python, reference
 from docsite.generated import appendix
 from docsite.keys import KINDS, folder
 
@@ -86,6 +86,7 @@ def assemble(folder_: Path) -> Path:
     for path in docs.rglob("*.md"):
         path.write_text(_lists_apart(path.read_text(encoding="utf-8")), encoding="utf-8")
     pictures.draw(docs / "images")
+    notebooks.write(docs)
     configuration = folder_ / "mkdocs.yml"
     configuration.write_text(json.dumps(_configuration(docs, appendices), indent=1), encoding="utf-8")  # JSON is YAML
     return configuration
@@ -116,6 +117,8 @@ def _carried(text: str, docs: Path) -> str:
         path, anchor = link[1], link[2] or ""
         if path in ("CHANGELOG.md", "README.md"):
             return f"](changelog.md{anchor})" if path == "CHANGELOG.md" else f"](index.md{anchor})"
+        if path.startswith("notebooks/"):
+            return f"]({path.removesuffix('.ipynb')}.md{anchor})"
         source, copy = ROOT / path, docs / "files" / path
         if source.is_file():
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -193,14 +196,25 @@ def _configuration(docs: Path, appendices: Collection[str]) -> dict[str, Any]:
         },
         "plugins": ["search", "offline"],
         "extra_css": ["site.css"],
-        "markdown_extensions": ["tables", "pymdownx.superfences", "pymdownx.highlight", {"toc": {"permalink": True}}],
+        "markdown_extensions": [
+            "tables",
+            "md_in_html",
+            "pymdownx.superfences",
+            "pymdownx.highlight",
+            {"toc": {"permalink": True}},
+        ],
         # Replaces the builder's script, which readers would have to download: search then works from a local folder.
         "extra": {
             "polyfills": [{"path": "iframe-worker.js", "type": "text/javascript", "async": False, "defer": False}]
         },
         "nav": [
             {"Start": listed(*START)},
-            {"Guides": listed(*GUIDES, *others)},
+            {
+                "Guides": [
+                    *listed(*GUIDES, *others),
+                    {"Notebooks": [f"notebooks/{name}.md" for name in notebooks.NOTEBOOKS]},
+                ]
+            },
             {
                 "Reference": [
                     *listed("scenario", "commands", "python"),

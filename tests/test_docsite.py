@@ -129,6 +129,16 @@ def test_whatever_a_page_refers_to_is_there(site: Path) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_every_notebook_is_there_with_its_outputs(path: Path, site: Path) -> None:
+    page = (site / "notebooks" / f"{path.stem}.html").read_text(encoding="utf-8")
+    shown = re.findall(rf'<img[^>]* src="?({path.stem}-[\w-]+\.png)', page)
+    assert shown
+    assert all((site / "notebooks" / name).stat().st_size > 10_000 for name in shown)
+    assert "class=wifair" in page or 'class="wifair"' in page
+    assert f"notebooks/{path.stem}.html" in (site / "index.html").read_text(encoding="utf-8")
+
+
 def test_a_page_fetches_nothing_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
