@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 from wifair.analysis.comparison import along, paired
 from wifair.analysis.precision import Precision, needed
 from wifair.errors import InputError, ScenarioError
+from wifair.files import read_toml
 from wifair.keys import join, nearest, unknown_key
 from wifair.results.metric import Metric
 from wifair.results.results import UNITS
@@ -121,13 +121,7 @@ class Sweep:
         `schemes` are values of `ap.scheme`, in place of the study's own.
         """
         path = Path(path)
-        try:
-            told = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-            raise InputError(f"{path}: cannot be read: {reason}.") from None
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{path}: not valid TOML: {error}.") from None
+        told = read_toml(path)
         if "flows" in told and "scenario" not in told:
             raise InputError(f"{path}: is a scenario, not a study; run it with `wifair run {path}`.")
         for key, value in told.items():

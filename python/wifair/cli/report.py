@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -111,9 +110,12 @@ def _check(given: dict[str, Any], allowed: frozenset[str] | set[str], what: str)
 
 def _is_study(file: Path) -> bool:
     """Whether the file is a study, which names its scenario. Unreadable files are reported by their reader."""
+    from wifair.errors import InputError
+    from wifair.files import read_toml
+
     try:
-        return "scenario" in tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return "scenario" in read_toml(file)
+    except InputError:
         return False
 
 

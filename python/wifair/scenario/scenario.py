@@ -7,7 +7,6 @@ Every other key is the engine's and is checked against its schema (`wifair.scena
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wifair import gallery
 from wifair.errors import InputError, ScenarioError
+from wifair.files import read_toml
 from wifair.keys import join, nearest, unknown_key
 from wifair.scenario.components import (
     Node,
@@ -122,17 +122,7 @@ class Scenario(BaseModel):
 
         `overrides` are assignments, such as (`"ap.limit_packets"`, 50), applied first.
         """
-        try:
-            text = gallery.file_of(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-            raise InputError(f"{path}: cannot be read: {reason}.") from None
-        try:
-            settings = tomllib.loads(text)
-        except RecursionError:
-            raise InputError(f"{path}: cannot be read: its lists and tables are nested too deeply.") from None
-        except ValueError as error:  # invalid TOML, or an integer with thousands of digits
-            raise InputError(f"{path}: not valid TOML: {error}.") from None
+        settings = read_toml(gallery.file_of(path), path)
         if "scenario" in settings and "flows" not in settings:
             raise InputError(f"{path}: is a study, not a scenario; run it with `wifair sweep {path}`.")
         return cls.from_settings(settings, overrides)

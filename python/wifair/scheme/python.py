@@ -25,6 +25,7 @@ from weakref import WeakKeyDictionary
 
 from wifair import _native
 from wifair.errors import InputError, ScenarioError, SchemeError
+from wifair.files import read_bytes
 from wifair.scheme import Scheme
 
 # By id of a scheme: the function that creates an instance from its parameters as JSON.
@@ -238,9 +239,7 @@ def _module(path: Path) -> ModuleType:
     if key in sys.modules:
         return sys.modules[key]
     try:
-        code = compile(full.read_bytes(), str(path), "exec")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}.") from None
+        code = compile(read_bytes(full, path), str(path), "exec")
     except (SyntaxError, ValueError) as error:
         raise InputError(f"{path}: is no Python: {''.join(traceback.format_exception_only(error)).rstrip()}") from None
     module = ModuleType(key)

@@ -1,0 +1,80 @@
+"""Reading files that users name: anything but a file of reasonable size is refused before it is read."""
+
+from __future__ import annotations
+
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from wifair.errors import InputError
+
+# The largest text file that is read, in bytes: a scenario of 20,000 stations, each with its own table, has 2 MB.
+MOST_BYTES = 16 * 2**20
+# The deepest nesting of tables and lists.
+MOST_DEPTH = 50
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def unreadable(path: Path, most_bytes: int = MOST_BYTES) -> str:
+    """Why a file is not read: its kind or its size; empty if it can be. Raises `OSError` if it is not there."""
+    found = path.stat()
+    for is_kind, kind in _KINDS:
+        if is_kind(found.st_mode):
+            return f"it is {kind}; allowed here: a file"
+    if found.st_size > most_bytes:
+        return f"it has {found.st_size / 1e6:.0f} MB; allowed here: at most {most_bytes / 1e6:.0f} MB"
+    return ""
+
+
+def read_bytes(path: Path, named: str | Path = "") -> bytes:
+    """The content of a file. Raises `InputError`, which calls it `named`."""
+    try:
+        reason = unreadable(path)
+        if not reason:
+            with path.open("rb") as file:
+                content = file.read(MOST_BYTES + 1)  # some have another size than they say
+            if len(content) <= MOST_BYTES:
+                return content
+            reason = f"it has more than {MOST_BYTES / 1e6:.0f} MB"
+    except OSError as error:
+        reason = str(error.strerror)
+    raise InputError(f"{named or path}: cannot be read: {reason}.")
+
+
+def read_text(path: Path, named: str | Path = "") -> str:
+    """The text of a file in UTF-8. Raises `InputError`, which calls it `named`."""
+    try:
+        return read_bytes(path, named).decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise InputError(f"{named or path}: cannot be read: it is no UTF-8 text.") from None
+
+
+def read_toml(path: Path, named: str | Path = "") -> dict[str, Any]:
+    """The tables of a file in TOML. Raises `InputError`, which calls it `named`."""
+    text = read_text(path, named)
+    try:
+        found = tomllib.loads(text)
+        _check_depth(found)
+    except RecursionError:
+        raise InputError(f"{named or path}: cannot be read: its lists and tables are nested too deeply.") from None
+    except ValueError as error:  # invalid TOML, or an integer with thousands of digits
+        raise InputError(f"{named or path}: not valid TOML: {error}.") from None
+    return found
+
+
+def _check_depth(tree: Any) -> None:
+    level = [tree]
+    for _ in range(MOST_DEPTH):
+        tables = [entry for entry in level if isinstance(entry, (dict, list))]
+        level = [inner for entry in tables for inner in (entry.values() if isinstance(entry, dict) else entry)]
+        if not level:
+            return
+    raise RecursionError
