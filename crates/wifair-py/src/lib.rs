@@ -111,11 +111,22 @@ fn replicate<'py>(
     }
 }
 
+/// Returns every table that results can have, without rows: a dict from table name to Arrow stream.
+#[pyfunction]
+fn tables(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    streams(py, arrow::tables(&wifair_sim::all_tables(&[])))
+}
+
 /// Converts finished replications to tables by name.
 fn dict<'py>(py: Python<'py>, finished: &[wifair_sim::Finished]) -> PyResult<Bound<'py, PyDict>> {
-    let tables = py
-        .detach(|| arrow::tables(&wifair_sim::tables(finished)))
-        .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    streams(py, py.detach(|| arrow::tables(&wifair_sim::tables(finished))))
+}
+
+fn streams<'py>(
+    py: Python<'py>,
+    tables: Result<Vec<(&'static str, arrow::Table)>, ArrowError>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let tables = tables.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     let dict = PyDict::new(py);
     for (name, table) in tables {
         dict.set_item(name, Py::new(py, table)?)?;
@@ -169,7 +180,8 @@ impl Batch {
         self.0.cancel();
     }
 
-    /// Returns the results of the jobs that have finished since the last call: a dict from table name to Arrow stream.
+    /// Returns the results of jobs that have finished and were not returned before, as a dict from table name to Arrow stream.
+    /// Long results come by several calls; after the last the tables have no rows.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         dict(py, &self.0.take())
     }
@@ -195,6 +207,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(engine, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(canonical, module)?)?;
     module.add_function(wrap_pyfunction!(airtimes, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;

@@ -48,7 +48,7 @@ pub use live::LiveNetwork;
 pub use network::Network;
 pub use plan::{FlowDirection, FlowSpec, MAX_FLOWS, Plan, RunSpec, SCHEMA_VERSION, WireSpec};
 pub use reading::Reading;
-pub use record::{FlowRow, QueueRow, RunRecord, RunRow, StationRow, tables};
+pub use record::{FlowRow, QueueRow, RunRecord, RunRow, StationRow, all_tables, tables};
 pub use run::{Progress, fingerprint, run, run_traced, run_watched};
 pub use schema::schema;
 pub use series::SeriesRow;

@@ -288,38 +288,43 @@ fn warnings(plan: &Plan, ap: &[(Option<Ac>, PortSnapshot)]) -> String {
     warnings.join("; ")
 }
 
+/// A table: its name and its columns, each with its name.
+type Table = (&'static str, Vec<(&'static str, Column)>);
+
 /// Converts records, as (index of the job, seed, record), to result tables, as (name, columns). Each row starts with job and
 /// seed. Datagrams, transfers and time series come last, and only if there are any.
-pub fn tables(records: &[(usize, u64, RunRecord)]) -> Vec<(&'static str, Vec<(&'static str, Column)>)> {
-    let mut tables = vec![
+pub fn tables(records: &[(usize, u64, RunRecord)]) -> Vec<Table> {
+    let mut tables = all_tables(records);
+    let mut place = 0;
+    tables.retain(|(_, columns)| {
+        place += 1;
+        place <= ALWAYS || columns.iter().any(|(_, column)| !column.is_empty())
+    });
+    tables
+}
+
+/// The number of tables that results always have.
+const ALWAYS: usize = 4;
+
+/// Like [`tables`], with the tables that have no rows.
+pub fn all_tables(records: &[(usize, u64, RunRecord)]) -> Vec<Table> {
+    vec![
         table(records, |record| std::slice::from_ref(&record.run)),
         table(records, |record| &record.flows),
         table(records, |record| &record.queues),
         table(records, |record| &record.stations),
-    ];
-    let any = |has: fn(&RunRecord) -> bool| records.iter().any(|(_, _, record)| has(record));
-    if any(|record| !record.datagrams.is_empty()) {
-        tables.push(table(records, |record| &record.datagrams));
-    }
-    if any(|record| !record.transfers.is_empty()) {
-        tables.push(table(records, |record| &record.transfers));
-    }
-    if any(|record| !record.transfer_groups.is_empty()) {
-        tables.push(table(records, |record| &record.transfer_groups));
-    }
-    if any(|record| !record.states.is_empty()) {
-        tables.push(table(records, |record| &record.states));
-    }
-    if any(|record| !record.series.is_empty()) {
-        tables.push(table(records, |record| &record.series));
-    }
-    tables
+        table(records, |record| &record.datagrams),
+        table(records, |record| &record.transfers),
+        table(records, |record| &record.transfer_groups),
+        table(records, |record| &record.states),
+        table(records, |record| &record.series),
+    ]
 }
 
 fn table<'a, R: Row + 'a>(
     records: &'a [(usize, u64, RunRecord)],
     rows: impl Fn(&'a RunRecord) -> &'a [R] + Copy,
-) -> (&'static str, Vec<(&'static str, Column)>) {
+) -> Table {
     let repeated = |of: fn(&(usize, u64, RunRecord)) -> u64| {
         let values = records.iter().flat_map(|entry| std::iter::repeat_n(of(entry), rows(&entry.2).len()));
         Column::Count(values.collect())

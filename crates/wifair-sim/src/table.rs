@@ -19,6 +19,20 @@ pub enum Column {
     Word(Vec<&'static str>),
 }
 
+impl Column {
+    /// Whether it has no values.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Column::Float(values) => values.is_empty(),
+            Column::Count(values) => values.is_empty(),
+            Column::OptionalCount(values) => values.is_empty(),
+            Column::Text(values) => values.is_empty(),
+            Column::Name(values) => values.is_empty(),
+            Column::Word(values) => values.is_empty(),
+        }
+    }
+}
+
 /// A type that can form a column.
 pub trait ColumnValue: Sized {
     /// The column of `values`.

@@ -85,7 +85,7 @@ def about(engine: EngineStore, present: str) -> dict[str, Any]:
         "replications": engine.replications().height,
         "bytes": engine.bytes(),
         "studies": studies,
-        "damaged": {str(path): reason for path, reason in engine.damaged.items()},
+        "damaged": {str(path): str(reason) for path, reason in engine.damaged.items()},
     }
 
 

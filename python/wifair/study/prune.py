@@ -86,7 +86,8 @@ def _within(engine: EngineStore, study: str | None, unlisted: bool, pruned: Prun
         files += _written_anew(engine, doomed, dry)
     before = time.time() - ABANDONED_S
     unfinished = engine.folder.rglob(f".*{segment.UNFINISHED}")
-    files += [*engine.damaged, *(path for path in unfinished if path.stat().st_mtime < before)]
+    damaged = [path for path, reason in engine.damaged.items() if not isinstance(reason, segment.TooLarge)]
+    files += [*damaged, *(path for path in unfinished if path.stat().st_mtime < before)]
     pruned.count(files)
     if not dry:
         for path in files:

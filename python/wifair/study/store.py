@@ -29,6 +29,7 @@ import polars as pl
 
 from wifair import _native
 from wifair.errors import InputError, WifairError
+from wifair.files import read_text
 from wifair.keys import nearest
 from wifair.results import segment
 from wifair.results.results import ResultCell, Results, writable_folder
@@ -75,15 +76,16 @@ class StoredCell:
     keys: Mapping[str, str | int | float]
 
 
+# A cell's name, its coordinates and its plan's hash.
+Keyed = tuple[str, Mapping[str, str | int | float], str]
+
+
 @dataclass(frozen=True)
 class StoredStudy:
-    """A store's record of a study, and how many of its replications are stored.
-
-    `cells` are its cells' names, coordinates and plans' hashes.
-    """
+    """A store's record of a study, and how many of its replications are stored."""
 
     title: str
-    cells: tuple[tuple[str, Mapping[str, str | int | float], str], ...]
+    cells: tuple[Keyed, ...]
     seeds: tuple[int, ...]
     finished: int
     last: float
@@ -103,8 +105,8 @@ class EngineStore:
         self.engine = folder.name
         self.segments_folder = folder / "segments"
         self.studies_folder = folder / "studies"
-        # Damaged segments, with the reason.
-        self.damaged: dict[Path, str] = {}
+        # Damaged segments and studies, with the reason.
+        self.damaged: dict[Path, Damaged] = {}
 
     @property
     def version(self) -> str:
@@ -118,10 +120,11 @@ class EngineStore:
 
     def whole(self, path: Path, names: Sequence[str] | None = None) -> dict[str, pl.DataFrame] | None:
         """A segment's tables, or those in `names`. None if it is missing, or damaged, which is recorded."""
+        columns = segment.engine_columns() if self.engine == _native.engine() else None
         try:
-            return segment.read(path, names)
+            return segment.read(path, names, columns)
         except Damaged as reason:
-            self.damaged[path] = str(reason)
+            self.damaged[path] = reason
         except FileNotFoundError:
             pass
         return None
@@ -144,10 +147,13 @@ class EngineStore:
 
     def get(self, wanted: pl.DataFrame) -> dict[str, pl.DataFrame]:
         """The tables of the stored replications of `wanted` (plan, seed, job); empty if there is none."""
-        parts = []
+        parts: list[Tables] = []
         for path, tables in self.read([REPLICATIONS]):
             hits = tables[REPLICATIONS].join(wanted.rename({"job": "new"}), on=["plan", "seed"], how="inner")
             if hits.height and (whole := self.whole(path)):
+                if other := segment.unlike(whole, parts):
+                    self.damaged[path] = Damaged(f"the table {other} has other columns than elsewhere")
+                    continue
                 parts.append(segment.renumbered(whole, hits))
                 wanted = wanted.join(hits, on=["plan", "seed"], how="anti")
         return segment.together(parts)
@@ -157,14 +163,13 @@ class EngineStore:
         there = set(self.replications().iter_rows())
         found = []
         for path in sorted(self.studies_folder.glob("*.json")):
-            told = _read_json(path)
-            if told is None:
-                self.damaged[path] = "it is no JSON"
+            try:
+                title, cells, seeds = _study(_read_json(path))
+            except (KeyError, TypeError, ValueError) as reason:
+                self.damaged[path] = Damaged(f"it is no record of a study: {type(reason).__name__}: {reason}")
                 continue
-            cells = tuple((cell["name"], cell["keys"], cell["plan"]) for cell in told["cells"])
-            seeds = tuple(told["seeds"])
             finished = sum((plan, seed) in there for _, _, plan in cells for seed in seeds)
-            found.append(StoredStudy(told["title"], cells, seeds, finished, path.stat().st_mtime, path))
+            found.append(StoredStudy(title, cells, seeds, finished, path.stat().st_mtime, path))
         return found
 
     def results(self, study: StoredStudy) -> Results:
@@ -375,10 +380,30 @@ def _check_form(folder: Path) -> None:
 
 def _read_json(path: Path) -> dict[str, Any] | None:
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        told = json.loads(read_text(path))
+    except (InputError, ValueError, RecursionError):
         return None
     return told if isinstance(told, dict) else None
+
+
+def _study(told: dict[str, Any] | None) -> tuple[str, tuple[Keyed, ...], tuple[int, ...]]:
+    """A study's title, cells and seeds from what `Store.remember` has written. Raises if it is anything else."""
+    if told is None:
+        raise ValueError("it is no JSON")
+    cells = tuple((_text(cell["name"]), dict(cell["keys"]), _text(cell["plan"])) for cell in told["cells"])
+    plain = all(isinstance(value, (str, int, float)) for _, keys, _ in cells for value in keys.values())
+    if not plain or len({name for name, _, _ in cells}) < len(cells):
+        raise ValueError("its cells are none")
+    seeds = tuple(told["seeds"])
+    if not seeds or not all(isinstance(seed, int) and 0 <= seed < 2**64 for seed in seeds):
+        raise ValueError("its seeds are none")
+    return _text(told["title"]), cells, seeds
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
 
 
 def slug(title: str) -> str:
