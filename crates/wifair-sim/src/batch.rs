@@ -21,6 +21,9 @@ pub struct Batch {
     workers: Vec<JoinHandle<()>>,
 }
 
+/// Number of rows from which on no further job is taken by the same call.
+const ROWS_AT_ONCE: usize = 500_000;
+
 /// Maximum number of batches of rows waiting to be taken, over all jobs. A job that would exceed it waits.
 const WAITING_EVENTS: usize = 4;
 
@@ -143,12 +146,19 @@ impl Batch {
         events
     }
 
-    /// Takes the jobs that have finished since the last call, in order. A long batch need not hold them all.
+    /// Takes jobs that have finished and have not been taken, in order: as many as together have [`ROWS_AT_ONCE`] rows, and
+    /// none if all have been taken. A long batch need not hold them all, and its tables need not be built at once.
     pub fn take(&self) -> Vec<Finished> {
         let mut results = self.shared.results.lock().expect("workers catch their panics");
-        let mut finished = std::mem::take(&mut results.finished);
-        finished.sort_unstable_by_key(|(job, _, _)| *job);
-        finished
+        results.finished.sort_unstable_by_key(|(job, _, _)| *job);
+        let mut rows = 0;
+        let under = |(_, _, record): &&Finished| {
+            let goes = rows < ROWS_AT_ONCE;
+            rows += record.series.len() + record.transfers.len() + record.flows.len();
+            goes
+        };
+        let end = results.finished.iter().take_while(under).count();
+        results.finished.drain(..end).collect()
     }
 
     /// Why a job failed, if one did: the message of the failed job with the lowest index so far.

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use wifair_core::Time;
 use wifair_queue::Port;
 use wifair_wlan::{BssSnapshot, StationUsage};
@@ -22,9 +24,9 @@ row! {
         /// the AP: `queue_packets`, `limit_packets`, `buffer_idle_share` (share of the interval in which no packet was queued),
         /// `sojourn_ms` (mean sojourn time of the packets dequeued in the interval) or a gauge of its scheme or limit
         /// controller.
-        metric: String,
+        metric: &'static str,
         /// The label of a flow or a station, or `ap`; under EDCA `ap/voice` and so on, for the categories in use.
-        entity: String,
+        entity: Arc<str>,
         /// The value.
         value: f64,
     }
@@ -34,7 +36,7 @@ row! {
 pub(crate) struct Sampler {
     interval: Time,
     next: Time,
-    labels: Vec<String>,
+    labels: Vec<Arc<str>>,
     mss_bytes: Vec<f64>,
     delivered_before: Vec<u64>,
     /// Number of RTT samples so far and their sum in nanoseconds, by flow.
@@ -45,7 +47,7 @@ pub(crate) struct Sampler {
     sojourn_before: Vec<(u64, u64)>,
     /// Total time for which each of the AP's buffers had been empty.
     empty_before: Vec<Time>,
-    stations: Vec<String>,
+    stations: Vec<Arc<str>>,
     cell_before: Option<BssSnapshot>,
     rows: Vec<SeriesRow>,
 }
@@ -57,14 +59,14 @@ impl Sampler {
         Sampler {
             interval,
             next: interval,
-            labels: plan.flows.iter().map(|flow| flow.label.clone()).collect(),
+            labels: plan.flows.iter().map(|flow| flow.label.as_str().into()).collect(),
             mss_bytes: plan.flows.iter().map(|flow| f64::from(flow.tcp.mss_bytes)).collect(),
             delivered_before: vec![0; plan.flows.len()],
             rtt_before: vec![(0, 0); plan.flows.len()],
             delay_before: vec![[(0, 0); 2]; plan.flows.len()],
             sojourn_before: vec![],
             empty_before: vec![],
-            stations: plan.bss.stations.iter().map(|station| station.label.clone()).collect(),
+            stations: plan.bss.stations.iter().map(|station| station.label.as_str().into()).collect(),
             cell_before: None,
             rows: vec![],
         }
@@ -102,7 +104,8 @@ impl Sampler {
         }
         self.sample_stations(network, time_s);
         for (index, (category, port)) in network.bss().ap_ports().enumerate() {
-            let entity = category.map_or("ap".into(), |category| format!("ap/{}", category.name()));
+            let entity =
+                category.map_or_else(|| "ap".into(), |category| format!("ap/{}", category.name()).into());
             self.sample_port(index, &entity, port, network.now());
         }
         self.next += self.interval;
@@ -140,7 +143,7 @@ impl Sampler {
         }
     }
 
-    fn sample_port(&mut self, index: usize, entity: &str, port: &Port, now: Time) {
+    fn sample_port(&mut self, index: usize, entity: &Arc<str>, port: &Port, now: Time) {
         let time_s = self.next.as_secs_f64();
         if self.sojourn_before.len() == index {
             self.sojourn_before.push((0, 0));
@@ -153,16 +156,16 @@ impl Sampler {
             ("limit_packets", f64::from(port.buffer().limit())),
             ("buffer_idle_share", idle.as_secs_f64() / self.interval.as_secs_f64()),
         ] {
-            self.push(time_s, metric, entity.into(), value);
+            self.push(time_s, metric, entity.clone(), value);
         }
         let sojourn = (port.sojourn().count(), port.sojourn().sum());
         if let Some(mean_ns) = mean_since(&mut self.sojourn_before[index], sojourn) {
-            self.push(time_s, "sojourn_ms", entity.into(), mean_ns * 1e-6);
+            self.push(time_s, "sojourn_ms", entity.clone(), mean_ns * 1e-6);
         }
         let mut gauges = vec![];
         port.gauges(&mut |name, value| gauges.push((name, value)));
         for (name, value) in gauges {
-            self.push(time_s, name, entity.into(), value);
+            self.push(time_s, name, entity.clone(), value);
         }
     }
 
@@ -185,8 +188,8 @@ impl Sampler {
         self.cell_before = Some(after);
     }
 
-    fn push(&mut self, time_s: f64, metric: &str, entity: String, value: f64) {
-        self.rows.push(SeriesRow { time_s, metric: metric.into(), entity, value });
+    fn push(&mut self, time_s: f64, metric: &'static str, entity: Arc<str>, value: f64) {
+        self.rows.push(SeriesRow { time_s, metric, entity, value });
     }
 
     /// All rows so far.

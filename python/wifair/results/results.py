@@ -24,6 +24,9 @@ from wifair.stats import Interval, t_interval
 
 SCHEMA_VERSION = 1
 
+# The mean number of rows per replication from which on a table's columns are not copied.
+LONG_ROWS = 10_000
+
 # Columns of `transfer_groups`, with their units.
 TRANSFER_UNITS = {
     "completed": "transfers",
@@ -161,11 +164,7 @@ class Results(Drawn):
     ) -> Self:
         """Results from the engine's tables, which are by job; `job(name, seed)` is the job of a cell's replication."""
         mine = [(cell.name, job(cell.name, seed)) for cell in cells for seed in seeds]
-        names = pl.DataFrame(mine, schema={"scenario": pl.String, "job": pl.UInt64}, orient="row")
-        frames = {}
-        for name, table in tables.items():
-            by_job = table.with_columns(pl.col("job").cast(pl.UInt64))
-            frames[name] = names.join(by_job, on="job", how="inner", maintain_order="left_right").drop("job")
+        frames = {name: _by_cell(table, mine) for name, table in tables.items()}
         return cls(tuple(cells), tuple(seeds), frames, len(mine) - frames["runs"].height)
 
     @property
@@ -461,6 +460,20 @@ class Results(Drawn):
 
     def __repr__(self) -> str:
         return f"Results of {len(self.cells)} scenarios, seeds {list(self.seeds)}\n{self.summary()}"
+
+
+def _by_cell(table: pl.DataFrame, jobs: Sequence[tuple[str, int]]) -> pl.DataFrame:
+    """The rows of those jobs in their order, each with the name of its cell in place of the job."""
+    by_job = table.with_columns(pl.col("job").cast(pl.UInt64))
+    runs = by_job.select(pl.col("job").rle()).unnest("job").with_columns(start=pl.col("len").cum_sum() - pl.col("len"))
+    places = {job: (start, rows) for rows, job, start in runs.iter_rows()}
+    there = [(name, places[job]) for name, job in jobs if job in places]
+    if table.height < LONG_ROWS * len(jobs) or len(places) < runs.height or not there:
+        names = pl.DataFrame(jobs, schema={"scenario": pl.String, "job": pl.UInt64}, orient="row")
+        return names.join(by_job, on="job", how="inner", maintain_order="left_right").drop("job")
+    # A join copies every column. The rows of a job are next to each other, so they can be referred to.
+    parts = [by_job.slice(*place).select(pl.lit(name).alias("scenario"), pl.exclude("job")) for name, place in there]
+    return pl.concat(parts)
 
 
 def _picture(parts: Sequence[Any]) -> Any:

@@ -69,7 +69,7 @@ class Batch(Protocol):
         ...
 
     def take(self) -> Mapping[str, Any]:
-        """The tables of the jobs that have finished since the last call."""
+        """The tables of jobs that have finished and were not taken before: of all by several calls, until there are no rows."""
         ...
 
     def failure(self) -> str | WifairError | None:

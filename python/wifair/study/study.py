@@ -21,6 +21,7 @@ from wifair.errors import InputError, Interrupted, WifairError
 from wifair.results.results import Results
 from wifair.results.segment import Tables, renumbered, together
 from wifair.study.job import Batch, Cell, Job, Progress, horizon_s
+from wifair.study.size import check_size
 from wifair.study.store import Store, opened
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def run_studies(
         raise InputError("traces: a scheme written in Python is not traced; allowed here: the engine's own schemes.")
     if traces and dask:
         raise InputError("traces: not available on a cluster; leave out the cluster or the traces.")
+    check_size(jobs, thread_count(threads))
     finished = _Finished(jobs, opened(store), _unkept(jobs, schemes, store is not None), anew=traces is not None)
     if finished.store:
         for study in studies:
@@ -160,7 +162,7 @@ def _run(
                 if progress:
                     progress((done_s + batch.simulated_s()) / total_s)
                 if finished.due():
-                    finished.collect(batch, mine)
+                    finished.collect(batch, mine, last=False)
         except KeyboardInterrupt:
             batch.cancel()
             finished.collect(batch, mine)
@@ -204,25 +206,33 @@ class _Finished:
             there = set(found["runs"]["job"])
         self.missing = [i for i in range(len(jobs)) if i not in there]
         self.unsaved: list[Tables] = []
-        self.next_s = monotonic() + BATCH_S
+        self.taken_s = monotonic()
+        self.next_save_s = monotonic() + BATCH_S
 
     def due(self) -> bool:
-        """Whether it is time to store the finished replications."""
-        return self.store is not None and monotonic() >= self.next_s
+        """Whether it is time to take the finished replications: few at a time, since taking them takes memory."""
+        return monotonic() >= self.taken_s + BATCH_S
 
-    def collect(self, batch: Batch, jobs: Sequence[int]) -> None:
-        """Takes the finished replications of a batch of those jobs, and stores them."""
-        began = monotonic()
+    def collect(self, batch: Batch, jobs: Sequence[int], last: bool = True) -> None:
+        """Takes the finished replications of a batch of those jobs. Stores them, if it is the last time or time for it."""
         numbers = pl.DataFrame({"new": jobs}, schema={"new": pl.UInt64}).with_row_index("job")
-        taken = {name: pl.DataFrame(table) for name, table in batch.take().items()}
-        self.unsaved.append(renumbered(taken, numbers))
-        self.parts.append(self.unsaved[-1])
-        if self.store:
+        while True:
+            taken = {name: pl.DataFrame(table) for name, table in batch.take().items()}
+            if taken["runs"].is_empty():
+                break
+            self.unsaved.append(renumbered(taken, numbers))
+            self.parts.append(self.unsaved[-1])
+        if not self.parts:
+            self.parts.append(taken)  # the tables have their columns even if nothing has finished
+        self.taken_s = began = monotonic()
+        if not last and began < self.next_save_s:
+            return
+        if self.store and self.unsaved:
             # If Ctrl-C interrupts this, they stay unsaved until the last call.
             self.store.put(self.jobs, self._kept(together(self.unsaved)))
         self.unsaved = []
         now = monotonic()
-        self.next_s = now + max(BATCH_S, (now - began) / STORE_SHARE)
+        self.next_save_s = now + max(BATCH_S, (now - began) / STORE_SHARE)
 
     def _kept(self, tables: Tables) -> Tables:
         if not self.unkept:

@@ -64,7 +64,9 @@ fn what_is_recorded_does_not_change_the_trajectory() {
         let sum: f64 = with
             .series
             .iter()
-            .filter(|row| row.metric == "goodput_mbps" && row.entity == flow.label && row.time_s > 2.0 + 1e-9)
+            .filter(|row| {
+                row.metric == "goodput_mbps" && *row.entity == *flow.label && row.time_s > 2.0 + 1e-9
+            })
             .map(|row| row.value * 0.1)
             .sum();
         assert!((sum / 8.0 - flow.goodput_mbps).abs() < 1e-9, "{} {}", sum / 8.0, flow.goodput_mbps);

@@ -32,7 +32,7 @@ fn step_of_load(controller: Value) -> Value {
 }
 
 fn series(record: &RunRecord, metric: &str, from: f64, to: f64) -> Vec<f64> {
-    let of_ap = record.series.iter().filter(|row| row.metric == metric && row.entity == "ap");
+    let of_ap = record.series.iter().filter(|row| row.metric == metric && &*row.entity == "ap");
     of_ap.filter(|row| row.time_s > from + 0.1 && row.time_s < to + 0.1).map(|row| row.value).collect()
 }
 
