@@ -122,7 +122,8 @@ class Scheme:
     def dequeue(self, grant: Grant, buffer: Buffer, cx: Context) -> None:
         """Releases the packet to send now with the buffer's `release` or `release_head`, or none.
 
-        It is called again after an arrival, an exchange or a tick. Without this method the packet at the head leaves first.
+        It is called again after an arrival, an exchange or a tick. If it releases nothing for 0.5 s although packets wait and
+        no tick is due, the run ends with an error. Without this method the packet at the head leaves first.
         """
         raise NotImplementedError
 

@@ -5,19 +5,23 @@ With one thread they run in a thread of this process, where a debugger and `prin
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import signal
 import struct
 import sys
 import tempfile
+import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from multiprocessing import resource_tracker
 from pathlib import Path
+from queue import SimpleQueue
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from wifair import _native
@@ -33,8 +37,12 @@ SAFE_PATH = "PYTHONSAFEPATH"
 Job = tuple[str, int]
 
 
-class Cancelled(Exception):
-    """The study was stopped."""
+# After a stop, how long replications may take to notice it, and then their thread to leave the scheme's code.
+GRACE_S = 2.0
+
+
+class Cancelled(BaseException):
+    """The study was stopped. A scheme's `except Exception` does not catch it."""
 
 
 class Board:
@@ -94,7 +102,7 @@ class PythonBatch:
                 resource_tracker.ensure_running()  # now, because starting it unblocks Ctrl-C
                 self._executor = loky.ProcessPoolExecutor(processes, initializer=_ignore_ctrl_c, env=environment)
         else:
-            self._executor = ThreadPoolExecutor(1)
+            self._executor = _OneThread()
         self._total = len(jobs)
         self._waiting: Sequence[Job] = jobs
         self._path, self._board = Board.make(len(jobs))
@@ -140,12 +148,22 @@ class PythonBatch:
         return self._board.simulated_s()
 
     def cancel(self) -> None:
-        """Stops the work and waits for it to end. Results of finished jobs stay available."""
+        """Stops the work. Results of finished jobs stay available. A scheme that does not return is ended."""
         for future in self._running:
             future.cancel()
         self._board.stop()
         self._waiting = ()
-        while self._running:
+        self._wait_for(GRACE_S)
+        if self._running and isinstance(self._executor, _OneThread):
+            self._executor.interrupt(Cancelled)
+            self._wait_for(GRACE_S)  # what waits in C cannot be interrupted: the thread ends with the process
+        elif self._running:
+            self._executor.shutdown(kill_workers=True)  # type: ignore[call-arg]
+        self._running = set()
+
+    def _wait_for(self, seconds: float) -> None:
+        end_s = monotonic() + seconds
+        while self._running and monotonic() < end_s:
             self.wait(100)
 
     def take(self) -> dict[str, pl.DataFrame]:
@@ -171,6 +189,38 @@ class PythonBatch:
     def close(self) -> None:
         """Ends the processes. Called when no job is running."""
         self._executor.shutdown()
+
+
+class _OneThread(Executor):
+    """Runs what is submitted in one thread of this process, which can be interrupted and does not keep the process alive."""
+
+    def __init__(self) -> None:
+        self._submitted: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="wifair-scheme", daemon=True)
+        self._thread.start()
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """See `Executor`."""
+        future: Future[Any] = Future()
+        self._submitted.put((future, partial(call, *args, **kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Ends the thread when it has done what is submitted."""
+        self._submitted.put(None)
+
+    def interrupt(self, reason: type[BaseException]) -> None:
+        """Raises an exception in the thread, at the next step of Python code."""
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident or 0), ctypes.py_object(reason))
+
+    def _work(self) -> None:
+        while (submitted := self._submitted.get()) is not None:
+            future, call = submitted
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(call())
+                except BaseException as error:
+                    future.set_exception(error)
 
 
 def replicate(

@@ -38,11 +38,16 @@ struct Made {
     gauges: Option<Py<PyAny>>,
 }
 
+/// How long `dequeue` may release nothing while packets wait and no tick is due.
+const PATIENCE: Time = Time::from_ms(500);
+
 pub struct PythonScheme {
     made: Made,
     shortcuts: Shortcuts,
     decides_on: &'static [Class],
     state: State,
+    /// Since when `dequeue` has released nothing although a packet might go and no tick is due.
+    idle_since: Option<Time>,
     buffer: Py<Buffer>,
     context: Py<Context>,
 }
@@ -73,6 +78,7 @@ impl PythonScheme {
             buffer: Py::new(py, Buffer { port: state.port })?,
             context: Py::new(py, Context::new(py, state.port)?)?,
             state,
+            idle_since: None,
             made,
         })
     }
@@ -176,8 +182,17 @@ impl Scheme for PythonScheme {
             let result = Py::new(py, events::Grant::new(grant)).and_then(|granted| {
                 lend(&mut call, || method.call1(py, (granted, &self.buffer, &self.context)))
             });
-            match result {
-                Ok(_) => call.departure,
+            let departure = call.departure;
+            if departure.is_some() || self.state.next_tick.is_some() {
+                self.idle_since = None;
+            }
+            let checked = result.and_then(|result| match departure {
+                Some(_) => Ok(()),
+                None if self.state.next_tick.is_some() => Ok(()),
+                None => check_idle(result.bind(py), &mut self.idle_since, grant, buffer, now),
+            });
+            match checked {
+                Ok(()) => departure,
                 Err(error) => fail(error, "dequeue", Some(now)),
             }
         })
@@ -275,6 +290,34 @@ impl Scheme for PythonScheme {
             Err(error) => fail(error, "gauges", None),
         }
     }
+}
+
+/// Checks a call of `dequeue` that has returned `result` and released nothing, while no tick is due.
+fn check_idle(
+    result: &Bound<'_, PyAny>,
+    idle_since: &mut Option<Time>,
+    grant: &Grant,
+    buffer: &wifair_queue::Buffer,
+    now: Time,
+) -> PyResult<()> {
+    if !result.is_none() {
+        let shown = result.repr()?;
+        return Err(misuse(&format!(
+            "dequeue has returned {shown} and released no packet: buffer.release(packet) sends it"
+        )));
+    }
+    if grant.station.is_some() || buffer.first_admitted(grant).is_none() {
+        return Ok(()); // it has been asked for a station whose turn it need not be
+    }
+    if now > *idle_since.get_or_insert(now) + PATIENCE {
+        return Err(misuse(&format!(
+            "dequeue has released nothing for {} s although {} packets wait and no tick is due: release one, or set the \
+             time at which one may go with cx.tick_at",
+            PATIENCE.as_secs_f64(),
+            buffer.len()
+        )));
+    }
+    Ok(())
 }
 
 /// The static slice of these classes.
