@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,8 +59,6 @@ def lab(
 
     The page is served on the loopback address, to clients that have the token in the printed address. Ctrl-C ends it.
     """
-    import webbrowser
-
     from wifair.cli.output import say
     from wifair.cli.schemes_of_files import assignments
     from wifair.errors import InputError
@@ -87,9 +89,28 @@ def lab(
     address = f"http://127.0.0.1:{listening.getsockname()[1]}/#token={lab.token}"
     say(f"the lab is at {address}")
     say("Ctrl-C ends it")
-    if not no_browser:
-        webbrowser.open(address)
-    serve(lab, listening)
+    with nullcontext() if no_browser else opened(address):
+        serve(lab, listening)
+
+
+@contextmanager
+def opened(address: str) -> Iterator[None]:
+    """Opens the address in a browser.
+
+    A list of processes shows a browser's arguments to every user, so they name a file that only this user can read, which
+    leads to the address.
+    """
+    import webbrowser
+    from html import escape
+
+    with tempfile.TemporaryDirectory(prefix="wifair-lab-", ignore_cleanup_errors=True) as folder:
+        page = Path(folder) / "open.html"
+        with open(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            target = escape(address)
+            file.write(f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={target}">\n')
+            file.write(f'<title>wifair lab</title><a href="{target}">Open the lab</a>\n')
+        webbrowser.open(page.as_uri())
+        yield
 
 
 def bound(port: int) -> socket.socket:
@@ -102,7 +123,7 @@ def bound(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
-        listening.listen(64)  # a browser that connects before the server is ready waits
+        listening.listen(16)  # a browser that connects before the server is ready waits
     except OSError as error:
         raise InputError(f"--port {port}: {error.strerror}; give another port, or 0 for any free one.") from None
     return listening
@@ -112,6 +133,7 @@ def serve(lab: Lab, listening: socket.socket) -> None:
     """Serves until Ctrl-C or SIGTERM, then closes the connections and returns at once."""
     import uvicorn
 
+    from wifair.lab.connections import BACKLOG, Connection
     from wifair.lab.server import LONGEST_MESSAGE
 
     class Server(uvicorn.Server):
@@ -121,6 +143,8 @@ def serve(lab: Lab, listening: socket.socket) -> None:
 
     config = uvicorn.Config(
         lab.app,
+        http=Connection,
+        backlog=BACKLOG,
         log_level="error",
         access_log=False,
         lifespan="on",

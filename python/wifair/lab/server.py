@@ -14,17 +14,18 @@ import logging
 import math
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from wifair.errors import InputError, WifairError
-from wifair.lab import controls
+from wifair.lab import connections, controls
 from wifair.lab.driver import FASTEST, SLOWEST, Driver
 from wifair.lab.lessons import find_lesson, lessons
 from wifair.live import Session
@@ -151,6 +152,7 @@ class Lab:
     @contextlib.asynccontextmanager
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         self.loop = asyncio.get_running_loop()
+        connections.quiet()
         self.driver.start()
         yield
         await asyncio.to_thread(self.driver.stop)
@@ -182,10 +184,11 @@ class Lab:
     async def file(self, request: Request) -> Response:
         """A file of the page. Only the names of existing files are accepted."""
         name = request.path_params["path"] or "index.html"
-        path = _files().get(name)
-        if path is None:
+        found = _files().get(name)
+        if found is None:
             return PlainTextResponse("There is no such file.\n", 404, HEADERS)
-        return FileResponse(path, headers=HEADERS, media_type=TYPES[path.suffix])
+        content, media_type = found
+        return Response(content, headers=HEADERS, media_type=media_type)
 
     # The WebSocket.
 
@@ -338,9 +341,13 @@ def _told(name: str) -> Table:
     return {key: value for key, value in find_lesson(name).items() if key != "scenario"}
 
 
-def _files() -> dict[str, Path]:
+@cache
+def _files() -> dict[str, tuple[bytes, str]]:
+    """The page's files with their types, read once: a request opens none."""
     return {
-        path.relative_to(PAGE).as_posix(): path for path in PAGE.rglob("*") if path.is_file() and path.suffix in TYPES
+        path.relative_to(PAGE).as_posix(): (path.read_bytes(), TYPES[path.suffix])
+        for path in PAGE.rglob("*")
+        if path.is_file() and path.suffix in TYPES
     }
 
 
