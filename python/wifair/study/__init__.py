@@ -2,6 +2,7 @@
 
 job.py                  a plan with a seed
 study.py                scenarios × seeds as one batch
+size.py                 the memory that results take, estimated before the run
 store.py, prune.py      finished replications on disk; removing them
 workers.py, cluster.py  replications in processes (for schemes written in Python) and on a Dask cluster
 traces.py               captures and event logs
