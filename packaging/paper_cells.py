@@ -28,7 +28,7 @@ PROPOSED = {
 }
 
 ABOUT = {
-    "dialect=ns-2": "MAC and TCP as in ns-2.35; each difference from the standard is a key (docs/concepts.md)",
+    "dialect=ns-2": "MAC and TCP as in ns-2.35; each difference from the standard is a key",
     "run.warmup_s": "simulated before the measurement begins",
     "run.duration_s": "the measurement",
     "run.record_transfers": "sums by group instead of a row per transfer",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
 import wifair
-from conftest import Cli
+from conftest import ROOT, Cli
 from wifair.keys import missing
 from wifair.scenario.components import components
 
@@ -20,6 +22,23 @@ SCHEMES = "examples/adaptive_pushout.py"
             ["run", "home", "--set", "ap.limit_packets=-5"],
             "ap.limit_packets: -5 is not allowed; allowed here: 1 to 100000.",
         ),
+        (
+            ["run", "home", "--set", "ap.limit_packets=1e9"],
+            "ap.limit_packets: 1000000000 is not allowed; allowed here: 1 to 100000",
+        ),
+        (["run", "home", "--set", f"ap.limit_packets={10**30}"], "allowed here: 1 to 100000."),
+        (
+            ["run", "home", "--set", "tcp.receiver_window_segments=4294967296"],
+            "tcp.receiver_window_segments: 4294967296 is not allowed; allowed here: whole numbers from 0 to 4294967295.",
+        ),
+        (["run", "cafee"], "cafee: cannot be read: there is no such file. Did you mean cafe?"),
+        (["run", "cafe.tml"], "cafe.tml: cannot be read: there is no such file. Did you mean cafe?"),
+        (["run", "scenarios/five-line.toml"], "Did you mean scenarios/five-lines.toml?"),
+        (["sweep", "home"], "home: is a scenario, not a study; run it with `wifair run home`."),
+        (["sweep", "scenarios/studies/buffer-size.toml"], "Did you mean scenarios/studies/buffer-sizes.toml?"),
+        (["compare", "home", "--dask", "local"], "there is no option --dask. `sweep` has it."),
+        (["compare", "home", "--scheme", "las"], "there is no option --scheme. Did you mean --schemes?"),
+        (["sweep", "x.toml", "--seeds", "3"], "A study file has the key `replications` for it. `run`, `compare`,"),
         (["run", "scenarios/studies/buffer-sizes.toml"], "is a study, not a scenario; run it with `wifair sweep"),
         (["sweep", "scenarios/five-lines.toml"], "is a scenario, not a study; run it with `wifair run"),
         (["run", "home", "--scheme", SCHEMES], f"which scheme of the file? Allowed here: {SCHEMES}:AdaptivePushout."),
@@ -59,6 +78,20 @@ def test_few_transfers_are_pointed_out(here: Cli, tmp_path: Path) -> None:
     done = here("run", path, "--seeds", "2")
     assert "warning: files: a run completed only" in done.stderr
     assert "completed only" not in here("run", path, "--seeds", "2", "--set", "run.duration_s=20").stderr
+
+
+def test_no_message_names_a_folder_that_an_installed_package_does_not_have() -> None:
+    for path in (ROOT / "python").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        with_docstring = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        docstrings = {
+            ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, with_docstring)
+        }
+        texts = [
+            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
+        named = [text for text in texts if text not in docstrings and re.search(r"\b(docs|scenarios)/", text)]
+        assert not named or path.name == "page.py", (path, named)  # which writes the repository's own pages
 
 
 def test_public_names_are_listed() -> None:

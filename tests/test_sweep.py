@@ -127,7 +127,7 @@ BAD = {
     "no replication": (STUDY.replace("replications = 3", "replications = 0"), "no number of replications"),
     "product of no kind": ("scenario = 'short.toml'\nproduct = 3\n", "product: 3 is not accepted; allowed here: a table of lists"),
     "points of no kind": ("scenario = 'short.toml'\npoints = [3]\n", "points: 3 is not accepted"),
-    "no file": (STUDY.replace("short.toml", "nowhere.toml"), "nowhere.toml: cannot be read"),
+    "no file": (STUDY.replace("short.toml", "nowhere.toml"), "nowhere.toml: cannot be read: there is no such file."),
     "no TOML": ("title = \n", "not valid TOML"),
     "too many": (STUDY + "tcp.mss_bytes = " + str(list(range(100, 40_000))), "159600 cells are too many"),
 }  # fmt: skip
@@ -217,7 +217,7 @@ def test_run_and_compare_share_a_store(command: Command, tmp_path: Path, short: 
 
 def test_the_examples_of_the_help_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    (tmp_path / "buffer-sizes.toml").symlink_to(ROOT / "scenarios" / "studies" / "buffer-sizes.toml")
     for example in (sweep.EXAMPLE, results.EXAMPLE, results.EXAMPLE_EXPORT, results.EXAMPLE_PRUNE):
         assert execute(shlex.split(example.removeprefix("Example: wifair "))) == 0
     assert (tmp_path / "results" / "buffer-sizes" / "grid.csv").exists()

@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 from wifair.errors import InputError, ScenarioError
 
@@ -76,6 +77,15 @@ def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> Inpu
     return InputError(f"{where}there is no {kind} {name!r}.{asked} Allowed here: {', '.join(known)}.")
 
 
+def missing_file(path: Path, names: Iterable[str] = ()) -> InputError:
+    """The error for a file that does not exist: it offers the nearest of `names`, or of the folder's files."""
+    files = {found.stem: str(found) for found in path.parent.glob("*.toml")} if path.parent.is_dir() else {}
+    known = {name: name for name in names}
+    meant = known | files if path.suffix else files | known
+    hint = meant.get(nearest(path.stem, meant))
+    return InputError(f"{path}: cannot be read: there is no such file.{f' Did you mean {hint}?' if hint else ''}")
+
+
 # Bare or dotted TOML keys, each with optional list indexes.
 BARE_KEY = re.compile(r"([A-Za-z0-9_-]+(\[\d+\])*)(\.[A-Za-z0-9_-]+(\[\d+\])*)*")
 
@@ -108,7 +118,7 @@ def unknown_key(path: str, key: str, value: object, known: Iterable[str], where:
     known = sorted(known)
     problem, hint = f"unknown key (value {value!r}){where}", nearest(key, known)
     if lack := missing(key):
-        problem, hint = f"not modelled ({lack}; docs/scope.md)", ""
+        problem, hint = f"not modelled ({lack})", ""
     return ScenarioError(join(path, key), problem, value=value, allowed=", ".join(known), hint=hint)
 
 

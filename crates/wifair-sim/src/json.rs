@@ -98,7 +98,27 @@ fn misread(tree: &Value, path: &Path, error: &serde_json::Error) -> SpecError {
         let key = if path.ends_with(field) { path } else { inside(field) };
         SpecError::new(key, "an unknown key", expected)
     } else {
-        SpecError::new(path, found.unwrap_or_else(|| "what stands there".into()), message)
+        SpecError::new(path, found.unwrap_or_else(|| "what stands there".into()), expected(message))
+    }
+}
+
+/// What serde's message says is expected, without Rust's names of types.
+fn expected(message: &str) -> String {
+    let wanted = message.rsplit_once("expected ").map_or(message, |(_, wanted)| wanted);
+    let whole = |most: u64| format!("a whole number from 0 to {most}");
+    match wanted {
+        "u8" => whole(u8::MAX.into()),
+        "u16" => whole(u16::MAX.into()),
+        "u32" => whole(u32::MAX.into()),
+        "u64" | "usize" => "a whole number from 0 on".into(),
+        "f32" | "f64" => "a number".into(),
+        "a boolean" => "true or false".into(),
+        "a string" => "a text".into(),
+        "a sequence" => "a list".into(),
+        _ if wanted.starts_with("struct ") || wanted.starts_with("internally tagged enum ") => {
+            "a table".into()
+        }
+        _ => wanted.into(),
     }
 }
 

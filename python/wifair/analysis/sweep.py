@@ -28,15 +28,17 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wifair import gallery
 from wifair.analysis.comparison import along, paired
 from wifair.analysis.precision import Precision, needed
 from wifair.errors import InputError, ScenarioError
 from wifair.files import read_toml
-from wifair.keys import join, nearest, unknown_key
+from wifair.keys import join, missing_file, nearest, unknown_key
 from wifair.results.metric import Metric
 from wifair.results.results import UNITS
 from wifair.scenario.overrides import assign, layered
@@ -121,6 +123,10 @@ class Sweep:
         `schemes` are values of `ap.scheme`, in place of the study's own.
         """
         path = Path(path)
+        if not os.path.exists(path):
+            if gallery.path_of(str(path)):
+                raise InputError(f"{path}: is a scenario, not a study; run it with `wifair run {path}`.")
+            raise missing_file(path)
         told = read_toml(path)
         if "flows" in told and "scenario" not in told:
             raise InputError(f"{path}: is a scenario, not a study; run it with `wifair run {path}`.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wifair.cli.options import Json, ScenarioFile, Set
 
-EXAMPLE = "Example: wifair check scenarios/five-lines.toml"
+EXAMPLE = "Example: wifair check cafe"
 
 
 def check(

@@ -9,7 +9,7 @@ import typer
 
 from wifair.cli.options import Formats, Json, Out, Set, Store, Threads, Verbose, Wishes, formats
 
-EXAMPLE = "Example: wifair compare scenarios/five-lines.toml --schemes droptail,ack-pushout,adaptive-pushout"
+EXAMPLE = "Example: wifair compare cafe --schemes droptail,ack-pushout,adaptive-pushout"
 
 File = Annotated[
     Path | None,

@@ -80,7 +80,7 @@ def print_advice(contest: Contest, overview: Overview, judged: Judged) -> None:
     print_table("Means, the best compromise first", columns(headings, rows, left=2))
     for name, reason in judged.setting.refused.items():
         print_text(f"{name} cannot run: {reason}", indent="  ", first="- ")
-    sure = f"{overview.replications} replications; the rule (docs/comparison.md) misses a best scheme in at most 5 of 100 such studies."
+    sure = f"{overview.replications} replications; the rule misses a best scheme in at most 5 of 100 such studies."
     print_text(sure, first="")
     print_text(SCOPE, indent="  ", first="")
 

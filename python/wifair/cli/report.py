@@ -12,7 +12,7 @@ from wifair.cli.options import DEFAULT_STORE, Set, Store, Threads
 if TYPE_CHECKING:
     from wifair.report.parts import Report
 
-EXAMPLE = "Example: wifair report scenarios/up-and-down.toml --schemes droptail,adaptive-pushout --out up-and-down.html"
+EXAMPLE = "Example: wifair report home --schemes droptail,adaptive-pushout --out home.html"
 
 File = Annotated[
     Path | None,

@@ -25,7 +25,7 @@ from wifair.cli.options import (
     formats,
 )
 
-EXAMPLE = "Example: wifair run scenarios/five-lines.toml --seeds 10 --set ap.scheme=droptail"
+EXAMPLE = "Example: wifair run ten-and-ten --seeds 10 --set ap.scheme=droptail"
 
 WarmupFigure = Annotated[
     Path | None,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from wifair.analysis.sweep import Sweep
     from wifair.results.results import Results
 
-EXAMPLE = "Example: wifair sweep scenarios/studies/buffer-sizes.toml --threads 1 --out results/buffer-sizes"
+EXAMPLE = "Example: wifair sweep buffer-sizes.toml --threads 1 --out results/buffer-sizes"
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.", show_default=False)]
 Schemes = Annotated[

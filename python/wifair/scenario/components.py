@@ -143,9 +143,13 @@ def checked(value: object, node: Node, path: str) -> Any:
             raise ScenarioError(path, f"{value!r} is not a list", value=value)
         return [checked(entry, node["items"], f"{path}[{i}]") for i, entry in enumerate(value)]
     _check_type(value, _types(node), path)
-    if isinstance(value, int) and value < 0 and str(node.get("format", "")).startswith("uint"):
+    if isinstance(value, float) and value.is_integer() and "number" not in _types(node):
+        value = int(value)  # such as 1e3
+    bits = re.fullmatch(r"uint(\d*)", str(node.get("format", "")))
+    if bits and isinstance(value, int) and not 0 <= value < 2 ** int(bits[1] or 64):
         described = re.search(r"\b\d+ to \d+\b", str(node.get("description", "")))
-        range_ = described[0] if described else "whole numbers from 0 on"
+        most = f"to {2 ** int(bits[1]) - 1}" if bits[1] and int(bits[1]) < 64 else "on"
+        range_ = described[0] if described else f"whole numbers from 0 {most}"
         raise ScenarioError(path, f"{value} is not allowed", value=value, allowed=range_)
     return value
 
@@ -179,7 +183,7 @@ def _checked_component(value: object, choice: dict[str, Node], path: str) -> dic
         problem = "the table needs a name" if name is None else f"unknown name {name!r}"
         hint = nearest(name, choice) if isinstance(name, str) else ""
         if lack := missing(name):
-            problem, hint = f"{name} is not modelled ({lack}; docs/scope.md)", ""
+            problem, hint = f"{name} is not modelled ({lack})", ""
         raise ScenarioError(path, problem, value=name, allowed=", ".join(sorted(choice)), hint=hint)
     own = properties(choice[name])
     for key in table:

@@ -7,6 +7,7 @@ Every other key is the engine's and is checked against its schema (`wifair.scena
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from wifair import gallery
 from wifair.errors import InputError, ScenarioError
 from wifair.files import read_toml
-from wifair.keys import join, nearest, unknown_key
+from wifair.keys import join, missing_file, nearest, unknown_key
 from wifair.scenario.components import (
     Node,
     checked,
@@ -122,7 +123,10 @@ class Scenario(BaseModel):
 
         `overrides` are assignments, such as (`"ap.limit_packets"`, 50), applied first.
         """
-        settings = read_toml(gallery.file_of(path), path)
+        file = gallery.file_of(path)
+        if not os.path.exists(file):
+            raise missing_file(Path(path), gallery.known())
+        settings = read_toml(file, path)
         if "scenario" in settings and "flows" not in settings:
             raise InputError(f"{path}: is a study, not a scenario; run it with `wifair sweep {path}`.")
         return cls.from_settings(settings, overrides)

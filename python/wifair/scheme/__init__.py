@@ -10,8 +10,7 @@
                 buffer.append(arrival)
 
 The class can be used wherever a scheme's name can: `Scenario(ap={"scheme": TailDrop}, …)`, `compare(scenario,
-["droptail", TailDrop])`, and `--scheme my_file.py:TailDrop` on the command line. `docs/own-scheme-in-python.md` shows
-how to write one.
+["droptail", TailDrop])`, and `--scheme my_file.py:TailDrop` on the command line.
 
 Buffer, packets and context are valid during one call of a method. Only the buffer places and releases packets. An
 invalid operation (placing a packet twice, using one that has left) raises `MisuseError`.

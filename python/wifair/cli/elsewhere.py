@@ -1,0 +1,50 @@
+"""Commands that say which other command has an option that they do not have."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand
+
+from wifair.errors import InputError
+
+if TYPE_CHECKING:
+    from typer import Context
+
+# Options of other commands that `wifair sweep` takes from the study file, by their keys there.
+IN_STUDIES = {"--seeds": "replications", "--precision": "precision"}
+
+
+class Command(TyperCommand):
+    """A command. The error for an unknown option names the nearest ones, and the commands that have it."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]  # its type is of typer's own click
+        """Parses the arguments."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if type(error).__name__ != "NoSuchOption":  # typer does not export it
+                raise
+            name: str = error.option_name  # type: ignore[attr-defined]
+            others = having(name, ctx.parent.command if ctx.parent else None)
+            own = [option for found in self.params for option in found.opts]
+            told = [f"there is no option {name}."]
+            if near := get_close_matches(name, own, n=1, cutoff=0.85 if others else 0.6):
+                told.append(f"Did you mean {near[0]}?")
+            if self.name == "sweep" and name in IN_STUDIES:
+                told.append(f"A study file has the key `{IN_STUDIES[name]}` for it.")
+            if others:
+                told.append(f"{_listed(others)} {'has' if len(others) == 1 else 'have'} it.")
+            raise InputError(f"{' '.join(told)} `{ctx.command_path} --help` lists the options.") from None
+
+
+def having(option: str, group: Any) -> list[str]:
+    """The commands of a group that have an option."""
+    commands = getattr(group, "commands", {}).items()
+    return [name for name, command in commands if any(option in found.opts for found in command.params)]
+
+
+def _listed(names: list[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
