@@ -35,7 +35,7 @@ def hr(count: int, control: str, scheme: str) -> dict[str, Any]:
         "run": {"warmup_s": 20, "duration_s": 60},
         "phy": {"name": "802.11b"},
         "ap": {"scheme": scheme, "limit_packets": 100},
-        "wire": {"one_way_delay_ms": 10},
+        "wire": {"one_way_delay_ms": 10, "rate_mbps": 100},
         "tcp": {"profile": "today", "congestion_control": control, "receiver_window_segments": 44},
         "flows": [{"count": count, "direction": way, "start_spread_s": 2} for way in ("up", "down")],
     }

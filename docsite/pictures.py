@@ -50,12 +50,13 @@ class Picture:
 
 UP_AND_DOWN = Scenario(
     run={"warmup_s": 20, "duration_s": 60},
+    wire={"rate_mbps": 100},
     tcp={"ecn": True},
     flows=[{"count": 5, "direction": "up"}, {"count": 5, "direction": "down"}],
 )
 ONE_UPLOAD = Scenario(
     run={"warmup_s": 0, "duration_s": 90, "sample_interval_s": 0.1},
-    wire={"one_way_delay_ms": 20},
+    wire={"rate_mbps": 100, "one_way_delay_ms": 20},
     tcp={"receiver_window_segments": 400},
     flows=[{"name": "upload", "direction": "up"}],
     events=[{"at_s": 45, "station": {"name": "upload", "rate_mbps": 2.0}}],

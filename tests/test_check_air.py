@@ -61,7 +61,11 @@ def test_what_a_link_carries_is_what_a_run_delivers(phy: dict[str, Any], mac: di
 
 def test_the_wire_is_compared_with_a_full_ppdu() -> None:
     finding = found(
-        phy=HE80, tcp={"receiver_window_segments": 1000}, ap={"limit_packets": 1000}, flows=[{"direction": "down"}]
+        phy=HE80,
+        tcp={"receiver_window_segments": 1000},
+        ap={"limit_packets": 1000},
+        wire={"rate_mbps": 100},
+        flows=[{"direction": "down"}],
     )
     # 256 MPDUs in 2,745 µs with their Block Ack, after an AIFS of 43 and 7.5 slots of 9: not the 51.7 Mbps of a frame by itself.
     assert finding["wire.rate_mbps"].values["air_mbps"] == pytest.approx(256 * 12_000 / (43 + 67.5 + 2744.8), rel=1e-3)

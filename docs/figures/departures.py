@@ -81,6 +81,7 @@ def cells() -> dict[str, Scenario]:
     stations = [("near", {}), ("slow", {"rate_mbps": 2.0}), ("edge", {"frame_error_rate": {"by_rate": errors}})]
     mixed = {
         "run": {"warmup_s": 20.0, "duration_s": 200.0},
+        "wire": {"rate_mbps": 100.0},
         "stations": [{"name": name, "rate_mbps": 11.0, **more} for name, more in stations],
         "flows": [
             {"name": f"{name}-{way}", "station": name, "direction": way}

@@ -51,7 +51,7 @@ def scenario(control: str) -> Scenario:
         run={"warmup_s": 0, "duration_s": DURATION_S, "sample_interval_s": 0.05},
         phy={"name": "802.11b"},
         ap={"limit_packets": 1000},
-        wire={"one_way_delay_ms": 20},
+        wire={"rate_mbps": 100, "one_way_delay_ms": 20},
         tcp={"profile": "today", "congestion_control": control, "receiver_window_segments": 200},
         flows=[{"direction": "down", "start_spread_s": 0}],
     )

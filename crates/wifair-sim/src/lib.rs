@@ -48,7 +48,7 @@ pub use live::LiveNetwork;
 pub use network::Network;
 pub use plan::{FlowDirection, FlowSpec, MAX_FLOWS, Plan, RunSpec, SCHEMA_VERSION, WireSpec};
 pub use reading::Reading;
-pub use record::{FlowRow, QueueRow, RunRecord, RunRow, StationRow, all_tables, tables};
+pub use record::{FlowRow, QueueRow, RunRecord, RunRow, StationRow, WireRow, all_tables, tables};
 pub use run::{Progress, fingerprint, run, run_traced, run_watched};
 pub use schema::schema;
 pub use series::SeriesRow;
@@ -58,4 +58,4 @@ pub use trace::{Contents, EventRow, EventSink, PcapSpec, Trace, TraceError, Trac
 pub use transfer::{TransferEnd, TransferGroupRow, TransferRecord, TransferRow};
 pub use wifair_core::SpecError;
 pub use wifair_queue::{ExternalScheme, Maker};
-pub use wire::{Arrival, Lines, Way, Wire, WireBuilder};
+pub use wire::{Arrival, Lines, LinkCounters, Way, Wire, WireBuilder, WireCounters};

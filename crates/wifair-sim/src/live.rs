@@ -383,7 +383,7 @@ impl LiveNetwork {
                 "collision_ns": air.collision_airtime.as_ns(),
                 "beacon_ns": air.beacons.airtime.as_ns(),
                 "idle_ns": air.idle.as_ns(),
-                "wire_losses": self.network.wire().losses(),
+                "wire_losses": self.network.wire().counters(self.network.now()).losses,
                 "wire_packets": self.network.wire().in_flight(),
             },
             "frames": frames.iter().map(|frame| frame.row(now)).collect::<Vec<_>>(),

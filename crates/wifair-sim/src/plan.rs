@@ -79,7 +79,8 @@ impl Default for RunSpec {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WireSpec {
-    /// Rate of each direction, in Mbit/s.
+    /// Rate of each direction, in Mbit/s. Packets queue for it without a limit. The default is Ethernet's lowest rate above that of
+    /// every PHY here (802.11be with 320 MHz and 8 streams has 23,059 Mbit/s), so that packets queue at the AP unless another is set.
     pub rate_mbps: f64,
     /// One-way delay between AP and server, in milliseconds.
     pub one_way_delay_ms: f64,
@@ -89,7 +90,7 @@ pub struct WireSpec {
 
 impl Default for WireSpec {
     fn default() -> Self {
-        WireSpec { rate_mbps: 100.0, one_way_delay_ms: 5.0, loss_rate: 0.0 }
+        WireSpec { rate_mbps: 25_000.0, one_way_delay_ms: 5.0, loss_rate: 0.0 }
     }
 }
 

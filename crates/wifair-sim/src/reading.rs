@@ -17,7 +17,7 @@ impl Reading {
         let medium = bss.snapshot(now);
         let stations = (0..medium.stations.len() as u16).map(StationId);
         let stations = stations.map(|id| bss.station_ports(id).map(|(_, port)| port));
-        Reading(Snapshot::without_flows(bss, stations, wire.losses(), now))
+        Reading(Snapshot::without_flows(bss, stations, wire.counters(now), now))
     }
 }
 

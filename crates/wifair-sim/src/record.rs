@@ -15,8 +15,9 @@ use crate::snapshot::{Snapshot, total};
 use crate::states::{StateRow, States};
 use crate::table::{Column, Row};
 use crate::transfer::{TransferGroupRow, TransferLog, TransferRow};
+use crate::wire::{LinkCounters, WireCounters};
 
-pub use rows::{FlowRow, QueueRow, RunRow, StationRow};
+pub use rows::{FlowRow, QueueRow, RunRow, StationRow, WireRow};
 
 /// Recorders that are active while the network runs.
 pub(crate) struct Probes {
@@ -42,6 +43,8 @@ pub struct RunRecord {
     pub datagrams: Vec<DatagramRow>,
     /// The AP's buffer and those of the stations, by class.
     pub queues: Vec<QueueRow>,
+    /// The queues before the wire, down and up.
+    pub wire: Vec<WireRow>,
     /// Two rows per station, up and down, in the order of the plan.
     pub stations: Vec<StationRow>,
     /// The transfers of known size, unless the plan asks for sums only.
@@ -85,6 +88,8 @@ impl RunRecord {
         let ap: Vec<_> = pairs.map(|((category, now), (_, then))| (*category, now.since(then))).collect();
         let mut queues = ap_rows(&ap);
         queues.extend(ledger_rows("stations", &after.stations.since(&before.stations)));
+        let wire = after.wire.since(&before.wire);
+        let wire_rows = wire_rows(&wire, bss.elapsed);
         let run = RunRow {
             duration_s,
             exchanges: bss.exchanges,
@@ -101,14 +106,25 @@ impl RunRecord {
             channel_time_down_s: channel_time_s(|times| times.actual.down),
             channel_time_up_believed_s: channel_time_s(|times| times.believed.up),
             channel_time_down_believed_s: channel_time_s(|times| times.believed.down),
-            wire_lost_packets: after.wire_losses - before.wire_losses,
-            warnings: warnings(plan, &ap),
+            wire_lost_packets: wire.losses,
+            warnings: warnings(plan, &ap, &wire_rows),
         };
         let (transfers, transfer_groups) = transfers.into_rows();
         let flows = flow_rows(plan, before, after, duration_s);
         let (states, series) = (states.into_rows(plan), sampler.into_rows());
         let datagrams = datagram_rows(plan, before, after, duration_s);
-        RunRecord { run, flows, datagrams, queues, stations, transfers, transfer_groups, states, series }
+        RunRecord {
+            run,
+            flows,
+            datagrams,
+            queues,
+            wire: wire_rows,
+            stations,
+            transfers,
+            transfer_groups,
+            states,
+            series,
+        }
     }
 }
 
@@ -271,8 +287,23 @@ fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
     }
 }
 
+/// The queues before the shared link of the wire.
+fn wire_rows(wire: &WireCounters, elapsed: Time) -> Vec<WireRow> {
+    let [to_server, to_ap] = &wire.shared;
+    let row = |(direction, link): (&str, &LinkCounters)| WireRow {
+        direction: direction.into(),
+        packets: link.packets,
+        wait_mean_ms: (link.packets > 0).then(|| ns_to_ms(link.wait_ns as f64 / link.packets as f64)),
+        length_mean_packets: link.length_ns as f64 / elapsed.as_ns() as f64,
+    };
+    [("down", to_ap), ("up", to_server)].map(row).to_vec()
+}
+
+/// The mean wait before the wire, in milliseconds, from which the wire may be the bottleneck.
+const LONG_WAIT_MS: f64 = 10.0;
+
 /// Warnings about settings that only a run can show to be without effect.
-fn warnings(plan: &Plan, ap: &[(Option<Ac>, PortSnapshot)]) -> String {
+fn warnings(plan: &Plan, ap: &[(Option<Ac>, PortSnapshot)], wire: &[WireRow]) -> String {
     let scheme = plan.bss.ap.port.scheme.name();
     let touched = |c: &Ledger| [c.lost_in_buffer(), c.filtered, c.ce_marked, c.ece_marked].map(|n| n.packets);
     let touched: u64 = ap.iter().flat_map(|(_, port)| port.classes.iter().flat_map(touched)).sum();
@@ -284,6 +315,22 @@ fn warnings(plan: &Plan, ap: &[(Option<Ac>, PortSnapshot)]) -> String {
         warnings.push(format!(
             "the AP's limit of {limit} packets was never reached: any scheme would do the same"
         ));
+    }
+    let (sojourns, sojourn_ns) = ap.iter().fold((0, 0.0), |(count, sum), (_, port)| {
+        (count + port.sojourn.count(), sum + port.sojourn.sum() as f64)
+    });
+    let at_ap_ms = ratio(sojourn_ns as u64, sojourns).map_or(0.0, ns_to_ms);
+    for row in wire {
+        let wait_ms = row.wait_mean_ms.unwrap_or(0.0);
+        let is_down = row.direction == "down";
+        if wait_ms >= LONG_WAIT_MS && (!is_down || wait_ms > at_ap_ms) {
+            let beside =
+                if is_down { format!(", and {at_ap_ms:.3} ms in the AP's buffer") } else { String::new() };
+            warnings.push(format!(
+                "the wire is a bottleneck {}: on the mean packets waited {wait_ms:.0} ms for its {} Mbps{beside}",
+                row.direction, plan.wire.rate_mbps
+            ));
+        }
     }
     warnings.join("; ")
 }
@@ -304,7 +351,7 @@ pub fn tables(records: &[(usize, u64, RunRecord)]) -> Vec<Table> {
 }
 
 /// The number of tables that results always have.
-const ALWAYS: usize = 4;
+const ALWAYS: usize = 5;
 
 /// Like [`tables`], with the tables that have no rows.
 pub fn all_tables(records: &[(usize, u64, RunRecord)]) -> Vec<Table> {
@@ -312,6 +359,7 @@ pub fn all_tables(records: &[(usize, u64, RunRecord)]) -> Vec<Table> {
         table(records, |record| std::slice::from_ref(&record.run)),
         table(records, |record| &record.flows),
         table(records, |record| &record.queues),
+        table(records, |record| &record.wire),
         table(records, |record| &record.stations),
         table(records, |record| &record.datagrams),
         table(records, |record| &record.transfers),

@@ -3,46 +3,55 @@
 pub struct Ring<T> {
     /// Empty, or a power of two long.
     places: Vec<T>,
-    first: usize,
-    len: usize,
+    /// Number of items taken and appended so far: masked, the places of the first item and after the last.
+    taken: usize,
+    appended: usize,
 }
 
 impl<T: Copy + Default> Ring<T> {
     /// Number of items.
     pub fn len(&self) -> usize {
-        self.len
+        self.appended - self.taken
+    }
+
+    /// Number of items appended so far.
+    pub fn appended(&self) -> u64 {
+        self.appended as u64
     }
 
     /// Appends an item and returns it, to be written.
     pub fn append(&mut self) -> &mut T {
-        if self.len == self.places.len() {
+        if self.len() == self.places.len() {
             self.grow();
         }
-        let place = (self.first + self.len) & (self.places.len() - 1);
-        self.len += 1;
+        let place = self.appended & (self.places.len() - 1);
+        self.appended += 1;
         &mut self.places[place]
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        self.places.rotate_left(self.first);
-        self.first = 0;
-        self.places.resize((2 * self.len).max(16), T::default());
+        let size = (2 * self.places.len()).max(16);
+        let mut places = vec![T::default(); size];
+        for (at, item) in (self.taken..).zip(self.iter()) {
+            places[at & (size - 1)] = *item;
+        }
+        self.places = places;
     }
 
     /// Removes the first item. Returns it, still readable in place, and the one after it. Panics if the ring is empty.
     pub fn take(&mut self) -> (&T, Option<&T>) {
-        assert!(self.len > 0, "there is a first item");
-        let place = self.first;
-        self.first = (place + 1) & (self.places.len() - 1);
-        self.len -= 1;
-        (&self.places[place], if self.len > 0 { self.places.get(self.first) } else { None })
+        assert!(self.len() > 0, "there is a first item");
+        let mask = self.places.len() - 1;
+        let place = self.taken & mask;
+        self.taken += 1;
+        (&self.places[place], if self.len() > 0 { self.places.get(self.taken & mask) } else { None })
     }
 
     /// The items from the first to the last.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).map(|at| &self.places[(self.first + at) & (self.places.len() - 1)])
+        (self.taken..self.appended).map(|at| &self.places[at & (self.places.len() - 1)])
     }
 }
 
@@ -59,11 +68,13 @@ mod tests {
         fn agrees_with_a_deque(steps in prop::collection::vec(prop::option::weighted(0.6, 0u32..1000), 1..400)) {
             let mut ring = Ring::default();
             let mut plain = VecDeque::new();
+            let mut appended = 0;
             for step in steps {
                 match step {
                     Some(item) => {
                         *ring.append() = item;
                         plain.push_back(item);
+                        appended += 1;
                     }
                     None if !plain.is_empty() => {
                         let (first, next) = ring.take();
@@ -72,6 +83,7 @@ mod tests {
                     None => {}
                 }
                 prop_assert_eq!(ring.len(), plain.len());
+                prop_assert_eq!(ring.appended(), appended);
                 prop_assert!(ring.iter().eq(&plain));
             }
         }

@@ -9,6 +9,7 @@ use crate::e_model::Codec;
 use crate::flow::Flow;
 use crate::network::Network;
 use crate::tap::Tap;
+use crate::wire::WireCounters;
 
 /// All counters of a network at one instant.
 pub(crate) struct Snapshot {
@@ -25,20 +26,20 @@ pub(crate) struct Snapshot {
     pub(crate) tallies: Vec<[Ledger; 3]>,
     /// By flow, both directions, if it has datagrams.
     pub(crate) streams: Vec<Option<[StreamSnapshot; 2]>>,
-    pub(crate) wire_losses: u64,
+    pub(crate) wire: WireCounters,
 }
 
 impl Snapshot {
     /// Copies every counter of `network`.
     pub(crate) fn take<T: Tap>(network: &Network<T>) -> Snapshot {
         let now = network.now();
-        let (losses, ports) = (network.wire().losses(), network.station_ports());
+        let (wire, ports) = (network.wire().counters(now), network.station_ports());
         Snapshot {
             senders: by_flow(network, |c| c.sender.stats()),
             receivers: by_flow(network, |c| c.receiver.stats()),
             tallies: network.tallies(now),
             streams: streams(network),
-            ..Snapshot::without_flows(network.bss(), ports, losses, now)
+            ..Snapshot::without_flows(network.bss(), ports, wire, now)
         }
     }
 
@@ -46,7 +47,7 @@ impl Snapshot {
     pub(crate) fn without_flows<'a>(
         bss: &Bss,
         station_ports: impl Iterator<Item = impl Iterator<Item = &'a Port>>,
-        wire_losses: u64,
+        wire: WireCounters,
         now: Time,
     ) -> Snapshot {
         let mut stations = <[Ledger; 3]>::default();
@@ -66,7 +67,7 @@ impl Snapshot {
             receivers: vec![],
             tallies: vec![],
             streams: vec![],
-            wire_losses,
+            wire,
         }
     }
 }

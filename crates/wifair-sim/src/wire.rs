@@ -2,7 +2,7 @@ mod delay;
 
 use std::collections::BTreeMap;
 
-use wifair_core::{Packet, Rate, Rng, Time};
+use wifair_core::{Packet, Rate, Rng, Time, counters};
 
 use crate::min_tree::MinTree;
 use crate::ring::Ring;
@@ -17,6 +17,30 @@ pub enum Way {
     ToAp,
 }
 
+counters! {
+    /// The queue before the shared link in one direction.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct LinkCounters |now, earlier| {
+        /// Packets that arrived at it.
+        pub packets: u64,
+        /// Sum of the times that these wait, in nanoseconds modulo 2⁶⁴.
+        pub wait_ns: u64 = now.wait_ns.wrapping_sub(earlier.wait_ns),
+        /// Integral of its length over time, in packets × nanoseconds modulo 2⁶⁴.
+        pub length_ns: u64 = now.length_ns.wrapping_sub(earlier.length_ns),
+    }
+}
+
+counters! {
+    /// What has happened on the wire.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct WireCounters {
+        /// Packets lost.
+        pub losses: u64,
+        /// The shared link, by [`Way`].
+        pub shared: [LinkCounters; 2],
+    }
+}
+
 /// A transmitter: serialises packets one after the other, with an unlimited queue.
 #[derive(Clone, Debug)]
 struct Transmitter {
@@ -24,11 +48,13 @@ struct Transmitter {
     free_at: Time,
     /// Size and duration of the last packet. The next one usually has the same size, which saves a costly division.
     last: (u32, Time),
+    /// Sum of the waits of all packets, modulo 2⁶⁴.
+    wait_ns: u64,
 }
 
 impl Transmitter {
     fn new(rate: Rate) -> Transmitter {
-        Transmitter { rate, free_at: Time::ZERO, last: (0, Time::ZERO) }
+        Transmitter { rate, free_at: Time::ZERO, last: (0, Time::ZERO), wait_ns: 0 }
     }
 
     fn duration_of(&mut self, bytes: u32) -> Time {
@@ -75,6 +101,7 @@ struct Line {
 /// rate is set; that takes one draw per packet, and none if it is zero.
 #[derive(Clone, Debug)]
 pub struct Wire {
+    /// Those of the shared link first, by [`Way`].
     transmitters: Vec<Transmitter>,
     /// By [`Lines`] and [`Way`].
     lines: Vec<[Line; 2]>,
@@ -188,7 +215,12 @@ impl Wire {
         }
         let line = &mut self.lines[lines.0 as usize][way as usize];
         let transmitter = &mut self.transmitters[line.transmitter as usize];
-        transmitter.free_at = transmitter.free_at.max(now) + transmitter.duration_of(packet.ip_bytes());
+        let mut start = now;
+        if transmitter.free_at > now {
+            start = transmitter.free_at;
+            transmitter.wait_ns = transmitter.wait_ns.wrapping_add((start - now).as_ns());
+        }
+        transmitter.free_at = start + transmitter.duration_of(packet.ip_bytes());
         let arrival = transmitter.free_at + line.delay;
         let place = line.in_flight.append(); // field by field: the packet is copied only once
         place.arrival = arrival;
@@ -218,9 +250,28 @@ impl Wire {
         Arrival { way, slot: *slot as usize, packet }
     }
 
-    /// Packets lost so far.
-    pub fn losses(&self) -> u64 {
-        self.losses
+    /// The counters at `now`.
+    pub fn counters(&self, now: Time) -> WireCounters {
+        WireCounters {
+            losses: self.losses,
+            shared: [0, 1].map(|transmitter| self.link_counters(transmitter, now)),
+        }
+    }
+
+    fn link_counters(&self, transmitter: u32, now: Time) -> LinkCounters {
+        let Transmitter { rate, wait_ns, .. } = self.transmitters[transmitter as usize];
+        let mut counters = LinkCounters { packets: 0, wait_ns, length_ns: wait_ns };
+        for line in self.lines.iter().flatten().filter(|line| line.transmitter == transmitter) {
+            counters.packets += line.in_flight.appended();
+            for InFlight { arrival, packet, .. } in line.in_flight.iter() {
+                let start = *arrival - line.delay - rate.duration_of(packet.ip_bytes().into());
+                if start > now {
+                    // The rest of its wait.
+                    counters.length_ns = counters.length_ns.wrapping_sub((start - now).as_ns());
+                }
+            }
+        }
+        counters
     }
 
     /// The packets under way.
@@ -276,6 +327,11 @@ mod tests {
         wire.send(near, Way::ToAp, 7, &packet(2, 1500), Time::ZERO);
         wire.send(near, Way::ToServer, 7, &packet(3, 1500), Time::ZERO);
         assert_eq!(wire.in_flight(), 3);
+        let one = LinkCounters { packets: 1, wait_ns: 0, length_ns: 0 };
+        let two = LinkCounters { packets: 2, wait_ns: 120_000, length_ns: 30_000 };
+        assert_eq!(wire.counters(Time::from_us(30)), WireCounters { losses: 0, shared: [one, two] });
+        let two = LinkCounters { length_ns: 120_000, ..two };
+        assert_eq!(wire.counters(Time::from_us(120)).shared, [one, two]);
         assert_eq!(
             drain(&mut wire),
             [
@@ -294,6 +350,7 @@ mod tests {
         let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
         wire.send(shared, Way::ToAp, 7, &packet(1, 1500), Time::ZERO);
         wire.send(own, Way::ToAp, 7, &packet(2, 1500), Time::ZERO);
+        assert_eq!(wire.counters(Time::ZERO).shared.map(|link| link.packets), [0, 1]);
         assert_eq!(drain(&mut wire), [(Time::from_us(5_120), 1), (Time::from_us(6_200), 2)]);
     }
 
@@ -305,7 +362,8 @@ mod tests {
         for seq in 0..10_000 {
             wire.send(lines, Way::ToAp, 7, &packet(seq, 100), Time::ZERO);
         }
-        assert_eq!(wire.losses() + wire.in_flight() as u64, 10_000);
-        assert!((900..1100).contains(&wire.losses()), "{}", wire.losses()); // ± 3.3 standard deviations
+        let losses = wire.counters(Time::ZERO).losses;
+        assert_eq!(losses + wire.in_flight() as u64, 10_000);
+        assert!((900..1100).contains(&losses), "{losses}"); // ± 3.3 standard deviations
     }
 }

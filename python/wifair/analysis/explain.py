@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from wifair.results.wire import LONG_WAIT_MS
 from wifair.stats import t_interval
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def explain(results: Results) -> list[Sentence]:
     flows = means(results.flows, ["flow", "label", "direction", "station", "application", "transport"])
     stations = means(results.stations, ["station", "direction"])
     air = stations.group_by("station", maintain_order=True).agg(pl.col("airtime_share").sum())
-    told = list(of_the_air(results, air))
+    waits_ms = wire_waits_ms(results)
+    told = [*of_the_air(results, air), *of_the_wire(waits_ms)]
     states = means(results.frames["states"], ["label"]) if "states" in results.frames else None
     plans = {flow["label"]: flow for flow in results.cells[0].scenario.plan()["flows"]}
     wire_ms = float(results.cells[0].scenario.plan()["wire"]["one_way_delay_ms"])
@@ -101,7 +103,8 @@ def explain(results: Results) -> list[Sentence]:
         if states is not None and flow["transport"] == "tcp":
             state = states.row(by_predicate=pl.col("label") == flow["label"], named=True)
             told += of_phases(flow, state)
-            told += of_restraint(flow, state, plan, 2 * (wire_ms if own_ms is None else own_ms))
+            waited_ms = sum(waits_ms.values()) if plan["wire_rate_mbps"] is None else 0.0
+            told += of_restraint(flow, state, plan, 2 * (wire_ms if own_ms is None else own_ms), waited_ms)
         if flow["transport"] != "tcp":
             rows = means(results.datagrams, ["label", "direction"]).filter(pl.col("label") == flow["label"])
             told += of_datagrams(flow, rows)
@@ -120,6 +123,21 @@ def of_the_air(results: Results, air: pl.DataFrame) -> list[Sentence]:
     beacons = f", beacons {run['beacon_share']:.1%}" if run["beacons"] else ""
     text = f"The air: {names}{more}; collisions {run['collision_share']:.0%}{beacons}, idle {run['idle_share']:.0%}."
     return [Sentence("", text, counters)]
+
+
+def wire_waits_ms(results: Results) -> dict[str, float]:
+    """The mean time that packets waited for the wire that all servers share, by direction."""
+    found = {way: results.metrics[f"wire_{way}_wait_mean_ms"].mean() for way in ("down", "up")}
+    return {way: waited for way, waited in found.items() if isinstance(waited, float)}
+
+
+def of_the_wire(waits_ms: dict[str, float]) -> list[Sentence]:
+    """The wait for the wire that all servers share."""
+    if not waits_ms:
+        return []
+    parts = [f"{_ms(waited)} on the way {way}" for way, waited in waits_ms.items()]
+    counters = {f"wire_{way}_wait_mean_ms": waited for way, waited in waits_ms.items()}
+    return [Sentence("", f"The wire: packets waited for it {' and '.join(parts)}, on the mean.", counters)]
 
 
 def of_share(flow: dict[str, Any], equal: float) -> list[Sentence]:
@@ -217,7 +235,7 @@ def limit_of(flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any]) 
 
 
 def of_restraint(
-    flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any], wire_rtt_ms: float
+    flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any], wire_rtt_ms: float, wire_waits_ms: float
 ) -> list[Sentence]:
     """What limited the flow, and the parts of its round-trip time."""
     names = (
@@ -233,7 +251,11 @@ def of_restraint(
     if flow["rtt_mean_ms"] and state["idle"] < state["looks"]:
         beyond = flow["rtt_mean_ms"] - wire_rtt_ms
         text = f"A round trip took {flow['rtt_mean_ms']:.0f} ms, {wire_rtt_ms:.0f} ms of it on the wire and {beyond:.0f} ms in queues and on the air."
-        told.append(Sentence(flow["label"], text, {"rtt_mean_ms": flow["rtt_mean_ms"], "wire_rtt_ms": wire_rtt_ms}))
+        counters = {"rtt_mean_ms": flow["rtt_mean_ms"], "wire_rtt_ms": wire_rtt_ms}
+        if wire_waits_ms >= LONG_WAIT_MS:
+            text += f" Packets waited {wire_waits_ms:.0f} ms before the wire, both ways together."
+            counters["wire_waits_ms"] = wire_waits_ms
+        told.append(Sentence(flow["label"], text, counters))
     return told
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.analysis.explain import Sentence, limit_of, means
+from wifair.analysis.explain import Sentence, limit_of, means, wire_waits_ms
+from wifair.results.wire import LONG_WAIT_MS
 
 if TYPE_CHECKING:
     from wifair.results.results import Results
@@ -215,7 +216,12 @@ def _queue(results: Results) -> Sentence:
     queue = results.queues.filter((pl.col("node") == "ap") & (pl.col("class") == "all"))
     waited, collisions = _mean(queue["sojourn_mean_ms"]) or 0.0, _mean(results.runs["collision_share"]) or 0.0
     told = f"Packets wait {waited:.3g} ms in the AP's buffer on average; collisions take {_percent(collisions)} of the air."
-    return Sentence("", told, {"sojourn_mean_ms": waited, "collision_share": collisions})
+    counters = {"sojourn_mean_ms": waited, "collision_share": collisions}
+    for way, waited_ms in wire_waits_ms(results).items():
+        counters[f"wire_{way}_wait_mean_ms"] = waited_ms
+        if waited_ms >= LONG_WAIT_MS:
+            told += f" They wait {waited_ms:.3g} ms for the wire {way}."
+    return Sentence("", told, counters)
 
 
 def _airtimes(results: Results, direction: str) -> dict[str, float]:

@@ -12,7 +12,7 @@ from wifair.cli.options import Formats, Json, ScenarioFile, Seeds, Set, Store, T
 if TYPE_CHECKING:
     from wifair.analysis.explain import Sentence
 
-EXAMPLE = "Example: wifair explain scenarios/five-lines.toml --seeds 3 --figure why.png"
+EXAMPLE = "Example: wifair explain cafe --seeds 3 --figure why.png"
 
 Scheme = Annotated[
     str | None,
@@ -77,6 +77,8 @@ def explain(
         print_flows(sentences)
         if not verbose:
             print_text("--verbose explains every flow.")
+        for warning in results.warnings():
+            say(f"warning: {warning}")
     for path in drawn:
         say(f"drawn in {path}")
     say_of(folder)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from wifair.analysis.comparison import Differences, Ranking, rankings
 from wifair.cli.output import print_json, print_lines, print_table, print_text, say
 from wifair.cli.tables import Column, columns, marked
-from wifair.results import delays
-from wifair.results.results import HEADINGS, SHOWN, UNITS, merged, writable_folder
+from wifair.results.results import HEADINGS, UNITS, merged, writable_folder
 from wifair.scenario.described import described
 from wifair.study.study import StudyInterrupted, seeds_text
 
@@ -22,10 +21,7 @@ if TYPE_CHECKING:
 # The largest number of pairs whose differences are printed without --verbose.
 FEW_PAIRS = 3
 STAR = "* best, or its paired difference from the best has p (Holm) of 0.05 or more"
-SCOPE = (
-    "Scope: one BSS; no hidden stations, no other BSS. Other traffic or rates may give another order: docs/scope.md says "
-    "what is modelled."
-)
+SCOPE = "Scope: one BSS; no hidden stations, no other BSS. Other traffic or rates may give another order."
 
 
 @contextmanager
@@ -90,8 +86,7 @@ def print_results(results: Results, title: str = "", compared: Differences | Non
     The stars follow the p values of `compared`, the differences of all pairs; they are computed if not given.
     """
     print_run(results, title)
-    shown = [metric for metric in (*SHOWN, *delays.SHOWN) if results.metrics[metric].count()]
-    print_metrics(results, shown, compared)
+    print_metrics(results, results.shown_metrics(), compared)
     if len(results.seeds) == 1:
         say("a single run has no interval: take it as an example, not as a result; --seeds 10 gives one.")
     for warning in results.warnings():

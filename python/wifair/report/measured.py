@@ -12,9 +12,10 @@ from wifair.analysis.comparison import Differences, Pair, Ranking, rankings
 from wifair.report import charts
 from wifair.report.parts import Cell, Chart, Findings, Part, Section, Table, Text, cell
 from wifair.results import delays
+from wifair.results import wire as of_the_wire
 from wifair.results.fairness import UNIT
 from wifair.results.quantiles import interval_of
-from wifair.results.results import HEADINGS, SHOWN, TRANSFER_UNITS
+from wifair.results.results import HEADINGS, TRANSFER_UNITS
 from wifair.stats import Interval, t_interval
 
 if TYPE_CHECKING:
@@ -114,9 +115,8 @@ def _listed(told: Sequence[str], most: int = 5) -> str:
 
 
 def told_metrics(results: Results) -> list[str]:
-    """The metrics shown for each scenario: the common ones, and those of datagrams and transfers if they exist."""
-    there = [metric for metric in delays.SHOWN if results.metrics[metric].count()]
-    return [*SHOWN, *there, *(own.name for own in results.own)]
+    """The metrics shown for each scenario: the common ones, those of the wire, datagrams and transfers, and user-defined ones."""
+    return [*results.shown_metrics(), *(own.name for own in results.own)]
 
 
 def summary(results: Results, metrics: Sequence[str] = (), compared: Differences | None = None) -> list[Part]:
@@ -256,6 +256,19 @@ def losses(results: Results) -> list[Part]:
     return [Table.of(headings, rows, "What became of packets offered to the access point, by class.")] if rows else []
 
 
+def wire(results: Results) -> list[Part]:
+    """The queues before the wire that all servers share."""
+    columns = ("packets", "wait_mean_ms", "length_mean_packets")
+    rows = [
+        [*map(str, key), *(t_interval(part[column].drop_nulls().cast(pl.Float64).to_numpy()) for column in columns)]
+        for key, part in of_the_wire.table(results.frames).group_by("scenario", "direction", maintain_order=True)
+        if part["packets"].sum() > 0
+    ]
+    headings = ("scenario", "direction", "packets\na run", "wait\nms, mean", "queue\npackets, mean")
+    about = "The queues before the wire that all servers share, which have no limit: means with 95 % intervals."
+    return [Table.of(headings, rows, about)] if rows else []
+
+
 def transfers(results: Results) -> list[Part]:
     """Completion times by group, if there are transfers."""
     if "transfer_groups" not in results.frames:
@@ -381,6 +394,7 @@ def sections(results: Results, tested: Differences | None = None, pairs: Sequenc
         ("Flows", flows(results)),
         ("Air", air(results)),
         ("The access point's buffer", losses(results)),
+        ("The wire", wire(results)),
         ("Transfers", transfers(results)),
         ("Datagrams", datagrams(results)),
         ("Over time", series(results)),

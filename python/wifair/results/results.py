@@ -16,7 +16,7 @@ import polars as pl
 from wifair.drawn import Drawn, Picture, Plot, drawing
 from wifair.errors import InputError
 from wifair.keys import unknown
-from wifair.results import delays, fairness
+from wifair.results import delays, fairness, wire
 from wifair.results.metric import Better, Metric
 from wifair.results.quantiles import interval_of
 from wifair.results.segment import together
@@ -50,6 +50,7 @@ UNITS = {
     "ap_length_mean_packets": "packets",
     "collision_ratio": "ratio",
     "idle_share": "share of time",
+    **wire.UNITS,
     **delays.UNITS,
 }
 
@@ -76,6 +77,7 @@ HEADINGS = {
     "ap_length_mean_packets": "AP queue",
     "idle_share": "idle",
     "collision_ratio": "collisions",
+    **wire.HEADINGS,
     **delays.HEADINGS,
 }
 # The better direction of each metric that has one: by these, scenarios are ranked.
@@ -141,7 +143,7 @@ class ResultCell(Protocol):
 class Results(Drawn):
     """The finished replications of a study.
 
-    `made_by` holds the versions that produced them. `frames` holds the tables `runs`, `flows`, `queues`, `stations`
+    `made_by` holds the versions that produced them. `frames` holds the tables `runs`, `flows`, `queues`, `wire`, `stations`
     (and `datagrams` for non-TCP flows, `transfers` and `transfer_groups` for transfers, `series` if a sampling interval
     was set), each with the columns `scenario` (the cell's name) and `seed` first. `missing` counts the requested
     replications that did not finish. `own` are user-defined metrics (`with_metrics`).
@@ -266,7 +268,15 @@ class Results(Drawn):
         )
         channel = self.runs.select(*keys, "collision_ratio", "idle_share")
         table = self.runs.select(keys)
-        for part in (fairness.indices(self._shares), sums, ap, channel, delays.metrics(self.frames)):
+        parts = (
+            fairness.indices(self._shares),
+            sums,
+            ap,
+            channel,
+            wire.metrics(self.frames),
+            delays.metrics(self.frames),
+        )
+        for part in parts:
             table = table.join(part, on=keys, how="left")
         table = table.select(*keys, *UNITS)
         runs = list(self.replications()) if self.own else []
@@ -306,6 +316,13 @@ class Results(Drawn):
         for scenario, seed in self.runs.select(fairness.KEYS).iter_rows():
             frames = {name: part.get((scenario, seed), self.frames[name].clear()) for name, part in parts.items()}
             yield replace(self, cells=(cells[scenario],), seeds=(seed,), frames=frames, missing=0, own=())
+
+    def shown_metrics(self) -> list[str]:
+        """The metrics shown for each scenario: the common ones, and those of the wire, datagrams and transfers if they matter."""
+        common, of_delays = (
+            [metric for metric in metrics if self.metrics[metric].count()] for metrics in (SHOWN, delays.SHOWN)
+        )
+        return [*common, *wire.shown(self.metrics, len(self.cells)), *of_delays]
 
     def interval(self, scenario: str, metric: str) -> Interval:
         """The mean of a metric over the replications of a scenario, with its 95 % interval."""
@@ -365,11 +382,13 @@ class Results(Drawn):
         return pl.DataFrame(rows)
 
     def warnings(self) -> list[str]:
-        """Settings that had no effect in the runs, each once, with its scenario."""
+        """Settings that had no effect in the runs, each once, with its scenario and the first run's numbers."""
         if "warnings" not in self.runs.columns:
             return []
-        told = self.runs.filter(pl.col("warnings") != "").select("scenario", "warnings").unique(maintain_order=True)
-        return [f"{scenario}: {text}" for scenario, text in told.iter_rows()]
+        alike = pl.col("warnings").str.replace_all(r"\d+(\.\d+)?", "#").alias("alike")
+        told = self.runs.filter(pl.col("warnings") != "").select("scenario", "warnings", alike)
+        first = told.unique(["scenario", "alike"], keep="first", maintain_order=True).drop("alike")
+        return [f"{scenario}: {text}" for scenario, text in first.iter_rows()]
 
     def to_dict(self) -> dict[str, Any]:
         """All results as the content of one JSON document."""

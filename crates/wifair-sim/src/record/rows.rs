@@ -183,6 +183,20 @@ row! {
 }
 
 row! {
+    /// The queue before the wire that all servers share, in one direction. It has no limit.
+    WireRow in "wire" {
+        /// `down` (from the servers to the AP) or `up`.
+        direction: String,
+        /// Packets that arrived at it.
+        packets: u64,
+        /// Mean time that these waited, in milliseconds.
+        wait_mean_ms: Option<f64>,
+        /// Time-weighted mean length in packets.
+        length_mean_packets: f64,
+    }
+}
+
+row! {
     /// A station's airtime, by direction of its data frames.
     StationRow in "stations" {
         /// Label of the plan.

@@ -39,6 +39,7 @@ pub fn symmetric(n_up: usize, n_down: usize, scheme: &str, warmup_s: f64, durati
             "ap": {"port": {"limit_packets": 100, "scheme": {"name": scheme}}},
             "stations": stations,
         },
+        "wire": {"rate_mbps": 100.0},
         "flows": flows,
     })
 }

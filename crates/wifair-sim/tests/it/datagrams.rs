@@ -217,7 +217,7 @@ proptest! {
             })
             .collect();
         let mut plan = with(n_up, n_down, &guests, warmup_s, 3.0);
-        plan["wire"] = json!({"loss_rate": wire_loss});
+        plan["wire"] = json!({"rate_mbps": 100.0, "loss_rate": wire_loss});
         plan["cell"]["ap"]["port"] =
             json!({"limit_packets": limit, "scheme": {"name": scheme}});
         for station in plan["cell"]["stations"].as_array_mut().unwrap() {

@@ -118,7 +118,7 @@ fn any_plan() -> impl Strategy<Value = (Value, u64)> {
                     }},
                     "stations": stations,
                 },
-                "wire": {"loss_rate": loss_rate},
+                "wire": {"rate_mbps": 100.0, "loss_rate": loss_rate},
                 "flows": flows,
             });
             (plan, seed)

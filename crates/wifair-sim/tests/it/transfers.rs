@@ -70,7 +70,7 @@ fn a_transfer_takes_the_round_trips_that_slow_start_takes() {
     // half a round trip for the SYN, half back, then 0.5, 1.5 and 2.5 round trips of 200 ms, and the air's time.
     let application = json!({"name": "transfers", "transfer_bytes": 14_600, "count": 1});
     let mut plan = transferring(1, "down", &application, 5.0);
-    plan["wire"] = json!({"one_way_delay_ms": 100.0});
+    plan["wire"] = json!({"rate_mbps": 100.0, "one_way_delay_ms": 100.0});
     plan["flows"][0]["tcp"]["initial_window_segments"] = json!(2);
     let record = record(&plan, 1);
     let took_s = record.transfers[0].transfer_s.unwrap();
@@ -192,7 +192,7 @@ fn any_cell() -> impl Strategy<Value = (Value, u64)> {
         |(scheme, flows, limit, loss_rate, seed)| {
             let mut plan = common::symmetric(flows.len(), 0, scheme, 0.0, 20.0);
             plan["cell"]["ap"]["port"]["limit_packets"] = json!(limit);
-            plan["wire"] = json!({"loss_rate": loss_rate});
+            plan["wire"] = json!({"rate_mbps": 100.0, "loss_rate": loss_rate});
             for (i, (up, bytes, count, error, handshake, segments)) in flows.into_iter().enumerate() {
                 let error = if i == 0 { error } else { error / 8.0 };
                 plan["cell"]["stations"][i]["frame_error_rate"] =
@@ -251,7 +251,7 @@ fn a_connection_of_ns_2_is_data_and_acks() {
     for (direction, class, offered) in [("down", "data", (11, 10 * 1500 + 40)), ("up", "ack", (11, 11 * 40))]
     {
         let mut plan = transferring(1, direction, &application, 5.0);
-        plan["wire"] = json!({"one_way_delay_ms": 100.0});
+        plan["wire"] = json!({"rate_mbps": 100.0, "one_way_delay_ms": 100.0});
         let tcp = json!({"handshake": "ns-2", "initial_window_segments": 2, "delayed_ack": {"segments": 1}});
         plan["flows"][0]["tcp"] = tcp;
         let record = record(&plan, 1);

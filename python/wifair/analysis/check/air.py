@@ -11,20 +11,19 @@ from wifair.analysis.check.plan import Plan
 
 
 def wire_slower_than_the_air(plan: Plan) -> Iterator[Finding]:
-    """The wired link is the bottleneck: the queue is at the server's end of it, not at the AP, so the scheme has no effect."""
-    shared = [flow for flow in plan.downloads if flow["wire_rate_mbps"] is None]
-    if not shared:
-        return
+    """The wired link is the bottleneck: the queue is before it, not at the AP or the stations, so the scheme has no effect."""
     wire = float(plan.plan["wire"]["rate_mbps"])
-    rates = {flow["label"]: plan.rate_mbps(flow) for flow in shared}
-    slowest = min(rates, key=lambda label: rates[label])
-    if wire < rates[slowest]:
-        yield Finding(
-            "wire.rate_mbps",
-            "the wired link is slower than the air: downlink packets queue before it, without a limit, and never at the AP",
-            f"{wire:g} Mbps against {rates[slowest]:.3g} Mbps that the AP alone sends to the station of {slowest}",
-            {"wire_mbps": wire, "air_mbps": rates[slowest]},
-        )
+    for way, queued in (("down", "and never at the AP"), ("up", "and not at the stations")):
+        shared = [flow for flow in plan.tcp if flow["direction"] == way and flow["wire_rate_mbps"] is None]
+        rates = {flow["label"]: plan.rate_mbps(flow) for flow in shared}
+        slowest = min(rates, key=lambda label: rates[label], default="")
+        if rates and wire < rates[slowest]:
+            yield Finding(
+                "wire.rate_mbps",
+                f"the wired link is slower than the air: {way}link packets queue before it, without a limit, {queued}",
+                f"{wire:g} Mbps against {rates[slowest]:.3g} Mbps that the air alone carries for {slowest}",
+                {"wire_mbps": wire, "air_mbps": rates[slowest]},
+            )
 
 
 def more_than_the_air_carries(plan: Plan) -> Iterator[Finding]:
