@@ -21,7 +21,7 @@ MODULE := $(firstword $(wildcard $(VENV)/.built) $(VENV)/.tested)
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
 
-# Everything against everything in full, and the pages that quote it: twenty minutes on two cores. It goes on where it was stopped.
+# Everything against everything in full, and the pages that quote it: an hour on two cores. It goes on where it was stopped.
 comparison: $(VENV)/.built
 	$(BIN)/wifair compare --all --full --out results/comparison --page docs/comparison.md --page README.md
 

@@ -135,10 +135,7 @@ def _counts_most(overview: Overview) -> str:
         if none
         else ""
     )
-    return (
-        f"**If one thing counts most**, take with today's senders {'; '.join(told)}. Each has its price, which [the page](docs/comparison.md) "
-        f"lists.{rest}"
-    )
+    return f"**If one thing counts most**, take with today's senders {'; '.join(told)}. Each has its price.{rest}"
 
 
 def _papers(overview: Overview) -> str:
