@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -67,6 +68,15 @@ def grown() -> tuple[Path, Path]:
     environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}
     subprocess.run([*build, "--workspace", "--exclude", "wifair-bench"], cwd=copy, env=environment, check=True)
     return copy, ROOT / "target" / "debug" / "examples" / "grown"
+
+
+def test_the_page_has_a_row_for_each_kind() -> None:
+    page = (ROOT / "docs/adding.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| [^|]+ \| \[?`(crates/[^`]+)/<name>\.rs`\S* \| one line of `([^`]+)` there \|$", page, re.MULTILINE
+    )
+    assert dict(rows) == {KINDS[kind][1]: registry for kind, (_, registry) in COPIED.items()}
+    assert COPIED.keys() == KINDS.keys()
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="wants cargo")
