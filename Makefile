@@ -66,12 +66,16 @@ lint-python: $(VENV)/.installed
 supply:
 	cargo deny check licenses bans sources
 
-# Which lines of the engine and which lines and branches of the Python package the tests run (docs/coverage.md): a quarter of an hour on two cores.
-# Wants cargo-llvm-cov and the component llvm-tools. Under measurement `wifair --help` takes longer than it may.
+# Which lines of the engine and which lines and branches of the Python package the tests run, into docs/coverage.md: a quarter of an hour on
+# two cores. Wants cargo-llvm-cov and the component llvm-tools. Under measurement `wifair --help` takes longer than it may.
 coverage: $(VENV)/.built
-	cargo llvm-cov --workspace --exclude wifair-py --exclude wifair-bench --tests
 	mkdir -p build/coverage
-	$(BIN)/pytest $(SIDE_BY_SIDE) --cov --deselect tests/test_cli.py::test_help_is_fast
+	rm -f build/coverage/*.json
+	cargo llvm-cov --workspace --exclude wifair-py --exclude wifair-bench --tests
+	cargo llvm-cov report --json --summary-only --output-path build/coverage/engine.json
+	$(BIN)/pytest $(SIDE_BY_SIDE) --cov --cov-report=term-missing --cov-report=json:build/coverage/package.json \
+		--deselect tests/test_cli.py::test_help_is_fast --deselect tests/test_coverage.py
+	$(BIN)/python benches/coverage.py docs/coverage.md
 
 # Twenty thousand random scenarios on engine and oracle, more than a million exchanges of each a point, sixty thousand scenario
 # files: half an hour on two cores.
