@@ -6,7 +6,10 @@
     criteria.py    the criteria, and the differences that matter
     verdict.py     the rule: better, beaten, unbeaten
     contest.py     the runs, and the verdict by setting
-    findings.py    the conclusion as generated sentences
+    findings.py    the conclusion on a setting as sentences, and the record of each scheme
+    advice.py      what to do in one setting
+    summary.py     what all settings together say, for the README and the top of the page
+    values.py      the value of every run, kept next to the page
     page.py        the conclusion as Markdown for the documentation
     figures.py     the matrices as pictures
     document.py    the whole result as the content of one JSON document
