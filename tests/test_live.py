@@ -22,6 +22,7 @@ def cell(**others: Any) -> Scenario:
     settings: dict[str, Any] = {
         "run": {"warmup_s": 0.0, "duration_s": 2.0},
         "ap": {"scheme": "droptail", "limit_packets": 30},
+        "wire": {"rate_mbps": 100.0},
         "flows": [{"direction": "up", "count": 3}, {"direction": "down", "count": 3}],
     }
     return Scenario(**{**settings, **others})

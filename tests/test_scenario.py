@@ -63,8 +63,8 @@ def test_a_group_of_flows_begins_where_it_is_told() -> None:
     assert placed(two, two, next_two) == ["1", "2", "1", "2", "3", "4"]
     assert placed(next_two, next_two, {**AT_TABLES, "first_station": "next"}) == ["1", "2", "3", "4", "5"]
     assert placed({**two, "first_station": 4}, two, {**two, "first_station": 2}) == ["4", "5", "1", "2", "2", "3"]
-    # Flows that an event may start have their stations from the beginning.
-    assert placed({**two, "reserve": 2}, {**AT_TABLES, "first_station": "next"}) == ["1", "2", "5", "3", "4"]
+    # Flows in reserve take no place, so the groups after them are where they are without them.
+    assert placed({**two, "reserve": 2}, {**AT_TABLES, "first_station": "next"}) == ["1", "2", "3", "3", "4"]
 
 
 @pytest.mark.parametrize(("phy", "rate"), [("802.11b", 11.0), ("802.11g", 54.0), ("802.11a", 54.0)])

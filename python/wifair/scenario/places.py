@@ -19,7 +19,9 @@ class Places:
         """The stations of a group of `count` flows and `reserve` further ones at the group `station`, one per flow.
 
         Flows begin at the group's first station and share stations if there are more flows than stations. With `first`,
-        the number of a station or "next" (after the stations of earlier groups of flows), each has another station.
+        the number of a station or "next" (after the stations of earlier groups of flows), each of the `count` has another
+        station. Reserve flows take no place: they go round the stations after the others, so a scenario has the same
+        places with and without them.
         """
         if station not in self.members:
             known = ", ".join(self.members) or "nothing: the scenario names no [[stations]]"
@@ -28,16 +30,16 @@ class Places:
         at, flows = self.members[station], count + reserve
         taken = self.taken.get(station, 0)
         if first is None:
-            self.taken[station] = max(taken, min(flows, len(at)))
+            self.taken[station] = max(taken, min(count, len(at)))
             return [at[i % len(at)] for i in range(flows)]
         start = taken if first == NEXT else self.index(first, station, origin)
-        if start + flows > len(at):
+        if start + count > len(at):
             left = len(at) - start
-            problem = f"{flows} flows do not fit: {left} of the {len(at)} stations of {station!r} are left"
+            problem = f"{count} flows do not fit: {left} of the {len(at)} stations of {station!r} are left"
             allowed = f"{left} at most, or no first_station, so that flows share stations"
             raise ScenarioError(f"{origin}.count", problem, value=count, allowed=allowed)
-        self.taken[station] = max(taken, start + flows)
-        return at[start : start + flows]
+        self.taken[station] = max(taken, start + count)
+        return [at[(start + i) % len(at)] for i in range(flows)]
 
     def index(self, first: object, station: str, origin: str) -> int:
         """The index of the station of that number."""
