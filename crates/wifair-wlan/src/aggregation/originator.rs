@@ -8,7 +8,7 @@ use wifair_queue::{Departure, MpduOutcome, TransmittedMpdu};
 
 use super::accounts::{Accounts, Settled, Spent};
 use super::amsdu::Amsdu;
-use super::psdu::{DELIMITER_BYTES, Psdu, Shares};
+use super::psdu::{DELIMITER_BYTES, Limits, Psdu, Shares};
 
 /// A packet in the link queue, and the MPDU that contains it: all packets of an A-MSDU have its sequence number and its outcomes.
 #[derive(Debug)]
@@ -92,18 +92,6 @@ impl Grown {
         self.packets += packets;
         self.bytes += u64::from(bytes);
     }
-}
-
-/// Limits of a PPDU.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub max_mpdus: u32,
-    /// Maximum length of a PSDU, by the standard, the PPDU's duration or the TXOP.
-    pub max_psdu_bytes: u32,
-    /// Minimum distance between the starts of two subframes.
-    pub spacing_bytes: u32,
-    /// Bytes of an MPDU in addition to its IP packet.
-    pub mac_bytes: u32,
 }
 
 /// A formed PPDU: its number and its PSDU; no PSDU for a Block Ack Request.

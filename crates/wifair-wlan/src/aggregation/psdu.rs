@@ -1,10 +1,21 @@
 //! Length of an A-MPDU, and what may still be added to it (802.11-2020, 9.7 and 10.12; `docs/medium.md`, section 12).
 
 use super::amsdu::Amsdu;
-use super::originator::Limits;
 
 /// Bytes of the delimiter before an MPDU in an A-MPDU; subframes are padded to multiples of it.
 pub(super) const DELIMITER_BYTES: u32 = 4;
+
+/// Limits of a PPDU.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub max_mpdus: u32,
+    /// Maximum length of a PSDU, by the standard, the PPDU's duration or the TXOP.
+    pub max_psdu_bytes: u32,
+    /// Minimum distance between the starts of two subframes.
+    pub spacing_bytes: u32,
+    /// Bytes of an MPDU in addition to its IP packet.
+    pub mac_bytes: u32,
+}
 
 /// The PSDU of the MPDUs of a PPDU, as it grows.
 #[derive(Clone, Copy, Debug, Default)]
