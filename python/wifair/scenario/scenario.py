@@ -154,6 +154,10 @@ class Scenario(BaseModel):
         plan: Table = json.loads(self.plan_json)
         return plan
 
+    def given_plan(self) -> Table:
+        """The plan without the engine's defaults: what the settings and the dialect say."""
+        return _PlanBuilder(self).build()
+
     @cached_property
     def plan_json(self) -> str:
         """The canonical plan as the engine takes it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from wifair.analysis.check import air, duration, flows, no_effect
+from wifair.analysis.check import air, duration, flows, no_effect, stations
 from wifair.analysis.check.finding import Finding
 from wifair.analysis.check.plan import Plan
 
@@ -32,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     flows.pings_of_stations_that_upload,
     flows.names_that_contradict,
     air.wire_slower_than_the_air,
+    stations.buffers_smaller_than_windows,
     no_effect.window_never_fills_the_buffer,
     duration.run_shorter_than_the_slowest_loop,
     duration.flows_outside_the_measurement,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,3 +19,9 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """The finding for JSON."""
         return {**asdict(self), "values": dict(self.values)}
+
+
+def listed(labels: Sequence[str], most: int = 6) -> str:
+    """The first labels, and how many more there are."""
+    more = f" and {len(labels) - most} more" if len(labels) > most else ""
+    return ", ".join(labels[:most]) + more

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from wifair.analysis.check.finding import Finding
+from wifair.analysis.check.finding import Finding, listed
 from wifair.analysis.check.plan import Plan
 
 # Words in a group's name that say which way its data goes, or what it carries.
@@ -29,7 +29,7 @@ def stations_without_flows(plan: Plan) -> Iterator[Finding]:
     if idle := [label for label in labels if label not in used]:
         yield Finding(
             "flows.station",
-            f"no flow uses {_listed(idle)}; first_station places a group's flows at other stations than the first ones",
+            f"no flow uses {listed(idle)}; first_station places a group's flows at other stations than the first ones",
             f"{len(used)} of {len(labels)} stations have flows",
             {"stations": len(labels), "idle_stations": len(idle)},
         )
@@ -42,7 +42,7 @@ def pings_of_stations_that_upload(plan: Plan) -> Iterator[Finding]:
             yield Finding(
                 f"{flow['label']}.station",
                 f"{flow['label']} is sent by a station that uploads: it waits behind the upload in the station's own buffer",
-                f"{flow['station']} has {_listed(uploads)} too",
+                f"{flow['station']} has {listed(uploads)} too",
                 {"uploads": len(uploads)},
             )
 
@@ -63,8 +63,3 @@ def names_that_contradict(plan: Plan) -> Iterator[Finding]:
                 text = f"{group} carries {carried}"
                 values = {"flows": plan.size_of(group)}
                 yield Finding(f"{group}.application", text, f'its name says "{word}"', values)
-
-
-def _listed(labels: Sequence[str], most: int = 6) -> str:
-    more = f" and {len(labels) - most} more" if len(labels) > most else ""
-    return ", ".join(labels[:most]) + more

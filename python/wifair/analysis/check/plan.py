@@ -29,6 +29,7 @@ class Plan:
         self.edca: dict[str, Any] | None = self.plan["cell"]["mac"]["edca"]
         self.flows: list[dict[str, Any]] = self.plan["flows"]
         self.tcp = [flow for flow in self.flows if transport(flow["application"]["name"]) == "tcp"]
+        self._given_stations = {own["label"]: own for own in scenario.given_plan()["cell"]["stations"]}
         self.end_s: float = self.run["warmup_s"] + self.run["duration_s"]
 
     def of(self, application: str) -> list[dict[str, Any]]:
@@ -67,6 +68,14 @@ class Plan:
     def station(self, flow: dict[str, Any]) -> dict[str, Any]:
         """The station of a flow."""
         return next(own for own in self.plan["cell"]["stations"] if own["label"] == flow["station"])
+
+    def default_station_limit(self, flow: dict[str, Any]) -> int | None:
+        """The limit of the station's buffer that a flow's data waits in; None if the scenario sets it."""
+        category = self.access(flow, self.segment_bytes(flow)).category
+        given = self._given_stations[flow["station"]]
+        own = given.get("categories", {}).get(category.replace("-", "_"), {}) if category else {}
+        chosen = {"limit_packets", "limit_controller"} & {*own, *given.get("port", {})}
+        return None if chosen else self.queue_packets(flow, category)
 
     def error_rate(self, flow: dict[str, Any]) -> float:
         """The share of a flow's frames that the channel loses."""
