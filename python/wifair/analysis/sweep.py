@@ -62,6 +62,12 @@ MOST_CELLS = 100_000
 Point = dict[str, Any]
 
 
+def is_study(path: Path) -> bool:
+    """Whether a file describes a study, not a scenario."""
+    told = read_toml(path) if path.is_file() else {}
+    return "scenario" in told and "flows" not in told
+
+
 class Sweep:
     """A base scenario, a grid over its keys, replications and metrics.
 

@@ -1,33 +1,75 @@
-"""`wifair check`: likely mistakes in a scenario."""
+"""`wifair check`: likely mistakes in a scenario, or in the scenarios of a study."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
 from wifair.cli.options import Json, ScenarioFile, Set
 
+if TYPE_CHECKING:
+    from wifair.analysis.check import Finding
+
 EXAMPLE = "Example: wifair check cafe"
+
+Schemes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,C",
+        help="With a study: check it with each of these schemes in place of `ap.scheme`, as `wifair sweep` would run it.",
+        show_default=False,
+    ),
+]
 
 
 def check(
     scenario: ScenarioFile,
+    schemes: Schemes = None,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
-    """Find settings that do not have the effect that they suggest.
+    """Find settings of a scenario, or of a study's scenarios, that do not have the effect that they suggest.
 
     Each finding shows the calculation behind it. Nothing is simulated.
     """
     from wifair.analysis.check import check as findings_of
+    from wifair.analysis.check import check_study
+    from wifair.analysis.sweep import Sweep, is_study
     from wifair.cli.output import print_json, print_text
-    from wifair.scenario.overrides import parse_assignments
+    from wifair.cli.schemes_of_files import assignments
+    from wifair.cli.schemes_of_files import schemes as named
+    from wifair.errors import InputError
     from wifair.scenario.scenario import Scenario
 
-    loaded = Scenario.from_toml(scenario, parse_assignments(set))
-    findings = findings_of(loaded)
-    if json:
-        print_json({"title": loaded.title or scenario.stem, "findings": [finding.to_dict() for finding in findings]})
-        return
-    for finding in findings:
-        print_text(f"{finding.key}: {finding.finding}.")
-        print_text(finding.arithmetic, indent="    ")
+    if is_study(scenario):
+        study = Sweep.from_toml(scenario, assignments(set), named(schemes) if schemes else None)
+        shared = check_study(study.cells)
+        if json:
+            count = len(study.cells)
+            print_json({"title": study.title, "scenarios": count, "findings": [found.to_dict() for found in shared]})
+            return
+        for found in shared:
+            _print(found.finding)
+            print_text(f"in {found.scenarios} of {len(study.cells)} scenarios, such as {found.example}", indent="    ")
+        findings = [found.finding for found in shared]
+    else:
+        if schemes:
+            raise InputError("--schemes: has an effect on studies only. Use --set ap.scheme=NAME.")
+        loaded = Scenario.from_toml(scenario, assignments(set))
+        findings = findings_of(loaded)
+        if json:
+            title = loaded.title or scenario.stem
+            print_json({"title": title, "findings": [finding.to_dict() for finding in findings]})
+            return
+        for finding in findings:
+            _print(finding)
     if not findings:
         print_text("no likely mistakes found")
+
+
+def _print(finding: Finding) -> None:
+    from wifair.cli.output import print_text
+
+    print_text(f"{finding.key}: {finding.finding}.")
+    print_text(finding.arithmetic, indent="    ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,6 +67,7 @@ def sweep(
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
     """Run a study: a grid over keys of a scenario. After an interruption the same command continues."""
+    from wifair.analysis.check import check_study
     from wifair.analysis.sweep import Sweep
     from wifair.cli.output import print_json, progress, say, say_of
     from wifair.cli.printed import kept, print_differences, print_needed
@@ -83,6 +85,11 @@ def sweep(
         check(figure, width_in)
     loaded = Sweep.from_toml(study, assignments(set), named(schemes) if schemes else None)
     folder = Store(store)
+    if number := len(check_study(loaded.cells)):
+        options = [*(["--schemes", schemes] if schemes else []), *(part for text in set for part in ("--set", text))]
+        say(
+            f"likely mistakes in this study: {number}; shown by: {shlex.join(['wifair', 'check', str(study), *options])}"
+        )
     with kept(out, json, folder), progress(loaded.title) as report:
         results = loaded.run(threads, report, folder, dask)
     saved = results.save(out) if out else None  # before printing, which may fail

@@ -6,17 +6,19 @@ arithmetic with its values. A finding need not be a mistake: a study may do it o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from wifair.analysis.check import air, duration, flows, no_effect, stations
-from wifair.analysis.check.finding import Finding
+from wifair.analysis.check.finding import Finding, Shared
 from wifair.analysis.check.plan import Plan
 
 if TYPE_CHECKING:
     from wifair.scenario.scenario import Scenario
+    from wifair.study.job import Cell
 
-__all__ = ["RULES", "Finding", "Plan", "check"]
+__all__ = ["RULES", "Finding", "Plan", "Shared", "check", "check_study"]
 
 Rule = Callable[[Plan], Iterator[Finding]]
 
@@ -25,6 +27,24 @@ def check(scenario: Scenario) -> list[Finding]:
     """All findings, in the order of the rules."""
     plan = Plan(scenario)
     return [finding for rule in RULES for finding in rule(plan)]
+
+
+def check_study(cells: Iterable[Cell]) -> list[Shared]:
+    """The findings of a study's scenarios. What a rule finds at the same key in several of them is one finding."""
+    from wifair.scenario.scenario import Scenario
+
+    found: dict[tuple[Rule, str], dict[str, Finding]] = {}
+    for cell in cells:
+        assert isinstance(cell.scenario, Scenario)
+        plan = Plan(cell.scenario)
+        for rule in RULES:
+            for finding in rule(plan):
+                found.setdefault((rule, finding.key), {}).setdefault(cell.name, finding)
+    return [
+        Shared(finding, example, len(of))
+        for of in found.values()
+        for example, finding in itertools.islice(of.items(), 1)
+    ]
 
 
 RULES: tuple[Rule, ...] = (

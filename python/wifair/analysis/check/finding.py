@@ -21,6 +21,19 @@ class Finding:
         return {**asdict(self), "values": dict(self.values)}
 
 
+@dataclass(frozen=True)
+class Shared:
+    """A finding in several scenarios of a study: that of one of them, its name, and their number."""
+
+    finding: Finding
+    example: str
+    scenarios: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding for JSON."""
+        return {**self.finding.to_dict(), "example": self.example, "scenarios": self.scenarios}
+
+
 def listed(labels: Sequence[str], most: int = 6) -> str:
     """The first labels, and how many more there are."""
     more = f" and {len(labels) - most} more" if len(labels) > most else ""
