@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,18 @@ def test_templates_run_and_what_is_commented_out_is_accepted(name: str) -> None:
     assert scenario.title == name
     results = scenario.override(BRIEF).run(seeds=1)
     assert results.flows["goodput_mbps"].sum() > 0
-    import tomllib
-
     switched_on = tomllib.loads(OPTION.sub("", text).replace("# key = value", ""))
     assert switched_on != tomllib.loads(text) or not OPTION.search(text)
     Scenario(**switched_on)
+
+
+@pytest.mark.parametrize("name", ["cafe", "home", "video-call", "update-night"])
+def test_a_template_names_the_hardware_below_the_scheme(name: str) -> None:
+    text = (gallery.FOLDER / f"{name}.toml").read_text()
+    [line] = re.findall('^# (hardware = "firmware" +# the chip queues packets itself.*)$', text, re.MULTILINE)
+    assert Scenario.from_toml(name).plan()["cell"]["ap"]["hardware"]["name"] == "ideal"
+    switched_on = text.replace(f"# {line}", line)
+    assert Scenario(**tomllib.loads(switched_on)).plan()["cell"]["ap"]["hardware"]["name"] == "firmware"
 
 
 def test_a_file_goes_before_a_name_of_the_gallery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
