@@ -18,7 +18,7 @@ from wifair.api import comparison
 from wifair.errors import InputError, ScenarioError
 from wifair.everything import advice
 from wifair.everything.contenders import PLAIN, REFERENCE, contenders, with_defaults
-from wifair.everything.contest import MANY_UNFINISHED, UNDECIDED, Contest, undecided_share
+from wifair.everything.contest import MANY_UNFINISHED, UNDECIDED, Contest, Judged, undecided_share
 from wifair.everything.criteria import criteria, transfers
 from wifair.everything.findings import Overview, conclusion
 from wifair.everything.scenarios import FULL, QUICK, Own, staged
@@ -256,12 +256,15 @@ def test_the_advice() -> None:
     assert advice.told(best) == [f"Leave `{REFERENCE}`: no scheme is better by any criterion by more than matters."]
     worse = judged(verdict(fair={"droptail": [1.0], REFERENCE: [5.0], "las": [9.0], "pie": [7.0]}))
     change, others = advice.told(worse)
-    assert change.startswith(f"Change to `las`: it is better than `{REFERENCE}` by fair +4.000 [")
-    assert others == "Also better, and worse by nothing: `pie`."
+    assert change.startswith(f"Change from `{REFERENCE}` to `las`: fair +4.000 [")
+    assert change.endswith("; it costs nothing that matters.")
+    assert others == "No other scheme is shown to be better than `las` by any criterion."
     trade = judged(verdict(fair={REFERENCE: [5.0], "las": [9.0]}, fast={REFERENCE: [7.0], "las": [1.0]}))
     leave, why = advice.told(trade)
     assert leave.startswith(f"Leave `{REFERENCE}`, unless one thing counts most.")
-    assert why == "`las` gains fair +4.000 [+3.987, +4.013]. It costs fast -6.000 [-6.013, -5.987]."
+    assert (
+        why == f"`las` instead of `{REFERENCE}`: fair +4.000 [+3.987, +4.013]; it costs fast -6.000 [-6.013, -5.987]."
+    )
     out = judged(replace(trade.verdict, out=frozenset({"las"})))
     assert advice.told(out)[0].startswith(f"Leave `{REFERENCE}`: no scheme is better")
     assert advice.told(out)[1] == "Not to be recommended, because transfers do not end: `las`."
@@ -305,3 +308,60 @@ def test_unknown_schemes_are_told() -> None:
 
 def test_a_default_limit_of_none_is_the_scenarios() -> None:
     assert Scheme.usual_limit_packets is None
+
+
+def own_of(told: Verdict, own: str) -> Judged:
+    """A setting whose own scheme is this one."""
+    found = judged(told)
+    return replace(found, setting=replace(found.setting, own=own))
+
+
+# Tail drop is worse than the reference by two criteria and better by none; `las` is better by one of them and worse by two.
+OF_A_CAFE: dict[str, dict[str, list[float]]] = {
+    "pages": {"droptail": [1.0], REFERENCE: [5.0], "las": [9.0]},
+    "calls": {"droptail": [1.0], REFERENCE: [5.0], "las": [1.0]},
+    "ping": {"droptail": [5.0], REFERENCE: [5.0], "las": [2.0]},
+}
+
+
+def test_the_advice_starts_from_the_scenarios_own_scheme() -> None:
+    change, *rest = advice.told(own_of(verdict(**OF_A_CAFE), "droptail"))
+    assert change.startswith(f"Change from `droptail` to `{REFERENCE}`: pages +4.000 [")
+    assert change.endswith("; it costs nothing that matters.")
+    assert f"`las` instead of `{REFERENCE}`: pages +4.000" in " ".join(rest)
+    assert advice.told(own_of(verdict(**OF_A_CAFE), REFERENCE))[0].startswith(f"Leave `{REFERENCE}`, unless")
+    alike = verdict(fair={"droptail": [5.0], REFERENCE: [5.0]})
+    assert advice.told(own_of(alike, "droptail"))[0].startswith("Leave `droptail`: no scheme is better")
+
+
+def test_every_gain_and_cost_of_an_offered_scheme_is_told() -> None:
+    values = {c: {REFERENCE: [5.0], "las": [1.0]} for c in ("first", "second", "third", "fourth")}
+    told = " ".join(advice.told(judged(verdict(**values, fast={REFERENCE: [1.0], "las": [9.0]}))))
+    assert all(f"{name} -4.000" in told for name in values)
+
+
+def test_why_the_best_compromise_is_not_recommended() -> None:
+    values = {"fair": {REFERENCE: [1.0], "las": [9.0]}, "fast": {REFERENCE: [5.0], "las": [2.0]}}
+    found = judged(verdict(**values))
+    assert found.verdict.nearest[0] == "las"
+    why = advice.told(found)[1]
+    assert why.startswith("`las` is listed first")
+    assert why.endswith(f"because it is worse than `{REFERENCE}` by fast.")
+
+
+def test_what_is_shown_of_an_undecided_scheme() -> None:
+    wide = [2.0, 5.0, 8.0, 6.0]
+    values = {
+        "fair": {REFERENCE: [5.0], "las": [1.0]},
+        "calls": {REFERENCE: [5.0], "las": [1.0]},
+        "total": {REFERENCE: [5.0, 5.0, 5.0, 5.0], "las": wide},
+    }
+    told = advice.told(judged(verdict(**values)))
+    assert f"`las` against `{REFERENCE}`: by 2 criteria it is worse, and whether it is better by total is open." in told
+
+
+def test_a_scenarios_own_scheme_takes_part() -> None:
+    own = Own("pair", Scenario(**PAIR).override({"ap.scheme": {"name": "fq-codel", "quantum_bytes": 300}}))
+    [setting] = Contest.on(own, [REFERENCE], 2).settings
+    assert setting.own == "fq-codel(quantum_bytes=300)"
+    assert list(setting.cells) == [REFERENCE, setting.own]

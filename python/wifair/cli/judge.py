@@ -42,7 +42,7 @@ def judge(
             "seeds: 1 is not allowed with --judge; allowed here: 2 or more, since one run has no interval."
         )
     scenario = Own(path.stem, Scenario.from_toml(path, assignments(settings)))
-    contest = Contest.on(scenario, schemes, seeds)
+    contest = Contest.on(scenario, schemes, seeds, settings)
     folder = writable_folder(out) if out else None
     chosen = store or (folder / "store" if folder else None)
     kept_in = Store(chosen) if chosen else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE, Contender, contenders, with_defaults
 from wifair.everything.criteria import UNFINISHED, Plan, criteria, measured
-from wifair.everything.scenarios import FULL, Staged, staged
+from wifair.everything.scenarios import FULL, Own, Staged, staged
 from wifair.everything.senders import Senders
 from wifair.everything.verdict import Standing, Verdict
 from wifair.papers.runs import Runs
@@ -54,6 +54,8 @@ class Setting:
     cells: Mapping[str, Cell]
     # The reasons of rejected schemes, as in the error message.
     refused: Mapping[str, str]
+    # The scheme that is there before any change.
+    own: str = REFERENCE
 
     @property
     def id(self) -> str:
@@ -125,12 +127,27 @@ class Contest:
         return cls(form, STAGES[form] if seeds is None else (seeds,), among, tuple(settings), command)
 
     @classmethod
-    def on(cls, scenario: Staged, schemes: Sequence[str | Mapping[str, Any]] = (), seeds: int | None = None) -> Contest:
-        """The contest on one scenario of the user's. A limit that it sets holds under every scheme."""
-        among = tuple(contenders(schemes))
-        settings = [_setting(scenario, senders, scenario.scenario(FULL), among) for senders in scenario.senders]
-        command = shlex.join(["wifair", "compare", f"{scenario.id}.toml", "--judge", *_options((), schemes, seeds)])
-        return cls(FULL, STAGES[FULL] if seeds is None else (seeds,), among, tuple(settings), command)
+    def on(
+        cls,
+        scenario: Own,
+        schemes: Sequence[str | Mapping[str, Any]] = (),
+        seeds: int | None = None,
+        settings: Sequence[str] = (),
+    ) -> Contest:
+        """The contest on one scenario of the user's, with the scheme that it has among them. A limit that it sets holds under every scheme.
+
+        `settings` are the options `--set` with which the scenario was read.
+        """
+        among = contenders(schemes)
+        own = scenario.scheme
+        if label(own) not in {contender.name for contender in among}:
+            among += contenders([own])
+        made = [
+            replace(_setting(scenario, senders, scenario.given, among), own=label(own)) for senders in scenario.senders
+        ]
+        sets = [word for each in settings for word in ("--set", each)]
+        words = ["wifair", "compare", f"{scenario.id}.toml", "--judge", *sets, *_options((), schemes, seeds)]
+        return cls(FULL, STAGES[FULL] if seeds is None else (seeds,), tuple(among), tuple(made), shlex.join(words))
 
     def run(
         self, threads: int | None = None, store: Store | None = None, bars: Bars = lambda _: nullcontext()

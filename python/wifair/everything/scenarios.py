@@ -138,8 +138,14 @@ class Own:
 
     @property
     def why(self) -> str:
-        """The reason for its selection."""
-        return "it is the one asked about"
+        """No reason: it is the user's."""
+        return ""
+
+    @property
+    def scheme(self) -> str | Mapping[str, Any]:
+        """The scheme that the file has, with its parameters."""
+        found: str | Mapping[str, Any] = self.given.settings().get("ap", {}).get("scheme", "droptail")
+        return found
 
     def scenario(self, form: str) -> Scenario:
         """The scenario itself, whatever the form."""

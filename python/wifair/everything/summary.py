@@ -166,7 +166,7 @@ def _changes(settings: Sequence[Judged]) -> str:
     rows = []
     for judged in settings:
         trade = Trade(judged, better(judged)[0])
-        rows.append((f"`{judged.setting.id}`: {_title(judged)}", f"`{trade.name}`", trade.told(trade.gains[:2])))
+        rows.append((f"`{judged.setting.id}`: {_title(judged)}", f"`{trade.name}`", trade.told(trade.gains)))
     return table(("setting", "change to", f"gain over `{REFERENCE}`"), rows)
 
 
