@@ -88,6 +88,32 @@ def test_a_saved_session_runs(tmp_path: Any, here: Any) -> None:
     assert here("run", path, "--seeds", "1").returncode == 0
 
 
+def test_flows_that_never_opened_are_no_flows_of_the_run() -> None:
+    """Jain's index, tables by flow and group means have the flows that opened, and no others."""
+    session = Session(cell(), reserve=20)
+    session.advance(1.0)
+    session.apply({"flows": {"name": "down", "count": 4}})
+    session.advance(2.0)
+    session.apply({"flows": {"name": "down", "count": 3}})
+    session.advance(3.0)
+    results = Scenario.from_settings(tomllib.loads(session.to_toml())).run(seeds=2)
+    opened = {"up": 3, "down": 4}
+    for way, count in opened.items():
+        assert results.flows.filter(direction=way)["label"].n_unique() == count
+    assert results.stations["station"].n_unique() == 7
+    shares = results.flows.filter(seed=1)["goodput_mbps"].to_numpy()
+    jain = shares.sum() ** 2 / len(shares) / (shares**2).sum()
+    assert results.metrics.filter(seed=1)["jain"].item() == pytest.approx(jain)
+
+
+def test_a_saved_file_says_which_part_it_measures() -> None:
+    session = Session(cell())
+    session.advance(1.25)
+    comment = [line for line in session.to_toml().splitlines() if line.startswith("#")]
+    assert "run.duration_s is the moment at which it was saved" in comment[0]
+    assert "run.warmup_s is 0" in comment[0]
+
+
 @pytest.mark.parametrize(("one", "other"), list(itertools.pairwise([*SCHEMES, *SCHEMES[::2], SCHEMES[0]])))
 def test_a_scheme_takes_over_the_queue(one: str, other: str) -> None:
     """No packet is lost, invented or counted twice, and the queue keeps its order."""

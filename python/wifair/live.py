@@ -45,6 +45,12 @@ LONGEST_S = 1_000_000.0
 # The largest number of changes per session.
 MOST_CHANGES = 10_000
 
+# How the file of a session begins.
+SAVED = """\
+# A session of wifair. run.duration_s is the moment at which it was saved, and run.warmup_s is 0, so results include the start.
+# For means of a steady state, raise run.warmup_s.
+"""
+
 _SEED = 1  # the seed of `wifair run --seeds 1`
 
 
@@ -184,7 +190,7 @@ class Session:
             names = ", ".join(str(scheme) for scheme in past.python_schemes.values())
             problem = f"the session has used {names}, written in Python, which a scenario file cannot name"
             raise InputError(f"{problem}; `Session.past()` gives the scenario in Python.")
-        return tomli_w.dumps(past.settings())
+        return SAVED + tomli_w.dumps(past.settings())
 
     def fingerprint(self) -> int:
         """A hash over every packet delivered over the air so far, with its time."""

@@ -16,7 +16,7 @@ import polars as pl
 from wifair.drawn import Drawn, Picture, Plot, drawing
 from wifair.errors import InputError
 from wifair.keys import unknown
-from wifair.results import delays, fairness, wire
+from wifair.results import delays, fairness, reserve, wire
 from wifair.results.metric import Better, Metric
 from wifair.results.quantiles import interval_of
 from wifair.results.segment import together
@@ -164,9 +164,16 @@ class Results(Drawn):
         tables: Mapping[str, pl.DataFrame],
         job: Callable[[str, int], int],
     ) -> Self:
-        """Results from the engine's tables, which are by job; `job(name, seed)` is the job of a cell's replication."""
+        """Results from the engine's tables, which are by job; `job(name, seed)` is the job of a cell's replication.
+
+        Flows in reserve that never opened are left out.
+        """
         mine = [(cell.name, job(cell.name, seed)) for cell in cells for seed in seeds]
         frames = {name: _by_cell(table, mine) for name, table in tables.items()}
+        for cell in cells:
+            if reserve.WAITS in cell.scenario.plan_json:
+                unused = reserve.unopened(cell.scenario.plan(), cell.scenario.simulated_s())
+                frames = {name: reserve.without(frame, cell.name, *unused) for name, frame in frames.items()}
         return cls(tuple(cells), tuple(seeds), frames, len(mine) - frames["runs"].height)
 
     @property
