@@ -41,6 +41,12 @@ station = "table"
 first_station = "next"        # table-11 and table-12
 count = 2
 direction = "up"
+
+[[flows]]
+name = "call"
+station = "table-3"           # this one station
+direction = "up"
+application = "voip"
 ```"""
 
 
@@ -72,7 +78,7 @@ def page() -> str:
         "A station without a rate has its PHY's highest.",
         table([*_group(StationGroup), *keys({"properties": station})]),
         "## `[[flows]]`",
-        "Groups of flows. Each flow has a station of its own unless `station` names a group of stations; `station` may also be a "
+        "Groups of flows. Each flow has a station of its own unless `station` names a group of stations or one of them; `station` may also be a "
         "table of the keys above. `tcp` overrides `[tcp]`.",
         _SPREAD,
         table([*_group(FlowGroup), *(key for key in keys({"properties": flow}) if not key.path.startswith("tcp."))]),
@@ -120,7 +126,8 @@ def _group(model: type[Any]) -> list[Key]:
         "reserve": "How many more may start by an event that raises the group's count.",
         "name": "The group's name; its members are `name-1`, `name-2`, … (`name` alone for one).",
         "direction": "`up`: data from the station to the server; `down`: from the server to the station.",
-        "station": "A group of stations, by name, or a table of keys of the flows' own stations.",
+        "station": "A group of stations, by name; one station of a group, by its own name (`table-3`), where all the flows then are; or a table of "
+        "keys of the flows' own stations.",
         "first_station": "At a named group of stations: which of them has the group's first flow. The other flows follow, each on another "
         'station. `"next"` is the one after the stations of earlier groups of flows. Without this key flows begin at the first station, '
         "and share stations if there are more flows than stations.",

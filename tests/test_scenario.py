@@ -67,6 +67,17 @@ def test_a_group_of_flows_begins_where_it_is_told() -> None:
     assert placed({**two, "reserve": 2}, {**AT_TABLES, "first_station": "next"}) == ["1", "2", "3", "3", "4"]
 
 
+def test_flows_are_at_one_station_by_its_name() -> None:
+    fourth = {"direction": "up", "station": "table-4"}
+    assert placed(AT_TABLES, {**fourth, "count": 2, "reserve": 1}) == ["1", "4", "4", "4"]
+    # Like first_station = 4: the next station is the one after it.
+    assert placed(fourth, {**AT_TABLES, "first_station": "next"}) == ["4", "5"]
+    # A group's name comes before a member's.
+    stations = [{"name": "table", "count": 5}, {"name": "far", "count": 2}]
+    plan = Scenario(stations=stations, flows=[AT_TABLES, {**UP, "count": 1, "station": "far-2"}]).plan()
+    assert [flow["station"] for flow in plan["flows"]] == ["table-1", "far-2"]
+
+
 @pytest.mark.parametrize(("phy", "rate"), [("802.11b", 11.0), ("802.11g", 54.0), ("802.11a", 54.0)])
 def test_a_station_without_a_rate_has_the_highest(phy: str, rate: float) -> None:
     plan = Scenario(phy={"name": phy}, flows=[UP]).plan()
@@ -203,6 +214,21 @@ WRONG: list[tuple[dict[str, Any], str, list[str]]] = [
         {"flows": [AT_TABLES, {**AT_TABLES, "count": 5, "first_station": "next"}], "stations": TABLES},
         "flows[1].count",
         ["5 flows do not fit: 4 of the 5 stations of 'table' are left", "share stations"],
+    ),
+    (
+        {"flows": [{**AT_TABLES, "station": "tabel-4"}], "stations": TABLES},
+        "flows[0].station",
+        ["no stations are called 'tabel-4'", "did you mean table-4?", "table (table-1 to table-5)"],
+    ),
+    (
+        {"flows": [{**AT_TABLES, "station": "table-6"}], "stations": TABLES},
+        "flows[0].station",
+        ["no stations are called 'table-6'", "table (table-1 to table-5)"],
+    ),
+    (
+        {"flows": [{**AT_TABLES, "station": "table-4", "first_station": 2}], "stations": TABLES},
+        "flows[0].first_station",
+        ["'table-4' is one station", "without first_station"],
     ),
     ({"flows": [{**UP, "first_station": "next"}]}, "flows[0].first_station", ["the name of [[stations]]"]),
     ({"flows": [UP], "stations": [{"name": "idle"}]}, "stations[0].name", ["no effect"]),

@@ -16,7 +16,9 @@ class Places:
         self.taken: dict[str, int] = {}
 
     def of_flows(self, station: str, count: int, reserve: int, first: object, origin: str) -> list[str]:
-        """The stations of a group of `count` flows and `reserve` further ones at the group `station`, one per flow.
+        """The stations of a group of `count` flows and `reserve` further ones at `station`, one per flow.
+
+        `station` is a group of stations, or one station of a group: then all flows are there.
 
         Flows begin at the group's first station and share stations if there are more flows than stations. With `first`,
         the number of a station or "next" (after the stations of earlier groups of flows), each of the `count` has another
@@ -24,9 +26,7 @@ class Places:
         places with and without them.
         """
         if station not in self.members:
-            known = ", ".join(self.members) or "nothing: the scenario names no [[stations]]"
-            problem, hint = f"no stations are called {station!r}", nearest(station, self.members)
-            raise ScenarioError(f"{origin}.station", problem, value=station, allowed=known, hint=hint)
+            return [self.one(station, first, origin)] * (count + reserve)
         at, flows = self.members[station], count + reserve
         taken = self.taken.get(station, 0)
         if first is None:
@@ -40,6 +40,26 @@ class Places:
             raise ScenarioError(f"{origin}.count", problem, value=count, allowed=allowed)
         self.taken[station] = max(taken, start + count)
         return [at[(start + i) % len(at)] for i in range(flows)]
+
+    def one(self, station: str, first: object, origin: str) -> str:
+        """A station by its own name."""
+        group = next((name for name, labels in self.members.items() if station in labels), None)
+        if group is None:
+            problem = f"no stations are called {station!r}"
+            names = [name for group, labels in self.members.items() for name in (group, *labels)]
+            hint = nearest(station, names)
+            raise ScenarioError(f"{origin}.station", problem, value=station, allowed=self.known(), hint=hint)
+        if first is not None:
+            problem = f"{station!r} is one station, so it has no first one"
+            allowed = f"station = {group!r} with first_station, or {station!r} without first_station"
+            raise ScenarioError(f"{origin}.first_station", problem, value=first, allowed=allowed)
+        self.taken[group] = max(self.taken.get(group, 0), self.members[group].index(station) + 1)
+        return station
+
+    def known(self) -> str:
+        """The names that flows may use."""
+        named = [f"{name} ({at[0]} to {at[-1]})" if len(at) > 1 else name for name, at in self.members.items()]
+        return ", ".join(named) or "nothing: the scenario names no [[stations]]"
 
     def index(self, first: object, station: str, origin: str) -> int:
         """The index of the station of that number."""

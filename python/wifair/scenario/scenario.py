@@ -75,7 +75,7 @@ class StationGroup(_Group):
 
 
 class FlowGroup(_Group):
-    """`count` flows in one direction, each with its own station unless `station` names a group of stations.
+    """`count` flows in one direction, each with its own station unless `station` names a group of stations or one of them (`table-3`).
 
     `station` may also be a table: parameters of the flows' own stations. Flows at a named group begin at its first station, or
     at `first_station`: its number, or "next" for the one after the stations of earlier groups of flows. `reserve` is the
