@@ -148,7 +148,7 @@ def test_keys_that_vary_together_are_one_coordinate() -> None:
 
 @pytest.mark.parametrize("chart", CHARTS)
 def test_every_chart_of_results_is_saved(schemes: Results, chart: str, tmp_path: Path) -> None:
-    path = getattr(schemes, chart)().save(tmp_path / f"{chart}.svg")
+    path = getattr(schemes, chart)().save(tmp_path / f"{chart}.svg", width_in=7)
     assert path.stat().st_size > 5000
 
 
@@ -206,3 +206,71 @@ def test_a_sweep_draws_its_figure(tmp_path: Path, here: Cli) -> None:
     study.write_text(STUDY.replace('"ours"', "3"), encoding="utf-8")
     with pytest.raises(ScenarioError, match=r"labels\.las"):
         Sweep.from_toml(study)
+
+
+def test_a_study_and_the_command_choose_x_and_lines(tmp_path: Path, here: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, drawn = tmp_path / "study.toml", list[tuple[str, list[str]]]()
+    over_grid = on_paper._over_grid
+
+    def spied(*arguments: Any) -> Any:
+        layout = arguments[3]
+        drawn.append((layout.x_label, list(layout.panels[0].lines)))
+        return over_grid(*arguments)
+
+    monkeypatch.setattr(on_paper, "_over_grid", spied)
+    grid = STUDY.replace("[labels]", "wire.rate_mbps = [50, 100]\n[labels]")
+    own = '[figure]\nx = "wire.rate_mbps"\nlines = "ap.limit_packets"\n'
+    call = ("sweep", str(study), "--store", str(tmp_path / "store"), "--figure", str(tmp_path / "f.png"))
+    study.write_text(grid)
+    assert here(*call).returncode == 0  # a tie: the first of the grid
+    study.write_text(grid + own)
+    assert here(*call).returncode == 0
+    assert here(*call, "--x", "ap.limit_packets", "--lines", "ap.scheme").returncode == 0
+    assert drawn == [
+        ("Buffer [packets]", ["droptail", "ours"]),
+        ("Rate [Mbps]", ["Buffer = 5 packets", "Buffer = 50 packets"]),
+        ("Buffer [packets]", ["droptail", "ours"]),
+    ]
+    assert "--lines: has no effect without --figure" in here("sweep", str(study), "--lines", "ap.scheme").stderr
+    assert "Allowed here: ap.limit_packets, wire.rate_mbps" in here(*call, "--x", "ap.scheme").stderr
+    study.write_text(grid + own.replace("ap.limit", "ap.limti"))
+    assert "figure.lines: 'ap.limti_packets' is not varied; did you mean ap.limit_packets?" in here(*call).stderr
+    study.write_text(grid + own.replace("lines", "line"))
+    assert "did you mean lines?" in here(*call).stderr
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("ap.limit_packet", "ap.limit_packets"), ("jian", "jain"), ("lsa", "las")]
+)
+def test_labels_of_nothing_are_refused(wrong: str, right: str) -> None:
+    base = {"flows": FLOWS, "run": RUN}
+    with pytest.raises(ScenarioError, match=rf"labels\.{wrong}: labels nothing.*did you mean {right}\?"):
+        Sweep(base, product=GRID, labels={wrong: "text"})
+    known = {"ap.limit_packets": "a", "las": "b", "80": "c", "jain": "d", "mac80211": "e", "Gentle": "f"}
+    assert Sweep(base, product=GRID, labels=known).labels == known
+
+
+def test_panels_are_side_by_side_where_the_width_allows(grid: Results) -> None:
+    def places(width_in: float, names: list[str], lines: str) -> list[tuple[int, int]]:
+        made = on_paper.metrics(grid, names, {}, "wire.one_way_delay_ms", lines)(width_in)
+        return [plots._place(axes) for axes in made.axes]
+
+    three = ["jain", "total_mbps"], "ap.scheme"  # a panel for each of three buffers
+    assert places(3.5, *three) == [(row, 0) for row in range(6)]
+    assert places(5, *three) == [(0, 0), (0, 1), (1, 0), (2, 0), (2, 1), (3, 0)]
+    assert places(7, *three) == [(row, column) for row in range(2) for column in range(3)]
+    assert places(7, ["jain"], "ap.limit_packets") == [(0, 0), (0, 1)]
+
+
+def test_a_figure_that_is_too_tall_says_what_to_do(grid: Results, tmp_path: Path) -> None:
+    names = ["jain", "jain_airtime", "total_mbps", "up_mbps"]
+    with pytest.warns(UserWarning, match=r"inches tall; a page has 9\. Make it wider .* or draw fewer panels"):
+        grid.plot(*names).save(tmp_path / "tall.png")
+    grid.plot(*names).save(tmp_path / "wide.png", width_in=7)
+
+
+def test_numbers_are_written_alike_on_ticks_in_titles_and_legends() -> None:
+    mine = cells(ap__limit_packets=[100, 1000, 20000], wire__rate_mbps=[0.5, 1000])
+    layout = arranged(mine, {}, lines="wire.rate_mbps")
+    assert layout is not None
+    assert list(layout.panels[0].lines) == ["Rate = 0.5 Mbps", "Rate = 1,000 Mbps"]

@@ -70,7 +70,7 @@ def figure_in(
 ) -> tuple[Figure, list[Axes]]:
     """A figure of that width, whatever the number of columns; `height_in` is that of a panel."""
     wide = width_in / columns
-    made, axes = figure(panels, wide, height_in or min(max(0.62 * wide, 1.5), 2.6), columns)
+    made, axes = figure(panels, wide, height_in or min(max(0.62 * wide, 1.9), 2.6), columns)
     made.set_dpi(300)
     return made, axes
 
@@ -83,7 +83,10 @@ def figure(
     rows = -(-panels // columns)
     made = Figure(figsize=(width * columns, height * rows), dpi=150, layout="constrained")
     axes = made.subplots(rows, columns, squeeze=False)
-    return made, [axis for row in axes for axis in row][:panels]
+    places = [axis for row in axes for axis in row]
+    for unused in places[panels:]:
+        unused.remove()
+    return made, places[:panels]
 
 
 def lines(
@@ -232,7 +235,8 @@ def flow_shares(
 
 def shared(made: Figure, panels: Sequence[Axes], columns: int, legend_each: bool = False) -> None:
     """Moves legends out of the panels (one for all, unless `legend_each`), and x labels below the last of each column."""
-    for i, axes in enumerate(panels):
+    places = {_place(axes): axes for axes in panels}
+    for axes in panels:
         handles, names = axes.get_legend_handles_labels()
         if legend := axes.get_legend():
             legend.remove()
@@ -241,7 +245,9 @@ def shared(made: Figure, panels: Sequence[Axes], columns: int, legend_each: bool
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, beneath), **_legend(made, names, columns))
         elif not legend_each and len(names) > 1 and axes is panels[0]:
             made.legend(handles, names, loc="outside upper center", **_legend(made, names, 1))
-        if not legend_each and i + columns < len(panels) and panels[i + columns].get_xlabel() == axes.get_xlabel():
+        row, column = _place(axes)
+        below = places.get((row + 1, column))
+        if not legend_each and below and below.get_xlabel() == axes.get_xlabel():
             axes.set_xlabel("")
 
 

@@ -6,6 +6,7 @@
     metrics = ["jain", "total_mbps"]
     compare = "ap.scheme"               # every value of this key against its first one, seed by seed
     labels = { ap.limit_packets = "Buffer [packets]" }  # texts of figures, for keys, values and metrics
+    figure = { x = "ap.limit_packets", lines = "ap.scheme" }  # the keys along the x axis and of the lines
     precision = ["jain=0.01"]           # says how many seeds make a 95 % interval that narrow
 
     [set]                               # for every cell
@@ -41,6 +42,7 @@ from wifair.files import read_toml
 from wifair.keys import join, missing_file, nearest, unknown_key
 from wifair.results.metric import Metric
 from wifair.results.results import UNITS
+from wifair.scenario.components import components
 from wifair.scenario.overrides import assign, layered
 from wifair.scenario.scenario import Scenario
 from wifair.scheme.python import named
@@ -73,7 +75,8 @@ class Sweep:
 
     `scenario` is a `Scenario`, its settings, or a file. `product` and each table of `zip` map paths of keys to lists of
     values; `points` is a list of settings by path. `metrics` are names, and user-defined metrics (`wifair.Metric`). An
-    unknown key raises `ScenarioError` before any run. `labels` are the texts of figures for keys, values and metrics.
+    unknown key raises `ScenarioError` before any run. `labels` are the texts of figures for keys, values and metrics, `figure` has
+    the keys of the x axis and of the lines, `x` and `lines`.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class Sweep:
         compare: str | None = None,
         precision: Sequence[str] = (),
         labels: Mapping[str, str] | None = None,
+        figure: Mapping[str, str] | None = None,
     ) -> None:
         if replications is not None and seeds is not None:
             raise ScenarioError("seeds", "replications and seeds exclude each other", allowed="one of them")
@@ -112,21 +116,27 @@ class Sweep:
         self.cells = _grid(self.base, axes)
         self.precision = tuple(Precision.parse(wish, known) for wish in precision)
         varied = list(dict.fromkeys(path for cell in self.cells for path in cell.keys))
-        if compare is not None and compare not in varied:
-            allowed = ", ".join(varied) or "nothing: the grid varies no key"
-            raise ScenarioError(
-                "compare", f"{compare!r} is not varied", value=compare, allowed=allowed, hint=nearest(compare, varied)
-            )
+        for key, path in {"compare": compare, **_figure(figure or {})}.items():
+            if path is not None and path not in varied:
+                allowed = ", ".join(varied) or "nothing: the grid varies no key"
+                hint = nearest(path, varied)
+                raise ScenarioError(key, f"{path!r} is not varied", value=path, allowed=allowed, hint=hint)
         self.compare = compare
+        self.figure = dict(figure or {})
         self.labels = _labels(labels or {})
+        _check_labels(self.labels, [*varied, *known, *_values(self.cells)])
 
     @classmethod
     def from_toml(
-        cls, path: str | Path, overrides: Iterable[tuple[str, Any]] = (), schemes: Sequence[Any] | None = None
+        cls,
+        path: str | Path,
+        overrides: Iterable[tuple[str, Any]] = (),
+        schemes: Sequence[Any] | None = None,
+        figure: Mapping[str, str] | None = None,
     ) -> Sweep:
         """Reads a study file. `overrides` are assignments to the base scenario, after those in `[set]`.
 
-        `schemes` are values of `ap.scheme`, in place of the study's own.
+        `schemes` are values of `ap.scheme`, in place of the study's own; `figure` replaces keys of `[figure]`.
         """
         path = Path(path)
         if not os.path.exists(path):
@@ -143,6 +153,7 @@ class Sweep:
         told["set"] = {**_by_path(told.get("set", {}), "set"), **dict(overrides)}
         if schemes is not None:
             told["product"] = {**_by_path(told.get("product", {}), "product"), "ap.scheme": schemes}
+        told["figure"] = {**told.get("figure", {}), **(figure or {})}
         if isinstance(told["scenario"], str):
             told["scenario"] = path.parent / told["scenario"]
         return cls(**{"title": path.stem, **told})
@@ -167,7 +178,8 @@ class Sweep:
         return paired(results.with_metrics(*self.own), pairs, self.metrics, self.precision)
 
     def plot(self, results: Results, x: str | None = None, lines: str | None = None) -> Plot:
-        """The study's metrics over the grid, with its labels, as `Results.plot`."""
+        """The study's metrics over the grid, with its labels, as `Results.plot`. `x` and `lines` are by default those of `figure`."""
+        x, lines = x or self.figure.get("x"), lines or self.figure.get("lines")
         return results.with_metrics(*self.own).plot(*self.metrics, x=x, lines=lines, labels=self.labels)
 
     def seeds_needed(self, results: Results) -> list[dict[str, Any]]:
@@ -193,6 +205,7 @@ SHAPES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "compare": (str, "a key that the grid varies"),
     "precision": (list, 'a list of texts, as "jain=0.01"'),
     "labels": (dict, "a table of texts, by key, value or metric"),
+    "figure": (dict, "a table with x, lines"),
     "set": (dict, "a table of keys"),
     "product": (dict, "a table of lists"),
     "zip": ((dict, list), "a table of lists, or several as [[zip]]"),
@@ -237,6 +250,33 @@ def _labels(told: Mapping[str, Any], at: str = "") -> dict[str, str]:
         else:
             raise ScenarioError(f"labels.{at}{key}", f"{text!r} is not accepted", value=text, allowed="a text")
     return found
+
+
+def _check_labels(labels: Mapping[str, str], known: Sequence[str]) -> None:
+    """Rejects labels of nothing. Names of schemes are accepted: `--schemes` may add them, as the class of one in Python."""
+    schemes = [entry["name"] for kind in ("schemes", "limit_controllers") for entry in components(kind)]
+    for key, text in labels.items():
+        is_class = key.isidentifier() and key[0].isupper()
+        if key not in [*known, *schemes] and not is_class:
+            allowed = "keys and values that vary, metrics, and schemes"
+            hint = nearest(key, [*known, *schemes])
+            raise ScenarioError(f"labels.{key}", "labels nothing", value=text, allowed=allowed, hint=hint)
+
+
+def _values(cells: Iterable[Cell]) -> list[str]:
+    """The texts of the grid's values; of a scheme from a file, its class too."""
+    found = dict.fromkeys(f"{value}" for cell in cells for value in cell.keys.values())
+    return [*found, *(text.rpartition(".py:")[2] for text in found)]
+
+
+def _figure(told: Mapping[str, Any]) -> dict[str, str]:
+    """The keys that the table `[figure]` names, by their paths in the study."""
+    for key, value in told.items():
+        if key not in ("x", "lines"):
+            raise unknown_key("figure", key, value, ("x", "lines"))
+        if not isinstance(value, str):
+            raise ScenarioError(f"figure.{key}", f"{value!r} is not accepted", value=value, allowed="a key of the grid")
+    return {f"figure.{key}": value for key, value in told.items()}
 
 
 def _by_path(settings: Mapping[str, Any], origin: str, at: str = "") -> Point:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,6 +53,21 @@ Width = Annotated[
         show_default=False,
     ),
 ]
+X = Annotated[
+    str | None,
+    typer.Option(
+        "--x",
+        metavar="KEY",
+        help="With --figure: the key along the x axis; by default the numeric one with the most values.",
+        show_default=False,
+    ),
+]
+Lines = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KEY", help="With --figure: the key whose values are lines; by default the schemes.", show_default=False
+    ),
+]
 
 
 def sweep(
@@ -63,6 +79,8 @@ def sweep(
     out: Out = None,
     figure: Figure = None,
     width_in: Width = None,
+    x: X = None,
+    lines: Lines = None,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
@@ -76,14 +94,19 @@ def sweep(
     from wifair.errors import InputError
     from wifair.study.store import Store
 
-    if width_in is not None and not figure:
-        raise InputError("--width-in: has no effect without --figure.")
+    of_figure = {"--width-in": width_in, "--x": x, "--lines": lines}
+    for option, value in of_figure.items():
+        if value is not None and not figure:
+            raise InputError(f"{option}: has no effect without --figure.")
     width_in = 3.5 if width_in is None else width_in
+    chosen = {key: path for key, path in {"x": x, "lines": lines}.items() if path is not None}
+    loaded = Sweep.from_toml(study, assignments(set), named(schemes) if schemes else None, chosen)
     if figure:
+        from wifair.report.layout import arranged
         from wifair.report.on_paper import check
 
         check(figure, width_in)
-    loaded = Sweep.from_toml(study, assignments(set), named(schemes) if schemes else None)
+        arranged(loaded.cells, loaded.labels, **loaded.figure)
     folder = Store(store)
     if number := len(check_study(loaded.cells)):
         options = [*(["--schemes", schemes] if schemes else []), *(part for text in set for part in ("--set", text))]
@@ -93,7 +116,9 @@ def sweep(
     with kept(out, json, folder), progress(loaded.title) as report:
         results = loaded.run(threads, report, folder, dask)
     saved = results.save(out) if out else None  # before printing, which may fail
-    drawn = loaded.plot(results).save(figure, width_in) if figure else None
+    with warnings.catch_warnings(record=True) as cautions:
+        warnings.simplefilter("always", UserWarning)
+        drawn = loaded.plot(results).save(figure, width_in) if figure else None
     differences, seeds_needed = loaded.differences(results), loaded.seeds_needed(results)
     if json:
         more = {"differences": differences} if loaded.compare else {}
@@ -104,6 +129,8 @@ def sweep(
         print_differences(differences, results)
         print_needed(seeds_needed)
     say_of(folder)
+    for caution in cautions:
+        say(f"warning: {caution.message}")
     if drawn:
         say(f"the figure is in {drawn}")
     if saved:

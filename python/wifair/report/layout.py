@@ -84,7 +84,7 @@ def arranged(
 ) -> Layout | None:
     """The panels of a grid; None if no coordinate is a number.
 
-    By default x is the numeric coordinate with the most values, and lines are the schemes, or the coordinate of the
+    By default x is the numeric coordinate with the most values (of several such, the first of the grid), and lines are the schemes, or the coordinate of the
     others with the most values up to `MOST_LINES`.
     """
     axes = axes_of(cells)
@@ -142,9 +142,9 @@ def named(value: Value, path: str | None, labels: Labels) -> str:
 
 def _titled(path: str, value: Any, labels: Labels) -> str:
     """A coordinate with its value, as "buffer = 50 packets"."""
-    told = labels.get(str(value)) or f"{value}"
     if isinstance(value, str):
-        return told
+        return labels.get(value, value)
+    told = labels.get(f"{value}") or f"{value:,.10g}"  # as ticks
     name, unit = re.fullmatch(r"(.*?)(?: \[(.*)\])?", key_label(path, labels)).groups()  # type: ignore[union-attr]
     return f"{name} = {told}{f' {unit}' if unit else ''}"
 

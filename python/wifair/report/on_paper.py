@@ -6,6 +6,7 @@ Lines and bars are told apart without colour, by markers, dashes and hatches. Me
 from __future__ import annotations
 
 import textwrap
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from wifair.results.fairness import UNIT
 from wifair.stats import Interval
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from wifair.results.results import ResultCell, Results
@@ -30,6 +32,8 @@ Draw = Callable[[float], "Figure"]
 # A panel is not narrower than this, in inches, and a figure does not have more panels.
 LEAST_WIDTH_IN = 2.3
 MOST_PANELS = 24
+# A taller figure does not fit on a page.
+MOST_HEIGHT_IN = 9
 # A row's name is broken into lines of so many letters.
 MOST_LETTERS = 24
 # A narrower figure is not legible.
@@ -59,11 +63,14 @@ def metrics(
 def _over_grid(results: Results, names: Sequence[str], labels: Labels, layout: Layout, width_in: float) -> Figure:
     count = len(layout.panels)
     columns = _columns(count if count > 1 else len(names), width_in)
-    if count > 1 and len(names) > 1:
-        columns = count if columns >= count else 1  # each metric has its rows
-    made, panels = plots.figure_in(width_in, len(names) * count, columns)
+    rowed = -(-count // columns) * columns if count > 1 else 1  # each metric has its rows
+    made, places = plots.figure_in(width_in, len(names) * rowed, columns)
+    panels: list[Axes] = []
     for i, metric in enumerate(names):
-        mine = panels[i * count : (i + 1) * count]
+        mine, unused = places[i * rowed :][:count], places[i * rowed :][count:rowed]
+        panels += mine
+        for axes in unused:
+            axes.remove()
         for axes, panel in zip(mine, layout.panels, strict=True):
             nothing = Interval(float("nan"), None, None, 0)
             series = {
@@ -230,13 +237,25 @@ def save(draw: Draw, path: str | Path, width_in: float) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with plots.on_paper():
-            return plots.save(draw(width_in), path.parent, path.stem, (ending,))[0]
+            made = draw(width_in)
+            if made.get_figheight() > MOST_HEIGHT_IN:
+                warnings.warn(_too_tall(path, made.get_figheight()), stacklevel=3)
+            return plots.save(made, path.parent, path.stem, (ending,))[0]
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}.") from None
 
 
+def _too_tall(path: Path, height_in: float) -> str:
+    return (
+        f"{path} is {height_in:.1f} inches tall; a page has {MOST_HEIGHT_IN}. Make it wider (panels of {LEAST_WIDTH_IN} inches or more are "
+        "side by side), or draw fewer panels: fewer metrics, varied keys or scenarios."
+    )
+
+
 def _columns(panels: int, width_in: float) -> int:
-    return max(1, min(panels, int(width_in / LEAST_WIDTH_IN)))
+    """As many columns as the width allows, or fewer with the same number of rows."""
+    rows = -(-panels // max(1, int(width_in / LEAST_WIDTH_IN)))
+    return -(-panels // rows)
 
 
 def _labelled(results: Results, metric: str, labels: Labels) -> str:
