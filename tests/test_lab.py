@@ -26,6 +26,7 @@ from websockets.sync.client import ClientConnection, connect
 from wifair.lab import controls
 from wifair.lab.lessons import lessons
 from wifair.lab.server import LONGEST_MESSAGE, is_loopback, read
+from wifair.live import Session
 from wifair.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -388,7 +389,6 @@ def test_lessons_are_scenarios_with_captions_that_can_appear(name: str) -> None:
     scenario = Scenario.from_settings(lesson["scenario"])
     groups = {flow["group"] for flow in scenario.plan()["flows"]}
     known = set(re.findall(r"^  (\w+): \(store", (ROOT / "python/wifair/lab/page/measures.js").read_text(), re.M))
-    from wifair.live import Session
 
     session = Session(scenario)
     for caption in lesson["caption"]:
@@ -400,6 +400,86 @@ def test_lessons_are_scenarios_with_captions_that_can_appear(name: str) -> None:
         if "change" in caption:
             assert caption["button"]
             session.apply(controls.change(caption["change"], {}))
+
+
+def rates(session: Session, until_s: float) -> dict[str, Any]:
+    """What the page shows of a lesson's session with ten flows `up` before ten `down`: means over 1.5 simulated seconds."""
+    session.advance(until_s - 1.5)
+    before = session.snapshot()
+    session.advance(until_s)
+    after = session.snapshot()
+
+    def moved(key: str, table: str = "flows") -> list[float]:
+        return [b - a for a, b in zip(before[table][key], after[table][key], strict=True)]
+
+    goodput = [count * 8e-6 / 1.5 for count in moved("delivered_bytes")]
+    counts, sums = moved("rtt_count"), moved("rtt_sum_ns")
+    rtt = [total / count / 1e6 for count, total in zip(counts[10:], sums[10:], strict=True) if count]
+    waits, waited = (after["ports"][0][key] - before["ports"][0][key] for key in ("sojourn_count", "sojourn_sum_ns"))
+    return {
+        "jain": sum(goodput) ** 2 / len(goodput) / sum(x * x for x in goodput),
+        "ratio": sum(goodput[:10]) / max(1e-9, sum(goodput[10:])),
+        "rtt_down_ms": sum(rtt) / len(rtt) if rtt else None,
+        "sojourn_ms": waited / waits / 1e6,
+    }
+
+
+def changes_of(lesson: dict[str, Any]) -> list[dict[str, Any]]:
+    return [controls.change(caption["change"], {}) for caption in lesson["caption"] if "change" in caption]
+
+
+def test_the_lesson_on_802_11ax_credits_the_limit_with_fairness_and_mac80211_with_the_delay() -> None:
+    lesson = lessons()["802.11ax"]
+    session = Session(Scenario.from_settings(lesson["scenario"]))
+    limit, scheme = changes_of(lesson)
+    assert (limit, scheme) == ({"ap": {"limit_packets": 8192}}, {"ap": {"scheme": "mac80211"}})
+    small = rates(session, 6.0)
+    session.apply(limit)
+    large = rates(session, 28.0)
+    session.apply(scheme)
+    own_queues = rates(session, 33.0)
+    assert small["jain"] < 0.6
+    assert large["jain"] > 0.9
+    assert own_queues["jain"] > 0.95
+    assert small["ratio"] > 10
+    assert 35 < small["sojourn_ms"] < 55
+    assert 60 < small["rtt_down_ms"] < 85
+    assert large["sojourn_ms"] > 140
+    assert large["rtt_down_ms"] > 150
+    assert own_queues["sojourn_ms"] < 130
+    assert own_queues["rtt_down_ms"] < 130
+
+
+def test_mac80211_with_the_small_limit_is_as_unfair_as_tail_drop() -> None:
+    """As the last caption of the lesson on 802.11ax says."""
+    scenario = Scenario.from_settings(lessons()["802.11ax"]["scenario"])
+    session = Session(scenario.override({"ap.scheme": "mac80211"}))
+    assert rates(session, 6.0)["jain"] < 0.6
+
+
+def test_the_first_lesson_s_problem_and_cure_differ_by_more_than_windows_vary() -> None:
+    lesson = lessons()["uploads-starve-downloads"]
+    session = Session(Scenario.from_settings(lesson["scenario"]))
+    tail_drop = [rates(session, until_s)["jain"] for until_s in (6, 8, 10, 12)]
+    session.apply(*changes_of(lesson))
+    cured = [rates(session, until_s)["jain"] for until_s in range(36, 60, 2)]
+    below, above = (
+        next(
+            one[key]
+            for caption in lesson["caption"]
+            for one in caption["when"]
+            if one["measure"] == "jain" and key in one
+        )
+        for key in ("below", "above")
+    )
+    assert max(tail_drop) < below < above
+    assert sorted(cured)[1] > above
+
+
+def test_every_lesson_has_a_speed_of_the_page() -> None:
+    page = (ROOT / "python/wifair/lab/page/main.js").read_text(encoding="utf-8")
+    marks = json.loads(page.partition("const SPEEDS = ")[2].partition(";")[0])
+    assert all(lesson["speed"] in marks for lesson in lessons().values())
 
 
 def test_the_lab_opens_with_a_lesson(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Lessons: a scenario with captions that appear when a measured condition holds. One TOML file per lesson.
 
-A lesson has `title`, `about`, `order`, the table `scenario`, and `[[caption]]` entries in the order of appearance. Each
-has `text` and conditions. It appears when all conditions have held for `for_s` simulated seconds (default 2):
+A lesson has `title`, `about`, `order`, `speed` (in simulated seconds per second; a mark of the page's slider), the table
+`scenario`, and `[[caption]]` entries in the order of appearance. Each has `text` and conditions. It appears when all
+conditions have held for `for_s` simulated seconds (default 2):
 
     when = [{ measure = "jain", below = 0.7 }]
 

@@ -119,6 +119,7 @@ function begin(message) {
   look();
   flows.clear(store, courses);
   lesson.load(message.lesson);
+  if (message.lesson) setSpeed(SPEEDS.indexOf(message.lesson.speed));
   forms.state = null;
   rebuild();
 }
