@@ -82,7 +82,7 @@ def test_the_period_of_a_window_follows_from_full_ppdus() -> None:
 def test_a_slow_station_holds_its_share_of_full_ppdus() -> None:
     stations = [{"name": "near", "mcs": 11}, {"name": "far", "mcs": 0}]
     flows = [{"direction": "down", "station": name} for name in ("near", "far")]
-    values = found(phy={"name": "802.11ax"}, stations=stations, flows=flows)["station.rate_mbps"].values
+    values = found(phy={"name": "802.11ax"}, stations=stations, flows=flows)["station.mcs"].values
     plan = Plan(Scenario(phy={"name": "802.11ax"}, stations=stations, flows=flows))
     assert values["slowest_us"] == pytest.approx(plan.packet_us(plan.downloads[1], 1500))
     assert values["slowest_us"] > 10 * values["fastest_us"]

@@ -17,7 +17,7 @@ from wifair import Scenario, ScenarioError, gallery
 from wifair.analysis import explain_groups
 from wifair.analysis.check import Finding, Plan, check
 from wifair.analysis.explain import PHASES, explain, watched
-from wifair.scenario.components import components
+from wifair.scenario.components import components, plan_node, properties, words
 
 BRIEF = {"run.warmup_s": 1, "run.duration_s": 3}
 # A commented line that becomes a setting when its mark goes.
@@ -140,6 +140,35 @@ def test_loops_slower_than_the_run() -> None:
         run={"warmup_s": 0.1, "duration_s": 1},
     )
     assert 0.3 < short["run.duration_s"].values["loop_s"] < 3
+
+
+def test_a_slow_group_holds_the_air_together() -> None:
+    stations = [{"name": "inside", "count": 4, "mcs": 9}, {"name": "outside", "count": 3, "mcs": 0}]
+    inside, outside = ({"direction": "down", "station": s["name"], "count": s["count"]} for s in stations)
+    also_up = {"direction": "up", "station": "outside-1"}
+    finding = found(inside, outside, also_up, phy={"name": "802.11ax"}, stations=stations)["station.mcs"]
+    values = finding.values
+    assert values["share"] == pytest.approx(
+        3 * values["slowest_us"] / (3 * values["slowest_us"] + 4 * values["fastest_us"]), rel=1e-3
+    )
+    share = f"{values['share']:.0%}".replace("%", " %")
+    assert f"the 3 stations of 'outside' together hold {share} of the air with as many packets each" in finding.finding
+    assert "one packet for each of 7 stations" in finding.arithmetic
+
+
+def test_ecn_of_a_profile_is_no_finding() -> None:
+    today = {"profile": "today"}
+    assert "tcp.ecn" not in found(tcp=today)
+    assert "tcp.ecn" in found(tcp={**today, "ecn": True})
+    assert "tcp.ecn" in found({"direction": "down", "tcp": {"ecn": True}}, tcp=today)
+
+
+def test_a_dscp_without_categories_names_what_classify_allows() -> None:
+    text = found({"direction": "down", "application": "voip"}, mac={"edca": {}})["mac.edca"].finding
+    allowed = words(properties(plan_node("cell", "mac", "edca"))["classify"])
+    assert "rfc-8325" in allowed
+    assert all(f'"{name}"' in text for name in allowed)
+    assert '"best-effort" (default)' in text
 
 
 @pytest.mark.parametrize(

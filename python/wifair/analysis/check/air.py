@@ -50,16 +50,22 @@ def more_than_the_air_carries(plan: Plan) -> Iterator[Finding]:
 
 
 def a_slow_station_holds_the_air(plan: Plan) -> Iterator[Finding]:
-    """With an equal number of packets per station, the slow station uses most of the air (performance anomaly)."""
-    times = {(flow["station"], flow["direction"]): plan.packet_us(flow, 1500) for flow in plan.tcp}
-    if len(times) < 2:
+    """With an equal number of packets per station, slow stations use most of the air (performance anomaly)."""
+    times: dict[str, float] = {}
+    for flow in plan.tcp:
+        times[flow["station"]] = max(times.get(flow["station"], 0.0), plan.packet_us(flow, 1500))
+    slowest = max(times, key=lambda station: times[station], default="")
+    if len(times) < 2 or times[slowest] <= 3 * min(times.values()):
         return
-    slowest, total = max(times, key=lambda way: times[way]), sum(times.values())
-    if times[slowest] > 3 * min(times.values()):
-        yield Finding(
-            "station.rate_mbps",
-            f"{slowest[0]} is slow: with as many packets as the others it holds {times[slowest] / total:.0%} of the air",
-            f"{times[slowest]:.0f} µs a packet of 1500 bytes, {min(times.values()):.0f} µs for the fastest; "
-            f"{times[slowest]:.0f} of {total:.0f} µs for one each of {len(times)}",
-            {"slowest_us": times[slowest], "fastest_us": min(times.values()), "share": times[slowest] / total},
-        )
+    group = plan.group_of(slowest)
+    slow = [station for station in times if plan.group_of(station) == group]
+    held, total = sum(times[station] for station in slow), sum(times.values())
+    who = f"the {len(slow)} stations of {group!r} together hold" if len(slow) > 1 else f"{slowest} holds"
+    key = "mcs" if plan.station_called(slowest)["mcs"] is not None else "rate_mbps"
+    yield Finding(
+        f"station.{key}",
+        f"{group} is slow: {who} {held / total:.0%} of the air with as many packets each".replace("%", " %"),
+        f"{times[slowest]:.0f} µs per packet of 1500 bytes, {min(times.values()):.0f} µs for the fastest; "
+        f"{held:.0f} of {total:.0f} µs if one packet for each of {len(times)} stations is sent",
+        {"slowest_us": times[slowest], "fastest_us": min(times.values()), "share": held / total},
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from wifair.analysis.check.finding import Finding
 from wifair.analysis.check.plan import Plan
-from wifair.scenario.components import components
+from wifair.scenario.components import components, plan_node, properties, words
 
 
 def window_never_fills_the_buffer(plan: Plan) -> Iterator[Finding]:
@@ -36,11 +36,11 @@ def acks_without_uploads(plan: Plan) -> Iterator[Finding]:
 
 
 def marks_that_nobody_sets_or_hears(plan: Plan) -> Iterator[Finding]:
-    """ECN needs both a buffer that marks and ECN-capable hosts; only one of them is configured."""
+    """ECN needs both a buffer that marks and ECN-capable hosts; only one of them is configured. A profile's ECN is no choice."""
     listening = [flow for flow in plan.tcp if flow["tcp"]["ecn"]]
     marking = plan.scheme == "dqm" or plan.port["scheme"].get("signal", "drop") != "drop"
     values = {"ecn_flows": len(listening), "tcp_flows": len(plan.tcp)}
-    if listening and not marking:
+    if listening and not marking and plan.sets_tcp("ecn"):
         text = f"{len(listening)} flows are ECN-capable, but {plan.scheme} never marks: ecn has no effect"
         yield Finding("tcp.ecn", text, f"{len(listening)} of {len(plan.tcp)} flows of TCP, 0 buffers that mark", values)
     if plan.tcp and not listening and marking:
@@ -52,5 +52,8 @@ def priorities_that_nobody_looks_at(plan: Plan) -> Iterator[Finding]:
     """Packets have a DSCP, but the MAC does not map it to access categories."""
     marked = [flow["label"] for flow in plan.flows if flow["application"].get("dscp") or flow["tcp"]["dscp"]]
     if marked and (plan.edca is None or plan.edca["classify"] == "best-effort"):
-        text = f'{", ".join(marked)}: marked with a DSCP that nobody looks at; mac.edca.classify = "rfc-8325" does'
+        classify = properties(plan_node("cell", "mac", "edca"))["classify"]
+        default = classify["default"]
+        allowed = ", ".join(f'"{name}"{" (default)" if name == default else ""}' for name in words(classify))
+        text = f"{', '.join(marked)}: marked with a DSCP that nobody looks at; mac.edca.classify maps it: {allowed}"
         yield Finding("mac.edca", text, f"flows marked: {len(marked)}; categories: 1", {"marked_flows": len(marked)})

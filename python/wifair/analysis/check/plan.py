@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wifair.analysis.check.access import Access
 from wifair.scenario.components import transport
+from wifair.scenario.scenario import labels
 
 if TYPE_CHECKING:
     from wifair.scenario.scenario import Scenario
@@ -67,7 +68,23 @@ class Plan:
 
     def station(self, flow: dict[str, Any]) -> dict[str, Any]:
         """The station of a flow."""
-        return next(own for own in self.plan["cell"]["stations"] if own["label"] == flow["station"])
+        return self.station_called(flow["station"])
+
+    def station_called(self, label: str) -> dict[str, Any]:
+        """The station of that label."""
+        return next(own for own in self.plan["cell"]["stations"] if own["label"] == label)
+
+    def group_of(self, label: str) -> str:
+        """The name of a station's group; for a flow's separate station, that of the group of flows."""
+        for group in self.scenario.stations:
+            if label in labels(group.name, group.count):
+                return group.name
+        return next(str(flow["group"]) for flow in self.flows if flow["station"] == label)
+
+    def sets_tcp(self, key: str) -> bool:
+        """Whether the scenario itself sets a key of TCP, not only a profile."""
+        tables = [self.scenario.tcp, *(flow.engine_keys().get("tcp", {}) for flow in self.scenario.flows)]
+        return any(key in table for table in tables)
 
     def default_station_limit(self, flow: dict[str, Any]) -> int | None:
         """The limit of the station's buffer that a flow's data waits in; None if the scenario sets it."""
