@@ -70,7 +70,8 @@ def written(folder: Path, contest: Contest, outcome: Outcome, formats: Sequence[
     from wifair.everything.document import document
     from wifair.everything.figures import draw
     from wifair.everything.findings import Overview
-    from wifair.everything.page import comparison, findings
+    from wifair.everything.page import comparison, title
+    from wifair.everything.summary import findings
     from wifair.report.everything import of_contest
     from wifair.report.page import write
 
@@ -78,7 +79,8 @@ def written(folder: Path, contest: Contest, outcome: Outcome, formats: Sequence[
     pictures = draw(overview, folder, tuple(dict.fromkeys(("png", *formats))))  # the report embeds PNG
     with (folder / "comparison.json").open("w", encoding="utf-8") as file:
         print_json(document(contest, outcome.settings), file)
-    text = f"# Everything against everything\n\n{findings(contest, overview)}\n{comparison(contest, overview, pictures, '')}"
+    told = "\n".join(f"- {finding}" for finding in findings(overview))
+    text = f"# {title(overview)}\n\n{told}\n\n{comparison(contest, overview, pictures, '')}"
     (folder / "comparison.md").write_text(text, encoding="utf-8")
     return write(of_contest(contest, overview, pictures, outcome.results, arguments), folder / "comparison.html")
 
@@ -93,7 +95,8 @@ def print_overview(contest: Contest, overview: Overview, report: Path) -> None:
     from wifair.everything.summary import findings
     from wifair.everything.verdict import Standing
 
-    ran = f"{len(overview.contenders)} schemes in {len(overview.settings)} settings"
+    count = len(overview.settings)
+    ran = f"{len(overview.contenders)} schemes in {count} {'settings' if count > 1 else 'setting'}"
     print_text(
         f"{ran}, {overview.replications} replications of each ({contest.form} form); 95 % intervals in brackets."
     )

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from wifair.errors import InputError
 
 if TYPE_CHECKING:
-    from wifair.everything.contest import Contest, Judged
+    from wifair.everything.contest import Judged
     from wifair.everything.findings import Overview
+    from wifair.everything.scenarios import Own
 
 
 def judge(
@@ -53,12 +54,12 @@ def judge(
     if json:
         print_json(document(contest, outcome.settings))
     else:
-        print_advice(contest, overview, outcome.settings[0])
+        print_advice(scenario, overview, outcome.settings[0], arguments)
     if folder:
         say(f"the report is in {written(folder, contest, outcome, (), arguments)}")
 
 
-def print_advice(contest: Contest, overview: Overview, judged: Judged) -> None:
+def print_advice(scenario: Own, overview: Overview, judged: Judged, arguments: Sequence[str]) -> None:
     """Prints the advice, a row per scheme, and how sure the advice is, on one screen."""
     from wifair.cli.everything import plain
     from wifair.cli.output import print_lines, print_table, print_text
@@ -82,9 +83,26 @@ def print_advice(contest: Contest, overview: Overview, judged: Judged) -> None:
         print_text(f"{name} cannot run: {reason}", indent="  ", first="- ")
     sure = f"{overview.replications} replications; the rule misses a best scheme in at most 5 of 100 such studies."
     print_text(sure, first="")
-    print_text(SCOPE, indent="  ", first="")
+    print_text(f"{SCOPE} {below(scenario, arguments)}", indent="  ", first="")
+
+
+def below(scenario: Own, arguments: Sequence[str]) -> str:
+    """What lies below the scheme, and how to try something else. Only A-MPDUs wait there."""
+    from wifair.report.provenance import command
+
+    if not scenario.allows_hardware:
+        return ""
+    name = scenario.given.plan()["cell"]["ap"]["hardware"]["name"]
+    if name != "ideal":
+        return f'Below the scheme: ap.hardware = "{name}", so a scheme decides only on what waits above that.'
+    said = 'Below the scheme: no queue (ap.hardware = "ideal"). With one, as drivers and firmware have it, a scheme can gain much less.'
+    if scenario.sets_hardware:
+        return said
+    return f"{said} The file does not set it; try: {command([*arguments, '--set', 'ap.hardware=firmware'])}"
 
 
 def _mean(judged: Judged, name: str, index: int) -> str:
+    from wifair.everything.criteria import number
+
     found = judged.verdict.mean(name, judged.verdict.judged[index])
-    return f"{found.estimate:.3g}" if found.n else "–"
+    return number(found.estimate) if found.n else "–"

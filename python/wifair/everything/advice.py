@@ -183,7 +183,7 @@ def _nearest(trade: Trade) -> str:
     else:
         reason = f"it is not shown to be better than `{REFERENCE}` by something and worse by nothing"
     return (
-        f"`{trade.name}` is listed first, because it is least behind the best in what it is worst at, but not recommended, "
+        f"`{trade.name}`, the best compromise (it is least behind the best in what it is worst at), is not recommended, "
         f"because {reason}."
     )
 

@@ -58,6 +58,11 @@ class Setting:
     own: str = REFERENCE
 
     @property
+    def hardware(self) -> str:
+        """What lies below the AP's scheme."""
+        return str(self.plan["cell"]["ap"]["hardware"]["name"])
+
+    @property
     def id(self) -> str:
         """Its name in tables and in the store."""
         return f"{self.staged.id}/{self.senders.id}"

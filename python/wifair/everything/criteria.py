@@ -93,12 +93,18 @@ class Criterion:
         """A difference or a factor in words."""
         if not found.n:
             return "–"
-        form = "+.3f" if self.scale == "difference" else ".3g"
+        written = "{:+.3f}".format if self.scale == "difference" else number
         sign = "" if self.scale == "difference" else "× "
         ends = ""
         if interval and found.low is not None and found.high is not None and not found.identical:
-            ends = f" [{found.low:{form}}, {found.high:{form}}]"
-        return f"{sign}{found.estimate:{form}}{ends}"
+            ends = f" [{written(found.low)}, {written(found.high)}]"
+        return f"{sign}{written(found.estimate)}{ends}"
+
+
+def number(value: float) -> str:
+    """Three digits, and large numbers without an exponent."""
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:.3g}"
 
 
 def bulk(plan: Plan) -> list[int]:
@@ -135,7 +141,7 @@ def criteria(plan: Plan) -> list[Criterion]:
     if differ:
         found.append(_airtime(plan, endless))
     if endless:
-        found.append(_total())
+        found.append(_total(plan))
     found += _delays(plan, endless)
     found += _transfers(plan)
     return found
@@ -194,12 +200,14 @@ def _airtime(plan: Plan, endless: list[int]) -> Criterion:
     )
 
 
-def _total() -> Criterion:
+def _total(plan: Plan) -> Criterion:
+    """All goodput. The metric `total_mbps` of results has TCP's alone."""
+    datagrams = any(flow["application"]["name"] in FELT for flow in plan["flows"])
     return Criterion(
         "total",
         "throughput",
         "total goodput",
-        "Mbps of payload",
+        f"Mbps of payload{', datagrams included' if datagrams else ''}",
         "more",
         "ratio",
         THROUGHPUT_MATTERS,
@@ -358,7 +366,7 @@ def _transfers(plan: Plan) -> list[Criterion]:
             f"time:{next(iter(mine.groups))}",
             "completion",
             f"time of a transfer, {mine.title}",
-            "s, mean",
+            "s, mean, unfinished ones until the end",
             "less",
             "ratio",
             SHARE_MATTERS,

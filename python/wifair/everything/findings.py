@@ -9,7 +9,7 @@ from functools import cached_property
 
 from wifair.everything.contenders import REFERENCE
 from wifair.everything.contest import Judged
-from wifair.everything.criteria import KINDS, Criterion, Kind
+from wifair.everything.criteria import KINDS, Criterion, Kind, number
 from wifair.everything.verdict import Standing
 
 
@@ -45,7 +45,7 @@ def best_by(judged: Judged, criterion: Criterion) -> str:
     leader, *others = verdict.best(criterion) or [""]
     if not leader:
         return "nobody has a value"
-    told = f"`{leader}` {_value(verdict.mean(leader, criterion).estimate)}"
+    told = f"`{leader}` {number(verdict.mean(leader, criterion).estimate)}"
     if others:
         told += f"; not told apart: {listed(others)}"
     return told
@@ -178,7 +178,3 @@ def listed(names: Iterable[str], last: str = ", ") -> str:
     """A list of names as Markdown code."""
     *others, final = [f"`{name}`" for name in names] or [""]
     return f"{', '.join(others)}{last}{final}" if others else final
-
-
-def _value(value: float) -> str:
-    return f"{value:.3g}"

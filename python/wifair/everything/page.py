@@ -12,6 +12,7 @@ from wifair.everything.contest import Contest, Judged
 from wifair.everything.document import OTHER_MARGINS
 from wifair.everything.figures import draw
 from wifair.everything.findings import Overview, best_by, conclusion, listed, over_reference, standings
+from wifair.everything.scenarios import Staged
 from wifair.everything.values import beside
 from wifair.everything.values import write as write_values
 from wifair.everything.verdict import Standing
@@ -22,9 +23,14 @@ COMMAND = "wifair compare --all --page"
 SCREEN = Marks("what to do", COMMAND)
 COMPARISON = Marks("comparison", COMMAND)
 FINDINGS = Marks("findings", COMMAND)
+# What a setting is, for readers of several.
+SETTINGS = (
+    " A setting is a scenario with one kind of senders: `/paper` those of the paper, `/today` those of today, `/ax` those of today on "
+    "802.11ax."
+)
 # Captions by figure.
 CAPTIONS = {
-    "conclusions": "Who is best by everything, unbeaten, or beaten, in each setting; open where neither is shown.",
+    "conclusions": "Who is best by everything, unbeaten, or beaten; open where neither is shown.",
     f"against-{REFERENCE}": f"How every scheme stands to `{REFERENCE}`, by kind of criterion.",
 }
 
@@ -71,12 +77,12 @@ def findings(contest: Contest, overview: Overview) -> str:
 
 def conditions(contest: Contest, overview: Overview) -> str:
     """What the numbers mean, and the command that makes exactly these."""
+    one = len(overview.settings) == 1
     stages = f", in stages of {listed_numbers(contest.stages)} replications" if len(contest.stages) > 1 else ""
     return (
         f"*× 0.5 means half as much as under the other scheme, +0.1 means 0.1 more; in brackets the 95 % interval of the paired difference. "
-        f"`{contest.command}` makes these numbers: {len(overview.contenders)} schemes in {len(overview.settings)} settings"
-        f"{stages}; {overview.replications} replications of each. A setting is a scenario with one kind of senders: `/paper` those of the "
-        "paper, `/today` those of today, `/ax` those of today on 802.11ax.*"
+        f"`{contest.command}` makes these numbers: {len(overview.contenders)} schemes{'' if one else f' in {len(overview.settings)} settings'}"
+        f"{stages}; {overview.replications} replications of each.{'' if one else SETTINGS}*"
     )
 
 
@@ -95,12 +101,25 @@ def comparison(
         parts[-1] += f" The value of every run is in [{Path(values).name}]({values})."
     for name, paths in pictures.items():
         parts.append(f"![{CAPTIONS[name]}]({images}{paths[0].name})\n\n*{CAPTIONS[name]}*")
-    parts += ["### The schemes", records(overview)]
+    if len(overview.settings) > 1:
+        parts += ["### The schemes", records(overview)]
     for mine in overview.by_scenario:
         staged = mine[0].setting.staged
-        parts.append(f"### {staged.id}\n\n{_sentence(staged.title)} ({staged.source}). Why: {staged.why}.")
+        parts.append(f"### {staged.id}\n\n{about(staged)}")
         parts += [_setting(judged) for judged in mine]
     return "\n\n".join(parts) + "\n"
+
+
+def title(overview: Overview) -> str:
+    """The title of a report."""
+    if len(overview.settings) > 1:
+        return "Everything against everything"
+    return f"Which scheme for {overview.settings[0].setting.staged.title}"
+
+
+def about(staged: Staged) -> str:
+    """What a scenario is, and why it is there."""
+    return f"{_sentence(staged.title)} ({staged.source}).{f' Why: {staged.why}.' if staged.why else ''}"
 
 
 def records(overview: Overview) -> str:

@@ -142,6 +142,20 @@ class Own:
         return ""
 
     @property
+    def sets_hardware(self) -> bool:
+        """Whether the file says what lies below the scheme."""
+        return "hardware" in self.given.settings().get("ap", {})
+
+    @property
+    def allows_hardware(self) -> bool:
+        """Whether anything can: only where a link aggregates."""
+        try:
+            self.given.override({"ap.hardware": "firmware"}).plan()
+        except InputError:
+            return False
+        return True
+
+    @property
     def scheme(self) -> str | Mapping[str, Any]:
         """The scheme that the file has, with its parameters."""
         found: str | Mapping[str, Any] = self.given.settings().get("ap", {}).get("scheme", "droptail")

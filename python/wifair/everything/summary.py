@@ -1,4 +1,4 @@
-"""What all settings together say, for readers who know neither the rule nor the schemes: sentences for the README, a screen for the page."""
+"""What the settings say, for readers who know neither the rule nor the schemes: sentences for the README, a screen for the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wifair.everything.advice import Advice, Trade, advice, better, told
 from wifair.everything.contenders import PLAIN, REFERENCE
 from wifair.everything.contest import Judged, undecided_share
 from wifair.everything.criteria import Kind
-from wifair.everything.findings import Example, Overview, median
+from wifair.everything.findings import Example, Overview, listed, median
 from wifair.everything.senders import PAPERS, TODAYS_ON_AX
 from wifair.everything.verdict import Standing
 from wifair.markdown import table
@@ -25,10 +25,14 @@ COUNTS: Mapping[Kind, str] = {
 OFTEN = 0.2
 # The setting of the question with which the README begins.
 CAFE = "cafe"
+# The hardware without a queue below the scheme.
+IDEAL = "ideal"
 
 
 def findings(overview: Overview) -> list[str]:
-    """The findings, the conclusion first."""
+    """The findings, the conclusion first. Of one setting they are its advice."""
+    if len(overview.settings) == 1 and overview.settings[0].setting.own in overview.contenders:
+        return told(overview.settings[0])
     if REFERENCE not in overview.contenders:
         return [f"`{REFERENCE}` is not among the schemes, so nothing is said of what Linux has."]
     found = [_leave(overview), *_cafe(overview), _counts_most(overview), _papers(overview)]
@@ -39,6 +43,8 @@ def screen(overview: Overview) -> str:
     """What to leave, what to change for which traffic, and how sure that is."""
     if REFERENCE not in overview.contenders:
         return findings(overview)[0]
+    if len(overview.settings) == 1:
+        return f"{' '.join(told(overview.settings[0]))}\n\n**How sure.** {sure(overview)}"
     todays = of_today(overview)
     change = [judged for judged in todays if better(judged)]
     parts = [
@@ -81,8 +87,19 @@ def sure(overview: Overview) -> str:
         f"Each scheme ran in each setting with the same random numbers, {overview.replications} times. In a setting, the rule misses a scheme "
         f"that belongs to the best with a probability of at most 5 %. Of {stands.total()} comparisons of a scheme with `{REFERENCE}`, "
         f"{stands[Standing.OPEN]} ({100 * undecided_share(overview.settings):.0f} %) are undecided and {stands[Standing.THRESHOLD]} are on the threshold "
-        "of what matters. These are simulations of one cell without neighbours or hidden stations, not measurements; [scope](scope.md) lists what "
-        "the model leaves out."
+        f"of what matters. {below(overview)} These are simulations of one cell without neighbours or hidden stations, not measurements; "
+        "[scope](scope.md) lists what the model leaves out."
+    )
+
+
+def below(overview: Overview) -> str:
+    """What lies below the scheme, and what that does to the answer."""
+    names = list(dict.fromkeys(judged.setting.hardware for judged in overview.settings))
+    if names != [IDEAL]:
+        return f"The setting of `ap.hardware`, what lies below the scheme, is {listed(names, ' or ')}."
+    return (
+        f'The access points have no queue below the scheme (`ap.hardware = "{IDEAL}"`). Where a driver or a firmware has one, a scheme can '
+        "gain much less ([below the scheme](modern-ap.md#below-the-scheme))."
     )
 
 
@@ -116,7 +133,7 @@ def _cafe(overview: Overview) -> list[str]:
             waits = ", ".join(
                 f"{verdict.mean(name, times[0]).short()} s under `{name}`" for name in dict.fromkeys(names)
             )
-            return [f"**In the café**, a page takes {waits}. {' '.join(told(judged)[:3])}"]
+            return [f"**In the café**, a page takes {waits}. {' '.join(told(judged)[:4])}"]
     return []
 
 

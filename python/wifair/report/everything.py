@@ -10,7 +10,7 @@ from wifair.everything import summary
 from wifair.everything import verdict as rule
 from wifair.everything.contenders import REFERENCE
 from wifair.everything.findings import conclusion
-from wifair.everything.page import CAPTIONS, remarks
+from wifair.everything.page import CAPTIONS, about, remarks, title
 from wifair.everything.verdict import Effect, Place, Standing
 from wifair.report import charts
 from wifair.report.parts import Cell, Chart, Findings, Part, Picture, Report, Section, Table, Text
@@ -39,26 +39,26 @@ def of_contest(
     arguments: Sequence[str],
 ) -> Report:
     """The whole report; `pictures` are the matrices by name."""
+    one = len(overview.settings) == 1
+    where = f"`{overview.settings[0].setting.staged.id}`" if one else f"{len(overview.settings)} settings"
     lead = (
-        f"{len(overview.contenders)} schemes in {len(overview.settings)} settings, {overview.replications} replications of each: "
-        f"who is best by what, and what beats `{REFERENCE}`, which ships."
+        f"{len(overview.contenders)} schemes in {where}, {overview.replications} replications of each: "
+        f"{'which to use there, and who is best by what.' if one else f'who is best by what, and what beats `{REFERENCE}`, which ships.'}"
     )
     matrix = [Picture(paths[0].read_bytes(), CAPTIONS[name], CAPTIONS[name]) for name, paths in pictures.items()]
+    short = Findings([found.replace("**", "") for found in summary.findings(overview)])
     sections = [
-        Section(
-            "In short", [Findings([found.replace("**", "") for found in summary.findings(overview)]), records(overview)]
-        ),
-        Section("The matrix", [*matrix, conclusions(overview)]),
+        Section("In short", [short, *([] if one else [records(overview)])]),
+        Section("The matrix", [*matrix, *([] if one else [conclusions(overview)])]),
     ]
     for mine in overview.by_scenario:
         staged = mine[0].setting.staged
-        about = Text([f"{staged.title[:1].upper()}{staged.title[1:]} ({staged.source}). Why: {staged.why}."])
-        sections.append(Section(staged.id, [about, *(part for judged in mine for part in setting(judged))]))
+        sections.append(
+            Section(staged.id, [Text([about(staged)]), *(part for judged in mine for part in setting(judged))])
+        )
     sections.append(Section("The rule", [Text(_paragraphs(rule.__doc__ or ""))]))
     sections.append(Section("The schemes", [schemes(contest)]))
-    return Report(
-        "Everything against everything", lead, [*sections, again(arguments, results)], made_by(results), "comparison"
-    )
+    return Report(title(overview), lead, [*sections, again(arguments, results)], made_by(results), "comparison")
 
 
 def _paragraphs(text: str) -> list[str]:
