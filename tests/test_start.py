@@ -73,6 +73,13 @@ def found(*flows: dict[str, Any], **settings: Any) -> dict[str, Finding]:
     return {finding.key: finding for finding in check(scenario)}
 
 
+@pytest.mark.parametrize("words", [["list"], ["new", "--list"]])
+def test_who_asks_for_a_list_learns_which_command_has_it(here: Cli, words: list[str]) -> None:
+    done = here(*words)
+    assert done.returncode == 2
+    assert "`wifair new` without a name lists the scenarios" in done.stderr
+
+
 def test_nothing_is_odd_about_the_usual_cell() -> None:
     assert check(Scenario.from_toml(ROOT / "scenarios" / "five-lines.toml")) == []
 

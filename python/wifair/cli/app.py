@@ -5,12 +5,13 @@ from __future__ import annotations
 import typer
 
 from wifair.cli import check, cite, compare, emulate, explain, lab, new, paper, report, results, run, schemes, sweep
-from wifair.cli.elsewhere import Command
+from wifair.cli.elsewhere import Command, Commands
 
 ABOUT = "Simulate Wi-Fi cells, and compare the buffer schemes of access points: which one gives every TCP flow its fair share at low delay?"
 
 app = typer.Typer(
     name="wifair",
+    cls=Commands,
     help=ABOUT,
     epilog="Example: wifair run cafe",
     no_args_is_help=True,

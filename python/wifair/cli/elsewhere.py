@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from wifair.errors import InputError
 
@@ -14,6 +14,19 @@ if TYPE_CHECKING:
 
 # Options of other commands that `wifair sweep` takes from the study file, by their keys there.
 IN_STUDIES = {"--seeds": "replications", "--precision": "precision"}
+
+
+LISTS = "`wifair new` without a name lists the scenarios, `wifair schemes` the schemes."
+
+
+class Commands(TyperGroup):
+    """The commands. `list` is none: the error says what lists."""
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> Any:  # type: ignore[override]  # its type is of typer's own click
+        """The command that the first argument names."""
+        if args and args[0] == "list":
+            raise InputError(f"there is no command list. {LISTS}")
+        return super().resolve_command(ctx, args)
 
 
 class Command(TyperCommand):
@@ -32,6 +45,8 @@ class Command(TyperCommand):
             told = [f"there is no option {name}."]
             if near := get_close_matches(name, own, n=1, cutoff=0.85 if others else 0.6):
                 told.append(f"Did you mean {near[0]}?")
+            if self.name == "new" and name == "--list":
+                told.append(LISTS)
             if self.name == "sweep" and name in IN_STUDIES:
                 told.append(f"A study file has the key `{IN_STUDIES[name]}` for it.")
             if others:
