@@ -127,6 +127,6 @@ def _under(scenario: Scenario, value: Any) -> Scenario:
         return scenario.override({"ap.scheme": value})
     known = {contender.name: contender for contender in contenders()}
     if name not in known:
-        raise unknown("scheme", name, known, "schemes: ")
+        raise unknown("scheme", name, [*known, "FILE.py:CLASS"], "schemes: ")
     [contender] = contenders([value])
     return contender.applied(scenario)

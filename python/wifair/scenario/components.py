@@ -184,7 +184,8 @@ def _checked_component(value: object, choice: dict[str, Node], path: str) -> dic
         hint = nearest(name, choice) if isinstance(name, str) else ""
         if lack := missing(name):
             problem, hint = f"{name} is not modelled ({lack})", ""
-        raise ScenarioError(path, problem, value=name, allowed=", ".join(sorted(choice)), hint=hint)
+        in_python = ["or on the command line FILE.py:CLASS"] if "droptail" in choice else []
+        raise ScenarioError(path, problem, value=name, allowed=", ".join([*sorted(choice), *in_python]), hint=hint)
     own = properties(choice[name])
     for key in table:
         owners = [other for other, option in choice.items() if key in properties(option)]

@@ -38,7 +38,8 @@ def _range(values: Iterable[float]) -> str:
 def _scheme(plan: Plan) -> str:
     port = plan["cell"]["ap"]["port"]
     control = port["limit_controller"]
-    return f"{port['scheme']['name']} at the AP" + (f", limit by {control['name']}" if control else "")
+    name = port["scheme"].get("id", port["scheme"]["name"]).partition("@")[0]  # the class of a scheme in Python
+    return f"{name} at the AP" + (f", limit by {control['name']}" if control else "")
 
 
 def _buffer(plan: Plan) -> str:
