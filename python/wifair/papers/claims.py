@@ -119,11 +119,24 @@ Evidence = Relation | Number | Effect
 
 
 @dataclass(frozen=True)
-class Formerly:
-    """The rule by which a claim was judged before its present one, and the verdict that it gave."""
+class Formerly(Generic[Data]):
+    """The rule by which a claim was judged before its present one, and the verdict that it gave on the runs of its time.
+
+    `evidence` is that rule as code, so that it can be applied to the present runs.
+    """
 
     verdict: str
     reading: str
+    evidence: Callable[[Data], Evidence] | None = None
+
+
+@dataclass(frozen=True)
+class Former:
+    """A former rule with its verdict then, and on the present runs (`here`, if the rule is known as code)."""
+
+    verdict: str
+    reading: str
+    here: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -153,7 +166,7 @@ class Claim(Generic[Data]):
     unit: str
     evidence: Callable[[Data], Evidence]
     published: float | None = None
-    formerly: Formerly | None = None
+    formerly: Formerly[Data] | None = None
 
 
 @dataclass(frozen=True)
@@ -184,7 +197,7 @@ class Judgement(Drawn):
     verdict: Verdict
     why: str
     over: str = ""
-    formerly: Formerly | None = None
+    formerly: Former | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The judgement for JSON."""
@@ -212,8 +225,13 @@ def judge(claim: Claim[Data], data: Data) -> Judgement:
         verdict=found.verdict,
         why=found.why,
         over=evidence.over if isinstance(evidence, Relation) else "",
-        formerly=claim.formerly,
+        formerly=_former(claim.formerly, data) if claim.formerly else None,
     )
+
+
+def _former(rule: Formerly[Data], data: Data) -> Former:
+    here = weigh(rule.evidence(data)).verdict if rule.evidence else None
+    return Former(rule.verdict, rule.reading, here)
 
 
 def weigh(evidence: Evidence, level: float = LEVEL) -> Weighed:

@@ -101,14 +101,16 @@ def verdicts(document: Mapping[str, Any]) -> str:
     if rewritten:
         parts += [
             "## Rules that were rewritten",
-            "The verdict before is of the rule before, on the runs of its time.",
+            'The verdict before is that of the rule before on the runs of its time; "on these runs" applies the rule before to '
+            "the runs of this page (–: the rule cannot be computed from them).",
             table(
-                ("claim", "rule before", "verdict before", "rule", "verdict"),
+                ("claim", "rule before", "verdict before", "on these runs", "rule", "verdict"),
                 (
                     (
                         f"`{claim['id']}`",
                         claim["formerly"]["reading"],
                         claim["formerly"]["verdict"],
+                        claim["formerly"]["here"] or "–",
                         claim["reading"],
                         claim["verdict"],
                     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from wifair.papers.arf_aware_tcp.claims.margins import (
     FAIRNESS,
     MUCH,
@@ -11,6 +13,7 @@ from wifair.papers.arf_aware_tcp.claims.margins import (
     anomaly,
     apart,
     implied_kept,
+    lost,
 )
 from wifair.papers.arf_aware_tcp.measured import Measured, after, recovered
 from wifair.papers.arf_aware_tcp.published import ARF_AWARE, NEWRENO
@@ -44,7 +47,11 @@ CLAIMS: tuple[Claim[Measured], ...] = (
                 )
             ]
         ),
-        formerly=Formerly("reproduced", "Session 1's rate before − after."),
+        formerly=Formerly(
+            "reproduced",
+            "Session 1's rate before − after.",
+            lambda m: Relation([Point(ANOMALY.id, lost(m, ANOMALY, ARF_AWARE, ONE))]),
+        ),
     ),
     Claim(
         "2-session-2-keeps",
@@ -65,7 +72,11 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "10 %. Equal proportions are those of the packets: of the time a slow node has more, says section 1.",
         "share beyond the bound",
         lambda m: Relation(anomaly(m, ANOMALY)),
-        formerly=Formerly("reproduced", "NewReno: Session 2's rate before − after."),
+        formerly=Formerly(
+            "reproduced",
+            "NewReno: Session 2's rate before − after.",
+            lambda m: Relation([Point(ANOMALY.id, lost(m, ANOMALY, NEWRENO, TWO))]),
+        ),
     ),
     Claim(
         "4-as-the-link-rate",
@@ -75,7 +86,19 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "Jain's index of the printed sessions' rate after the change, each divided by its link rate: above 0.9.",
         "index beyond 0.9",
         lambda m: Relation([Point(RATES.id, m.index_in(RATES, ARF_AWARE, after(RATES), PRINTED) - FAIRNESS)]),
-        formerly=Formerly("reproduced", "After the change each session has more than the next slower one."),
+        formerly=Formerly(
+            "reproduced",
+            "After the change each session has more than the next slower one.",
+            lambda m: Relation(
+                [
+                    Point(
+                        f"{faster} − {slower}",
+                        m.rate(RATES, ARF_AWARE, faster, after(RATES)) - m.rate(RATES, ARF_AWARE, slower, after(RATES)),
+                    )
+                    for slower, faster in pairwise(RATES.sessions[:PRINTED])
+                ]
+            ),
+        ),
     ),
     Claim(
         "5-inconsistent",
@@ -88,7 +111,11 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         lambda m: Relation(
             [Point(RATES.id, ratio(m.unevenness(RATES, NEWRENO), m.unevenness(RATES, ARF_AWARE)) - 1.0 - MUCH)]
         ),
-        formerly=Formerly("reproduced", "The same coefficients: NewReno over ARF-aware."),
+        formerly=Formerly(
+            "reproduced",
+            "The same coefficients: NewReno over ARF-aware.",
+            lambda m: Relation([Point(RATES.id, m.unevenness(RATES, NEWRENO) - m.unevenness(RATES, ARF_AWARE))]),
+        ),
     ),
     Claim(
         "6-utilization-kept",
@@ -106,7 +133,11 @@ CLAIMS: tuple[Claim[Measured], ...] = (
                 )
             ]
         ),
-        formerly=Formerly("not reproduced", "All sessions' rate after, as a share of before, within 10 %."),
+        formerly=Formerly(
+            "not reproduced",
+            "All sessions' rate after, as a share of before, within 10 %.",
+            lambda m: Number([Point(RATES.id, m.total_kept(RATES, ARF_AWARE, after(RATES)))], 1.0, 0.1),
+        ),
     ),
     Claim(
         "7-drops-seriously",
@@ -132,7 +163,18 @@ CLAIMS: tuple[Claim[Measured], ...] = (
                 )
             ]
         ),
-        formerly=Formerly("reproduced", "Share of the rate that is kept, ARF-aware over NewReno."),
+        formerly=Formerly(
+            "reproduced",
+            "Share of the rate that is kept, ARF-aware over NewReno.",
+            lambda m: Relation(
+                [
+                    Point(
+                        RATES.id,
+                        m.total_kept(RATES, ARF_AWARE, after(RATES)) - m.total_kept(RATES, NEWRENO, after(RATES)),
+                    )
+                ]
+            ),
+        ),
     ),
     Claim(
         "8-recovers-quickly",
@@ -160,7 +202,9 @@ CLAIMS: tuple[Claim[Measured], ...] = (
             ]
         ),
         formerly=Formerly(
-            "not reproduced", "Session 2's rate from 25 to 70 s is at least nine tenths of its rate before."
+            "not reproduced",
+            "Session 2's rate from 25 to 70 s is at least nine tenths of its rate before.",
+            lambda m: Relation([Point(RECOVERY.id, m.kept(RECOVERY, ARF_AWARE, TWO, after(RECOVERY)) - 0.9)]),
         ),
     ),
     Claim(
@@ -182,7 +226,11 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         lambda m: Relation(
             [Point(RECOVERY.id, m.index_range(RECOVERY, NEWRENO) - m.index_range(RECOVERY, ARF_AWARE) - MUCH)]
         ),
-        formerly=Formerly("reproduced", "Index over the whole run of Figs. 8 and 9, ARF-aware over NewReno."),
+        formerly=Formerly(
+            "reproduced",
+            "Index over the whole run of Figs. 8 and 9, ARF-aware over NewReno.",
+            lambda m: Relation([Point(RECOVERY.id, m.index(RECOVERY, ARF_AWARE) - m.index(RECOVERY, NEWRENO))]),
+        ),
     ),
     Claim(
         "9-anomaly",
@@ -192,7 +240,11 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "As `2-newreno-suffers`, from 25 to 70 s.",
         "share beyond the bound",
         lambda m: Relation(anomaly(m, RECOVERY)),
-        formerly=Formerly("reproduced", "NewReno: Session 2's rate before − from 25 to 70 s."),
+        formerly=Formerly(
+            "reproduced",
+            "NewReno: Session 2's rate before − from 25 to 70 s.",
+            lambda m: Relation([Point(RECOVERY.id, lost(m, RECOVERY, NEWRENO, TWO))]),
+        ),
     ),
     Claim(
         "9-recovers",

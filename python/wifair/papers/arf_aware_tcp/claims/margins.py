@@ -6,7 +6,7 @@ for the same runs.
 
 from __future__ import annotations
 
-from wifair.papers.arf_aware_tcp.measured import Measured, after
+from wifair.papers.arf_aware_tcp.measured import BEFORE, Measured, after
 from wifair.papers.arf_aware_tcp.published import COLUMNS, NEWRENO
 from wifair.papers.arf_aware_tcp.study import CHANGE_S, FAIR, START_S, Case
 from wifair.papers.claims import Point
@@ -42,6 +42,12 @@ def implied_kept(case: Case, control: str, sessions: tuple[int, ...]) -> float:
 def apart(m: Measured, case: Case, control: str, span: tuple[float, float]) -> Values:
     """Ratio of Session 1's rate to Session 2's."""
     return ratio(m.rate(case, control, ONE, span), m.rate(case, control, TWO, span))
+
+
+def lost(m: Measured, case: Case, control: str, session: str) -> Values:
+    """A session's rate before the change less its rate after it, in packets/s."""
+    fall: Values = m.rate(case, control, session, BEFORE) - m.rate(case, control, session, after(case))
+    return fall
 
 
 def anomaly(m: Measured, case: Case) -> list[Point]:

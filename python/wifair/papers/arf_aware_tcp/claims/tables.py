@@ -11,7 +11,6 @@ from wifair.papers.claims import Claim, Formerly, Number, Point
 from wifair.stats import Values
 
 CASE_OF: dict[str, Case] = {case.id: case for case in CASES}
-FORMERLY = Formerly("calibrated", "The whole column counted as fitted.")
 NAMES = {"newreno": "TCP newReno", "arf-aware": "ARF-aware TCP"}
 
 
@@ -24,8 +23,14 @@ def _number(
     target: float,
     tolerance: float,
     of: Callable[[Measured], Values],
-    fitted: bool = False,
+    formerly: str = "",
 ) -> Claim[Measured]:
+    fitted = column.control == NEWRENO
+
+    def evidence(m: Measured, fitted: bool = fitted) -> Number:
+        return Number([Point(column.case, of(m))], target, tolerance, fitted)
+
+    as_any_other = "Judged like any number; before that, the whole column counted as fitted."
     return Claim(
         f"{column.id}-{name}",
         f"4, Table {column.table}",
@@ -33,9 +38,9 @@ def _number(
         f"{line}, {NAMES[column.control]}: {target:g}",
         reading,
         unit,
-        lambda m: Number([Point(column.case, of(m))], target, tolerance, fitted),
+        evidence,
         target,
-        None if fitted or column.control != NEWRENO else FORMERLY,
+        Formerly(formerly, as_any_other, lambda m: evidence(m, fitted=False)) if formerly else None,
     )
 
 
@@ -50,12 +55,13 @@ def _session(column: Column, i: int) -> Claim[Measured]:
         kbps,
         0.1 * kbps,
         lambda m: m.sessions(case, column.control)[:, i],
-        fitted=column.control == NEWRENO,
     )
 
 
 def _claims(column: Column) -> list[Claim[Measured]]:
     case, printed = CASE_OF[column.case], len(column.sessions_kbps)
+    was = "reproduced" if column.control == NEWRENO else ""
+    index_was = "undetermined" if was and column.table == 5 else was
     return [
         *(_session(column, i) for i in range(printed)),
         _number(
@@ -67,6 +73,7 @@ def _claims(column: Column) -> list[Claim[Measured]]:
             column.fairness,
             0.02,
             lambda m: m.index(case, column.control, printed),
+            index_was,
         ),
         _number(
             column,
@@ -77,6 +84,7 @@ def _claims(column: Column) -> list[Claim[Measured]]:
             column.aggregate_kbps,
             0.1 * column.aggregate_kbps,
             lambda m: m.aggregate(case, column.control, printed),
+            was,
         ),
     ]
 

@@ -1,8 +1,9 @@
 """Former rules of claims, each with its verdict."""
 
 from wifair.papers.claims import Formerly
+from wifair.papers.spm_af_las.measured import Measured
 
-FORMERLY = {
+FORMERLY: dict[str, Formerly[Measured]] = {
     "3-downstream-wins": Formerly(
         "reproduced",
         "Goodput, downlink − uplink.",
