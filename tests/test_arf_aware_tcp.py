@@ -78,7 +78,7 @@ def test_a_setting_is_likelier_the_nearer_its_runs_are_to_the_printed_column() -
 
 def test_what_the_data_do_not_decide_the_text_does() -> None:
     def found(setting: Setting, deviance: float) -> SettingFit:
-        return SettingFit(setting, {1: Fit(ANOMALY, 100.0, np.ones(1), 1.0, np.ones(1), deviance)})
+        return SettingFit(setting, {1: Fit(1, ANOMALY, 100.0, np.ones(1), 1.0, np.ones(1), deviance)})
 
     delayed = DOWNLINK._replace(ack_every=2)
     best, near, farther = found(DOWNLINK, 3.0), found(UPLINK, 8.9), found(delayed, 9.1)  # 2 ln 20 = 5.99

@@ -7,10 +7,10 @@
 //! Interpretations:
 //! - What AIMD works on below the highest rate (`window`). The paper defines arf_cwnd as ⌊cwnd / k⌋, "used to adjust
 //!   outgoing traffic", while cwnd is saved; it also says that AIMD "finds an available bandwidth with increasing the
-//!   congestion window size". `scaled`, the default: cwnd goes on under its own control and arf_cwnd follows it, as the
-//!   definition reads, so the division lasts as long as the low rate does. `own`: arf_cwnd is a window of its own that AIMD
-//!   moves, from ⌊cwnd / k⌋ on; what it is divided by is then forgotten in as many round trips as it takes to grow. That
-//!   one has further choices, see [`OwnWindowSpec`].
+//!   congestion window size". `scaled`, the default: cwnd grows on under its own control and arf_cwnd follows it, so the
+//!   division lasts as long as the low rate does. `own`: arf_cwnd starts at ⌊cwnd / k⌋ and is moved by AIMD, up to that value
+//!   (`capped`, which follows two of the three sentences) or without bound, see [`OwnWindowSpec`]. No sentence decides
+//!   between `scaled` and capped `own`.
 //! - How the saved window comes back (`restore`): the paper says that it "is used again", so at once by default, at the
 //!   price of a burst; by slow start up to it otherwise.
 //! - "Enters the arf mode when link rate is changed from the highest speed": a connection that opens at a lower rate is in
