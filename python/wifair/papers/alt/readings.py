@@ -47,6 +47,17 @@ _BYTE_COUNTING = Alternative(
 )
 
 
+def _without_sack(id: str, recovery: str, control: str) -> Alternative:
+    """The loss recovery of a control without SACK; the text says "SACK extension"."""
+    return Alternative(
+        id,
+        "How does TCP recover from losses?",
+        f"as {recovery}, without SACK",
+        {"tcp.congestion_control": {"name": control}, "tcp.sack": None},
+        {**_GRID, "down": (1, 10)},
+    )
+
+
 def _delayed_ack_and(other: Alternative) -> Joint[Measured]:
     return Joint(f"{_DELAYED_ACK.id}+{other.id}", (replace(_DELAYED_ACK, only=other.only), other))
 
@@ -65,6 +76,8 @@ def _tuned(id: str, choice: str, settings: Mapping[str, float]) -> Alternative:
 
 _LEFT_OPEN: tuple[Reading[Measured], ...] = (
     _DELAYED_ACK,
+    _without_sack("reno-without-sack", "Reno (RFC 5681)", "reno"),
+    _without_sack("newreno-without-sack", "NewReno (RFC 6582)", "newreno"),
     _MIN_RTO,
     _delayed_ack_and(
         replace(_MIN_RTO, choice="200 ms (both for 1 download, 0 and 2 uploads)", only={**_ONE_DOWNLOAD, "up": (0, 2)})
