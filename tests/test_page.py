@@ -78,7 +78,11 @@ def test_none_is_said_only_where_every_claim_has_a_verdict() -> None:
 
 
 def test_the_rule_before_stands_beside_the_present_one() -> None:
-    claim = {**CLAIM, "formerly": {"reading": "by 20 %", "verdict": "trend only", "here": "not reproduced"}, "over": "the mean of two"}
+    claim = {
+        **CLAIM,
+        "formerly": {"reading": "by 20 %", "verdict": "trend only", "here": "not reproduced"},
+        "over": "the mean of two",
+    }
     dropped = {"id": "z", "statement": "Z.", "reading": "any", "verdict": "reproduced", "why": "it cannot fail"}
     text = verdicts({**DOCUMENT, "claims": [claim], "dropped": [dropped]})
     assert "| `a` | by 20 % | trend only | not reproduced | by 10 % | reproduced |" in text
