@@ -144,8 +144,8 @@ def test_a_scheme_under_which_transfers_do_not_end_is_not_recommended() -> None:
     assert told.standing("red", REFERENCE) is Standing.UNFINISHED
     assert told.standing("red", REFERENCE, told.criteria[:1]) is Standing.BETTER
     overview = Overview([judged(told)])
-    [told] = [finding for finding in findings(overview) if "`red`" in finding]
-    assert told == "Not to be recommended, because transfers do not end: `red`."
+    [named] = [finding for finding in findings(overview) if "`red`" in finding]
+    assert named == "Not to be recommended, because transfers do not end: `red`."
 
 
 def test_where_no_scheme_has_a_value_there_is_a_conclusion() -> None:
