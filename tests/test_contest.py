@@ -16,7 +16,7 @@ from test_everything import criterion, judged, verdict
 from wifair import Scenario, Scheme
 from wifair.api import comparison
 from wifair.errors import InputError, ScenarioError
-from wifair.everything import advice
+from wifair.everything import advice, figures
 from wifair.everything.contenders import PLAIN, REFERENCE, contenders, with_defaults
 from wifair.everything.contest import MANY_UNFINISHED, UNDECIDED, Contest, Judged, undecided_share
 from wifair.everything.criteria import criteria, number, transfers
@@ -394,3 +394,14 @@ def test_one_setting_is_told_as_one(here: Cli, tmp_path: Path) -> None:
 
 def test_large_numbers_have_no_exponent() -> None:
     assert [number(value) for value in (1343.0, 999.9, 12.345, 0.00153)] == ["1,340", "1,000", "12.3", "0.00153"]
+
+
+def test_the_legends_of_one_setting_are_within_their_pictures() -> None:
+    overview = Overview([judged(verdict(**OF_A_CAFE))])
+    for picture in (figures.conclusions(overview), figures.against(overview)):
+        picture.canvas.draw()
+        [legend] = picture.legends
+        box = legend.get_window_extent()
+        assert 0 <= box.x0 < box.x1 <= picture.bbox.width
+    [axes] = figures.against(overview).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["pages", "calls", "ping"]

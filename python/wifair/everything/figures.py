@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
@@ -11,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from wifair.everything.contenders import REFERENCE
 from wifair.everything.contest import Judged
-from wifair.everything.criteria import Kind
+from wifair.everything.criteria import Criterion, Kind
 from wifair.everything.findings import Overview
 from wifair.everything.verdict import Place, Standing
 from wifair.plots import figure, save
@@ -41,6 +42,10 @@ STANDINGS: dict[Standing, Look] = {
     Standing.TRADE: ("±", "#f0d9a8", False),
     Standing.WORSE: ("−", "#c8603c", False),
 }
+# A legend of three columns needs so many inches.
+LEAST_WIDTH = 7.2
+# A row's label has at most so many characters.
+LABEL = 48
 DARK = {"#0072B2", "#c8603c"}
 
 
@@ -54,12 +59,12 @@ def draw(overview: Overview, folder: Path, endings: Sequence[str] = ("png",)) ->
 
 def conclusions(overview: Overview) -> Figure:
     """A row per setting, a column per scheme: its place there."""
-    made, [axes] = figure(width=_width(overview), height=_height(overview.settings))
+    made, [axes] = figure(width=_width(overview), height=_height(len(overview.settings)))
 
     def look(judged: Judged, name: str) -> Look:
         return PLACES[judged.verdict.place(name)] if name in judged.verdict.contenders else REFUSED
 
-    _matrix(axes, overview, overview.settings, look)
+    _settings(axes, overview, overview.settings, look)
     _legend(
         made,
         {
@@ -75,22 +80,12 @@ def conclusions(overview: Overview) -> Figure:
 
 
 def against(overview: Overview) -> Figure:
-    """A panel per kind of criterion: better or worse than the reference, in the settings judged by it."""
-    rows = {
-        kind: [judged for judged in overview.settings if any(c.kind == kind for c in judged.verdict.judged)]
-        for kind in overview.kinds
-    }
-    height = sum(_height(mine) - 1.2 for mine in rows.values()) + 1.8
-    made = Figure(figsize=(_width(overview), height), dpi=150, layout="constrained")
-    ratios = [len(mine) for mine in rows.values()]
-    panels = made.subplots(len(rows), 1, height_ratios=ratios, squeeze=False)[:, 0]
-    for axes, (kind, mine) in zip(panels, rows.items(), strict=True):
-        _matrix(axes, overview, mine, _standing_by(kind))
-        axes.set_title(f"{kind}, against {REFERENCE}", fontsize="medium", loc="left")
-        if axes is not panels[0]:
-            axes.set_xticks([])
-        if axes is not panels[-1]:
-            axes.set_xlabel("")
+    """A panel per kind of criterion: better or worse than the reference, in the settings judged by it.
+
+    Of one setting it is one panel with a row per criterion.
+    """
+    one = len(overview.settings) == 1
+    made = _by_criterion(overview, overview.settings[0]) if one else _by_kind(overview)
     words = {
         Standing.BETTER: "better",
         Standing.EQUAL: "no difference that matters",
@@ -105,46 +100,88 @@ def against(overview: Overview) -> Figure:
     return made
 
 
+def _by_criterion(overview: Overview, judged: Judged) -> Figure:
+    criteria = judged.verdict.judged
+    made, [axes] = figure(width=_width(overview), height=_height(len(criteria)))
+
+    def look(row: int, name: str) -> Look:
+        return _standing(judged, name, [criteria[row]])
+
+    _matrix(
+        axes, overview.contenders, [shorten(criterion.title, LABEL, placeholder=" …") for criterion in criteria], look
+    )
+    axes.set_title(f"against {REFERENCE}", fontsize="medium", loc="left")
+    return made
+
+
+def _by_kind(overview: Overview) -> Figure:
+    rows = {
+        kind: [judged for judged in overview.settings if any(c.kind == kind for c in judged.verdict.judged)]
+        for kind in overview.kinds
+    }
+    height = sum(_height(len(mine)) - 1.2 for mine in rows.values()) + 1.8
+    made = Figure(figsize=(_width(overview), height), dpi=150, layout="constrained")
+    ratios = [len(mine) for mine in rows.values()]
+    panels = made.subplots(len(rows), 1, height_ratios=ratios, squeeze=False)[:, 0]
+    for axes, (kind, mine) in zip(panels, rows.items(), strict=True):
+        _settings(axes, overview, mine, _standing_by(kind))
+        axes.set_title(f"{kind}, against {REFERENCE}", fontsize="medium", loc="left")
+        if axes is not panels[0]:
+            axes.set_xticks([])
+        if axes is not panels[-1]:
+            axes.set_xlabel("")
+    return made
+
+
+def _standing(judged: Judged, name: str, criteria: Sequence[Criterion]) -> Look:
+    verdict = judged.verdict
+    if not {name, REFERENCE} <= set(verdict.contenders):
+        return REFUSED
+    if name == REFERENCE:
+        return ITSELF
+    if criteria[0].kind == "completion" and name in verdict.out:
+        return STANDINGS[Standing.UNFINISHED]
+    return STANDINGS[verdict.standing(name, REFERENCE, criteria)]
+
+
 def _standing_by(kind: Kind) -> Callable[[Judged, str], Look]:
     def look(judged: Judged, name: str) -> Look:
-        verdict = judged.verdict
-        mine = [criterion for criterion in verdict.judged if criterion.kind == kind]
-        if not {name, REFERENCE} <= set(verdict.contenders):
-            return REFUSED
-        if name == REFERENCE:
-            return ITSELF
-        if kind == "completion" and name in verdict.out:
-            return STANDINGS[Standing.UNFINISHED]
-        return STANDINGS[verdict.standing(name, REFERENCE, mine)]
+        return _standing(judged, name, [criterion for criterion in judged.verdict.judged if criterion.kind == kind])
 
     return look
 
 
 def _width(overview: Overview) -> float:
-    return 2.6 + 0.32 * len(overview.contenders)
+    return max(2.6 + 0.32 * len(overview.contenders), LEAST_WIDTH)
 
 
-def _height(rows: Sequence[Judged]) -> float:
-    return 2.1 + 0.2 * len(rows)
+def _height(rows: int) -> float:
+    return 2.1 + 0.2 * rows
 
 
-def _matrix(axes: Axes, overview: Overview, settings: Sequence[Judged], look: Callable[[Judged, str], Look]) -> None:
-    names = overview.contenders
-    for row, judged in enumerate(settings):
+def _settings(axes: Axes, overview: Overview, settings: Sequence[Judged], look: Callable[[Judged, str], Look]) -> None:
+    """A matrix with a row per setting."""
+    names = [judged.setting.id for judged in settings]
+    _matrix(axes, overview.contenders, names, lambda row, name: look(settings[row], name))
+    if len(names) > 1:
+        axes.set_ylabel("scenario / senders")
+
+
+def _matrix(axes: Axes, names: Sequence[str], rows: Sequence[str], look: Callable[[int, str], Look]) -> None:
+    for row in range(len(rows)):
         for column, name in enumerate(names):
-            mark, shade, hatched = look(judged, name)
+            mark, shade, hatched = look(row, name)
             hatch = "////" if hatched else None
             place = (column - 0.5, row - 0.5)
             axes.add_patch(Rectangle(place, 1, 1, facecolor=shade, edgecolor="#bbbbbb", linewidth=0.5, hatch=hatch))
             ink = "#ffffff" if shade in DARK else "#000000"
             axes.text(column, row, mark, ha="center", va="center_baseline", fontsize=8, color=ink)
     axes.set_xlim(-0.5, len(names) - 0.5)
-    axes.set_ylim(len(settings) - 0.5, -0.5)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xticks(range(len(names)), names, rotation=60, ha="left", rotation_mode="anchor")
-    axes.set_yticks(range(len(settings)), [judged.setting.id for judged in settings])
+    axes.set_yticks(range(len(rows)), rows)
     axes.xaxis.tick_top()
     axes.tick_params(length=0, labelsize="small")
-    axes.set_ylabel("scenario / senders")
     axes.set_xlabel("scheme")
     for side in axes.spines.values():
         side.set_visible(False)
