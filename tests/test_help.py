@@ -76,6 +76,7 @@ def test_every_example_runs(here: Cli, tmp_path: Path, monkeypatch: pytest.Monke
     for folder in ROOT.iterdir():
         if folder.is_dir() and folder.name not in ("results", "target", "build") and folder.name[0] != ".":
             (tmp_path / folder.name).symlink_to(folder)
+    (tmp_path / "buffer-sizes.toml").symlink_to(ROOT / "scenarios" / "studies" / "buffer-sizes.toml")
     monkeypatch.chdir(tmp_path)
     found = [words for command in FOUND.values() for words in examples(command) if called(words) not in SERVERS]
     lines = dict.fromkeys(shlex.join(shortened(words)) for words in found)

@@ -10,6 +10,7 @@ from wifair.analysis.comparison import Differences, against_first
 from wifair.report import measured
 from wifair.report.parts import Code, Facts, Part, Report, Section
 from wifair.report.provenance import again, made_by
+from wifair.scenario.described import scheme_name
 
 if TYPE_CHECKING:
     from wifair.results.results import Results
@@ -50,7 +51,7 @@ def described(scenario: Scenario, source: Path) -> list[Part]:
     facts = {
         "stations": f"{len(plan['cell']['stations'])}",
         "flows": f"{len(plan['flows'])}",
-        "scheme": f"`{port['scheme']['name']}`",
+        "scheme": f"`{scheme_name(port['scheme'])}`",
         "buffer of the access point": f"{limit} packets" if limit is not None else "the scheme's own limit",
         "congestion control": ", ".join(f"`{name}`" for name in controls) or "–",
         "warm-up": f"{run['warmup_s']:g} s",

@@ -16,6 +16,11 @@ def described(plans: Sequence[Plan]) -> list[str]:
     return [parts[0] for parts in found if parts[0] and len(set(parts)) == 1]
 
 
+def scheme_name(scheme: Mapping[str, Any]) -> str:
+    """The name of a plan's scheme; of one written in Python, the class."""
+    return str(scheme.get("id", scheme["name"])).partition("@")[0]
+
+
 def _phy(plan: Plan) -> str:
     phy, stations = plan["cell"]["phy"], plan["cell"]["stations"]
     told = str(phy["name"])
@@ -38,8 +43,7 @@ def _range(values: Iterable[float]) -> str:
 def _scheme(plan: Plan) -> str:
     port = plan["cell"]["ap"]["port"]
     control = port["limit_controller"]
-    name = port["scheme"].get("id", port["scheme"]["name"]).partition("@")[0]  # the class of a scheme in Python
-    return f"{name} at the AP" + (f", limit by {control['name']}" if control else "")
+    return f"{scheme_name(port['scheme'])} at the AP" + (f", limit by {control['name']}" if control else "")
 
 
 def _buffer(plan: Plan) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wifair.analysis.check.access import Access
 from wifair.scenario.components import transport
+from wifair.scenario.described import scheme_name
 from wifair.scenario.scenario import labels
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Plan:
         self._access: dict[tuple[int, int], dict[tuple[str, str], Any]] = {}
         self.run = self.plan["run"]
         self.port = self.plan["cell"]["ap"]["port"]
-        self.scheme: str = self.port["scheme"]["name"]
+        self.scheme = scheme_name(self.port["scheme"])
         self.limit: int = self.port["limit_packets"]
         self.edca: dict[str, Any] | None = self.plan["cell"]["mac"]["edca"]
         self.flows: list[dict[str, Any]] = self.plan["flows"]
