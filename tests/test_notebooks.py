@@ -30,7 +30,15 @@ def solutions_of_uploads_and_downloads(compared: Any, scenario: Any) -> list[lis
         wait = f"{results.interval(results.cells[0].name, 'ap_sojourn_mean_ms').estimate:.0f}"
         found += [str(limit), *([jain, wait] if limit == 500 else [wait, jain])]
     (down, up, jain, total), (down2, up2, jain2, total2) = tail, filtered
-    return [[], [down2, down, up2, up, jain, jain2, total, total2], found]
+    flows = compared.flows.filter(scenario="droptail")
+
+    def mean(way: str, column: str, digits: int = 0) -> str:
+        return f"{flows.filter(direction=way)[column].mean():.{digits}f}"
+
+    assert mean("up", "timeouts", 2) == "0.00"
+    first = [mean("down", "timeouts", 1), mean("down", "fast_retransmits", 1)]
+    first += [mean("down", "ap_lost_packets"), mean("up", "ap_lost_packets")]
+    return [[down, total], first, [down2, down, up2, up, jain, jain2, total, total2], found]
 
 
 SOLVED = ("down_mbps", "up_mbps", "jain", "total_mbps")
@@ -69,7 +77,7 @@ def solutions_of_one_slow_station(results: Any, slow: Any, airtimes: Any) -> lis
     assert at[54][0].high > at[54][1].low
     second = [goodput(slow.flows, fair, "near"), equal, goodput(slow.flows, fair, "far"), equal]
     third = ["24", *(f"{found.estimate:.1f}" for found in at[24]), "54"]
-    return [[far, near, "6", equal, before], [*second, *totals, *of_goodput, *of_airtime], third]
+    return [[before, equal], [far, near, "6", equal, before], [*second, *totals, *of_goodput, *of_airtime], third]
 
 
 def solutions_of_delay_under_load(compared: Any, home: Any) -> list[list[str]]:
@@ -84,7 +92,14 @@ def solutions_of_delay_under_load(compared: Any, home: Any) -> list[list[str]]:
     first = [of(scheme, "mos_least") for scheme in schemes] + [of(scheme, "ping_p95_ms", 0) for scheme in schemes]
     downloads, uploads = ([of("droptail", way), of("", way)] for way in ("down_mbps", "up_mbps"))
     third = ["100", of("", "mos_least"), of("", "total_mbps"), *downloads, *reversed(uploads)]
-    return [first, [of(scheme, "total_mbps") for scheme in schemes], third]
+    packets, octets, mbps = 1000, 1500, 20
+    bits = 8 * packets * octets
+    before = [f"{packets:,}", f"{octets:,}", f"{bits / 1e6:.0f}", f"{bits / mbps / 1e3:.0f}", f"{mbps}", "5"]
+    before.append(of("droptail", "ping_p95_ms", 0))
+    second = [of(scheme, "total_mbps") for scheme in (*schemes, "mac80211")]
+    second += [of("mac80211", "down_mbps"), of("mac80211", "up_mbps")]
+    second += [of("fq-codel", "down_mbps"), of("fq-codel", "up_mbps")]
+    return [before, first, second, third]
 
 
 SOLUTIONS: dict[str, Callable[..., list[list[str]]]] = {
@@ -95,12 +110,12 @@ SOLUTIONS: dict[str, Callable[..., list[list[str]]]] = {
 
 
 def numbers_in_solutions(notebook: Any) -> list[list[str]]:
-    """The numbers in each numbered solution, but for names and years of papers."""
+    """The numbers in the answer to "before you run it" and in each numbered solution, but for names and years of papers."""
     text = notebook.cells[-1].source.partition("<summary>Solutions</summary>")[2]
     assert text
-    solutions = re.split(r"^\d\. ", text, flags=re.MULTILINE)[1:]
+    solutions = re.split(r"^\d\. ", text, flags=re.MULTILINE)
     plain = [re.sub(r"`[^`]*`|et al\. \d{4}", "", solution) for solution in solutions]
-    return [re.findall(r"\d+(?:\.\d+)?", solution) for solution in plain]
+    return [re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", solution) for solution in plain]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
