@@ -12,7 +12,7 @@ from wifair.everything.criteria import Criterion
 from wifair.everything.findings import conclusion, listed, over_reference
 from wifair.everything.verdict import Standing
 
-# At most so many trade-offs, and so many undecided schemes, are told one by one.
+# At most so many trade-offs, and so many undecided schemes, are listed one by one.
 MOST_TRADES = 3
 MOST_UNDECIDED = 3
 
@@ -193,7 +193,7 @@ def _traded(trade: Trade) -> str:
 
 
 def _undecided(judged: Judged, chosen: str) -> list[str]:
-    """What is shown and what is open of the undecided schemes. The change from one's own scheme has been told."""
+    """What is shown and what is open of the undecided schemes. The change from one's own scheme is described elsewhere."""
     verdict = judged.verdict
     names = [
         name
