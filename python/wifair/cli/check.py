@@ -29,7 +29,7 @@ def check(
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
-    """Find settings of a scenario, or of a study's scenarios, that do not have the effect that they suggest.
+    """Find settings of a scenario or study without the effect that they suggest.
 
     Each finding shows the calculation behind it. Nothing is simulated.
     """
