@@ -29,7 +29,7 @@ def check(
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
 ) -> None:
-    """Find settings of a scenario or study that may not do what they say.
+    """Find likely mistakes in a scenario or a study, by arithmetic.
 
     Each finding shows the calculation behind it. Nothing is simulated.
     """
