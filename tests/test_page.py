@@ -10,7 +10,7 @@ import pytest
 from wifair.errors import InputError
 from wifair.markdown import Marks
 from wifair.papers import paper_ids
-from wifair.papers.page import COLUMNS, PAPERS, SUMMARY, VERDICTS, verdicts, write
+from wifair.papers.page import COLUMNS, MOVES, PAPERS, SUMMARY, VERDICTS, moves, verdicts, write
 
 CLAIM: dict[str, Any] = {
     "id": "a",
@@ -53,6 +53,7 @@ DOCUMENT: dict[str, Any] = {
                 },
                 "b": {"baseline": "undetermined", "here": "reproduced", "baseline_measured": None, "measured": None},
             },
+            "same_verdicts": {},
             "undetermined_in_both": ["c"],
         }
     ],
@@ -101,6 +102,45 @@ def test_a_page_gets_what_it_has_marks_for(tmp_path: Path) -> None:
     page.write_text("mine")
     with pytest.raises(InputError, match="no place for a paper's verdicts"):
         write(page, DOCUMENT)
+
+
+def test_moves_count_claims_by_direction() -> None:
+    def pair(baseline: str, here: str) -> dict[str, str]:
+        return {"baseline": baseline, "here": here}
+
+    baseline = ["reproduced", "trend only", "not reproduced", "undetermined", "calibrated"]
+    changed = {
+        "a": pair("reproduced", "undetermined"),
+        "b": pair("trend only", "undetermined"),
+        "c": pair("not reproduced", "trend only"),
+        "d": pair("undetermined", "reproduced"),
+    }
+    text = moves(
+        {
+            "claims": [{"id": name, "verdict": verdict} for name, verdict in zip("abcde", baseline, strict=True)],
+            "alternatives": [{"id": "other", "changed_verdicts": changed}],
+        }
+    )
+    assert "| `--reading` | nearer | farther | between | reproduced | trend only | not | open |" in text
+    assert "| baseline |  |  |  | 1 | 1 | 1 | 1 |" in text
+    assert "| `other` | 2 | 1 | 1 | 1 | 1 |  | 2 |" in text
+
+
+def test_a_page_gets_a_reading_next_to_the_baseline(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    marks = Marks("reading other", "wifair paper --page")
+    page.write_text(f"{MOVES.begin}\n{MOVES.end}\n{marks.begin}\n{marks.end}\n")
+    values = {"mean": 3.0, "ci_low": 2.5, "ci_high": 3.5}
+    same = {"b": {"baseline": "undetermined", "here": "undetermined", "baseline_measured": None, "measured": values}}
+    changed = {
+        "a": DOCUMENT["alternatives"][0]["changed_verdicts"]["a"] | {"baseline_measured": values, "measured": None}
+    }
+    other = {**DOCUMENT["alternatives"][0], "changed_verdicts": changed, "same_verdicts": same}
+    write(page, {**DOCUMENT, "alternatives": [other]})
+    text = page.read_text()
+    assert "| `other` |  | 1 |  |  |  | 1 | 1 |" in text
+    assert "| `a` | 2 | **reproduced**: 3 [2.5, 3.5] Mbps | **not reproduced** |" in text
+    assert "| `b` | – | **undetermined** | **undetermined**: 3 [2.5, 3.5] Mbps |" in text
 
 
 def test_a_page_gets_a_figures_text_by_its_name(tmp_path: Path) -> None:

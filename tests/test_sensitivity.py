@@ -110,6 +110,9 @@ def test_the_same_verdict_in_both_is_no_change() -> None:
     found = trial([positive("a")], runs_of(a=CLEAR), runs_of(a=[2 * x for x in CLEAR[:5]])).sensitivity()
     assert found.outcomes["a"].determined
     assert (found.changed, found.open) == ({}, [])
+    told = found.to_dict()
+    assert (told["changed_verdicts"], list(told["same_verdicts"])) == ({}, ["a"])
+    assert told["same_verdicts"]["a"]["measured"]["mean"] == pytest.approx(2.0)
 
 
 def test_another_view_of_the_same_runs_needs_no_others() -> None:
@@ -139,6 +142,8 @@ def test_readings_together_each_change_what_they_concern() -> None:
     assert made[0]["wire"] == droptail.scenario.plan()["wire"]
     assert (BOTH.question, BOTH.choice, BOTH.kind) == ("How long? How far?", "short.; and far.", Kind.ABLATION)
     assert place_of(BOTH.applied(red)) == place_of(red)
+    # Parts that make the same choice in different cells have one question.
+    assert (Joint("twice", (SHORT, SHORT)).question, Joint("twice", (SHORT, SHORT)).choice) == ("How long?", "short.")
 
 
 def test_readings_are_found_by_name_alone_or_joined() -> None:

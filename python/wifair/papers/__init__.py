@@ -78,25 +78,28 @@ class Sensitivity:
 
     def to_dict(self) -> dict[str, Any]:
         """The reading for JSON."""
+        outcomes = {name: _pair(outcome) for name, outcome in self.outcomes.items()}
         return {
             "id": self.id,
             "kind": self.kind,
             "question": self.question,
             "choice": self.choice,
             "replications": max((outcome.runs for outcome in self.outcomes.values()), default=0),
-            "changed_verdicts": {
-                name: {
-                    "baseline": outcome.baseline,
-                    "here": outcome.here,
-                    "replications": outcome.runs,
-                    "baseline_measured": _interval(outcome.before),
-                    "measured": _interval(outcome.measured),
-                    "change": _interval(outcome.change),
-                }
-                for name, outcome in self.changed.items()
-            },
+            "changed_verdicts": {name: outcomes[name] for name in self.changed},
+            "same_verdicts": {name: pair for name, pair in outcomes.items() if name not in self.changed},
             "undetermined_in_both": self.open,
         }
+
+
+def _pair(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "baseline": outcome.baseline,
+        "here": outcome.here,
+        "replications": outcome.runs,
+        "baseline_measured": _interval(outcome.before),
+        "measured": _interval(outcome.measured),
+        "change": _interval(outcome.change),
+    }
 
 
 def _interval(found: Interval | None) -> dict[str, float | None] | None:

@@ -1,7 +1,8 @@
 """A paper's verdicts as Markdown, for pages whose rest is written by hand.
 
-Each part is written to pages that have its marks: a summary for the paper's page, every claim and reading for its
-appendix, the paper's row in a table of all papers, and each figure that exists as Markdown, by name.
+Each part is written to pages that have its marks: a summary for the paper's page, how many claims each reading moves,
+one reading next to the baseline ("reading" and its id), every claim and reading for its appendix, the paper's row in a
+table of all papers, and each figure that exists as Markdown, by name.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from wifair.markdown import Marks, table
 COMMAND = "wifair paper --page"
 SUMMARY = Marks("summary", COMMAND)
 VERDICTS = Marks("verdicts", COMMAND)
+MOVES = Marks("moves", COMMAND)
 PAPERS = Marks("papers", COMMAND)
 
 # The verdicts with their headings in the table of all papers, in its order of columns.
@@ -28,12 +30,15 @@ COLUMNS = {
     "undetermined": "open",
     "calibrated": "fitted",
 }
+# How near a verdict is to the paper. "Trend only" and "undetermined" are between the others, and not ordered.
+NEARNESS = {"reproduced": 2, "trend only": 1, "undetermined": 1, "not reproduced": 0}
 
 
 def write(page: Path, document: Mapping[str, Any]) -> None:
     """Writes the parts that the page has marks for, from the JSON document of `wifair paper`."""
     texts = {Marks(name, COMMAND): text for name, text in document.get("texts", {}).items()}
-    every = (SUMMARY, VERDICTS, PAPERS, *texts)
+    readings = {Marks(f"reading {other['id']}", COMMAND): other for other in document["alternatives"]}
+    every = (SUMMARY, MOVES, VERDICTS, PAPERS, *readings, *texts)
     found = {marks: old for marks in every if (old := marks.between(page)) is not None}
     if not found:
         wanted = ", ".join(repr(marks.begin) for marks in every)
@@ -41,10 +46,12 @@ def write(page: Path, document: Mapping[str, Any]) -> None:
     for marks, old in found.items():
         if marks in texts:
             text = texts[marks]
+        elif marks in readings:
+            text = side_by_side(document, readings[marks])
         elif marks is PAPERS:
             text = papers(old, document)
         else:
-            text = summary(document) if marks is SUMMARY else verdicts(document)
+            text = {SUMMARY: summary, MOVES: moves, VERDICTS: verdicts}[marks](document)
         marks.write(page, text)
 
 
@@ -80,6 +87,55 @@ def papers(old: str, document: Mapping[str, Any]) -> str:
     else:
         rows.append(row)
     return table(("paper", "what it proposes", "claims", *COLUMNS.values()), rows) + "\n"
+
+
+def moves(document: Mapping[str, Any]) -> str:
+    """The number of claims that each reading moves nearer to the paper or farther from it, and the verdicts under it."""
+    verdict_of = {claim["id"]: claim["verdict"] for claim in document["claims"]}
+    judged = [verdict for verdict in COLUMNS if verdict in NEARNESS]
+
+    def row(name: str, changed: Mapping[str, Any]) -> Sequence[str]:
+        steps = [NEARNESS[pair["here"]] - NEARNESS[pair["baseline"]] for pair in changed.values()]
+        by_direction = [sum(step > 0 for step in steps), sum(step < 0 for step in steps), steps.count(0)]
+        counts = Counter({**verdict_of, **{claim: pair["here"] for claim, pair in changed.items()}}.values())
+        return name, *(f"{n or ''}" for n in (*by_direction, *(counts[verdict] for verdict in judged)))
+
+    rows = [row("baseline", {})]
+    rows += [row(f"`{other['id']}`", other["changed_verdicts"]) for other in document["alternatives"]]
+    explained = (
+        'Claims that a reading moves, and the verdicts under it. "Nearer" and "farther" follow the order reproduced, then '
+        'trend only or undetermined, then not reproduced; "between" is from trend only to undetermined or back.'
+    )
+    headings = ("`--reading`", "nearer", "farther", "between", *(COLUMNS[verdict] for verdict in judged))
+    return f"{explained}\n\n{table(headings, rows)}\n"
+
+
+def side_by_side(document: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """The claims whose value a reading changes, with value and verdict in the baseline and under the reading."""
+    pairs = {**other["changed_verdicts"], **other["same_verdicts"]}
+
+    def shown(found: Mapping[str, Any] | None, verdict: str, unit: str) -> str:
+        known = found is not None and found["mean"] is not None and isfinite(found["mean"])
+        return f"**{verdict}**" + (
+            f": {_with_interval(found['mean'], found['ci_low'], found['ci_high'])} {unit}" if known and found else ""
+        )
+
+    rows = [
+        (
+            f"`{claim['id']}`",
+            "–" if claim["published"] is None else f"{claim['published']:g}",
+            shown(pair["baseline_measured"], pair["baseline"], claim["unit"]),
+            shown(pair["measured"], pair["here"], claim["unit"]),
+        )
+        for claim in document["claims"]
+        if (pair := pairs.get(claim["id"]))
+    ]
+    explained = (
+        f"Every claim whose value differs, with the value that decides under `{other['id']}` ({other['choice']}) and the "
+        "same value in the baseline, with the same seeds."
+    )
+    headings = ("claim", "published", "baseline", f"`{other['id']}`")
+    return f"{explained}\n\n{table(headings, rows)}\n"
 
 
 def verdicts(document: Mapping[str, Any]) -> str:
@@ -161,13 +217,14 @@ def _values(pair: Mapping[str, Any]) -> str:
     return f" ({', '.join(f'{mean:.3g}' for mean in means)})" if known else ""
 
 
+def _with_interval(mean: float, low: float | None, high: float | None) -> str:
+    return f"{mean:.3g}" if low is None else f"{mean:.3g} [{low:.3g}, {high:.3g}]"
+
+
 def _claim_row(claim: Mapping[str, Any]) -> Sequence[str]:
     measured = "–"
     if claim["measured"] is not None:
-        measured = f"{claim['measured']:.3g}"
-        if claim["ci_low"] is not None:
-            measured += f" [{claim['ci_low']:.3g}, {claim['ci_high']:.3g}]"
-        measured += f" {claim['unit']}"
+        measured = f"{_with_interval(claim['measured'], claim['ci_low'], claim['ci_high'])} {claim['unit']}"
     published = "–" if claim["published"] is None else f"{claim['published']:g}"
     over = f" (on {claim['over']})" if claim["over"] else ""
     verdict = f"**{claim['verdict']}**{over}: {claim['why']}"

@@ -122,13 +122,13 @@ class Joint(Generic[Data]):
 
     @property
     def question(self) -> str:
-        """The parts' questions."""
-        return " ".join(part.question for part in self.parts)
+        """The parts' questions, each once."""
+        return " ".join(dict.fromkeys(part.question for part in self.parts))
 
     @property
     def choice(self) -> str:
-        """The parts' choices."""
-        return "; and ".join(part.choice for part in self.parts)
+        """The parts' choices, each once."""
+        return "; and ".join(dict.fromkeys(part.choice for part in self.parts))
 
     @property
     def kind(self) -> Kind:
