@@ -101,11 +101,11 @@ class Measured:
 
     def limit(self, mix: Mix, buffer: Buffer = ALT) -> Values:
         """The mean limit in the measurement, in packets."""
-        cell = self.cell(mix, buffer)
-        times = cell.times("limit_packets", DATA_PORT)
-        measured = times > times[-1] - cell.run("duration_s")[0]
-        mean: Values = cell.series("limit_packets", DATA_PORT)[:, measured].mean(axis=1)
-        return mean
+        return self._mean_in_measurement(mix, buffer, "limit_packets")
+
+    def busy_share(self, mix: Mix, buffer: Buffer = ALT) -> Values:
+        """Share of the measurement in which a packet was queued."""
+        return 1.0 - self._mean_in_measurement(mix, buffer, "buffer_idle_share")
 
     def upload_throughput(self, mix: Mix, buffer: Buffer) -> Values:
         """Goodput of all uploads, in Mbps."""
@@ -121,6 +121,13 @@ class Measured:
         cell = self.cell(mix, buffer)
         down: Values = cell.stations("attempts", direction="down").sum(axis=1)
         return ratio(down, cell.stations("attempts").sum(axis=1))
+
+    def _mean_in_measurement(self, mix: Mix, buffer: Buffer, metric: str) -> Values:
+        cell = self.cell(mix, buffer)
+        times = cell.times(metric, DATA_PORT)
+        measured = times > times[-1] - cell.run("duration_s")[0]
+        mean: Values = cell.series(metric, DATA_PORT)[:, measured].mean(axis=1)
+        return mean
 
     def _curve(self, mix: Mix) -> Values:
         """Throughput by buffer: (buffers, seeds)."""
