@@ -78,16 +78,6 @@ def test_none_is_said_only_where_every_claim_has_a_verdict() -> None:
     assert "| 10 | none |" in verdicts({**DOCUMENT, "alternatives": [{**other, "undetermined_in_both": []}]})
 
 
-def test_one_table_counts_the_claims_that_each_reading_moves() -> None:
-    other = DOCUMENT["alternatives"][0]
-    pair = {**other["changed_verdicts"]["a"], "baseline": "undetermined", "here": "reproduced"}
-    more = {**other, "id": "more", "changed_verdicts": {**other["changed_verdicts"], "d": pair}}
-    still = {**other, "id": "still", "kind": "Causes switched off", "changed_verdicts": {}}
-    text = verdicts({**DOCUMENT, "alternatives": [more, still]})
-    assert "| `more` | 3 | 2 undetermined → reproduced, 1 reproduced → not reproduced |\n| `still` | 0 |  |" in text
-    assert "What the readings move" not in verdicts({**DOCUMENT, "alternatives": []})
-
-
 def test_the_rule_before_stands_beside_the_present_one() -> None:
     claim = {
         **CLAIM,

@@ -185,13 +185,6 @@ def verdicts(document: Mapping[str, Any]) -> str:
                 ),
             ),
         ]
-    if document["alternatives"]:
-        parts += [
-            "## What the readings move",
-            "The number of claims whose verdict differs from the baseline's, and in which direction. They are listed below, one "
-            "table per kind of reading.",
-            table(("`--reading`", "claims moved", "from → to"), map(_moves_row, document["alternatives"])),
-        ]
     for kind in dict.fromkeys(other["kind"] for other in document["alternatives"]):
         parts += [
             f"## {kind}",
@@ -242,13 +235,6 @@ def _claim_row(claim: Mapping[str, Any]) -> Sequence[str]:
 def _reading_row(other: Mapping[str, Any]) -> Sequence[str]:
     count = f"{other['replications']}" if other["replications"] else "–"
     return f"`{other['id']}`", other["question"], other["choice"], count, "; ".join(changes(other))
-
-
-def _moves_row(other: Mapping[str, Any]) -> Sequence[str]:
-    """How many claims a reading moves, and from which verdict to which."""
-    moves = Counter((pair["baseline"], pair["here"]) for pair in other["changed_verdicts"].values())
-    directions = (f"{count} {before} → {here}" for (before, here), count in moves.most_common())
-    return f"`{other['id']}`", f"{moves.total()}", ", ".join(directions)
 
 
 def _plain(value: object) -> str:
