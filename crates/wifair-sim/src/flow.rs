@@ -252,12 +252,13 @@ impl TransferSequence {
         now - under.mark.1 >= self.user_timeout
     }
 
-    /// The current record of the transfer under way; `None` without one of known size.
+    /// The current record of the transfer under way, which is `closed` or still open; `None` without one of known size.
     pub fn record(
         &self,
         flow: usize,
         connections: &[Connection],
         end: TransferEnd,
+        closed: Option<Time>,
     ) -> Option<TransferRecord> {
         let Phase::Active(Under { bytes: Some(bytes), start, completed, before, .. }) = self.phase else {
             return None;
@@ -268,6 +269,7 @@ impl TransferSequence {
             index: self.begun - 1,
             start,
             completed,
+            closed,
             bytes,
             delivered_bytes: counters.delivered_bytes - before.delivered_bytes,
             retransmissions: (counters.retransmissions - before.retransmissions) as u32,

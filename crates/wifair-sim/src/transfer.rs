@@ -46,6 +46,9 @@ row! {
         start_s: f64,
         /// From then until the last byte was delivered in order, in seconds; none if that did not happen.
         transfer_s: Option<f64>,
+        /// From its start until the connection was closed, in seconds; none if it was not. Without a FIN (`handshake` "ns-2"
+        /// or "none") the sender closes it at the last ACK.
+        closed_s: Option<f64>,
         /// Payload to transfer, in bytes.
         bytes: u64,
         /// Payload delivered in order, in bytes.
@@ -87,6 +90,12 @@ row! {
         p99_s: Option<f64>,
         /// Longest time, in seconds.
         max_s: Option<f64>,
+        /// Mean time until the connection was closed, in seconds, of the transfers whose connection was.
+        closed_mean_s: Option<f64>,
+        /// Coefficient of variation of these times.
+        closed_cov: Option<f64>,
+        /// 99 % quantile of these times, in seconds.
+        closed_p99_s: Option<f64>,
         /// Data segments retransmitted, in all transfers.
         retransmissions: u64,
         /// Retransmission timeouts, in all transfers.
@@ -107,6 +116,8 @@ pub struct TransferRecord {
     pub start: Time,
     /// When the last byte was delivered in order.
     pub completed: Option<Time>,
+    /// When the connection was closed.
+    pub closed: Option<Time>,
     /// Payload to transfer, in bytes.
     pub bytes: u64,
     /// Payload delivered in order, in bytes.
@@ -134,14 +145,52 @@ pub(crate) struct TransferLog {
 
 const ALL_SIZES: u64 = u64::MAX;
 
-/// Integers, so the order of addition does not matter.
+/// Sums of times. Integers, so the order of addition does not matter.
 #[derive(Clone, Default)]
-struct Sum {
-    times: LogHistogram,
+struct Times {
+    histogram: LogHistogram,
     /// Sum of the times, in ns.
     total: u128,
     /// Sum of their squares, in ns².
     squares: u128,
+}
+
+impl Times {
+    fn add(&mut self, time: Time) {
+        self.histogram.record_time(time);
+        self.total += u128::from(time.as_ns());
+        self.squares += u128::from(time.as_ns()).pow(2);
+    }
+
+    fn mean_s(&self) -> Option<f64> {
+        self.histogram.mean().map(seconds)
+    }
+
+    /// Sample standard deviation over mean.
+    fn cov(&self) -> Option<f64> {
+        let count = self.histogram.count();
+        self.histogram.mean().filter(|_| count > 1).map(|mean_ns| {
+            let n = u128::from(count);
+            let scatter = (n * self.squares - self.total * self.total) as f64; // n² times the mean squared deviation
+            (scatter / (count as f64 * (count - 1) as f64)).sqrt() / mean_ns
+        })
+    }
+
+    fn quantile_s(&self, q: f64) -> Option<f64> {
+        self.histogram.quantile(q).map(seconds)
+    }
+}
+
+fn seconds(ns: f64) -> f64 {
+    ns * 1e-9
+}
+
+#[derive(Clone, Default)]
+struct Sum {
+    /// Until the last byte was delivered.
+    times: Times,
+    /// Until the connection was closed.
+    closed: Times,
     /// Sum of the times until the run's end of those that did not end, in ns.
     open: u128,
     longest: Time,
@@ -185,6 +234,7 @@ impl TransferLog {
                     index: record.index,
                     start_s: record.start.as_secs_f64(),
                     transfer_s: record.completed.map(|at| (at - record.start).as_secs_f64()),
+                    closed_s: record.closed.map(|at| (at - record.start).as_secs_f64()),
                     bytes: record.bytes,
                     delivered_bytes: record.delivered_bytes,
                     retransmissions: record.retransmissions,
@@ -213,44 +263,40 @@ impl Sum {
         match (record.end, record.completed) {
             (_, Some(at)) => {
                 let time = at - record.start;
-                self.times.record_time(time);
-                self.total += u128::from(time.as_ns());
-                self.squares += u128::from(time.as_ns()).pow(2);
+                self.times.add(time);
                 self.longest = self.longest.max(time);
                 self.last_end = self.last_end.max(at);
             }
             (TransferEnd::TimedOut, None) => self.timed_out += 1,
             (_, None) => self.unfinished += 1,
         }
+        if let Some(at) = record.closed {
+            self.closed.add(at - record.start);
+        }
         self.retransmissions += u64::from(record.retransmissions);
         self.timeouts += u64::from(record.timeouts);
     }
 
     fn row(&self, group: String, bytes: Option<f64>) -> TransferGroupRow {
-        let completed = self.times.count();
+        let completed = self.times.histogram.count();
         let any = completed > 0;
         let all = completed + self.timed_out + self.unfinished;
-        let seconds = |ns: f64| ns * 1e-9;
-        let mean_ns = self.times.mean();
-        let cov = mean_ns.filter(|_| completed > 1).map(|mean| {
-            let n = u128::from(completed);
-            let scatter = (n * self.squares - self.total * self.total) as f64; // n² times the mean squared deviation
-            (scatter / (completed as f64 * (completed - 1) as f64)).sqrt() / mean
-        });
-        let quantile = |q: f64| self.times.quantile(q).map(seconds);
         TransferGroupRow {
             group,
             bytes,
             completed,
             timed_out: self.timed_out,
             unfinished: self.unfinished,
-            mean_s: mean_ns.map(seconds),
-            mean_with_unfinished_s: seconds((self.total + self.open) as f64 / all as f64),
-            cov,
-            p50_s: quantile(0.5),
-            p95_s: quantile(0.95),
-            p99_s: quantile(0.99),
+            mean_s: self.times.mean_s(),
+            mean_with_unfinished_s: seconds((self.times.total + self.open) as f64 / all as f64),
+            cov: self.times.cov(),
+            p50_s: self.times.quantile_s(0.5),
+            p95_s: self.times.quantile_s(0.95),
+            p99_s: self.times.quantile_s(0.99),
             max_s: any.then(|| self.longest.as_secs_f64()),
+            closed_mean_s: self.closed.mean_s(),
+            closed_cov: self.closed.cov(),
+            closed_p99_s: self.closed.quantile_s(0.99),
             retransmissions: self.retransmissions,
             timeouts: self.timeouts,
             last_end_s: any.then(|| self.last_end.as_secs_f64()),

@@ -134,11 +134,12 @@ impl<T: Tap> Network<T> {
     }
 
     fn end_transfer(&mut self, flow: usize, end: TransferEnd) {
+        let closed = (end == TransferEnd::Complete).then_some(self.fabric.now);
         let first = self.flows[flow].slots().start;
         let (sequence, connections) = self.sequence(flow);
         let (generation, width) = (sequence.generation(), sequence.width());
         let open = &mut connections[..width];
-        let record = sequence.record(flow, open, end);
+        let record = sequence.record(flow, open, end, closed);
         for (slot, connection) in (first..).zip(open) {
             connection.is_closing = false;
             connection.goal_bytes = u64::MAX;
@@ -182,7 +183,7 @@ impl<T: Tap> Network<T> {
         let under_way = |(index, flow): (usize, &Flow)| match &flow.carries {
             Carries::Transfers(sequence) => {
                 let open = &self.connections_of(flow)[..sequence.width()];
-                sequence.record(index, open, TransferEnd::Horizon)
+                sequence.record(index, open, TransferEnd::Horizon, None)
             }
             Carries::Datagrams(_) => None,
         };

@@ -44,10 +44,14 @@ fn a_number_of_transfers_each_over_its_own_connection() {
                 assert!(rows.iter().enumerate().all(|(i, row)| row.index as usize == i));
                 assert!(rows.iter().all(|row| row.end == TransferEnd::Complete && row.bytes == 14_600));
                 assert!(rows.iter().all(|row| row.delivered_bytes == 14_600));
-                // The next begins when the one before is over: after its last byte, not long after.
+                // The next begins when the connection of the one before is closed: after its last byte, not long after.
                 for pair in rows.windows(2) {
                     let over_s = pair[0].start_s + pair[0].transfer_s.unwrap();
                     assert!(pair[1].start_s > over_s && pair[1].start_s < over_s + 1.0, "{pair:?}");
+                    assert!(
+                        (pair[0].start_s + pair[0].closed_s.unwrap() - pair[1].start_s).abs() < 1e-8,
+                        "{pair:?}"
+                    );
                 }
                 let goodput_mbps = record.flows[flow as usize].goodput_mbps;
                 assert!((goodput_mbps - 25.0 * 14_600.0 * 8e-6 / 60.0).abs() < 1e-12);
@@ -55,10 +59,15 @@ fn a_number_of_transfers_each_over_its_own_connection() {
             let [one, all] = record.transfer_groups.as_slice() else { panic!("one size, and all") };
             assert_eq!((one.bytes, all.bytes, all.completed), (Some(14_600.0), None, 50));
             let times: Vec<f64> = record.transfers.iter().map(|row| row.transfer_s.unwrap()).collect();
-            let mean = times.iter().sum::<f64>() / 50.0;
-            let variance = times.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / 49.0;
-            assert!((all.mean_s.unwrap() - mean).abs() < 1e-8, "{all:?} {mean}");
-            assert!((all.cov.unwrap() - variance.sqrt() / mean).abs() < 1e-6, "{all:?}");
+            let closed: Vec<f64> = record.transfers.iter().map(|row| row.closed_s.unwrap()).collect();
+            for (of, mean_s, cov) in
+                [(&times, all.mean_s, all.cov), (&closed, all.closed_mean_s, all.closed_cov)]
+            {
+                let mean = of.iter().sum::<f64>() / 50.0;
+                let variance = of.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / 49.0;
+                assert!((mean_s.unwrap() - mean).abs() < 1e-8, "{all:?} {mean}");
+                assert!((cov.unwrap() - variance.sqrt() / mean).abs() < 1e-6, "{all:?}");
+            }
             assert_eq!(all.max_s, times.iter().copied().reduce(f64::max));
         }
     }
