@@ -126,6 +126,15 @@ def test_moves_count_claims_by_direction() -> None:
     assert "| `other` | 2 | 1 | 1 | 1 | 1 |  | 2 |" in text
 
 
+def test_what_is_not_reproduced_names_the_readings_that_change_it() -> None:
+    claims = [{**CLAIM, "id": name, "verdict": "not reproduced"} for name in "cd"]
+    pair = {"baseline": "not reproduced", "here": "reproduced", "baseline_measured": None, "measured": None}
+    other = {**DOCUMENT["alternatives"][0], "changed_verdicts": {"c": pair}}
+    text = verdicts({**DOCUMENT, "claims": [*DOCUMENT["claims"], *claims], "alternatives": [other]})
+    assert "| `c` | reproduced: `other` |\n| `d` | none |" in text
+    assert "Claims that are not reproduced" not in verdicts(DOCUMENT)
+
+
 def test_a_page_gets_a_reading_next_to_the_baseline(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     marks = Marks("reading other", "wifair paper --page")

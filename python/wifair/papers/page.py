@@ -185,6 +185,14 @@ def verdicts(document: Mapping[str, Any]) -> str:
                 ),
             ),
         ]
+    failed = [claim["id"] for claim in document["claims"] if claim["verdict"] == "not reproduced"]
+    if failed and document["alternatives"]:
+        rows = (_reason_row(name, document["alternatives"]) for name in failed)
+        parts += [
+            "## Claims that are not reproduced",
+            'The readings under which each of them has another verdict. "None": no run shows a reason.',
+            table(("claim", "verdict under readings"), rows),
+        ]
     for kind in dict.fromkeys(other["kind"] for other in document["alternatives"]):
         parts += [
             f"## {kind}",
@@ -235,6 +243,15 @@ def _claim_row(claim: Mapping[str, Any]) -> Sequence[str]:
 def _reading_row(other: Mapping[str, Any]) -> Sequence[str]:
     count = f"{other['replications']}" if other["replications"] else "–"
     return f"`{other['id']}`", other["question"], other["choice"], count, "; ".join(changes(other))
+
+
+def _reason_row(name: str, readings: Sequence[Mapping[str, Any]]) -> Sequence[str]:
+    """A claim that is not reproduced, with the readings that change its verdict, by verdict."""
+    found: dict[str, list[str]] = {}
+    for other in readings:
+        if pair := other["changed_verdicts"].get(name):
+            found.setdefault(pair["here"], []).append(f"`{other['id']}`")
+    return f"`{name}`", "; ".join(f"{verdict}: {', '.join(ids)}" for verdict, ids in found.items()) or "none"
 
 
 def _plain(value: object) -> str:
