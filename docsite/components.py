@@ -22,8 +22,6 @@ CHOSEN = {
     "applications": '[[flows]]\ndirection = "down"\napplication = "{name}"',
     "phys": '[phy]\nname = "{name}"',
 }
-# What a component needs besides.
-NEEDED = {"bbr": 'profile = "today"\n'}
 ABOUT = {
     "schemes": "A scheme decides at the access point's buffer: on arrival, on departure, at ticks, when a frame exchange ends.",
     "limit_controllers": "A limit controller moves the limit of the access point's buffer; it goes with any scheme that has one.",
@@ -54,7 +52,8 @@ def page(kind: str, name: str) -> str:
     parts = [f"# `{name}`", component["idea"], f"Source: {component['source']}."]
     if kind in PICTURES:
         parts += [f"![{name} in the standard cell](../images/{kind}/{name}.png)", f"*{PICTURES[kind].caption}*"]
-    parts += ["## In a scenario", f"```toml\n{CHOSEN[kind].format(name=name, needed=NEEDED.get(name, ''))}\n```"]
+    needed = 'profile = "today"\n' if component.get("needs_rack") else ""
+    parts += ["## In a scenario", f"```toml\n{CHOSEN[kind].format(name=name, needed=needed)}\n```"]
     found = list(keys(*parameters(kind, name), up="../"))
     found = [key for key in found if key.path != "name"]
     parts += ["## Parameters", table(found, "parameter") if found else "None."]

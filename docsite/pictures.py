@@ -61,8 +61,8 @@ ONE_UPLOAD = Scenario(
     flows=[{"name": "upload", "direction": "up"}],
     events=[{"at_s": 45, "station": {"name": "upload", "rate_mbps": 2.0}}],
 )
-# What a component needs besides, as overrides of its kind's scenario.
-NEEDED: Mapping[str, Mapping[str, object]] = {"bbr": {"tcp.sack": {}, "tcp.loss_detection": {"name": "rack"}}}
+# Of a congestion control that needs RACK, as overrides of its kind's scenario.
+WITH_RACK: Mapping[str, object] = {"tcp.sack": {}, "tcp.loss_detection": {"name": "rack"}}
 PICTURES: Mapping[str, Picture] = {
     "schemes": Picture(
         UP_AND_DOWN,
@@ -102,8 +102,9 @@ PICTURES: Mapping[str, Picture] = {
 def draw(folder: Path) -> None:
     """Draws one picture per component, `<kind>/<name>.png`, for the kinds that have pictures."""
     listed = {kind: [component["name"] for component in engine_schema()[kind]] for kind in PICTURES}
+    needed = {found["name"]: WITH_RACK for found in engine_schema()["congestion_controls"] if found["needs_rack"]}
     studies = [
-        Runs([Cell(name, p.scenario.override({p.key: name, **NEEDED.get(name, {})})) for name in listed[kind]], p.seeds)
+        Runs([Cell(name, p.scenario.override({p.key: name, **needed.get(name, {})})) for name in listed[kind]], p.seeds)
         for kind, p in PICTURES.items()
     ]
     for (kind, picture), results in zip(PICTURES.items(), run_studies(studies), strict=True):

@@ -17,12 +17,13 @@ pub fn schema() -> Value {
     let transports = ApplicationSpec::all().into_iter().map(|spec| spec.transport().name().into());
     let rates =
         PhySpec::all().into_iter().map(|phy| json!(phy.rates_mbps().expect("the defaults are allowed")));
+    let needs = CongestionControlSpec::all().into_iter().map(|spec| json!(spec.needs_rate_samples()));
     json!({
         "schema_version": SCHEMA_VERSION,
         "plan": schemars::schema_for!(Plan),
         "schemes": with(SchemeSpec::components(), "decides_on", decisions),
         "limit_controllers": LimitSpec::components(),
-        "congestion_controls": CongestionControlSpec::components(),
+        "congestion_controls": with(CongestionControlSpec::components(), "needs_rack", needs),
         "rate_adaptations": RateSpec::components(),
         "applications": with(ApplicationSpec::components(), "transport", transports),
         "phys": with(PhySpec::components(), "rates_mbps", rates),

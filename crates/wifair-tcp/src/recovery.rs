@@ -1,4 +1,4 @@
-use crate::congestion::{CongestionControl, Control, Window};
+use crate::congestion::{Control, Window};
 use crate::recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 use crate::seq;
 

@@ -367,16 +367,14 @@ impl TcpSpec {
         {
             return error("receive_offload.within_us", &within_us, "0 to 10000 us");
         }
-        if let CongestionControlSpec::Bbr(_) = self.congestion_control {
-            if !matches!(self.loss_detection, LossDetectionSpec::Rack(_)) {
-                let allowed =
-                    r#"another control unless loss_detection is "rack", which gives bbr its samples"#;
-                return error("congestion_control", &"bbr", allowed);
-            }
-            if self.pacing.is_some() {
-                let allowed = "no such table with bbr, which sets the rate itself";
-                return error("pacing", &"this table", allowed);
-            }
+        let (name, control) = (self.congestion_control.name(), self.congestion_control.build());
+        if control.needs_rate_samples() && !matches!(self.loss_detection, LossDetectionSpec::Rack(_)) {
+            let allowed = r#"another control unless loss_detection is "rack", which samples delivery rates"#;
+            return error("congestion_control", &name, allowed);
+        }
+        if self.pacing.is_some() && control.pacing_rate().is_some() {
+            let allowed = format!("no such table with {name}, which sets the rate itself");
+            return error("pacing", &"this table", &allowed);
         }
         if let Some(pacing) = &self.pacing {
             pacing.validate(&format!("{path}.pacing"))?;

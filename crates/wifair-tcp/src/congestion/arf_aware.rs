@@ -30,7 +30,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, Rate, SpecError, Time};
 
-use super::{CongestionControl, CongestionControlSpec, Control, Window};
+use super::{Ack, CongestionControl, CongestionControlSpec, Control, RttSample, Window};
 use crate::recovery_rule::RecoveryRule;
 
 /// Description in the registry.
@@ -186,9 +186,9 @@ impl Spec {
         if matches!(*self.over, CongestionControlSpec::ArfAware(_)) {
             return Err(SpecError::new(format!("{path}.over.name"), INFO.name, "a control of another name"));
         }
-        if let CongestionControlSpec::Bbr(_) = *self.over {
-            let allowed = "a control that goes by its window";
-            return Err(SpecError::new(format!("{path}.over.name"), "bbr", allowed));
+        if self.over.needs_rate_samples() {
+            let allowed = "a control that does not need delivery rate samples";
+            return Err(SpecError::new(format!("{path}.over.name"), self.over.name(), allowed));
         }
         if !(self.max_rate_mbps.is_finite() && (0.001..=1e6).contains(&self.max_rate_mbps)) {
             let key = format!("{path}.max_rate_mbps");
@@ -322,12 +322,21 @@ impl CongestionControl for ArfAware {
         self.0.over.recovery()
     }
 
+    fn begin(&mut self, window: &mut Window, identity: u32) {
+        self.0.over.begin(window, identity);
+    }
+
     #[inline(never)]
-    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time) {
-        if window.cwnd < self.0.cap {
-            self.0.over.on_ack(window, acked_bytes, now);
+    fn on_ack(&mut self, window: &mut Window, ack: Ack) {
+        if window.cwnd < self.0.cap || self.shrinks_on_ack() {
+            let flight_bytes = self.0.whole(window, ack.flight_bytes);
+            self.0.over.on_ack(window, Ack { flight_bytes, ..ack });
             window.cwnd = window.cwnd.min(self.0.cap);
         }
+    }
+
+    fn shrinks_on_ack(&self) -> bool {
+        self.0.over.shrinks_on_ack()
     }
 
     fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
@@ -342,8 +351,8 @@ impl CongestionControl for ArfAware {
         self.0.after_loss(window);
     }
 
-    fn on_round_trip(&mut self, srtt: Time) {
-        self.0.over.on_round_trip(srtt);
+    fn on_rtt_sample(&mut self, sample: &RttSample) {
+        self.0.over.on_rtt_sample(sample);
     }
 
     fn on_link_rate(&mut self, window: &mut Window, in_recovery: bool, now: Time, rate: Rate) -> Time {

@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, Time};
 
-use super::{CongestionControl, Window};
+use super::{Ack, CongestionControl, RttSample, Window};
 use crate::delivery_rate::{LostPacket, RateSample};
 use crate::recovery_rule::RecoveryRule;
 use crate::spec::MAX_WINDOW_BYTES;
@@ -718,14 +718,14 @@ impl CongestionControl for Bbr {
         RecoveryRule::Selective
     }
 
-    fn begin(&mut self, window: &Window, identity: u32) {
+    fn begin(&mut self, window: &mut Window, identity: u32) {
         let model = &mut *self.0;
         (model.mss, model.initial_cwnd) = (f64::from(window.mss), f64::from(window.cwnd));
         model.identity = identity;
         model.pacing_rate = BbrState::Startup.pacing_gain() * model.initial_cwnd / 1e-3; // InitPacingRate
     }
 
-    fn on_ack(&mut self, _window: &mut Window, _acked_bytes: u32, _now: Time) {}
+    fn on_ack(&mut self, _window: &mut Window, _ack: Ack) {}
 
     /// A recovery starts: cwnd stays, as far as the model does not change it.
     fn on_loss(&mut self, window: &mut Window, _flight_bytes: u32) {
@@ -734,7 +734,7 @@ impl CongestionControl for Bbr {
         window.ssthresh = window.cwnd;
     }
 
-    fn on_round_trip(&mut self, srtt: Time) {
+    fn on_rtt_sample(&mut self, &RttSample { srtt, .. }: &RttSample) {
         let model = &mut *self.0;
         if !std::mem::replace(&mut model.has_rtt, true) && srtt > Time::ZERO {
             model.min_rtt = Some(srtt);
@@ -742,7 +742,7 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn samples_rate(&self) -> bool {
+    fn needs_rate_samples(&self) -> bool {
         true
     }
 

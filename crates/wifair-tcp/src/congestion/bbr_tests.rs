@@ -17,7 +17,7 @@ struct Walk {
 
 impl Walk {
     fn new() -> Walk {
-        let window = Window {
+        let mut window = Window {
             cwnd: 10 * MSS,
             ssthresh: u32::MAX,
             mss: MSS,
@@ -27,8 +27,8 @@ impl Walk {
             divisor: 1,
         };
         let mut bbr = Spec {}.build();
-        bbr.begin(&window, 7);
-        bbr.on_round_trip(RTT);
+        bbr.begin(&mut window, 7);
+        bbr.on_rtt_sample(&RttSample { rtt: RTT, srtt: RTT, now: Time::ZERO });
         let sample = RateSample {
             delivery_rate: 0.0,
             delivered: 0,

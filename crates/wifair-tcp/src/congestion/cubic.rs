@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use super::{CongestionControl, Window, reno};
+use super::{Ack, CongestionControl, RttSample, Window, reno};
 use crate::recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 
 /// Description in the registry.
@@ -170,19 +170,19 @@ impl CongestionControl for Cubic {
     }
 
     #[inline(never)]
-    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time) {
-        let acked_bytes = reno::slow_start(window, acked_bytes);
+    fn on_ack(&mut self, window: &mut Window, ack: Ack) {
+        let acked_bytes = reno::slow_start(window, ack.bytes);
         if acked_bytes == 0 {
             return;
         }
         let state = &mut *self.0;
         let mss = f64::from(window.mss);
         if window.cwnd != state.stage.cwnd_bytes {
-            state.begin_stage(f64::from(window.cwnd) / mss, now);
+            state.begin_stage(f64::from(window.cwnd) / mss, ack.now);
         }
         let cwnd = (f64::from(window.cwnd) + state.stage.part) / mss;
         let acked = f64::from(acked_bytes.min(window.avoidance_limit())) / mss;
-        let bytes = state.next_window(cwnd, acked, now) * mss;
+        let bytes = state.next_window(cwnd, acked, ack.now) * mss;
         window.cwnd = bytes as u32;
         state.stage.cwnd_bytes = window.cwnd;
         state.stage.part = bytes - f64::from(window.cwnd);
@@ -201,7 +201,7 @@ impl CongestionControl for Cubic {
         self.0.w_max = None;
     }
 
-    fn on_round_trip(&mut self, srtt: Time) {
-        self.0.srtt = srtt;
+    fn on_rtt_sample(&mut self, sample: &RttSample) {
+        self.0.srtt = sample.srtt;
     }
 }

@@ -3,6 +3,8 @@
 //! A control is one file here and one line in the registry below ([`wifair_core::registry`]). It controls the [`Window`]. The
 //! loss recovery that it selects (`recovery.rs`) decides which segments are retransmitted, and when recovery starts and ends.
 
+use std::ops::{Deref, DerefMut};
+
 use wifair_core::{Rate, Time};
 
 use crate::delivery_rate::{LostPacket, RateSample};
@@ -56,25 +58,58 @@ impl Window {
     }
 }
 
+/// An ACK of new data outside of fast recovery, as a congestion control sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// Bytes that it acknowledges; with RACK the bytes that it delivers.
+    pub bytes: u32,
+    /// Bytes in flight before it (RFC 5681's FlightSize).
+    pub flight_bytes: u32,
+    /// The application has nothing more to send.
+    pub is_application_limited: bool,
+    /// When it arrived.
+    pub now: Time,
+}
+
+/// An RTT sample, valid by Karn's algorithm (RFC 6298, section 3).
+#[derive(Clone, Copy, Debug)]
+pub struct RttSample {
+    /// The sample itself.
+    pub rtt: Time,
+    /// The smoothed RTT after it (RFC 6298).
+    pub srtt: Time,
+    /// When it was taken.
+    pub now: Time,
+}
+
 /// The policy of a congestion control. Losses and timeouts are detected elsewhere and reported here.
+///
+/// A control implements the hooks that it needs. Several hooks may be called for one ACK, in this order: `on_rtt_sample`, `on_ack`,
+/// `on_loss`, `on_lost_packet`, `on_rate_sample`.
 pub trait CongestionControl {
-    /// The loss recovery that the control runs on.
+    /// The rule of loss recovery that the control works with if SACK is not agreed on.
     fn recovery(&self) -> RecoveryRule;
 
-    /// Grows the window after new data was acknowledged outside of fast recovery.
-    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time);
+    /// New data was acknowledged outside of fast recovery, without an ECN echo. Grows `cwnd`, or shrinks it.
+    fn on_ack(&mut self, window: &mut Window, ack: Ack);
+
+    /// Whether `on_ack` may shrink the window. Then it is also called where growth would have no effect, because something else
+    /// limits the sender: the receiver's window or `tcp.small_queue`.
+    fn shrinks_on_ack(&self) -> bool {
+        false
+    }
 
     /// Sets `ssthresh` after a loss detected by duplicate ACKs, or after an ECN echo, with `flight_bytes` outstanding. The
     /// recovery then sets `cwnd` from it.
     fn on_loss(&mut self, window: &mut Window, flight_bytes: u32);
 
-    /// Sets `ssthresh` after a retransmission timeout.
+    /// Sets `ssthresh` after a retransmission timeout. The sender then sets `cwnd` to one segment.
     fn on_timeout(&mut self, window: &mut Window, flight_bytes: u32) {
         self.on_loss(window, flight_bytes);
     }
 
-    /// Reports the smoothed RTT after a sample.
-    fn on_round_trip(&mut self, _srtt: Time) {}
+    /// An RTT sample was taken, in any phase: one per round trip or, with `tcp.rto.samples = "every-ack"`, one per ACK.
+    fn on_rtt_sample(&mut self, _sample: &RttSample) {}
 
     /// Reports the current rate of the sender's own link. A control that polls the rate returns the time of the next poll, any
     /// other [`Time::MAX`].
@@ -86,17 +121,22 @@ pub trait CongestionControl {
     fn on_poll(&mut self, _window: &mut Window, _in_recovery: bool) {}
 
     /// A connection begins with this window. `identity`: a hash of its 5-tuple.
-    fn begin(&mut self, _window: &Window, _identity: u32) {}
+    fn begin(&mut self, _window: &mut Window, _identity: u32) {}
 
-    /// Whether it goes by delivery rate samples and paces: then the methods below are called, `on_loss` leaves `cwnd` as it is, and
-    /// nothing else but a timeout changes `cwnd`. It needs RACK.
-    fn samples_rate(&self) -> bool {
-        false
+    /// The state of a control that is a state machine.
+    fn state(&self) -> Option<&'static str> {
+        None
     }
 
-    /// The rate at which data is paced, in bytes per second, if it says so.
+    /// The rate at which data is paced, in bytes per second, if the control sets it. Then the sender paces.
     fn pacing_rate(&self) -> Option<u64> {
         None
+    }
+
+    /// Whether the control needs delivery rate samples, which RACK provides. Then the hooks below are called, `on_loss` does not
+    /// change `cwnd`, and nothing but the control and a timeout changes `cwnd`.
+    fn needs_rate_samples(&self) -> bool {
+        false
     }
 
     /// Data is about to be sent with nothing in flight, after the application had nothing to send. `total_delivered`: bytes delivered
@@ -105,11 +145,6 @@ pub trait CongestionControl {
 
     /// A congestion mark has been echoed (RFC 3168), once per window.
     fn on_congestion_mark(&mut self, _total_delivered: u64) {}
-
-    /// The state of a control that is a state machine.
-    fn state(&self) -> Option<&'static str> {
-        None
-    }
 
     /// A packet has been found to be lost; called before the sample of the same ACK.
     fn on_lost_packet(&mut self, _window: &mut Window, _lost: &LostPacket, _now: Time) {}
@@ -131,51 +166,37 @@ wifair_core::registry! {
     ArfAware => arf_aware,
 }
 
-impl CongestionControl for Control {
-    fn recovery(&self) -> RecoveryRule {
-        each!(Control: self, control => control.recovery())
+/// What an ACK calls is resolved at compile time, which saves instructions; the rest through [`Deref`].
+impl Control {
+    #[inline]
+    pub(crate) fn on_ack(&mut self, window: &mut Window, ack: Ack) {
+        each!(Control: self, control => control.on_ack(window, ack))
     }
-    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, now: Time) {
-        each!(Control: self, control => control.on_ack(window, acked_bytes, now))
+
+    #[inline]
+    pub(crate) fn on_rtt_sample(&mut self, sample: &RttSample) {
+        each!(Control: self, control => control.on_rtt_sample(sample))
     }
-    fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
-        each!(Control: self, control => control.on_loss(window, flight_bytes))
+}
+
+impl Deref for Control {
+    type Target = dyn CongestionControl;
+
+    fn deref(&self) -> &Self::Target {
+        each!(Control: self, control => control)
     }
-    fn on_timeout(&mut self, window: &mut Window, flight_bytes: u32) {
-        each!(Control: self, control => control.on_timeout(window, flight_bytes))
+}
+
+impl DerefMut for Control {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        each!(Control: self, control => control)
     }
-    fn on_round_trip(&mut self, srtt: Time) {
-        each!(Control: self, control => control.on_round_trip(srtt))
-    }
-    fn on_link_rate(&mut self, window: &mut Window, in_recovery: bool, now: Time, rate: Rate) -> Time {
-        each!(Control: self, control => control.on_link_rate(window, in_recovery, now, rate))
-    }
-    fn on_poll(&mut self, window: &mut Window, in_recovery: bool) {
-        each!(Control: self, control => control.on_poll(window, in_recovery))
-    }
-    fn begin(&mut self, window: &Window, identity: u32) {
-        each!(Control: self, control => control.begin(window, identity))
-    }
-    fn samples_rate(&self) -> bool {
-        each!(Control: self, control => control.samples_rate())
-    }
-    fn pacing_rate(&self) -> Option<u64> {
-        each!(Control: self, control => control.pacing_rate())
-    }
-    fn on_transmit_from_idle(&mut self, window: &mut Window, total_delivered: u64, now: Time) {
-        each!(Control: self, control => control.on_transmit_from_idle(window, total_delivered, now))
-    }
-    fn on_congestion_mark(&mut self, total_delivered: u64) {
-        each!(Control: self, control => control.on_congestion_mark(total_delivered))
-    }
-    fn state(&self) -> Option<&'static str> {
-        each!(Control: self, control => control.state())
-    }
-    fn on_lost_packet(&mut self, window: &mut Window, lost: &LostPacket, now: Time) {
-        each!(Control: self, control => control.on_lost_packet(window, lost, now))
-    }
-    fn on_rate_sample(&mut self, window: &mut Window, sample: &RateSample, now: Time) -> bool {
-        each!(Control: self, control => control.on_rate_sample(window, sample, now))
+}
+
+impl CongestionControlSpec {
+    /// Whether the control needs delivery rate samples, so `tcp.loss_detection` must be `rack`.
+    pub fn needs_rate_samples(&self) -> bool {
+        self.build().needs_rate_samples()
     }
 }
 

@@ -18,9 +18,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, Time};
+use wifair_core::Info;
 
-use super::{CongestionControl, Window, reno};
+use super::{Ack, CongestionControl, Window, reno};
 use crate::recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 
 /// Description in the registry.
@@ -60,8 +60,8 @@ impl CongestionControl for NewReno {
         RecoveryRule::NewReno { timer: self.timer, exit_window: self.exit_window }
     }
 
-    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, _now: Time) {
-        reno::grow(window, acked_bytes);
+    fn on_ack(&mut self, window: &mut Window, ack: Ack) {
+        reno::grow(window, ack);
     }
 
     fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {

@@ -17,9 +17,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, Time};
+use wifair_core::Info;
 
-use super::{CongestionControl, Counting, Window};
+use super::{Ack, CongestionControl, Counting, Window};
 use crate::recovery_rule::RecoveryRule;
 
 /// Description in the registry.
@@ -62,8 +62,8 @@ impl CongestionControl for Reno {
         RecoveryRule::Reno { guard_after_timeout: self.guard_after_timeout }
     }
 
-    fn on_ack(&mut self, window: &mut Window, acked_bytes: u32, _now: Time) {
-        grow(window, acked_bytes);
+    fn on_ack(&mut self, window: &mut Window, ack: Ack) {
+        grow(window, ack);
     }
 
     fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
@@ -72,8 +72,8 @@ impl CongestionControl for Reno {
 }
 
 /// Slow start and congestion avoidance (RFC 5681, 3.1).
-pub(super) fn grow(window: &mut Window, acked_bytes: u32) {
-    let rest = slow_start(window, acked_bytes);
+pub(super) fn grow(window: &mut Window, ack: Ack) {
+    let rest = slow_start(window, ack.bytes);
     if rest == 0 {
         return;
     }

@@ -12,14 +12,14 @@ use std::sync::Arc;
 use throttle::Throttle;
 use wifair_core::{ConnectionId, Ecn, FiveTuple, Packet, Rate, SackBlocks, TcpFlags, Time};
 
-use crate::congestion::{CongestionControl, Control, Window};
+use crate::congestion::{Control, Window};
 use crate::ecn::EcnSender;
 use crate::loss_detection::LossDetectionSpec;
 use crate::rack::Rack;
 use crate::recovery::Recovery;
 use crate::rto::Rto;
 use crate::scoreboard::Scoreboard;
-use crate::spec::{Handshake, LossReduces, TcpSpec};
+use crate::spec::{Handshake, LossReduces, MAX_WINDOW_BYTES, TcpSpec};
 use crate::stats::SenderStats;
 
 /// State of a sender; the names of RFC 9293, 3.3.2.
@@ -118,6 +118,8 @@ pub struct Sender {
     ordinary: bool,
     /// The same with RACK, if nothing is lost or selectively acknowledged: usually one more full segment follows.
     ordinary_by_rack: bool,
+    /// An ACK is reported to the congestion control if the window is smaller than this.
+    reported_below: u32,
     window: Window,
     /// Last packet sent. The next one overwrites it and is lent to the caller.
     packet: Packet,
@@ -141,7 +143,7 @@ impl Sender {
     pub fn new(spec: &Arc<TcpSpec>, tuple: FiveTuple) -> Sender {
         let mut control = spec.congestion_control.build();
         let iss = spec.initial_sequence;
-        let window = Window {
+        let mut window = Window {
             cwnd: spec.initial_window_bytes(),
             ssthresh: spec.initial_ssthresh_bytes(),
             mss: u32::from(spec.mss_bytes),
@@ -150,8 +152,8 @@ impl Sender {
             counting: spec.counting(),
             divisor: 1,
         };
-        control.begin(&window, tuple.connection_hash());
-        let throttle = Throttle::new(spec, control.samples_rate());
+        control.begin(&mut window, tuple.connection_hash());
+        let throttle = Throttle::new(spec, control.pacing_rate().is_some());
         Sender {
             packet: Packet {
                 tuple,
@@ -170,6 +172,7 @@ impl Sender {
             max: iss,
             rcv_nxt: 0,
             peer_window: 0,
+            reported_below: 0,
             unsent: 0,
             window,
             recovery: Recovery::new(control.recovery(), iss),
@@ -241,7 +244,7 @@ impl Sender {
     fn establish_as_configured(&mut self, peer_window: u32) {
         let first = self.spec.initial_sequence.wrapping_add(1);
         (self.una, self.nxt, self.max, self.rcv_nxt) = (first, first, first, first);
-        self.peer_window = peer_window;
+        self.set_peer_window(peer_window);
         self.ecn.on = self.spec.ecn;
         if self.spec.sack.is_some() {
             self.use_sack();
@@ -249,11 +252,18 @@ impl Sender {
         self.state = SenderState::Established;
     }
 
+    /// Sets the receiver's window. Growth beyond it has no effect.
+    fn set_peer_window(&mut self, bytes: u32) {
+        let beyond = self.spec.cwnd_beyond_receiver_window || self.control.shrinks_on_ack();
+        self.peer_window = bytes;
+        self.reported_below = if beyond { MAX_WINDOW_BYTES } else { bytes };
+    }
+
     fn use_sack(&mut self) {
         match self.spec.loss_detection {
             LossDetectionSpec::DuplicateAcks(_) => self.scoreboard = Some(Box::default()),
             LossDetectionSpec::Rack(mut spec) => {
-                let samples_rate = self.control.samples_rate();
+                let samples_rate = self.control.needs_rate_samples();
                 spec.proportional_rate_reduction &= !samples_rate;
                 let mut rack = Rack::new(spec, self.una);
                 rack.segments.sampler = samples_rate.then(Box::default);

@@ -3,7 +3,6 @@
 use wifair_core::Time;
 
 use super::Sender;
-use crate::congestion::CongestionControl;
 
 impl Sender {
     /// Whether there was nothing to send although the window would have allowed it [CheckIfApplicationLimited]: to be called before an

@@ -3,7 +3,6 @@
 use wifair_core::{Packet, Time};
 
 use super::Sender;
-use crate::congestion::CongestionControl;
 use crate::rack::{Alarm, Probe};
 use crate::seq;
 use crate::spec::RttSamples;

@@ -3,9 +3,9 @@
 use wifair_core::{Packet, TcpFlags, Time};
 
 use super::{Pending, Sender, SenderState};
-use crate::congestion::{CongestionControl, Window};
+use crate::congestion::{Ack, RttSample, Window};
 use crate::rack::Alarm;
-use crate::spec::{Handshake, MAX_WINDOW_BYTES};
+use crate::spec::Handshake;
 use crate::{ecn, seq};
 
 impl Sender {
@@ -31,7 +31,7 @@ impl Sender {
         }
         self.stats.payload_bytes_acked += u64::from(acked);
         self.recovery.pull_along(self.una);
-        self.grow(acked, now);
+        self.report_ack(acked, self.sent_bytes() + acked, now);
         self.timer = now + self.rto.timeout();
     }
 
@@ -74,7 +74,9 @@ impl Sender {
                 self.start_fast_retransmit(now);
             }
         }
-        self.peer_window = packet.window_bytes;
+        if packet.window_bytes != self.peer_window {
+            self.set_peer_window(packet.window_bytes);
+        }
         if echo && self.ecn.paused {
             self.timer = now + self.rto.timeout();
         }
@@ -129,7 +131,7 @@ impl Sender {
         if self.recovery.is_active() || self.ecn.reduced {
             return;
         }
-        if self.control.samples_rate() {
+        if self.control.needs_rate_samples() {
             self.report_mark();
         } else {
             let reduces = self.loss_reduces(self.sent_bytes());
@@ -162,8 +164,8 @@ impl Sender {
 
         let flight = self.flight_bytes();
         let progress = self.recovery.on_new_ack(ack, acked, flight, &mut self.window);
-        if progress.grow && may_grow && self.uses_window(acked) {
-            self.grow(counted, now);
+        if progress.grow && may_grow && (self.uses_window(acked) || self.control.shrinks_on_ack()) {
+            self.report_ack(counted, flight + acked, now);
         }
         self.repair = progress.retransmit;
         if all_acked {
@@ -179,14 +181,11 @@ impl Sender {
         }
     }
 
-    /// Grows the window for `acked` bytes, as far as that has an effect.
-    fn grow(&mut self, acked: u32, now: Time) {
-        let useful = match self.spec.cwnd_beyond_receiver_window {
-            false => self.peer_window,
-            true => MAX_WINDOW_BYTES,
-        };
-        if self.window.cwnd < useful {
-            self.control.on_ack(&mut self.window, acked, now);
+    /// Reports an ACK of `bytes` to the congestion control, with `flight_bytes` outstanding before it.
+    fn report_ack(&mut self, bytes: u32, flight_bytes: u32, now: Time) {
+        if self.window.cwnd < self.reported_below {
+            let ack = Ack { bytes, flight_bytes, is_application_limited: self.unsent == 0, now };
+            self.control.on_ack(&mut self.window, ack);
         }
     }
 
@@ -210,7 +209,7 @@ impl Sender {
         }
         self.stats.rtt.record_time(rtt);
         let srtt = self.rto.srtt().unwrap_or(rtt);
-        self.control.on_round_trip(srtt);
+        self.control.on_rtt_sample(&RttSample { rtt, srtt, now });
         self.stats.srtt_sum_ns += srtt.as_ns();
         self.stats.srtt_max = self.stats.srtt_max.max(srtt);
     }
@@ -254,7 +253,7 @@ impl Sender {
         }
         self.una = first;
         self.rcv_nxt = packet.seq.wrapping_add(1);
-        self.peer_window = packet.window_bytes;
+        self.set_peer_window(packet.window_bytes);
         self.ecn.on = self.spec.ecn && ecn::is_setup_syn_ack(packet.flags);
         if self.spec.sack.is_some() && packet.sack.is_permitted() {
             self.use_sack();

@@ -3,7 +3,6 @@
 use wifair_core::{Packet, Time};
 
 use super::{Restraint, Sender};
-use crate::congestion::CongestionControl;
 use crate::pacing::{Pacer, PacingSpec};
 use crate::seq;
 use crate::small_queue::SmallQueue;
@@ -21,8 +20,8 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    pub(super) fn new(spec: &TcpSpec, samples_rate: bool) -> Option<Box<Throttle>> {
-        let own_rate = samples_rate.then(|| PacingSpec { unpaced_segments: 0, ..PacingSpec::default() });
+    pub(super) fn new(spec: &TcpSpec, control_paces: bool) -> Option<Box<Throttle>> {
+        let own_rate = control_paces.then(|| PacingSpec { unpaced_segments: 0, ..PacingSpec::default() });
         let pacing = spec.pacing.or(own_rate);
         let pacer = pacing.map(Pacer::new);
         let queue = spec.small_queue.map(SmallQueue::new);

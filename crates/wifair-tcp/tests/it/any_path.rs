@@ -115,7 +115,7 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                 spec.delayed_ack.segments = segments;
                 spec.delayed_ack.syn = handshake == Handshake::Ns2 && segments == 3;
                 spec.rto.min_ms = 200;
-                if let CongestionControlSpec::Bbr(_) = spec.congestion_control {
+                if spec.congestion_control.needs_rate_samples() {
                     spec.sack.get_or_insert_default();
                     if spec.loss_detection == LossDetectionSpec::default() {
                         spec.loss_detection = LossDetectionSpec::Rack(RackSpec::default());

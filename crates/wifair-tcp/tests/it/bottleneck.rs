@@ -89,12 +89,11 @@ fn goodputs(control: &str, flows: usize, seed: u64) -> Vec<f64> {
 fn flows_share_a_bottleneck() {
     let capacity = RATE.as_mbps() * 1e6 / 8.0 * 1460.0 / 1500.0;
     let controls = CongestionControlSpec::all();
-    // `bbr` needs RACK.
-    let each = |name: &str| match name {
-        "bbr" => vec![format!("{name}+rack")],
-        _ => vec![name.to_owned(), format!("{name}+sack"), format!("{name}+rack")],
+    let each = |spec: &CongestionControlSpec| match (spec.name(), spec.needs_rate_samples()) {
+        (name, true) => vec![format!("{name}+rack")],
+        (name, false) => vec![name.to_owned(), format!("{name}+sack"), format!("{name}+rack")],
     };
-    for control in controls.iter().flat_map(|spec| each(spec.name())) {
+    for control in controls.iter().flat_map(each) {
         for flows in [1, 2, 5, 10] {
             let rates = goodputs(&control, flows, 1);
             let sum: f64 = rates.iter().sum();
