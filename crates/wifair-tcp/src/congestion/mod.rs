@@ -164,6 +164,7 @@ wifair_core::registry! {
     Cubic => cubic,
     Bbr => bbr,
     ArfAware => arf_aware,
+    Ledbat => ledbat,
 }
 
 /// What an ACK calls is resolved at compile time, which saves instructions; the rest through [`Deref`].

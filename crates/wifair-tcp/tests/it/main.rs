@@ -10,6 +10,7 @@ mod fuzz;
 #[path = "../../../../fuzz/shared/given.rs"]
 mod given;
 mod hostile;
+mod ledbat;
 #[path = "../network/mod.rs"]
 mod network;
 mod pacing;
