@@ -94,6 +94,10 @@ TIMER = Step(
     "the sender is Reno's, its timer counts in ticks of 10 ms and starts at 3 s",
     {"tcp.congestion_control.name": "reno", "tcp.rto.tick_ms": 10, "tcp.rto.initial_ms": 3000},
 )
+REDUCED = Step(
+    "a loss halves the window, not FlightSize, and the end of a recovery lets cwnd grow",
+    {"tcp.loss_reduces": "window", "tcp.recovery_end_grows": True},
+)
 LIMITED = Step("limited transmit asks for room in the advertised window as well", {"tcp.limited_transmit": False})
 # Of ns-3.
 EIGHT = Step("a limit of 7 allows 8 attempts", {"mac.retry_limit_short": 8})
@@ -109,7 +113,7 @@ QOS = Step("a QoS header has 26 bytes, not 24", {"phy.mac_header_bytes": 26})
 EIFS = Step("an EIFS is as long as the MAC ACK takes at 1 Mbps, not 6", {"mac.eifs": False}, {"preamble_detection": 1})
 
 CHAINS = (
-    Chain("ns-2", "symmetric", (2, 10, 20), (FRAME, BACKOFF, WAITS, TIMER, LIMITED, CAPTURE)),
+    Chain("ns-2", "symmetric", (2, 10, 20), (FRAME, BACKOFF, WAITS, TIMER, REDUCED, LIMITED, CAPTURE)),
     Chain("ns-2", "saturated", (5, 10, 20, 50), (FRAME, BACKOFF, WAITS, ROUNDING)),
     Chain("ns-3", "symmetric", (2, 10), (AT_ONCE, RTO, SACK)),
     Chain("ns-3", "saturated", (50,), (EIGHT, UNLIMITED)),

@@ -43,6 +43,8 @@ SWITCHES: dict[str, Settings] = {
     },
     "ns-2: an initial window of 2": {"tcp.initial_window_segments": 2},
     "ns-2: cwnd grows beyond the receiver's window": {"tcp.cwnd_beyond_receiver_window": True},
+    "ns-2: a loss halves the window, not FlightSize": {"tcp.loss_reduces": "window"},
+    "ns-2: the end of a recovery lets cwnd grow": {"tcp.recovery_end_grows": True},
     "no handshake": {"tcp.handshake": "none"},
     "ns-2: its retransmission timer in ticks of 10 ms": {"tcp.rto": NS_2["tcp"]["rto"]},
     "the same timer without ticks": {"tcp.rto": {**NS_2["tcp"]["rto"], "tick_ms": None}},

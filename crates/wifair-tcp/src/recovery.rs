@@ -9,6 +9,8 @@ const DUPLICATE_THRESHOLD: u16 = 3;
 pub(crate) struct Progress {
     /// The ACK arrived outside of fast recovery: the window may grow.
     pub(crate) grow: bool,
+    /// The ACK ended fast recovery.
+    pub(crate) ended: bool,
     /// Retransmit the first unacknowledged segment now.
     pub(crate) retransmit: bool,
     /// Restart the retransmission timer (RFC 6298, 5.3).
@@ -164,7 +166,7 @@ impl Recovery {
             return self.on_new_ack_in_recovery(ack, acked, flight, window);
         }
         self.forget_duplicates(ack);
-        Progress { grow: true, retransmit: false, restart_timer: true }
+        Progress { grow: true, ended: false, retransmit: false, restart_timer: true }
     }
 
     #[cold]
@@ -177,10 +179,10 @@ impl Recovery {
                 window.cwnd = (window.cwnd.saturating_sub(acked) + returned).max(window.mss);
                 let first = !std::mem::replace(&mut self.partial_seen, true);
                 let restart_timer = first || timer == PartialAckTimer::EveryPartialAck;
-                return Progress { grow: false, retransmit: true, restart_timer };
+                return Progress { grow: false, ended: false, retransmit: true, restart_timer };
             }
             RecoveryRule::Selective if seq::before(ack, self.recover) => {
-                return Progress { grow: false, retransmit: false, restart_timer: true };
+                return Progress { grow: false, ended: false, retransmit: false, restart_timer: true };
             }
             RecoveryRule::NewReno { exit_window: ExitWindow::Flight, .. } => {
                 window.cwnd = window.ssthresh.min(flight.max(window.mss) + window.mss);
@@ -193,7 +195,7 @@ impl Recovery {
         }
         self.active = false;
         self.forget_duplicates(ack);
-        Progress { grow: false, retransmit: false, restart_timer: true }
+        Progress { grow: false, ended: true, retransmit: false, restart_timer: true }
     }
 
     fn forget_duplicates(&mut self, ack: u32) {

@@ -68,6 +68,9 @@ pub struct TcpSpec {
     pub loss_detection: LossDetectionSpec,
     /// What a loss, a timeout or a mark reduces to the slow start threshold.
     pub loss_reduces: LossReduces,
+    /// The ACK that ends fast recovery also lets the window grow, as in ns-2.35. Off: RFC 5681, 3.2 step 6 sets the window to the
+    /// threshold.
+    pub recovery_end_grows: bool,
     /// Explicit congestion notification (RFC 3168) at both ends: data is ECN-capable, marks are echoed, an echo reduces
     /// the window like a loss. A buffer must mark for it to have an effect.
     pub ecn: bool,
@@ -106,6 +109,11 @@ pub enum LossReduces {
     /// The congestion window, as Linux does. RFC 9438, 4.6 lets CUBIC do so where the window does not grow unused; here it grows up
     /// to the receiver's window while an application sends little.
     Cwnd,
+    /// The lesser of the congestion window, without what fast recovery has added to it, and the receiver's window, as ns-2.35 does.
+    /// It differs from FlightSize where more is outstanding than the window allows: after a recovery of Reno that leaves losses
+    /// unrepaired, and at a timeout during a recovery, which reduces the window a second time. The threshold after a timeout is a
+    /// whole number of segments, rounded down.
+    Window,
 }
 
 /// What a receiver tells selectively.
@@ -227,6 +235,7 @@ impl Default for TcpSpec {
             sack: None,
             loss_detection: LossDetectionSpec::default(),
             loss_reduces: LossReduces::default(),
+            recovery_end_grows: false,
             ecn: false,
             handshake: Handshake::Real,
             initial_sequence: 0,

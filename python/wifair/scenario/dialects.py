@@ -37,6 +37,10 @@ NS_2: dict[str, Any] = {
         "limited_transmit": True,
         # cwnd_ grows without regard to window_, which bounds what is sent.
         "cwnd_beyond_receiver_window": True,
+        # A loss and a timeout halve min(cwnd_, window_), not FlightSize.
+        "loss_reduces": "window",
+        # The ACK that ends fast recovery opens the window, too.
+        "recovery_end_grows": True,
         # Every timeout halves what the window is then, so a second in a row leaves two segments of threshold.
         "repeated_timeout_lowers_ssthresh": True,
         # NewReno's recovery ends with the threshold as window (`exit_recovery_fix_` is off). Another control replaces this.

@@ -373,6 +373,11 @@ impl Sender {
         match self.spec.loss_reduces {
             LossReduces::Flight => flight,
             LossReduces::Cwnd => self.window.cwnd,
+            LossReduces::Window => {
+                let Window { cwnd, ssthresh, .. } = self.window;
+                let deflated = if self.recovery.is_active() { cwnd.min(ssthresh) } else { cwnd };
+                deflated.min(self.peer_window)
+            }
         }
     }
 

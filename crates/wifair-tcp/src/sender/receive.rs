@@ -5,7 +5,7 @@ use wifair_core::{Packet, TcpFlags, Time};
 use super::{Pending, Sender, SenderState};
 use crate::congestion::{Ack, RttSample, Window};
 use crate::rack::Alarm;
-use crate::spec::Handshake;
+use crate::spec::{Handshake, LossReduces};
 use crate::{ecn, seq};
 
 impl Sender {
@@ -164,7 +164,8 @@ impl Sender {
 
         let flight = self.flight_bytes();
         let progress = self.recovery.on_new_ack(ack, acked, flight, &mut self.window);
-        if progress.grow && may_grow && (self.uses_window(acked) || self.control.shrinks_on_ack()) {
+        let grow = progress.grow || progress.ended && self.spec.recovery_end_grows;
+        if grow && may_grow && (self.uses_window(acked) || self.control.shrinks_on_ack()) {
             self.report_ack(counted, flight + acked, now);
         }
         self.repair = progress.retransmit;
@@ -336,6 +337,9 @@ impl Sender {
                 // since by everything that the receiver holds beyond the hole; RFC 5681's equation 4 is an upper bound ("no
                 // more than").
                 self.window.ssthresh = self.window.ssthresh.min(before);
+            }
+            if self.spec.loss_reduces == LossReduces::Window {
+                self.window.ssthresh -= self.window.ssthresh % self.window.mss;
             }
             self.timed_out = true;
         }

@@ -197,7 +197,7 @@ fn impossible_values_name_their_key() {
 fn the_schema_describes_every_field() {
     let schema = serde_json::to_value(schemars::schema_for!(TcpSpec)).unwrap();
     let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.len(), 24);
+    assert_eq!(properties.len(), 25);
     for (name, property) in properties {
         assert!(property["description"].as_str().is_some_and(|text| text.len() > 20), "{name}: {property}");
         assert!(property.get("default").is_some(), "{name} has no default");
