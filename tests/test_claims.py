@@ -6,6 +6,7 @@ import math
 
 import pytest
 from wifair.papers.claims import Claim, Effect, Number, Point, Relation, Verdict, judge
+from wifair.stats import p_value
 
 UP = [1.0, 1.1, 0.9, 1.0, 1.05]
 UP_MORE = [9.0, 9.1, 8.9, 9.0, 9.05]
@@ -50,6 +51,14 @@ def test_relations(points: list[list[float]], expected: Verdict) -> None:
 def test_identical_points_are_named() -> None:
     assert "identical" in verdict(relation(SAME, UP))[1]
     assert "point 0" in verdict(relation(SAME, UP))[1]
+
+
+def test_the_p_value_is_that_of_the_point_with_the_smallest_margin() -> None:
+    small_but_sure, large_but_noisy = [0.10, 0.11, 0.09, 0.10, 0.10], [9.0, 5.0, 14.0, 3.0, 11.0]
+    _, why = verdict(relation(large_but_noisy, small_but_sure))
+    sure = p_value(small_but_sure)
+    assert sure < p_value(large_but_noisy) < 0.05
+    assert why == f"smallest margin at point 1, p = {2 * sure:.2g} after Holm over 2"
 
 
 def test_holm_makes_one_marginal_point_among_many_undecided() -> None:

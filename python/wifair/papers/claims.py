@@ -251,10 +251,10 @@ def weigh_relation(evidence: Relation, level: float = LEVEL) -> Weighed:
         point, zero = measured[0] if measured else (None, None)
         return Weighed(Verdict.NOT_REPRODUCED, point, zero, "both sides are identical in every replication", True)
     adjusted = holm([p_value(point.values) for point, _ in varied])
-    clear = [p < 1.0 - level for p in adjusted]
+    clear = [value < 1.0 - level for value in adjusted]
     against = [point.label for (point, found), sure in zip(varied, clear, strict=True) if sure and found.estimate < 0]
     open_points = [point.label for (point, _), sure in zip(varied, clear, strict=True) if not sure]
-    least_point, least = min(varied, key=lambda item: _or_lowest(item[1].estimate))
+    (least_point, least), p = min(zip(varied, adjusted, strict=True), key=lambda item: _or_lowest(item[0][1].estimate))
     if against:
         mean = t_interval(_mean_over([point for point, _ in varied]), level)
         if mean.low is not None and mean.low > 0:
@@ -267,7 +267,7 @@ def weigh_relation(evidence: Relation, level: float = LEVEL) -> Weighed:
         why = f"not clear of equality at {_some(open_points)} (of {len(varied)}){aside}"
         return Weighed(Verdict.UNDETERMINED, least_point, least, why, False)
     correction = f" after Holm over {len(varied)}" if len(varied) > 1 else ""
-    why = f"smallest margin at {least_point.label}, p = {max(adjusted):.2g}{correction}{aside}"
+    why = f"smallest margin at {least_point.label}, p = {p:.2g}{correction}{aside}"
     return Weighed(Verdict.REPRODUCED, least_point, least, why, True)
 
 
