@@ -11,6 +11,7 @@ import pytest
 from conftest import Cli
 from wifair.papers import find, paper_ids
 from wifair.papers.adaptive_pushout import reproduce
+from wifair.papers.adaptive_pushout.axis import TenToForty
 from wifair.papers.adaptive_pushout.claims import CLAIMS, DROPPED
 from wifair.papers.adaptive_pushout.claims.evidence import turning_point
 from wifair.papers.adaptive_pushout.measured import Measured
@@ -28,7 +29,7 @@ from wifair.papers.adaptive_pushout.study import (
     cells,
     scenario,
 )
-from wifair.papers.claims import Evidence, Number, Relation
+from wifair.papers.claims import Evidence, Number, Relation, judge
 from wifair.papers.readings import Kind, Reading
 from wifair.papers.reproduction import Form, variant_cells
 from wifair.papers.runs import CellRuns, Runs
@@ -119,6 +120,38 @@ def test_the_joint_reading_changes_both_choices_where_they_exist() -> None:
     assert {plan["redundant"] for plan in schemes.values()} == {"newest"}
     assert schemes["adaptive-pushout"]["tie"] == "random"
     assert "tie" not in schemes["ack-pushout"]
+
+
+def test_ten_to_forty_flows_replace_two_to_twenty_in_fig_3() -> None:
+    reading, grid = TenToForty(), cells(TINY, None)
+    made = variant_cells(grid, reading)
+    assert {(cell.keys["scheme"], cell.keys["n_up"], cell.keys["n_down"]) for cell in made} == {
+        (scheme, n, n) for scheme in SCHEMES for n in (15, 20)
+    }
+    for cell in made:
+        plan = cell.scenario.plan()
+        n = int(cell.keys["n_up"])
+        assert [f["direction"] for f in plan["flows"]] == ["up"] * n + ["down"] * n
+    every = {
+        (mix, scheme): fake(mix, [2.0] * mix.up, [2.0] * mix.down, runs=3)
+        for mix in (*ALL_MIXES, Mix(15, 15), Mix(20, 20))
+        for scheme in SCHEMES
+    }
+    m = fake_runs(every)
+    spm_af_wins = {False: 10, True: 4}
+    for other, points in spm_af_wins.items():
+        assert len(judged("3b-spm-af-downlinks-win", reading.viewed(m) if other else m).points) == points
+    assert set(reading.viewed(m).every_mix) == {Mix(5, 5), Mix(15, 15), Mix(20, 20), *TABLE_II}
+    assert reading.viewed(m).counting("throughput_ip_mbps").symmetric == reading.viewed(m).symmetric
+
+
+def test_every_former_rule_is_applied_to_the_present_runs() -> None:
+    every = {
+        (mix, scheme): fake(mix, [2.0] * mix.up, [2.0] * mix.down, runs=3) for mix in ALL_MIXES for scheme in SCHEMES
+    }
+    formers = {claim.id: judge(claim, fake_runs(every)).formerly for claim in CLAIMS if claim.formerly}
+    assert len(formers) == 10
+    assert {name for name, former in formers.items() if former is None or former.here is None} == set()
 
 
 def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
@@ -256,10 +289,11 @@ def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setitem(FORMS, "quick", TINY)
     found = reproduce("quick", None, None, None, None)
     assert [judgement.id for judgement in found.judgements] == [claim.id for claim in CLAIMS]
-    assert {other.id for other in found.sensitivities} == {*(reading.id for reading in READINGS), "ip-bytes"}
+    simulated = {*(reading.id for reading in READINGS), TenToForty.id}
+    assert {other.id for other in found.sensitivities} == {*simulated, "ip-bytes"}
     assert set(found.draw(tmp_path)) == set(find("adaptive-pushout").FIGURES)
     variants = {str(cell.keys["variant"]) for cell in found.results.cells}
-    assert variants == {"baseline", *(reading.id for reading in READINGS)}
+    assert variants == {"baseline", *simulated}
     baseline = [cell for cell in found.results.cells if cell.keys["variant"] == "baseline"]
     assert {cell.keys["scheme"] for cell in baseline} == set(SCHEMES)
 

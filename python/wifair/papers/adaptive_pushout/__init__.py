@@ -6,6 +6,7 @@ Fairness in Wireless LANs, VTC Spring 2012.
 
 from __future__ import annotations
 
+from wifair.papers.adaptive_pushout.axis import TenToForty
 from wifair.papers.adaptive_pushout.claims import CLAIMS, DROPPED
 from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import FORMS, MIXES_OF_FIGURE, READINGS, SCHEMES, cells
@@ -27,6 +28,7 @@ STUDY = PaperStudy(
     figures_module=f"{__name__}.figures",
     readings=(
         *READINGS,
+        TenToForty(),
         View(
             "ip-bytes",
             "What does throughput count?",

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from wifair.papers.adaptive_pushout.study import Mix
+from wifair.papers.adaptive_pushout.study import SYMMETRIC, TABLE_II, Mix
 from wifair.papers.runs import CellRuns, Runs
 from wifair.stats import Values, jain_rows, ratio
 
 
 class Measured:
-    """One reading's runs. Throughput is `throughput`, a column of the flow table, in Mbps."""
+    """One reading's runs. Throughput is `throughput`, a column of the flow table, in Mbps. `symmetric` are the mixes of Fig. 3."""
 
-    def __init__(self, runs: Runs, throughput: str = "goodput_mbps") -> None:
+    def __init__(self, runs: Runs, throughput: str = "goodput_mbps", symmetric: tuple[Mix, ...] = SYMMETRIC) -> None:
         self._runs = runs
         self._throughput = throughput
+        self.symmetric = symmetric
+
+    @property
+    def every_mix(self) -> tuple[Mix, ...]:
+        """The mixes of Fig. 3 and of Table II."""
+        return tuple(dict.fromkeys((*self.symmetric, *TABLE_II)))
 
     def cell(self, mix: Mix, scheme: str) -> CellRuns:
         """The runs of one mix under one scheme."""
@@ -22,7 +28,11 @@ class Measured:
 
     def counting(self, throughput: str) -> Measured:
         """The same runs with another column as throughput."""
-        return Measured(self._runs, throughput)
+        return Measured(self._runs, throughput, self.symmetric)
+
+    def plotting(self, symmetric: tuple[Mix, ...]) -> Measured:
+        """The same runs with other mixes in Fig. 3."""
+        return Measured(self._runs, self._throughput, symmetric)
 
     def throughputs(self, mix: Mix, scheme: str) -> Values:
         """Throughput of each flow, uplinks first: (seeds, flows)."""

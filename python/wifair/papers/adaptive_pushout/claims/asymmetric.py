@@ -19,7 +19,7 @@ from wifair.papers.adaptive_pushout.study import (
     Mix,
 )
 from wifair.papers.claims import Claim, Dropped, Formerly, Number, Point, Relation
-from wifair.papers.evidence import above, peak
+from wifair.papers.evidence import above, mean_above, peak
 from wifair.stats import Values, ratio
 
 # n_down of the paper's turning point and of the peak of the index.
@@ -176,6 +176,13 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         formerly=Formerly(
             "reproduced",
             "AF and ACK pushout, same mixes: of the loss recoveries of the uplink flows, more than half are timeouts.",
+            lambda m: Relation(
+                [
+                    Point(f"{s} at {x}", _timeout_share(m, s, "up", x) - 0.5)
+                    for s in (AF, ACK_PUSHOUT)
+                    for x in _fewer_down(s)
+                ]
+            ),
         ),
     ),
     Claim(
@@ -268,6 +275,9 @@ CLAIMS: tuple[Claim[Measured], ...] = (
             "reproduced",
             "Balance of the directions (Jain's index of the two mean throughputs), adaptive pushout over each of the other "
             "three, mean over Table II.",
+            lambda m: Relation(
+                mean_above(m.balance, TABLE_II, ADAPTIVE, THE_FOUR), over=f"the mean of {len(TABLE_II)} mixes"
+            ),
         ),
     ),
     Claim(
