@@ -124,6 +124,20 @@ def test_moves_count_claims_by_direction() -> None:
     assert "| `--reading` | nearer | farther | between | reproduced | trend only | not | open |" in text
     assert "| baseline |  |  |  | 1 | 1 | 1 | 1 |" in text
     assert "| `other` | 2 | 1 | 1 | 1 | 1 |  | 2 |" in text
+    assert "the order reproduced, then trend only or undetermined, then not reproduced;" in text
+
+
+def test_moves_of_effects_have_their_own_order() -> None:
+    changed = {"a": {"baseline": "survives", "here": "fades"}, "b": {"baseline": "gone", "here": "reversed"}}
+    text = moves(
+        {
+            "claims": [{"id": "a", "verdict": "survives"}, {"id": "b", "verdict": "gone"}],
+            "alternatives": [{"id": "other", "changed_verdicts": changed}],
+        }
+    )
+    assert "the order survives, then fades, then gone, then reversed;" in text
+    assert "| baseline |  |  |  | 1 |  | 1 |  |" in text
+    assert "| `other` |  | 2 |  |  | 1 |  | 1 |" in text
 
 
 def test_what_is_not_reproduced_names_the_readings_that_change_it() -> None:
@@ -147,7 +161,7 @@ def test_a_page_gets_a_reading_next_to_the_baseline(tmp_path: Path) -> None:
     other = {**DOCUMENT["alternatives"][0], "changed_verdicts": changed, "same_verdicts": same}
     write(page, {**DOCUMENT, "alternatives": [other]})
     text = page.read_text()
-    assert "| `other` |  | 1 |  |  |  | 1 | 1 |" in text
+    assert "| `other` |  | 1 |  |  | 1 | 1 |" in text
     assert "| `a` | 2 | **reproduced**: 3 [2.5, 3.5] Mbps | **not reproduced** |" in text
     assert "| `b` | – | **undetermined** | **undetermined**: 3 [2.5, 3.5] Mbps |" in text
 

@@ -30,8 +30,10 @@ COLUMNS = {
     "undetermined": "open",
     "calibrated": "fitted",
 }
-# How near a verdict is to the paper. "Trend only" and "undetermined" are between the others, and not ordered.
-NEARNESS = {"reproduced": 2, "trend only": 1, "undetermined": 1, "not reproduced": 0}
+# How near a verdict is to the paper: first those of its claims, then those of an effect on other air. Verdicts of one rank are not
+# ordered.
+NEARNESS = {"reproduced": 2, "trend only": 1, "not reproduced": 0, "undetermined": 1}
+NEARNESS |= {"survives": 2, "fades": 1, "gone": 0, "reversed": -1}
 
 
 def write(page: Path, document: Mapping[str, Any]) -> None:
@@ -92,7 +94,10 @@ def papers(old: str, document: Mapping[str, Any]) -> str:
 def moves(document: Mapping[str, Any]) -> str:
     """The number of claims that each reading moves nearer to the paper or farther from it, and the verdicts under it."""
     verdict_of = {claim["id"]: claim["verdict"] for claim in document["claims"]}
-    judged = [verdict for verdict in COLUMNS if verdict in NEARNESS]
+    moved_to = {pair["here"] for other in document["alternatives"] for pair in other["changed_verdicts"].values()}
+    judged = [verdict for verdict in NEARNESS if verdict in {*verdict_of.values(), *moved_to}]
+    ranks = sorted({NEARNESS[verdict] for verdict in judged}, reverse=True)
+    order = ", then ".join(" or ".join(one for one in judged if NEARNESS[one] == rank) for rank in ranks)
 
     def row(name: str, changed: Mapping[str, Any]) -> Sequence[str]:
         steps = [NEARNESS[pair["here"]] - NEARNESS[pair["baseline"]] for pair in changed.values()]
@@ -103,10 +108,10 @@ def moves(document: Mapping[str, Any]) -> str:
     rows = [row("baseline", {})]
     rows += [row(f"`{other['id']}`", other["changed_verdicts"]) for other in document["alternatives"]]
     explained = (
-        'Claims that a reading moves, and the verdicts under it. "Nearer" and "farther" follow the order reproduced, then '
-        'trend only or undetermined, then not reproduced; "between" is from trend only to undetermined or back.'
+        f'Claims that a reading moves, and the verdicts under it. "Nearer" and "farther" follow the order {order}; "between" is '
+        "from one verdict to another of the same rank."
     )
-    headings = ("`--reading`", "nearer", "farther", "between", *(COLUMNS[verdict] for verdict in judged))
+    headings = ("`--reading`", "nearer", "farther", "between", *(COLUMNS.get(verdict, verdict) for verdict in judged))
     return f"{explained}\n\n{table(headings, rows)}\n"
 
 
