@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from wifair.papers import find, paper_ids
-from wifair.papers.arf_aware_tcp import STUDY, reproduce
+from wifair.papers.arf_aware_tcp import STUDY, report, reproduce
 from wifair.papers.arf_aware_tcp.calibration import Fit, SettingFit, calibration_cells, fits, undecided
 from wifair.papers.arf_aware_tcp.claims import CLAIMS
 from wifair.papers.arf_aware_tcp.claims.margins import implied_kept
@@ -74,6 +74,20 @@ def test_a_setting_is_likelier_the_nearer_its_runs_are_to_the_printed_column() -
         assert np.all(np.abs(fit.deviations[:-1]) <= np.abs(fit.measured_kbps / printed - 1.0) / 0.025)
         link_rates = 11.0 * CHANGE_S + np.array(fit.case.rates_mbps) * (fit.length_s - CHANGE_S)
         assert fit.fairness == pytest.approx(jain(fit.measured_kbps / link_rates[: printed.size]), abs=0.02)
+
+
+def test_the_calibration_is_repeated_for_disjoint_sets_of_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = Runs.of(Study(calibration_cells((DOWNLINK, UPLINK)), 5).run())
+    parts = runs.sets(2)
+    places = {"setting": UPLINK.id, "case": ANOMALY.id}
+    assert [part.cell(**places).seeds for part in parts] == [[1, 2], [3, 4]]
+    whole = runs.cell(**places).flows("goodput_mbps")
+    assert np.array_equal(np.concatenate([part.cell(**places).flows("goodput_mbps") for part in parts]), whole[:4])
+    monkeypatch.setattr(report, "SEARCHED", 2)
+    text = report.calibration(Measured(runs))
+    assert [f"| {seeds} |" in text for seeds in ("1 to 2", "3 to 4", "5 to 6")] == [True, True, False]
+    monkeypatch.setattr(report, "SEARCHED", 5)
+    assert "disjoint" not in report.calibration(Measured(runs))
 
 
 def test_what_the_data_do_not_decide_the_text_does() -> None:

@@ -51,6 +51,12 @@ class CellRuns:
         last = self.seeds[:count][-1]
         return CellRuns({name: frame.head(int((frame["seed"] <= last).sum())) for name, frame in self._frames.items()})
 
+    def sets(self, count: int) -> list[CellRuns]:
+        """Disjoint sets of `count` replications, in order; those that do not fill a set are left out."""
+        ends = range(count, len(self.seeds) + 1, count)
+        chosen = [pl.col("seed").is_in(self.seeds[end - count : end]) for end in ends]
+        return [CellRuns({name: frame.filter(some) for name, frame in self._frames.items()}) for some in chosen]
+
     def extended(self, more: CellRuns) -> CellRuns:
         """These replications and those of `more`."""
         return CellRuns({name: pl.concat([frame, more._frames[name]]) for name, frame in self._frames.items()})
@@ -169,6 +175,11 @@ class Runs:
     def first(self, count: int) -> Runs:
         """The first `count` replications of every cell."""
         return Runs({place: cell.first(count) for place, cell in self._cells.items()})
+
+    def sets(self, count: int) -> list[Runs]:
+        """Disjoint sets of `count` replications of every cell; those that do not fill a set are left out."""
+        parts = {place: cell.sets(count) for place, cell in self._cells.items()}
+        return [Runs({place: each[i] for place, each in parts.items()}) for i in range(self.replications // count)]
 
     def over(self, other: Runs) -> Runs:
         """These runs, completed by the cells of `other`; both need the same seeds."""

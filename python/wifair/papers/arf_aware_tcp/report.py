@@ -25,6 +25,8 @@ from wifair.stats import Values, t_interval
 CASE_OF = {case.id: case for case in CASES}
 # Multiples of the difference between engine and ns-2 for which the calibration is repeated.
 ERRORS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
+# The replications of the search that chose the baseline.
+SEARCHED = 12
 
 
 def tables(m: Measured) -> str:
@@ -58,7 +60,7 @@ def calibration(m: Measured) -> str:
     found = fits(m.runs)
     open_ones = undecided(found)
     parts = [_decision(found, open_ones)]
-    parts += [_doubts(m), _first_criterion(m)]
+    parts += [_doubts(m), *_between_sets(m), _first_criterion(m)]
     for each in [*open_ones, *(fit for fit in found if fit.setting in CANDIDATES and fit not in open_ones)]:
         rows = [_fit_row(number, fit) for number, fit in each.tables.items()]
         parts += [
@@ -96,6 +98,24 @@ def _doubts(m: Measured) -> str:
     told = "If engine and ns-2 may differ by so many times as much as 2.5 % of a throughput and 0.005 of an index:"
     heads = ("times", "settings not told apart", "the nearest of them to the text", "likelihood of the uplink setting")
     return f"{told}\n\n{table(heads, rows)}"
+
+
+def _between_sets(m: Measured) -> list[str]:
+    """How the decision depends on the seeds: disjoint sets of as many replications as the search had, if there are several."""
+    sets = m.runs.sets(SEARCHED)
+    if len(sets) < 2:
+        return []
+    rows = []
+    for i, runs in enumerate(sets):
+        found = fits(runs)
+        uplink = next(fit for fit in found if fit.setting == UPLINK)
+        up = next((f"{error:g}" for error in ERRORS if undecided(fits(runs, error))[0].setting == UPLINK), "–")
+        rows.append((f"{i * SEARCHED + 1} to {(i + 1) * SEARCHED}", _share(found, uplink), up))
+    told = (
+        f"Between disjoint sets of {SEARCHED} seeds. The last column is the smallest of the multiples above at which the text "
+        "decides for the uplink setting."
+    )
+    return [told, table(("seeds", "likelihood of the uplink setting", "times"), rows)]
 
 
 def _first_criterion(m: Measured) -> str:
