@@ -104,6 +104,22 @@ def test_a_page_gets_what_it_has_marks_for(tmp_path: Path) -> None:
         write(page, DOCUMENT)
 
 
+def test_a_page_gets_the_printed_numbers_under_several_readings(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    marks = Marks("numbers other unmoved", "wifair paper --page")
+    page.write_text(f"mine\n{marks.begin}\n{marks.end}\n")
+    values = {"mean": 3.0, "ci_low": 2.5, "ci_high": 3.5}
+    pair = {"baseline": "reproduced", "here": "not reproduced", "baseline_measured": values, "measured": values}
+    other = {**DOCUMENT["alternatives"][0], "changed_verdicts": {"a": pair}, "same_verdicts": {}}
+    unmoved = {**other, "id": "unmoved", "changed_verdicts": {}}
+    write(page, {**DOCUMENT, "alternatives": [other, unmoved]})
+    text = page.read_text()
+    assert "| `a`, Mbps | 2 | **2.12 [2, 2.25]** | 3 [2.5, 3.5] | as before |" in text
+    assert "`b`" not in text
+    with pytest.raises(InputError, match="'unmoved': not run here; allowed: other"):
+        write(page, {**DOCUMENT, "alternatives": [other]})
+
+
 def test_moves_count_claims_by_direction() -> None:
     def pair(baseline: str, here: str) -> dict[str, str]:
         return {"baseline": baseline, "here": here}

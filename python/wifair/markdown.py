@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,12 @@ class Marks:
         """The second mark."""
         return f"<!-- end of {self.what} -->"
 
+    @classmethod
+    def listing(cls, word: str, command: str, page: Path) -> list[Marks]:
+        """The marks on a page of parts named by a word and a list, such as "numbers a b"."""
+        found = re.findall(rf"<!-- ({word} [^:\n]+): written by {re.escape(command)} -->", _text(page))
+        return [cls(what, command) for what in dict.fromkeys(found)]
+
     def between(self, page: Path) -> str | None:
         """The text between the marks; `None` if the page does not have both."""
         parts = self._parts(page)
@@ -45,12 +52,16 @@ class Marks:
             raise _unusable(page, error) from None
 
     def _parts(self, page: Path) -> tuple[str, str, str] | None:
-        try:
-            before, begun, rest = page.read_text(encoding="utf-8").partition(self.begin)
-        except OSError as error:
-            raise _unusable(page, error) from None
+        before, begun, rest = _text(page).partition(self.begin)
         inner, ended, after = rest.partition(self.end)
         return (before, inner, after) if begun and ended else None
+
+
+def _text(page: Path) -> str:
+    try:
+        return page.read_text(encoding="utf-8")
+    except OSError as error:
+        raise _unusable(page, error) from None
 
 
 def _unusable(page: Path, error: OSError) -> InputError:

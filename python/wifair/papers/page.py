@@ -1,14 +1,14 @@
 """A paper's verdicts as Markdown, for pages whose rest is written by hand.
 
 Each part is written to pages that have its marks: a summary for the paper's page, how many claims each reading moves,
-one reading next to the baseline ("reading" and its id), every claim and reading for its appendix, the paper's row in a
-table of all papers, and each figure that exists as Markdown, by name.
+one reading next to the baseline ("reading" and its id), the printed numbers under several ("numbers" and their ids), every
+claim and reading for its appendix, the paper's row in a table of all papers, and each figure that exists as Markdown, by name.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -32,15 +32,16 @@ COLUMNS = {
 }
 # How near a verdict is to the paper: first those of its claims, then those of an effect on other air. Verdicts of one rank are not
 # ordered.
-NEARNESS = {"reproduced": 2, "trend only": 1, "not reproduced": 0, "undetermined": 1}
-NEARNESS |= {"survives": 2, "fades": 1, "gone": 0, "reversed": -1}
+NEARNESS = {"reproduced": 2, "trend only": 1, "not reproduced": 0}
+NEARNESS |= {"survives": 2, "fades": 1, "gone": 0, "reversed": -1, "undetermined": 1}
 
 
 def write(page: Path, document: Mapping[str, Any]) -> None:
     """Writes the parts that the page has marks for, from the JSON document of `wifair paper`."""
     texts = {Marks(name, COMMAND): text for name, text in document.get("texts", {}).items()}
     readings = {Marks(f"reading {other['id']}", COMMAND): other for other in document["alternatives"]}
-    every = (SUMMARY, MOVES, VERDICTS, PAPERS, *readings, *texts)
+    listed = Marks.listing("numbers", COMMAND, page)
+    every = (SUMMARY, MOVES, VERDICTS, PAPERS, *readings, *listed, *texts)
     found = {marks: old for marks in every if (old := marks.between(page)) is not None}
     if not found:
         wanted = ", ".join(repr(marks.begin) for marks in every)
@@ -50,6 +51,8 @@ def write(page: Path, document: Mapping[str, Any]) -> None:
             text = texts[marks]
         elif marks in readings:
             text = side_by_side(document, readings[marks])
+        elif marks in listed:
+            text = numbers(document, marks.what.split()[1:])
         elif marks is PAPERS:
             text = papers(old, document)
         else:
@@ -141,6 +144,35 @@ def side_by_side(document: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     )
     headings = ("claim", "published", "baseline", f"`{other['id']}`")
     return f"{explained}\n\n{table(headings, rows)}\n"
+
+
+def numbers(document: Mapping[str, Any], ids: Sequence[str]) -> str:
+    """The claims with a printed number: the value that decides in the baseline and under each of these readings."""
+    known = {other["id"]: {**other["same_verdicts"], **other["changed_verdicts"]} for other in document["alternatives"]}
+    for name in ids:
+        if name not in known:
+            raise InputError(f"numbers of reading {name!r}: not run here; allowed: {', '.join(known) or 'none'}.")
+
+    def shown(verdict: str, mean: float | None, low: float | None, high: float | None) -> str:
+        value = "–" if mean is None or not isfinite(mean) else _with_interval(mean, low, high)
+        return f"**{value}**" if verdict == "reproduced" else value
+
+    def row(claim: Mapping[str, Any]) -> Iterator[str]:
+        yield f"`{claim['id']}`, {claim['unit']}"
+        yield f"{claim['published']:g}"
+        yield shown(claim["verdict"], claim["measured"], claim["ci_low"], claim["ci_high"])
+        for name in ids:
+            pair = known[name].get(claim["id"])
+            measured = (pair and pair["measured"]) or {"mean": None, "ci_low": None, "ci_high": None}
+            yield shown(pair["here"], **_ends(measured)) if pair else "as before"
+
+    rows = [[*row(claim)] for claim in document["claims"] if claim["published"] is not None]
+    explained = "Bold: reproduced by the claim's rule. The value is the one that decides, with its 95 % interval."
+    return f"{explained}\n\n{table(('claim', 'printed', 'baseline', *(f'`{name}`' for name in ids)), rows)}\n"
+
+
+def _ends(found: Mapping[str, float | None]) -> dict[str, float | None]:
+    return {"mean": found["mean"], "low": found["ci_low"], "high": found["ci_high"]}
 
 
 def verdicts(document: Mapping[str, Any]) -> str:

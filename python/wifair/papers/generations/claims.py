@@ -1,6 +1,6 @@
 """The headline findings of five papers, and their sizes by generation.
 
-Rules, fixed before the runs:
+Rules, unchanged since the first results:
 
 - A finding is an effect of at most 1: a difference of Jain's indexes, a share, or 1 minus a ratio. Up to 0.05 it counts as none, as
   an index from 0.95 on counts as near 1 in the studies of `adaptive-pushout` and `dqm`.
