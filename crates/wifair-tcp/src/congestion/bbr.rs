@@ -25,7 +25,7 @@ use wifair_core::{Info, Time};
 
 use super::{Ack, CongestionControl, RttSample, Window};
 use crate::delivery_rate::{LostPacket, RateSample};
-use crate::recovery_rule::RecoveryRule;
+use crate::recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 use crate::spec::MAX_WINDOW_BYTES;
 
 /// Description in the registry.
@@ -715,7 +715,7 @@ fn hash(seed: u64) -> u64 {
 impl CongestionControl for Bbr {
     /// Without effect: RACK finds losses.
     fn recovery(&self) -> RecoveryRule {
-        RecoveryRule::Selective
+        RecoveryRule::NewReno { timer: PartialAckTimer::default(), exit_window: ExitWindow::default() }
     }
 
     fn begin(&mut self, window: &mut Window, identity: u32) {
