@@ -1,7 +1,7 @@
 //! Periodic samples of the state of TCP senders and of what limits them.
 
 use wifair_core::Time;
-use wifair_tcp::{Phase, Restraint, Sender};
+use wifair_tcp::{LimitedBy, Phase, Sender};
 
 use crate::application::Transport;
 use crate::network::Network;
@@ -41,7 +41,7 @@ row! {
 #[derive(Clone, Copy, Debug, Default)]
 struct Looks {
     phases: [u64; 5],
-    restraints: [u64; 3],
+    limits: [u64; 3],
 }
 
 impl Looks {
@@ -49,7 +49,7 @@ impl Looks {
         let phase = sender.phase();
         self.phases[phase as usize] += 1;
         if phase != Phase::Idle {
-            self.restraints[sender.restraint() as usize] += 1;
+            self.limits[sender.limited_by() as usize] += 1;
         }
     }
 }
@@ -88,7 +88,7 @@ impl States {
         let flows = plan.flows.iter().zip(&self.looks).enumerate();
         let over_tcp = flows.filter(|(_, (flow, _))| flow.application.transport() == Transport::Tcp);
         over_tcp
-            .map(|(index, (flow, Looks { phases, restraints }))| StateRow {
+            .map(|(index, (flow, Looks { phases, limits }))| StateRow {
                 flow: index as u64,
                 label: flow.label.clone(),
                 looks: phases.iter().sum(),
@@ -97,9 +97,9 @@ impl States {
                 avoidance: phases[Phase::Avoidance as usize],
                 recovery: phases[Phase::Recovery as usize],
                 timed_out: phases[Phase::TimedOut as usize],
-                held_by_application: restraints[Restraint::Application as usize],
-                held_by_receiver_window: restraints[Restraint::ReceiverWindow as usize],
-                held_by_congestion_window: restraints[Restraint::CongestionWindow as usize],
+                held_by_application: limits[LimitedBy::Application as usize],
+                held_by_receiver_window: limits[LimitedBy::ReceiverWindow as usize],
+                held_by_congestion_window: limits[LimitedBy::CongestionWindow as usize],
             })
             .filter(|row| row.looks > 0)
             .collect()

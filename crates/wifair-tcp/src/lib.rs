@@ -1,8 +1,9 @@
 //! TCP end points without I/O: time and packets are arguments; packets and a deadline are results.
 //!
 //! Read first: [`TcpSpec`] (every parameter, with its source), then [`Sender`] (sends data, opens actively), then [`Receiver`]
-//! (reassembles, acknowledges, opens passively). One instance of each forms a connection. `recovery.rs` handles losses; the
-//! window is controlled by [`congestion`], one file per congestion control.
+//! (reassembles, acknowledges, opens passively). One instance of each forms a connection. A sender repairs
+//! losses by one of three recoveries (`sender/loss_recovery.rs`); the window is controlled by [`congestion`], one file per congestion
+//! control.
 //!
 //! The contract of both ends: after every input (`open`, `write`, `close`, `on_segment`, `on_timer`, `on_link_rate`), call
 //! `poll_transmit` until it returns `None`; call `on_timer` once the time has reached `deadline`. A call of `on_timer` before
@@ -48,7 +49,7 @@ pub use marking::{Marked, PriorityMarkingSpec, WindowInRecovery};
 pub use pacing::PacingSpec;
 pub use receiver::{Receiver, ReceiverState};
 pub use recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
-pub use sender::{Phase, Restraint, Sender, SenderState};
+pub use sender::{LimitedBy, Phase, Sender, SenderState};
 pub use small_queue::SmallQueueSpec;
 pub use spec::{
     ByteCountingSpec, DelayedAckSpec, Handshake, LossReduces, ReceiveOffloadSpec, RtoSpec, RttSamples,

@@ -104,7 +104,7 @@ def explain(results: Results) -> list[Sentence]:
             state = states.row(by_predicate=pl.col("label") == flow["label"], named=True)
             told += of_phases(flow, state)
             waited_ms = sum(waits_ms.values()) if plan["wire_rate_mbps"] is None else 0.0
-            told += of_restraint(flow, state, plan, 2 * (wire_ms if own_ms is None else own_ms), waited_ms)
+            told += of_limit(flow, state, plan, 2 * (wire_ms if own_ms is None else own_ms), waited_ms)
         if flow["transport"] != "tcp":
             rows = means(results.datagrams, ["label", "direction"]).filter(pl.col("label") == flow["label"])
             told += of_datagrams(flow, rows)
@@ -234,7 +234,7 @@ def limit_of(flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any]) 
     return "congestion window", text, {name: flow[name] for name in ("fast_retransmits", "ecn_reductions", "timeouts")}
 
 
-def of_restraint(
+def of_limit(
     flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any], wire_rtt_ms: float, wire_waits_ms: float
 ) -> list[Sentence]:
     """What limited the flow, and the parts of its round-trip time."""

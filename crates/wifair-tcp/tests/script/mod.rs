@@ -183,7 +183,7 @@ impl Run {
             "recovery" => if sender.is_in_recovery() { "yes" } else { "no" }.into(),
             "state" => format!("{:?}", sender.state()).to_lowercase(),
             "phase" => format!("{:?}", sender.phase()).to_lowercase(),
-            "restraint" => format!("{:?}", sender.restraint()).to_lowercase(),
+            "limited_by" => format!("{:?}", sender.limited_by()).to_lowercase(),
             "control" => sender.control_state().unwrap_or("none").into(),
             "pacing" => sender.pacing_rate().map_or("none".into(), |rate| rate.to_string()),
             "open" => if sender.is_established() { "yes" } else { "no" }.into(),
