@@ -32,7 +32,8 @@ def test_wifairs_half_has_the_flows_of_the_others(case: Any) -> None:
         assert (up, down) == case.flows(size)
         assert (case.options(size)["up"], case.options(size)["down"]) == (up, down)
         assert plan["run"]["warmup_s"] == case.options(size)["warmup_s"]
-    assert Scenario.from_toml(case.scenario).plan()["run"]["duration_s"] == case.measured_s
+    sharing = {other.measured_s for other in CASES if other.scenario == case.scenario}
+    assert Scenario.from_toml(case.scenario).plan()["run"]["duration_s"] in sharing
 
 
 def test_every_step_of_every_chain_is_a_valid_scenario() -> None:

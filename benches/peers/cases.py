@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,18 @@ ALT = Case(
 )
 
 
+# Long enough, in steady state, for the download's share to be told apart.
+ALT_STEADY = replace(
+    ALT,
+    name="alt-steady",
+    title="A download beside ten uploads, 802.11g with EDCA as in `alt`, in steady state",
+    sizes=(10,),
+    warmup_s=25.0,
+    measured_s=50.0,
+    file="alt",
+)
+
+
 @dataclass(frozen=True)
 class Air:
     """A generation with A-MPDUs and one stream, its rate at MCS 7 and a guard interval of 800 ns."""
@@ -165,5 +177,5 @@ TODAY = tuple(
     )
 )
 # What goes to one place of a page.
-GROUPS = {"single frames": (SYMMETRIC, SATURATED, ALT), "a-mpdus": TODAY}
+GROUPS = {"single frames": (SYMMETRIC, SATURATED, ALT), "edca": (ALT_STEADY,), "a-mpdus": TODAY}
 CASES = tuple(case for group in GROUPS.values() for case in group)

@@ -55,6 +55,7 @@ struct Options
     bool udp = false;
     double offered = 12;
     bool alt = false;
+    std::string standard = "g";
     std::string today; // "n", "ac", "ax" or nothing
     uint32_t width = 20;
     uint32_t mcs = 7;
@@ -88,6 +89,7 @@ Parse(int argc, char* argv[])
     line.AddValue("udp", "saturated UDP in place of TCP", option.udp);
     line.AddValue("offered_mbps", "all UDP flows together: more than the channel carries", option.offered);
     line.AddValue("alt", "802.11g with EDCA, and TCP with SACK, as in `alt`", option.alt);
+    line.AddValue("standard", "g or a, with `alt`: in 802.11a an EIFS allows for a MAC ACK at 6 Mbps", option.standard);
     line.AddValue("today", "802.11n, ac or ax with A-MPDUs: n, ac, ax", option.today);
     line.AddValue("width_mhz", "of the channel, today", option.width);
     line.AddValue("mcs", "of all links, one stream, today", option.mcs);
@@ -179,8 +181,16 @@ struct Modes
 Modes
 ModesOf(const Options& option)
 {
-    return option.alt ? Modes{WIFI_STANDARD_80211g, "ErpOfdmRate6Mbps", "ErpOfdmRate54Mbps", MicroSeconds(9)}
-                      : Modes{WIFI_STANDARD_80211b, "DsssRate1Mbps", "DsssRate11Mbps", MicroSeconds(20)};
+    if (!option.alt)
+    {
+        return {WIFI_STANDARD_80211b, "DsssRate1Mbps", "DsssRate11Mbps", MicroSeconds(20)};
+    }
+    if (option.standard == "a")
+    {
+        return {WIFI_STANDARD_80211a, "OfdmRate6Mbps", "OfdmRate54Mbps", MicroSeconds(9)};
+    }
+    NS_ABORT_MSG_UNLESS(option.standard == "g", "--standard is g or a, not " << option.standard);
+    return {WIFI_STANDARD_80211g, "ErpOfdmRate6Mbps", "ErpOfdmRate54Mbps", MicroSeconds(9)};
 }
 
 // Fixed modes, one stream, that may differ by peer; ns-3's own manager of constant rates has one for all peers.

@@ -25,6 +25,7 @@ from wifair.results import versions
 
 MARKS = {
     "single frames": Marks("the peers' tables", "make bench-peers"),
+    "edca": Marks("the peers' tables with EDCA", "make bench-peers"),
     "a-mpdus": Marks("the peers' tables with A-MPDUs", "make bench-peers"),
 }
 QUICK = {"warmup_s": 2.0, "measured_s": 6.0}
