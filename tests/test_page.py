@@ -114,7 +114,7 @@ def test_a_page_gets_the_printed_numbers_under_several_readings(tmp_path: Path) 
     unmoved = {**other, "id": "unmoved", "changed_verdicts": {}}
     write(page, {**DOCUMENT, "alternatives": [other, unmoved]})
     text = page.read_text()
-    assert "| `a`, Mbps | 2 | **2.12 [2, 2.25]** | 3 [2.5, 3.5] | as before |" in text
+    assert "| `a`, Mbps | 2 | **2.12 [2, 2.25]** | 3 [2.5, 3.5] | the same |" in text
     assert "`b`" not in text
     with pytest.raises(InputError, match="'unmoved': not run here; allowed: other"):
         write(page, {**DOCUMENT, "alternatives": [other]})

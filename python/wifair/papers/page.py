@@ -164,10 +164,13 @@ def numbers(document: Mapping[str, Any], ids: Sequence[str]) -> str:
         for name in ids:
             pair = known[name].get(claim["id"])
             measured = (pair and pair["measured"]) or {"mean": None, "ci_low": None, "ci_high": None}
-            yield shown(pair["here"], **_ends(measured)) if pair else "as before"
+            yield shown(pair["here"], **_ends(measured)) if pair else "the same"
 
     rows = [[*row(claim)] for claim in document["claims"] if claim["published"] is not None]
-    explained = "Bold: reproduced by the claim's rule. The value is the one that decides, with its 95 % interval."
+    explained = (
+        "Bold: reproduced by the claim's rule. The value is the one that decides, with its 95 % interval; of a bound it is the "
+        "margin."
+    )
     return f"{explained}\n\n{table(('claim', 'printed', 'baseline', *(f'`{name}`' for name in ids)), rows)}\n"
 
 
