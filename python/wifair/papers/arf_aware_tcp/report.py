@@ -109,11 +109,11 @@ def _between_sets(m: Measured) -> list[str]:
     for i, runs in enumerate(sets):
         found = fits(runs)
         uplink = next(fit for fit in found if fit.setting == UPLINK)
-        up = next((f"{error:g}" for error in ERRORS if undecided(fits(runs, error))[0].setting == UPLINK), "–")
+        up = next((f"{error:g}" for error in ERRORS if undecided(fits(runs, error))[0].setting.direction == "up"), "–")
         rows.append((f"{i * SEARCHED + 1} to {(i + 1) * SEARCHED}", _share(found, uplink), up))
     told = (
         f"Between disjoint sets of {SEARCHED} seeds. The last column is the smallest of the multiples above at which the text "
-        "decides for the uplink setting."
+        "decides for an uplink setting."
     )
     return [told, table(("seeds", "likelihood of the uplink setting", "times"), rows)]
 
