@@ -23,6 +23,7 @@ mod change;
 pub mod congestion;
 mod delivery_rate;
 mod ecn;
+mod gro;
 mod loss_detection;
 mod marking;
 mod pacing;

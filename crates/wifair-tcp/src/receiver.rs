@@ -3,6 +3,7 @@ use std::sync::Arc;
 use wifair_core::{ConnectionId, Ecn, FiveTuple, Packet, SackBlocks, TcpFlags, Time};
 
 use crate::ecn::{EcnReceiver, SETUP_SYN};
+use crate::gro::GroPacket;
 use crate::reassembly::Reassembly;
 use crate::rto::Rto;
 use crate::seq;
@@ -23,53 +24,6 @@ pub enum ReceiverState {
     LastAck,
     /// CLOSED.
     Closed,
-}
-
-/// Consecutive segments that arrived together, merged into one packet.
-#[derive(Clone, Debug)]
-struct Burst {
-    /// The first segment, with the payload of all.
-    packet: Packet,
-    segments: u32,
-    /// Payload of each segment but the last.
-    each: u32,
-    /// When no more can be added.
-    ends: Time,
-}
-
-/// Maximum length of a packet after generic receive offload, in bytes (Linux: `GRO_LEGACY_MAX_SIZE`).
-const LONGEST_BURST: u32 = 65_535;
-
-impl Burst {
-    fn none() -> Burst {
-        Burst { packet: Packet::default(), segments: 0, each: 0, ends: Time::MAX }
-    }
-
-    /// Whether a packet is plain data, which may be merged.
-    fn takes(packet: &Packet) -> bool {
-        packet.payload_bytes > 0 && packet.flags == TcpFlags::ACK
-    }
-
-    fn of(packet: &Packet, ends: Time) -> Burst {
-        Burst { packet: *packet, segments: 1, each: packet.payload_bytes, ends }
-    }
-
-    /// Appends the next packet if it is contiguous and fits; returns whether it did.
-    fn join(&mut self, packet: &Packet, now: Time) -> bool {
-        let bytes = self.packet.ip_bytes() + packet.payload_bytes;
-        let joins = now < self.ends
-            && self.segments > 0
-            && self.packet.payload_bytes == self.segments * self.each // no shorter one arrived
-            && packet.seq == self.packet.seq.wrapping_add(self.packet.payload_bytes)
-            && packet.payload_bytes <= self.each
-            && packet.ds_field == self.packet.ds_field
-            && bytes <= LONGEST_BURST;
-        if joins {
-            self.packet.payload_bytes += packet.payload_bytes;
-            self.segments += 1;
-        }
-        joins
-    }
 }
 
 /// The end of a connection that opens passively, receives data and acknowledges it.
@@ -106,11 +60,11 @@ pub struct Receiver {
     fin_at: Option<u32>,
     /// When a delayed ACK is due.
     ack_deadline: Time,
-    /// Packet that generic receive offload has merged and not yet delivered; absent before the first.
-    burst: Option<Box<Burst>>,
+    /// What generic receive offload has merged and not yet delivered; absent before the first packet.
+    gro: Option<Box<GroPacket>>,
     /// When the SYN-ACK or FIN is retransmitted.
     timer: Time,
-    /// The earliest of that and of the end of the burst. Recomputed by [`Receiver::review`].
+    /// The earliest of that and of the end of the merging. Recomputed by [`Receiver::review`].
     wakes_at: Time,
     control_sent_at: Time,
     rto: Rto,
@@ -153,7 +107,7 @@ impl Receiver {
             ordinary: false,
             fin_at: None,
             ack_deadline: Time::MAX,
-            burst: None,
+            gro: None,
             timer: Time::MAX,
             wakes_at: Time::MAX,
             control_sent_at: Time::ZERO,
@@ -210,14 +164,14 @@ impl Receiver {
 
     /// Generic receive offload: merges packets that arrive together.
     fn gather(&mut self, packet: &Packet, within: Time, now: Time) {
-        let is_plain = Burst::takes(packet);
-        if is_plain && self.burst.as_mut().is_some_and(|burst| burst.join(packet, now)) {
+        let is_plain = GroPacket::accepts(packet);
+        if is_plain && self.gro.as_mut().is_some_and(|gro| gro.merge(packet, now)) {
             return;
         }
         self.flush(now);
         if is_plain {
-            let burst = self.burst.get_or_insert_with(|| Box::new(Burst::none()));
-            **burst = Burst::of(packet, now + within + Time::from_ns(1));
+            let gro = self.gro.get_or_insert_with(|| Box::new(GroPacket::none()));
+            **gro = GroPacket::of(packet, now + within + Time::from_ns(1));
         } else {
             self.on_any_segment(packet, 1, now);
         }
@@ -225,20 +179,20 @@ impl Receiver {
 
     /// Processes the packet merged by generic receive offload.
     fn flush(&mut self, now: Time) {
-        let Some(burst) = &mut self.burst else { return };
-        let Burst { packet, segments, .. } = std::mem::replace(&mut **burst, Burst::none());
+        let Some(gro) = &mut self.gro else { return };
+        let GroPacket { packet, segments, .. } = std::mem::replace(&mut **gro, GroPacket::none());
         if segments > 0 {
             self.on_any_segment(&packet, segments, now);
         }
     }
 
-    fn burst_ends(&self) -> Time {
-        self.burst.as_ref().map_or(Time::MAX, |burst| burst.ends)
+    fn gro_ends(&self) -> Time {
+        self.gro.as_ref().map_or(Time::MAX, |gro| gro.ends)
     }
 
     /// Recomputes whether the fast paths apply, and the deadline. Called after every call on the general path.
     fn review(&mut self) {
-        self.wakes_at = self.timer.min(self.burst_ends());
+        self.wakes_at = self.timer.min(self.gro_ends());
         self.ordinary = self.state == ReceiverState::Established
             && !self.control_now
             && self.ecn.is_quiet()
@@ -440,7 +394,7 @@ impl Receiver {
 
     /// Handles expired timers. Does nothing before [`Receiver::deadline`].
     pub fn on_timer(&mut self, now: Time) {
-        if now >= self.burst_ends() {
+        if now >= self.gro_ends() {
             self.flush(now);
         }
         if now >= self.ack_deadline {
