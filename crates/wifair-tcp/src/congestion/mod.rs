@@ -207,3 +207,83 @@ impl Default for CongestionControlSpec {
         CongestionControlSpec::NewReno(Default::default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1_000;
+    const RTT: Time = Time::from_ms(50);
+
+    fn started(spec: &CongestionControlSpec) -> (Control, Window) {
+        let mut window = Window {
+            cwnd: 20 * MSS,
+            ssthresh: 10 * MSS,
+            mss: MSS,
+            credit: 0,
+            slow_start_limit: MSS,
+            counting: Counting::Ack,
+            divisor: 1,
+        };
+        let mut control = spec.build();
+        control.begin(&mut window, 1);
+        control.on_rtt_sample(&RttSample { rtt: RTT, srtt: RTT, now: RTT });
+        (control, window)
+    }
+
+    #[test]
+    fn a_control_that_may_shrink_the_window_on_an_ack_says_so() {
+        for spec in CongestionControlSpec::all() {
+            let (mut control, mut window) = started(&spec);
+            let mut shrinks = false;
+            for step in 1..1_000 {
+                let (now, rtt) = (RTT * (step + 1), RTT * (1 + step % 20));
+                let before = window.cwnd;
+                control.on_rtt_sample(&RttSample { rtt, srtt: rtt, now });
+                let is_application_limited = step % 7 == 0;
+                let flight_bytes = if is_application_limited { MSS } else { before };
+                let ack = Ack { bytes: MSS, flight_bytes, is_application_limited, now };
+                control.on_ack(&mut window, ack);
+                shrinks |= window.cwnd < before;
+            }
+            assert_eq!(control.shrinks_on_ack(), shrinks, "{}", spec.name());
+        }
+    }
+
+    #[test]
+    fn a_control_that_uses_rate_samples_says_that_it_needs_them() {
+        for spec in CongestionControlSpec::all() {
+            let (mut control, mut window) = started(&spec);
+            let before = format!("{control:?} {window:?}");
+            let (delivered, size) = (u64::from(10 * MSS), MSS);
+            let sample = RateSample {
+                delivery_rate: 1e6,
+                delivered,
+                prior_delivered: 0,
+                lost: 0,
+                tx_in_flight: size,
+                is_app_limited: false,
+                newly_acked: size,
+                rtt: Some(RTT),
+                total_delivered: delivered,
+                in_flight: size,
+                is_cwnd_limited: true,
+                is_repairing: false,
+            };
+            let lost = LostPacket {
+                size,
+                start: 1,
+                tx_in_flight: size,
+                lost: u64::from(size),
+                is_app_limited: false,
+                total_delivered: delivered,
+            };
+            control.on_lost_packet(&mut window, &lost, RTT);
+            control.on_rate_sample(&mut window, &sample, RTT);
+            control.on_congestion_mark(delivered);
+            control.on_transmit_from_idle(&mut window, delivered, RTT);
+            let used = before != format!("{control:?} {window:?}");
+            assert_eq!(control.needs_rate_samples(), used, "{}", spec.name());
+        }
+    }
+}
