@@ -55,7 +55,7 @@ ABOUT = {
     "tcp.ecn": "hosts react to marks",
     "tcp.sack": "selective acknowledgements",
     "flows.start_spread_s": "each flow starts at a random time in it",
-    "flows.server_hears_link_rate": "servers know the rate of the AP's link",
+    "flows.server_notified_of_link_rate": "servers know the rate of the AP's link",
     "events.at_s": "from this time on",
 }
 WIDTH = 128

@@ -192,6 +192,11 @@ WRONG: list[tuple[dict[str, Any], str, list[str]]] = [
     ({"phy": {"name": "802.11ac"}, "station": {"phy": "802.11g"}}, "station.phy", ["802.11a, 802.11n or 802.11ac"]),
     ({"mac": {"rts_treshold_bytes": 5}}, "mac.rts_treshold_bytes", ["rts_threshold_bytes"]),
     ({"tcp": {"rto": {"min_s": 1}}}, "tcp.rto.min_s", ["min_ms", "milliseconds"]),
+    (
+        {"flows": [{"direction": "down", "server_hears_link_rate": True}]},
+        "flows[0].server_hears_link_rate",
+        ["server_notified_of_link_rate"],
+    ),
     ({"tcp": {"congestion_control": "westwood"}}, "tcp.congestion_control", ["westwood", "reno"]),
     ({"dialect": "ns2"}, "dialect", ["ns-2", "standard"]),
     ({"runs": {}}, "runs", ["run"]),

@@ -268,7 +268,9 @@ def test_every_sentence_stands_on_counters_of_the_tables() -> None:
         assert counters["looks"] == states["looks"].mean() == 20 / 0.01
     looks = results.frames["states"]
     assert (looks.select(pl.sum_horizontal(*PHASES)).to_series() == looks["looks"]).all()
-    held = pl.col("held_by_application") + pl.col("held_by_receiver_window") + pl.col("held_by_congestion_window")
+    held = (
+        pl.col("limited_by_application") + pl.col("limited_by_receiver_window") + pl.col("limited_by_congestion_window")
+    )
     assert looks.select((held + pl.col("idle") == pl.col("looks")).all()).item()
     assert looks.height == 2 * 6
 

@@ -27,7 +27,7 @@ pub(crate) struct Connection {
     pub(crate) station: StationId,
     pub(crate) direction: FlowDirection,
     /// The direction of the link whose rate the sender is notified of.
-    pub(crate) hears: Option<Direction>,
+    pub(crate) notified_of: Option<Direction>,
     /// Whether everything has been delivered.
     pub(crate) is_closing: bool,
     pub(crate) sender: Sender,

@@ -133,9 +133,9 @@ impl<T: Tap> Network<T> {
                     id: ConnectionId::NONE,
                     station,
                     direction: spec.direction,
-                    hears: match spec.direction {
+                    notified_of: match spec.direction {
                         FlowDirection::Up => Some(Direction::Up),
-                        FlowDirection::Down => spec.server_hears_link_rate.then_some(Direction::Down),
+                        FlowDirection::Down => spec.server_notified_of_link_rate.then_some(Direction::Down),
                     },
                     is_closing: false,
                 };
@@ -170,7 +170,7 @@ impl<T: Tap> Network<T> {
             changes: changes.then(|| Box::new(Changes::new(plan))),
         };
         for slot in 0..network.connections.len() {
-            network.tell_link_rate(slot);
+            network.notify_link_rate(slot);
         }
         Ok(network)
     }

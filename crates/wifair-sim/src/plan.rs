@@ -53,7 +53,7 @@ pub struct RunSpec {
     pub duration_s: f64,
     /// Interval of the time series, in seconds; none by default.
     pub sample_interval_s: Option<f64>,
-    /// Interval, in seconds, at which is looked what each sender of TCP does and what holds it back; none by default. `wifair explain`
+    /// Sampling interval, in seconds, of each TCP sender's phase and limiting factor; none by default. `wifair explain`
     /// sets it.
     pub state_interval_s: Option<f64>,
     /// Whether the table `transfers` keeps a row for every transfer, which may be many. The sums by group and size in
@@ -153,10 +153,10 @@ pub struct FlowSpec {
     /// Rate of a wired link of this flow's own, in Mbit/s; by default it shares the wire.
     #[serde(default)]
     pub wire_rate_mbps: Option<f64>,
-    /// Whether the server of a downlink flow hears of the AP's rate towards the station, at once: no real server does.
-    /// The sender of an uplink flow always hears of its station's.
+    /// Whether the server of a downlink flow is notified of the AP's rate towards the station, at once: no real server is. The sender of
+    /// an uplink flow is always notified of its station's rate.
     #[serde(default)]
-    pub server_hears_link_rate: bool,
+    pub server_notified_of_link_rate: bool,
     /// The TCP of both ends; for applications over TCP.
     #[serde(default)]
     pub tcp: TcpSpec,
@@ -185,7 +185,7 @@ impl FlowSpec {
         if self.user_timeout_s != user_timeout_s() {
             return error("user_timeout_s");
         }
-        if self.server_hears_link_rate { error("server_hears_link_rate") } else { Ok(()) }
+        if self.server_notified_of_link_rate { error("server_notified_of_link_rate") } else { Ok(()) }
     }
 }
 
@@ -383,10 +383,10 @@ impl Plan {
                 validate_stop_after(group, flow, &ends, &key("stop_after_group"))?;
             }
             check_range(&key("user_timeout_s"), flow.user_timeout_s, 0.001, 1e6, "s")?;
-            if flow.server_hears_link_rate && flow.direction == FlowDirection::Up {
+            if flow.server_notified_of_link_rate && flow.direction == FlowDirection::Up {
                 let allowed =
-                    "false for an uplink flow: its sender is on the station and hears of its own link";
-                return Err(SpecError::new(key("server_hears_link_rate"), true, allowed));
+                    "false for an uplink flow: its sender is on the station and is notified of its link";
+                return Err(SpecError::new(key("server_notified_of_link_rate"), true, allowed));
             }
             if let Some(delay) = flow.one_way_delay_ms {
                 check_range(&key("one_way_delay_ms"), delay, 0.0, 1e5, "ms")?;

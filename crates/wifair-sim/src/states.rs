@@ -29,11 +29,11 @@ row! {
         /// Samples after a retransmission timeout, before new data was acknowledged.
         timed_out: u64,
         /// Of the samples that were not idle, those in which the sender had nothing more to send.
-        held_by_application: u64,
+        limited_by_application: u64,
         /// Those in which the receive window was full and the congestion window would have allowed more.
-        held_by_receiver_window: u64,
+        limited_by_receiver_window: u64,
         /// Those in which the congestion window was full, or a loss was being repaired.
-        held_by_congestion_window: u64,
+        limited_by_congestion_window: u64,
     }
 }
 
@@ -97,9 +97,9 @@ impl States {
                 avoidance: phases[Phase::Avoidance as usize],
                 recovery: phases[Phase::Recovery as usize],
                 timed_out: phases[Phase::TimedOut as usize],
-                held_by_application: limits[LimitedBy::Application as usize],
-                held_by_receiver_window: limits[LimitedBy::ReceiverWindow as usize],
-                held_by_congestion_window: limits[LimitedBy::CongestionWindow as usize],
+                limited_by_application: limits[LimitedBy::Application as usize],
+                limited_by_receiver_window: limits[LimitedBy::ReceiverWindow as usize],
+                limited_by_congestion_window: limits[LimitedBy::CongestionWindow as usize],
             })
             .filter(|row| row.looks > 0)
             .collect()

@@ -199,8 +199,8 @@ def limit_of(flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any]) 
     if active == 0:
         return "application", "It was limited by its application: it had nothing to send.", {}
     waiting = state["timed_out"] / active
-    window = state["held_by_receiver_window"] / active
-    application = state["held_by_application"] / active
+    window = state["limited_by_receiver_window"] / active
+    application = state["limited_by_application"] / active
     if state["idle"] / state["looks"] > MOST:
         idle = state["idle"] / state["looks"]
         return (
@@ -229,7 +229,7 @@ def limit_of(flow: dict[str, Any], state: dict[str, Any], plan: dict[str, Any]) 
             counters = {"rtt_mean_ms": flow["rtt_mean_ms"], "receiver_window_segments": segments}
         return "receive window", f"{text}.", counters
     reductions = flow["fast_retransmits"] + flow["ecn_reductions"] + flow["timeouts"]
-    held = state["held_by_congestion_window"] / active
+    held = state["limited_by_congestion_window"] / active
     text = f"It was limited by its congestion window in {held:.0%} of the samples: losses and marks cut it {reductions:,.0f} times."
     return "congestion window", text, {name: flow[name] for name in ("fast_retransmits", "ecn_reductions", "timeouts")}
 
@@ -239,9 +239,9 @@ def of_limit(
 ) -> list[Sentence]:
     """What limited the flow, and the parts of its round-trip time."""
     names = (
-        "held_by_application",
-        "held_by_receiver_window",
-        "held_by_congestion_window",
+        "limited_by_application",
+        "limited_by_receiver_window",
+        "limited_by_congestion_window",
         "timed_out",
         "idle",
         "looks",

@@ -80,10 +80,10 @@ class ArfAware(Contender):
             raise InputError("arf-aware knows rates before 802.11n, and stations of this scenario have an MCS.")
         highest = max(rates.values())
         adapts = plan["cell"]["mac"]["rate_adaptation"]["name"] != "fixed"
-        hears = [flow for flow in plan["flows"] if flow["direction"] == "up" or flow["server_hears_link_rate"]]
-        if not any(adapts or rates[flow["station"]] < highest or flow["station"] in changes for flow in hears):
+        notified = [flow for flow in plan["flows"] if flow["direction"] == "up" or flow["server_notified_of_link_rate"]]
+        if not any(adapts or rates[flow["station"]] < highest or flow["station"] in changes for flow in notified):
             raise InputError("no sender has a link below the highest rate: the same as droptail.")
-        over = next(flow["tcp"]["congestion_control"] for flow in hears if "tcp" in flow)
+        over = next(flow["tcp"]["congestion_control"] for flow in notified if "tcp" in flow)
         control = {"name": "arf-aware", "over": over, "max_rate_mbps": highest}
         return super().applied(scenario.override({"tcp.congestion_control": control}), ack_filter)
 

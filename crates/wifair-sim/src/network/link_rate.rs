@@ -2,7 +2,7 @@
 //!
 //! The sender of an uplink flow runs on the station and is notified of the station's rate. The server of a downlink flow is not
 //! on the wireless link. It is notified of the AP's rate towards the station only if the plan says so, at once and without cost
-//! ([`FlowSpec::server_hears_link_rate`](crate::FlowSpec::server_hears_link_rate)).
+//! ([`FlowSpec::server_notified_of_link_rate`](crate::FlowSpec::server_notified_of_link_rate)).
 
 use wifair_core::StationId;
 use wifair_queue::Direction;
@@ -24,7 +24,7 @@ impl Listeners {
     pub(super) fn new(connections: &[Connection], stations: usize) -> Listeners {
         let mut by_link = vec![vec![]; 2 * stations];
         for (slot, connection) in connections.iter().enumerate() {
-            if let Some(direction) = connection.hears {
+            if let Some(direction) = connection.notified_of {
                 by_link[link(connection.station, direction)].push(slot as u32);
             }
         }
@@ -44,10 +44,10 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// Tells a new sender the current rate. It may want to ask again later.
-    pub(super) fn tell_link_rate(&mut self, slot: usize) {
+    /// Notifies a new sender of the current rate. Its congestion control may poll the rate later.
+    pub(super) fn notify_link_rate(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
-        if let Some(direction) = connection.hears {
+        if let Some(direction) = connection.notified_of {
             let rate = self.fabric.bss.link_rate(connection.station, direction);
             connection.sender.on_link_rate(self.fabric.now, rate);
             self.pump::<Sender>(slot);

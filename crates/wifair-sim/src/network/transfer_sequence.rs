@@ -82,11 +82,11 @@ impl<T: Tap> Network<T> {
         let (generation, width) = (sequence.generation(), sequence.width());
         let slots = first..first + width;
         if self.renew_with_other_tcp(flow, generation) {
-            slots.clone().for_each(|slot| self.tell_link_rate(slot));
+            slots.clone().for_each(|slot| self.notify_link_rate(slot));
         } else if generation > 0 {
             for slot in slots.clone() {
                 self.connections[slot].renew(slot, generation);
-                self.tell_link_rate(slot);
+                self.notify_link_rate(slot);
             }
         }
         let now = self.fabric.now;

@@ -156,7 +156,7 @@ fn what_tcp_alone_has_is_refused() {
     for (key, value) in [
         ("tcp", json!({"ecn": true})),
         ("user_timeout_s", json!(5.0)),
-        ("server_hears_link_rate", json!(true)),
+        ("server_notified_of_link_rate", json!(true)),
     ] {
         let mut plan = base.clone();
         plan["flows"][0][key] = value;

@@ -50,7 +50,7 @@ fn a_server_does_not_unless_it_is_told() {
     assert_eq!(plain, pair("down", "arf-aware", |_| {}), "the server knows nothing of the air");
     let told = pair("down", "arf-aware", |plan| {
         for flow in plan["flows"].as_array_mut().unwrap() {
-            flow["server_hears_link_rate"] = json!(true);
+            flow["server_notified_of_link_rate"] = json!(true);
         }
     });
     assert!(told[1] > 2.0 * told[0] && told[1] > 1.5 * plain[1], "{told:?} {plain:?}");
@@ -92,6 +92,6 @@ fn each_connection_of_a_flow_hears_anew() {
 #[test]
 fn an_uplink_flow_needs_no_such_key() {
     let mut plan = common::symmetric(1, 0, "droptail", 0.0, 1.0);
-    plan["flows"][0]["server_hears_link_rate"] = json!(true);
-    assert_eq!(Plan::from_json(&plan.to_string()).unwrap_err().key, "flows[0].server_hears_link_rate");
+    plan["flows"][0]["server_notified_of_link_rate"] = json!(true);
+    assert_eq!(Plan::from_json(&plan.to_string()).unwrap_err().key, "flows[0].server_notified_of_link_rate");
 }

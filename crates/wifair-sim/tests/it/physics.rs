@@ -144,7 +144,7 @@ fn any_changing_plan() -> impl Strategy<Value = (Value, u64)> {
             }
             for flow in plan["flows"].as_array_mut().unwrap().iter_mut().step_by(2) {
                 flow["tcp"]["congestion_control"] = json!({"name": "arf-aware"});
-                flow["server_hears_link_rate"] = json!(flow["direction"] == "down");
+                flow["server_notified_of_link_rate"] = json!(flow["direction"] == "down");
             }
             let stations = plan["flows"].as_array().unwrap().len();
             let events: Vec<Value> = events

@@ -24,7 +24,7 @@ def _setting(name: str, setting: Setting, kind: Kind = Kind.READING) -> Alternat
     """A reading with another setting in every cell of the paper."""
     paths = {
         "flows[0].direction": setting.direction,
-        "flows[0].server_hears_link_rate": setting.direction == "down",
+        "flows[0].server_notified_of_link_rate": setting.direction == "down",
         "mac.rts_threshold_bytes": 0 if setting.rts else None,
         "tcp.mss_bytes": setting.packet_bytes,
         "phy.preamble": setting.preamble,
@@ -42,7 +42,7 @@ UP = Alternative(
     "uplink",
     "Which way do the files go?",
     "up: each station sends and hears of its own rate",
-    {"flows[0].direction": "up", "flows[0].server_hears_link_rate": False},
+    {"flows[0].direction": "up", "flows[0].server_notified_of_link_rate": False},
     _BOTH,
 )
 SCALED = Alternative(
@@ -172,7 +172,7 @@ READINGS: tuple[Reading[Measured], ...] = (
         "server-not-told",
         "Does a server hear of the AP's link rate?",
         "it does not, as in any real network",
-        {"flows[0].server_hears_link_rate": False},
+        {"flows[0].server_notified_of_link_rate": False},
         _AWARE,
         Kind.ABLATION,
     ),

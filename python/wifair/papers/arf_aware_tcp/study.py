@@ -9,7 +9,7 @@ Everything else is as in ns-2: `dialect = "ns-2"`, and the slow start threshold 
 window_, which affects the window that ARF-aware TCP divides.
 
 The transfers are downlinks in the calibrated setting, but the paper's sender learns the rate from its own driver. So
-the server learns the AP's link rate at once, which a real server cannot: `server_hears_link_rate`.
+the server learns the AP's link rate at once, which a real server cannot: `server_notified_of_link_rate`.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def scenario(case: Case, control: str, setting: Setting, duration_s: float, samp
                     "count": len(case.rates_mbps),
                     "direction": setting.direction,
                     "start_s": START_S,
-                    "server_hears_link_rate": setting.direction == "down",
+                    "server_notified_of_link_rate": setting.direction == "down",
                 }
             ],
             "events": events(case),

@@ -242,7 +242,7 @@ def _pair(s: Setting) -> Table:
         "window": CAPPED,
         "max_rate_mbps": s.generation.rate_mbps,
     }
-    flow = {"direction": direction, "server_hears_link_rate": s.part == PAIR_DOWN}
+    flow = {"direction": direction, "server_notified_of_link_rate": s.part == PAIR_DOWN}
     return {
         "ap": {"limit_packets": s.count(50)},
         "tcp": {
