@@ -1,11 +1,11 @@
 //! Delivery rate estimation: draft-ietf-ccwg-bbr-06, section 4.1 (from draft-cheng-iccrg-delivery-rate-estimation). Its names are in
 //! brackets.
 //!
-//! The idea: each packet remembers how much had been delivered when it was sent, and when. Its ACK then tells how much the network
+//! The idea: each packet remembers how much had been delivered when it was sent, and when. Its ACK then shows how much the network
 //! has delivered in between, at the lower of the rates at which that was sent and acknowledged.
 //!
 //! Interpretations: the order of transmissions is exact; a packet counts whole when the last of it is acknowledged; a segment that was
-//! sent more than once gives no RTT, as ACKs tell of no transmission.
+//! sent more than once gives no RTT, since an ACK does not say which transmission it answers.
 
 use std::collections::VecDeque;
 

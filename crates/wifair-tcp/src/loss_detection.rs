@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::SpecError;
 
-/// How a sender finds out that a segment is lost.
+/// How a sender detects that a segment is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "kebab-case")]
 pub enum LossDetectionSpec {
-    /// By three duplicate ACKs (RFC 5681, 3.2) or, with `sack`, by what the receiver holds above (RFC 6675). The loss of a
+    /// Three duplicate ACKs (RFC 5681, 3.2) or, with `sack`, what the receiver holds above it (RFC 6675). The loss of a
     /// retransmission shows in a timeout.
     DuplicateAcks(DuplicateAcksSpec),
-    /// RACK-TLP (RFC 8985): a segment is lost once one sent later has been delivered and a reordering window has passed, also if it
-    /// is a retransmission; a probe at the end of the data takes the place of a timeout. Needs `sack`.
+    /// RACK-TLP (RFC 8985): a segment, also a retransmission, is lost once one that was sent later has been delivered and a
+    /// reordering window has passed; a probe at the end of the data replaces a timeout. Needs `sack`.
     Rack(RackSpec),
 }
 
@@ -25,13 +25,13 @@ pub struct DuplicateAcksSpec {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RackSpec {
-    /// Send a probe when no ACK has come for about two round trips (RFC 8985, section 7). Off: RACK alone.
+    /// Whether a probe is sent when no ACK has arrived for about two round trips (RFC 8985, section 7).
     pub tail_loss_probe: bool,
-    /// What a probe waits longer in milliseconds if one segment is outstanding, whose ACK may be delayed: TLP.max_ack_delay of RFC
-    /// 8985, 7.2. Linux: 200.
+    /// Extra wait of a probe if one segment is outstanding, whose ACK may be delayed, in milliseconds (RFC 8985, 7.2,
+    /// TLP.max_ack_delay; Linux: 200).
     pub max_ack_delay_ms: u32,
-    /// Send in fast recovery what proportional rate reduction (RFC 9937) allows, as RFC 8985, 9.3 recommends. Off: up to the reduced
-    /// window at once, and the loss of a retransmission reduces it once more.
+    /// Whether fast recovery sends what proportional rate reduction allows (RFC 9937), as RFC 8985, 9.3 recommends. Otherwise
+    /// it sends up to the reduced window at once, and the loss of a retransmission reduces the window once more.
     pub proportional_rate_reduction: bool,
 }
 

@@ -15,14 +15,14 @@ use wifair_core::DSCP_HIGH_PRIORITY;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PriorityMarkingSpec {
-    /// Packets sent while the congestion window is smaller than this many segments are marked. 4 is the paper's: a
-    /// window of 4 is the smallest in which the loss of one segment leaves three to answer with duplicate ACKs.
+    /// Packets sent while the congestion window is smaller than this are marked, in segments. The paper has 4, the smallest
+    /// window in which the loss of one segment leaves three to answer with duplicate ACKs.
     pub below_segments: u32,
-    /// SYN and FIN. By the window, as the paper says of "any packets": in ns-2, which it uses, the SYN is a segment like
-    /// others. Always: the loss of either ends in a timeout whatever the window is.
+    /// When SYN and FIN are marked. By the window, as the paper says of "any packets": in ns-2, which it uses, the SYN is a
+    /// segment like others. Always: the loss of either ends in a timeout at any window.
     pub control: Marked,
-    /// Retransmissions. By the window, as the paper says of "any packets". Always: the loss of one ends in a timeout
-    /// whatever the window is.
+    /// When retransmissions are marked. By the window, as the paper says of "any packets". Always: the loss of one ends in a
+    /// timeout at any window.
     pub retransmissions: Marked,
     /// Which window counts during fast recovery.
     pub window_in_recovery: WindowInRecovery,
@@ -32,10 +32,10 @@ pub struct PriorityMarkingSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Marked {
-    /// While the window is small, as data.
+    /// While the window is small, like data.
     #[default]
     ByWindow,
-    /// Whatever the window is.
+    /// At any window.
     Always,
     /// Never.
     Never,

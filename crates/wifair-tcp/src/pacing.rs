@@ -21,17 +21,17 @@ const LONGEST_BURST: u64 = 65_536;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PacingSpec {
-    /// Rate in percent of max(cwnd, outstanding data) / SRTT while cwnd is below half of the slow start threshold. Linux: 200
-    /// (`net.ipv4.tcp_pacing_ss_ratio`).
+    /// Rate while cwnd is below half of the slow start threshold, in percent of max(cwnd, outstanding data) / SRTT (Linux:
+    /// `net.ipv4.tcp_pacing_ss_ratio`, 200).
     pub slow_start_percent: u32,
-    /// The same above. Linux: 120 (`net.ipv4.tcp_pacing_ca_ratio`).
+    /// The same at and above half of the threshold (Linux: `net.ipv4.tcp_pacing_ca_ratio`, 120).
     pub avoidance_percent: u32,
-    /// Number of segments at the beginning of a connection that are not paced. Linux: 10.
+    /// Number of segments at the beginning of a connection that are not paced (Linux: 10).
     pub unpaced_segments: u32,
-    /// What leaves at once: as many whole segments as the rate carries in this time, in microseconds, up to 64 KiB. Linux: 1,000
-    /// (`sk_pacing_shift` of 10, 1/1024 s).
+    /// Length of a burst: as many whole segments as the rate carries in this time, in microseconds, up to 64 KiB (Linux:
+    /// `sk_pacing_shift` of 10, 1/1024 s).
     pub burst_us: u32,
-    /// The least number of segments of a burst. Linux: 2 (`net.ipv4.tcp_min_tso_segs`).
+    /// Smallest burst, in segments (Linux: `net.ipv4.tcp_min_tso_segs`, 2).
     pub burst_segments: u32,
 }
 

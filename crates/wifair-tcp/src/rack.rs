@@ -11,10 +11,10 @@
 //! - The segments that an ACK delivers count in the order of their numbers (step 3).
 //! - A lost retransmission reduces the window again (section 9.3), once for all those sent before that reduction, unless
 //!   the rate is reduced proportionally.
-//! - A probe repeats the last segment with data (7.3): no SACK block would tell of a FIN alone.
+//! - A probe repeats the last segment with data (7.3): no SACK block would cover a FIN alone.
 //! - A probe is sent at the latest when the retransmission timer would expire; if none may be sent, that timer expires.
 //! - The response to a loss that a probe has repaired (7.4.2) takes FlightSize as it was when the probe was sent.
-//! - Data told of selectively is kept in mind across a timeout, unless the receiver has discarded it (RFC 6675, 5.1).
+//! - SACKed data stays so across a timeout, unless the receiver has discarded it (RFC 6675, 5.1).
 //!
 //! Deviations: no F-RTO (RFC 5682), which section 8 of the RFC names as complementary.
 
@@ -461,7 +461,7 @@ mod tests {
                         rack.segments.sent(at(end), false, now);
                     },
                     5..=8 if !holds.is_empty() => {
-                        // Some segments arrive, and one ACK tells of what is there around one of them.
+                        // Some segments arrive, and one ACK reports what is there around one of them.
                         let was_repairing = plain.una() < recovery_point;
                         let first = which % holds.len();
                         let last = (first + count).min(holds.len());

@@ -28,7 +28,7 @@ pub enum PartialAckTimer {
     /// repair. RFC 6582, 3.2 step 3 specifies this.
     #[default]
     FirstPartialAck,
-    /// Each ("slow-but-steady"): one segment a round trip, however long that takes.
+    /// Each ("slow-but-steady"): one segment per round trip, however long that takes.
     EveryPartialAck,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Segment {
     pub(crate) end: u32,
     /// Sent more than once.
     pub(crate) retransmitted: bool,
-    /// It ends with a FIN, of which no SACK block tells: a receiver here keeps it in mind without its number.
+    /// It ends with a FIN, which no SACK block covers: a receiver here remembers it without its sequence number.
     fin: bool,
     sacked: bool,
     /// Found to be lost since the latest transmission.
@@ -297,8 +297,8 @@ impl Segments {
     }
 
     /// RACK_mark_losses_on_RTO() (RFC 8985, 6.3): the first segment is lost, and each that was sent at least `patience` ago. A
-    /// receiver that has discarded what it told of has not acknowledged the first although it told of it; then all is lost (RFC
-    /// 2018, section 8).
+    /// receiver that has discarded SACKed data does not acknowledge the first although it has SACKed it; then all is lost (RFC 2018,
+    /// section 8).
     pub(crate) fn lose_on_timeout(&mut self, patience: Time, now: Time) {
         if self.list.front().is_some_and(|first| first.sacked) {
             self.held.clear();

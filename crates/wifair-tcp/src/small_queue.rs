@@ -17,10 +17,10 @@ use wifair_core::SpecError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SmallQueueSpec {
-    /// As much as the pacing rate (see `pacing`, its defaults without that table) carries in this time, in microseconds. Linux: 7,812
-    /// for drivers that use mac80211, 977 for other interfaces.
+    /// Limit as the time in which the pacing rate carries it, in microseconds. Without the table `pacing` its default rates
+    /// count. Linux: 7,812 for drivers that use mac80211, 977 for other interfaces.
     pub limit_us: u32,
-    /// At least so many full segments. Linux: 2.
+    /// Smallest limit, in full segments (Linux: 2).
     pub limit_segments: u32,
 }
 

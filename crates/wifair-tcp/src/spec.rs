@@ -8,94 +8,93 @@ use crate::marking::PriorityMarkingSpec;
 use crate::pacing::PacingSpec;
 use crate::small_queue::SmallQueueSpec;
 
-/// Parameters of one TCP connection, both ends. Defaults follow the RFCs; where an RFC leaves a choice, the field says.
+/// Parameters of one TCP connection, both ends. Defaults follow the RFCs.
 ///
-/// ns-2's sender, for comparison: initial window 2, initial RTO 3,000 ms, minimum 200 ms, maximum 60,000 ms,
-/// delayed ACK after 100 ms, limited transmit on, its own handshake.
+/// ns-2's sender, for comparison: initial window 2, initial RTO 3,000 ms, minimum 200 ms, maximum 60,000 ms, delayed ACK after
+/// 100 ms, limited transmit on, `handshake = "ns-2"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TcpSpec {
-    /// Congestion control and loss recovery of the sender, by name.
+    /// Congestion control of the sender, by name. It also selects the loss recovery of a connection without SACK.
     pub congestion_control: CongestionControlSpec,
-    /// Largest payload of a segment in bytes, the RFCs' SMSS. 1460 fills an Ethernet MTU with `header_bytes` of 40.
+    /// Largest payload of a segment, in bytes (RFC 5681's SMSS). 1460 with `header_bytes` of 40 fill an Ethernet MTU.
     pub mss_bytes: u16,
-    /// Bytes of IP and TCP headers of every packet, options included. 40 = 20 + 20, no options.
+    /// IP and TCP headers of every packet, options included, in bytes. 20 + 20 without options.
     pub header_bytes: u16,
-    /// Receive window in segments of `mss_bytes`. 42 is what the papers use; without window scaling (RFC 7323) 44
-    /// segments of 1460 bytes are possible, with it (2¹⁶ - 1) 2¹⁴ bytes.
+    /// Receive window, in segments of `mss_bytes`. At most 44 segments of 1460 bytes without window scaling, with it (2¹⁶ - 1)
+    /// 2¹⁴ bytes (RFC 7323, 2.2).
     pub receiver_window_segments: u32,
-    /// Window scale (RFC 7323, 2.2): the window is advertised in units of 2 to the power of this many bytes, 0 to 14,
-    /// rounded up; that of a SYN is not scaled, so it is 64 KiB - 1 at most. Unset: the smallest that the window needs.
+    /// Window scale, 0 to 14 (RFC 7323, 2.2): the window is advertised in units of 2 to the power of this many bytes, rounded
+    /// up. The window of a SYN is not scaled, so it is at most 64 KiB - 1. Unset: the smallest scale that the window needs.
     pub window_scale: Option<u8>,
-    /// Initial congestion window in segments (RFC 5681, 3.1). Unset: 4, 3 or 2 by segment size as that section says,
-    /// so 3 of 1460 bytes. Many hosts use 10 (RFC 6928), ns-2 uses 2.
+    /// Initial congestion window, in segments (RFC 5681, 3.1). Unset: 2, 3 or 4 by the size of a segment, as in that section.
+    /// Hosts often use 10 (RFC 6928), ns-2 2.
     pub initial_window_segments: Option<u32>,
-    /// Initial slow start threshold in segments (RFC 5681, 3.1). Unset: arbitrarily high, as that section recommends.
+    /// Initial slow start threshold, in segments. Unset: arbitrarily high (RFC 5681, 3.1).
     pub initial_ssthresh_segments: Option<u32>,
-    /// Let the congestion window grow beyond the receiver's, where it has no effect, as ns-2 does: false. It matters to
-    /// what reads the congestion window, as `arf-aware` does.
+    /// Whether the congestion window grows beyond the receiver's, where it has no effect, as in ns-2. It matters to controls
+    /// that read the congestion window, such as `arf-aware`.
     pub cwnd_beyond_receiver_window: bool,
-    /// Let a retransmission timeout that follows another, with nothing acknowledged in between, lower the slow start threshold
-    /// again, as ns-2 does: it is two segments then. Off, the first timeout alone lowers it (RFC 5681, 3.1).
+    /// Whether a retransmission timeout that follows another, with nothing acknowledged in between, lowers the slow start
+    /// threshold again, to two segments, as in ns-2. In RFC 5681, 3.1 the first timeout alone lowers it.
     pub repeated_timeout_lowers_ssthresh: bool,
-    /// Let the window grow by the bytes that an ACK acknowledges (RFC 3465). Unset: by at most one segment an ACK,
-    /// whatever it acknowledges (RFC 5681, 3.1, equation 2, in congestion avoidance too).
+    /// Growth of the window by the bytes that an ACK acknowledges (RFC 3465). Unset: by at most one segment per ACK (RFC 5681,
+    /// 3.1, equation 2, in congestion avoidance too).
     pub byte_counting: Option<ByteCountingSpec>,
-    /// Mark the packets whose loss would end in a timeout as high priority (`spm-af-las`, Section 6.1). Unset: all alike.
+    /// Marking of packets whose loss would end in a timeout as high priority (`spm-af-las`, Section 6.1). Unset: no marks.
     pub priority_marking: Option<PriorityMarkingSpec>,
-    /// Differentiated services code point of all packets of the connection, both ways (RFC 2474): 0 to 63. It says which
-    /// access category they belong to where `mac.edca.classify` goes by it.
+    /// Differentiated services code point of all packets of the connection, in both directions, 0 to 63 (RFC 2474).
+    /// `mac.edca.classify` can map it to an access category.
     pub dscp: u8,
     /// When the receiver acknowledges (RFC 5681, 4.2).
     pub delayed_ack: DelayedAckSpec,
-    /// Generic receive offload (GRO) at the receiver, as in Linux: segments of up to 65,535 bytes in all that arrive together and in
-    /// order, as those of an A-MPDU do, reach TCP as one, so one ACK answers them. Unset: TCP sees each by itself.
+    /// Generic receive offload (GRO) at the receiver, as in Linux: segments of together at most 65,535 bytes that arrive
+    /// together and in order, as those of an A-MPDU do, reach TCP as one and get one ACK. Unset: TCP receives each segment.
     pub receive_offload: Option<ReceiveOffloadSpec>,
-    /// Send at a rate, as Linux does under the qdisc `fq`: data leaves in bursts of about a millisecond. Unset: as soon as the
-    /// windows allow.
+    /// Pacing of the sender, as in Linux under the qdisc `fq`: data leaves at a rate, in bursts of about a millisecond. Unset:
+    /// as soon as the windows allow.
     pub pacing: Option<PacingSpec>,
-    /// Limit the data of a sender at a station that waits in the station's own queue, as Linux does (TCP small queues). Without effect
-    /// on a server, whose queue is not modelled. Unset: no limit.
+    /// TCP small queues, as in Linux: a limit of a sender's data in the queue of its station. Without effect on a server, whose
+    /// queue is not modelled. Unset: no limit.
     pub small_queue: Option<SmallQueueSpec>,
     /// Retransmission timer of both ends (RFC 6298).
     pub rto: RtoSpec,
-    /// Send a new segment on each of the first two duplicate ACKs (RFC 3042). On by default: RFC 5681, 3.2 says SHOULD.
+    /// Whether each of the first two duplicate ACKs releases a new segment (RFC 3042; a SHOULD of RFC 5681, 3.2).
     pub limited_transmit: bool,
-    /// Selective acknowledgement (RFC 2018) at both ends, and with it the sender's loss recovery by RFC 6675 or, with
-    /// `loss_detection`, RFC 8985, whatever the congestion control does without it. Unset: off.
+    /// Selective acknowledgement at both ends (RFC 2018). The sender then recovers losses by RFC 6675 or, with
+    /// `loss_detection`, RFC 8985, instead of by the rule of its congestion control. Unset: off.
     pub sack: Option<SackSpec>,
-    /// How the sender finds out that a segment is lost.
+    /// How the sender detects that a segment is lost.
     pub loss_detection: LossDetectionSpec,
     /// What a loss, a timeout or a mark reduces to the slow start threshold.
     pub loss_reduces: LossReduces,
-    /// The ACK that ends fast recovery also lets the window grow, as in ns-2.35. Off: RFC 5681, 3.2 step 6 sets the window to the
-    /// threshold.
+    /// Whether the ACK that ends fast recovery also lets the window grow, as in ns-2.35. RFC 5681, 3.2 step 6 sets the window
+    /// to the threshold.
     pub recovery_end_grows: bool,
-    /// Explicit congestion notification (RFC 3168) at both ends: data is ECN-capable, marks are echoed, an echo reduces
-    /// the window like a loss. A buffer must mark for it to have an effect.
+    /// Explicit congestion notification at both ends (RFC 3168): data is ECN-capable, marks are echoed, an echo reduces the
+    /// window like a loss. Without effect unless a buffer marks.
     pub ecn: bool,
-    /// Opening and closing of the connection.
+    /// How the connection opens and closes.
     pub handshake: Handshake,
-    /// Initial sequence number of both ends. Hosts draw it at random (RFC 9293, 3.4.1); 0 reads best in traces.
+    /// Initial sequence number of both ends. Hosts draw it at random (RFC 9293, 3.4.1).
     pub initial_sequence: u32,
 }
 
 /// Growth by bytes acknowledged (RFC 3465, "appropriate byte counting"). Congestion avoidance counts all of them.
 ///
-/// `spm-af-las` counts "how many segments are acknowledged" without a limit: then both limits are the receiver's window,
-/// or more, and `segment_by_segment` is on.
+/// `spm-af-las` counts "how many segments are acknowledged" without a limit: then both limits are at least the receiver's
+/// window, and `segment_by_segment` is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByteCountingSpec {
-    /// The most segments by which an ACK lets the window grow in slow start: the limit L of RFC 3465, 2.2. Its section 2.3
-    /// recommends 2. As much as the receiver's window is no limit.
+    /// Most segments by which an ACK lets the window grow in slow start: the limit L of RFC 3465, 2.2; section 2.3 recommends
+    /// 2. The receiver's window is no limit.
     pub limit_segments: u32,
-    /// The same in a slow start that follows a timeout. RFC 3465, 2.3: 1, as an ACK may then cover what the receiver had
-    /// before.
+    /// The same in a slow start that follows a timeout, when an ACK may cover what the receiver had before. RFC 3465, 2.3: 1.
     pub limit_after_timeout_segments: u32,
-    /// Count an ACK for several segments as so many ACKs for one: slow start ends at the threshold and the rest counts in
-    /// congestion avoidance, where the window may then grow by several segments at once. Off, the letter of RFC 3465: slow
-    /// start adds all of it, beyond the threshold too, and congestion avoidance a segment at most.
+    /// Whether an ACK for several segments counts as as many ACKs for one segment each: slow start ends at the threshold, and
+    /// the rest counts in congestion avoidance, where the window may then grow by several segments at once. In RFC 3465 slow
+    /// start adds all of it, even beyond the threshold, and congestion avoidance adds one segment at most.
     pub segment_by_segment: bool,
 }
 
@@ -106,8 +105,8 @@ pub enum LossReduces {
     /// FlightSize, the data outstanding (RFC 5681, 3.1, equation 4; RFC 9438, 4.6).
     #[default]
     Flight,
-    /// The congestion window, as Linux does. RFC 9438, 4.6 lets CUBIC do so where the window does not grow unused; here it grows up
-    /// to the receiver's window while an application sends little.
+    /// The congestion window, as in Linux. RFC 9438, 4.6 lets CUBIC do so if the window does not grow while unused; here it
+    /// grows up to the receiver's window while an application sends little.
     Cwnd,
     /// The lesser of the congestion window, without what fast recovery has added to it, and the receiver's window, as ns-2.35 does.
     /// It differs from FlightSize where more is outstanding than the window allows: after a recovery of Reno that leaves losses
@@ -116,24 +115,24 @@ pub enum LossReduces {
     Window,
 }
 
-/// What a receiver tells selectively.
+/// Selective acknowledgements of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SackSpec {
-    /// The most blocks of an ACK, 1 to 3. 3 is what a TCP header with timestamps has room for. An ACK for a window of
-    /// more than 64 KiB has 2 where a block lies farther from its number than that.
+    /// Most blocks per ACK, 1 to 3. A TCP header with timestamps has room for 3 (RFC 2018, 3). If the window exceeds 64 KiB, an
+    /// ACK has 2 where a block is farther than that from its acknowledgement number.
     pub blocks: u8,
-    /// Tell of data that arrives a second time (D-SACK, RFC 2883).
+    /// Whether data that arrives a second time is reported (D-SACK, RFC 2883).
     pub duplicates: bool,
 }
 
-/// What a receiver merges before TCP sees it.
+/// Generic receive offload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReceiveOffloadSpec {
-    /// "Together" is within this time of the first segment, in microseconds: the interrupt moderation of a network interface
-    /// (`ethtool -C`, rx-usecs) or the time until the application reads, before which Linux does not acknowledge either. 0: the
-    /// same instant. At most 10,000.
+    /// Time after its first segment during which a packet takes more segments, in microseconds, at most 10,000: the interrupt
+    /// moderation of a network interface (`ethtool -C`, rx-usecs), or the time until the application reads, before which Linux
+    /// does not acknowledge. 0: the same instant.
     pub within_us: u32,
 }
 
@@ -147,14 +146,13 @@ impl ReceiveOffloadSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DelayedAckSpec {
-    /// Acknowledge at the latest with this many segments. 2 is the RFCs' rule, 1 acknowledges every segment; more makes
-    /// stretch ACKs, which the RFCs forbid and some hosts send.
+    /// Number of unacknowledged segments that are acknowledged at once, 1 to 64. The RFCs' rule is 2; 1 acknowledges every
+    /// segment, more makes stretch ACKs, which the RFCs forbid and some hosts send.
     pub segments: u8,
-    /// Acknowledge at the latest after this many milliseconds. At most 500 (RFC 1122, 4.2.3.2); ns-2 has 100, hosts 40
-    /// to 200.
+    /// Longest delay of an ACK, in milliseconds, at most 500 (RFC 1122, 4.2.3.2). ns-2 has 100, hosts 40 to 200.
     pub timeout_ms: u32,
-    /// Delay the answer to the segment that opens a connection (`handshake = "ns-2"`) like the ACK of any other segment, as
-    /// ns-2's delayed-ACK sinks did before February 2010. Off: it is answered at once.
+    /// Whether the answer to the segment that opens a connection (`handshake = "ns-2"`) is delayed like the ACK of any other
+    /// segment, as in ns-2's delayed-ACK sinks before February 2010.
     pub syn: bool,
 }
 
@@ -162,20 +160,19 @@ pub struct DelayedAckSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RtoSpec {
-    /// Timeout in milliseconds before the first round-trip sample (RFC 6298, 2.1: 1,000).
+    /// Timeout before the first RTT sample, in milliseconds (RFC 6298, 2.1: 1,000).
     pub initial_ms: u32,
-    /// Smallest timeout in milliseconds (RFC 6298, 2.4: 1,000). Linux and ns-2 have 200.
+    /// Smallest timeout, in milliseconds (RFC 6298, 2.4: 1,000). Linux and ns-2 have 200.
     pub min_ms: u32,
-    /// Largest timeout in milliseconds, also of the exponential back-off (RFC 6298, 2.5: at least 60,000).
+    /// Largest timeout, in milliseconds, also of the exponential backoff (RFC 6298, 2.5: at least 60,000).
     pub max_ms: u32,
-    /// The clock granularity G of RFC 6298, 2.3 in milliseconds: the least that is added to SRTT. Samples themselves are
-    /// exact.
+    /// Clock granularity G, in milliseconds: the least that is added to SRTT (RFC 6298, 2.3). Samples are exact.
     pub granularity_ms: u32,
-    /// Clock tick in milliseconds of an estimator that counts in ticks, as 4.3BSD and ns-2 (10 ms) do; none for exact
-    /// arithmetic. Takes the place of `granularity_ms`: it leaves a margin of three ticks above SRTT at least.
+    /// Clock tick of an estimator that counts in ticks, in milliseconds, as in 4.3BSD and ns-2 (10 ms). It replaces
+    /// `granularity_ms`: the margin above SRTT is at least three ticks. Unset: exact arithmetic.
     pub tick_ms: Option<u32>,
-    /// Restart the timer with a fast retransmit, as ns-2 does, so that the repair has a whole timeout to be acknowledged. Off: the
-    /// timer runs on (RFC 6298, 5 restarts it only for an ACK of new data).
+    /// Whether a fast retransmit restarts the timer, as in ns-2, so that the repair has a whole timeout to be acknowledged. In
+    /// RFC 6298, 5 only an ACK of new data restarts it.
     pub restarts_on_fast_retransmit: bool,
     /// Which segments the sender times.
     pub samples: RttSamples,

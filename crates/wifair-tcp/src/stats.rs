@@ -23,7 +23,7 @@ counters! {
         pub fast_retransmits: u64,
         /// Reductions of the window by an ECN echo (RFC 3168).
         pub ecn_reductions: u64,
-        /// D-SACKs received: duplicate arrivals reported by the receiver (RFC 2883).
+        /// D-SACKs received (RFC 2883): duplicates that the receiver reports.
         pub duplicates_told: u64,
         /// RTT samples in nanoseconds: all that are valid by Karn's algorithm (RFC 6298, 3), one segment timed at a time, the
         /// SYN included.

@@ -1,7 +1,7 @@
 //! `arf-aware`: S. Yoo, T.-K. Kim, C. Yoo, "Resolving Performance Anomaly using ARF-aware TCP", section 3.
 //!
-//! The idea: a station whose link falls to a lower rate takes more air for each packet. Its own sender hears of the rate
-//! and divides its window by k = ⌈highest rate / rate⌉, so that the station's share of the air stays what it was; back at
+//! The idea: a station whose link falls to a lower rate takes more air for each packet. Its sender is notified of the
+//! rate and divides its window by k = ⌈highest rate / rate⌉, so that the station's share of the air stays what it was; back at
 //! the highest rate the saved window is used again. It works on top of any other control.
 //!
 //! Interpretations:
@@ -14,17 +14,17 @@
 //! - How the saved window comes back (`restore`): the paper says that it "is used again", so at once by default, at the
 //!   price of a burst; by slow start up to it otherwise.
 //! - "Enters the arf mode when link rate is changed from the highest speed": a connection that opens at a lower rate is in
-//!   the mode as well if it is told so. The paper has no such case; fair shares of the air need it.
+//!   the mode as well if it is notified of that rate. The paper has no such case; fair shares of the air need it.
 //! - Window and arf_cwnd count whole segments, at least one, as the paper's do.
 //! - A rate above `max_rate_mbps` gives k = 1: the normal mode.
 //! - A change during fast recovery concerns the window to which recovery will lead, ssthresh; the paper is silent.
 //! - FlightSize at a loss, which halves the window (RFC 5681, equation 4), counts k-fold in `scaled`: it is 1/k of what the
 //!   saved window stands for.
-//! - How the sender hears (`polling`): from its driver at once, the paper's first option, which its evaluation assumes; or
+//! - How the sender is notified (`polling`): from its driver at once, the paper's first option, which its evaluation assumes; or
 //!   by asking from time to time, its second (SNMP).
 //!
 //! Deviations: none known. The sender must be the host with the wireless link; a server behind the access point cannot
-//! know the rate, unless something tells it.
+//! know the rate, unless something notifies it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,15 +45,15 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Spec {
-    /// The control whose window is divided. The paper compares with NewReno.
+    /// Congestion control whose window is divided. The paper compares with NewReno.
     pub over: Box<CongestionControlSpec>,
-    /// The highest rate of the link in Mbit/s: at this rate or above, the window is whole. 11 in the paper.
+    /// Highest rate of the link, in Mbit/s (the paper: 11). At this rate or above, the window is not divided.
     pub max_rate_mbps: f64,
     /// What AIMD works on below the highest rate.
     pub window: ArfWindowSpec,
     /// How the saved window comes back at the highest rate.
     pub restore: Restore,
-    /// Ask for the link's rate from time to time. Unset: the driver tells of each change at once.
+    /// Polling of the link's rate. Unset: the driver reports each change at once.
     pub polling: Option<PollingSpec>,
 }
 
@@ -61,9 +61,9 @@ pub struct Spec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "kebab-case")]
 pub enum ArfWindowSpec {
-    /// cwnd goes on under its control; ⌊cwnd / k⌋ may be outstanding.
+    /// cwnd continues under its control; ⌊cwnd / k⌋ may be outstanding.
     Scaled(ScaledWindowSpec),
-    /// A window of its own, that starts at ⌊cwnd / k⌋.
+    /// A separate window, which starts at ⌊cwnd / k⌋.
     Own(OwnWindowSpec),
 }
 
@@ -72,7 +72,7 @@ pub enum ArfWindowSpec {
 #[serde(default, deny_unknown_fields)]
 pub struct ScaledWindowSpec {}
 
-/// Parameters of an arf_cwnd that is a window of its own.
+/// Parameters of an arf_cwnd that is a separate window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwnWindowSpec {
@@ -87,7 +87,7 @@ pub struct OwnWindowSpec {
     pub saved_after_loss: SavedAfterLoss,
 }
 
-/// Growth of an arf_cwnd of its own.
+/// Growth of a separate arf_cwnd.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArfGrowth {
@@ -98,7 +98,7 @@ pub enum ArfGrowth {
     Capped,
 }
 
-/// The slow start threshold when an arf_cwnd of its own starts.
+/// The slow start threshold when a separate arf_cwnd starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArfThreshold {
@@ -142,13 +142,13 @@ pub enum Restore {
     SlowStart,
 }
 
-/// When a sender asks for the rate of its link.
+/// When a sender polls the rate of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PollingSpec {
-    /// Milliseconds from one time to the next. The paper gives none; SNMP managers ask every second at the soonest.
+    /// Time between two polls, in milliseconds. The paper gives none; SNMP managers poll once per second at most.
     pub period_ms: u32,
-    /// Milliseconds from the start of the run to the first time.
+    /// Time from the start of the run to the first poll, in milliseconds; less than `period_ms`.
     pub phase_ms: u32,
 }
 
@@ -210,7 +210,7 @@ impl Spec {
     /// Creates a control with these parameters, in the normal mode.
     pub fn build(&self) -> ArfAware {
         let max_rate = Rate::from_mbps(self.max_rate_mbps);
-        ArfAware(Box::new(State {
+        ArfAware(Box::new(ArfState {
             over: self.over.build(),
             spec: self.clone(),
             max_rate,
@@ -224,10 +224,10 @@ impl Spec {
 
 /// Another control, whose window is divided while the link is slow.
 #[derive(Clone, Debug)]
-pub struct ArfAware(Box<State>);
+pub struct ArfAware(Box<ArfState>);
 
 #[derive(Clone, Debug)]
-struct State {
+struct ArfState {
     over: Control,
     spec: Spec,
     max_rate: Rate,
@@ -246,7 +246,7 @@ fn window_to_come(window: &mut Window, in_recovery: bool) -> &mut u32 {
     if in_recovery { &mut window.ssthresh } else { &mut window.cwnd }
 }
 
-impl State {
+impl ArfState {
     /// Switches to the mode for `self.rate`.
     fn take_rate(&mut self, window: &mut Window, in_recovery: bool) {
         let old = self.k;
@@ -295,7 +295,7 @@ impl State {
     }
 }
 
-impl State {
+impl ArfState {
     /// Converts `flight_bytes` to the undivided window: outstanding data is divided as the window is.
     fn whole(&self, window: &Window, flight_bytes: u32) -> u32 {
         if window.divisor == 1 {

@@ -38,14 +38,14 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Spec {
-    /// C, how fast the window grows, in segments per cubic second (RFC 9438, 5: 0.4).
+    /// Growth of the window, in segments per cubic second (RFC 9438, 5, C: 0.4).
     pub c: f64,
-    /// What remains of the window after a loss (RFC 9438, 4.6: 0.7).
+    /// Share of the window that remains after a loss (RFC 9438, 4.6, β_cubic: 0.7).
     pub beta: f64,
-    /// Return to less than the window at the loss if that was less than the one before: leave room to others
+    /// Whether a loss at a smaller window than the one before lowers the window to return to, which leaves room to other flows
     /// (RFC 9438, 4.7).
     pub fast_convergence: bool,
-    /// Never be slower than Reno would be (RFC 9438, 4.3).
+    /// Whether the window is at least that of Reno (RFC 9438, 4.3).
     pub reno_friendly: bool,
 }
 
@@ -69,7 +69,7 @@ impl Spec {
 
     /// Creates a control with these parameters.
     pub fn build(&self) -> Cubic {
-        Cubic(Box::new(State {
+        Cubic(Box::new(CubicState {
             spec: self.clone(),
             w_max: None,
             cwnd_prior: f64::INFINITY,
@@ -81,10 +81,10 @@ impl Spec {
 
 /// The window policy of RFC 9438. Windows are in segments here.
 #[derive(Clone, Debug)]
-pub struct Cubic(Box<State>);
+pub struct Cubic(Box<CubicState>);
 
 #[derive(Clone, Debug)]
-struct State {
+struct CubicState {
     spec: Spec,
     /// The window to return to (W_max); `None` before the first loss and after a timeout.
     w_max: Option<f64>,
@@ -110,7 +110,7 @@ struct Stage {
     reno_window: f64,
 }
 
-impl State {
+impl CubicState {
     /// Begins a stage of congestion avoidance with a window of `cwnd` (RFC 9438, 4.2).
     fn begin_stage(&mut self, cwnd: f64, now: Time) {
         let flat_window = self.w_max.map_or(cwnd, |w_max| w_max.max(cwnd));

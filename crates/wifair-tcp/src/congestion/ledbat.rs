@@ -89,7 +89,7 @@ impl Spec {
 
     /// Creates a control with these parameters.
     pub fn build(&self) -> Ledbat {
-        Ledbat(Box::new(State {
+        Ledbat(Box::new(LedbatState {
             spec: self.clone(),
             current_delays: VecDeque::new(),
             base_delays: VecDeque::new(),
@@ -101,10 +101,10 @@ impl Spec {
 
 /// The window policy of RFC 6817.
 #[derive(Clone, Debug)]
-pub struct Ledbat(Box<State>);
+pub struct Ledbat(Box<LedbatState>);
 
 #[derive(Clone, Debug)]
-struct State {
+struct LedbatState {
     spec: Spec,
     /// The latest delays [current_delays].
     current_delays: VecDeque<Time>,
@@ -115,7 +115,7 @@ struct State {
     part: f64,
 }
 
-impl State {
+impl LedbatState {
     /// Delay in the queues of the path; `None` before the first sample.
     fn queueing_delay(&self) -> Option<Time> {
         let current = *self.current_delays.iter().min()?;

@@ -2,7 +2,7 @@
 //!
 //! The idea: an ACK during fast recovery that covers not all that was outstanding at its start (a partial ACK) means a
 //! further loss: send that segment at once and stay in recovery. So a window with several losses needs one halving and
-//! no timeout, at one loss a round trip.
+//! no timeout, at one loss per round trip.
 //!
 //! Interpretations:
 //! - `recover` starts before the first data byte, as in BSD; by the letter (3.2 step 1, the initial sequence number) the

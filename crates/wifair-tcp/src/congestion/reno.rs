@@ -1,11 +1,11 @@
 //! `reno`: RFC 5681, "TCP Congestion Control" (September 2009).
 //!
-//! The idea: double the window every round trip until the slow start threshold, then add one segment a round trip;
+//! The idea: double the window every round trip until the slow start threshold, then add one segment per round trip;
 //! three duplicate ACKs halve it without emptying the pipe (fast retransmit, fast recovery); a timeout starts over from
 //! one segment.
 //!
 //! Interpretations:
-//! - Growth counts at most one segment an ACK (3.1, equation 2), in congestion avoidance too, unless `tcp.byte_counting`
+//! - Growth counts at most one segment per ACK (3.1, equation 2), in congestion avoidance too, unless `tcp.byte_counting`
 //!   says otherwise. In congestion avoidance the window grows by a whole segment when the count reaches it, which is what
 //!   equation 3 adds up to, without its division, and what RFC 3465, 2.1 has.
 //! - Fast recovery ends with the first ACK of new data, whatever it covers (3.2, step 6).
@@ -34,7 +34,7 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Spec {
-    /// After a timeout, no fast retransmit until what was sent before it is acknowledged (RFC 6582, 3.2 step 4).
+    /// Whether no fast retransmit follows a timeout until what was sent before it is acknowledged (RFC 6582, 3.2 step 4).
     pub guard_after_timeout: bool,
 }
 

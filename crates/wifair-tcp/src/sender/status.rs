@@ -1,4 +1,4 @@
-//! What a sender tells of itself.
+//! The state of a sender, as it is reported.
 
 use wifair_core::Time;
 

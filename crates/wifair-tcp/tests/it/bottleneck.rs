@@ -146,7 +146,7 @@ fn marks_take_the_place_of_losses() {
                     "{control}, {flows} flows"
                 );
                 assert!(sender.ecn_reductions > 10, "{control}, {flows} flows: {sender:?}");
-                // Marks go on for a round trip, so there are more of them than reductions.
+                // Marks continue for a round trip, so there are more of them than reductions.
                 assert!(sender.ecn_reductions < receiver.ce_segments_received);
             }
             let used = delivered as f64 * 1500.0 / 1460.0 / 100.0 / (RATE.as_mbps() * 1e6 / 8.0);

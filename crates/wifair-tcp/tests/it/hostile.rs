@@ -55,7 +55,7 @@ fn nothing_is_delivered_behind_the_end() {
     assert_eq!(answer(&mut receiver, 1, 100, TcpFlags::ACK), (102, 100));
 }
 
-/// A D-SACK has room for 16 MiB of distance; of older data nothing is told.
+/// A D-SACK has room for 16 MiB of distance; older data is not reported.
 #[test]
 fn what_comes_from_far_back_is_acknowledged_without_a_block() {
     let spec = TcpSpec {

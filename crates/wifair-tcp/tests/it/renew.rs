@@ -1,4 +1,4 @@
-//! Two ends that serve one connection after another behave in each as new ones do, and their counters go on.
+//! Two ends that serve one connection after another behave in each as new ones do, and their counters continue.
 
 use std::sync::Arc;
 

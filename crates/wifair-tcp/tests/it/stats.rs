@@ -54,7 +54,7 @@ fn the_counters_of_two_connections_add_up() {
 fn a_measurement_is_the_difference_of_two_snapshots() {
     let mut later = sender(4);
     later.add(&sender(3));
-    // A greatest value cannot be told from two snapshots: it stays.
+    // A greatest value cannot be computed from two snapshots: it stays.
     assert_eq!(later.since(&sender(4)), SenderStats { srtt_max: Time::from_ns(37 * 4), ..sender(3) });
     let mut later = receiver(4);
     later.add(&receiver(3));
