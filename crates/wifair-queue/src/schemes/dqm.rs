@@ -28,7 +28,13 @@
 //!   Algorithm 1, which has no reset; uplinks that begin late then have the channel until they have caught up. A window's length and shares are
 //!   set when it begins, from the numbers of active flows; it is at least one T_fair long.
 //! - `no_active_flows`: how T / N compares where N is 0. `unbounded`, the quotient's limit: who has no flow has no share, so
-//!   any time used is too much; no time used is none. `zero`: the direction has had nothing.
+//!   any time used is too much; no time used is none. `zero`: the direction has had nothing. `infinite`: as `unbounded`, but
+//!   0 / 0 is infinite, too.
+//! - `empty_turn`: what is sent if the chosen queue is empty and the other is not. `other`: the head of the other, so that the
+//!   scheme is work conserving. `wait`, as printed: nothing, until the next arrival or the end of the AP's next exchange, when a
+//!   queue of ns-2 is asked again. `poll`: as `wait`, and it is also asked at every tick of the controller. The case is
+//!   frequent when only one direction has flows: T / N of the other is then 0, so with `unbounded` and `zero` its empty queue is
+//!   chosen whenever the first direction has used its share. Bit rates are compared only where there are two heads.
 //! - `opportunistic`: whether bit rates decide while both directions are below their shares, as printed. Without, every
 //!   two heads count as equally fast, which shows what the rule is worth.
 //! - `equal_rates`: which queue is served when both are below their shares and both heads go at the same bit rate. `ack`
@@ -43,8 +49,7 @@
 //! station; their bit rates are equal. Each packet is charged its share of the PPDU's channel time, which is T_pkt, too, with `channel-time`.
 //! With `mac.aggregation.fill = "head-run"` a PPDU ends at the first packet that would leave for another station.
 //!
-//! Deviations: a queue that is chosen but empty leaves the turn to the other, so the scheme is work conserving. The
-//! marking probability is clamped to 0 … 1. `drop_tgt`, which Algorithm 1 reads and never sets, is taken as never set.
+//! Deviations: the marking probability is clamped to 0 … 1. `drop_tgt`, which Algorithm 1 reads and never sets, is taken as never set.
 //! Marking comes before the arrival is placed, as printed, where the text has it after. The controller waits for the
 //! first T_pkt. Packets that are neither data nor ACKs wait with the data, as printed, and count to no direction.
 //!
@@ -91,6 +96,8 @@ pub struct Spec {
     pub window: Window,
     /// The channel time for each flow of a direction without active flows.
     pub no_active_flows: NoActiveFlows,
+    /// What is sent if the queue that is to be served is empty and the other is not.
+    pub empty_turn: EmptyTurn,
     /// Whether the head at the higher bit rate is served when both directions are below their shares; otherwise
     /// `equal_rates` decides whatever their bit rates are.
     pub opportunistic: bool,
@@ -140,6 +147,21 @@ pub enum NoActiveFlows {
     Unbounded,
     /// Nothing.
     Zero,
+    /// Greater than any other, also if none was used.
+    Infinite,
+}
+
+/// What is sent if the queue that is to be served is empty and the other is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmptyTurn {
+    /// The head of the other: the scheme is work conserving.
+    #[default]
+    Other,
+    /// Nothing until the next arrival or the end of the AP's next exchange: the printed rule.
+    Wait,
+    /// As `wait`, but the rule is also applied again at every tick of the controller.
+    Poll,
 }
 
 /// What is served when both directions are below their shares and their heads go at the same bit rate.
@@ -187,6 +209,7 @@ impl Default for Spec {
             packet_time_weight: 0.01,
             window: Window::default(),
             no_active_flows: NoActiveFlows::default(),
+            empty_turn: EmptyTurn::default(),
             opportunistic: true,
             equal_rates: EqualRates::default(),
             unmarkable: Unmarkable::default(),
@@ -209,6 +232,7 @@ impl Spec {
             shares: [Time::ZERO; 2],
             packet_time_s: None,
             flows: [0; 2],
+            waits: false,
             spec: self.clone(),
         }
     }
@@ -272,6 +296,8 @@ pub struct Dqm {
     packet_time_s: Option<f64>,
     /// N_up and N_dn at the last tick, for output.
     flows: [u32; 2],
+    /// Nothing is sent until the next arrival or the end of the next exchange, since the turn was an empty queue's.
+    waits: bool,
 }
 
 impl Dqm {
@@ -322,6 +348,7 @@ impl Dqm {
     fn per_flow(&self, side: Side, flows: [u32; 2]) -> [u64; 2] {
         let used = self.used[side as usize].as_ns();
         match (used, flows[side as usize], self.spec.no_active_flows) {
+            (_, 0, NoActiveFlows::Infinite) => [1, 0],
             (0, _, _) | (_, 0, NoActiveFlows::Zero) => [0, 1],
             (_, 0, NoActiveFlows::Unbounded) => [1, 0],
             (used, flows, _) => [used, flows.into()],
@@ -388,12 +415,13 @@ impl Dqm {
         let less_time = || if self.compare(flows).is_le() { Side::Up } else { Side::Down };
         match below {
             [true, true] => {
-                let rate =
-                    |side: Side| heads[side as usize].map(|head| cx.links[buffer.station(head).index()].rate);
-                match rate(Side::Down).cmp(&rate(Side::Up)) {
-                    Ordering::Greater if self.spec.opportunistic => Side::Down,
-                    Ordering::Less if self.spec.opportunistic => Side::Up,
-                    _ => match self.spec.equal_rates {
+                let rate = |head| cx.links[buffer.station(head).index()].rate;
+                // No rate is less than any, and all are equal unless they decide.
+                let [up, down] = heads.map(|head| head.map(|head| self.spec.opportunistic.then(|| rate(head))));
+                match down.cmp(&up) {
+                    Ordering::Greater => Side::Down,
+                    Ordering::Less => Side::Up,
+                    Ordering::Equal => match self.spec.equal_rates {
                         EqualRates::Ack => Side::Up,
                         EqualRates::LessTime => less_time(),
                     },
@@ -437,7 +465,8 @@ impl Dqm {
 
 impl Scheme for Dqm {
     fn shortcuts(&self) -> Shortcuts {
-        Shortcuts { tail_drop: true, ..Shortcuts::NONE }
+        // An arrival ends a wait even if it is dropped.
+        Shortcuts { tail_drop: self.spec.empty_turn != EmptyTurn::Wait, ..Shortcuts::NONE }
     }
 
     fn decides_on(&self) -> &'static [Class] {
@@ -449,6 +478,7 @@ impl Scheme for Dqm {
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        self.waits = false;
         if buffer.is_full() {
             return buffer.refuse(arrival, Refusal::TailDrop);
         }
@@ -468,11 +498,21 @@ impl Scheme for Dqm {
     }
 
     fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+        if self.waits {
+            return None;
+        }
         self.turn_window(cx);
         let heads = [Side::Up, Side::Down].map(|side| self.first(side, grant, buffer));
         let chosen = self.next_side(heads, buffer, cx);
         let admitted = |side: Side| heads[side as usize].filter(|&head| buffer.admits(head, grant));
-        let head = admitted(chosen).or_else(|| admitted(chosen.other()))?;
+        let Some(head) = admitted(chosen).or_else(|| match self.spec.empty_turn {
+            EmptyTurn::Other => admitted(chosen.other()),
+            EmptyTurn::Wait | EmptyTurn::Poll => None,
+        }) else {
+            // The end of an aggregate is no turn.
+            self.waits = self.spec.empty_turn == EmptyTurn::Wait && grant.station.is_none();
+            return None;
+        };
         if !buffer.may_go(head, grant) {
             return None;
         }
@@ -481,6 +521,7 @@ impl Scheme for Dqm {
     }
 
     fn on_exchange(&mut self, exchange: &Exchange, _buffer: &mut Buffer, cx: &mut Cx) {
+        self.waits = false;
         let sample = match self.spec.packet_time {
             PacketTime::Service => exchange.service,
             PacketTime::ChannelTime => exchange.channel_time(),

@@ -364,13 +364,22 @@ impl Watched {
         }
     }
 
-    /// What is queued can all be had in the end.
+    /// Whether the scheme may wait for an arrival with packets queued, for ever if none comes: `dqm` as printed.
+    fn may_keep_back(&self) -> bool {
+        let scheme = serde_json::to_value(&self.spec.scheme).unwrap();
+        scheme.get("empty_turn").is_some_and(|turn| turn != "other")
+    }
+
+    /// What is queued can all be had in the end, unless the scheme may keep it back.
     fn drain(&mut self) {
         while !self.in_service.is_empty() {
             self.finish(Outcome::Delivered, Time::from_us(1_000));
         }
         let mut patience = 50 * self.port.len() + 1_000;
         while !self.port.is_empty() {
+            if patience == 0 && self.may_keep_back() {
+                break;
+            }
             assert!(patience > 0, "{:?} keeps {} packets back", self.spec.scheme, self.port.len());
             patience -= 1;
             self.now += Time::from_us(1_500);

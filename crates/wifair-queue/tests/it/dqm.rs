@@ -44,7 +44,8 @@ fn spec() -> impl Strategy<Value = serde_json::Value> {
         one_of(["service", "channel-time"]),
         prop::sample::select(vec!["carry", "carry-used", "clock", "used", "none"]),
         any::<bool>(),
-        one_of(["unbounded", "zero"]),
+        prop::sample::select(vec!["unbounded", "zero", "infinite"]),
+        prop::sample::select(vec!["other", "wait", "poll"]),
         one_of(["ack", "less-time"]),
         one_of(["leave", "drop"]),
         one_of(["arrival", "nothing"]),
@@ -56,6 +57,7 @@ fn spec() -> impl Strategy<Value = serde_json::Value> {
                 window,
                 opportunistic,
                 no_active_flows,
+                empty_turn,
                 equal_rates,
                 unmarkable,
                 empty_pick,
@@ -65,7 +67,7 @@ fn spec() -> impl Strategy<Value = serde_json::Value> {
                 serde_json::json!({
                     "name": "dqm", "a": 0.05, "b": 0.04, "delay_ref_ms": 6.0, "packet_time_weight": weight,
                     "packet_time": packet_time, "window": window, "no_active_flows": no_active_flows,
-                    "equal_rates": equal_rates, "opportunistic": opportunistic, "unmarkable": unmarkable, "empty_pick": empty_pick,
+                    "empty_turn": empty_turn, "equal_rates": equal_rates, "opportunistic": opportunistic, "unmarkable": unmarkable, "empty_pick": empty_pick,
                 })
             },
         )
@@ -85,6 +87,8 @@ struct Naive {
     /// Since when, how long (both in ms), and N_up and N_dn when it began.
     window: (f64, f64, [f64; 2]),
     n: [f64; 2],
+    /// Whether the last turn was an empty queue's, and nothing has arrived or been sent since.
+    waits: bool,
     rng: Rng,
 }
 
@@ -128,6 +132,7 @@ impl Naive {
 
     fn per_flow(&self) -> [f64; 2] {
         [0, 1].map(|side| match self.t[side] / self.n[side] {
+            _ if self.n[side] == 0.0 && self.is("no_active_flows", "infinite") => f64::INFINITY,
             _ if self.t[side] == 0.0 => 0.0,
             infinite if infinite.is_infinite() && self.is("no_active_flows", "zero") => 0.0,
             share => share,
@@ -146,6 +151,7 @@ impl Naive {
     }
 
     fn enqueue(&mut self, mut packet: Packet) {
+        self.waits = false;
         if self.acks.len() + self.data.len() >= self.limit {
             return;
         }
@@ -171,22 +177,27 @@ impl Naive {
             Some(true) => Some(links[station(packet).index()].rate),
             _ => None,
         };
-        let acks = match (self.acks.first(), self.data.first()) {
-            (None, _) => false,
-            (_, None) => true,
-            (Some(ack), Some(data)) => match (fair(0), fair(1)) {
-                (true, true) if self.is("equal_rates", "less-time") && rate(data) == rate(ack) => up <= down,
-                (true, true) => rate(data) <= rate(ack),
-                (true, false) => true,
-                (false, true) => false,
-                (false, false) => up < down,
+        let acks = match (fair(0), fair(1)) {
+            (true, true) => match (self.acks.first(), self.data.first()) {
+                (Some(ack), Some(data)) if self.is("equal_rates", "less-time") && rate(data) == rate(ack) => {
+                    up <= down
+                }
+                (Some(ack), Some(data)) => rate(data) <= rate(ack),
+                (ack, _) => ack.is_some(),
             },
+            (true, false) => true,
+            (false, true) => false,
+            (false, false) => up < down,
         };
-        let queue = if acks { &mut self.acks } else { &mut self.data };
+        let [chosen, other] =
+            if acks { [&mut self.acks, &mut self.data] } else { [&mut self.data, &mut self.acks] };
+        let queue = if chosen.is_empty() && self.spec["empty_turn"] == "other" { other } else { chosen };
+        self.waits = queue.is_empty() && self.spec["empty_turn"] == "wait";
         (!queue.is_empty()).then(|| queue.remove(0))
     }
 
     fn sample(&mut self, service: f64, channel: f64) {
+        self.waits = false;
         let sample = if self.is("packet_time", "service") { service } else { channel };
         let weight = self.number("packet_time_weight");
         self.mean_t_pkt = Some(match self.mean_t_pkt {
@@ -233,6 +244,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
         t: [0.0; 2],
         window: (0.0, 5.0, [0.0; 2]),
         n: [0.0; 2],
+        waits: false,
         rng: Rng::stream(7, "ap", "scheme"),
     };
     let mut now = Time::ZERO;
@@ -278,12 +290,16 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
             Step::Take => {
                 let queued = port.len();
                 let got = port.take(&Grant::ANY, now, View { flows: &flows, links: &links });
-                prop_assert_eq!(got.is_some(), queued > 0, "never idle with a packet queued");
-                if let Some(got) = got {
-                    naive.now(ms, [flows.up().into(), flows.down().into()]);
-                    prop_assert_eq!(Some(got.packet), naive.dequeue(&links));
-                    in_service.push(got);
+                if spec["empty_turn"] == "other" {
+                    prop_assert_eq!(got.is_some(), queued > 0, "never idle with a packet queued");
                 }
+                let asks = queued > 0 && !naive.waits;
+                if asks {
+                    naive.now(ms, [flows.up().into(), flows.down().into()]);
+                }
+                let expected = if asks { naive.dequeue(&links) } else { None };
+                prop_assert_eq!(got.as_ref().map(|got| got.packet), expected);
+                in_service.extend(got);
                 None
             }
             Step::Finish { channel_us, frozen_us } => {

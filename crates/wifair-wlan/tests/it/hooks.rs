@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use support::{Logged, cell_b, cell_g, effort, external, packet_down, us};
 use wifair_core::{Rng, StationId, Time};
 use wifair_queue::{
-    Arrival, Buffer, Cx, Exchange, Hooks, MpduOutcome, Outcome, Placed, Scheme, SchemeSpec, Transmission,
+    Arrival, Buffer, Cx, Departure, Exchange, Grant, Hooks, MpduOutcome, Outcome, Placed, Scheme, SchemeSpec,
+    Transmission,
 };
 use wifair_wlan::{AggregationSpec, Bss, CategorySpec, EdcaSpec, HardwareSpec, PhySpec};
 
@@ -50,8 +51,12 @@ impl Scheme for Ticking {
     }
 }
 
+fn ticking_at(at_us: &[u64]) -> Wanted {
+    Wanted::new(Mutex::new(at_us.iter().map(|&at| us(at)).collect()))
+}
+
 fn ticking(name: &'static str, at_us: &[u64], ticks: &Ticks) -> (SchemeSpec, Wanted) {
-    let wanted = Wanted::new(Mutex::new(at_us.iter().map(|&at| us(at)).collect()));
+    let wanted = ticking_at(at_us);
     let (ticks, shared) = (ticks.clone(), wanted.clone());
     let scheme = external(move || Ticking { name, wanted: shared.clone(), ticks: ticks.clone() });
     (scheme, wanted)
@@ -93,6 +98,62 @@ fn a_tick_may_be_moved_or_called_off() {
         let expected: Vec<_> = expected.into_iter().map(|at| ("ap", us(at))).collect();
         assert_eq!(*ticks.lock().unwrap(), expected);
     }
+}
+
+/// Tail drop that is not work conserving: it releases a packet only at certain times.
+struct Withholding {
+    clock: Ticking,
+    releases: &'static [Time],
+    asked: Arc<Mutex<Vec<Time>>>,
+}
+
+impl Scheme for Withholding {
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        self.clock.enqueue(arrival, buffer, cx)
+    }
+
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+        self.asked.lock().unwrap().push(cx.now);
+        if self.releases.contains(&cx.now) { buffer.release_head(grant) } else { None }
+    }
+
+    fn hooks(&self) -> Hooks {
+        self.clock.hooks()
+    }
+
+    fn next_tick(&self) -> Option<Time> {
+        self.clock.next_tick()
+    }
+
+    fn on_tick(&mut self, buffer: &mut Buffer, cx: &mut Cx) {
+        self.clock.on_tick(buffer, cx);
+    }
+}
+
+/// A scheme that released nothing is asked again at each arrival, at each of its ticks and at the end of each exchange, and at
+/// no other time; nor is it asked while a packet is in service, or with none queued.
+#[test]
+fn a_scheme_that_holds_packets_back_is_asked_again() {
+    static RELEASES: [Time; 2] = [Time::from_us(200), Time::from_us(9_000)];
+    let asked: Arc<Mutex<Vec<Time>>> = Arc::default();
+    let mut spec = cell_b(1);
+    let (shared, wanted) = (Arc::clone(&asked), ticking_at(&[100, 200, 300, 7_000, 9_000, 20_000]));
+    spec.ap.port.scheme = external(move || Withholding {
+        clock: Ticking { name: "ap", wanted: wanted.clone(), ticks: Ticks::default() },
+        releases: &RELEASES,
+        asked: shared.clone(),
+    });
+    let mut run = Logged::new(&spec, 1);
+    run.down(0, 1, us(10));
+    run.down(0, 1, us(50));
+    run.run_before(us(4_000));
+    run.up(0, 1, us(4_000));
+    run.run();
+    let asked = asked.lock().unwrap();
+    let first_end = asked[4];
+    assert!(first_end >= us(200) + EXCHANGE && first_end < us(4_000), "{first_end}");
+    assert_eq!(*asked, [us(10), us(50), us(100), us(200), first_end, us(7_000), us(9_000)]);
+    assert_eq!(run.bss.ap_port().len(), 0);
 }
 
 /// Attempts, airtime and overhead of each exchange.
