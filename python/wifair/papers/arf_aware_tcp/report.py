@@ -110,12 +110,15 @@ def _between_sets(m: Measured) -> list[str]:
         found = fits(runs)
         uplink = next(fit for fit in found if fit.setting == UPLINK)
         up = next((f"{error:g}" for error in ERRORS if undecided(fits(runs, error))[0].setting.direction == "up"), "–")
-        rows.append((f"{i * SEARCHED + 1} to {(i + 1) * SEARCHED}", _share(found, uplink), up))
+        likeliest = next(fit for fit in found if fit.setting.direction == "up")
+        seeds = f"{i * SEARCHED + 1} to {(i + 1) * SEARCHED}"
+        rows.append((seeds, _share(found, uplink), _share(found, likeliest), up))
     told = (
         f"Between disjoint sets of {SEARCHED} seeds. The last column is the smallest of the multiples above at which the text "
         "decides for an uplink setting."
     )
-    return [told, table(("seeds", "likelihood of the uplink setting", "times"), rows)]
+    heads = ("seeds", "likelihood of the uplink setting", "of the likeliest uplink setting", "times")
+    return [told, table(heads, rows)]
 
 
 def _first_criterion(m: Measured) -> str:
