@@ -20,8 +20,9 @@ mod ppdu;
 use wifair_core::{FlowId, Packet, StationId, Time};
 use wifair_queue::{Direction, Freed, Outcome, Reception};
 
-use crate::channel::{Attempt, ChannelRecipe};
+use crate::channel::ChannelRecipe;
 use crate::deadlines::{Due, LinkRateChange};
+use crate::edcaf::Cost;
 use crate::exchange::{Fate, OngoingExchange, Phase};
 use crate::link::{LinkRow, StationModes};
 use crate::mac::Mac;
@@ -29,7 +30,8 @@ use crate::medium::Medium;
 use crate::meter::Meter;
 use crate::node::{AP, LinkId, Node, node_of};
 use crate::nodes::Nodes;
-use crate::phy::{BssTiming, OnAir};
+use crate::phy::BssTiming;
+use crate::ppdu::Ppdu;
 use crate::rate::{Feedback, RateSpec};
 
 /// A packet that has crossed the medium.
@@ -324,56 +326,48 @@ impl Bss {
             },
         };
         match self.medium.is_ideal() {
-            true => self.transmit(sender, now, None, |_, _, _| Fate::Decoded),
+            true => self.transmit(sender, now, None, |_| Fate::Decoded),
             false => self.transmit_under_errors(sender, now, None),
         }
     }
 
     #[inline(never)]
     fn transmit_under_errors(&mut self, sender: u32, now: Time, lead: Option<Time>) {
-        self.transmit(sender, now, lead, |medium, attempt, phy| medium.fate(&attempt, phy));
+        self.transmit(sender, now, lead, |bss| bss.draw_fate(sender, now));
     }
 
-    /// Transmits the frame in service of `sender` now or, in a continuing TXOP, after `lead`.
+    /// Starts the exchange of `sender` now or, in a continuing TXOP, after `lead`.
     #[inline(always)]
-    fn transmit(
-        &mut self,
-        sender: u32,
-        now: Time,
-        lead: Option<Time>,
-        fate: impl FnOnce(&mut Medium, Attempt, &BssTiming) -> Fate,
-    ) {
+    fn transmit(&mut self, sender: u32, now: Time, lead: Option<Time>, fate: impl FnOnce(&mut Bss) -> Fate) {
+        if self.nodes.edcaf(sender).serves_queue() {
+            self.form_ppdu(sender, now, lead.is_some());
+        }
+        let fate = fate(self);
         let edcaf = self.nodes.edcaf_mut(sender);
-        if edcaf.serves_queue() {
-            return self.transmit_ppdu(sender, now, lead);
-        }
-        let (link, psdu_bytes) = (edcaf.link(), edcaf.psdu_bytes());
+        let (link, serves_queue) = (edcaf.link(), edcaf.serves_queue());
         let row = &mut self.links[link.index()];
-        let OnAir { mode, handshake, .. } = *row.on_air;
-        let attempt = Attempt { link, node: link.sender(), mode, handshake, psdu_bytes, now };
-        let fate = fate(&mut self.medium, attempt, &self.phy);
-        let mut data_end = now + row.on_air.duration(psdu_bytes);
-        match lead {
-            Some(lead) => data_end += lead,
-            None if edcaf.with_rts(&row.on_air) => {
-                data_end += self.mac.waits[usize::from(handshake)].reservation;
-            }
-            None => {}
-        }
+        let Ppdu { airtime, response, handshake, with_rts, .. } = edcaf.next_ppdu(&row.on_air);
+        let before = match lead {
+            Some(lead) => lead,
+            None if with_rts => self.mac.waits[usize::from(handshake)].reservation,
+            None => Time::ZERO,
+        };
         let follows = lead.is_some();
-        let exchange =
-            OngoingExchange { sender, link, handshake, fate, end: Time::ZERO, follows, is_ppdu: false };
-        let end = self.medium.carry(exchange, data_end, row.on_air.acknowledgement);
+        let exchange = OngoingExchange { sender, link, fate, end: Time::ZERO, follows, serves_queue };
+        let end = self.medium.carry(exchange, now + before + airtime, response);
         edcaf.attempt(&row.on_air.mode, end - now);
         row.usage.attempts += 1;
+        if serves_queue {
+            self.count_mpdus(sender, link);
+        }
     }
 
     /// Handles the end of the data frame: the receiver has it, and passes on the first copy.
     #[inline(always)]
     fn deliver(&mut self, now: Time) -> Option<Told> {
-        let OngoingExchange { sender, link, is_ppdu, .. } = self.medium.pass_data();
-        if is_ppdu {
-            return self.deliver_ppdu(now);
+        let OngoingExchange { sender, link, serves_queue, .. } = self.medium.pass_data();
+        if serves_queue {
+            return self.deliver_mpdus(sender, link, now);
         }
         let usage = &mut self.links[link.index()].usage;
         let Some(flow) = self.nodes.deliver(sender, link.direction(), now) else {
@@ -391,93 +385,82 @@ impl Bss {
     #[inline(always)]
     fn end(&mut self, now: Time) {
         let (exchange, airtime) = self.medium.end(now);
-        let OngoingExchange { sender, link, fate, is_ppdu, .. } = exchange;
+        let OngoingExchange { sender, link, fate, serves_queue, .. } = exchange;
         let row = &mut self.links[link.index()];
         row.usage.airtime += airtime;
         if fate != Fate::Decoded {
             return self.end_failure(now);
         }
-        if is_ppdu {
-            return self.end_ppdu(sender, now);
+        if serves_queue || row.adapts || self.meter.is_some() {
+            return self.end_generally(sender, link, now);
         }
-        if row.adapts || self.meter.is_some() {
-            return self.end_watched(sender, link, now);
-        }
-        self.end_frame(sender, false, now);
-    }
-
-    /// A frame is acknowledged whose link adapts its rate, or in a BSS with a meter.
-    #[inline(never)]
-    fn end_watched(&mut self, sender: u32, link: LinkId, now: Time) {
-        if self.links[link.index()].adapts {
-            self.ask_adaptation(sender, link, 1, 1, now);
-        }
-        if self.meter.is_some() {
-            self.meter_frame(sender);
-        }
-        self.end_frame(sender, true, now);
-    }
-
-    #[inline(always)]
-    fn end_frame(&mut self, sender: u32, is_watched: bool, now: Time) {
         let next = self.nodes.done(sender, Outcome::Delivered, &self.phy, now);
-        if let Some(limit) = next
-            && limit > Time::ZERO
-            && self.fits_txop(sender, limit, now)
-        {
-            return self.follow(sender, now);
-        }
-        self.medium.succeed(sender, next.is_some(), now);
-        if is_watched && next.is_some() {
+        self.proceed(sender, next, now);
+    }
+
+    /// The general path of the end of a successful exchange.
+    #[inline(never)]
+    fn end_generally(&mut self, sender: u32, link: LinkId, now: Time) {
+        let next = self.complete(sender, link, now);
+        if self.proceed(sender, next, now) {
             self.meter_wait(sender, now);
         }
     }
 
-    /// Ends the packet of `sender` and takes the next; returns the limit of its TXOPs if there is one.
+    /// Lets `sender`, whose exchange has succeeded, continue its TXOP with what it sends next, if there is anything, or contend for it.
+    /// Returns whether it contends. `next` is its TXOP limit.
     #[inline(always)]
-    fn done(&mut self, sender: u32, outcome: Outcome, now: Time) -> Option<Time> {
-        if self.meter.is_some() {
-            self.meter_frame(sender);
+    fn proceed(&mut self, sender: u32, next: Option<Time>, now: Time) -> bool {
+        if let Some(limit) = next
+            && limit > Time::ZERO
+            && self.fits_txop(sender, limit, now)
+        {
+            self.follow(sender, now);
+            return false;
         }
-        self.nodes.done(sender, outcome, &self.phy, now)
+        self.medium.succeed(sender, next.is_some(), now);
+        next.is_some()
     }
 
-    /// Whether the frame in service of `sender`, whose previous frame has just been acknowledged, fits into the same TXOP.
+    /// Completes what the decoded response to `sender` acknowledges: reports it to whoever watches, and to the port. Returns the TXOP
+    /// limit if there is anything to send next.
+    #[inline(always)] // into the usual end in a BSS with a meter
+    pub(super) fn complete(&mut self, sender: u32, link: LinkId, now: Time) -> Option<Time> {
+        let edcaf = self.nodes.edcaf(sender);
+        let serves_queue = edcaf.serves_queue();
+        if self.links[link.index()].adapts {
+            let sent = if serves_queue { edcaf.ppdu().mpdus } else { 1 };
+            self.adapt(sender, link, sent, self.nodes.acknowledged(sender), now);
+        }
+        if serves_queue {
+            return self.complete_mpdus(sender, now);
+        }
+        self.meter_frame(sender);
+        self.nodes.done(sender, Outcome::Delivered, &self.phy, now)
+    }
+
+    /// Whether what `sender` sends next ends within the TXOP of the exchange that has just succeeded.
     #[inline(never)]
     fn fits_txop(&self, sender: u32, limit: Time, now: Time) -> bool {
-        let exchange = match self.nodes.edcaf(sender).serves_queue() {
-            true => self.head_exchange(sender),
-            false => self.data_airtime(sender) + self.on_air(sender).acknowledgement,
-        };
-        now + self.phy.sifs + exchange <= self.medium.txop_began() + limit
+        now + self.phy.sifs + self.shortest_exchange(sender) <= self.medium.txop_began() + limit
     }
 
-    /// Sends the next frame of a TXOP after a SIFS, which belongs to its exchange.
+    /// Sends the next PPDU of a TXOP after a SIFS, which belongs to its exchange.
     #[inline(never)]
     fn follow(&mut self, sender: u32, now: Time) {
         self.medium.follow(sender, now);
         self.transmit_under_errors(sender, now, Some(self.phy.sifs));
     }
 
-    /// Time for which the frame in service of `sender` occupies the medium, including a CTS-to-self.
-    fn data_airtime(&self, sender: u32) -> Time {
-        self.on_air(sender).duration(self.nodes.edcaf(sender).psdu_bytes())
-    }
-
-    /// The mode that the frame in service of `sender` would have now.
-    fn on_air(&self, sender: u32) -> &OnAir {
-        &self.links[self.nodes.edcaf(sender).link().index()].on_air
-    }
-
-    /// Starts metering a wait for access of the frame in service of `sender`: a DIFS or AIFS and the rest of its backoff.
-    #[inline]
+    /// Counts the wait of `sender` for access that begins now: a DIFS or AIFS and the rest of its backoff.
+    #[inline(always)]
     fn meter_wait(&mut self, sender: u32, now: Time) {
         if self.meter.is_some() {
             self.nodes.edcaf_mut(sender).wait(self.medium.contention().wait(sender, now));
         }
     }
 
-    /// Counts slots that were drawn after the wait of `sender` for access began.
+    /// Counts slots that were drawn after the wait of `sender` for its last access began.
     #[cold]
     fn meter_late_draws(&mut self, sender: u32) {
         if self.meter.is_some() {
@@ -485,14 +468,15 @@ impl Bss {
         }
     }
 
-    /// Counts the finished frame of `sender`.
+    /// Counts the packet of `sender`, whose service ends.
     #[cold]
     #[inline(never)]
     fn meter_frame(&mut self, sender: u32) {
         self.meter_late_draws(sender);
         let Some(meter) = &mut self.meter else { return };
         let edcaf = self.nodes.edcaf(sender);
-        meter.count(edcaf.departure().class, edcaf.role().is_ap, edcaf.channel_time());
+        let Cost { airtime, overhead } = edcaf.cost();
+        meter.count(edcaf.departure().class, edcaf.role().is_ap, airtime + overhead);
     }
 
     /// Meters the first copy of a data frame of `flow` received by the AP.
@@ -509,16 +493,16 @@ impl Bss {
         meter.believe(class, Direction::Up, channel_time);
     }
 
+    /// Reports to the rate adaptation of a link how many of the MPDUs that `sender` sent were acknowledged.
     #[inline(never)]
     fn ask_adaptation(&mut self, sender: u32, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
         let modes = self.modes.of(link.station());
-        let (_, mode) = self.nodes.edcaf(sender).last_attempt();
         let channel = &mut self.medium.channel_mut();
         let mut error_rate = |mode, bytes| match channel {
             Some(channel) => channel.data_error_rate(link, &modes.on_air(mode).mode, bytes, now),
             None => 0.0,
         };
-        let mode = modes.index_of(&mode);
+        let mode = modes.index_of(self.nodes.edcaf(sender).mode());
         let mut feedback = Feedback { mode, sent, acknowledged, now, error_rate: &mut error_rate };
         let choice = self.links[link.index()].adaptation.on_attempt(&mut feedback);
         self.set_rate(link, choice, now);

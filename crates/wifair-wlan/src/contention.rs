@@ -122,15 +122,8 @@ impl Contention {
         }
     }
 
-    /// Resets the CW of a transmitter whose frame was delivered, or lost at the retry limit, to CWmin and draws a new backoff,
-    /// for the next frame if there is one.
+    /// Draws a new backoff for a transmitter whose frame was acknowledged or given up, for the next frame if there is one. CW has been set.
     #[inline]
-    pub(crate) fn start_over(&mut self, entity: u32, ready: bool) {
-        self.reset_window(entity);
-        self.go_on(entity, ready);
-    }
-
-    /// Draws a new backoff with unchanged CW for a transmitter whose frame was given up, for the next frame if there is one.
     pub(crate) fn go_on(&mut self, entity: u32, ready: bool) {
         self.draw(entity);
         if ready {
@@ -144,8 +137,8 @@ impl Contention {
         e.cw = e.cw_min;
     }
 
-    /// Ends an exchange that all nodes decoded: its transmitter counts on the grid again, as by [`Contention::start_over`], and
-    /// the medium becomes idle ([`Contention::resume`]).
+    /// Ends an exchange that all nodes decoded: its transmitter, with CWmin, counts on the grid again, and the medium
+    /// becomes idle ([`Contention::resume`]).
     #[inline(always)] // into the usual end of an exchange
     pub(crate) fn succeed(&mut self, entity: u32, ready: bool, now: Time) {
         let e = &mut self.entities[entity as usize];
@@ -166,14 +159,11 @@ impl Contention {
         self.entities[entity as usize].widen();
     }
 
-    /// Draws a new backoff for a retransmission, with a doubled window if it `widens`, counted after the IFS, which runs from
-    /// `from`. The transmitter is deaf until its timeout.
+    /// Draws a new backoff for a retransmission, counted after the IFS, which runs from `from`. The transmitter is deaf until its
+    /// timeout.
     #[inline(always)]
-    pub(crate) fn fail(&mut self, entity: u32, widens: bool, from: Time, deaf_until: Time) {
+    pub(crate) fn fail(&mut self, entity: u32, from: Time, deaf_until: Time) {
         let e = &mut self.entities[entity as usize];
-        if widens {
-            e.widen();
-        }
         e.counter = e.backoff.below(self.rules.slots(e.cw)).into();
         e.place = Place::Aside;
         let origin = from + pick(&mut self.first, &mut self.others, e.grid).aifs;

@@ -21,43 +21,62 @@ pub(crate) struct Role {
     pub txop_limit: Time,
 }
 
-/// What a channel access function serves: a packet that it has taken from its port, until it is acknowledged or given up.
+/// Time that transmissions take of the channel.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cost {
+    /// From the start of the first frame of the exchange, or of the RTS that fails, to the end of the last.
+    pub airtime: Time,
+    /// The timeout after a failure and, if the BSS has a meter, the spaces and backoffs before it.
+    pub overhead: Time,
+}
+
+/// What the failure of an exchange brings about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failure {
+    /// CW is reset to CWmin, in place of being doubled.
+    pub resets_window: bool,
+    /// Nothing of what is in service is left to send.
+    pub is_lost: bool,
+    /// The port asks for transmissions.
+    pub is_reported: bool,
+}
+
+/// What a channel access function serves: a packet that it has taken from its port, until it is acknowledged or given up; or a link
+/// queue.
 ///
 /// The packet is written in place, so it is copied only once, from the port.
 #[derive(Debug)]
 #[repr(C)] // what every frame needs comes last, next to the port
 pub(crate) struct Edcaf {
-    /// The link's last or current PPDU.
+    /// The PPDU of the link queue, on the air or next.
     ppdu: Ppdu,
-    /// Channel time of the last attempt, if its port asks for transmissions.
-    of_last: [Time; 2],
-    /// Number of consecutive failed exchanges of the link.
+    /// Number of consecutive failed exchanges of the link queue.
     failed_exchanges: u32,
     /// Whether it takes packets even with something in service.
     has_room: bool,
-    /// Whether a link with a Block Ack agreement is in service.
+    /// Whether a link queue is in service, and not a packet.
     serves_queue: bool,
-    /// Whether the receiver has the frame: another copy is a duplicate.
+    /// Whether the receiver has the packet: another copy is a duplicate.
     delivered: bool,
     link: LinkId,
-    psdu_bytes: u32,
     attempts: u32,
     short_retries: u32,
     long_retries: u32,
-    /// Mode of the last attempt.
+    /// Bytes of the PSDU of the packet in service.
+    psdu_bytes: u32,
+    /// Mode of the last transmission.
     mode: Mode,
     role: Role,
     /// The single frame in service, if any.
     departure: Option<Departure>,
-    /// When it took its packet; for a link, when it came into service or when the outcome of its last PPDU became known.
+    /// When it took its packet; for a link queue, when it came into service or when the outcome of its last PPDU became known.
     taken_at: Time,
-    /// Airtime of the attempts.
-    airtime: Time,
-    /// Overhead of the attempts: the timeouts after failed ones and, if the BSS has a meter, the spaces and backoffs before
-    /// them.
-    overhead: Time,
-    /// Channel time of the attempts before the last one, if its port asks for transmissions.
-    before_last: [Time; 2],
+    /// Cost of the packet in service so far; of a link queue, since its last PPDU.
+    cost: Cost,
+    /// Cost of the packet before the last transmission, if its port asks for transmissions.
+    before_last: Cost,
+    /// Cost of the last transmission of a link queue or, if its port asks for transmissions, of the packet.
+    last: Cost,
 }
 
 impl Edcaf {
@@ -67,21 +86,20 @@ impl Edcaf {
             departure: None,
             serves_queue: false,
             has_room: false,
-            ppdu: Ppdu::of(Mode::none()),
+            ppdu: Ppdu::none(),
+            psdu_bytes: 0,
+            mode: Mode::none(),
             failed_exchanges: 0,
             link: LinkId::of(role.is_ap, StationId(0)),
-            psdu_bytes: 0,
             attempts: 0,
-            mode: Mode::none(),
             short_retries: 0,
             long_retries: 0,
             delivered: false,
             role,
             taken_at: Time::ZERO,
-            airtime: Time::ZERO,
-            overhead: Time::ZERO,
-            before_last: [Time::ZERO; 2],
-            of_last: [Time::ZERO; 2],
+            cost: Cost::default(),
+            before_last: Cost::default(),
+            last: Cost::default(),
         }
     }
 
@@ -89,7 +107,7 @@ impl Edcaf {
         &self.role
     }
 
-    /// When it took its packet, or when a wait for access of a PPDU began.
+    /// When it took its packet; for a link queue, when it came into service or when the outcome of its last PPDU became known.
     pub(crate) fn taken_at(&self) -> Time {
         self.taken_at
     }
@@ -120,9 +138,8 @@ impl Edcaf {
         self.link = LinkId::of(self.role.is_ap, departure.station);
         self.psdu_bytes = phy.psdu_bytes(departure.packet.ip_bytes());
         self.taken_at = now;
-        self.airtime = Time::ZERO;
-        self.overhead = Time::ZERO;
-        self.before_last = [Time::ZERO; 2];
+        self.cost = Cost::default();
+        self.before_last = Cost::default();
         self.attempts = 0;
         self.short_retries = 0;
         self.long_retries = 0;
@@ -130,15 +147,16 @@ impl Edcaf {
         true
     }
 
-    /// Puts a link with a Block Ack agreement in service.
+    /// Puts a link queue in service.
     pub(crate) fn serve_queue(&mut self, link: LinkId, now: Time) {
         self.departure = None;
         self.taken_at = now;
+        self.cost = Cost::default();
         self.serves_queue = true;
         self.link = link;
     }
 
-    /// Releases the link in service.
+    /// Releases the link queue in service.
     pub(crate) fn release(&mut self) {
         self.serves_queue = false;
     }
@@ -147,46 +165,30 @@ impl Edcaf {
         self.serves_queue
     }
 
-    /// Sets the PPDU of the link in service.
+    /// Sets the PPDU of the link queue in service.
     pub(crate) fn set_ppdu(&mut self, ppdu: Ppdu) {
-        self.psdu_bytes = ppdu.psdu_bytes;
         self.ppdu = ppdu;
     }
 
-    pub(crate) fn ppdu(&self) -> Ppdu {
-        self.ppdu
+    /// The PPDU of the link queue in service.
+    pub(crate) fn ppdu(&self) -> &Ppdu {
+        &self.ppdu
     }
 
-    /// Sends the PPDU at `now`, in an exchange that occupies the medium for `occupied`. Returns the overhead before it, and its
-    /// time in service by the end of the exchange.
-    pub(crate) fn attempt_ppdu(&mut self, occupied: Time, now: Time) -> (Time, Time) {
-        let overhead = std::mem::take(&mut self.overhead);
-        self.mode = self.ppdu.mode;
-        self.ppdu = Ppdu { occupied, overhead, ..self.ppdu };
-        let since = std::mem::replace(&mut self.taken_at, now + occupied);
-        (overhead, self.taken_at - since)
+    /// What is transmitted next: the packet in service, or the formed PPDU of the link queue.
+    #[inline(always)] // into the usual exchange
+    pub(crate) fn next_ppdu(&self, on_air: &OnAir) -> Ppdu {
+        if self.serves_queue { self.ppdu } else { Ppdu::of_frame(on_air, self.psdu_bytes) }
     }
 
-    /// Counts a failed exchange of the PPDU, after a wait for `timeout`.
-    pub(crate) fn fail_ppdu(&mut self, timeout: Time) {
-        self.ppdu.overhead += timeout;
-        self.taken_at += timeout;
+    /// Bytes of the PSDU of the packet in service.
+    pub(crate) fn psdu_bytes(&self) -> u32 {
+        self.psdu_bytes
     }
 
-    /// Counts a failed exchange of the link in service. Returns whether `limit` consecutive failures are reached; the count
-    /// then restarts.
-    pub(crate) fn fail_exchange(&mut self, limit: u32) -> bool {
-        self.failed_exchanges += 1;
-        let exhausted = self.failed_exchanges >= limit;
-        if exhausted {
-            self.failed_exchanges = 0;
-        }
-        exhausted
-    }
-
-    /// Resets the count of failures after a success, or after the loss of a single frame.
-    pub(crate) fn forget_failures(&mut self) {
-        self.failed_exchanges = 0;
+    /// Mode of the last transmission.
+    pub(crate) fn mode(&self) -> &Mode {
+        &self.mode
     }
 
     /// The packet in service, while the node transmits or waits for the outcome.
@@ -199,78 +201,106 @@ impl Edcaf {
         self.departure.as_ref().filter(|_| !self.delivered)
     }
 
-    /// The link that the frame in service crosses.
+    /// The link that the packet, or the link queue, in service crosses.
     pub(crate) fn link(&self) -> LinkId {
         self.link
     }
 
-    pub(crate) fn psdu_bytes(&self) -> u32 {
-        self.psdu_bytes
+    /// Number of transmissions of the packet in service.
+    pub(crate) fn attempts(&self) -> u32 {
+        self.attempts
     }
 
-    /// Number of the last attempt, from 1, and its mode.
-    pub(crate) fn last_attempt(&self) -> (u32, Mode) {
-        (self.attempts, self.mode)
-    }
-
-    /// Whether RTS and CTS precede the frame, unless it follows another in its TXOP.
-    pub(crate) fn with_rts(&self, on_air: &OnAir) -> bool {
-        self.psdu_bytes > on_air.rts_threshold
-    }
-
-    /// Counts an attempt in `mode` that occupies the medium for `airtime`.
+    /// Counts a transmission in `mode` that occupies the medium for `airtime`.
     #[inline(always)]
     pub(crate) fn attempt(&mut self, mode: &Mode, airtime: Time) {
         self.attempts += 1;
         self.mode = *mode;
-        self.airtime += airtime;
+        self.cost.airtime += airtime;
     }
 
-    /// Counts the overhead of an attempt.
+    /// The transmission that has been counted is that of the PPDU of the link queue, which began at `began`. Returns its cost, and for how
+    /// long the queue will have been in service at its end, or since the last outcome.
+    pub(crate) fn attempt_ppdu(&mut self, began: Time) -> (Cost, Time) {
+        self.mode = self.ppdu.mode; // it may have been formed before the link's mode has changed
+        self.last = std::mem::take(&mut self.cost);
+        let until = began + self.last.airtime;
+        (self.last, until - std::mem::replace(&mut self.taken_at, until))
+    }
+
+    /// Counts a wait before a transmission.
     pub(crate) fn wait(&mut self, overhead: Time) {
-        self.overhead += overhead;
+        self.cost.overhead += overhead;
     }
 
-    /// Ends the last attempt, whose times are all counted.
+    /// Ends the last transmission of the packet, whose costs are all counted; those of a link queue are known already.
     pub(crate) fn close_attempt(&mut self) {
-        let all = [self.airtime, self.overhead];
-        self.of_last = [all[0] - self.before_last[0], all[1] - self.before_last[1]];
-        self.before_last = all;
+        if self.serves_queue {
+            return;
+        }
+        let Cost { airtime, overhead } = self.cost;
+        let before = std::mem::replace(&mut self.before_last, self.cost);
+        self.last = Cost { airtime: airtime - before.airtime, overhead: overhead - before.overhead };
     }
 
-    /// Airtime and overhead of the last attempt, since [`Edcaf::close_attempt`].
-    pub(crate) fn of_last(&self) -> [Time; 2] {
-        self.of_last
+    /// Cost of the last transmission of a link queue or, since [`Edcaf::close_attempt`], of a packet.
+    pub(crate) fn last_cost(&self) -> Cost {
+        self.last
     }
 
-    /// Total channel time of the attempts so far.
-    pub(crate) fn channel_time(&self) -> Time {
-        self.airtime + self.overhead
+    /// Cost of the transmissions of the packet in service so far.
+    pub(crate) fn cost(&self) -> Cost {
+        self.cost
     }
 
-    /// Records that the receiver has decoded the data frame; returns whether it passes on the packet, which it does once.
+    /// Records that the receiver has decoded the packet in service; returns whether it is the first copy.
     #[inline(always)]
     pub(crate) fn deliver(&mut self) -> bool {
         !std::mem::replace(&mut self.delivered, true)
     }
 
-    /// Counts a failure of the frame, or of its RTS if no CTS was received, known to the sender after a wait for `timeout`.
-    /// Returns whether a retry limit is reached (10.3.4.4).
-    pub(crate) fn fail(&mut self, cts: bool, timeout: Time, mac: &Mac) -> bool {
-        self.overhead += timeout;
-        if cts {
+    /// Counts the timeout after a failed exchange.
+    #[inline(always)]
+    pub(crate) fn time_out(&mut self, timeout: Time) {
+        if self.serves_queue {
+            self.last.overhead += timeout;
+            self.taken_at += timeout;
+        } else {
+            self.cost.overhead += timeout;
+        }
+    }
+
+    /// Counts a failure of what is in service, with a CTS or none, by the node's counters: of a single frame 10.3.4.4, of a link queue
+    /// the exchanges in a row.
+    #[inline(always)]
+    pub(crate) fn fail(&mut self, has_cts: bool, mac: &Mac) -> Failure {
+        let is_lost = if self.serves_queue {
+            self.failed_exchanges += 1;
+            let resets_window = self.failed_exchanges >= mac.retry_limit_short;
+            if resets_window {
+                self.failed_exchanges = 0;
+            }
+            return Failure { resets_window, is_lost: false, is_reported: false };
+        } else if has_cts {
             self.short_retries = 0;
             self.long_retries += 1;
             self.long_retries >= mac.retry_limit_long
         } else {
             self.short_retries += 1;
             self.short_retries >= mac.retry_limit_short
-        }
+        };
+        Failure { resets_window: is_lost, is_lost, is_reported: false }
+    }
+
+    /// Resets the count of failed exchanges after a success, or after the loss of a single frame.
+    pub(crate) fn forget_failures(&mut self) {
+        self.failed_exchanges = 0;
     }
 
     /// The end of the packet's service.
     pub(crate) fn exchange(&self, outcome: Outcome, now: Time) -> Exchange<'_> {
         let departure = self.departure();
+        let Cost { airtime, overhead } = self.cost;
         Exchange {
             outcome,
             packets: std::slice::from_ref(&departure.packet),
@@ -279,8 +309,8 @@ impl Edcaf {
             ac: self.role.ac,
             rate: self.mode.rate,
             attempts: self.attempts.min(u32::from(u8::MAX)) as u8,
-            airtime: self.airtime,
-            overhead: self.overhead,
+            airtime,
+            overhead,
             service: now - self.taken_at,
         }
     }

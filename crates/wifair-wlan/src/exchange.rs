@@ -15,21 +15,19 @@ pub(crate) enum Fate {
     AckLost,
 }
 
-/// The exchange of one data frame, fully determined when it starts.
+/// The exchange of one PPDU, fully determined when it starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OngoingExchange {
     /// The channel access function whose frame it is.
     pub sender: u32,
     pub link: LinkId,
-    /// The control frames of the exchange: an index into those of the BSS.
-    pub handshake: u8,
     pub fate: Fate,
     /// End of its last frame.
     pub end: Time,
     /// Whether it follows another in its TXOP.
     pub follows: bool,
-    /// Whether it belongs to a link with a Block Ack agreement.
-    pub is_ppdu: bool,
+    /// Whether its MPDUs are of a link queue.
+    pub serves_queue: bool,
 }
 
 impl OngoingExchange {
@@ -39,11 +37,10 @@ impl OngoingExchange {
         OngoingExchange {
             sender: AP,
             link,
-            handshake: 0,
             fate: Fate::Decoded,
             end: Time::ZERO,
             follows: false,
-            is_ppdu: false,
+            serves_queue: false,
         }
     }
 }
@@ -60,8 +57,6 @@ pub(crate) struct Collider {
     /// Its frame has reached a retry limit.
     pub lost: bool,
     pub with_rts: bool,
-    /// Whether its link has a Block Ack agreement.
-    pub is_ppdu: bool,
     /// Number of MPDUs; 0 in a Block Ack Request.
     pub mpdus: u32,
 }

@@ -105,8 +105,6 @@ pub(crate) struct Mac {
 pub(crate) struct Waits {
     pub ack_timeout: Time,
     pub cts_timeout: Time,
-    /// SIFS and MAC ACK, which follow a decoded data frame.
-    pub acknowledgement: Time,
     /// RTS, SIFS, CTS, SIFS, which precede a data frame.
     pub reservation: Time,
 }
@@ -149,7 +147,6 @@ impl Mac {
             Ok(Waits {
                 ack_timeout: timeout("ack_timeout_us", spec.ack_timeout_us, ack.start_delay)?,
                 cts_timeout: timeout("cts_timeout_us", spec.cts_timeout_us, cts.start_delay)?,
-                acknowledgement: phy.sifs + ack.duration,
                 reservation: rts.duration + cts.duration + phy.sifs * 2,
             })
         };

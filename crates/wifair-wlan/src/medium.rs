@@ -10,7 +10,8 @@ use crate::contention::Contention;
 use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
 use crate::mac::Mac;
 use crate::node::AP;
-use crate::phy::{BssTiming, OnAir};
+use crate::phy::BssTiming;
+use crate::ppdu::Ppdu;
 use crate::records::BeaconUsage;
 
 /// Usage of the medium so far.
@@ -154,21 +155,14 @@ impl Medium {
         self.contention.transmitters()
     }
 
-    /// Lets a loser of an internal collision contend again, with CWmin or a doubled window.
-    pub(crate) fn lose_internally(&mut self, sender: u32, resets: bool) {
-        self.set_window(sender, resets);
+    /// Lets a loser of an internal collision contend again.
+    pub(crate) fn lose_internally(&mut self, sender: u32) {
         self.contention.lose_internally(sender);
     }
 
     /// Stops the contention of `sender`, whose frame will be given up.
     pub(crate) fn withdraw(&mut self, sender: u32) {
         self.contention.withdraw(sender);
-    }
-
-    /// Lets `sender`, whose frame has been given up, contend with the next frame, if there is one.
-    pub(crate) fn start_over(&mut self, sender: u32, more: bool) {
-        self.contention.start_over(sender, more);
-        self.review();
     }
 
     /// Lets `sender`, whose frame has been given up, contend with the next frame, if there is one; its CW is unchanged.
@@ -195,11 +189,6 @@ impl Medium {
     /// Whether frames fail only by collision.
     pub(crate) fn is_ideal(&self) -> bool {
         self.channel.is_none()
-    }
-
-    /// Draws the channel's effect on a data frame and its MAC ACK.
-    pub(crate) fn fate(&mut self, attempt: &Attempt, phy: &BssTiming) -> Fate {
-        self.channel.as_mut().map_or(Fate::Decoded, |channel| channel.fate(attempt, phy))
     }
 
     /// Puts the data frame of `exchange` on the air until `data_end`; a SIFS and the response take `response`. Returns the end
@@ -259,34 +248,19 @@ impl Medium {
 
     // Failures and collisions.
 
-    /// Handles the failure of the frame of `sender`, known to it at `deaf_until`. Its IFS, and that of the other categories of
-    /// its node, run from `from`. It contends again, unless the frame is `lost` and will be given up.
+    /// Handles the failure of `sender`, known to it at `deaf_until`, after its CW has been set ([`Medium::set_window`]). Its IFS, and
+    /// that of the other categories of its node, run from `from`. It contends again, unless what is in service `is_lost` and will be
+    /// given up.
     #[inline(always)]
-    pub(crate) fn fail(&mut self, sender: u32, lost: bool, from: Time, deaf_until: Time, now: Time) {
-        if lost {
+    pub(crate) fn fail(&mut self, sender: u32, is_lost: bool, from: Time, deaf_until: Time, now: Time) {
+        if is_lost {
             self.contention.set_aside(sender, from, deaf_until);
         } else {
-            self.contention.fail(sender, true, from, deaf_until);
+            self.contention.fail(sender, from, deaf_until);
         }
         if self.has_siblings {
             self.hold_siblings(sender, from, deaf_until, now);
         }
-    }
-
-    /// Like [`Medium::fail`], after CW has been set ([`Medium::set_window`]).
-    pub(crate) fn fail_with_window(
-        &mut self,
-        sender: u32,
-        lost: bool,
-        from: Time,
-        deaf_until: Time,
-        now: Time,
-    ) {
-        match lost {
-            true => self.contention.set_aside(sender, from, deaf_until),
-            false => self.contention.fail(sender, false, from, deaf_until),
-        }
-        self.hold_siblings(sender, from, deaf_until, now);
     }
 
     /// Makes the other categories of the node of `sender`, whose frame has failed, wait as it does.
@@ -318,7 +292,8 @@ impl Medium {
     /// an IFS that runs from `from`, which may differ from that of the others.
     pub(crate) fn succeed_aside(&mut self, sender: u32, more: bool, from: Time, now: Time) {
         self.contention.withdraw(sender);
-        self.contention.start_over(sender, more);
+        self.contention.reset_window(sender);
+        self.contention.go_on(sender, more);
         self.fail(sender, true, from, Time::ZERO, now);
     }
 
@@ -350,12 +325,12 @@ impl Medium {
     }
 
     /// Determines whether one of the new colliders is captured by its addressee. It is removed from the colliders and returned
-    /// with the end of its exchange, unless it will be answered in vain. `frame` returns mode and length of a collider's frame.
+    /// with the end of its exchange, unless it will be answered in vain. `ppdu` returns what a collider sends.
     #[cold]
     #[inline(never)]
     pub(crate) fn capture(
         &mut self,
-        frame: impl FnOnce(&Collider) -> (OnAir, u32),
+        ppdu: impl FnOnce(&Collider) -> Ppdu,
         phy: &BssTiming,
         mac: &Mac,
         now: Time,
@@ -363,34 +338,34 @@ impl Medium {
         let (Some(margin_db), Some(channel)) = (mac.capture_db, &mut self.channel) else { return None };
         let index = channel.captured(&self.colliders, self.category_bits, margin_db, now)?;
         let collider = self.colliders[index];
-        let Collider { sender, link, ends, with_rts, is_ppdu, .. } = collider;
+        let Collider { sender, link, ends, .. } = collider;
         let others = self.colliders.iter().enumerate().filter(|(other, _)| *other != index);
         let others_end = others.map(|(_, other)| other.ends).max().unwrap_or(now);
         let in_vain = others_end > ends + phy.sifs;
 
-        let (on_air, psdu_bytes) = frame(&collider);
-        let OnAir { mode, handshake, acknowledgement, .. } = on_air;
+        let Ppdu { mode, handshake, with_rts, psdu_bytes, airtime, response, .. } = ppdu(&collider);
         let waits = &mac.waits[usize::from(handshake)];
         let attempt = Attempt { link, node: sender >> self.category_bits, mode, handshake, psdu_bytes, now };
-        let fate = match (in_vain, with_rts) {
-            (false, _) => channel.fate(&attempt, phy),
-            (true, false) if channel.loses_data(&attempt, phy) => Fate::DataLost,
-            (true, _) => Fate::AckLost,
+        let fate = match in_vain {
+            true if with_rts => Fate::AckLost,
+            _ if channel.loses_data(&attempt, phy) => Fate::DataLost,
+            false if !channel.loses_ack(&attempt, phy) => Fate::Decoded,
+            _ => Fate::AckLost,
         };
         if fate == Fate::DataLost && !with_rts {
             return None;
         }
         let reservation = if with_rts { waits.reservation } else { Time::ZERO };
-        let data_end = now + on_air.duration(psdu_bytes) + reservation;
+        let data_end = now + airtime + reservation;
         let end = match in_vain {
             // The answer: a CTS, or a MAC ACK.
             true if with_rts => ends + phy.sifs + phy.handshakes[usize::from(handshake)].cts.duration,
-            true => ends + acknowledgement,
+            true => ends + response,
             false if fate == Fate::DataLost => data_end,
-            false => data_end + acknowledgement,
+            false => data_end + response,
         };
         let busy_until = if in_vain { end.max(others_end) } else { end };
-        self.exchange = OngoingExchange { sender, link, handshake, fate, end, follows: false, is_ppdu };
+        self.exchange = OngoingExchange { sender, link, fate, end, follows: false, serves_queue: false };
         self.captured = Some(Captured { ends, others_end, in_vain, busy_until });
         (self.phase, self.due) = match (in_vain, with_rts, fate) {
             (true, true, _) | (false, _, Fate::DataLost) => (Phase::Collision, busy_until),

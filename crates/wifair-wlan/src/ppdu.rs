@@ -1,10 +1,10 @@
-//! PPDUs of links with a Block Ack agreement: length and durations.
+//! PPDUs: content and durations.
 
 use wifair_core::Time;
 
-use crate::phy::Mode;
+use crate::phy::{Mode, OnAir};
 
-/// The content of an exchange of a link with a Block Ack agreement.
+/// A PPDU and its exchange. A single frame is a PPDU of one MPDU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ppdu {
     /// Mode of the data rate, also for a Block Ack Request.
@@ -20,25 +20,39 @@ pub(crate) struct Ppdu {
     pub airtime: Time,
     /// Duration of a SIFS and the response.
     pub response: Time,
-    /// Time for which the exchange occupies the medium, from RTS to response.
-    pub occupied: Time,
-    /// Overhead in addition, as far as known.
-    pub overhead: Time,
 }
 
 impl Ppdu {
-    /// A PPDU in `mode` without content.
-    pub(crate) fn of(mode: Mode) -> Ppdu {
+    /// A PPDU of `mpdus` MPDUs to which a response of that duration is given, with its SIFS.
+    #[inline(always)] // into the usual exchange
+    pub(crate) fn new(on_air: &OnAir, psdu_bytes: u32, mpdus: u32, response: Time) -> Ppdu {
         Ppdu {
-            mode,
+            mode: on_air.mode,
+            handshake: on_air.handshake,
+            with_rts: psdu_bytes > on_air.rts_threshold,
+            psdu_bytes,
+            mpdus,
+            airtime: on_air.duration(psdu_bytes),
+            response,
+        }
+    }
+
+    /// A single frame.
+    #[inline(always)] // into the usual exchange
+    pub(crate) fn of_frame(on_air: &OnAir, psdu_bytes: u32) -> Ppdu {
+        Ppdu::new(on_air, psdu_bytes, 1, on_air.acknowledgement)
+    }
+
+    /// Placeholder before the first PPDU.
+    pub(crate) fn none() -> Ppdu {
+        Ppdu {
+            mode: Mode::none(),
             handshake: 0,
             with_rts: false,
             psdu_bytes: 0,
             mpdus: 0,
             airtime: Time::ZERO,
             response: Time::ZERO,
-            occupied: Time::ZERO,
-            overhead: Time::ZERO,
         }
     }
 

@@ -252,7 +252,7 @@ impl Bss {
             outcome,
             begins,
             airtime: ends - begins,
-            mode: self.nodes.edcaf(sender).last_attempt().1,
+            mode: *self.nodes.edcaf(sender).mode(),
         })
     }
 
@@ -265,7 +265,7 @@ impl Bss {
     fn transmission(&self, sender: u32, outcome: AttemptOutcome, ends: Time) -> Transmission<'_> {
         let begins = self.medium.began();
         let edcaf = self.nodes.edcaf(sender);
-        let (link, ppdu) = (edcaf.link(), edcaf.ppdu());
+        let (link, ppdu) = (edcaf.link(), *edcaf.ppdu());
         let (from, to) = self.ends_of(link);
         let ppdu_ends = match outcome {
             AttemptOutcome::Collided => (!ppdu.with_rts).then_some(ends),
@@ -306,7 +306,7 @@ impl Bss {
             sender,
             ac: self.nodes.category_of(sender),
             station: departure.station,
-            number: edcaf.last_attempt().0,
+            number: edcaf.attempts(),
         }
     }
 

@@ -5,6 +5,7 @@ use wifair_core::Time;
 use wifair_queue::Outcome;
 
 use super::{Bss, Told};
+use crate::edcaf::Failure;
 use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
 use crate::node::LinkId;
 use crate::ppdu::Ppdu;
@@ -36,16 +37,17 @@ impl Bss {
         let edcaf = self.nodes.edcaf_mut(sender);
         let usage = &mut self.links[edcaf.link().index()].usage;
         usage.internal_collisions += 1;
-        if edcaf.serves_queue() {
-            let resets = counts && edcaf.fail_exchange(self.mac.retry_limit_short);
-            self.medium.lose_internally(sender, resets);
-            self.meter_wait(sender, now);
-        } else if counts && edcaf.fail(false, Time::ZERO, &self.mac) {
+        let failure = match counts {
+            true => edcaf.fail(false, &self.mac),
+            false => Failure { resets_window: false, is_lost: false, is_reported: false },
+        };
+        self.medium.set_window(sender, failure.resets_window);
+        if failure.is_lost {
             usage.lost_internally += 1;
             self.medium.withdraw(sender);
             self.give_up(sender, now);
         } else {
-            self.medium.lose_internally(sender, false);
+            self.medium.lose_internally(sender);
             self.meter_wait(sender, now);
         }
     }
@@ -59,7 +61,7 @@ impl Bss {
         for index in 0..self.medium.transmitters().len() {
             let sender = self.medium.transmitters()[index];
             if self.nodes.edcaf(sender).serves_queue() {
-                self.settle_ppdu(sender, now, false);
+                self.form_ppdu(sender, now, false);
             }
             self.medium.collide(self.collider(sender, now));
             if !may_capture {
@@ -76,42 +78,57 @@ impl Bss {
     #[inline(always)]
     fn collider(&self, sender: u32, now: Time) -> Collider {
         let edcaf = self.nodes.edcaf(sender);
-        let (link, is_ppdu) = (edcaf.link(), edcaf.serves_queue());
-        let (handshake, with_rts, airtime, mpdus) = if is_ppdu {
-            let Ppdu { handshake, with_rts, airtime, mpdus, .. } = edcaf.ppdu();
-            (handshake, with_rts, airtime, mpdus)
-        } else {
-            let on_air = &self.links[link.index()].on_air;
-            (on_air.handshake, edcaf.with_rts(on_air), on_air.duration(edcaf.psdu_bytes()), 1)
-        };
+        let link = edcaf.link();
+        let Ppdu { handshake, with_rts, airtime, mpdus, .. } =
+            edcaf.next_ppdu(&self.links[link.index()].on_air);
         let waits = &self.mac.waits[usize::from(handshake)];
         let (airtime, wait) = match with_rts {
             true => (self.phy.handshakes[usize::from(handshake)].rts.duration, waits.cts_timeout),
             false => (airtime, waits.ack_timeout),
         };
         let ends = now + airtime;
-        Collider { sender, link, ends, timeout: ends + wait, lost: false, with_rts, is_ppdu, mpdus }
+        Collider { sender, link, ends, timeout: ends + wait, lost: false, with_rts, mpdus }
     }
 
     /// Counts the collider's transmission, which begins now, as a failed attempt.
     #[inline(always)]
     fn fail_collider(&mut self, index: usize, now: Time) {
-        let Collider { sender, link, ends, timeout, is_ppdu, .. } = self.medium.colliders()[index];
-        let airtime = self.medium.end_of_attempt(index) - now;
-        let lost = if is_ppdu {
-            self.count_attempt(sender, link, airtime);
-            self.fail_ppdu(sender, timeout - ends, timeout)
-        } else {
-            let row = &mut self.links[link.index()];
-            row.usage.attempts += 1;
-            let (lost, asks) =
-                self.nodes.collide(sender, &row.on_air.mode, airtime, timeout - ends, &self.mac);
-            self.fail_frame(sender, lost, asks, timeout);
-            lost
-        };
-        if lost {
+        let Collider { sender, link, ends, timeout, .. } = self.medium.colliders()[index];
+        self.count_attempt(sender, link, self.medium.end_of_attempt(index) - now);
+        if self.count_failure(sender, false, ends, timeout) {
             self.medium.mark_lost(index);
         }
+    }
+
+    /// Counts a transmission of `sender` in a collision, which occupies the medium for `airtime`.
+    #[inline(always)]
+    fn count_attempt(&mut self, sender: u32, link: LinkId, airtime: Time) {
+        let row = &mut self.links[link.index()];
+        row.usage.attempts += 1;
+        let edcaf = self.nodes.edcaf_mut(sender);
+        edcaf.attempt(&row.on_air.mode, airtime);
+        if edcaf.serves_queue() {
+            self.count_mpdus(sender, link);
+        }
+    }
+
+    /// Counts the failure of the exchange of `sender`, with a CTS or none, which it knows at `known` after a timeout since `ended`.
+    /// Returns whether nothing of what is in service is left to send.
+    #[inline(always)]
+    fn count_failure(&mut self, sender: u32, has_cts: bool, ended: Time, known: Time) -> bool {
+        let failure = self.nodes.fail(sender, has_cts, ended, known, &self.mac);
+        if failure.is_reported {
+            self.close_attempt(sender);
+        }
+        self.medium.set_window(sender, failure.resets_window);
+        failure.is_lost
+    }
+
+    /// Counts the costs of the last transmission of `sender`.
+    #[cold]
+    fn close_attempt(&mut self, sender: u32) {
+        self.meter_late_draws(sender);
+        self.nodes.edcaf_mut(sender).close_attempt();
     }
 
     /// Determines whether one of the colliders is captured.
@@ -119,25 +136,14 @@ impl Bss {
     #[inline(never)]
     fn capture(&mut self, now: Time) {
         let (nodes, links) = (&self.nodes, &self.links);
-        let frame = |collider: &Collider| {
-            (*links[collider.link.index()].on_air, nodes.edcaf(collider.sender).psdu_bytes())
+        let ppdu = |collider: &Collider| {
+            nodes.edcaf(collider.sender).next_ppdu(&links[collider.link.index()].on_air)
         };
         if let Some((Collider { sender, link, .. }, end)) =
-            self.medium.capture(frame, &self.phy, &self.mac, now)
+            self.medium.capture(ppdu, &self.phy, &self.mac, now)
         {
             self.count_attempt(sender, link, end - now);
         }
-    }
-
-    #[inline(always)]
-    pub(super) fn count_attempt(&mut self, sender: u32, link: LinkId, airtime: Time) {
-        let row = &mut self.links[link.index()];
-        row.usage.attempts += 1;
-        let edcaf = self.nodes.edcaf_mut(sender);
-        if edcaf.serves_queue() {
-            return self.count_ppdu(sender, link, airtime);
-        }
-        edcaf.attempt(&row.on_air.mode, airtime);
     }
 
     /// Handles the end of the frames of a collision, of the data frame captured from it, or of a beacon.
@@ -170,32 +176,19 @@ impl Bss {
     /// Handles a failed exchange. Its sender's IFS runs from `not_before` at the earliest. Returns from when the bystanders'
     /// IFS runs, and until when their NAV is set.
     fn fail(&mut self, not_before: Time, now: Time) -> (Time, Option<Time>) {
-        let OngoingExchange { sender, link, handshake, fate, follows, .. } = self.medium.exchange();
-        let waits = self.mac.waits[usize::from(handshake)];
+        let OngoingExchange { sender, link, fate, follows, .. } = self.medium.exchange();
+        let Ppdu { handshake, with_rts, mpdus, response, .. } = self.ppdu(sender);
+        let waits = &self.mac.waits[usize::from(handshake)];
         let (known, resumes) = match fate {
             Fate::DataLost => (now + waits.ack_timeout, now + waits.ack_timeout),
             _ => (now, now + self.mac.eifs_lead),
         };
-        let edcaf = self.nodes.edcaf_mut(sender);
-        let response = if edcaf.serves_queue() { edcaf.ppdu().response } else { waits.acknowledgement };
-        let mpdus = edcaf.ppdu().mpdus;
-        if edcaf.serves_queue() {
-            let lost = self.fail_ppdu(sender, known - now, known);
-            self.adapt(sender, link, mpdus, 0, now);
-            if lost {
-                self.medium.withdraw(sender);
-            }
-            self.retry_ppdu(sender, link, lost, resumes.max(not_before), known, now);
-        } else {
-            let with_rts = !follows && edcaf.with_rts(&self.links[link.index()].on_air);
-            let lost = edcaf.fail(with_rts, known - now, &self.mac);
-            self.adapt(sender, link, 1, 0, now);
-            if lost {
-                self.medium.withdraw(sender);
-            }
-            self.fail_frame(sender, lost, self.nodes.asks_for_transmissions(sender), known);
-            self.retry(sender, link, lost, resumes.max(not_before), known, now);
+        let is_lost = self.count_failure(sender, with_rts && !follows, now, known);
+        self.adapt(sender, link, mpdus, 0, now);
+        if is_lost {
+            self.medium.withdraw(sender);
         }
+        self.retry(sender, link, is_lost, resumes.max(not_before), known, now);
         if fate == Fate::AckLost {
             return (now, None);
         }
@@ -204,11 +197,11 @@ impl Bss {
         (nav, Some(nav))
     }
 
-    /// Retransmits the frame of `sender`, unless it is lost, after an IFS that runs from `from`.
+    /// Lets `sender` contend again, unless nothing is left to send, after an IFS that runs from `from`.
     #[inline(always)]
-    fn retry(&mut self, sender: u32, link: LinkId, lost: bool, from: Time, deaf_until: Time, now: Time) {
-        self.medium.fail(sender, lost, from, deaf_until, now);
-        if !lost {
+    fn retry(&mut self, sender: u32, link: LinkId, is_lost: bool, from: Time, deaf_until: Time, now: Time) {
+        self.medium.fail(sender, is_lost, from, deaf_until, now);
+        if !is_lost {
             self.links[link.index()].usage.retries += 1;
             self.meter_wait(sender, now);
         }
@@ -241,8 +234,7 @@ impl Bss {
         let not_before = self.eifs_of_collider(captured.ends, captured.others_end);
         let (from, nav) = match fate {
             Fate::Decoded => {
-                self.adapt(sender, link, 1, 1, now);
-                let more = self.done(sender, Outcome::Delivered, now).is_some();
+                let more = self.complete(sender, link, now).is_some();
                 self.medium.succeed_aside(sender, more, not_before.max(now), now);
                 if more {
                     self.meter_wait(sender, now);
@@ -260,7 +252,7 @@ impl Bss {
     fn end_colliders(&mut self, captured: Option<Captured>, from: Time, now: Time) {
         for index in 0..self.medium.colliders().len() {
             let colliders = self.medium.colliders();
-            let Collider { sender, link, ends, timeout, lost, with_rts, is_ppdu, mpdus } = colliders[index];
+            let Collider { sender, link, ends, timeout, lost, with_rts, mpdus } = colliders[index];
             let mut from = timeout.max(from);
             if self.mac.colliders_wait_eifs {
                 let others = colliders.iter().enumerate().filter(|(other, _)| *other != index);
@@ -272,10 +264,6 @@ impl Bss {
             // A lost frame may have been given up by now, and replaced by the next.
             if !with_rts {
                 self.adapt(sender, link, mpdus, 0, now);
-            }
-            if is_ppdu && !lost {
-                self.retry_ppdu(sender, link, lost, from, timeout, now);
-                continue;
             }
             self.retry(sender, link, lost, from, timeout, now);
         }
@@ -299,37 +287,17 @@ impl Bss {
         let usage = &mut self.links[edcaf.link().index()].usage;
         usage.lost_at_retry_limit += 1;
         usage.lost_after_delivery += u64::from(edcaf.under_way().is_none());
-        let more = self.done(sender, Outcome::LostAtRetryLimit, now).is_some();
-        self.medium.start_over(sender, more);
+        self.meter_frame(sender);
+        let more = self.nodes.done(sender, Outcome::LostAtRetryLimit, &self.phy, now).is_some();
+        self.medium.go_on(sender, more);
         if more {
             self.meter_wait(sender, now);
         }
     }
 
-    /// Handles a failure of the frame of `sender`, known to it at `known`; the frame is then given up if it is `lost`. `asks`:
-    /// whether its port asks for transmissions.
-    #[inline]
-    fn fail_frame(&mut self, sender: u32, lost: bool, asks: bool, known: Time) {
-        if asks {
-            self.close_attempt(sender);
-        }
-        if lost {
-            self.nodes.deadlines.lose(sender, known);
-        } else if asks {
-            self.nodes.deadlines.learn(sender, known);
-        }
-    }
-
-    /// Counts the times of a finished attempt of `sender`.
-    #[cold]
-    pub(super) fn close_attempt(&mut self, sender: u32) {
-        self.meter_late_draws(sender);
-        self.nodes.edcaf_mut(sender).close_attempt();
-    }
-
     /// Reports to the sender's rate adaptation how many MPDUs of a PPDU were acknowledged.
     #[inline]
-    fn adapt(&mut self, sender: u32, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
+    pub(super) fn adapt(&mut self, sender: u32, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
         if sent > 0 && self.links[link.index()].adapts {
             self.ask_adaptation(sender, link, sent, acknowledged, now);
         }

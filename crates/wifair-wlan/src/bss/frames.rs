@@ -190,63 +190,33 @@ impl Bss {
     /// The frames of a transmission.
     fn sent<'a>(&'a self, part_of: PartOf<'a>) -> Sent<'a> {
         let sender = part_of.sender();
-        let edcaf = self.nodes.edcaf(sender);
-        let link = edcaf.link();
+        let link = self.nodes.edcaf(sender).link();
         let (from, to) = self.ends_of(link);
-        let handshakes = &self.phy.handshakes;
-        match part_of {
-            PartOf::Frame(_) => {
-                let on_air = self.on_air(sender);
-                let index = usize::from(on_air.handshake);
-                Sent {
-                    part_of,
-                    from,
-                    to,
-                    kind: FrameKind::Data,
-                    mode: edcaf.last_attempt().1,
-                    preamble: on_air.preamble(),
-                    airtime: self.data_airtime(sender),
-                    announcement: on_air.announcement(),
-                    response: on_air.acknowledgement,
-                    response_kind: FrameKind::Ack,
-                    with_rts: edcaf.with_rts(on_air),
-                    handshake: &handshakes[index],
-                    reservation: self.mac.waits[index].reservation,
-                    sifs: self.phy.sifs,
-                }
-            }
-            PartOf::Ppdu(_) => {
-                let ppdu = edcaf.ppdu();
-                let index = usize::from(ppdu.handshake);
-                let handshake = &handshakes[index];
+        let ppdu = &self.ppdu(sender);
+        let index = usize::from(ppdu.handshake);
+        let handshake = &self.phy.handshakes[index];
+        let (kind, mode, preamble) = match ppdu.is_request() {
+            true => (FrameKind::BlockAckRequest, handshake.ack.mode, handshake.ack.preamble),
+            false => {
                 let modes = self.modes.of(link.station());
-                let (kind, mode, preamble) = match ppdu.is_request() {
-                    true => (FrameKind::BlockAckRequest, handshake.ack.mode, handshake.ack.preamble),
-                    false => {
-                        let on_air = modes.on_air(modes.index_of(&ppdu.mode));
-                        (FrameKind::Data, ppdu.mode, on_air.preamble())
-                    }
-                };
-                Sent {
-                    part_of,
-                    from,
-                    to,
-                    kind,
-                    mode,
-                    preamble,
-                    airtime: ppdu.airtime,
-                    announcement: self.announcement_of(&ppdu),
-                    response: ppdu.response,
-                    response_kind: match ppdu.mpdus {
-                        1 => FrameKind::Ack,
-                        _ => FrameKind::BlockAck,
-                    },
-                    with_rts: ppdu.with_rts,
-                    handshake,
-                    reservation: self.mac.waits[index].reservation,
-                    sifs: self.phy.sifs,
-                }
+                (FrameKind::Data, ppdu.mode, modes.on_air(modes.index_of(&ppdu.mode)).preamble())
             }
+        };
+        Sent {
+            part_of,
+            from,
+            to,
+            kind,
+            mode,
+            preamble,
+            airtime: ppdu.airtime,
+            announcement: self.announcement_of(ppdu),
+            response: ppdu.response,
+            response_kind: if ppdu.mpdus == 1 { FrameKind::Ack } else { FrameKind::BlockAck },
+            with_rts: ppdu.with_rts,
+            handshake,
+            reservation: self.mac.waits[index].reservation,
+            sifs: self.phy.sifs,
         }
     }
 }

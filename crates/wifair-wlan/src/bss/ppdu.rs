@@ -5,9 +5,9 @@ use wifair_core::Time;
 use wifair_queue::{Direction, Outcome, Reception};
 
 use super::{Bss, Told};
-use crate::aggregation::{Formed, Psdu};
+use crate::aggregation::Formed;
 use crate::channel::Attempt;
-use crate::exchange::{Fate, OngoingExchange};
+use crate::exchange::Fate;
 use crate::link::LinkRow;
 use crate::node::LinkId;
 use crate::ppdu::Ppdu;
@@ -26,39 +26,30 @@ fn block_ack_bytes(window: u32) -> u32 {
 }
 
 impl Bss {
-    /// What the link in service of `sender` has to send is transmitted now or, within a TXOP, after `lead`.
-    #[inline(never)]
-    pub(super) fn transmit_ppdu(&mut self, sender: u32, now: Time, lead: Option<Time>) {
-        self.settle_ppdu(sender, now, lead.is_some());
+    /// What `sender` has transmitted in the exchange that goes on.
+    pub(super) fn ppdu(&self, sender: u32) -> Ppdu {
         let edcaf = self.nodes.edcaf(sender);
-        let (link, Ppdu { airtime, response, handshake, with_rts, .. }) = (edcaf.link(), edcaf.ppdu());
-        let before = match lead {
-            Some(lead) => lead,
-            None if with_rts => self.mac.waits[usize::from(handshake)].reservation,
-            None => Time::ZERO,
-        };
-        let fate = self.fate_of_ppdu(sender, now);
-        let follows = lead.is_some();
-        let exchange =
-            OngoingExchange { sender, link, handshake, fate, end: Time::ZERO, follows, is_ppdu: true };
-        let end = self.medium.carry(exchange, now + before + airtime, response);
-        self.count_attempt(sender, link, end - now);
+        if edcaf.serves_queue() {
+            return *edcaf.ppdu();
+        }
+        let modes = self.modes.of(edcaf.link().station());
+        Ppdu::of_frame(&modes.on_air(modes.index_of(edcaf.mode())), edcaf.psdu_bytes())
     }
 
-    /// Settles what the link in service of `sender` sends, in an exchange that starts now or follows in a TXOP, unless it was formed
-    /// ahead.
-    pub(super) fn settle_ppdu(&mut self, sender: u32, now: Time, follows: bool) {
+    /// Forms the PPDU of the link queue in service, unless it was formed ahead.
+    #[inline(never)]
+    pub(super) fn form_ppdu(&mut self, sender: u32, now: Time, follows: bool) {
         if self.nodes.ahead(sender) > 0 {
             return;
         }
         self.nodes.dissolve(sender);
-        let (formed, ppdu) = self.form(sender, self.nodes.edcaf(sender).link(), now, follows);
+        let (formed, ppdu) = self.ppdu_for(sender, self.nodes.edcaf(sender).link(), now, follows);
         self.nodes.serve_ppdu(sender, formed.ppdu);
         self.nodes.edcaf_mut(sender).set_ppdu(ppdu);
     }
 
-    /// Forms a PPDU for a link of `sender`, for an exchange that starts now or follows in a TXOP.
-    fn form(&mut self, sender: u32, link: LinkId, now: Time, follows: bool) -> (Formed, Ppdu) {
+    /// Forms a PPDU for a link queue of `sender`.
+    fn ppdu_for(&mut self, sender: u32, link: LinkId, now: Time, follows: bool) -> (Formed, Ppdu) {
         let role = self.nodes.edcaf(sender).role();
         let LinkRow { on_air, samples, .. } = &self.links[link.index()];
         let block_ack = self.block_ack(sender, link);
@@ -77,22 +68,15 @@ impl Bss {
         let spacing_bytes = on_air.bytes_in(self.nodes.aggregation_rules().spacing);
         let formed = self.nodes.form(sender, link, max_psdu_bytes, spacing_bytes, &self.phy, now);
         let on_air = &self.links[link.index()].on_air;
-        let mut ppdu = Ppdu::of(on_air.mode);
-        match formed.psdu {
+        let ppdu = match formed.psdu {
             Some(psdu) => {
-                ppdu.psdu_bytes = psdu.bytes(on_air.mode.format.has_s_mpdus());
-                ppdu.mpdus = psdu.mpdus();
-                ppdu.airtime = on_air.duration(ppdu.psdu_bytes);
-                ppdu.response = if psdu.mpdus() == 1 { on_air.acknowledgement } else { block_ack };
+                let response = if psdu.mpdus() == 1 { on_air.acknowledgement } else { block_ack };
+                Ppdu::new(on_air, psdu.bytes(on_air.mode.format.has_s_mpdus()), psdu.mpdus(), response)
             }
             None => {
-                ppdu.psdu_bytes = REQUEST_BYTES;
-                ppdu.airtime = self.request_airtime(link);
-                ppdu.response = block_ack;
+                Ppdu { airtime: self.request_airtime(link), ..Ppdu::new(on_air, REQUEST_BYTES, 0, block_ack) }
             }
-        }
-        ppdu.handshake = on_air.handshake;
-        ppdu.with_rts = ppdu.psdu_bytes > on_air.rts_threshold;
+        };
         (formed, ppdu)
     }
 
@@ -127,7 +111,7 @@ impl Bss {
             return !self.nodes.edcaf(sender).is_free() || self.nodes.choose(sender, &self.phy, now);
         }
         while let Some(link) = self.nodes.pick_ahead(sender, &self.phy, now) {
-            let (formed, ppdu) = self.form(sender, link, now, false);
+            let (formed, ppdu) = self.ppdu_for(sender, link, now, false);
             self.nodes.put_built(sender, link, formed, ppdu, now);
         }
         self.nodes.review_room(sender);
@@ -145,16 +129,18 @@ impl Bss {
     }
 
     /// Draws what the channel does to each MPDU and to the response.
-    fn fate_of_ppdu(&mut self, sender: u32, now: Time) -> Fate {
+    #[inline(never)]
+    pub(super) fn draw_fate(&mut self, sender: u32, now: Time) -> Fate {
         let edcaf = self.nodes.edcaf(sender);
-        let (link, ppdu) = (edcaf.link(), edcaf.ppdu());
+        let link = edcaf.link();
+        let Ppdu { mode, handshake, psdu_bytes, mpdus, .. } =
+            edcaf.next_ppdu(&self.links[link.index()].on_air);
         let Some(channel) = self.medium.channel_mut() else { return Fate::Decoded };
-        let Ppdu { mode, handshake, .. } = ppdu;
         let attempt = |psdu_bytes| Attempt { link, node: link.sender(), mode, handshake, psdu_bytes, now };
         let decodes = |bytes| !channel.loses_data(&attempt(bytes), &self.phy);
-        if !ppdu.is_request() && !self.nodes.draw(sender, decodes) {
+        if mpdus > 0 && !self.nodes.draw(sender, decodes) {
             Fate::DataLost
-        } else if channel.loses_ack(&attempt(ppdu.psdu_bytes), &self.phy) {
+        } else if channel.loses_ack(&attempt(psdu_bytes), &self.phy) {
             Fate::AckLost
         } else {
             Fate::Decoded
@@ -163,8 +149,7 @@ impl Bss {
 
     /// The PPDU ends: what its receiver can pass on is given out, one packet after the other.
     #[inline(never)]
-    pub(super) fn deliver_ppdu(&mut self, now: Time) -> Option<Told> {
-        let OngoingExchange { sender, link, .. } = self.medium.exchange();
+    pub(super) fn deliver_mpdus(&mut self, sender: u32, link: LinkId, now: Time) -> Option<Told> {
         let usage = &mut self.links[link.index()].usage;
         self.nodes.receive_ppdu(sender, now, |is_duplicate| usage.duplicates += u64::from(is_duplicate));
         self.pass_on(now)
@@ -187,94 +172,40 @@ impl Bss {
         Some(Told::Passed)
     }
 
-    /// The response has been decoded.
+    /// Completes the MPDUs that a decoded response acknowledges, and those that have failed as often as they may; returns the TXOP
+    /// limit if `sender` has anything to send next.
     #[inline(never)]
-    pub(super) fn end_ppdu(&mut self, sender: u32, now: Time) {
-        let edcaf = self.nodes.edcaf(sender);
-        let (link, sent) = (edcaf.link(), edcaf.ppdu().mpdus);
-        if sent > 0 && self.links[link.index()].adapts {
-            self.ask_adaptation(sender, link, sent, self.nodes.acknowledged(sender), now);
-        }
+    pub(super) fn complete_mpdus(&mut self, sender: u32, now: Time) -> Option<Time> {
         self.nodes.report_ppdu(sender, true, now);
         self.finish_mpdus(sender, true, now);
         self.nodes.edcaf_mut(sender).forget_failures();
-        let more = self.choose_next(sender, now);
-        if more && self.continues_txop(sender, now) {
-            return self.follow(sender, now);
-        }
-        self.medium.succeed(sender, more, now);
-        if more {
-            self.meter_wait(sender, now);
-        }
+        self.choose_next(sender, now).then(|| self.nodes.edcaf(sender).role().txop_limit)
     }
 
-    /// Whether what the link in service of `sender` sends first, after an exchange of the same TXOP, ends in time.
-    fn continues_txop(&self, sender: u32, now: Time) -> bool {
-        let limit = self.nodes.edcaf(sender).role().txop_limit;
-        limit > Time::ZERO && self.fits_txop(sender, limit, now)
-    }
-
-    /// How long the head of the link queue in service of `sender`, or its Block Ack Request, and what answers it occupy the medium.
-    pub(super) fn head_exchange(&self, sender: u32) -> Time {
+    /// Duration of the shortest exchange that `sender` can start next, without RTS: with one MPDU, unless its PPDU is formed already.
+    pub(super) fn shortest_exchange(&self, sender: u32) -> Time {
         let edcaf = self.nodes.edcaf(sender);
+        let link = edcaf.link();
+        let on_air = &self.links[link.index()].on_air;
         if self.nodes.ahead(sender) > 0 {
             return edcaf.ppdu().airtime + edcaf.ppdu().response;
         }
-        let link = edcaf.link();
-        let on_air = &self.links[link.index()].on_air;
-        match self.nodes.head_bytes(sender) {
-            Some(bytes) => {
-                let psdu_bytes = Psdu::of(bytes).bytes(on_air.mode.format.has_s_mpdus());
-                on_air.duration(psdu_bytes) + on_air.acknowledgement
-            }
+        match self.nodes.head_psdu_bytes(sender, on_air.mode.format) {
+            Some(psdu_bytes) => on_air.duration(psdu_bytes) + on_air.acknowledgement,
             None => self.request_airtime(link) + self.block_ack(sender, link),
         }
     }
 
-    /// Counts an attempt of the PPDU of `sender`.
-    pub(super) fn count_ppdu(&mut self, sender: u32, link: LinkId, airtime: Time) {
-        let row = &mut self.links[link.index()];
-        let mpdus = self.nodes.edcaf(sender).ppdu().mpdus;
-        row.usage.ppdus += u64::from(mpdus > 0);
-        row.usage.mpdus += u64::from(mpdus);
-        row.usage.block_ack_requests += u64::from(mpdus == 0);
-        let now = self.medium.began();
+    /// Counts the MPDUs that `sender` transmits, or its Block Ack Request.
+    #[inline(never)]
+    pub(super) fn count_mpdus(&mut self, sender: u32, link: LinkId) {
         self.meter_late_draws(sender);
-        self.nodes.attempt_ppdu(sender, airtime, now);
-    }
-
-    /// The exchange of the link in service of `sender` has failed, which it knows at `known`, after it has waited for `timeout`.
-    /// Whether nothing is left to send then.
-    pub(super) fn fail_ppdu(&mut self, sender: u32, timeout: Time, known: Time) -> bool {
-        let resets = self.nodes.edcaf_mut(sender).fail_exchange(self.mac.retry_limit_short);
-        self.medium.set_window(sender, resets);
-        let (mut gives_up, mut lost) = self.nodes.fail_ppdu(sender, timeout);
-        if self.nodes.works_ahead(sender) {
-            (gives_up, lost) = (true, true); // what it sends next is settled when the outcome is known
-        }
-        if gives_up {
-            self.nodes.deadlines.lose(sender, known);
-        } else if self.nodes.asks_for_transmissions(sender) {
-            self.nodes.deadlines.learn(sender, known);
-        }
-        lost
-    }
-
-    /// The link in service of `sender` contends again, unless it is `lost`, after an IFS that runs from `from`.
-    pub(super) fn retry_ppdu(
-        &mut self,
-        sender: u32,
-        link: LinkId,
-        lost: bool,
-        from: Time,
-        deaf_until: Time,
-        now: Time,
-    ) {
-        self.medium.fail_with_window(sender, lost, from, deaf_until, now);
-        if !lost {
-            self.links[link.index()].usage.retries += 1;
-            self.meter_wait(sender, now);
-        }
+        let usage = &mut self.links[link.index()].usage;
+        let mpdus = self.nodes.edcaf(sender).ppdu().mpdus;
+        usage.ppdus += u64::from(mpdus > 0);
+        usage.mpdus += u64::from(mpdus);
+        usage.block_ack_requests += u64::from(mpdus == 0);
+        self.nodes.attempt_ppdu(sender, self.medium.began());
     }
 
     /// MPDUs, or a Block Ack Request, of the link in service of `sender` have failed as often as they may.

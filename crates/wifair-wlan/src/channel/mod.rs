@@ -10,7 +10,7 @@ pub use radio::{ChannelSpec, FadingSpec};
 
 use wifair_core::{Rng, StationId, Time};
 
-use crate::exchange::{Collider, Fate};
+use crate::exchange::Collider;
 use crate::node::{AP, LinkId};
 use crate::phy::{ACK_BYTES, BssTiming, Mode, Modes};
 use radio::{Radio, Track};
@@ -104,19 +104,6 @@ impl Channel {
                 let usable = modes.iter().map(|on_air| on_air.mode).chain(responses);
                 *radio = Some(Radio::new(track, self.ap_m, &self.spec, usable, rng));
             }
-        }
-    }
-
-    /// Draws the channel's effect on a data frame and its MAC ACK.
-    #[inline(never)]
-    pub(crate) fn fate(&mut self, attempt: &Attempt, phy: &BssTiming) -> Fate {
-        let (data, ack) = self.error_rates(attempt, phy);
-        if data > 0.0 && self.streams[attempt.link.receiver() as usize].chance(data) {
-            Fate::DataLost
-        } else if ack > 0.0 && self.streams[attempt.node as usize].chance(ack) {
-            Fate::AckLost
-        } else {
-            Fate::Decoded
         }
     }
 

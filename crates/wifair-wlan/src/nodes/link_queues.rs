@@ -6,11 +6,13 @@ use wifair_queue::{Departure, Direction, Exchange, Grant, Outcome, Reception};
 
 use super::{Nodes, Place, is_held, parts};
 use crate::aggregation::{
-    Aggregation, Amsdu, Feed, Fill, Formed, Hardware, Limits, Mpdu, Rules, SentMpdu, Settled, Spent,
+    Aggregation, Amsdu, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator, Psdu, Rules, SentMpdu,
+    Settled, Spent,
 };
 use crate::edca::{CATEGORY_BITS, RANKS, rank};
+use crate::edcaf::Cost;
 use crate::node::LinkId;
-use crate::phy::BssTiming;
+use crate::phy::{BssTiming, Format};
 
 /// Next service of a channel access function.
 pub(super) enum Picked {
@@ -57,10 +59,15 @@ impl Nodes {
         self.aggregation().of(link, rank).map_or(1, |agreement| agreement.window)
     }
 
-    /// Bytes of the head of the link queue in service; `None` if a Block Ack Request precedes it.
-    pub(crate) fn head_bytes(&self, index: u32) -> Option<u32> {
+    /// Bytes of the PSDU of what is in service, with the head alone of a link queue; `None` if a Block Ack Request precedes it.
+    pub(crate) fn head_psdu_bytes(&self, index: u32, format: Format) -> Option<u32> {
+        let edcaf = self.edcaf(index);
+        if !edcaf.serves_queue() {
+            return Some(edcaf.psdu_bytes());
+        }
         let (link, rank) = self.in_service(index);
-        self.aggregation().of(link, rank)?.originator.head_bytes()
+        let head_bytes = self.aggregation().of(link, rank)?.originator.head_bytes()?;
+        Some(Psdu::of(head_bytes).bytes(format.has_s_mpdus()))
     }
 
     /// Lets a free channel access function choose the link to serve next; returns whether there is one.
@@ -207,17 +214,21 @@ impl Nodes {
     /// Selects the PPDU of that number for the link in service.
     pub(crate) fn serve_ppdu(&mut self, index: u32, number: u32) {
         let (link, rank) = self.in_service(index);
-        self.aggregation_mut().of_mut(link, rank).expect("it has an agreement").originator.serve(number);
+        self.originator_mut(link, rank).serve(number);
     }
 
     /// Discards the last PPDU of the link in service, which will be formed again.
     pub(crate) fn dissolve(&mut self, index: u32) {
         let (link, rank) = self.in_service(index);
-        self.aggregation_mut().of_mut(link, rank).expect("it has an agreement").originator.dissolve();
+        self.originator_mut(link, rank).dissolve();
     }
 
     /// Draws whether the receiver decodes each MPDU of the PPDU: `decodes` decides by length. Returns whether it decodes any.
-    pub(crate) fn draw(&mut self, index: u32, decodes: impl FnMut(u32) -> bool) -> bool {
+    pub(crate) fn draw(&mut self, index: u32, mut decodes: impl FnMut(u32) -> bool) -> bool {
+        let edcaf = self.edcaf(index);
+        if !edcaf.serves_queue() {
+            return decodes(edcaf.psdu_bytes());
+        }
         let (link, rank) = self.in_service(index);
         self.aggregation_mut().of_mut(link, rank).is_some_and(|agreement| agreement.originator.draw(decodes))
     }
@@ -251,17 +262,18 @@ impl Nodes {
         )
     }
 
-    /// Counts an attempt of the PPDU that occupies the medium for `airtime`.
-    pub(crate) fn attempt_ppdu(&mut self, index: u32, airtime: Time, now: Time) {
+    /// Counts a transmission of the PPDU of the link queue in service, which has begun at `began`.
+    pub(crate) fn attempt_ppdu(&mut self, index: u32, began: Time) {
         let (port, edcaf) = parts(&mut self.places, index);
-        let ((overhead, service), rate) = (edcaf.attempt_ppdu(airtime, now), edcaf.ppdu().mode.rate);
+        let (Cost { airtime, overhead }, service) = edcaf.attempt_ppdu(began);
+        let rate = edcaf.mode().rate;
         let spent = Spent { airtime, overhead, service };
         let (link, rank) = (edcaf.link(), rank(edcaf.role().ac));
         let aggregation = self.aggregation.as_mut().expect("a link with an agreement is in service");
         if let Some(agreement) = aggregation.of_mut(link, rank) {
             agreement
                 .originator
-                .attempt(spent, rate, |since, packets| port.note_wait_below(now - since, packets));
+                .attempt(spent, rate, |since, packets| port.note_wait_below(began - since, packets));
         }
     }
 
@@ -275,8 +287,11 @@ impl Nodes {
         self.review_reordering(now);
     }
 
-    /// Number of MPDUs acknowledged by the decoded response to the PPDU of the link in service.
+    /// Number of MPDUs acknowledged by the decoded response to what is in service.
     pub(crate) fn acknowledged(&self, index: u32) -> u32 {
+        if !self.edcaf(index).serves_queue() {
+            return 1;
+        }
         let (link, rank) = self.in_service(index);
         let agreement = self.aggregation().of(link, rank);
         agreement.map_or(0, |agreement| agreement.originator.acknowledged())
@@ -329,15 +344,23 @@ impl Nodes {
         }
     }
 
-    /// Handles a failed exchange of the link in service, after `timeout`. Returns whether something has reached its retry
-    /// limit, and whether nothing else is left to send.
-    pub(crate) fn fail_ppdu(&mut self, index: u32, timeout: Time) -> (bool, bool) {
+    /// Counts the failure of each MPDU of the PPDU in service, or of the Block Ack Request, after `timeout`. Returns whether something
+    /// has reached its retry limit, and whether nothing else is left to send.
+    #[inline(never)]
+    pub(super) fn fail_mpdus(&mut self, index: u32, timeout: Time) -> (bool, bool) {
         let (link, rank) = self.in_service(index);
+        if self.works_ahead(index) {
+            self.originator_mut(link, rank).fail(timeout);
+            return (true, true); // what it sends next is settled when the outcome is known
+        }
         let attempts = self.aggregation().rules.attempts;
-        self.edcaf_mut(index).fail_ppdu(timeout);
-        let agreement = self.aggregation_mut().of_mut(link, rank).expect("it has an agreement");
-        agreement.originator.fail(timeout);
-        (agreement.originator.has_exhausted(&attempts), agreement.originator.is_exhausted(&attempts))
+        let originator = self.originator_mut(link, rank);
+        originator.fail(timeout);
+        (originator.has_exhausted(&attempts), originator.is_exhausted(&attempts))
+    }
+
+    fn originator_mut(&mut self, link: LinkId, rank: u32) -> &mut Originator {
+        &mut self.aggregation_mut().of_mut(link, rank).expect("it has an agreement").originator
     }
 
     /// Removes acknowledged MPDUs, if the exchange has `succeeded`, and then those at the retry limit from the link queue in

@@ -5,9 +5,8 @@ use wifair_queue::{MpduOutcome, Port, TransmittedMpdu, View};
 
 use super::{Nodes, parts};
 use crate::edca::rank;
-use crate::edcaf::Edcaf;
+use crate::edcaf::{Cost, Edcaf, Failure};
 use crate::mac::Mac;
-use crate::phy::Mode;
 
 impl Nodes {
     /// Whether the scheme above a channel access function asks for transmissions.
@@ -15,21 +14,23 @@ impl Nodes {
         self.places[self.edcaf(index).role().port as usize].port.hooks().transmission
     }
 
-    /// Counts a collision of the frame in service of a channel access function. The attempt occupies the medium for `airtime`
-    /// and is known to have failed after a wait for `timeout`. Returns whether a retry limit is reached, and whether the scheme
-    /// asks for transmissions.
+    /// Counts the failure of what is in service, with a CTS or none, known to the sender at `known` after a timeout since `ended`.
     #[inline(always)]
-    pub(crate) fn collide(
-        &mut self,
-        index: u32,
-        mode: &Mode,
-        airtime: Time,
-        timeout: Time,
-        mac: &Mac,
-    ) -> (bool, bool) {
+    pub(crate) fn fail(&mut self, index: u32, has_cts: bool, ended: Time, known: Time, mac: &Mac) -> Failure {
         let (port, edcaf) = parts(&mut self.places, index);
-        edcaf.attempt(mode, airtime);
-        (edcaf.fail(false, timeout, mac), port.hooks().transmission)
+        edcaf.time_out(known - ended);
+        let mut failure = edcaf.fail(has_cts, mac);
+        failure.is_reported = port.hooks().transmission;
+        let mut gives_up = failure.is_lost;
+        if edcaf.serves_queue() {
+            (gives_up, failure.is_lost) = self.fail_mpdus(index, known - ended);
+        }
+        if gives_up {
+            self.deadlines.lose(index, known);
+        } else if failure.is_reported {
+            self.deadlines.learn(index, known);
+        }
+        failure
     }
 
     /// Reports a failed attempt, now known to the sender; a single frame is given up if it is `lost`.
@@ -55,7 +56,7 @@ impl Nodes {
         if !port.hooks().transmission {
             return;
         }
-        let (role, link, ppdu) = (edcaf.role(), edcaf.link(), edcaf.ppdu());
+        let (role, link, cost) = (edcaf.role(), edcaf.link(), edcaf.last_cost());
         let side = if role.is_ap { self.ap.knows() } else { &self.stations };
         let aggregation = self.aggregation.as_ref().expect("a link with an agreement is in service");
         let agreement = aggregation.of(link, rank(role.ac)).expect("it has an agreement");
@@ -64,10 +65,10 @@ impl Nodes {
         let transmission = wifair_queue::Transmission {
             station: link.station(),
             ac: role.ac,
-            rate: ppdu.mode.rate,
+            rate: edcaf.mode().rate,
             mpdus: &mpdus,
-            airtime: ppdu.occupied,
-            overhead: ppdu.overhead,
+            airtime: cost.airtime,
+            overhead: cost.overhead,
         };
         port.transmitted(&transmission, now, side.view());
     }
@@ -77,15 +78,15 @@ impl Nodes {
 #[cold]
 #[inline(never)]
 pub(super) fn report_frame(port: &mut Port, edcaf: &Edcaf, outcome: MpduOutcome, now: Time, view: View) {
-    let (departure, (attempts, mode)) = (edcaf.departure(), edcaf.last_attempt());
-    let [airtime, overhead] = edcaf.of_last();
+    let (departure, attempts) = (edcaf.departure(), edcaf.attempts());
+    let Cost { airtime, overhead } = edcaf.last_cost();
     let packet = &departure.packet;
     let flow = departure.flow;
     let mpdu = TransmittedMpdu { packet, is_joined: false, flow, outcome, attempts, airtime, overhead };
     let transmission = wifair_queue::Transmission {
         station: departure.station,
         ac: edcaf.role().ac,
-        rate: mode.rate,
+        rate: edcaf.mode().rate,
         mpdus: &[mpdu],
         airtime,
         overhead,
