@@ -422,7 +422,7 @@ impl Bss {
         next.is_some()
     }
 
-    /// Completes what the decoded response to `sender` acknowledges: reports it to whoever watches, and to the port. Returns the TXOP
+    /// Completes what the decoded response to `sender` acknowledges: reports it to the rate adaptation, the meter and the port. Returns the TXOP
     /// limit if there is anything to send next.
     #[inline(always)] // into the usual end in a BSS with a meter
     pub(super) fn complete(&mut self, sender: u32, link: LinkId, now: Time) -> Option<Time> {
