@@ -6,12 +6,13 @@ Section III. What it does not say:
 - Whether every segment is acknowledged: it is. Section V-A says that standard TCP increases the window "by one packet per
   RTT" and chooses a by that rate; with an ACK for every second segment the window of RFC 5681 grows by half a packet per RTT.
   No other sentence of the paper bears on the question. That deployed receivers delay ACKs speaks for the other reading, which
-  is therefore run over the whole grid; and so is the third, delayed ACKs with growth by the bytes acknowledged (RFC 3465), which
-  keeps both.
+  is therefore run over Figs. 2 to 6. A third, delayed ACKs with growth by the bytes acknowledged (RFC 3465), keeps both; it is
+  run for one download with 0 and 10 uploads.
 - The stations' buffers and the AP's for ACKs: 400 packets, the paper's own example of a large one.
 - TXOP limits: none, a frame at a time, since the paper gives CWmin, CWmax and AIFS alone.
-- ALT's initial limit: q_min. From below it gets where it stays within a minute (a = 10 packets/s of idle time); from 400 it
-  falls by one packet per second at most and would still be falling when the measurement begins.
+- ALT's initial limit: q_min. From below, the limit of one download rises to q_max within a minute (a = 10 packets/s of idle time)
+  and is back where it stays when the measurement begins. From 400 the limit with ten uploads falls by one packet per second at
+  most and would still be falling then.
 - When the buffer is idle: while no packet is queued (`crates/wifair-queue/src/limits/alt.rs`).
 
 The other readings are in `wifair.papers.alt.readings`. Runs last 500 s, of which 200 are warm-up (the paper's own: 400 s),
