@@ -159,6 +159,24 @@ def test_measured_quantities_of_uniform_rates() -> None:
     assert m.gamma(odd, DQM) == pytest.approx(2.0 / (1000 * 8e-6 / 200 / 3))
 
 
+def test_a_second_without_a_value_does_not_count() -> None:
+    mix = Mix(1, 4)
+    rows = [
+        {"seed": seed, "time_s": float(t), "metric": metric, "entity": "ap", "value": 10.0 * seed + t}
+        for seed in (1, 2)
+        for t in range(1, 5)
+        for metric in ("queue_packets", "sojourn_ms")
+        if not (metric == "sojourn_ms" and ((seed, t) == (1, 4) or t == 2))
+    ]
+    runs = pl.DataFrame([{"seed": seed} for seed in (1, 2)])
+    cell = CellRuns({"runs": runs, "series": pl.DataFrame(rows)})
+    assert cell.times("sojourn_ms").tolist() == [1.0, 3.0, 4.0]
+    assert cell.series("queue_packets").tolist() == [[11.0, 12.0, 13.0, 14.0], [21.0, 22.0, 23.0, 24.0]]
+    np.testing.assert_equal(cell.series("sojourn_ms"), [[11.0, 13.0, np.nan], [21.0, 23.0, 24.0]])
+    m = measured({(LATE_UPLINKS, mix): cell})
+    assert m.mean(LATE_UPLINKS, DQM, "sojourn_ms", (0.5, 1.0)).tolist() == [13.0, 23.5]
+
+
 def test_the_index_of_base_is_of_the_view() -> None:
     one, other = fake([1.0], [1.0]), fake([1.0], [0.0])
     places = [(UNIFORM, BASE, one), (OTHER_INDEX, "buffer-50", other)]

@@ -7,6 +7,7 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from wifair.stats import Values
@@ -90,23 +91,29 @@ class CellRuns:
         return values
 
     def series(self, metric: str, entity: str = "ap") -> Values:
-        """A time series: (seeds, samples). See `times`."""
-        return self._rows("series", "value", {"metric": metric, "entity": entity})
+        """A time series: (seeds, samples), NaN where only other replications have a value. See `times`."""
+        only, times = {"metric": metric, "entity": entity}, self.times(metric, entity)
+        values, at, seeds = (self._column("series", column, only) for column in ("value", "time_s", "seed"))
+        found = np.full((len(self.seeds), times.size), np.nan)
+        found[np.searchsorted(self.seeds, seeds), np.searchsorted(times, at)] = values
+        return found
 
     def times(self, metric: str, entity: str = "ap") -> Values:
         """The times of the samples of a series, in seconds from the start of the run: (samples,)."""
-        first: Values = self._rows("series", "time_s", {"metric": metric, "entity": entity})[0]
-        return first
+        times: Values = np.unique(self._column("series", "time_s", {"metric": metric, "entity": entity}))
+        return times
 
     def _rows(self, table: str, column: str, only: Mapping[str, str]) -> Values:
+        return self._column(table, column, only).reshape(len(self.seeds), -1)
+
+    def _column(self, table: str, column: str, only: Mapping[str, str]) -> Values:
         key = (table, column, *only.items())
         if key not in self._arrays:
             frame = self._frames[table]
             found = frame[column]
             if only:  # filtering a column is ten times as fast as a query on each small table
                 found = found.filter(reduce(and_, (frame[name] == value for name, value in only.items())))
-            values = found.cast(pl.Float64).to_numpy()
-            self._arrays[key] = values.reshape(len(self.seeds), -1)
+            self._arrays[key] = found.cast(pl.Float64).to_numpy()
         return self._arrays[key]
 
 

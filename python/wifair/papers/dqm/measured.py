@@ -137,8 +137,12 @@ class Measured:
         return self.course(part, scheme).series(metric)
 
     def mean(self, part: str, scheme: str, metric: str, window: Window) -> Values:
-        """The mean of a series of the AP over a window."""
-        return self._over(part, scheme, self.series(part, scheme, metric), window)
+        """The mean of a series of the AP over a window; seconds without a value, such as a wait of no packet, do not count."""
+        low, high = (share * self.times(part, scheme)[-1] for share in window)
+        times = self.course(part, scheme).times(metric)
+        inside = self.series(part, scheme, metric)[:, (times > low) & (times <= high)]
+        mean: Values = np.nanmean(inside, axis=1)
+        return mean
 
     def throughput_series(self, part: str, scheme: str, direction: str) -> Values:
         """Mean throughput per flow of a direction, per second: (seeds, samples)."""
