@@ -27,6 +27,7 @@ from wifair.papers.dqm.study import (
     OTHER_INDEX,
     RATE_CHANGE,
     SCHEMES,
+    TURNS,
     UNIFORM,
     UPLINKS_FIRST,
     VARIOUS_RATES,
@@ -52,7 +53,9 @@ def test_the_grid_is_the_papers() -> None:
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 1] == [(n, n) for n in range(1, 11)]
     assert [(mix.up, mix.down) for mix in MIXES if mix.case == 2] == [(1, n) for n in range(1, 20, 2)]
     # Figs. 2 and 3; 4(a) with the blind scheme, 4(b), various rates; downlinks that begin late.
-    assert len(grid()) == 20 * len(SCHEMES) + 2 * (4 + 1 + 3 + 2) + 1 + 2 * len(OTHER_BASE) + len(HARD_TO_KNOW)
+    assert len(grid()) == 20 * len(SCHEMES) + 2 * (4 + 1 + 3 + 2) + 1 + 2 * len(OTHER_BASE) + len(HARD_TO_KNOW) + len(
+        TURNS
+    )
     assert FORMS["full"].seeds >= 10
     assert FORMS["full"].first_look > 0
     assert FORMS["quick"].first_look == 0
@@ -115,7 +118,7 @@ def test_claims_have_names_of_their_own_and_say_how_they_are_tested() -> None:
         assert claim.reading
         assert claim.figure in (None, *FIGURES)
     assert {claim.id: claim.published for claim in CLAIMS if claim.published is not None} == {"3-base-index": 0.203}
-    assert {claim.figure for claim in CLAIMS} == {None, *FIGURES} - {"channel-time"}
+    assert {claim.figure for claim in CLAIMS} == {None, *FIGURES} - {"empty-turn", "channel-time"}
     assert "dqm" in paper_ids()
     assert set(FIGURES) == set(find("dqm").FIGURES)
 
@@ -175,6 +178,10 @@ def test_a_second_without_a_value_does_not_count() -> None:
     np.testing.assert_equal(cell.series("sojourn_ms"), [[11.0, 13.0, np.nan], [21.0, 23.0, 24.0]])
     m = measured({(LATE_UPLINKS, mix): cell})
     assert m.mean(LATE_UPLINKS, DQM, "sojourn_ms", (0.5, 1.0)).tolist() == [13.0, 23.5]
+
+
+def test_former_rules_are_judged_on_the_present_runs() -> None:
+    assert all(claim.formerly.evidence for claim in CLAIMS if claim.formerly)
 
 
 def test_the_index_of_base_is_of_the_view() -> None:

@@ -1,4 +1,4 @@
-"""Figures 2 to 5 in the paper's arrangement, with RED and PI added in 2 and 3, and a figure of DQM's estimate of channel times."""
+"""Figures 2 to 5 in the paper's arrangement with RED and PI added, and two that are not the paper's: `empty-turn`, `channel-time`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from wifair import plots
 from wifair.markdown import table
-from wifair.papers.dqm.measured import Measured
+from wifair.papers.dqm.measured import AFTER, BEFORE, Measured
 from wifair.papers.dqm.study import (
     BASE,
     CASES,
     CHANGE_S,
     DELAY_REF_MS,
     DQM,
+    EMPTY_TURN,
     FLOWS,
     HARD_TO_KNOW,
     LATE_UPLINKS,
@@ -23,6 +24,7 @@ from wifair.papers.dqm.study import (
     RED,
     SCHEMES,
     SHOWN_IN_TIME,
+    TURNS,
     Mix,
 )
 from wifair.stats import t_interval
@@ -116,6 +118,35 @@ def _fig_5(m: Measured, part: str) -> Figure:
     return made
 
 
+def _fig_empty_turn(m: Measured) -> Figure:
+    """Not in the paper: what all flows together get, by what is sent if the queue to be served is empty."""
+    made, (axes,) = plots.figure(1, width=6.4, height=3.6)
+    times = m.times(EMPTY_TURN, next(iter(TURNS)))
+    every = [name for name in TURNS if name.endswith("nothing")]
+    for style, name in zip(plots.STYLES, every, strict=False):
+        totals = sum(m.throughput_series(EMPTY_TURN, name, way).mean(axis=0) for way in ("up", "down")) * (m.flows // 2)
+        label = name.partition(";")[0]
+        axes.plot(times, totals, label=label, color=style["color"], linestyle=style["linestyle"], linewidth=1.1)
+    axes.axvline(CHANGE_S, color="#888888", linewidth=0.8)
+    axes.set_xlabel("Time [s]")
+    axes.set_ylabel(f"All flows [{THROUGHPUT}]")
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize="small", loc="lower right")
+    return made
+
+
+def _empty_turn(m: Measured) -> str:
+    """A table of the throughput of all flows before and after the uplinks start."""
+    cells = []
+    for name in TURNS:
+        sent, _, counts = name.partition("; T/0 counts as ")
+        before, after = (m.total_in(EMPTY_TURN, name, window) for window in (BEFORE, AFTER))
+        cells.append((sent, counts, *(t_interval(values).short() for values in (before, after, after / before))))
+    headings = ("what is sent", "T/0 counts as", "downlinks alone, Mbps", "all flows, Mbps", "all over downlinks alone")
+    return table(headings, cells) + "\n"
+
+
 def _fig_channel_time(m: Measured) -> Figure:
     """Not in the paper: DQM's estimate of channel times over the true ones."""
     made, panels = plots.figure(2, width=4.4, height=3.2)
@@ -141,7 +172,7 @@ def _channel_time(m: Measured) -> str:
     return table(("", "uplink flows", "downlink flows", "up over down"), cells) + "\n"
 
 
-TEXTS: Mapping[str, Callable[[Measured], str]] = {"channel-time": _channel_time}
+TEXTS: Mapping[str, Callable[[Measured], str]] = {"empty-turn": _empty_turn, "channel-time": _channel_time}
 
 
 def _same_height(panels: Sequence[Axes]) -> None:
@@ -157,5 +188,6 @@ FIGURES: Mapping[str, Callable[[Measured], Figure]] = {
     "4b": lambda m: _fig_4(m, LATE_UPLINKS),
     "5a": lambda m: _fig_5(m, RATE_CHANGE),
     "5b": lambda m: _fig_5(m, LATE_UPLINKS),
+    "empty-turn": _fig_empty_turn,
     "channel-time": _fig_channel_time,
 }

@@ -12,6 +12,7 @@ from wifair.papers.dqm.study import (
     FLOWS_IN_TIME,
     KNOWLEDGE,
     OTHER_INDEX,
+    RATE_CHANGE,
     RUN_S,
     UNIFORM,
     UPLINKS_FIRST,
@@ -77,10 +78,10 @@ class Measured:
         part = UNIFORM if self.base == BASE else OTHER_INDEX
         return jain_rows(self._runs.cell(part=part, case=case, n=FLOWS[-1], scheme=self.base).flows("goodput_mbps"))
 
-    def never_started(self, scheme: str) -> Values:
-        """Downlink flows that start after the uplinks and get no packet."""
-        late = self._runs.cell(part=UPLINKS_FIRST, case=1, n=FLOWS[-1], scheme=scheme)
-        count: Values = (late.flows("goodput_mbps", direction="down") == 0.0).sum(axis=1).astype(float)
+    def never_started(self, scheme: str, part: str = UPLINKS_FIRST) -> Values:
+        """Downlink flows of the largest number of flows that get no packet; by default those that start after the uplinks."""
+        cell = self._runs.cell(part=part, case=1, n=FLOWS[-1], scheme=scheme)
+        count: Values = (cell.flows("goodput_mbps", direction="down") == 0.0).sum(axis=1).astype(float)
         return count
 
     def lost(self, mix: Mix, scheme: str) -> Values:
@@ -162,6 +163,14 @@ class Measured:
         """True channel access time of the uplink flows over that of the downlink flows, after the rate change."""
         cell = self._runs.cell(part=AFTER_CHANGE, case=1, n=self.flows, scheme=DQM)
         return ratio(cell.run("channel_time_up_s"), cell.run("channel_time_down_s"))
+
+    def airtime_ratio(self) -> Values:
+        """Share of the air of the frames, both ways, of an uplink flow's station over a downlink flow's, after the rate change."""
+        up, down = (
+            self._over(RATE_CHANGE, DQM, self._mean_of_flows(RATE_CHANGE, DQM, "airtime_share", direction), AFTER)
+            for direction in ("up", "down")
+        )
+        return ratio(up, down)
 
     def index_among(self, part: str, scheme: str, direction: str, window: Window) -> Values:
         """FI over a window among the flows of a direction."""

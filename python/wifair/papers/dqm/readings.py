@@ -51,6 +51,31 @@ _EQUAL_RATES = Alternative(
     _OF_DQM,
 )
 
+_TURN = "What is sent if the queue to be served is empty?"
+_WAIT = Alternative(
+    "empty-turn-wait",
+    _TURN,
+    "nothing until the next arrival or the end of the AP's next exchange, as printed",
+    {"ap.scheme.empty_turn": "wait"},
+    _OF_DQM,
+)
+_POLL = Alternative(
+    "empty-turn-poll",
+    _TURN,
+    "nothing until then or until the controller's next tick",
+    {"ap.scheme.empty_turn": "poll"},
+    _OF_DQM,
+)
+# In other cells both directions have flows from the first second on.
+_LATE_DQM: Mapping[str, tuple[str, ...]] = {"part": (LATE_UPLINKS,), "scheme": (DQM,)}
+_INFINITE = Alternative(
+    "no-active-flows-infinite",
+    "How does T/N compare where N is 0?",
+    "as infinite, 0/0 too",
+    {"ap.scheme.no_active_flows": "infinite"},
+    _LATE_DQM,
+)
+
 READINGS: tuple[Reading[Measured], ...] = (
     _CLOCK,
     Alternative(
@@ -107,14 +132,18 @@ READINGS: tuple[Reading[Measured], ...] = (
         {"ap.scheme.unmarkable": "drop"},
         _DQM_ALONE_AT_SOME_N,
     ),
-    # In other cells both directions have flows from the first second on.
     Alternative(
         "no-active-flows",
         "How does T/N compare where N is 0?",
         "as nothing",
         {"ap.scheme.no_active_flows": "zero"},
-        {"part": (LATE_UPLINKS,), "scheme": (DQM,)},
+        _LATE_DQM,
     ),
+    _INFINITE,
+    _WAIT,
+    Joint("empty-turn-wait+no-active-flows-infinite", (_WAIT, _INFINITE)),
+    _POLL,
+    Joint("empty-turn-poll+no-active-flows-infinite", (_POLL, _INFINITE)),
     Alternative(
         "aarf",
         "What lowers the uplink stations' rates?",
@@ -168,6 +197,14 @@ READINGS: tuple[Reading[Measured], ...] = (
         "switched off: 200 s after a warm-up of 300 s",
         {"run.warmup_s": 300.0},
         {"part": (UNIFORM,), **_BOTH},
+        Kind.ABLATION,
+    ),
+    Alternative(
+        "base-without-loss",
+        "Do losses in the AP's buffer matter to BASE?",
+        "switched off: a buffer of 5000 packets",
+        {"ap.limit_packets": 5_000},
+        {"part": (UNIFORM,), "scheme": (BASE,)},
         Kind.ABLATION,
     ),
     Alternative(

@@ -15,7 +15,11 @@ cannot hold back a station's own frame at all; counters that start at 0 forget t
 meet the purpose. Algorithm 1 has no reset, so starting at 0 is an addition to it, as carrying over is. Counters that
 never end contradict "current observation window", and Fig. 4(b): uplinks that begin at 100 s would have the channel
 alone until they had caught up with 100 s of the downlinks. Unused shares are not carried over: the text bounds what is
-used and promises nothing later. Both other treatments are readings.
+used and promises nothing later. Both other treatments are readings. This argument was made after the first runs, in
+which both counters started at 0.
+
+The turn of an empty queue. Algorithm 1 does not say what is sent if the queue that it chooses is empty. The baseline sends
+the head of the other. To send nothing, as a queue of ns-2 would, is a reading.
 
 The uplink stations' bit rate falls by script, as Section IV-B describes; rate adaptation by AARF is an alternative.
 """
@@ -56,6 +60,7 @@ LATE_UPLINKS = "late-uplinks"
 VARIOUS_RATES = "various-rates"  # as many slow stations as after RATE_CHANGE, spread over both directions
 OTHER_INDEX = "other-index"
 KNOWLEDGE = "knowledge"
+EMPTY_TURN = "empty-turn"  # LATE_UPLINKS by what is sent if the queue to be served is empty
 UPLINKS_FIRST = "uplinks-first"  # the buffer is full of ACKs when the downlinks begin
 
 FLOWS = tuple(range(2, 21, 2))
@@ -105,10 +110,21 @@ HARD_TO_KNOW: Mapping[str, Mapping[str, Any]] = {
     "frame error rate 0.1 both ways": {"station.frame_error_rate": {"data_up": 0.1, "data_down": 0.1}},
     "frame error rate 0.3 from the stations": {"station.frame_error_rate": {"data_up": 0.3}},
 }
+# DQM by what is sent if the queue to be served is empty, and by what T/0 counts as.
+TURNS: Mapping[str, Mapping[str, Any]] = {
+    f"{sent}; T/0 counts as {counts}": {"ap.scheme.empty_turn": turn, "ap.scheme.no_active_flows": no_flows}
+    for turn, sent in (
+        ("other", "the other queue's head"),
+        ("wait", "nothing until the next arrival or the end of the exchange"),
+        ("poll", "nothing until then or the next tick"),
+    )
+    for no_flows, counts in (("zero", "nothing"), ("infinite", "infinite"))
+}
 # Parts whose cells are not named by a scheme: the scheme, and the settings of each name.
 VARIED: Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]] = {
     OTHER_INDEX: (BASE, OTHER_BASE),
     KNOWLEDGE: (DQM, HARD_TO_KNOW),
+    EMPTY_TURN: (DQM, TURNS),
 }
 
 # Each part's mixes, and the schemes that run them.
@@ -117,14 +133,16 @@ GRID: Mapping[str, Sequence[tuple[Sequence[Mix], Sequence[str]]]] = {
     RATE_CHANGE: ((_MIDDLE + _OTHERS, (*SHOWN_IN_TIME, BLIND)),),
     AFTER_CHANGE: ((_MIDDLE + _OTHERS, (DQM,)),),
     LATE_UPLINKS: ((_MIDDLE + _OTHERS, SHOWN_IN_TIME),),
+    EMPTY_TURN: ((_MIDDLE, tuple(TURNS)),),
     VARIOUS_RATES: ((_MIDDLE + _OTHERS, (BASE, DQM)),),
     UPLINKS_FIRST: (((Mix(1, FLOWS[-1]),), (BASE,)),),
     OTHER_INDEX: ((tuple(Mix(case, FLOWS[-1]) for case in CASES), tuple(OTHER_BASE)),),
     KNOWLEDGE: (((Mix(1, FLOWS[-1]),), tuple(HARD_TO_KNOW)),),
 }
-IN_TIME = (RATE_CHANGE, LATE_UPLINKS, VARIOUS_RATES)
+IN_TIME = (RATE_CHANGE, LATE_UPLINKS, EMPTY_TURN, VARIOUS_RATES)
 
-# The parts of the grid for each figure. The last figure is not the paper's: the accuracy of DQM's estimate.
+# The parts of the grid for each figure. The last two are not the paper's: the turns of an empty queue, and the accuracy of
+# DQM's estimate.
 FIGURES: Mapping[str, tuple[str, ...]] = {
     "2": (UNIFORM,),
     "3": (UNIFORM,),
@@ -132,6 +150,7 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
     "4b": (LATE_UPLINKS,),
     "5a": (RATE_CHANGE,),
     "5b": (LATE_UPLINKS,),
+    "empty-turn": (EMPTY_TURN,),
     "channel-time": (UNIFORM, KNOWLEDGE),
 }
 
@@ -176,7 +195,7 @@ def scenario(part: str, mix: Mix, scheme: str, form: Form) -> Scenario:
         settings["events"] = [_slows_down("up")]
     if part == AFTER_CHANGE:
         run |= {"warmup_s": 0.75 * form.duration_s, "duration_s": 0.25 * form.duration_s}
-    if part == LATE_UPLINKS:
+    if part in (LATE_UPLINKS, EMPTY_TURN):
         uplinks["start_s"] = CHANGE_S
     if part == VARIOUS_RATES:
         slow = {"up": (mix.up + 1) // 2, "down": mix.down // 2}
