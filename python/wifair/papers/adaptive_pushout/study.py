@@ -93,7 +93,7 @@ SECTION_IV_A: Mapping[str, Any] = {
 }
 
 
-# The redundant ACK that is removed first: the only choice that affects the order of the schemes.
+# The redundant ACK that is removed first.
 NEWEST = Alternative(
     "redundant-newest",
     "Which redundant ACK goes?",
