@@ -70,7 +70,7 @@ def summary(document: Mapping[str, Any]) -> str:
     """The counts, and a link to the list of all claims."""
     paper = document["paper"]
     return (
-        f"{counted(document)}\n\n[Every claim with its rule, measured value and verdict, and what each reading "
+        f"{counted(document)}\n\n[Every claim with its measured value and verdict, and what each reading "
         f"changes]({paper}-verdicts.md).\n"
     )
 
