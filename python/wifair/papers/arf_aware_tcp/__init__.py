@@ -25,6 +25,6 @@ STUDY = PaperStudy(
     measured=Measured,
     figures_module=f"{__name__}.figures",
     readings=READINGS,
-    conditions={"dialect": "ns-2", "calibrated_on": "the NewReno throughputs"},
+    conditions={"dialect": "ns-2", "calibrated_on": "the NewReno columns"},
 )
 reproduce = STUDY.reproduce

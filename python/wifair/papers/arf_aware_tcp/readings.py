@@ -16,7 +16,7 @@ _CONTROL = "tcp.congestion_control"
 _WINDOW = f"{_CONTROL}.window"
 _WHICH_SETTING = "Which setting gives the NewReno columns?"
 _WHAT_MOVES = "What does AIMD move below the highest rate?"
-_HEARS = "How does the sender hear of the rate?"
+_LEARNS = "How does the sender learn the rate?"
 _DISTANCE = "How far away are the servers?"
 
 
@@ -41,14 +41,14 @@ UPLINK_SETTING = _setting("uplink-setting", UPLINK)
 UP = Alternative(
     "uplink",
     "Which way do the files go?",
-    "up: each station sends and hears of its own rate",
+    "up: each station sends and knows the rate of its radio",
     {"flows[0].direction": "up", "flows[0].server_notified_of_link_rate": False},
     _BOTH,
 )
 SCALED = Alternative(
     "arf-window-scaled",
     _WHAT_MOVES,
-    "cwnd, which goes on growing; arf_cwnd = floor(cwnd / k) follows it",
+    "cwnd, which continues to grow; arf_cwnd = floor(cwnd / k) follows it",
     {_WINDOW: {"name": "scaled"}},
     _AWARE,
 )
@@ -137,14 +137,14 @@ READINGS: tuple[Reading[Measured], ...] = (
     ),
     Alternative(
         "polling-1s",
-        _HEARS,
+        _LEARNS,
         "it asks each second (SNMP)",
         {f"{_CONTROL}.polling": {"period_ms": 1_000, "phase_ms": 500}},
         _AWARE,
     ),
     Alternative(
         "polling-10s",
-        _HEARS,
+        _LEARNS,
         "it asks every ten seconds",
         {f"{_CONTROL}.polling": {"period_ms": 10_000, "phase_ms": 5_000}},
         _AWARE,
@@ -170,8 +170,8 @@ READINGS: tuple[Reading[Measured], ...] = (
     _setting("uplink-setting-each-ack", UPLINK._replace(ack_every=1), Kind.ABLATION),
     Alternative(
         "server-not-told",
-        "Does a server hear of the AP's link rate?",
-        "it does not, as in any real network",
+        "Is a server notified of the AP's link rate?",
+        "it is not, as in any real network",
         {"flows[0].server_notified_of_link_rate": False},
         _AWARE,
         Kind.ABLATION,

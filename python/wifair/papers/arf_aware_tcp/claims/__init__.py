@@ -6,9 +6,8 @@ Rules for all claims:
   time-weighted link rate as the run recorded it.
 - Numbers are held to 10 %, indexes to 0.02, unless the claim argues another tolerance.
 - "Much", "very" and "suffers" mean at least a tenth (reasons: `margins.MUCH`).
-- The setting was fitted to the NewReno throughputs of Tables 1 to 5: their verdict is `calibrated`. Their sums and
-  indexes are judged as any other number, though the fit's criterion counts the indexes. The ARF-aware columns were not
-  used.
+- The setting was fitted to the NewReno throughputs and indexes of Tables 1 to 5, and their sums follow from the
+  throughputs: the verdict of all three is `calibrated`. The ARF-aware columns were not used.
 - Table 5 prints four of five sessions (`study.py`); its sum and index are those of the four.
 - "Before" is 5 to 20 s, "after" 25 s to the end (or to 70 s, where the rate comes back then).
 - Comparisons are paired by seed.
