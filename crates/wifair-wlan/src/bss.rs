@@ -22,6 +22,7 @@ use wifair_queue::{Direction, Freed, Outcome, Reception};
 
 use crate::channel::ChannelRecipe;
 use crate::deadlines::{Due, LinkRateChange};
+use crate::edca::BEST_EFFORT;
 use crate::edcaf::Cost;
 use crate::exchange::{Fate, OngoingExchange, Phase};
 use crate::link::{LinkRow, StationModes};
@@ -339,12 +340,12 @@ impl Bss {
     /// Starts the exchange of `sender` now or, in a continuing TXOP, after `lead`.
     #[inline(always)]
     fn transmit(&mut self, sender: u32, now: Time, lead: Option<Time>, fate: impl FnOnce(&mut Bss) -> Fate) {
-        if self.nodes.edcaf(sender).serves_queue() {
+        if self.nodes.serves_queue(sender) {
             self.form_ppdu(sender, now, lead.is_some());
         }
         let fate = fate(self);
         let edcaf = self.nodes.edcaf_mut(sender);
-        let (link, serves_queue) = (edcaf.link(), edcaf.serves_queue());
+        let link = edcaf.link();
         let row = &mut self.links[link.index()];
         let Ppdu { airtime, response, handshake, with_rts, .. } = edcaf.next_ppdu(&row.on_air);
         let before = match lead {
@@ -353,11 +354,11 @@ impl Bss {
             None => Time::ZERO,
         };
         let follows = lead.is_some();
-        let exchange = OngoingExchange { sender, link, fate, end: Time::ZERO, follows, serves_queue };
+        let exchange = OngoingExchange { sender, link, fate, end: Time::ZERO, follows };
         let end = self.medium.carry(exchange, now + before + airtime, response);
         edcaf.attempt(&row.on_air.mode, end - now);
         row.usage.attempts += 1;
-        if serves_queue {
+        if row.has_agreement {
             self.count_mpdus(sender, link);
         }
     }
@@ -365,11 +366,11 @@ impl Bss {
     /// Handles the end of the data frame: the receiver has it, and passes on the first copy.
     #[inline(always)]
     fn deliver(&mut self, now: Time) -> Option<Told> {
-        let OngoingExchange { sender, link, serves_queue, .. } = self.medium.pass_data();
-        if serves_queue {
+        let OngoingExchange { sender, link, .. } = self.medium.pass_data();
+        let LinkRow { has_agreement, usage, .. } = &mut self.links[link.index()];
+        if *has_agreement {
             return self.deliver_mpdus(sender, link, now);
         }
-        let usage = &mut self.links[link.index()].usage;
         let Some(flow) = self.nodes.deliver(sender, link.direction(), now) else {
             usage.duplicates += 1;
             return None;
@@ -385,17 +386,25 @@ impl Bss {
     #[inline(always)]
     fn end(&mut self, now: Time) {
         let (exchange, airtime) = self.medium.end(now);
-        let OngoingExchange { sender, link, fate, serves_queue, .. } = exchange;
+        let OngoingExchange { sender, link, fate, .. } = exchange;
         let row = &mut self.links[link.index()];
         row.usage.airtime += airtime;
         if fate != Fate::Decoded {
             return self.end_failure(now);
         }
-        if serves_queue || row.adapts || self.meter.is_some() {
+        if row.ends_generally {
             return self.end_generally(sender, link, now);
         }
         let next = self.nodes.done(sender, Outcome::Delivered, &self.phy, now);
         self.proceed(sender, next, now);
+    }
+
+    /// Recomputes which links have an agreement, and which take the general path of the end of an exchange.
+    fn review_ends(&mut self) {
+        for (index, row) in self.links.iter_mut().enumerate() {
+            row.has_agreement = self.nodes.agreement_of(LinkId::at(index), BEST_EFFORT).is_some();
+            row.ends_generally = row.adapts || row.has_agreement || self.meter.is_some();
+        }
     }
 
     /// The general path of the end of a successful exchange.
@@ -426,15 +435,10 @@ impl Bss {
     /// limit if there is anything to send next.
     #[inline(always)] // into the usual end in a BSS with a meter
     pub(super) fn complete(&mut self, sender: u32, link: LinkId, now: Time) -> Option<Time> {
-        let edcaf = self.nodes.edcaf(sender);
-        let serves_queue = edcaf.serves_queue();
-        if self.links[link.index()].adapts {
-            let sent = if serves_queue { edcaf.ppdu().mpdus } else { 1 };
-            self.adapt(sender, link, sent, self.nodes.acknowledged(sender), now);
+        if self.links[link.index()].has_agreement {
+            return self.complete_mpdus(sender, link, now);
         }
-        if serves_queue {
-            return self.complete_mpdus(sender, now);
-        }
+        self.adapt(sender, link, 1, 1, now);
         self.meter_frame(sender);
         self.nodes.done(sender, Outcome::Delivered, &self.phy, now)
     }

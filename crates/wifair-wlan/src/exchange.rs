@@ -26,22 +26,13 @@ pub(crate) struct OngoingExchange {
     pub end: Time,
     /// Whether it follows another in its TXOP.
     pub follows: bool,
-    /// Whether its MPDUs are of a link queue.
-    pub serves_queue: bool,
 }
 
 impl OngoingExchange {
     /// Placeholder before the first exchange.
     pub(crate) fn none() -> OngoingExchange {
         let link = LinkId::of(true, StationId(0));
-        OngoingExchange {
-            sender: AP,
-            link,
-            fate: Fate::Decoded,
-            end: Time::ZERO,
-            follows: false,
-            serves_queue: false,
-        }
+        OngoingExchange { sender: AP, link, fate: Fate::Decoded, end: Time::ZERO, follows: false }
     }
 }
 

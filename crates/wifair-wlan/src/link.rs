@@ -19,6 +19,11 @@ pub(crate) struct LinkRow {
     pub rate: Rate,
     /// Whether `on_air` samples a mode: with one MPDU.
     pub samples: bool,
+    /// Whether the link has a Block Ack agreement in each category.
+    pub has_agreement: bool,
+    /// Whether the short path of the end of an exchange does not apply: the rate is adapted, the link has a Block Ack agreement, or the
+    /// BSS has a meter.
+    pub ends_generally: bool,
     /// Whether `adaptation` ever changes the rate: one that does not is not asked after each frame.
     pub adapts: bool,
     pub usage: Usage,
@@ -36,6 +41,8 @@ impl LinkRow {
             samples: false,
             rate: on_air.rate(),
             on_air,
+            has_agreement: false,
+            ends_generally: true,
             adapts: adaptation.adapts(),
             adaptation,
             rate_since: Time::ZERO,

@@ -365,7 +365,7 @@ impl Medium {
             false => data_end + response,
         };
         let busy_until = if in_vain { end.max(others_end) } else { end };
-        self.exchange = OngoingExchange { sender, link, fate, end, follows: false, serves_queue: false };
+        self.exchange = OngoingExchange { sender, link, fate, end, follows: false };
         self.captured = Some(Captured { ends, others_end, in_vain, busy_until });
         (self.phase, self.due) = match (in_vain, with_rts, fate) {
             (true, true, _) | (false, _, Fate::DataLost) => (Phase::Collision, busy_until),

@@ -155,6 +155,7 @@ impl Bss {
                 bss.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
             }
         }
+        bss.review_ends();
         bss.nodes.deadlines.set_beacon(first_beacon, Time::ZERO);
         bss.nodes.ask_ticks();
         Ok(bss)

@@ -60,7 +60,7 @@ impl Bss {
         }
         for index in 0..self.medium.transmitters().len() {
             let sender = self.medium.transmitters()[index];
-            if self.nodes.edcaf(sender).serves_queue() {
+            if self.nodes.serves_queue(sender) {
                 self.form_ppdu(sender, now, false);
             }
             self.medium.collide(self.collider(sender, now));

@@ -17,6 +17,7 @@ impl Bss {
         // A meter is kept once it exists: its counts are cumulative.
         if self.meter.is_none() {
             self.meter = Meter::wanted_by(self.nodes.ports_of(AP));
+            self.review_ends();
         }
         for sender in self.nodes.edcafs_of(AP) {
             if self.nodes.edcaf(sender).asks() {

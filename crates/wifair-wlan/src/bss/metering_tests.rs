@@ -69,6 +69,7 @@ fn own_frames_are_accounted_for_to_the_nanosecond() {
     *bss.nodes.ap_port_mut() =
         Port::with_scheme(&PortSpec::default(), Box::new(Probe(told.clone())), 1, "ap");
     bss.meter = Meter::wanted_by(bss.nodes.ports_of(AP));
+    bss.review_ends();
     for _ in 0..3 {
         bss.send_down(station, &data(true), Time::ZERO);
         bss.send_up(station, &data(false), Time::ZERO);

@@ -175,7 +175,11 @@ impl Bss {
     /// Completes the MPDUs that a decoded response acknowledges, and those that have failed as often as they may; returns the TXOP
     /// limit if `sender` has anything to send next.
     #[inline(never)]
-    pub(super) fn complete_mpdus(&mut self, sender: u32, now: Time) -> Option<Time> {
+    pub(super) fn complete_mpdus(&mut self, sender: u32, link: LinkId, now: Time) -> Option<Time> {
+        if self.links[link.index()].adapts {
+            let sent = self.nodes.edcaf(sender).ppdu().mpdus;
+            self.adapt(sender, link, sent, self.nodes.acknowledged(sender), now);
+        }
         self.nodes.report_ppdu(sender, true, now);
         self.finish_mpdus(sender, true, now);
         self.nodes.edcaf_mut(sender).forget_failures();

@@ -36,6 +36,12 @@ impl Nodes {
         self.aggregation.as_mut().expect("a link with an agreement is in service")
     }
 
+    /// Whether a channel access function has a link queue in service, and not a packet.
+    #[inline(always)]
+    pub(crate) fn serves_queue(&self, index: u32) -> bool {
+        self.aggregation.is_some() && self.edcaf(index).serves_queue()
+    }
+
     /// The limits of PPDUs.
     pub(crate) fn aggregation_rules(&self) -> &Rules {
         &self.aggregation().rules
@@ -287,11 +293,8 @@ impl Nodes {
         self.review_reordering(now);
     }
 
-    /// Number of MPDUs acknowledged by the decoded response to what is in service.
+    /// Number of MPDUs acknowledged by the decoded response to the PPDU of the link in service.
     pub(crate) fn acknowledged(&self, index: u32) -> u32 {
-        if !self.edcaf(index).serves_queue() {
-            return 1;
-        }
         let (link, rank) = self.in_service(index);
         let agreement = self.aggregation().of(link, rank);
         agreement.map_or(0, |agreement| agreement.originator.acknowledged())
