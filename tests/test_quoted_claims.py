@@ -94,6 +94,16 @@ def test_a_page_names_its_command_and_the_replications_of_this_checkout(paper: s
     assert (int(told[1]), int(told[2])) == (form.seeds, form.first_look or form.seeds)
 
 
+def test_intervals_in_the_text_of_spm_af_las_are_those_of_its_tables() -> None:
+    page = (ROOT / "docs" / "spm-af-las.md").read_text()
+    written = re.compile(r"<!-- (.+?): written by .+?<!-- end of \1 -->", re.DOTALL)
+    tables = page_of("spm-af-las") + "".join(found[0] for found in written.finditer(page))
+    quoted = re.findall(r"-?[\d.]+ \[-?[\d.]+,\s-?[\d.]+\]", written.sub("", page))
+    assert quoted
+    for value in quoted:
+        assert " ".join(value.split()) in tables, f"docs/spm-af-las.md: {value} is in no table that a command wrote"
+
+
 @pytest.mark.parametrize("paper", PAPERS if LONG else draw().sample(sorted({*PAPERS} - LONG_ONLY), 1))
 def test_drawn_claims_give_the_rows_of_the_page_again(paper: str) -> None:
     study, text, rng = study_of(paper), page_of(paper), draw()

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from wifair.papers.claims import Point
 from wifair.papers.runs import CellRuns, Runs
-from wifair.papers.spm_af_las.study import LARGE_PACKETS, MSS_BYTES, TAIL_DROP, WEB_PACKETS
+from wifair.papers.spm_af_las.study import LARGE_PACKETS, MSS_BYTES, TAIL_DROP
 from wifair.stats import Values, jain_rows, ratio
 
 
+@dataclass(frozen=True)
+class Notions:
+    """What the paper's words for measured quantities mean."""
+
+    # The average gain in the fairness index is the gain of the mean over the buffers, not the mean of the gains.
+    gain_of_means: bool = False
+    # A transfer ends when its sender has the last ACK, not when its receiver has the last byte.
+    to_last_ack: bool = False
+    # The frequency of ACKs is per segment that they acknowledge, not per second.
+    acks_per_segment: bool = False
+
+
 class Measured:
-    """One reading's runs.
+    """One reading's runs, evaluated by `notions`."""
 
-    `gain_of_means` selects the average gain in the fairness index: the gain of the mean over the buffers, or (by
-    default) the mean of the gains at each buffer.
-    """
-
-    def __init__(self, runs: Runs, *, gain_of_means: bool = False) -> None:
+    def __init__(self, runs: Runs, notions: Notions | None = None) -> None:
         self._runs = runs
-        self._gain_of_means = gain_of_means
+        self._notions = notions or Notions()
         self.buffers: list[int] = runs.places("buffer", part="up-down")
         self.hosts: list[int] = runs.places("hosts", part="files")
 
-    def with_gain_of_means(self) -> Measured:
-        """The same runs with the other definition of the average gain."""
-        return Measured(self._runs, gain_of_means=True)
+    def with_notions(self, **others: bool) -> Measured:
+        """The same runs with other notions."""
+        return Measured(self._runs, replace(self._notions, **others))
 
     # Sections 5.1 and 7.1: five uplink and five downlink flows.
 
@@ -63,7 +72,7 @@ class Measured:
 
     def average_gain(self, scheme: str, buffers: Sequence[int]) -> Values:
         """The gain over several buffers, in percent."""
-        if self._gain_of_means:
+        if self._notions.gain_of_means:
             means = [np.mean([self.index(b, name) for b in buffers], axis=0) for name in (scheme, TAIL_DROP)]
             found: Values = 100.0 * (means[0] / means[1] - 1.0)
         else:
@@ -82,6 +91,20 @@ class Measured:
         timeouts = cell.flows("timeouts", direction="down").sum(axis=1)
         return 1000.0 * ratio(timeouts, cell.flows("segments_sent", direction="down").sum(axis=1))
 
+    def ack_frequency(self, buffer: int, scheme: str) -> Values:
+        """ACKs that reach the uplink senders, per second, or per segment that these sent."""
+        cell = self.up_down(buffer, scheme)
+        acks = cell.queue("delivered_packets", "ack")
+        segments = cell.flows("segments_sent", direction="up").sum(axis=1)
+        return ratio(acks, segments if self._notions.acks_per_segment else cell.run("duration_s"))
+
+    def mean_window(self, buffer: int, scheme: str) -> Values:
+        """Segments that an uplink flow has outstanding, mean over time and flows, by Little's law from rate and mean round trip."""
+        cell = self.up_down(buffer, scheme)
+        sent, rtt_ms = (cell.flows(column, direction="up") for column in ("segments_sent", "rtt_mean_ms"))
+        found: Values = (sent * rtt_ms * 1e-3).mean(axis=1) / cell.run("duration_s")
+        return found
+
     def loss_free(self, window: int) -> CellRuns:
         """The runs of tail drop at `LOSS_FREE_BUFFER` with a window in packets."""
         return self._runs.cell(part="loss-free", window=window)
@@ -91,12 +114,41 @@ class Measured:
         found: Values = self._runs.cell(part="queued").series("queue_packets").max(axis=1)
         return found
 
-    # Section 3.1: two downlink flows and an uplink flow.
+    # Section 3: two downlink flows and an uplink flow; hosts with a flow in each direction; losses of ACKs or data alone.
 
     def shares(self, transport: str, direction: str) -> Values:
         """Mean throughput of the flows of a direction."""
         cell = self._runs.cell(part="shares", transport=transport)
         found: Values = cell.flows("goodput_mbps", direction=direction).mean(axis=1)
+        return found
+
+    def opportunities(self, transport: str, buffer: int) -> Values:
+        """The AP's share of the frames sent (attempts)."""
+        stations = self._both_ways(transport, buffer).stations
+        down = stations("attempts", direction="down").sum(axis=1)
+        return ratio(down, down + stations("attempts", direction="up").sum(axis=1))
+
+    def share_to_send(self, transport: str, buffer: int) -> Values:
+        """The AP's share of the packets that AP and hosts are given to send."""
+        cell = self._both_ways(transport, buffer)
+        at_ap = cell.queue("offered_packets")
+        return ratio(at_ap, at_ap + cell.queue("offered_packets", node="stations"))
+
+    def mean_queue(self, transport: str, buffer: int) -> Values:
+        """Mean number of packets in the AP's buffer."""
+        return self._both_ways(transport, buffer).queue("length_mean_packets")
+
+    def _both_ways(self, transport: str, buffer: int) -> CellRuns:
+        return self._runs.cell(part="both-ways", transport=transport, buffer=buffer)
+
+    def uplinks(self, buffer: int) -> Values:
+        """Throughput of five uplink flows without others, together."""
+        found: Values = self._runs.cell(part="uplinks", buffer=buffer).flows("goodput_mbps").sum(axis=1)
+        return found
+
+    def downlink(self, lost: float) -> Values:
+        """Throughput of a downlink flow without others, of whose packets the wire loses a share."""
+        found: Values = self._runs.cell(part="downlink", lost=lost).flows("goodput_mbps").ravel()
         return found
 
     # Section 6.2: a new long flow among old ones.
@@ -118,8 +170,12 @@ class Measured:
         Runs that were cut have NaN for the large files, because those that finished are a biased sample.
         """
         cell = self.files(hosts, scheme, mix)
-        found = cell.transfers(column, group)
+        found = cell.transfers(self._timed(column), group)
         return np.where(cell.transfers("unfinished", group) > 0, np.nan, found) if group == "large" else found
+
+    def _timed(self, column: str) -> str:
+        """The column of the transfer times' statistic by the notion of when a transfer ends."""
+        return f"closed_{column}" if self._notions.to_last_ack else column
 
     def cov(self, hosts: int, scheme: str, group: str, mix: str = "mixed") -> Values:
         """Coefficient of variation of the transfer times of the small or the large files."""
@@ -144,7 +200,9 @@ class Measured:
         """Mean time of a large file: over all of them, or, in a run that was cut, from its rate until then."""
         cell = self.files(hosts, scheme)
         seconds = LARGE_PACKETS * MSS_BYTES * 8e-6 / cell.flows("goodput_mbps", group="large").mean(axis=1)
-        return np.where(cell.transfers("unfinished", "large") > 0, seconds, cell.transfers("mean_s", "large"))
+        return np.where(
+            cell.transfers("unfinished", "large") > 0, seconds, cell.transfers(self._timed("mean_s"), "large")
+        )
 
     def large_slowdown(self, hosts: int, scheme: str) -> Values:
         """The ratio of that time to tail drop's."""
@@ -161,7 +219,8 @@ class Measured:
     def web(self, scheme: str, background: str = "ftp") -> Values:
         """COV of the documents' transfer times, by size: (sizes, seeds)."""
         cell = self._runs.cell(part="web", scheme=scheme, background=background)
-        return np.stack([cell.transfers("cov", "http", float(packets * MSS_BYTES)) for packets in WEB_PACKETS])
+        found = cell.table("transfer_groups").filter(group="http")["bytes"].drop_nulls().unique().sort()
+        return np.stack([cell.transfers(self._timed("cov"), "http", size) for size in found])
 
     def web_average(self, scheme: str, background: str = "ftp") -> Values:
         """The mean over the sizes."""

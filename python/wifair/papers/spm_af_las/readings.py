@@ -8,15 +8,20 @@ from dataclasses import replace
 from wifair.papers.readings import Alternative, Joint, Kind, Reading, View
 from wifair.papers.spm_af_las.measured import Measured
 from wifair.papers.spm_af_las.study import (
+    BY_ACKS,
     CAP_S_PER_FILE,
     FLOW_1,
     FLOW_2,
+    LARGE_PACKETS,
     LAS,
     MEASURED_FROM_S,
     MEASURED_S,
+    MSS_BYTES,
+    SMALL_PACKETS,
     SPM_AF,
     T_LAS,
     UNMARKED,
+    WEB_PACKETS,
 )
 
 # Another reading of the far host's channel: its frames are lost in bursts, all of them for a while and none otherwise.
@@ -32,13 +37,15 @@ BURSTS = [
 ]
 
 PART = "part"
-SIMULATED: Mapping[str, Sequence[object]] = {PART: ("shares", "up-down", "causes", "newcomer", "files", "web")}
+ARGUED = ("shares", "both-ways", "uplinks", "downlink", "queued", "loss-free", "newcomer")
+SIMULATED: Mapping[str, Sequence[object]] = {PART: (*ARGUED, "up-down", "files", "web")}
 OVER_TCP: Mapping[str, Sequence[object]] = {**SIMULATED, "transport": (None, "tcp")}
 SHORT_AND_LONG: Mapping[str, Sequence[object]] = {PART: ("files", "web")}
 WEB: Mapping[str, Sequence[object]] = {PART: ("web",)}
 MEASURED: Mapping[str, Sequence[object]] = {PART: ("measured",)}
 SPM: Mapping[str, Sequence[object]] = {"scheme": (SPM_AF,)}
 SPM_ALL: Mapping[str, Sequence[object]] = {"scheme": (SPM_AF, UNMARKED)}
+SPM_BUFFER: Mapping[str, Sequence[object]] = {"scheme": (SPM_AF, UNMARKED, BY_ACKS)}
 
 SYN_LATE = Alternative(
     "syn-late",
@@ -73,7 +80,45 @@ OLD = (SYN_LATE, RTO_6S, TIMERS_1S)
 
 def of_the_web(part: Alternative) -> Alternative:
     """The same reading for the Web case alone."""
-    return replace(part, only=WEB)
+    return replace(part, only={**part.only, **WEB})
+
+
+def of_packets(name: str, choice: str, more: int) -> Joint[Measured]:
+    """The reading that n packets are n + `more` data segments, in files and documents."""
+
+    def part(settings: Mapping[str, int], **only: str) -> Alternative:
+        sizes = {f"flows[{key}": (packets + more) * MSS_BYTES for key, packets in settings.items()}
+        concerned = {key: (value,) for key, value in only.items()}
+        return Alternative(name, 'What does "10 packets" mean?', choice, sizes, concerned)
+
+    first, second = (f"{i}].application.transfer_bytes" for i in (0, 1))
+    web = {"0].application.min_bytes": WEB_PACKETS[0], "0].application.max_bytes": WEB_PACKETS[-1]}
+    return Joint(
+        name,
+        (
+            part({first: LARGE_PACKETS, second: SMALL_PACKETS}, part="files", mix="mixed"),
+            part({first: SMALL_PACKETS}, part="files", mix="small only"),
+            part({first: LARGE_PACKETS}, part="files", mix="large only"),
+            part(web, part="web"),
+        ),
+    )
+
+
+NINE = of_packets("nine-segments", "9 data segments: the SYN is one of the packets", -1)
+ELEVEN = of_packets("eleven-segments", "11 data segments: packets numbered from 0 to 10", 1)
+TO_LAST_ACK: View[Measured] = View(
+    "to-last-ack",
+    "When does a transfer end?",
+    "when its sender has the last ACK",
+    lambda m: m.with_notions(to_last_ack=True),
+)
+TRANSFERS: tuple[Reading[Measured], ...] = (
+    NINE,
+    ELEVEN,
+    TO_LAST_ACK,
+    Joint("nine-segments+to-last-ack", (NINE, TO_LAST_ACK)),
+    Joint("eleven-segments+to-last-ack", (ELEVEN, TO_LAST_ACK)),
+)
 
 
 TCP: tuple[Reading[Measured], ...] = (
@@ -144,20 +189,28 @@ LEAST_SERVICE: tuple[Reading[Measured], ...] = (
         {PART: ("up-down",), "scheme": (LAS, T_LAS)},
     ),
 )
+SPM_BY_ACKS = Alternative(
+    "spm-by-acks",
+    "Growth by segments acknowledged",
+    "growth by ACKs, as without SPM-AF",
+    {"tcp.byte_counting": None},
+    SPM_ALL,
+    Kind.ABLATION,
+)
 MARKED: tuple[Reading[Measured], ...] = (
     Alternative(
         "spm-oldest",
         "Which packet makes room under SPM-AF?",
         "the oldest",
         {"ap.scheme.displaced": "oldest"},
-        SPM_ALL,
+        SPM_BUFFER,
     ),
     Alternative(
         "spm-newest",
         "Which packet makes room under SPM-AF?",
         "the newest",
         {"ap.scheme.displaced": "newest"},
-        SPM_ALL,
+        SPM_BUFFER,
     ),
     Alternative(
         "spm-retransmissions",
@@ -184,14 +237,8 @@ MARKED: tuple[Reading[Measured], ...] = (
         },
         SPM_ALL,
     ),
-    Alternative(
-        "spm-by-acks",
-        "Growth by segments acknowledged",
-        "growth by ACKs, as without SPM-AF",
-        {"tcp.byte_counting": None},
-        SPM_ALL,
-        Kind.ABLATION,
-    ),
+    SPM_BY_ACKS,
+    Joint("spm-by-acks+think-1s", (of_the_web(SPM_BY_ACKS), THINK_1S)),
     Alternative(
         "spm-unmarked", "The marks", "none: the ACK filter alone", {"tcp.priority_marking": None}, SPM, Kind.ABLATION
     ),
@@ -211,6 +258,13 @@ EXPERIMENTS: tuple[Reading[Measured], ...] = (
         {"tcp.receiver_window_segments": 11},
         MEASURED,
     ),
+    Alternative(
+        "byte-counting",
+        "How does the measured TCP's window grow?",
+        "by the bytes acknowledged (RFC 3465)",
+        {"tcp.byte_counting": {}},
+        MEASURED,
+    ),
     Alternative("sack", "Does the measured TCP use SACK?", "it does", {"tcp.sack": {}}, MEASURED),
     Alternative(
         "short-preamble",
@@ -224,6 +278,21 @@ GAIN_OF_MEANS: View[Measured] = View(
     "gain-of-means",
     "What is the average gain?",
     "the gain of the mean index",
-    lambda m: m.with_gain_of_means(),
+    lambda m: m.with_notions(gain_of_means=True),
 )
-READINGS: tuple[Reading[Measured], ...] = (*TCP, *NETWORK, *LEAST_SERVICE, *MARKED, *EXPERIMENTS, GAIN_OF_MEANS)
+ACKS_PER_SEGMENT: View[Measured] = View(
+    "acks-per-segment",
+    "What is the frequency of ACKs?",
+    "per segment that they acknowledge, not per second",
+    lambda m: m.with_notions(acks_per_segment=True),
+)
+READINGS: tuple[Reading[Measured], ...] = (
+    *TCP,
+    *TRANSFERS,
+    *NETWORK,
+    *LEAST_SERVICE,
+    *MARKED,
+    *EXPERIMENTS,
+    GAIN_OF_MEANS,
+    ACKS_PER_SEGMENT,
+)

@@ -35,6 +35,8 @@ LAS = "las"
 T_LAS = "t-las"
 # SPM-AF without the senders' marks: its ACK filter alone, all data of low priority.
 UNMARKED = "spm-af-unmarked"
+# SPM-AF whose senders' windows grow by ACKs: the side effect of the filter that Section 6.1 counteracts.
+BY_ACKS = "spm-af-by-acks"
 
 # "The buffer size is varied from 10 packets to 150 packets", Section 5.1: in steps of 10.
 BUFFERS = tuple(range(10, 151, 10))
@@ -44,6 +46,13 @@ UNFAIR_BUFFERS = tuple(b for b in BUFFERS if b <= 100)
 WINDOW = 20
 # Five windows of 6 packets and five of 3 ACKs fit into 50 packets: a buffer of Fig. 6 with its losses turned off.
 LOSS_FREE_BUFFER, LOSS_FREE_WINDOW = 50, 6
+# Section 3.2.1 has N hosts with a flow in each direction: N = 5 has the ten flows of Section 5.1. A buffer that loses packets, and one
+# that does not.
+N_HOSTS, BOTH_WAYS_BUFFERS = 5, (50, 150)
+# Buffers that lose ACKs of five uplink flows, which have up to 50 of them.
+LOSING_ACKS = (10, 20, 30, 40)
+# The share of a lone downlink flow's packets that is lost: about what tail drop loses with five flows each way at 60 packets.
+LOST = 0.05
 # Ten numbers of hosts; the paper says "from 2 to 40" and names 10 and 40. Half of them load large files, so they are even.
 HOSTS = (2, 6, 10, 14, 20, 24, 28, 32, 36, 40)
 SMALL_PACKETS, LARGE_PACKETS = 10, 1000
@@ -105,15 +114,19 @@ SPM_SENDER: Mapping[str, Any] = {
     "byte_counting": {"limit_segments": WINDOW, "limit_after_timeout_segments": WINDOW, "segment_by_segment": True},
 }
 MARKED: Mapping[str, Any] = {"name": SPM_AF, "variant": "sender-marking"}
-SCHEME: Mapping[str, Any] = {SPM_AF: MARKED, UNMARKED: MARKED}
-SENDER: Mapping[str, Any] = {SPM_AF: SPM_SENDER, UNMARKED: {"byte_counting": SPM_SENDER["byte_counting"]}}
+SCHEME: Mapping[str, Any] = dict.fromkeys((SPM_AF, UNMARKED, BY_ACKS), MARKED)
+SENDER: Mapping[str, Any] = {
+    SPM_AF: SPM_SENDER,
+    UNMARKED: {"byte_counting": SPM_SENDER["byte_counting"]},
+    BY_ACKS: {"priority_marking": SPM_SENDER["priority_marking"]},
+}
 START: Mapping[str, Any] = {"start_spread_s": 1.0}
 
 
 def simulated(
-    scheme: str, buffer: int, title: str, run: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]
+    scheme: str, buffer: int, title: str, run: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], hosts: int = 0
 ) -> Scenario:
-    """One simulation of Sections 3, 5 and 7."""
+    """One simulation of Sections 3, 5 and 7. Each flow has its own station, or is at one of `hosts` stations called `host`."""
     carried_by_tcp = any(flow.get("application") is not SATURATING for flow in flows)
     tcp = {"tcp": {**NS_2["tcp"], **SENDER.get(scheme, {})}} if carried_by_tcp else {}
     return Scenario.from_settings(
@@ -123,6 +136,7 @@ def simulated(
             "title": title,
             "ap": {"limit_packets": buffer, "scheme": SCHEME.get(scheme, scheme)},
             "run": {"record_transfers": False, **run},
+            "stations": [{"name": "host", "count": hosts}] if hosts else [],
             "flows": [{**START, **flow} for flow in flows],
         }
     )
@@ -134,9 +148,13 @@ UP_DOWN: Sequence[Mapping[str, Any]] = ({"direction": "up", "count": 5}, {"direc
 
 
 def up_down(form: Form) -> list[Cell]:
-    """Figs. 6, 9 and 10: five uplink and five downlink flows, every buffer, every scheme; SPM-AF without marks, too."""
+    """Figs. 6, 9 and 10: five uplink and five downlink flows, every buffer, every scheme; SPM-AF without a part of it, too."""
     run = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
-    buffers_of = {**dict.fromkeys(UP_DOWN_SCHEMES, BUFFERS), UNMARKED: UNFAIR_BUFFERS}
+    buffers_of = {
+        **dict.fromkeys(UP_DOWN_SCHEMES, BUFFERS),
+        UNMARKED: UNFAIR_BUFFERS,
+        BY_ACKS: UNFAIR_BUFFERS,
+    }
     return [
         Cell(
             f"up-down/{scheme}/{buffer}",
@@ -176,6 +194,48 @@ def shares(form: Form) -> list[Cell]:
             {"part": "shares", "transport": transport},
         )
         for transport, of in (("datagrams", datagrams), ("tcp", flows))
+    ]
+
+
+def both_ways(form: Form) -> list[Cell]:
+    """Section 3.2.1's argument: N hosts with an uplink and a downlink flow each, of datagrams that always wait and of TCP."""
+    run = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
+    flows: list[Mapping[str, Any]] = [
+        {"direction": direction, "count": N_HOSTS, "station": "host"} for direction in ("up", "down")
+    ]
+    datagrams: list[Mapping[str, Any]] = [{**flow, "application": SATURATING} for flow in flows]
+    return [
+        Cell(
+            f"both-ways/{transport}/{buffer}",
+            simulated(TAIL_DROP, buffer, f"{N_HOSTS} hosts, both ways, {transport}", run, of, N_HOSTS),
+            {"part": "both-ways", "transport": transport, "buffer": buffer},
+        )
+        for transport, of in (("datagrams", datagrams), ("tcp", flows))
+        for buffer in BOTH_WAYS_BUFFERS
+    ]
+
+
+def losses(form: Form) -> list[Cell]:
+    """Section 3.2.1 on losses: five uplink flows alone, of which the AP's buffer can only lose ACKs, and one downlink flow with losses."""
+    run = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
+    down = [{"direction": "down"}]
+    return [
+        *(
+            Cell(
+                f"uplinks/{buffer}",
+                simulated(TAIL_DROP, buffer, f"5 up, {buffer} packets", run, UP_DOWN[:1]),
+                {"part": "uplinks", "buffer": buffer},
+            )
+            for buffer in (*LOSING_ACKS, BUFFERS[-1])
+        ),
+        *(
+            Cell(
+                f"downlink/{lost}",
+                simulated(TAIL_DROP, 50, f"1 down, {lost:.0%} lost", run, down).override({"wire.loss_rate": lost}),
+                {"part": "downlink", "lost": lost},
+            )
+            for lost in (0.0, LOST)
+        ),
     ]
 
 
@@ -315,6 +375,7 @@ def cells(form: Form, figure: str | None) -> list[Cell]:
     """The whole grid, or the cells of one figure."""
     assert isinstance(form, Size)
     wanted = CELLS_OF_FIGURE[figure] if figure else {}
-    parts = (shares(form), up_down(form), causes(form), newcomer(), files(form), web(), measured())
+    argued = (shares(form), both_ways(form), losses(form))
+    parts = (*argued, up_down(form), causes(form), newcomer(), files(form), web(), measured())
     grid = [cell for part in parts for cell in part]
     return [cell for cell in grid if all(cell.keys.get(name) in values for name, values in wanted.items())]

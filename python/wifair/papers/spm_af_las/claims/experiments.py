@@ -45,26 +45,6 @@ def _cut(m: Measured, direction: str) -> np.ndarray:
 
 CLAIMS: tuple[Claim[Measured], ...] = (
     Claim(
-        "3.1-twice",
-        "3.1",
-        None,
-        "The upstream flow receives twice as much bandwidth as each downstream flow.",
-        "Two downlink flows and an uplink flow of datagrams, which always wait, as the argument supposes: goodput of the "
-        "uplink flow over the mean of the downlink flows, within a tenth of 2.",
-        "ratio",
-        lambda m: Number([Point("datagrams", m.shares("datagrams", "up") / m.shares("datagrams", "down"))], 2.0, 0.2),
-        2.0,
-    ),
-    Claim(
-        "3.1-unfair",
-        "3.1",
-        None,
-        "The per-node fairness scheme in this AP scenario results in per-flow unfairness.",
-        "The same with TCP: goodput of the uplink flow − 1.05 times the mean of the downlink flows.",
-        "Mbps per flow",
-        lambda m: Relation([Point("TCP", m.shares("tcp", "up") - NOTICEABLE * m.shares("tcp", "down"))]),
-    ),
-    Claim(
         "4-single-flow",
         "4",
         None,
