@@ -230,7 +230,7 @@ def verdicts(document: Mapping[str, Any]) -> str:
         rows = (_reason_row(name, document["alternatives"]) for name in failed)
         parts += [
             "## Claims that are not reproduced",
-            'The readings under which each of them has another verdict. "None": no run shows a reason.',
+            'The readings under which each of them has another verdict. "None": no reading changes it.',
             table(("claim", "verdict under readings"), rows),
         ]
     for kind in dict.fromkeys(other["kind"] for other in document["alternatives"]):
