@@ -417,7 +417,8 @@ impl Dqm {
             [true, true] => {
                 let rate = |head| cx.links[buffer.station(head).index()].rate;
                 // No rate is less than any, and all are equal unless they decide.
-                let [up, down] = heads.map(|head| head.map(|head| self.spec.opportunistic.then(|| rate(head))));
+                let [up, down] =
+                    heads.map(|head| head.map(|head| self.spec.opportunistic.then(|| rate(head))));
                 match down.cmp(&up) {
                     Ordering::Greater => Side::Down,
                     Ordering::Less => Side::Up,
