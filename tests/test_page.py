@@ -64,8 +64,8 @@ def test_every_claim_is_a_row() -> None:
     text = verdicts(DOCUMENT)
     assert "2 claims: 1 reproduced, 1 undetermined." in text
     assert "replications 10; schemes droptail, red." in text
-    assert "| IV | 3a | `a`: A \\| B. | 2 | 2.12 [2, 2.25] Mbps | **reproduced**: within 1.8 to 2.2 |" in text
-    assert "| IV |  | `b`: A \\| B. | – | – | **undetermined**: within 1.8 to 2.2 |" in text
+    assert "| IV | 3a | `a`: A \\| B. | by 10 % | 2 | 2.12 [2, 2.25] Mbps | **reproduced**: within 1.8 to 2.2 |" in text
+    assert "| IV |  | `b`: A \\| B. | by 10 % | – | – | **undetermined**: within 1.8 to 2.2 |" in text
     changes = "`a`: reproduced → not reproduced (2.12, 3); `b`: undetermined → reproduced; undetermined in both: `c`"
     assert f"| `other` | Which? | the other | 10 | {changes} |" in text
     assert "rewritten" not in text

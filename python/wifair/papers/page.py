@@ -186,10 +186,10 @@ def verdicts(document: Mapping[str, Any]) -> str:
     parts = [
         counted(document),
         f"Conditions: {conditions}.",
-        "`measured` is the value that decides, with its 95 % interval: of a relation the smallest margin, of a number the "
-        "value farthest from it.",
+        "`rule` says what is compared, and by which tolerance. `measured` is the value that decides, with its 95 % interval: of a "
+        "relation the smallest margin, of a number the value farthest from it.",
         table(
-            ("section", "figure", "claim", "published", "measured", "verdict"),
+            ("section", "figure", "claim", "rule", "published", "measured", "verdict"),
             (_claim_row(claim) for claim in document["claims"]),
         ),
     ]
@@ -277,7 +277,7 @@ def _claim_row(claim: Mapping[str, Any]) -> Sequence[str]:
     over = f" (on {claim['over']})" if claim["over"] else ""
     verdict = f"**{claim['verdict']}**{over}: {claim['why']}"
     statement = f"`{claim['id']}`: {claim['statement']}"
-    return claim["section"], claim["figure"] or "", statement, published, measured, verdict
+    return claim["section"], claim["figure"] or "", statement, claim["reading"], published, measured, verdict
 
 
 def _reading_row(other: Mapping[str, Any]) -> Sequence[str]:
