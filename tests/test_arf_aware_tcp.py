@@ -10,7 +10,7 @@ from wifair.papers import find, paper_ids
 from wifair.papers.arf_aware_tcp import STUDY, report, reproduce
 from wifair.papers.arf_aware_tcp.calibration import Fit, SettingFit, calibration_cells, fits, undecided
 from wifair.papers.arf_aware_tcp.claims import CLAIMS
-from wifair.papers.arf_aware_tcp.claims.margins import implied_kept
+from wifair.papers.arf_aware_tcp.claims.margins import FAIRNESS, MUCH, implied_kept
 from wifair.papers.arf_aware_tcp.grid import cells
 from wifair.papers.arf_aware_tcp.measured import Measured
 from wifair.papers.arf_aware_tcp.published import ARF_AWARE, COLUMNS, NEWRENO, NEWRENO_COLUMNS, Column
@@ -41,6 +41,8 @@ from wifair.stats import jain, jain_rows
 from wifair.study import Cell, Study
 
 TINY = Form(2, 2, 0.0, 100.0)
+# Claims on NewReno alone that follow from the columns to which the setting was fitted.
+FOLLOWING = {"1-throughputs-equal", "2-newreno-suffers", "4-newreno-fair", "7-drops-seriously", "9-anomaly"}
 
 
 def printed_index(column: Column, duration_s: float) -> float:
@@ -198,13 +200,35 @@ def test_what_the_tables_imply_of_the_figures() -> None:
     )
 
 
+def test_a_calibrated_relation_follows_from_the_printed_newreno_columns() -> None:
+    fair, broken = NEWRENO_COLUMNS[2].fairness, NEWRENO_COLUMNS[1].fairness
+    assert fair > FAIRNESS
+    assert fair - broken > MUCH
+    kept = [implied_kept(ANOMALY, NEWRENO, (i,)) for i in (0, 1)]
+    assert kept[0] / kept[1] == pytest.approx(1.0, abs=0.1)
+    assert 1.0 - kept[1] > MUCH
+    assert implied_kept(RATES, NEWRENO, tuple(range(5))) < 0.75
+
+
+def test_newreno_in_figs_8_and_9_is_table_1s_run_until_the_rate_returns() -> None:
+    grid = [
+        Cell(case.id, scenario(case, NEWRENO, CALIBRATED, 100.0, 1.0), {"case": case.id, "control": NEWRENO})
+        for case in (ANOMALY, RECOVERY)
+    ]
+    m = Measured(Runs.of(Study(grid, 2).run()))
+    once, back = (m.total_course(case, NEWRENO) for case in (ANOMALY, RECOVERY))
+    assert np.array_equal(once[:, :70], back[:, :70])
+    assert not np.array_equal(once, back)
+
+
 def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(FORMS, "quick", TINY)
     found = reproduce("quick", None, None, None, None)
     assert [judgement.id for judgement in found.judgements] == [claim.id for claim in CLAIMS]
     assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
     fitted = {judgement.id for judgement in found.judgements if judgement.verdict.value == "calibrated"}
-    assert fitted == {claim.id for claim in CLAIMS if claim.id.startswith("t") and f"-{NEWRENO}" in claim.id}
+    tables = {claim.id for claim in CLAIMS if claim.id.startswith("t") and f"-{NEWRENO}" in claim.id}
+    assert fitted == tables | FOLLOWING
     assert {other.id for other in found.sensitivities} == {reading.id for reading in READINGS}
     drawn = found.draw(tmp_path)
     assert set(drawn) == set(find("arf-aware-tcp").FIGURES)

@@ -85,9 +85,22 @@ def test_numbers(points: list[list[float]], expected: Verdict) -> None:
     assert verdict(evidence)[0] == expected
 
 
-def test_a_fitted_number_is_calibrated_however_well_it_fits() -> None:
-    evidence = Number([Point("p", [1.0, 1.01, 0.99])], target=1.0, tolerance=0.1, fitted=True)
-    assert verdict(evidence)[0] == Verdict.CALIBRATED
+@pytest.mark.parametrize(
+    ("evidence", "by_its_rule"),
+    [
+        (Number([Point("p", [1.0, 1.01, 0.99])], 1.0, 0.1, fitted=True), "reproduced: within 0.9 to 1.1; p"),
+        (Number([Point("p", [1.5, 1.51, 1.49])], 1.0, 0.1, fitted=True), "not reproduced: outside 0.9 to 1.1"),
+        (Relation([Point("p", UP)], fitted=True), "reproduced: smallest margin at p"),
+        (Relation([Point("p", DOWN)], fitted=True), "not reproduced: clearly reversed at p"),
+        (Relation([Point("p", OPEN)], fitted=True), "undetermined: not clear of equality at p"),
+    ],
+)
+def test_what_the_scenario_was_fitted_to_is_calibrated_whatever_its_rule_gives(
+    evidence: Relation | Number, by_its_rule: str
+) -> None:
+    found, why = verdict(evidence)
+    assert found == Verdict.CALIBRATED
+    assert f"its rule gives {by_its_rule}" in why
 
 
 def test_what_is_measured_is_the_deciding_point() -> None:

@@ -36,6 +36,9 @@ setting. A size up to `negligible` counts as none.
 "Clearly" means by the confidence interval. Each verdict needs all of its conditions, so no correction is needed.
 `measured` is the effect here.
 
+A relation or number to which the scenario was fitted, or which follows from numbers that it was fitted to, is *calibrated*,
+whatever its rule gives: it is no evidence.
+
 A verdict is *settled* if each of its conditions is shown at the level at which it was judged; "undetermined" never is.
 Neither is "not reproduced" if the sign of the mean over the points is open, because it may still become "trend only".
 """
@@ -85,15 +88,17 @@ class Relation:
     """Margins, positive where the statement holds.
 
     `over` names what each margin is the mean of, if the points are not those that the paper plots: "the mean of ten mixes".
+    `fitted`: the scenario was fitted to numbers from which the relation follows.
     """
 
     points: Sequence[Point]
     over: str = ""
+    fitted: bool = False
 
 
 @dataclass(frozen=True)
 class Number:
-    """Values to compare with `target` ± `tolerance` (absolute). `fitted`: the scenario was fitted to this number."""
+    """Values to compare with `target` ± `tolerance` (absolute). `fitted`: the scenario was fitted to this number, or to others that imply it."""
 
     points: Sequence[Point]
     target: float
@@ -238,7 +243,11 @@ def weigh(evidence: Evidence, level: float = LEVEL) -> Weighed:
     """The verdict on evidence, with intervals and tests at `level`."""
     if isinstance(evidence, Effect):
         return weigh_effect(evidence, level)
-    return weigh_relation(evidence, level) if isinstance(evidence, Relation) else weigh_number(evidence, level)
+    found = weigh_relation(evidence, level) if isinstance(evidence, Relation) else weigh_number(evidence, level)
+    if not evidence.fitted:
+        return found
+    why = f"the scenario was fitted to this, or to numbers that imply it; its rule gives {found.verdict.value}: {found.why}"
+    return Weighed(Verdict.CALIBRATED, found.point, found.measured, why, True)
 
 
 def weigh_relation(evidence: Relation, level: float = LEVEL) -> Weighed:
@@ -280,8 +289,6 @@ def weigh_number(evidence: Number, level: float = LEVEL) -> Weighed:
         return Weighed(Verdict.UNDETERMINED, None, None, "nothing was measured", False)
     point, far = max(measured, key=lambda item: _or_highest(abs(item[1].estimate - evidence.target)))
     at = f"farthest at {point.label}" if len(measured) > 1 else point.label
-    if evidence.fitted:
-        return Weighed(Verdict.CALIBRATED, point, far, f"the scenario was fitted to this number; {at}", True)
     outside = [one.label for one, found in measured if _apart(found, low, high)]
     if all(_within(found, low, high) for _, found in measured):
         return Weighed(Verdict.REPRODUCED, point, far, f"within {band}; {at}", True)

@@ -71,7 +71,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "NewReno: Session 2 loses more than a tenth of its rate, and after the change both sessions' rates are equal within "
         "10 %. Equal proportions are those of the packets: of the time a slow node has more, says section 1.",
         "share beyond the bound",
-        lambda m: Relation(anomaly(m, ANOMALY)),
+        lambda m: Relation(anomaly(m, ANOMALY), fitted=True),
         formerly=Formerly(
             "reproduced",
             "NewReno: Session 2's rate before − after.",
@@ -146,7 +146,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "On the other hand, the cumulated throughput drops very seriously in TCP newReno case as the Figure 7.",
         "NewReno keeps less than three quarters of its rate, all sessions together.",
         "share kept, below 0.75",
-        lambda m: Relation([Point(RATES.id, 0.75 - m.total_kept(RATES, NEWRENO, after(RATES)))]),
+        lambda m: Relation([Point(RATES.id, 0.75 - m.total_kept(RATES, NEWRENO, after(RATES)))], fitted=True),
     ),
     Claim(
         "6-7-held-against-dropping",
@@ -239,7 +239,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "TCP newReno presents performance anomaly during the anomaly period.",
         "As `2-newreno-suffers`, from 25 to 70 s.",
         "share beyond the bound",
-        lambda m: Relation(anomaly(m, RECOVERY)),
+        lambda m: Relation(anomaly(m, RECOVERY), fitted=True),
         formerly=Formerly(
             "reproduced",
             "NewReno: Session 2's rate before − from 25 to 70 s.",

@@ -70,7 +70,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "end.",
         "NewReno: ratio of Session 1's rate to Session 2's after the change, within 10 %.",
         "ratio",
-        lambda m: Number([Point(ANOMALY.id, apart(m, ANOMALY, NEWRENO, after(ANOMALY)))], 1.0, 0.1),
+        lambda m: Number([Point(ANOMALY.id, apart(m, ANOMALY, NEWRENO, after(ANOMALY)))], 1.0, 0.1, fitted=True),
     ),
     Claim(
         "4-much-fairer",
@@ -152,7 +152,8 @@ CLAIMS: tuple[Claim[Measured], ...] = (
             [
                 Point("fair share", m.index(FAIR, NEWRENO) - FAIRNESS),
                 Point("fall in the anomaly", m.index(FAIR, NEWRENO) - m.index(ANOMALY, NEWRENO) - MUCH),
-            ]
+            ],
+            fitted=True,
         ),
         formerly=Formerly(
             "reproduced",
