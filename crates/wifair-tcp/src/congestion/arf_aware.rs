@@ -5,12 +5,13 @@
 //! the highest rate the saved window is used again. It works on top of any other control.
 //!
 //! Interpretations:
-//! - What AIMD works on below the highest rate (`window`). The paper defines arf_cwnd as ⌊cwnd / k⌋, "used to adjust
-//!   outgoing traffic", while cwnd is saved; it also says that AIMD "finds an available bandwidth with increasing the
-//!   congestion window size". `scaled`, the default: cwnd grows on under its own control and arf_cwnd follows it, so the
-//!   division lasts as long as the low rate does. `own`: arf_cwnd starts at ⌊cwnd / k⌋ and is moved by AIMD, up to that value
-//!   (`capped`, which follows two of the three sentences) or without bound, see [`OwnWindowSpec`]. No sentence decides
-//!   between `scaled` and capped `own`.
+//! - What AIMD works on below the highest rate (`window`). The paper says three things: "TCP uses arf_cwnd when in the arf
+//!   mode, and also saves cwnd"; "the saved cwnd value is used again"; AIMD "finds an available bandwidth with increasing
+//!   the congestion window size". `own`, see [`OwnWindowSpec`]: arf_cwnd is a separate window, which starts at ⌊cwnd / k⌋
+//!   and is moved by AIMD. Without bound it follows all three sentences; with the paper's scenarios there is then no gain
+//!   (docs/arf-aware-tcp.md). `capped` at ⌊cwnd / k⌋ it follows the first two. `scaled`, the default: cwnd grows on under
+//!   its own control and arf_cwnd = ⌊cwnd / k⌋ follows it, so the division lasts as long as the low rate does. This follows
+//!   the first and the third in part. No sentence decides between `scaled` and capped `own`.
 //! - How the saved window comes back (`restore`): the paper says that it "is used again", so at once by default, at the
 //!   price of a burst; by slow start up to it otherwise.
 //! - "Enters the arf mode when link rate is changed from the highest speed": a connection that opens at a lower rate is in
