@@ -17,20 +17,19 @@ mod live;
 mod metering_tests;
 mod ppdu;
 
-use wifair_core::{FlowId, Packet, StationId, Time};
-use wifair_queue::{Direction, Freed, Outcome, Reception};
+use wifair_core::{Ac, FlowId, Packet, StationId, Time};
+use wifair_queue::{Direction, Freed, MpduOutcome, Outcome, Reception};
 
 use crate::channel::ChannelRecipe;
 use crate::deadlines::{Due, LinkRateChange};
 use crate::edca::BEST_EFFORT;
-use crate::edcaf::Cost;
 use crate::exchange::{Fate, OngoingExchange, Phase};
 use crate::link::{LinkRow, StationModes};
 use crate::mac::Mac;
 use crate::medium::Medium;
 use crate::meter::Meter;
 use crate::node::{AP, LinkId, Node, node_of};
-use crate::nodes::Nodes;
+use crate::nodes::{Finished, Nodes, Released};
 use crate::phy::BssTiming;
 use crate::ppdu::Ppdu;
 use crate::rate::{Feedback, RateSpec};
@@ -58,10 +57,10 @@ pub enum Output<'a> {
 /// Kind of output of an event.
 #[derive(Clone, Copy)]
 enum Told {
-    /// The packet in service of the exchange's sender has reached its receiver.
+    /// The frame in service of the exchange's sender has reached its receiver.
     Delivery,
-    /// A recipient has passed on a packet from its reorder buffer.
-    Passed,
+    /// A recipient has released a packet in order.
+    Released,
     /// The rate of a link has changed.
     LinkRate,
     /// A station has freed packets.
@@ -167,7 +166,7 @@ impl Bss {
                 return None;
             }
             let told = match self.nodes.deadlines.passes() {
-                true => self.pass_on(now),
+                true => self.release(now),
                 false => self.meet_deadline(now),
             };
             if let Some(told) = told {
@@ -232,8 +231,8 @@ impl Bss {
                 };
                 Output::Delivery(Delivery { packet: &self.nodes.edcaf(sender).departure().packet, to })
             }
-            Told::Passed => {
-                let (link, packet) = self.nodes.passed();
+            Told::Released => {
+                let (link, packet) = self.nodes.released();
                 Output::Delivery(Delivery { packet, to: Node::of(link.receiver()) })
             }
             Told::LinkRate => Output::LinkRate(self.rate_change.expect("a rate has changed")),
@@ -255,7 +254,7 @@ impl Bss {
                 self.freed = Some(freed);
                 return Some(Told::Freed);
             }
-            Due::Passed => return self.pass_on(now),
+            Due::Passed => return self.release(now),
             Due::Beacon => {
                 let next = self.medium.reach_target(now);
                 self.nodes.deadlines.set_beacon(next, now);
@@ -310,7 +309,7 @@ impl Bss {
         if self.nodes.works_ahead(sender) {
             return self.serve_ahead(sender, now);
         }
-        if self.nodes.load(sender, &self.phy, now) {
+        if self.nodes.select_next(sender, &self.phy, now) {
             self.medium.arrive(sender, now);
             self.meter_wait(sender, now);
         }
@@ -363,23 +362,35 @@ impl Bss {
         }
     }
 
-    /// Handles the end of the data frame: the receiver has it, and passes on the first copy.
+    /// Handles the end of the PPDU: its receiver decodes it. A recipient's packets are released one by one ([`Bss::release`]).
     #[inline(always)]
     fn deliver(&mut self, now: Time) -> Option<Told> {
         let OngoingExchange { sender, link, .. } = self.medium.pass_data();
         let LinkRow { has_agreement, usage, .. } = &mut self.links[link.index()];
         if *has_agreement {
-            return self.deliver_mpdus(sender, link, now);
+            self.nodes.receive(sender, now, |is_duplicate| usage.duplicates += u64::from(is_duplicate));
+            return None; // what it can release is due now
         }
-        let Some(flow) = self.nodes.deliver(sender, link.direction(), now) else {
+        let Some(flow) = self.nodes.receive_frame(sender, link.direction(), now) else {
             usage.duplicates += 1;
             return None;
         };
         usage.delivered += 1;
         if self.meter.is_some() && link.direction() == Direction::Up {
-            self.meter_reception(flow, now);
+            self.meter_frame(flow, now);
         }
         Some(Told::Delivery)
+    }
+
+    /// The next packet that a recipient releases in order.
+    #[inline(always)] // into the engine's loop
+    fn release(&mut self, now: Time) -> Option<Told> {
+        let Released { link, ac, flow, airtime } = self.nodes.release(self.meter.is_some(), now)?;
+        self.links[link.index()].usage.delivered += 1;
+        if self.meter.is_some() && link.direction() == Direction::Up {
+            self.meter_released(link.station(), ac, flow, airtime, now);
+        }
+        Some(Told::Released)
     }
 
     /// Handles the end of an exchange's last frame.
@@ -395,8 +406,12 @@ impl Bss {
         if row.ends_generally {
             return self.end_generally(sender, link, now);
         }
-        let next = self.nodes.done(sender, Outcome::Delivered, &self.phy, now);
-        self.proceed(sender, next, now);
+        match self.nodes.complete_unobserved(sender, &self.phy, now) {
+            Some(next) => {
+                self.proceed(sender, next, now);
+            }
+            None => self.end_generally(sender, link, now),
+        }
     }
 
     /// Recomputes which links have an agreement, and which take the general path of the end of an exchange.
@@ -435,12 +450,44 @@ impl Bss {
     /// limit if there is anything to send next.
     #[inline(always)] // into the usual end in a BSS with a meter
     pub(super) fn complete(&mut self, sender: u32, link: LinkId, now: Time) -> Option<Time> {
-        if self.links[link.index()].has_agreement {
-            return self.complete_mpdus(sender, link, now);
+        if self.links[link.index()].adapts {
+            let (sent, acknowledged) = self.nodes.acknowledged(sender);
+            self.adapt(sender, link, sent, acknowledged, now);
         }
-        self.adapt(sender, link, 1, 1, now);
-        self.meter_frame(sender);
-        self.nodes.done(sender, Outcome::Delivered, &self.phy, now)
+        if self.meter.is_some() {
+            self.meter_late_draws(sender);
+        }
+        self.nodes.report(sender, MpduOutcome::Delivered, now);
+        self.finish(sender, true, now);
+        self.select_next(sender, now).then(|| self.nodes.edcaf(sender).role().txop_limit)
+    }
+
+    /// Takes what is acknowledged, if the exchange has `succeeded`, and what has reached its retry limit out of the service of `sender`.
+    /// Returns whether anything is left there.
+    #[inline(always)]
+    fn finish(&mut self, sender: u32, succeeded: bool, now: Time) -> bool {
+        let link = self.nodes.edcaf(sender).link();
+        let usage = &mut self.links[link.index()].usage;
+        let (is_metered, meter) = (self.meter.is_some(), &mut self.meter);
+        self.nodes.finish(sender, succeeded, is_metered, now, |finished: &Finished| {
+            if finished.outcome == Outcome::LostAtRetryLimit {
+                usage.lost_at_retry_limit += 1;
+                usage.lost_after_delivery += u64::from(finished.is_received);
+            }
+            if let Some(meter) = meter {
+                meter.count(finished.class, finished.is_ap, finished.cost.airtime + finished.cost.overhead);
+            }
+        })
+    }
+
+    /// Selects the next transmission of `sender` once the outcome of the last is known. Returns whether there is one.
+    #[inline(always)]
+    fn select_next(&mut self, sender: u32, now: Time) -> bool {
+        if !self.nodes.works_ahead(sender) {
+            return self.nodes.select_next(sender, &self.phy, now);
+        }
+        self.nodes.let_go(sender, now);
+        self.refill(sender, now)
     }
 
     /// Whether what `sender` sends next ends within the TXOP of the exchange that has just succeeded.
@@ -472,29 +519,41 @@ impl Bss {
         }
     }
 
-    /// Counts the packet of `sender`, whose service ends.
+    /// Meters the first copy of a frame of `flow` received by the AP.
     #[cold]
     #[inline(never)]
-    fn meter_frame(&mut self, sender: u32) {
-        self.meter_late_draws(sender);
-        let Some(meter) = &mut self.meter else { return };
-        let edcaf = self.nodes.edcaf(sender);
-        let Cost { airtime, overhead } = edcaf.cost();
-        meter.count(edcaf.departure().class, edcaf.role().is_ap, airtime + overhead);
+    fn meter_frame(&mut self, flow: FlowId, now: Time) {
+        let OngoingExchange { sender, link, end, .. } = self.medium.exchange();
+        let packet = self.nodes.edcaf(sender).departure().packet;
+        let (airtime, ac) = (end - self.medium.began(), self.nodes.edcaf(sender).role().ac);
+        self.meter_reception(&packet, link.station(), ac, flow, airtime, now);
     }
 
-    /// Meters the first copy of a data frame of `flow` received by the AP.
+    /// Meters the last packet that a recipient has released.
     #[cold]
     #[inline(never)]
-    fn meter_reception(&mut self, flow: FlowId, now: Time) {
-        let OngoingExchange { sender, link, end, .. } = self.medium.exchange();
+    fn meter_released(&mut self, station: StationId, ac: Ac, flow: FlowId, airtime: Time, now: Time) {
+        let packet = *self.nodes.released().1;
+        self.meter_reception(&packet, station, ac, flow, airtime, now);
+    }
+
+    /// Meters a packet received by the AP, and reports it to the schemes that ask for receptions.
+    #[inline(always)] // into its two callers
+    fn meter_reception(
+        &mut self,
+        packet: &Packet,
+        station: StationId,
+        ac: Ac,
+        flow: FlowId,
+        airtime: Time,
+        now: Time,
+    ) {
         let Some(meter) = &mut self.meter else { return };
-        let airtime = end - self.medium.began();
+        let sender = self.nodes.edcaf_of(node_of(station), ac);
         let overhead = self.medium.contention().mean_first_wait(sender); // `dqm` III-B.1
-        let (station, ac) = (link.station(), self.nodes.edcaf(sender).role().ac);
-        let reception = |packet| Reception { packet, flow, station, ac, airtime, overhead };
-        let (class, channel_time) = self.nodes.report(sender, reception, now);
-        meter.believe(class, Direction::Up, channel_time);
+        let reception = Reception { packet, flow, station, ac, airtime, overhead };
+        self.nodes.report_reception(&reception, now);
+        meter.believe(packet.class(), Direction::Up, reception.channel_time());
     }
 
     /// Reports to the rate adaptation of a link how many of the MPDUs that `sender` sent were acknowledged.

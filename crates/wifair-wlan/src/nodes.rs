@@ -8,13 +8,13 @@ mod reports;
 use std::ops::Range;
 
 use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
-use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, MpduOutcome, Outcome, Port, Reception};
+use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Port, Reception};
 
 use crate::access_point::{AccessPoint, Surroundings};
 use crate::aggregation::Aggregation;
 use crate::deadlines::Deadlines;
 use crate::edca::{BEST_EFFORT, CATEGORY_BITS, Edca, RANKS, rank};
-use crate::edcaf::Edcaf;
+use crate::edcaf::{Cost, Edcaf};
 use crate::node::{AP, LinkId, node_of};
 use crate::phy::BssTiming;
 
@@ -30,6 +30,29 @@ struct Place {
 pub(crate) struct Own {
     pub limit: bool,
     pub scheme: bool,
+}
+
+/// A packet that a recipient has released in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Released {
+    pub link: LinkId,
+    pub ac: Ac,
+    /// Its flow, if it goes up.
+    pub flow: FlowId,
+    /// Its share of the airtime of the exchange that delivered it, if the packets are watched.
+    pub airtime: Time,
+}
+
+/// A packet whose service by the MAC ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Finished {
+    pub outcome: Outcome,
+    pub class: Class,
+    /// Whether its receiver has decoded it.
+    pub is_received: bool,
+    /// Whether the AP has sent it.
+    pub is_ap: bool,
+    pub cost: Cost,
 }
 
 /// All nodes, the access point first. Ports and channel access functions have the same numbers: under DCF by node, under EDCA
@@ -133,46 +156,83 @@ impl Nodes {
         edcaf.asks()
     }
 
-    /// Loads a packet from the port into a free channel access function, if there is one; returns whether it did.
-    pub(crate) fn load(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
+    /// Ends the service of a channel access function, if it has anything in service, and puts in service what it sends next. Returns whether
+    /// there is anything.
+    #[inline(always)] // into its two callers
+    pub(crate) fn select_next(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
         if self.aggregation.is_some() {
-            return self.choose(index, phy, now);
+            return self.select_next_link(index, phy, now);
         }
         let (port, edcaf) = parts(&mut self.places, index);
         let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
         take(port, edcaf, side, phy, &mut self.deadlines, now)
     }
 
-    /// Ends the packet of a channel access function: reports the outcome to its port, and loads the next packet. Returns the
-    /// function's TXOP limit if there is one.
+    /// Fast path of [`Nodes::finish`] and [`Nodes::select_next`] after a successful exchange, if nothing observes what becomes of packets and
+    /// no link has an agreement. Returns `None` if it does not apply; else the function's TXOP limit if there is anything to send next.
     #[inline(always)] // into the usual end of an exchange
-    pub(crate) fn done(&mut self, index: u32, outcome: Outcome, phy: &BssTiming, now: Time) -> Option<Time> {
+    pub(crate) fn complete_unobserved(
+        &mut self,
+        index: u32,
+        phy: &BssTiming,
+        now: Time,
+    ) -> Option<Option<Time>> {
         let (port, edcaf) = parts(&mut self.places, index);
-        if port.is_ordinary() && self.aggregation.is_none() {
-            port.settle(edcaf.departure(), outcome);
-            return edcaf.load(port.take_head(now), phy, now).then(|| edcaf.role().txop_limit);
+        if self.aggregation.is_some() {
+            return None;
         }
-        self.done_generally(index, outcome, phy, now)
+        if port.is_ordinary() {
+            port.settle(edcaf.departure(), Outcome::Delivered);
+            return Some(edcaf.load(port.take_head(now), phy, now).then(|| edcaf.role().txop_limit));
+        }
+        self.complete_in_order(index, phy, now)
     }
 
+    /// [`Nodes::complete_unobserved`] for a port that is not ordinary.
     #[inline(never)]
-    fn done_generally(&mut self, index: u32, outcome: Outcome, phy: &BssTiming, now: Time) -> Option<Time> {
+    fn complete_in_order(&mut self, index: u32, phy: &BssTiming, now: Time) -> Option<Option<Time>> {
         let (port, edcaf) = parts(&mut self.places, index);
-        if port.is_quiet() && self.aggregation.is_none() {
+        if !port.is_quiet() {
+            return None;
+        }
+        port.settle(edcaf.departure(), Outcome::Delivered);
+        Some(edcaf.load(port.take_any_head(now), phy, now).then(|| edcaf.role().txop_limit))
+    }
+
+    /// Takes what is acknowledged, if the exchange has `succeeded`, and then what has reached its retry limit out of the service of a channel
+    /// access function, and reports it to its port. `done` receives each packet, with its costs if it `is_watched`. Returns whether anything is
+    /// left to send.
+    #[inline(always)]
+    pub(crate) fn finish(
+        &mut self,
+        index: u32,
+        succeeded: bool,
+        is_watched: bool,
+        now: Time,
+        mut done: impl FnMut(&Finished),
+    ) -> bool {
+        let (port, edcaf) = parts(&mut self.places, index);
+        if edcaf.serves_queue() {
+            return self.finish_mpdus(index, succeeded, is_watched, now, done);
+        }
+        let outcome = if succeeded { Outcome::Delivered } else { Outcome::LostAtRetryLimit };
+        let role = *edcaf.role();
+        done(&Finished {
+            outcome,
+            class: edcaf.departure().class,
+            is_received: edcaf.under_way().is_none(),
+            is_ap: role.is_ap,
+            cost: edcaf.cost(),
+        });
+        edcaf.forget_failures();
+        if port.is_quiet() {
             port.settle(edcaf.departure(), outcome);
-            return edcaf.load(port.take_any_head(now), phy, now).then(|| edcaf.role().txop_limit);
+            return false;
         }
-        let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
-        if port.hooks().transmission && outcome == Outcome::Delivered {
-            edcaf.close_attempt();
-            reports::report_frame(port, edcaf, MpduOutcome::Delivered, now, side.view());
-        }
+        let side = if role.is_ap { self.ap.knows() } else { &self.stations };
         port.finish(edcaf.departure(), outcome, now, side.view(), || edcaf.exchange(outcome, now));
         self.deadlines.follow_freed(port, now);
-        if self.aggregation.is_some() {
-            return self.choose_after_frame(index, phy, now);
-        }
-        take(port, edcaf, side, phy, &mut self.deadlines, now).then(|| edcaf.role().txop_limit)
+        false
     }
 
     /// Calls the tick of a port's scheme. Returns the range of channel access functions to which it may have released a packet
@@ -201,10 +261,10 @@ impl Nodes {
         self.ap.observe(packet, Direction::Down, now, |flow| is_held(&places[..1 << bits], flow))
     }
 
-    /// Records that the data frame of a channel access function has reached its receiver. For the first copy of an uplink
-    /// frame, shows it to the AP's flow monitor and returns the flow.
+    /// Records that the frame of a channel access function without an agreement has reached its receiver, which releases the first copy at
+    /// once: an uplink frame is shown to the AP's flow monitor. Returns the flow of the first copy.
     #[inline(always)] // into the usual exchange
-    pub(crate) fn deliver(&mut self, index: u32, direction: Direction, now: Time) -> Option<FlowId> {
+    pub(crate) fn receive_frame(&mut self, index: u32, direction: Direction, now: Time) -> Option<FlowId> {
         if !self.edcaf_mut(index).deliver() {
             return None;
         }
@@ -219,22 +279,14 @@ impl Nodes {
         }))
     }
 
-    /// Reports an uplink packet to the schemes of the AP's ports that ask for it; returns its class and channel time.
-    pub(crate) fn report<'a>(
-        &'a mut self,
-        index: u32,
-        reception: impl FnOnce(&'a Packet) -> Reception<'a>,
-        now: Time,
-    ) -> (Class, Time) {
-        let ap = self.range(AP).end;
-        let (ap, stations) = self.places.split_at_mut(ap);
-        let reception = reception(&stations[index as usize - ap.len()].edcaf.departure().packet);
-        for Place { port, .. } in ap {
+    /// Reports an uplink packet to the schemes of the AP's ports that ask for it.
+    pub(crate) fn report_reception(&mut self, reception: &Reception, now: Time) {
+        let ap = self.range(AP);
+        for Place { port, .. } in &mut self.places[ap] {
             if port.hooks().reception {
-                port.receive(&reception, now, self.ap.knows().view());
+                port.receive(reception, now, self.ap.knows().view());
             }
         }
-        (reception.packet.class(), reception.channel_time())
     }
 
     /// Sets the rate of the sender of `link` from now on.

@@ -9,6 +9,7 @@ use crate::{ecn, seq};
 
 impl Sender {
     /// Handles a packet from the receiver.
+    #[inline(always)] // into its two callers
     pub fn on_segment(&mut self, packet: &Packet, now: Time) {
         let acked = packet.ack.wrapping_sub(self.tcb.una);
         if self.tcb.ordinary

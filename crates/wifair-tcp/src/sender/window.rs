@@ -10,7 +10,7 @@ use crate::spec::{Handshake, LossReduces};
 
 impl Tcb {
     /// Fast path of [`Tcb::on_new_ack`] while the sender is ordinary, for an ACK of part of the outstanding data.
-    #[inline]
+    #[inline(always)] // into its only caller
     pub(super) fn on_ordinary_ack(&mut self, acked: u32, now: Time) {
         self.una = self.una.wrapping_add(acked);
         if self.timing && !seq::before(self.una, self.timed_end) {

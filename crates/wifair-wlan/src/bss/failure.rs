@@ -2,7 +2,6 @@
 //! and 11).
 
 use wifair_core::Time;
-use wifair_queue::Outcome;
 
 use super::{Bss, Told};
 use crate::edcaf::Failure;
@@ -276,19 +275,21 @@ impl Bss {
         if hears { others_end + self.mac.eifs_lead } else { Time::ZERO }
     }
 
-    /// Gives up the frame in service of `sender` at a retry limit.
+    /// Gives up what `sender` has in service and has reached its retry limit, MPDUs or a Block Ack Request.
     #[cold]
     #[inline(never)]
     pub(super) fn give_up(&mut self, sender: u32, now: Time) {
-        if self.nodes.edcaf(sender).serves_queue() {
-            return self.give_up_mpdus(sender, now);
+        self.meter_late_draws(sender);
+        let link = self.nodes.edcaf(sender).link();
+        let (is_left, works_ahead) = (self.finish(sender, false, now), self.nodes.works_ahead(sender));
+        if is_left && !works_ahead {
+            return; // it contends already
         }
-        let edcaf = self.nodes.edcaf(sender);
-        let usage = &mut self.links[edcaf.link().index()].usage;
-        usage.lost_at_retry_limit += 1;
-        usage.lost_after_delivery += u64::from(edcaf.under_way().is_none());
-        self.meter_frame(sender);
-        let more = self.nodes.done(sender, Outcome::LostAtRetryLimit, &self.phy, now).is_some();
+        self.links[link.index()].usage.retries += u64::from(is_left);
+        let more = match is_left && self.nodes.ahead(sender) == 0 {
+            true => self.refill(sender, now),
+            false => self.select_next(sender, now),
+        };
         self.medium.go_on(sender, more);
         if more {
             self.meter_wait(sender, now);

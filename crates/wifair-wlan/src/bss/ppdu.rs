@@ -2,9 +2,8 @@
 //! section 12).
 
 use wifair_core::Time;
-use wifair_queue::{Direction, Outcome, Reception};
 
-use super::{Bss, Told};
+use super::Bss;
 use crate::aggregation::Formed;
 use crate::channel::Attempt;
 use crate::exchange::Fate;
@@ -118,16 +117,6 @@ impl Bss {
         !self.nodes.edcaf(sender).is_free() || self.nodes.serve_built(sender, now)
     }
 
-    /// The outcome of what the link in service of `sender` has sent is known, and it chooses what it sends next; whether there is
-    /// anything.
-    fn choose_next(&mut self, sender: u32, now: Time) -> bool {
-        if !self.nodes.works_ahead(sender) {
-            return self.nodes.choose_next(sender, &self.phy, now);
-        }
-        self.nodes.let_go(sender, now);
-        self.refill(sender, now)
-    }
-
     /// Draws what the channel does to each MPDU and to the response.
     #[inline(never)]
     pub(super) fn draw_fate(&mut self, sender: u32, now: Time) -> Fate {
@@ -145,45 +134,6 @@ impl Bss {
         } else {
             Fate::Decoded
         }
-    }
-
-    /// The PPDU ends: what its receiver can pass on is given out, one packet after the other.
-    #[inline(never)]
-    pub(super) fn deliver_mpdus(&mut self, sender: u32, link: LinkId, now: Time) -> Option<Told> {
-        let usage = &mut self.links[link.index()].usage;
-        self.nodes.receive_ppdu(sender, now, |is_duplicate| usage.duplicates += u64::from(is_duplicate));
-        self.pass_on(now)
-    }
-
-    /// The next packet that a recipient has passed on.
-    #[inline]
-    pub(super) fn pass_on(&mut self, now: Time) -> Option<Told> {
-        let (link, ac, flow, airtime) = self.nodes.take_passed(self.meter.is_some(), now)?;
-        self.links[link.index()].usage.delivered += 1;
-        if let (Some(meter), Direction::Up) = (&mut self.meter, link.direction()) {
-            let sender = self.nodes.edcaf_of(link.sender(), ac);
-            let overhead = self.medium.contention().mean_first_wait(sender);
-            let packet = *self.nodes.passed().1;
-            let station = link.station();
-            let reception = Reception { packet: &packet, flow, station, ac, airtime, overhead };
-            self.nodes.report_reception(&reception, now);
-            meter.believe(packet.class(), Direction::Up, reception.channel_time());
-        }
-        Some(Told::Passed)
-    }
-
-    /// Completes the MPDUs that a decoded response acknowledges, and those that have failed as often as they may; returns the TXOP
-    /// limit if `sender` has anything to send next.
-    #[inline(never)]
-    pub(super) fn complete_mpdus(&mut self, sender: u32, link: LinkId, now: Time) -> Option<Time> {
-        if self.links[link.index()].adapts {
-            let sent = self.nodes.edcaf(sender).ppdu().mpdus;
-            self.adapt(sender, link, sent, self.nodes.acknowledged(sender), now);
-        }
-        self.nodes.report_ppdu(sender, true, now);
-        self.finish_mpdus(sender, true, now);
-        self.nodes.edcaf_mut(sender).forget_failures();
-        self.choose_next(sender, now).then(|| self.nodes.edcaf(sender).role().txop_limit)
     }
 
     /// Duration of the shortest exchange that `sender` can start next, without RTS: with one MPDU, unless its PPDU is formed already.
@@ -210,45 +160,6 @@ impl Bss {
         usage.mpdus += u64::from(mpdus);
         usage.block_ack_requests += u64::from(mpdus == 0);
         self.nodes.attempt_ppdu(sender, self.medium.began());
-    }
-
-    /// MPDUs, or a Block Ack Request, of the link in service of `sender` have failed as often as they may.
-    pub(super) fn give_up_mpdus(&mut self, sender: u32, now: Time) {
-        let link = self.nodes.edcaf(sender).link();
-        let is_left = self.finish_mpdus(sender, false, now);
-        let more = match self.nodes.works_ahead(sender) {
-            false if is_left => return, // it contends already
-            false => self.nodes.choose(sender, &self.phy, now),
-            true => {
-                self.links[link.index()].usage.retries += u64::from(is_left);
-                if is_left && self.nodes.ahead(sender) == 0 {
-                    self.refill(sender, now)
-                } else {
-                    self.choose_next(sender, now)
-                }
-            }
-        };
-        self.medium.go_on(sender, more);
-        if more {
-            self.meter_wait(sender, now);
-        }
-    }
-
-    /// Takes what is acknowledged, if the exchange has `succeeded`, and what has failed as often as it may out of the link queue in
-    /// service of `sender`. Whether anything is left there.
-    fn finish_mpdus(&mut self, sender: u32, succeeded: bool, now: Time) -> bool {
-        let link = self.nodes.edcaf(sender).link();
-        let usage = &mut self.links[link.index()].usage;
-        let (is_metered, meter) = (self.meter.is_some(), &mut self.meter);
-        self.nodes.finish_mpdus(sender, succeeded, is_metered, now, |mpdu, settled, outcome, is_ap| {
-            if outcome == Outcome::LostAtRetryLimit {
-                usage.lost_at_retry_limit += 1;
-                usage.lost_after_delivery += u64::from(mpdu.is_taken());
-            }
-            if let Some(meter) = meter {
-                meter.count(mpdu.departure.class, is_ap, settled.spent.airtime + settled.spent.overhead);
-            }
-        })
     }
 
     /// A SIFS and the Block Ack of a link of `sender`.

@@ -83,7 +83,7 @@ impl Nodes {
     /// Adds a PPDU to the hardware queue.
     pub(crate) fn put_built(&mut self, index: u32, link: LinkId, formed: Formed, ppdu: Ppdu, now: Time) {
         self.aggregation_mut().built[index as usize].push_back(Built { link, number: formed.ppdu, ppdu });
-        self.release(index, link, now);
+        self.release_link(index, link, now);
     }
 
     /// Notes whether the hardware queue has room.
@@ -113,6 +113,6 @@ impl Nodes {
         let link = self.edcaf(index).link();
         self.aggregation_mut().built[index as usize].pop_front();
         self.edcaf_mut(index).release();
-        self.release(index, link, now);
+        self.release_link(index, link, now);
     }
 }

@@ -1,10 +1,10 @@
 //! Links with a Block Ack agreement at the nodes (`docs/medium.md`, section 12): which of them a channel access function
 //! serves, the content of its PPDUs, and the outcome of their MPDUs.
 
-use wifair_core::{Ac, FlowId, Packet, Time};
-use wifair_queue::{Departure, Direction, Exchange, Grant, Outcome, Reception};
+use wifair_core::{FlowId, Packet, Time};
+use wifair_queue::{Departure, Direction, Exchange, Grant, Outcome};
 
-use super::{Nodes, Place, is_held, parts};
+use super::{Finished, Nodes, Released, is_held, parts};
 use crate::aggregation::{
     Aggregation, Amsdu, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator, Psdu, Rules, SentMpdu,
     Settled, Spent,
@@ -142,7 +142,7 @@ impl Nodes {
     }
 
     /// Ends the service of a link; it waits to be served again if it has anything left to send.
-    pub(super) fn release(&mut self, index: u32, link: LinkId, now: Time) {
+    pub(super) fn release_link(&mut self, index: u32, link: LinkId, now: Time) {
         let (port, edcaf) = parts(&mut self.places, index);
         let role = *edcaf.role();
         let aggregation = self.aggregation.as_mut().expect("a link with an agreement was in service");
@@ -152,20 +152,17 @@ impl Nodes {
         }
     }
 
-    /// Ends the service of a single frame and chooses the next; returns the TXOP limit if there is something to send.
+    /// [`Nodes::select_next`] where links have agreements: a link that was in service waits to be served again if it has anything left to
+    /// send.
     #[inline(never)]
-    pub(super) fn choose_after_frame(&mut self, index: u32, phy: &BssTiming, now: Time) -> Option<Time> {
+    pub(super) fn select_next_link(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
         let edcaf = self.edcaf_mut(index);
-        edcaf.forget_failures();
-        edcaf.load(None, phy, now);
-        self.choose(index, phy, now).then(|| self.edcaf(index).role().txop_limit)
-    }
-
-    /// Releases the link in service, whose exchange has succeeded or which has nothing left, and chooses the next; returns
-    /// whether there is one.
-    pub(crate) fn choose_next(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
-        let (link, _) = self.in_service(index);
-        self.release(index, link, now);
+        if edcaf.serves_queue() {
+            let link = edcaf.link();
+            self.release_link(index, link, now);
+        } else {
+            edcaf.load(None, phy, now);
+        }
         self.choose(index, phy, now)
     }
 
@@ -284,7 +281,7 @@ impl Nodes {
     }
 
     /// Handles the end of the PPDU of the link in service. `each` receives for each decoded packet whether it is a duplicate.
-    pub(crate) fn receive_ppdu(&mut self, index: u32, now: Time, each: impl FnMut(bool)) {
+    pub(crate) fn receive(&mut self, index: u32, now: Time, each: impl FnMut(bool)) {
         let (link, rank) = self.in_service(index);
         match self.edcaf(index).ppdu().is_request() {
             true => self.aggregation_mut().request(link, rank),
@@ -293,11 +290,15 @@ impl Nodes {
         self.review_reordering(now);
     }
 
-    /// Number of MPDUs acknowledged by the decoded response to the PPDU of the link in service.
-    pub(crate) fn acknowledged(&self, index: u32) -> u32 {
+    /// Number of MPDUs of the PPDU of a channel access function, and how many of them the decoded response acknowledges.
+    pub(crate) fn acknowledged(&self, index: u32) -> (u32, u32) {
+        let edcaf = self.edcaf(index);
+        if !edcaf.serves_queue() {
+            return (1, 1);
+        }
         let (link, rank) = self.in_service(index);
         let agreement = self.aggregation().of(link, rank);
-        agreement.map_or(0, |agreement| agreement.originator.acknowledged())
+        (edcaf.ppdu().mpdus, agreement.map_or(0, |agreement| agreement.originator.acknowledged()))
     }
 
     /// Handles an expired reorder timeout.
@@ -312,11 +313,11 @@ impl Nodes {
         self.deadlines.set_reordering(has_passed, next, now);
     }
 
-    /// Takes the next packet that a recipient has passed on ([`Nodes::passed`]): its link, its category, its flow and, if it
-    /// `is_watched`, its share of the airtime. An uplink packet is shown to the AP's flow monitor.
-    #[inline(always)] // into the only caller
-    pub(crate) fn take_passed(&mut self, is_watched: bool, now: Time) -> Option<(LinkId, Ac, FlowId, Time)> {
-        let aggregation = self.aggregation.as_mut().expect("packets were passed on");
+    /// Releases the next packet that recipients have in order. An uplink packet is shown to the AP's flow monitor. Its share of the airtime is
+    /// known if it `is_watched`.
+    #[inline]
+    pub(crate) fn release(&mut self, is_watched: bool, now: Time) -> Option<Released> {
+        let aggregation = self.aggregation.as_mut().expect("packets are in order");
         let (link, rank, packet, airtime) = aggregation.take_passed(is_watched)?;
         let flow = match link.direction() {
             Direction::Down => FlowId::default(),
@@ -329,22 +330,12 @@ impl Nodes {
         if !aggregation.has_passed() {
             self.review_reordering(now);
         }
-        Some((link, RANKS[rank as usize], flow, airtime))
+        Some(Released { link, ac: RANKS[rank as usize], flow, airtime })
     }
 
-    /// The packet that a recipient has passed on last, and its link.
-    pub(crate) fn passed(&self) -> (LinkId, &Packet) {
+    /// The packet that a recipient has released last, and its link.
+    pub(crate) fn released(&self) -> (LinkId, &Packet) {
         self.aggregation().taken()
-    }
-
-    /// Reports an uplink packet to the schemes of the AP's ports that ask for it.
-    pub(crate) fn report_reception(&mut self, reception: &Reception, now: Time) {
-        let ap = self.range(crate::node::AP);
-        for Place { port, .. } in &mut self.places[ap] {
-            if port.hooks().reception {
-                port.receive(reception, now, self.ap.knows().view());
-            }
-        }
     }
 
     /// Counts the failure of each MPDU of the PPDU in service, or of the Block Ack Request, after `timeout`. Returns whether something
@@ -366,18 +357,20 @@ impl Nodes {
         &mut self.aggregation_mut().of_mut(link, rank).expect("it has an agreement").originator
     }
 
-    /// Removes acknowledged MPDUs, if the exchange has `succeeded`, and then those at the retry limit from the link queue in
-    /// service. `done` receives each packet, with its shares if it `is_watched`, and whether it is the AP's. Returns whether the link has
-    /// anything left to send.
-    pub(crate) fn finish_mpdus(
+    /// [`Nodes::finish`] for a link queue.
+    #[inline(never)]
+    pub(super) fn finish_mpdus(
         &mut self,
         index: u32,
         succeeded: bool,
         is_watched: bool,
         now: Time,
-        mut done: impl FnMut(&Mpdu, &Settled, Outcome, bool),
+        mut done: impl FnMut(&Finished),
     ) -> bool {
         let (port, edcaf) = parts(&mut self.places, index);
+        if succeeded {
+            edcaf.forget_failures();
+        }
         let role = *edcaf.role();
         let side = if role.is_ap { self.ap.knows() } else { &self.stations };
         let aggregation = self.aggregation.as_mut().expect("a link with an agreement is in service");
@@ -393,12 +386,18 @@ impl Nodes {
         }
         let is_watched = is_watched || port.watches_exchanges();
         let mut finish = |mpdu: &Mpdu, settled: &Settled, outcome: Outcome| {
-            done(mpdu, settled, outcome, role.is_ap);
+            let departure = &mpdu.departure;
+            let Settled { spent, rate } = *settled;
+            done(&Finished {
+                outcome,
+                class: departure.class,
+                is_received: mpdu.is_taken(),
+                is_ap: role.is_ap,
+                cost: Cost { airtime: spent.airtime, overhead: spent.overhead },
+            });
             if is_fed {
                 backlog.leave(rank, link.station(), mpdu.pending);
             }
-            let departure = &mpdu.departure;
-            let Settled { spent, rate } = *settled;
             port.finish(departure, outcome, now, side.view(), || Exchange {
                 outcome,
                 packets: std::slice::from_ref(&departure.packet),

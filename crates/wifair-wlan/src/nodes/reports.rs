@@ -1,11 +1,11 @@
 //! Single transmissions, reported to the ports whose schemes ask for them (`docs/medium.md`, section 12).
 
 use wifair_core::Time;
-use wifair_queue::{MpduOutcome, Port, TransmittedMpdu, View};
+use wifair_queue::{MpduOutcome, TransmittedMpdu};
 
 use super::{Nodes, parts};
 use crate::edca::rank;
-use crate::edcaf::{Cost, Edcaf, Failure};
+use crate::edcaf::{Cost, Failure};
 use crate::mac::Mac;
 
 impl Nodes {
@@ -38,58 +38,50 @@ impl Nodes {
         if !self.asks_for_transmissions(index) {
             return;
         }
-        if self.edcaf(index).serves_queue() {
-            self.report_ppdu(index, false, now);
-        } else {
-            let (port, edcaf) = parts(&mut self.places, index);
-            let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
-            let outcome = if lost { MpduOutcome::GivenUp } else { MpduOutcome::ToRetry };
-            report_frame(port, edcaf, outcome, now, side.view());
-        }
+        self.report(index, if lost { MpduOutcome::GivenUp } else { MpduOutcome::ToRetry }, now);
         let number = self.edcaf(index).role().port;
         self.deadlines.set_tick(number, self.places[number as usize].port.next_tick(), now);
     }
 
-    /// Reports the outcome of the PPDU of the link in service: its response was decoded, or the exchange has failed.
-    pub(crate) fn report_ppdu(&mut self, index: u32, succeeded: bool, now: Time) {
-        let (port, edcaf) = parts(&mut self.places, index);
-        if !port.hooks().transmission {
-            return;
+    /// Reports the last transmission of a channel access function to its port, if its scheme asks for transmissions. `outcome` is that of a
+    /// single frame; a PPDU of a link queue was answered if it is [`MpduOutcome::Delivered`].
+    #[inline(always)]
+    pub(crate) fn report(&mut self, index: u32, outcome: MpduOutcome, now: Time) {
+        let (port, _) = parts(&mut self.places, index);
+        if port.hooks().transmission {
+            self.report_transmission(index, outcome, now);
         }
-        let (role, link, cost) = (edcaf.role(), edcaf.link(), edcaf.last_cost());
+    }
+
+    #[inline(never)]
+    fn report_transmission(&mut self, index: u32, outcome: MpduOutcome, now: Time) {
+        let (port, edcaf) = parts(&mut self.places, index);
+        let is_delivered = outcome == MpduOutcome::Delivered;
+        if is_delivered {
+            edcaf.close_attempt();
+        }
+        let (role, link, Cost { airtime, overhead }) = (edcaf.role(), edcaf.link(), edcaf.last_cost());
         let side = if role.is_ap { self.ap.knows() } else { &self.stations };
-        let aggregation = self.aggregation.as_ref().expect("a link with an agreement is in service");
-        let agreement = aggregation.of(link, rank(role.ac)).expect("it has an agreement");
-        let mpdus: Vec<_> =
-            agreement.originator.transmitted(succeeded, &aggregation.rules.attempts).collect();
+        let (mut single, mut several) = (None, Vec::new());
+        if edcaf.serves_queue() {
+            let aggregation = self.aggregation.as_ref().expect("a link with an agreement is in service");
+            let agreement = aggregation.of(link, rank(role.ac)).expect("it has an agreement");
+            several.extend(agreement.originator.transmitted(is_delivered, &aggregation.rules.attempts));
+        } else {
+            let (departure, attempts) = (edcaf.departure(), edcaf.attempts());
+            let (packet, flow) = (&departure.packet, departure.flow);
+            let mpdu =
+                TransmittedMpdu { packet, is_joined: false, flow, outcome, attempts, airtime, overhead };
+            single = Some(mpdu);
+        }
         let transmission = wifair_queue::Transmission {
             station: link.station(),
             ac: role.ac,
             rate: edcaf.mode().rate,
-            mpdus: &mpdus,
-            airtime: cost.airtime,
-            overhead: cost.overhead,
+            mpdus: single.as_ref().map_or(&several, std::slice::from_ref),
+            airtime,
+            overhead,
         };
         port.transmitted(&transmission, now, side.view());
     }
-}
-
-/// Reports the last attempt of a single frame to the port of its channel access function.
-#[cold]
-#[inline(never)]
-pub(super) fn report_frame(port: &mut Port, edcaf: &Edcaf, outcome: MpduOutcome, now: Time, view: View) {
-    let (departure, attempts) = (edcaf.departure(), edcaf.attempts());
-    let Cost { airtime, overhead } = edcaf.last_cost();
-    let packet = &departure.packet;
-    let flow = departure.flow;
-    let mpdu = TransmittedMpdu { packet, is_joined: false, flow, outcome, attempts, airtime, overhead };
-    let transmission = wifair_queue::Transmission {
-        station: departure.station,
-        ac: edcaf.role().ac,
-        rate: edcaf.mode().rate,
-        mpdus: &[mpdu],
-        airtime,
-        overhead,
-    };
-    port.transmitted(&transmission, now, view);
 }
