@@ -47,7 +47,7 @@ def reference() -> dict[tuple[str, int], list[Outcome]]:
     return rows
 
 
-def simulated(scheme: str, n: int) -> list[Outcome]:
+def simulated(scheme: str, n: int, seeds: int = SEEDS, directions: tuple[str, ...] = ("up", "down")) -> list[Outcome]:
     parameters = {"name": scheme}
     if scheme.endswith("pushout"):
         parameters["redundant"] = "random"
@@ -60,9 +60,9 @@ def simulated(scheme: str, n: int) -> list[Outcome]:
             "receiver_window_segments": 42,
             "delayed_ack": {"segments": 1},
         },
-        flows=[{"count": n, "direction": direction, "start_spread_s": 1.0} for direction in ("up", "down")],
+        flows=[{"count": n, "direction": direction, "start_spread_s": 1.0} for direction in directions],
     )
-    results = scenario.run(seeds=SEEDS)
+    results = scenario.run(seeds=seeds)
     found = []
     for (seed,), of_seed in results.flows.group_by("seed", maintain_order=True):
         kbps = {
@@ -157,7 +157,7 @@ def hold(what: str, ours: Sequence[float], theirs: Sequence[float], allowed: flo
     assert abs(mean(ours) - mean(theirs)) <= allowed + 3 * error, (what, mean(ours), mean(theirs), error)
 
 
-def transfers(hosts: int) -> pl.DataFrame:
+def transfers(hosts: int, seeds: int = 4 * SEEDS) -> pl.DataFrame:
     """A row per replication: of either kind of file, how many transfers ended, the mean of their seconds, and its variation.
 
     A transfer ends here as in the file of ns-2, with the last ACK at the sender, when the next begins. Nobody captures in that file.
@@ -181,7 +181,7 @@ def transfers(hosts: int) -> pl.DataFrame:
     )
     next_start = pl.col("start_s").shift(-1).over("seed", "flow")
     # A single wait for the timer moves a run's variation, so few seeds say little about it.
-    table = scenario.run(seeds=4 * SEEDS).transfers.sort("seed", "flow", "index")
+    table = scenario.run(seeds=seeds).transfers.sort("seed", "flow", "index")
     seconds = table.with_columns(seconds=next_start - pl.col("start_s")).drop_nulls("seconds")
     measured = seconds.group_by("seed", "group").agg(
         transfers=pl.len(), mean_s=pl.col("seconds").mean(), cov=pl.col("seconds").std() / pl.col("seconds").mean()
@@ -206,22 +206,28 @@ def test_transfers_are_those_of_ns2(hosts: int) -> None:
             hold(f"{kind}_{column}", found, reference, 0.02 * mean(reference) if column == "mean_s" else 0.03)
 
 
-@pytest.mark.parametrize("buffer", [10, 30, 50, 70, 90, 110, 150] if VALIDATE else [10, 50, 110])
-def test_windows_of_20_packets_share_as_in_ns2(buffer: int) -> None:
-    """Five uplink and five downlink flows: either sum within 1.2 % of all throughput, Jain's index within 0.01, and three errors."""
-    theirs = pl.read_csv(WINDOW_20, comment_prefix="#").filter(pl.col("buffer") == buffer)
+def window_20(buffer: int, seeds: int) -> dict[str, list[float]]:
+    """Five uplink and five downlink flows: the sums of their throughputs in kbps and Jain's index, by column of `WINDOW_20`."""
     scenario = Scenario(
         **SPM,
         ap={"limit_packets": buffer},
         run={"warmup_s": 20.0, "duration_s": 280.0},
         flows=[{"direction": way, "count": 5, "start_spread_s": 1.0} for way in ("up", "down")],
     )
-    flows = scenario.run(seeds=SEEDS).flows
+    flows = scenario.run(seeds=seeds).flows
     found: dict[str, list[float]] = {"up_kbps": [], "down_kbps": [], "jain": []}
     for _, of_seed in flows.group_by("seed", maintain_order=True):
         for way in ("up", "down"):
             found[f"{way}_kbps"].append(1e3 * sum(of_seed.filter(pl.col("direction") == way)["goodput_mbps"]))
         found["jain"].append(jain(of_seed["goodput_mbps"].to_list()))
+    return found
+
+
+@pytest.mark.parametrize("buffer", [10, 30, 50, 70, 90, 110, 150] if VALIDATE else [10, 50, 110])
+def test_windows_of_20_packets_share_as_in_ns2(buffer: int) -> None:
+    """Five uplink and five downlink flows: either sum within 1.2 % of all throughput, Jain's index within 0.01, and three errors."""
+    theirs = pl.read_csv(WINDOW_20, comment_prefix="#").filter(pl.col("buffer") == buffer)
+    found = window_20(buffer, SEEDS)
     total = mean(theirs["up_kbps"]) + mean(theirs["down_kbps"])
     for column, allowed in (("up_kbps", 0.012 * total), ("down_kbps", 0.012 * total), ("jain", 0.01)):
         hold(column, found[column], theirs[column].to_list(), allowed)

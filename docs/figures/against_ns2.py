@@ -1,0 +1,101 @@
+"""The dialect `ns-2` next to ns-2.35, into docs/validation.md and docs/peers.md: `python docs/figures/against_ns2.py`.
+
+The scenarios are those of tests/test_against_ns2.py, and the runs of ns-2 those of tests/data. `benches/peers/reference.py` makes the files
+of the transfers and of the windows of 20 packets.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from statistics import mean, stdev
+
+import polars as pl
+
+from wifair.markdown import Marks, table
+from wifair.stats import t_interval
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from test_against_ns2 import TRANSFERS, WINDOW_20, reference, simulated, transfers, window_20  # noqa: E402
+
+COMMAND = "docs/figures/against_ns2.py"
+SEEDS = 16
+FLOWS_EACH_WAY = (2, 10)
+# Headings and factors of an outcome.
+COLUMNS = (("index", 1.0), ("up, kbps", 1.0), ("down, kbps", 1.0), ("lost at the AP, %", 100.0))
+
+
+def deviation(values: list[float], factor: float) -> str:
+    """Mean ± standard deviation, which gets two digits."""
+    scaled = [factor * value for value in values]
+    centre, spread = mean(scaled), stdev(scaled)
+    if spread == 0.0:
+        return f"{centre:g}"
+    decimals = max(0, 1 - math.floor(math.log10(spread)))
+    return f"{centre:.{decimals}f} ± {spread:.{decimals}f}"
+
+
+def schemes() -> str:
+    """The symmetric cell of `adaptive-pushout`."""
+    known = reference()
+    rows = []
+    for n in FLOWS_EACH_WAY:
+        for scheme in dict.fromkeys(name for name, _ in known):
+            sides = simulated(scheme, n, SEEDS), known[scheme, n]
+            columns = [
+                deviation([row[what] for row in side], factor)
+                for what, (_, factor) in enumerate(COLUMNS)
+                for side in sides
+            ]
+            rows.append([f"{n} + {n}", scheme, *columns])
+    of_ns2 = {len(known[scheme, n]) for scheme, n in known if n in FLOWS_EACH_WAY}
+    alone = deviation([lost for *_, lost in simulated("droptail", 10, SEEDS, ("down",))], 100.0)
+    headings = ["flows", "scheme"]
+    for heading, _ in COLUMNS:
+        headings += [heading, "ns-2"]
+    return (
+        f"Mean ± standard deviation over {SEEDS} seeds in wifair and {' or '.join(map(str, sorted(of_ns2)))} in ns-2.\n\n"
+        f"{table(headings, rows)}\n\nTen downlinks alone lose {alone} % under tail drop ({SEEDS} seeds)."
+    )
+
+
+def windows() -> str:
+    """Bulk flows with a window of 20."""
+    theirs = pl.read_csv(WINDOW_20, comment_prefix="#")
+    rows = []
+    for (buffer,), of_ns2 in theirs.group_by("buffer", maintain_order=True):
+        ours = window_20(int(str(buffer)), SEEDS)
+        sides = [
+            t_interval(side).short()
+            for what in ("up_kbps", "down_kbps")
+            for side in (ours[what], of_ns2[what].to_list())
+        ]
+        rows.append([f"{buffer}", *sides])
+    return table(["buffer", "up, kbps", "ns-2", "down, kbps", "ns-2"], rows)
+
+
+def files() -> str:
+    """Files of 10 packets beside files of 1,000."""
+    theirs = pl.read_csv(TRANSFERS, comment_prefix="#")
+    rows = []
+    for (hosts,), of_ns2 in theirs.group_by("hosts", maintain_order=True):
+        ours = transfers(int(str(hosts)), 4 * SEEDS)
+        for kind in ("short", "long"):
+            column = f"{kind}_mean_s"
+            sides = [t_interval(side[column].to_list()).short() for side in (ours, of_ns2)]
+            rows.append([f"{hosts}", kind, *sides])
+    return table(["hosts", "files", "mean time, s", "ns-2, where nobody captures"], rows)
+
+
+def main() -> None:
+    """Writes the tables."""
+    intervals = f"Means with 95 % intervals over {SEEDS} seeds of bulk flows and {4 * SEEDS} of transfers; ns-2: 6."
+    Marks("schemes", COMMAND).write(ROOT / "docs" / "validation.md", f"{schemes()}\n")
+    Marks("windows of 20", COMMAND).write(ROOT / "docs" / "peers.md", f"{intervals}\n\n{windows()}\n\n{files()}\n")
+
+
+if __name__ == "__main__":
+    main()
