@@ -14,7 +14,7 @@ from wifair.papers.adaptive_pushout import reproduce
 from wifair.papers.adaptive_pushout.axis import TenToForty
 from wifair.papers.adaptive_pushout.claims import CLAIMS, DROPPED
 from wifair.papers.adaptive_pushout.claims.evidence import turning_point
-from wifair.papers.adaptive_pushout.measured import Measured
+from wifair.papers.adaptive_pushout.measured import Growth, Measured
 from wifair.papers.adaptive_pushout.study import (
     ALL_MIXES,
     FIG_6,
@@ -42,7 +42,7 @@ def fake(mix: Mix, up: list[float], down: list[float], runs: int = 1, **queue: f
     """A cell whose runs are alike, of given throughputs."""
     counted = ("segments_sent", "timeouts", "fast_retransmits")
     flows = [
-        {"seed": seed, "direction": way, "goodput_mbps": value, **dict.fromkeys(counted, 2.0)}
+        {"seed": seed, "direction": way, "goodput_mbps": value, "rtt_mean_ms": 50.0} | dict.fromkeys(counted, 2.0)
         for seed in range(1, runs + 1)
         for way, values in (("up", up), ("down", down))
         for value in values
@@ -142,7 +142,7 @@ def test_ten_to_forty_flows_replace_two_to_twenty_in_fig_3() -> None:
     for other, points in spm_af_wins.items():
         assert len(judged("3b-spm-af-downlinks-win", reading.viewed(m) if other else m).points) == points
     assert set(reading.viewed(m).every_mix) == {Mix(5, 5), Mix(15, 15), Mix(20, 20), *TABLE_II}
-    assert reading.viewed(m).counting("throughput_ip_mbps").symmetric == reading.viewed(m).symmetric
+    assert reading.viewed(m).with_notions(throughput="throughput_ip_mbps").symmetric == reading.viewed(m).symmetric
 
 
 def test_every_former_rule_is_applied_to_the_present_runs() -> None:
@@ -197,7 +197,10 @@ def test_measured_quantities() -> None:
     assert m.lost(mix, "x", "data") == pytest.approx(0.2)
     assert m.lost_packets(mix, "x", "ack") == pytest.approx(5)
     assert m.redundant_found(mix, "x") == pytest.approx(0.75)
-    assert m.acks_per_segment(mix, "x") == pytest.approx(0.6)
+    assert m.growth(mix, "x") == pytest.approx(0.6)
+    # Two uplinks with two segments each and an RTT of 50 ms.
+    assert m.growth(mix, "x", Growth.PER_SECOND) == pytest.approx(60 / (2 * 2 * 0.05))
+    assert m.with_notions(growth=Growth.ACKS_PER_SECOND).growth(mix, "x") == pytest.approx(1.0)
     assert np.isnan(jain_rows(np.zeros((1, 3)))).all()
 
 
@@ -290,7 +293,11 @@ def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp
     found = reproduce("quick", None, None, None, None)
     assert [judgement.id for judgement in found.judgements] == [claim.id for claim in CLAIMS]
     simulated = {*(reading.id for reading in READINGS), TenToForty.id}
-    assert {other.id for other in found.sensitivities} == {*simulated, "ip-bytes"}
+    assert {other.id for other in found.sensitivities} == {
+        *simulated,
+        *(f"{name}-per-second" for name in ("growth", "acks")),
+        "ip-bytes",
+    }
     assert set(found.draw(tmp_path)) == set(find("adaptive-pushout").FIGURES)
     variants = {str(cell.keys["variant"]) for cell in found.results.cells}
     assert variants == {"baseline", *simulated}
@@ -318,7 +325,10 @@ def test_evidence_is_a_relation_or_a_number() -> None:
     }
     measured = fake_runs(every)
     for claim in CLAIMS:
-        assert isinstance(claim.evidence(measured), Number if claim.id in kinds else Relation)
+        evidence = claim.evidence(measured)
+        assert isinstance(evidence, Number if claim.id in kinds else Relation)
+        # Readings are compared with the baseline by label.
+        assert len({point.label for point in evidence.points}) == len(evidence.points), claim.id
 
 
 def test_paper_json_has_the_agreed_form(here: Cli, tmp_path: Path) -> None:

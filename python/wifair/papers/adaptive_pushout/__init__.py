@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wifair.papers.adaptive_pushout.axis import TenToForty
 from wifair.papers.adaptive_pushout.claims import CLAIMS, DROPPED
-from wifair.papers.adaptive_pushout.measured import Measured
+from wifair.papers.adaptive_pushout.measured import Growth, Measured
 from wifair.papers.adaptive_pushout.study import FORMS, MIXES_OF_FIGURE, READINGS, SCHEMES, cells
 from wifair.papers.readings import View
 from wifair.papers.reproduction import PaperStudy
@@ -16,6 +16,7 @@ from wifair.papers.reproduction import PaperStudy
 TITLE = "Adaptive Pushout: A Buffer Management Scheme to Improve TCP Fairness in Wireless LANs"
 PROPOSES = "ACK pushout that watches the balance of directions"
 FIGURES = tuple(MIXES_OF_FIGURE)
+GROWTH = "How is the growth of a window measured?"
 
 
 STUDY = PaperStudy(
@@ -30,10 +31,22 @@ STUDY = PaperStudy(
         *READINGS,
         TenToForty(),
         View(
+            "growth-per-second",
+            GROWTH,
+            "in segments per second: ACKs per second over the segments outstanding",
+            lambda m: m.with_notions(growth=Growth.PER_SECOND),
+        ),
+        View(
+            "acks-per-second",
+            GROWTH,
+            "by the ACKs that reach the senders per second, as in `spm-af-las`",
+            lambda m: m.with_notions(growth=Growth.ACKS_PER_SECOND),
+        ),
+        View(
             "ip-bytes",
             "What does throughput count?",
             "IP bytes that arrive",
-            lambda m: m.counting("throughput_ip_mbps"),
+            lambda m: m.with_notions(throughput="throughput_ip_mbps"),
         ),
     ),
     conditions={"dialect": "ns-2", "schemes": list(SCHEMES)},

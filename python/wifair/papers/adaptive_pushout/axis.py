@@ -37,7 +37,7 @@ class TenToForty:
 
     def viewed(self, data: Measured) -> Measured:
         """The measurements with these mixes in Fig. 3."""
-        return data.plotting(TEN_TO_FORTY)
+        return data.with_notions(symmetric=TEN_TO_FORTY)
 
 
 def _mix(cell: Cell) -> Mix:

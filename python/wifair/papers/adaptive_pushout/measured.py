@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from enum import Enum
+
 import numpy as np
 
 from wifair.papers.adaptive_pushout.study import SYMMETRIC, TABLE_II, Mix
@@ -9,13 +12,36 @@ from wifair.papers.runs import CellRuns, Runs
 from wifair.stats import Values, jain_rows, ratio
 
 
-class Measured:
-    """One reading's runs. Throughput is `throughput`, a column of the flow table, in Mbps. `symmetric` are the mixes of Fig. 3."""
+class Growth(Enum):
+    """What the growth of the senders' windows is measured by; the value is its unit."""
 
-    def __init__(self, runs: Runs, throughput: str = "goodput_mbps", symmetric: tuple[Mix, ...] = SYMMETRIC) -> None:
+    # In congestion avoidance an ACK opens the window by one segment over the window, so this is the growth per round trip.
+    PER_SEGMENT = "ACKs per segment"
+    # Divided by the segments outstanding: in congestion avoidance the growth in segments per second.
+    PER_SECOND = "segments per second"
+    # The frequency of ACKs, as in the paper `spm-af-las`.
+    ACKS_PER_SECOND = "ACKs per second"
+
+
+@dataclass(frozen=True)
+class Notions:
+    """What the paper's words for measured quantities mean."""
+
+    # Throughput, as a column of the flow table in Mbps.
+    throughput: str = "goodput_mbps"
+    # The mixes of Fig. 3.
+    symmetric: tuple[Mix, ...] = SYMMETRIC
+    growth: Growth = Growth.PER_SEGMENT
+
+
+class Measured:
+    """One reading's runs, evaluated by `notions`."""
+
+    def __init__(self, runs: Runs, notions: Notions | None = None) -> None:
         self._runs = runs
-        self._throughput = throughput
-        self.symmetric = symmetric
+        self._notions = notions or Notions()
+        self._throughput = self._notions.throughput
+        self.symmetric = self._notions.symmetric
 
     @property
     def every_mix(self) -> tuple[Mix, ...]:
@@ -26,13 +52,9 @@ class Measured:
         """The runs of one mix under one scheme."""
         return self._runs.cell(scheme=scheme, n_up=mix.up, n_down=mix.down)
 
-    def counting(self, throughput: str) -> Measured:
-        """The same runs with another column as throughput."""
-        return Measured(self._runs, throughput, self.symmetric)
-
-    def plotting(self, symmetric: tuple[Mix, ...]) -> Measured:
-        """The same runs with other mixes in Fig. 3."""
-        return Measured(self._runs, self._throughput, symmetric)
+    def with_notions(self, **others: object) -> Measured:
+        """The same runs with other notions."""
+        return Measured(self._runs, replace(self._notions, **others))  # type: ignore[arg-type]
 
     def throughputs(self, mix: Mix, scheme: str) -> Values:
         """Throughput of each flow, uplinks first: (seeds, flows)."""
@@ -86,10 +108,24 @@ class Measured:
         found = cell.queue("filtered_packets", "ack")
         return ratio(found, found + cell.queue("tail_drop_packets") + cell.queue("evicted_packets"))
 
-    def acks_per_segment(self, mix: Mix, scheme: str) -> Values:
-        """ACKs that reach the uplink senders for each data segment that the AP received."""
+    def growth(self, mix: Mix, scheme: str, by: Growth | None = None) -> Values:
+        """The growth of the uplink senders' windows, from the ACKs that reach them; by default as `notions` has it."""
+        cell, by = self.cell(mix, scheme), by or self._notions.growth
+        acks = cell.queue("delivered_packets", "ack")
+        if by is Growth.PER_SEGMENT:
+            per = cell.queue("delivered_packets", "data", node="stations")
+        elif by is Growth.PER_SECOND:
+            per = self.segment_seconds(mix, scheme)
+        else:
+            per = cell.run("duration_s")
+        return ratio(acks, per)
+
+    def segment_seconds(self, mix: Mix, scheme: str) -> Values:
+        """Segments that the uplink flows together have outstanding, times the duration, from their segments and mean RTTs."""
         cell = self.cell(mix, scheme)
-        return ratio(cell.queue("delivered_packets", "ack"), cell.queue("delivered_packets", "data", node="stations"))
+        sent, rtt_ms = (cell.flows(column, direction="up") for column in ("segments_sent", "rtt_mean_ms"))
+        found: Values = np.nansum(sent * rtt_ms, axis=1) * 1e-3
+        return found
 
     def per_minute(self, mix: Mix, scheme: str, column: str, direction: str) -> Values:
         """Events per flow and minute (timeouts, fast retransmits), mean over the flows of a direction."""

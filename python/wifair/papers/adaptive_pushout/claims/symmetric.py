@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from wifair.papers.adaptive_pushout.claims.evidence import MUCH
 from wifair.papers.adaptive_pushout.measured import Measured
 from wifair.papers.adaptive_pushout.study import (
@@ -148,7 +150,11 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "directions (Jain's index of the two mean throughputs).",
         "index",
         lambda m: Relation(
-            above(m.index_up, [TWENTY], ADAPTIVE, SCHEMES) + above(m.balance, [TWENTY], ADAPTIVE, SCHEMES)
+            [
+                replace(point, label=f"{of}: {point.label}")
+                for of, index in (("among uplinks", m.index_up), ("between directions", m.balance))
+                for point in above(index, [TWENTY], ADAPTIVE, SCHEMES)
+            ]
         ),
     ),
 )

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from wifair.papers.adaptive_pushout.claims.evidence import FEWEST_DOWN, MUCH
-from wifair.papers.adaptive_pushout.measured import Measured
+from wifair.papers.adaptive_pushout.measured import Growth, Measured
 from wifair.papers.adaptive_pushout.study import (
     ACK_PUSHOUT,
     ADAPTIVE,
@@ -175,14 +175,15 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         None,
         "It has one side effect; it slows down the growth of sender's congestion window.",
         "A Reno sender's window grows with each ACK: for each segment that the AP receives, fewer ACKs reach the uplink "
-        "senders under SPM-AF than under tail drop, symmetric, at every n.",
+        "senders under SPM-AF than under tail drop, symmetric, at every n. That is the growth per round trip; "
+        "`growth-per-second` and `acks-per-second` have it per second.",
         "ACKs per segment",
-        lambda m: Relation(above(m.acks_per_segment, m.symmetric, TAIL_DROP, [SPM_AF])),
+        lambda m: Relation(above(m.growth, m.symmetric, TAIL_DROP, [SPM_AF])),
         formerly=Formerly(
             "reproduced",
             "A Reno sender's window grows with each ACK: under SPM-AF, symmetric, fewer ACKs reach the uplink senders than "
             "the AP receives segments.",
-            lambda m: Relation([Point(str(x), 1.0 - m.acks_per_segment(x, SPM_AF)) for x in m.symmetric]),
+            lambda m: Relation([Point(str(x), 1.0 - m.growth(x, SPM_AF, Growth.PER_SEGMENT)) for x in m.symmetric]),
         ),
     ),
     Claim(
@@ -211,7 +212,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "Which mitigates the side effect of the SPM-AF (slowdown of the growth of sender's congestion window).",
         "ACKs that reach the uplink senders per segment: ACK pushout over SPM-AF, at every mix.",
         "ACKs per segment",
-        lambda m: Relation(above(m.acks_per_segment, m.every_mix, ACK_PUSHOUT, [SPM_AF])),
+        lambda m: Relation(above(m.growth, m.every_mix, ACK_PUSHOUT, [SPM_AF])),
     ),
     Claim(
         "III-B-better-than-ack-pushout",
@@ -280,7 +281,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "Which would curb the side effect of the SPM-AF (slowdown of the growth of sender's congestion window).",
         "ACKs that reach the uplink senders per segment: adaptive pushout over SPM-AF, at every mix.",
         "ACKs per segment",
-        lambda m: Relation(above(m.acks_per_segment, m.every_mix, ADAPTIVE, [SPM_AF])),
+        lambda m: Relation(above(m.growth, m.every_mix, ADAPTIVE, [SPM_AF])),
     ),
     Claim(
         "III-B-asymmetric-advantage",
