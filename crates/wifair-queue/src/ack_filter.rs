@@ -1,7 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Arrival, Buffer, Eviction, Filter, Indexes, Placed, QueueId};
+use crate::buffer::{Arrival, Buffer, Filter, Indexes, Placed, QueueId};
+use crate::words::Eviction;
 
 /// Where an arriving ACK stands in the queue when ACK filtering has removed an earlier one for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -2,7 +2,9 @@
 
 use wifair_core::Time;
 
-use crate::{Buffer, Departure, Eviction, Grant, QueueId, Signal, SlotId};
+use crate::buffer::{Buffer, Departure, QueueId, SlotId};
+use crate::congestion::Signal;
+use crate::words::{Eviction, Grant};
 
 /// The constants of CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

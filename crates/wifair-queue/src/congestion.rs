@@ -2,7 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Class, Ecn};
 
-use crate::{Arrival, Buffer, Placed, Refusal, SlotId};
+use crate::buffer::{Arrival, Buffer, Placed, SlotId};
+use crate::words::Refusal;
 
 /// How a scheme tells the sender of an arriving packet that there is congestion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

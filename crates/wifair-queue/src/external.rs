@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wifair_core::SpecError;
 
-use crate::{Scheme, SchemeSpec};
+use crate::scheme::Scheme;
 
 /// A scheme that the program which runs the plan supplies, as named in the plan.
 ///
-/// It must be supplied ([`SchemeSpec::supply`]) before the plan is checked or run. Two external schemes are the same if `id`
+/// It must be supplied ([`SchemeSpec::supply`](crate::SchemeSpec::supply)) before the plan is checked or run. Two external schemes are the same if `id`
 /// and `parameters` are equal: `id` identifies everything else that determines the scheme's behaviour, its source included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,7 +22,7 @@ pub struct ExternalScheme {
     #[serde(default)]
     pub parameters: Map<String, Value>,
     #[serde(skip)]
-    maker: Option<Maker>,
+    pub(crate) maker: Option<Maker>,
 }
 
 /// Creates a scheme in its initial state, once per port and replication (and to check the plan).
@@ -61,16 +61,6 @@ impl ExternalScheme {
             None => {
                 Err(SpecError::new(path, &self.id, "a scheme that the program which runs the plan supplies"))
             }
-        }
-    }
-}
-
-impl SchemeSpec {
-    /// Lets `find` supply this scheme if it is external. A scheme that `find` does not know is refused when the plan is
-    /// checked.
-    pub fn supply(&mut self, find: &mut dyn FnMut(&ExternalScheme) -> Option<Maker>) {
-        if let SchemeSpec::External(external) = self {
-            external.maker = find(external);
         }
     }
 }

@@ -2,10 +2,12 @@
 //! overflow policy. `fq-codel` has one instance; `mac80211` shares one among its stations.
 
 use crate::ack_filter::{Thinning, thin};
+use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed, QueueId};
 use crate::codel::{self, Codel, CodelSettings};
 use crate::drr::{DeficitRoundRobin, Turns};
 use crate::flow_hash::FlowHash;
-use crate::{Arrival, Buffer, Cx, Departure, Eviction, Grant, Indexes, Placed, QueueId, Refusal};
+use crate::scheme::Cx;
+use crate::words::{Eviction, Grant, Refusal};
 
 /// How much is dropped at once from the longest queue at overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

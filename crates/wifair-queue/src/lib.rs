@@ -20,11 +20,13 @@ mod fair_queue;
 mod flow_hash;
 mod flows;
 mod journal;
+mod journaled;
 mod limit;
 mod pi;
 mod port;
 mod scheme;
 mod snapshot;
+mod words;
 
 #[path = "limits/registry.rs"]
 mod limits;
@@ -33,19 +35,19 @@ mod schemes;
 
 pub use ack_filter::{Place, Thinning};
 pub use buffer::{
-    Arrival, Buffer, Count, Departure, Eviction, Filter, Freed, Indexes, Pick, Placed, Pool, QueueId,
-    Refusal, SlotId,
+    Arrival, Buffer, Count, Departure, Filter, Freed, Indexes, Pick, Placed, Pool, QueueId, SlotId,
 };
 pub use congestion::Signal;
 pub use external::{ExternalScheme, Maker};
-pub use flows::{Active, Direction, Flows, FlowsSpec};
+pub use flows::{Active, Flows, FlowsSpec};
 pub use journal::{Entry, Journal, PortEvent};
 pub use limit::{LimitController, Occupancy, Wants};
 pub use limits::LimitSpec;
 pub use port::{LoweredLimit, Port, PortSpec};
-pub use scheme::{
-    Cx, Exchange, Grant, Hooks, Link, MpduOutcome, Outcome, Reception, Scheme, Shortcuts, StationLimit,
-    Transmission, TransmittedMpdu, View,
-};
+pub use scheme::{Cx, Hooks, Scheme, Shortcuts, View};
 pub use schemes::SchemeSpec;
 pub use snapshot::{FlowLedger, Ledger, PortSnapshot};
+pub use words::{
+    Direction, Eviction, Exchange, Grant, Link, MpduOutcome, Outcome, Reception, Refusal, StationLimit,
+    Transmission, TransmittedMpdu,
+};

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use wifair_core::Time;
 
-use crate::limits::LimitSpec;
-use crate::{Buffer, Exchange};
+use crate::buffer::Buffer;
+use crate::words::Exchange;
 
 /// A controller of a buffer's limit. It is independent of the scheme, which reads the limit from the buffer as usual.
 ///
@@ -68,9 +68,8 @@ pub(crate) struct LimitControl {
 }
 
 impl LimitControl {
-    /// Creates the controller of `spec` for a buffer that starts with `limit_packets`.
-    pub fn new(spec: &LimitSpec, limit_packets: u32) -> LimitControl {
-        let mut controller = spec.build();
+    /// Starts `controller` for a buffer that starts with `limit_packets`.
+    pub fn new(mut controller: Box<dyn LimitController>, limit_packets: u32) -> LimitControl {
         controller.start(limit_packets);
         LimitControl { wants: controller.wants(), controller, idle: Time::ZERO, idle_since: Some(Time::ZERO) }
     }

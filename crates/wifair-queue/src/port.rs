@@ -4,13 +4,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time};
 
-use crate::journal::{Journal, Journaled};
+use crate::buffer::{Arrival, Buffer, Count, Departure, Freed};
+use crate::journal::Journal;
+use crate::journaled::Journaled;
 use crate::limit::LimitControl;
+use crate::limit::Wants;
+use crate::limits::LimitSpec;
+use crate::scheme::{Cx, Hooks, Scheme, Shortcuts, View};
+use crate::schemes::SchemeSpec;
 use crate::snapshot::Ledger;
-use crate::{
-    Arrival, Buffer, Count, Cx, Departure, Exchange, Freed, Grant, Hooks, LimitSpec, Outcome, PortSnapshot,
-    Reception, Refusal, Scheme, SchemeSpec, Shortcuts, Transmission, View, Wants,
-};
+use crate::snapshot::PortSnapshot;
+use crate::words::{Exchange, Grant, Outcome, Reception, Refusal, Transmission};
 
 /// Parameters of a port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -176,8 +180,10 @@ impl Port {
     pub fn with_scheme(spec: &PortSpec, scheme: Box<dyn Scheme>, seed: u64, label: &str) -> Port {
         let hooks = scheme.hooks();
         let mut shortcuts = scheme.shortcuts();
-        let control =
-            spec.limit_controller.as_ref().map(|c| Box::new(LimitControl::new(c, spec.limit_packets)));
+        let control = spec
+            .limit_controller
+            .as_ref()
+            .map(|c| Box::new(LimitControl::new(c.build(), spec.limit_packets)));
         let wants = control.as_ref().map_or(Wants::default(), |control| control.wants());
         if wants.idle {
             shortcuts = Shortcuts::NONE; // arrivals and departures are observed
@@ -611,7 +617,7 @@ mod tests {
     use wifair_core::{FiveTuple, TCP, TcpFlags};
 
     use super::*;
-    use crate::{Flows, FlowsSpec};
+    use crate::flows::{Flows, FlowsSpec};
 
     proptest! {
         #[test]

@@ -1,7 +1,6 @@
-use super::ASKED;
 use super::bit_tree::BitTree;
 use super::pools::Pool;
-use super::slots::{SlotId, Slots};
+use super::slots::{ASKED, SlotId, Slots};
 
 /// The member of a pool that is nearest to the head or the tail.
 ///
@@ -116,7 +115,8 @@ impl Ages {
 mod tests {
     use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rng, SackBlocks, StationId, TCP, TcpFlags, Time};
 
-    use crate::{Buffer, Eviction, Indexes, Pick, Pool};
+    use crate::buffer::{Buffer, Indexes, Pick, Pool};
+    use crate::words::Eviction;
 
     /// Data has no number if only ACKs are picked by age: an ACK that replaces it must get one.
     #[test]

@@ -1,6 +1,5 @@
 use wifair_core::{Ac, Class, FlowId, Packet, Rng, StationId};
 
-use super::ASKED;
 use super::acks::Acks;
 use super::ages::Ages;
 use super::categories::ByCategory;
@@ -9,7 +8,7 @@ use super::lists::Lists;
 use super::pools::{Filter, POOLS, Pick, Pool};
 use super::queues::Queues;
 use super::random_set::RandomSet;
-use super::slots::{SlotId, Slots};
+use super::slots::{ASKED, SlotId, Slots};
 
 /// The indexes that a buffer keeps in addition to its order, as requested by a scheme. Indexes that are not requested have no
 /// cost.

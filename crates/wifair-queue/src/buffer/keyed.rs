@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use wifair_core::StationId;
 
 use super::slots::{NONE, SlotId};
-use crate::Grant;
+use crate::words::Grant;
 
 /// Queued packets ordered by a key that each is given on arrival; first in, first out among equal keys.
 ///
@@ -141,7 +141,7 @@ mod tests {
     use wifair_core::Time;
 
     use super::*;
-    use crate::StationLimit;
+    use crate::words::StationLimit;
 
     fn station(slot: u32) -> StationId {
         StationId((slot % 3) as u16)

@@ -1,25 +1,5 @@
 use wifair_core::{Class, Counters, counters};
 
-/// Why an arriving packet was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The buffer was full and nothing was evicted for it.
-    TailDrop,
-    /// There was room, but the scheme signals congestion by the loss.
-    Aqm,
-}
-
-/// Why a queued packet was evicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Eviction {
-    /// A redundant ACK: a later one carries the same information. Counted as filtered, which is not a loss.
-    Redundant,
-    /// Evicted for an arrival, or above a limit that has been lowered: a loss.
-    Victim,
-    /// The scheme signals congestion by the loss.
-    Aqm,
-}
-
 counters! {
     /// A number of packets and the IP bytes in them.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

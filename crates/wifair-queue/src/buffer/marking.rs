@@ -1,6 +1,8 @@
 use wifair_core::{Class, Ecn, TcpFlags};
 
-use super::{Buffer, Fate, SlotId};
+use super::Buffer;
+use super::ledger::Fate;
+use super::slots::SlotId;
 use crate::journal::PortEvent;
 
 impl Buffer {

@@ -3,6 +3,7 @@
 mod acks;
 mod ages;
 mod bit_tree;
+mod by_queue;
 mod categories;
 mod indexes;
 mod keyed;
@@ -22,19 +23,17 @@ use wifair_core::{Ac, Class, ConnectionId, FlowId, LogHistogram, Packet, Rng, St
 
 use indexes::Index;
 pub use indexes::Indexes;
+pub use ledger::Count;
 pub(crate) use ledger::{Books, Fate, FlowRows, Row};
-pub use ledger::{Count, Eviction, Refusal};
 pub(crate) use lists::Lists;
 pub use passage::{Arrival, Departure, Placed};
 pub use pools::{Filter, Pick, Pool};
 pub use queues::QueueId;
 pub use slots::SlotId;
-use slots::Slots;
+use slots::{ASKED, Slots};
 
 use crate::journal::Journal;
-use crate::{Grant, Outcome};
-
-const ASKED: &str = "a scheme asks in needs() for the indexes that it uses";
+use crate::words::{Grant, Outcome};
 
 /// The packet store of a port, with its counters.
 ///

@@ -2,11 +2,12 @@
 
 use wifair_core::{Class, LogHistogram, StationId, Time};
 
-use super::passage::Seal;
-use super::slots::Slot;
-use super::{ASKED, Arrival, Books, Buffer, Departure, Eviction, Fate, Placed, Refusal, SlotId};
-use crate::Grant;
+use super::Buffer;
+use super::ledger::{Books, Fate};
+use super::passage::{Arrival, Departure, Placed, Seal};
+use super::slots::{ASKED, Slot, SlotId};
 use crate::journal::PortEvent;
+use crate::words::{Eviction, Grant, Refusal};
 
 impl Buffer {
     /// Admits an arrival at the tail. Panics if the buffer is full.

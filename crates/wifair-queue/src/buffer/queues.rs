@@ -1,6 +1,5 @@
 use super::longest::Longest;
 use super::slots::{NONE, SlotId, Slots};
-use super::{ASKED, Arrival, Buffer, Placed};
 
 /// A queue within a buffer, numbered by the scheme. Numbers should be dense: the buffer keeps a row for each up to the
 /// greatest.
@@ -30,11 +29,11 @@ pub(super) struct Queues {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Queue {
-    first: u32,
-    last: u32,
-    packets: u32,
-    bytes: u32,
+pub(super) struct Queue {
+    pub first: u32,
+    pub last: u32,
+    pub packets: u32,
+    pub bytes: u32,
 }
 
 const EMPTY: Queue = Queue { first: NONE, last: NONE, packets: 0, bytes: 0 };
@@ -85,6 +84,11 @@ impl Queues {
         }
     }
 
+    /// Selects the queue that the next admitted packet joins.
+    pub fn join_next(&mut self, queue: QueueId) {
+        self.joined = queue;
+    }
+
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) {
         let bytes = slots.get(slot).packet.ip_bytes();
         self.bytes -= u64::from(bytes);
@@ -108,69 +112,34 @@ impl Queues {
         }
     }
 
-    fn queue(&self, id: QueueId) -> &Queue {
+    /// IP bytes in all queues.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The queue that the packet in a slot is in.
+    pub fn queue_of(&self, slot: SlotId) -> QueueId {
+        QueueId(self.links[slot.index()].queue)
+    }
+
+    /// The queue with the most bytes, on a tie the one with the smallest number.
+    pub fn longest(&mut self) -> Option<QueueId> {
+        let queues = &self.queues;
+        let longest =
+            self.longest.get_or_insert_with(|| Longest::new(queues.iter().map(|queue| queue.bytes)));
+        longest.queue().map(|queue| QueueId(queue as u32))
+    }
+
+    pub fn queue(&self, id: QueueId) -> &Queue {
         self.queues.get(id.index()).unwrap_or(&EMPTY)
     }
 
     /// The queues that hold a packet, in the order of their numbers.
-    fn occupied(&self) -> impl Iterator<Item = QueueId> + '_ {
+    pub fn occupied(&self) -> impl Iterator<Item = QueueId> + '_ {
         self.occupied.iter().enumerate().flat_map(|(at, &word)| {
             let rest = |word: &u64| Some(word & (word - 1)).filter(|rest| *rest != 0);
             let words = std::iter::successors((word != 0).then_some(word), rest);
             words.map(move |word| QueueId(at as u32 * 64 + word.trailing_zeros()))
         })
-    }
-}
-
-/// For schemes that request [`Indexes::queues`](crate::Indexes::queues). Every packet is in a queue: number 0 unless it was
-/// admitted by [`Buffer::append_to`].
-impl Buffer {
-    /// Like [`Buffer::append`], and appends the packet to a queue.
-    pub fn append_to(&mut self, arrival: Arrival, queue: QueueId) -> Placed {
-        self.index.as_mut().expect(ASKED).queues_mut().joined = queue;
-        self.append(arrival)
-    }
-
-    /// The first packet of a queue.
-    pub fn first_of(&self, queue: QueueId) -> Option<SlotId> {
-        SlotId::from_link(self.index().queues().queue(queue).first)
-    }
-
-    /// The last packet of a queue.
-    pub fn last_of(&self, queue: QueueId) -> Option<SlotId> {
-        SlotId::from_link(self.index().queues().queue(queue).last)
-    }
-
-    /// The queue that a queued packet is in.
-    pub fn queue_of(&self, slot: SlotId) -> QueueId {
-        QueueId(self.index().queues().links[slot.index()].queue)
-    }
-
-    /// Number of packets in a queue.
-    pub fn packets_of(&self, queue: QueueId) -> u32 {
-        self.index().queues().queue(queue).packets
-    }
-
-    /// IP bytes in a queue.
-    pub fn bytes_of(&self, queue: QueueId) -> u32 {
-        self.index().queues().queue(queue).bytes
-    }
-
-    /// IP bytes in all queues.
-    pub fn bytes(&self) -> u64 {
-        self.index().queues().bytes
-    }
-
-    /// The queue with the most bytes, on a tie the one with the smallest number. O(log n). The first call walks over all
-    /// queues; after it, every arrival and departure updates the ranking.
-    pub fn longest_queue(&mut self) -> Option<QueueId> {
-        let Queues { queues, longest, .. } = self.index.as_mut().expect(ASKED).queues_mut();
-        let longest = longest.get_or_insert_with(|| Longest::new(queues.iter().map(|queue| queue.bytes)));
-        longest.queue().map(|queue| QueueId(queue as u32))
-    }
-
-    /// The queues that hold a packet, in order of number. Walks over all queues, so it is for rare events.
-    pub fn occupied_queues(&self) -> impl Iterator<Item = QueueId> + '_ {
-        self.index().queues().occupied()
     }
 }

@@ -1,6 +1,9 @@
 use wifair_core::{Ac, Class, FlowId, Packet, StationId, Time};
 
-use super::Arrival;
+use super::passage::Arrival;
+
+/// What a scheme is told that uses an index without it.
+pub(super) const ASKED: &str = "a scheme asks in needs() for the indexes that it uses";
 
 /// Marks the end of a list.
 pub(super) const NONE: u32 = u32::MAX;

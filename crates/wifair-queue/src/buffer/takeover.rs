@@ -2,10 +2,11 @@
 
 use wifair_core::Time;
 
-use super::indexes::Index;
+use super::Buffer;
+use super::indexes::{Index, Indexes};
 use super::ledger::FlowRows;
 use super::slots::{Slot, Slots};
-use super::{Buffer, Indexes};
+use crate::journal::Journal;
 
 impl Buffer {
     /// Empties the buffer and returns its packets from head to tail. The buffer then has the indexes that the next scheme
@@ -44,7 +45,7 @@ impl Buffer {
     }
 
     /// The journal, if kept.
-    pub(crate) fn journal(&self) -> Option<&crate::journal::Journal> {
+    pub(crate) fn journal(&self) -> Option<&Journal> {
         self.journal.as_ref()
     }
 }

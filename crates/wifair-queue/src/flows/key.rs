@@ -1,6 +1,6 @@
 use wifair_core::FiveTuple;
 
-use super::Direction;
+use crate::words::Direction;
 
 /// A connection's 5-tuple as in uplink packets (the source is the station's side), in two words: it is reversed, compared and
 /// hashed in a few instructions.

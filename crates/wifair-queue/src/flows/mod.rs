@@ -21,15 +21,7 @@ use key::Key;
 pub use spec::{Active, FlowsSpec};
 use table::Table;
 
-/// Direction of a packet that passes the access point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Direction {
-    /// From a station.
-    Up,
-    /// To a station.
-    Down,
-}
+use crate::words::Direction;
 
 const NONE: u32 = u32::MAX;
 

@@ -23,7 +23,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use crate::{LimitController, Occupancy, Wants, check};
+use crate::check;
+use crate::limit::{LimitController, Occupancy, Wants};
 
 pub const INFO: Info = Info {
     name: "alt",

@@ -24,7 +24,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use crate::{Exchange, LimitController, Wants, check};
+use crate::check;
+use crate::limit::{LimitController, Wants};
+use crate::words::Exchange;
 
 pub const INFO: Info = Info {
     name: "ebdp",

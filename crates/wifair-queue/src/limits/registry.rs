@@ -1,6 +1,6 @@
 //! Every limit controller by name: one line each.
 
-use crate::LimitController;
+use crate::limit::LimitController;
 
 wifair_core::registry! {
     /// A limit controller by name, with its parameters: `{"name": "alt"}`.

@@ -4,7 +4,7 @@ use wifair_core::Time;
 
 use super::Port;
 use crate::limit::Wants;
-use crate::{Cx, Scheme, Shortcuts, View};
+use crate::scheme::{Cx, Scheme, Shortcuts, View};
 
 impl Port {
     /// Replaces the scheme from `now` on. `scheme` is offered the queued packets in order, from head to tail, as arrivals that
@@ -26,7 +26,7 @@ impl Port {
         self.buffer.settle_takeover(&before);
         self.adopt(scheme);
         if let Some(journal) = journal {
-            journal.settle_takeover(from, &self.buffer, now);
+            journal.settle_takeover(from, self.buffer.len(), now);
             self.keep_journal(&journal);
         }
         self.watch(now);

@@ -19,8 +19,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Class, Info};
 
+use crate::ack_filter::Place;
 use crate::ack_filter::filter_and_append;
-use crate::{Arrival, Buffer, Cx, Filter, Indexes, Place, Placed, Scheme, Shortcuts};
+use crate::buffer::{Arrival, Buffer, Filter, Indexes, Placed};
+use crate::scheme::{Cx, Scheme, Shortcuts};
 
 pub const INFO: Info = Info {
     name: "ack-filtering",

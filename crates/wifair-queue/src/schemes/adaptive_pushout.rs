@@ -30,9 +30,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Class, Info};
 
-use crate::{
-    Arrival, Buffer, Cx, Eviction, Filter, Indexes, Pick, Placed, Pool, Refusal, Scheme, Shortcuts, SlotId,
-};
+use crate::buffer::{Arrival, Buffer, Filter, Indexes, Pick, Placed, Pool, SlotId};
+use crate::scheme::{Cx, Scheme, Shortcuts};
+use crate::words::{Eviction, Refusal};
 
 pub const INFO: Info = Info {
     name: "adaptive-pushout",

@@ -22,10 +22,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
+use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed, QueueId};
+use crate::check;
 use crate::codel::{Codel, CodelSettings, release_from};
-use crate::{
-    Arrival, Buffer, Cx, Departure, Grant, Indexes, Placed, QueueId, Scheme, Shortcuts, Signal, check,
-};
+use crate::congestion::Signal;
+use crate::scheme::{Cx, Scheme, Shortcuts};
+use crate::words::Grant;
 
 pub const INFO: Info = Info {
     name: "codel",

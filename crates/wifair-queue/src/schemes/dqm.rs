@@ -62,11 +62,12 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Class, Info, SpecError, StationId, Time};
 
 use crate::buffer::Lists;
+use crate::buffer::{Arrival, Buffer, Departure, Placed, SlotId};
+use crate::check;
+use crate::flows::Flows;
 use crate::pi::PiController;
-use crate::{
-    Arrival, Buffer, Cx, Departure, Eviction, Exchange, Flows, Grant, Hooks, Placed, Reception, Refusal,
-    Scheme, Shortcuts, SlotId, check,
-};
+use crate::scheme::{Cx, Hooks, Scheme, Shortcuts};
+use crate::words::{Eviction, Exchange, Grant, Reception, Refusal};
 
 pub const INFO: Info = Info {
     name: "dqm",

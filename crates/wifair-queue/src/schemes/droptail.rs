@@ -13,7 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::Info;
 
-use crate::{Arrival, Buffer, Cx, Placed, Scheme, Shortcuts};
+use crate::buffer::{Arrival, Buffer, Placed};
+use crate::scheme::{Cx, Scheme, Shortcuts};
 
 pub const INFO: Info = Info {
     name: "droptail",

@@ -33,11 +33,14 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
 use super::codel;
+use crate::ack_filter::Thinning;
+use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed};
+use crate::check;
 use crate::codel::CodelSettings;
+use crate::congestion::Signal;
 use crate::fair_queue::{Batch, FairQueue, FairQueueSettings};
-use crate::{
-    Arrival, Buffer, Cx, Departure, Grant, Indexes, Placed, Scheme, Shortcuts, Signal, Thinning, check,
-};
+use crate::scheme::{Cx, Scheme, Shortcuts};
+use crate::words::Grant;
 
 pub const INFO: Info = Info {
     name: "fq-codel",

@@ -27,10 +27,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Class, FlowId, Info, Packet, SpecError, TcpFlags, Time};
 
-use crate::{
-    Arrival, Buffer, Cx, Departure, Eviction, Grant, Hooks, Indexes, Placed, Refusal, Scheme, Shortcuts,
-    SlotId,
-};
+use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed, SlotId};
+use crate::scheme::{Cx, Hooks, Scheme, Shortcuts};
+use crate::words::{Eviction, Grant, Refusal};
 
 pub const INFO: Info = Info {
     name: "las",

@@ -38,13 +38,15 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, Info, SpecError, StationId, Time};
 
 use super::codel;
+use crate::ack_filter::Thinning;
 use crate::airtime::AirtimeRoundRobin;
+use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed};
+use crate::check;
 use crate::codel::CodelSettings;
+use crate::congestion::Signal;
 use crate::fair_queue::{Batch, FairQueue, FairQueueSettings, Member};
-use crate::{
-    Arrival, Buffer, Cx, Departure, Exchange, Grant, Hooks, Indexes, Placed, Reception, Scheme, Shortcuts,
-    Signal, Thinning, check,
-};
+use crate::scheme::{Cx, Hooks, Scheme, Shortcuts};
+use crate::words::{Exchange, Grant, Reception};
 
 pub const INFO: Info = Info {
     name: "mac80211",

@@ -23,8 +23,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
+use crate::buffer::{Arrival, Buffer, Placed};
+use crate::check;
+use crate::congestion::Signal;
 use crate::pi::PiController;
-use crate::{Arrival, Buffer, Cx, Hooks, Placed, Refusal, Scheme, Shortcuts, Signal, check};
+use crate::scheme::{Cx, Hooks, Scheme, Shortcuts};
+use crate::words::Refusal;
 
 pub const INFO: Info = Info {
     name: "pi",

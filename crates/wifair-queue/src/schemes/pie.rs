@@ -28,9 +28,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use crate::{
-    Arrival, Buffer, Cx, Departure, Grant, Hooks, Indexes, Placed, Refusal, Scheme, Shortcuts, Signal, check,
-};
+use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed};
+use crate::check;
+use crate::congestion::Signal;
+use crate::scheme::{Cx, Hooks, Scheme, Shortcuts};
+use crate::words::{Grant, Refusal};
 
 pub const INFO: Info = Info {
     name: "pie",

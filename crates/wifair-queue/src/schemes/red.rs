@@ -27,7 +27,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use crate::{Arrival, Buffer, Cx, Departure, Grant, Placed, Refusal, Scheme, Signal, check};
+use crate::buffer::{Arrival, Buffer, Departure, Placed};
+use crate::check;
+use crate::congestion::Signal;
+use crate::scheme::{Cx, Scheme};
+use crate::words::{Grant, Refusal};
 
 pub const INFO: Info = Info {
     name: "red",

@@ -1,0 +1,145 @@
+//! A scheme that records what another does in the journal of its port.
+
+use wifair_core::{Ac, Class, FlowId, StationId, Time};
+
+use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed};
+use crate::journal::{Journal, PortEvent};
+use crate::scheme::{Cx, Hooks, Scheme};
+use crate::schemes::SchemeSpec;
+use crate::words::{Exchange, Grant, Reception, Transmission};
+
+/// A scheme that records in its port's journal and forwards every call.
+pub(crate) struct Journaled {
+    scheme: Box<dyn Scheme>,
+    hooks: Hooks,
+    journal: Journal,
+}
+
+impl Journaled {
+    pub fn new(scheme: Box<dyn Scheme>, journal: Journal) -> Journaled {
+        Journaled { hooks: scheme.hooks(), scheme, journal }
+    }
+}
+
+impl Scheme for Journaled {
+    fn needs(&self) -> Indexes {
+        self.scheme.needs()
+    }
+
+    fn decides_on(&self) -> &'static [Class] {
+        self.scheme.decides_on()
+    }
+
+    fn usual_limit_packets(&self) -> u32 {
+        self.scheme.usual_limit_packets()
+    }
+
+    fn serves_categories(&self) -> bool {
+        self.scheme.serves_categories()
+    }
+
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        let from = self.journal.begin();
+        self.journal.note(cx.now, PortEvent::Enqueued, arrival.packet(), arrival.station());
+        let placed = self.scheme.enqueue(arrival, buffer, cx);
+        self.journal.settle_arrival(from, buffer.len());
+        placed
+    }
+
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+        let from = self.journal.begin();
+        let departure = self.scheme.dequeue(grant, buffer, cx);
+        if let Some(departure) = &departure {
+            let event = PortEvent::Dequeued { enqueued_at: departure.enqueued_at };
+            self.journal.note(cx.now, event, &departure.packet, departure.station);
+        }
+        self.journal.settle(from, buffer.len());
+        departure
+    }
+
+    fn arbitrates(&self) -> bool {
+        self.scheme.arbitrates()
+    }
+
+    fn choose_station(
+        &mut self,
+        grant: &Grant,
+        is_pending: &dyn Fn(StationId) -> bool,
+        buffer: &mut Buffer,
+        cx: &mut Cx,
+    ) -> Option<StationId> {
+        self.scheme.choose_station(grant, is_pending, buffer, cx)
+    }
+
+    fn on_pending(&mut self, station: StationId, ac: Ac, cx: &mut Cx) {
+        self.scheme.on_pending(station, ac, cx);
+    }
+
+    /// The port tells a scheme with a journal about each exchange in any case.
+    fn hooks(&self) -> Hooks {
+        self.hooks
+    }
+
+    fn on_exchange(&mut self, exchange: &Exchange, buffer: &mut Buffer, cx: &mut Cx) {
+        let from = self.journal.begin();
+        let &Exchange { outcome, rate, attempts, airtime, service, .. } = exchange;
+        for packet in exchange.packets {
+            let event = PortEvent::Finished { outcome, rate, attempts, airtime, service };
+            self.journal.note(cx.now, event, packet, exchange.station);
+        }
+        if self.hooks.exchange {
+            self.scheme.on_exchange(exchange, buffer, cx);
+        }
+        self.journal.settle(from, buffer.len());
+    }
+
+    fn on_transmission(&mut self, transmission: &Transmission, buffer: &mut Buffer, cx: &mut Cx) {
+        let from = self.journal.begin();
+        self.scheme.on_transmission(transmission, buffer, cx);
+        self.journal.settle(from, buffer.len());
+    }
+
+    fn on_reception(&mut self, reception: &Reception, buffer: &mut Buffer, cx: &mut Cx) {
+        let from = self.journal.begin();
+        self.scheme.on_reception(reception, buffer, cx);
+        self.journal.settle(from, buffer.len());
+    }
+
+    fn on_link_rate(&mut self, station: StationId, buffer: &mut Buffer, cx: &mut Cx) {
+        let from = self.journal.begin();
+        self.scheme.on_link_rate(station, buffer, cx);
+        self.journal.settle(from, buffer.len());
+    }
+
+    fn next_tick(&self) -> Option<Time> {
+        self.scheme.next_tick()
+    }
+
+    fn on_tick(&mut self, buffer: &mut Buffer, cx: &mut Cx) {
+        let from = self.journal.begin();
+        self.scheme.on_tick(buffer, cx);
+        self.journal.settle(from, buffer.len());
+    }
+
+    fn evict_excess(&mut self, buffer: &mut Buffer) {
+        let from = self.journal.begin();
+        self.scheme.evict_excess(buffer);
+        self.journal.settle(from, buffer.len());
+    }
+
+    fn on_forgotten(&mut self, flow: FlowId) {
+        self.scheme.on_forgotten(flow);
+    }
+
+    fn begin(&mut self, now: Time) {
+        self.scheme.begin(now);
+    }
+
+    fn take_inner(&mut self) -> Option<Box<dyn Scheme>> {
+        Some(std::mem::replace(&mut self.scheme, SchemeSpec::default().build()))
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.scheme.gauges(out);
+    }
+}
