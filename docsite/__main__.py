@@ -65,7 +65,7 @@ def assemble(folder_: Path) -> Path:
     appendices = {}
     for path in sorted(docs.glob("*.md")):
         text = _carried(path.read_text(encoding="utf-8"), docs)
-        if not path.stem.endswith("-verdicts"):  # an appendix already
+        if not path.stem.endswith(("-verdicts", "-calibration")):  # an appendix already
             text, tables = appendix(text, path.stem)
             if tables:
                 appendices[f"{path.stem}-tables.md"] = tables
@@ -158,6 +158,7 @@ def _configuration(docs: Path, appendices: Collection[str]) -> dict[str, Any]:
     papers = paper_ids()
     tables = sorted(name.removesuffix(".md") for name in appendices)
     verdicts = [f"{study}-verdicts" for study in study_ids()]
+    verdicts += sorted(path.stem for path in docs.glob("*-calibration.md"))
     named = {
         *(*START, *GUIDES, *CONCEPTS, *MODELS, *QUALITY, *papers, *OURS, *tables, *verdicts),
         *("comparison", "scenario", "commands", "python", "papers", "dependencies", "changelog"),

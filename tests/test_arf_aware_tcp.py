@@ -88,6 +88,9 @@ def test_the_calibration_is_repeated_for_disjoint_sets_of_seeds(monkeypatch: pyt
     monkeypatch.setattr(report, "SEARCHED", 2)
     text = report.calibration(Measured(runs))
     assert [f"| {seeds} |" in text for seeds in ("1 to 2", "3 to 4", "5 to 6")] == [True, True, False]
+    assert "| printed | 0.069 |" in text  # Table 4's sessions
+    assert "| 3 | 2 | 200 s | 411, 383, 0.999 |" in text
+    assert "| 1 | 1.035 |" in text
     monkeypatch.setattr(report, "SEARCHED", 5)
     assert "disjoint" not in report.calibration(Measured(runs))
 
@@ -112,6 +115,13 @@ def test_the_index_takes_the_rates_as_recorded() -> None:
     assert m.index(ANOMALY, NEWRENO)[0] == pytest.approx(jain(shares))
     whole = m.course(ANOMALY, NEWRENO, "session-1").mean(axis=1) * 8e-3 * CALIBRATED.packet_bytes
     assert whole == pytest.approx(m.sessions(ANOMALY, NEWRENO)[:, 0])
+
+
+def test_the_window_is_divided_when_the_rate_falls() -> None:
+    m = Measured(Runs.of(Study(variant_cells(cells(TINY, "2")), 2).run()))
+    before, after = (m.window(ANOMALY, ARF_AWARE, "session-1", at) for at in (CHANGE_S, CHANGE_S + 1.0))
+    assert np.array_equal(after, before // 11)
+    assert np.all(m.window(ANOMALY, NEWRENO, "session-1", CHANGE_S + 1.0) >= before)
 
 
 def test_without_a_change_of_rate_arf_aware_is_newreno() -> None:
@@ -235,6 +245,7 @@ def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp
     assert all(path.stat().st_size > 1_000 for paths in drawn.values() for path in paths)
     text = (tmp_path / "calibration.md").read_text()
     assert text.startswith("Of 2 settings")
+    assert "| ARF moves the rates: index |" in (tmp_path / "tables.md").read_text()
 
 
 def test_a_figure_runs_its_cells_alone() -> None:

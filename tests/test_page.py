@@ -192,6 +192,17 @@ def test_a_page_gets_a_figures_text_by_its_name(tmp_path: Path) -> None:
     assert page.read_text() == f"mine\n{marks.begin}\n\nnew\n{marks.end}\n"
 
 
+def test_a_run_of_one_figure_writes_its_text_alone(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    marks = Marks("calibration", "wifair paper --page")
+    page.write_text(f"{SUMMARY.begin}\nmine\n{SUMMARY.end}\n{marks.begin}\nold\n{marks.end}\n")
+    alone = {**DOCUMENT, "figure": "calibration", "texts": {"calibration": "new"}}
+    write(page, alone)
+    assert page.read_text() == f"{SUMMARY.begin}\nmine\n{SUMMARY.end}\n{marks.begin}\n\nnew\n{marks.end}\n"
+    with pytest.raises(InputError, match="figure 2 has no text for a page"):
+        write(page, {**alone, "figure": "2", "texts": {}})
+
+
 @pytest.mark.parametrize("paper", paper_ids())
 def test_the_readme_has_the_counts_of_the_papers_pages(paper: str) -> None:
     docs = Path(__file__).parents[1] / "docs"

@@ -46,7 +46,8 @@ Reading = Annotated[
 Page = Annotated[
     list[Path] | None,
     typer.Option(
-        help="Write the verdicts between the marks of this Markdown page; may be repeated.", show_default=False
+        help="Write the verdicts, or a figure's text, between the marks of this Markdown page; may be repeated.",
+        show_default=False,
     ),
 ]
 
@@ -77,10 +78,8 @@ def paper(
     folder = out or Path("results") / paper_id
     began = monotonic()
     form = "full" if full else "quick"
-    if page and (figure or reading):
-        raise InputError(
-            "page: a page has every claim and reading; allowed here: neither --figure nor --reading with it."
-        )
+    if page and reading:
+        raise InputError("page: a page has every reading; allowed here: no --reading with it.")
     title = ", ".join([paper_id, form, *([f"figure {figure}"] if figure else [])])
     kept_in = opened(store)
     with kept(folder, json, kept_in), progress(f"{paper_id}: simulating") as report:
@@ -90,6 +89,7 @@ def paper(
     figures = found.draw(folder, endings)
     document = {
         "paper": paper_id,
+        "figure": figure,
         "title": study.TITLE,
         "proposes": study.PROPOSES,
         "conditions": dict(found.conditions),

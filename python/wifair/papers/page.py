@@ -37,11 +37,13 @@ NEARNESS |= {"survives": 2, "fades": 1, "gone": 0, "reversed": -1, "undetermined
 
 
 def write(page: Path, document: Mapping[str, Any]) -> None:
-    """Writes the parts that the page has marks for, from the JSON document of `wifair paper`."""
+    """Writes the parts that the page has marks for, from the JSON document of `wifair paper`; of one figure its text alone."""
     texts = {Marks(name, COMMAND): text for name, text in document.get("texts", {}).items()}
     readings = {Marks(f"reading {other['id']}", COMMAND): other for other in document["alternatives"]}
     listed = Marks.listing("numbers", COMMAND, page)
-    every = (SUMMARY, MOVES, VERDICTS, PAPERS, *readings, *listed, *texts)
+    every = (*texts,) if document.get("figure") else (SUMMARY, MOVES, VERDICTS, PAPERS, *readings, *listed, *texts)
+    if not every:
+        raise InputError(f"{page}: figure {document['figure']} has no text for a page; its picture is in the results.")
     found = {marks: old for marks in every if (old := marks.between(page)) is not None}
     if not found:
         wanted = ", ".join(repr(marks.begin) for marks in every)

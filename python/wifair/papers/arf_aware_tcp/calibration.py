@@ -191,12 +191,8 @@ def best_fit(runs: Runs, setting: Setting, table: Table, error: float = 1.0) -> 
 
 def fit(runs: Runs, setting: Setting, number: int, case: Case, length_s: float, error: float = 1.0) -> Fit:
     """The fit to a table with that case and length."""
-    cell = runs.cell(setting=setting.id, case=case.id)
     column = NEWRENO_COLUMNS[number]
-    printed, samples = np.array(column.sessions_kbps), round(length_s / INTERVAL_S)
-    kbps = (
-        np.stack([cell.series("goodput_mbps", name)[:, :samples].mean(axis=1) for name in case.sessions], axis=1) * 1e3
-    )
+    printed, kbps = np.array(column.sessions_kbps), throughputs(runs, setting, case, length_s)
     rates = np.array(case.rates_mbps)
     alike = np.array([kbps[:, rates == rate].mean() for rate in rates])
     free = kbps.size - np.unique(rates).size
@@ -210,3 +206,11 @@ def fit(runs: Runs, setting: Setting, number: int, case: Case, length_s: float, 
     deviations = np.append(means / printed - 1.0, indexes.mean() - column.fairness) / spread
     deviance = float(np.square(deviations).sum() + 2.0 * np.log(spread).sum())
     return Fit(number, case, length_s, means, float(indexes.mean()), deviations, deviance)
+
+
+def throughputs(runs: Runs, setting: Setting, case: Case, length_s: float) -> Values:
+    """Throughput of each session in the first `length_s`, in kbps: (seeds, sessions)."""
+    cell, samples = runs.cell(setting=setting.id, case=case.id), round(length_s / INTERVAL_S)
+    mbps = [cell.series("goodput_mbps", name)[:, :samples].mean(axis=1) for name in case.sessions]
+    kbps: Values = np.stack(mbps, axis=1) * 1e3
+    return kbps

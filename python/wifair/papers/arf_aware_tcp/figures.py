@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 TITLES = {ARF_AWARE: "ARF-aware TCP", NEWRENO: "TCP NewReno"}
 PACKETS = "Throughput [packets/s]"
 TIME = "Time [s]"
-SHOWN = 40  # settings in the figure of the calibration
 
 
 def _legend_of(case: Case) -> dict[str, str]:
@@ -124,7 +123,7 @@ def _tables(m: Measured) -> Figure:
 
 def _calibration(m: Measured) -> Figure:
     """A row per setting, the likeliest on top; a dot per table. The settings above the line are not distinguishable."""
-    found = fits(m.runs)[:SHOWN]
+    found = fits(m.runs)[: report.SHOWN]
     made, (axes,) = plots.figure(width=8.5, height=1.5 + 0.19 * len(found))
     rows = np.arange(len(found))
     for i, number in enumerate(found[0].tables):

@@ -77,6 +77,11 @@ class Measured:
         packets: Values = mbps * 1e6 / (8 * CALIBRATED.packet_bytes)
         return packets
 
+    def window(self, case: Case, control: str, session: str, until_s: float) -> Values:
+        """The window of a session in the second that ends at `until_s`, in packets: cwnd, or arf_cwnd in its place."""
+        window: Values = self.cell(case, control).series("cwnd_segments", session)[:, int(until_s) - 1]
+        return window
+
     def total_course(self, case: Case, control: str) -> Values:
         """The same for all sessions together."""
         courses = [self.course(case, control, name) for name in self.names(case, control)]

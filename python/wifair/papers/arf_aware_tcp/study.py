@@ -89,7 +89,7 @@ CASES_OF_FIGURE: Mapping[str, tuple[Case, ...]] = {
     "7": (RATES,),
     "8": (RECOVERY,),
     "9": (RECOVERY,),
-    "tables": (ANOMALY, FAIR, LOW, MULTI, RATES),
+    "tables": (ANOMALY, FAIR, LOW, MULTI, RATES, MOVED_BY_ARF, WIRED),
     "calibration": (),
 }
 
