@@ -402,8 +402,6 @@ fn exchange(bss: &Bss, trace: &mut Trace<Shown>, store: &Store, conversations: &
                 shown.serve(packet, with_marks(stored, packet, has_ecn));
             }
         };
-        let frames = bss.attempts().filter(|attempt| attempt.what.number == 1);
-        frames.for_each(|attempt| serve(attempt.what.packet));
         for transmission in bss.transmissions() {
             let new = transmission.mpdus.iter().filter(|mpdu| mpdu.number == 1);
             new.for_each(|mpdu| serve(mpdu.packet));

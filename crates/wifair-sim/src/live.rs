@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 use wifair_core::{Ac, Class, Ecn, Packet, SpecError, StationId, Time};
 use wifair_queue::{Direction, Entry, Eviction, Journal, Ledger, Outcome, Port, PortEvent, Refusal};
 use wifair_tcp::Phase;
-use wifair_wlan::{
-    AttemptOutcome, Bss, Decoded, FrameKind, Modes, Node, PartOf, SentMpdu, Transmission, Usage,
-};
+use wifair_wlan::{Bss, Decoded, FrameKind, Modes, Node, SentMpdu, SentPpdu, TransmissionOutcome, Usage};
 
 use crate::address;
 use crate::connection::Connection;
@@ -93,15 +91,15 @@ impl Watch {
     }
 
     /// Records the PPDU of a link with a Block Ack agreement and its response, or only the RTS if that collides.
-    fn note_transmission(&mut self, what: &Transmission, idle_since: Time) {
+    fn note_transmission(&mut self, what: &SentPpdu, idle_since: Time) {
         let mpdus: Vec<Mpdu> = what.mpdus.iter().map(|mpdu| self.mpdu(mpdu)).collect();
         // A Block Ack Request carries no packet: it is shown as a control frame.
         let first = mpdus.first().copied();
         let outcome = match what.outcome {
-            AttemptOutcome::Acknowledged => 0,
-            AttemptOutcome::Collided => 1,
-            AttemptOutcome::DataLost => 2,
-            AttemptOutcome::AckLost => 3,
+            TransmissionOutcome::Acknowledged => 0,
+            TransmissionOutcome::Collided => 1,
+            TransmissionOutcome::DataLost => 2,
+            TransmissionOutcome::AckLost => 3,
         };
         let lost_answer = outcome == 3;
         let frame = Frame {
@@ -176,19 +174,17 @@ impl Tap for Watch {
                 mpdus: vec![],
             });
         }
-        let mut outcomes = vec![];
-        for attempt in bss.attempts() {
-            self.ends = self.ends.max(attempt.begins + attempt.airtime);
-            outcomes.push((attempt.what.sender, attempt.outcome));
+        for ppdu in bss.transmissions() {
+            self.ends = self.ends.max(ppdu.begins + ppdu.airtime);
         }
         let mut frames = vec![];
         bss.frames(|frame| {
-            let Some(PartOf::Frame(what)) = &frame.part_of else { return }; // below, as a PPDU
-            let of_sender = outcomes.iter().find(|(sender, _)| *sender == what.sender);
-            let outcome = match (frame.decoded, of_sender.map(|(_, outcome)| *outcome)) {
+            let Some(what) = frame.part_of.filter(|ppdu| !ppdu.has_agreement) else { return }; // below, as a PPDU
+            let mpdu = &what.mpdus[0];
+            let outcome = match (frame.decoded, what.outcome) {
                 (Decoded::ByNobody, _) => 1,
-                (_, Some(AttemptOutcome::DataLost)) if frame.kind == FrameKind::Data => 2,
-                (_, Some(AttemptOutcome::AckLost)) if frame.kind == FrameKind::Ack => 3,
+                (_, TransmissionOutcome::DataLost) if frame.kind == FrameKind::Data => 2,
+                (_, TransmissionOutcome::AckLost) if frame.kind == FrameKind::Ack => 3,
                 _ => 0,
             };
             let first = !frames.iter().any(|(_, sender)| *sender == what.sender);
@@ -204,9 +200,9 @@ impl Tap for Watch {
                     FrameKind::Cts => 3,
                 },
                 outcome,
-                flow: self.flow_of[address::slot_of(&what.packet.tuple)],
-                class: what.packet.class(),
-                attempt: what.number,
+                flow: self.flow_of[address::slot_of(&mpdu.packet.tuple)],
+                class: mpdu.packet.class(),
+                attempt: mpdu.number,
                 rate_mbps: frame.mode.rate.as_mbps(),
                 waits_from: waits_from.filter(|from| *from < frame.begins),
                 mpdus: vec![],
@@ -214,9 +210,8 @@ impl Tap for Watch {
             frames.push((noted, what.sender));
         });
         frames.into_iter().for_each(|(frame, _)| self.note(frame));
-        for transmission in bss.transmissions() {
-            self.ends = self.ends.max(transmission.begins + transmission.airtime);
-            self.note_transmission(&transmission, idle_since);
+        for ppdu in bss.transmissions().filter(|ppdu| ppdu.has_agreement) {
+            self.note_transmission(&ppdu, idle_since);
         }
     }
 }

@@ -29,16 +29,12 @@ mod ppdu;
 mod rate;
 mod records;
 mod spec;
+mod transmission;
 mod wheel;
 
-pub use aggregation::{
-    AggregationSpec, Ath9kSpec, Fill, FirmwareSpec, HardwareSpec, IdealSpec, Requests, SentMpdu,
-};
+pub use aggregation::{AggregationSpec, Ath9kSpec, Fill, FirmwareSpec, HardwareSpec, IdealSpec, Requests};
 pub use beacons::BeaconsSpec;
 pub use bss::access::{ChannelAccess, Turn};
-pub use bss::air::{
-    AirFrame, Attempt, AttemptOutcome, Attempted, Beacon, Decoded, FrameKind, PartOf, Transmission,
-};
 pub use bss::{Bss, Delivery, Output};
 pub use channel::{ChannelSpec, FadingSpec, FrameErrorRate, RateErrors};
 pub use contention::{ArrivalWithinIfs, BackoffRange};
@@ -55,3 +51,4 @@ pub use phy::{
 pub use rate::{Choice, Feedback, RateAdaptation, RateSpec, Start, aarf, arf, fixed, ideal, minstrel_ht};
 pub use records::{BeaconUsage, BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
 pub use spec::{ApSpec, BssSpec, CategoryPortSpec, MAX_STATIONS, StationChange, StationSpec};
+pub use transmission::{AirFrame, Beacon, Decoded, FrameKind, SentMpdu, SentPpdu, TransmissionOutcome};

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use wifair_core::{Ac, Packet, SpecError, StationId, Time};
-use wifair_wlan::{AirFrame, Attempted, BeaconsSpec, BssSpec, BssTiming, Format, FrameKind, Node};
+use wifair_wlan::{AirFrame, BeaconsSpec, BssSpec, BssTiming, Format, FrameKind, Node, SentPpdu};
 
 use super::contents::Contents;
 use super::radiotap::{Radiotap, Subframe};
@@ -290,19 +290,19 @@ impl Sequences {
         std::mem::replace(next, (*next + 1) % 4_096)
     }
 
-    /// Starts a transmission.
-    pub fn begin(&mut self, attempt: &Attempted) {
-        if attempt.number == 1 {
-            let receiver = if attempt.ac.is_some() { attempt.station } else { StationId::default() };
-            let next = self.next.entry((attempt.sender, receiver)).or_default();
-            self.in_service.insert(attempt.sender, Stamp { sequence: *next, is_retry: false });
+    /// Starts a transmission of a link without an agreement.
+    pub fn begin(&mut self, ppdu: &SentPpdu) {
+        if ppdu.mpdus[0].number == 1 {
+            let receiver = if ppdu.ac.is_some() { ppdu.station } else { StationId::default() };
+            let next = self.next.entry((ppdu.sender, receiver)).or_default();
+            self.in_service.insert(ppdu.sender, Stamp { sequence: *next, is_retry: false });
             *next = (*next + 1) % 4_096;
         }
     }
 
     /// Returns the fields of the data frame of the transmission. The packet's next one will be a retry.
-    pub fn stamp(&mut self, attempt: &Attempted) -> Stamp {
-        let stamp = self.in_service.entry(attempt.sender).or_default();
+    pub fn stamp(&mut self, ppdu: &SentPpdu) -> Stamp {
+        let stamp = self.in_service.entry(ppdu.sender).or_default();
         std::mem::replace(stamp, Stamp { is_retry: true, ..*stamp })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wifair_core::{Ac, Packet, StationId, TCP, Time};
 use wifair_queue::{Entry, Eviction, Journal, Outcome, PortEvent, Refusal};
-use wifair_wlan::{Attempt, AttemptOutcome, Beacon, Bss, Node, SentMpdu, Transmission};
+use wifair_wlan::{Beacon, Bss, Node, SentMpdu, SentPpdu, TransmissionOutcome};
 
 use crate::address;
 use crate::plan::Plan;
@@ -131,17 +131,14 @@ impl EventLog {
             let row = self.beacon(&beacon);
             self.rows.push(row);
         }
-        for attempt in bss.attempts() {
-            let row = self.on_air(&attempt);
+        for ppdu in bss.transmissions() {
+            self.ppdus += u64::from(ppdu.has_agreement);
+            let row = self.ppdu(&ppdu);
             self.rows.push(row);
-        }
-        for transmission in bss.transmissions() {
-            self.ppdus += 1;
-            let row = self.ppdu(&transmission);
-            self.rows.push(row);
-            for mpdu in &transmission.mpdus {
-                let row = self.mpdu(&transmission, mpdu);
-                self.rows.push(row);
+            if ppdu.has_agreement {
+                let rows = ppdu.mpdus.iter().map(|mpdu| self.mpdu(&ppdu, mpdu));
+                let rows: Vec<_> = rows.collect();
+                self.rows.extend(rows);
             }
         }
     }
@@ -247,58 +244,54 @@ impl EventLog {
         }
     }
 
-    fn on_air(&self, attempt: &Attempt) -> EventRow {
-        let what = &attempt.what;
+    /// A transmission: without an agreement, of one packet.
+    fn ppdu(&self, ppdu: &SentPpdu) -> EventRow {
+        let row = match ppdu.mpdus.first() {
+            Some(mpdu) if !ppdu.has_agreement => EventRow {
+                attempts: Some(mpdu.number.into()),
+                ..self.row(ppdu.begins, ppdu.sender, mpdu.packet, ppdu.station)
+            },
+            _ => EventRow {
+                ppdu: Some(self.ppdus),
+                mpdus: Some(ppdu.by_mpdu().count() as u64),
+                sequence: ppdu.mpdus.is_empty().then_some(ppdu.window_start.into()),
+                ..self.empty_row(ppdu.begins, ppdu.sender, Some(ppdu.station))
+            },
+        };
         EventRow {
             event: "exchange",
-            detail: word(attempt.outcome),
-            attempts: Some(what.number.into()),
-            rate_mbps: Some(attempt.mode.rate.as_mbps()),
-            airtime_ns: Some(attempt.airtime.as_ns()),
-            category: what.ac.map_or("", Ac::name),
-            ..self.row(attempt.begins, what.sender, what.packet, what.station)
+            detail: word(ppdu.outcome),
+            rate_mbps: Some(ppdu.mode.rate.as_mbps()),
+            airtime_ns: Some(ppdu.airtime.as_ns()),
+            category: ppdu.ac.map_or("", Ac::name),
+            ..row
         }
     }
 
-    fn ppdu(&self, transmission: &Transmission) -> EventRow {
-        let is_request = transmission.mpdus.is_empty();
-        EventRow {
-            event: "exchange",
-            detail: word(transmission.outcome),
-            rate_mbps: Some(transmission.mode.rate.as_mbps()),
-            airtime_ns: Some(transmission.airtime.as_ns()),
-            category: transmission.ac.name(),
-            ppdu: Some(self.ppdus),
-            mpdus: Some(transmission.by_mpdu().count() as u64),
-            sequence: is_request.then_some(transmission.window_start.into()),
-            ..self.empty_row(transmission.begins, transmission.sender, Some(transmission.station))
-        }
-    }
-
-    fn mpdu(&self, transmission: &Transmission, mpdu: &SentMpdu) -> EventRow {
+    fn mpdu(&self, transmission: &SentPpdu, mpdu: &SentMpdu) -> EventRow {
         EventRow {
             event: "mpdu",
             detail: word(match transmission.outcome {
-                AttemptOutcome::Acknowledged if !mpdu.acknowledged => AttemptOutcome::DataLost,
-                AttemptOutcome::AckLost if !mpdu.decoded => AttemptOutcome::DataLost,
+                TransmissionOutcome::Acknowledged if !mpdu.acknowledged => TransmissionOutcome::DataLost,
+                TransmissionOutcome::AckLost if !mpdu.decoded => TransmissionOutcome::DataLost,
                 outcome => outcome,
             }),
             attempts: Some(mpdu.number.into()),
             rate_mbps: Some(transmission.mode.rate.as_mbps()),
             airtime_ns: Some(mpdu.airtime.as_ns()),
-            category: transmission.ac.name(),
+            category: transmission.ac.map_or("", Ac::name),
             ppdu: Some(self.ppdus),
-            sequence: Some(mpdu.sequence.into()),
+            sequence: mpdu.sequence.map(u64::from),
             ..self.row(transmission.begins, transmission.sender, mpdu.packet, transmission.station)
         }
     }
 }
 
-fn word(outcome: AttemptOutcome) -> &'static str {
+fn word(outcome: TransmissionOutcome) -> &'static str {
     match outcome {
-        AttemptOutcome::Acknowledged => "acknowledged",
-        AttemptOutcome::Collided => "collided",
-        AttemptOutcome::DataLost => "data-lost",
-        AttemptOutcome::AckLost => "ack-lost",
+        TransmissionOutcome::Acknowledged => "acknowledged",
+        TransmissionOutcome::Collided => "collided",
+        TransmissionOutcome::DataLost => "data-lost",
+        TransmissionOutcome::AckLost => "ack-lost",
     }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use wifair_core::{Packet, SpecError, StationId, Time};
-use wifair_wlan::{AirFrame, Bss, Decoded, Format, FrameKind, Node, PartOf, Transmission};
+use wifair_wlan::{AirFrame, Bss, Decoded, Format, FrameKind, Node, SentPpdu};
 
 use crate::plan::Plan;
 use crate::tap::Tap;
@@ -272,7 +272,7 @@ impl<C: Contents> Captures<C> {
     fn on_air(&mut self, bss: &Bss) -> Result<(), TraceError> {
         let Captures { air, sequences, agreements, a_mpdus, bitmap, radio, contents, bytes, .. } = self;
         let (full, has_edca) = (self.full_frames, self.has_edca);
-        bss.attempts().for_each(|attempt| sequences.begin(&attempt.what));
+        bss.transmissions().filter(|ppdu| !ppdu.has_agreement).for_each(|ppdu| sequences.begin(&ppdu));
         let mut written = Ok(());
         bss.frames(|frame| {
             let mut write = |frame: &AirFrame, body: Body| {
@@ -284,20 +284,21 @@ impl<C: Contents> Captures<C> {
                     }
                 }
             };
-            let ppdu = match frame.part_of {
-                None => {
-                    let sequence = sequences.beacon(has_edca);
-                    return write(frame, Body::Beacon { sequence });
-                }
-                Some(PartOf::Frame(attempt)) if frame.kind == FrameKind::Data => {
-                    let (stamp, subframe) = (sequences.stamp(&attempt), None);
-                    let body = Body::Data { packets: &[attempt.packet], ac: attempt.ac, stamp, subframe };
-                    return write(frame, body);
-                }
-                Some(PartOf::Frame(_)) => return write(frame, Body::None),
-                Some(PartOf::Ppdu(ppdu)) => ppdu,
+            let Some(ppdu) = frame.part_of else {
+                let sequence = sequences.beacon(has_edca);
+                return write(frame, Body::Beacon { sequence });
             };
-            let ac = ppdu.ac;
+            if !ppdu.has_agreement {
+                let body = match frame.kind {
+                    FrameKind::Data => {
+                        let (packets, stamp) = (&[ppdu.mpdus[0].packet], sequences.stamp(ppdu));
+                        return write(frame, Body::Data { packets, ac: ppdu.ac, stamp, subframe: None });
+                    }
+                    _ => Body::None,
+                };
+                return write(frame, body);
+            }
+            let ac = ppdu.ac.expect("links with an agreement have categories");
             let new = || Agreement::new(ppdu.window);
             let agreement = agreements.entry((ppdu.sender, ppdu.station)).or_insert_with(new);
             match frame.kind {
@@ -315,7 +316,7 @@ impl<C: Contents> Captures<C> {
                             is_last: index + 1 == count,
                             eof: (frame.mode.format >= Format::Vht).then_some(count == 1),
                         });
-                        let stamp = agreement.send(mpdu.sequence, mpdu.decoded);
+                        let stamp = agreement.send(mpdu.sequence.unwrap_or_default(), mpdu.decoded);
                         let packets: Vec<&Packet> = packets.iter().map(|sent| sent.packet).collect();
                         let body = Body::Data { packets: &packets, ac: Some(ac), stamp, subframe };
                         write(&AirFrame { decoded, ..*frame }, body);
@@ -374,9 +375,9 @@ impl Agreement {
     }
 
     /// Starts a transmission: numbers come again after 4,096 MPDUs.
-    fn begin(&mut self, ppdu: &Transmission) {
+    fn begin(&mut self, ppdu: &SentPpdu) {
         let new = ppdu.mpdus.iter().filter(|mpdu| mpdu.number == 1);
-        new.for_each(|mpdu| self.sent.clear(mpdu.sequence));
+        new.filter_map(|mpdu| mpdu.sequence).for_each(|sequence| self.sent.clear(sequence));
     }
 
     /// Sends an MPDU, which the recipient may decode.

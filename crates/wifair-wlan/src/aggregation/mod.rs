@@ -30,25 +30,6 @@ use crate::edca::CATEGORY_BITS;
 use crate::node::{AP, LinkId};
 use crate::ppdu::Ppdu;
 
-/// A packet of a PPDU, and its MPDU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SentMpdu<'a> {
-    /// The MPDU's sequence number, modulo 4096.
-    pub sequence: u16,
-    /// The packet.
-    pub packet: &'a Packet,
-    /// Whether it is in the MPDU of the packet before it: an A-MSDU.
-    pub is_joined: bool,
-    /// Number of this transmission, from 1.
-    pub number: u32,
-    /// Whether its receiver decodes it from this PPDU; false in a collision.
-    pub decoded: bool,
-    /// Whether the sender decodes a response that acknowledges it.
-    pub acknowledged: bool,
-    /// The packet's share of the airtime of the transmission.
-    pub airtime: Time,
-}
-
 /// A packet that has crossed the medium.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {

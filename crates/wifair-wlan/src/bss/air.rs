@@ -4,188 +4,14 @@
 //! An exchange is fully determined when it starts (`docs/medium.md`, section 3), so its frames can be listed at once, with the
 //! times at which they will be on the air.
 
-use wifair_core::{Ac, Packet, StationId, Time};
+use wifair_core::{Ac, Time};
 use wifair_queue::{Direction, Journal};
 
 use super::Bss;
-use crate::aggregation::SentMpdu;
 use crate::exchange::{Fate, Phase};
 use crate::node::{LinkId, Node};
-use crate::phy::Mode;
 use crate::ppdu::Ppdu;
-
-/// Kind of a frame in an exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameKind {
-    /// Request to send (9.3.1.2).
-    Rts,
-    /// Clear to send (9.3.1.3).
-    Cts,
-    /// The data frame that carries the packet, or the PPDU that carries the MPDUs.
-    Data,
-    /// The MAC's acknowledgement (9.3.1.4).
-    Ack,
-    /// Block Ack Request (9.3.1.7).
-    BlockAckRequest,
-    /// Block Ack (9.3.1.8).
-    BlockAck,
-    /// Beacon (9.3.3.2), addressed to all.
-    Beacon,
-}
-
-/// Which nodes can decode a frame. A node receives nothing while it transmits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decoded {
-    /// All nodes.
-    ByAll,
-    /// All nodes but the addressee.
-    ByBystanders,
-    /// Only the addressee, which captures it from a collision.
-    ByAddressee,
-    /// No node: it collides, or answers a frame of a collision in vain.
-    ByNobody,
-}
-
-/// A MAC frame, or a PPDU of MPDUs, on the air.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AirFrame<'a> {
-    /// Kind of the frame.
-    pub kind: FrameKind,
-    /// Its transmitter; for a CTS-to-self, also its addressee.
-    pub from: Node,
-    /// Its addressee; of a beacon, its transmitter.
-    pub to: Node,
-    /// When its preamble begins.
-    pub begins: Time,
-    /// When its PSDU begins.
-    pub psdu_begins: Time,
-    /// When it ends.
-    pub ends: Time,
-    /// The mode of its PSDU.
-    pub mode: Mode,
-    /// Its Duration field (9.2.5): duration of the rest of the exchange.
-    pub duration: Time,
-    /// Which nodes can decode it; of a PPDU of MPDUs, those that its addressee decodes, if any.
-    pub decoded: Decoded,
-    /// The transmission that it belongs to; `None` for a beacon.
-    pub part_of: Option<PartOf<'a>>,
-}
-
-/// A beacon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Beacon {
-    /// When it begins.
-    pub begins: Time,
-    /// When it ends.
-    pub ends: Time,
-    /// Its mode.
-    pub mode: Mode,
-    /// Whether other nodes transmit at the same time.
-    pub collides: bool,
-}
-
-/// The transmission to which a frame belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartOf<'a> {
-    /// That of a packet in a frame.
-    Frame(Attempted<'a>),
-    /// That of a link with a Block Ack agreement.
-    Ppdu(&'a Transmission<'a>),
-}
-
-impl PartOf<'_> {
-    /// The number of the sender's port; see [`Attempted::sender`].
-    pub fn sender(&self) -> u32 {
-        match self {
-            PartOf::Frame(attempted) => attempted.sender,
-            PartOf::Ppdu(transmission) => transmission.sender,
-        }
-    }
-}
-
-/// The transmission of a packet to which a frame belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attempted<'a> {
-    /// The packet.
-    pub packet: &'a Packet,
-    /// Its sender: the number of the category's port or, if a node's categories share a port, the number that a separate port
-    /// would have.
-    pub sender: u32,
-    /// Its access category; none under DCF.
-    pub ac: Option<Ac>,
-    /// The station at one end of the link.
-    pub station: StationId,
-    /// Number of the transmission, from 1; an RTS without a response counts, too.
-    pub number: u32,
-}
-
-/// Outcome of a transmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AttemptOutcome {
-    /// All nodes decode data and MAC ACK.
-    Acknowledged,
-    /// Other nodes transmitted at the same time.
-    Collided,
-    /// Its receiver cannot decode the data frame.
-    DataLost,
-    /// Its sender cannot decode the MAC ACK; or no node can, since it answers a captured frame while others are on the air.
-    AckLost,
-}
-
-/// A transmission as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attempt<'a> {
-    /// Packet and sender.
-    pub what: Attempted<'a>,
-    /// The outcome.
-    pub outcome: AttemptOutcome,
-    /// When it begins.
-    pub begins: Time,
-    /// Time for which its frames occupy the medium.
-    pub airtime: Time,
-    /// The mode of the data frame.
-    pub mode: Mode,
-}
-
-/// The transmission of a PPDU, or of a Block Ack Request, of a link with a Block Ack agreement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transmission<'a> {
-    /// Its sender, as in [`Attempted::sender`].
-    pub sender: u32,
-    /// The station at one end of the link.
-    pub station: StationId,
-    /// The transmitter.
-    pub from: Node,
-    /// The addressee.
-    pub to: Node,
-    /// Its access category.
-    pub ac: Ac,
-    /// Outcome of the exchange. A PPDU is acknowledged if some MPDUs are decoded and the response arrives.
-    pub outcome: AttemptOutcome,
-    /// When it begins.
-    pub begins: Time,
-    /// Time for which its frames occupy the medium.
-    pub airtime: Time,
-    /// The mode of the PPDU.
-    pub mode: Mode,
-    /// Start and end of the PPDU; `None` if an RTS collides.
-    pub ppdu: Option<(Time, Time)>,
-    /// Start and end of the ACK or Block Ack that answers it, if there is one.
-    pub response: Option<(Time, Time)>,
-    /// The packets of its MPDUs, in order; none in a Block Ack Request.
-    pub mpdus: Vec<SentMpdu<'a>>,
-    /// WinStartO, modulo 4096: the starting sequence number of a Block Ack Request.
-    pub window_start: u16,
-    /// Block Ack window of the link, in MPDUs.
-    pub window: u32,
-}
-
-impl<'a> Transmission<'a> {
-    /// Its MPDUs, in order, each as its packets.
-    pub fn by_mpdu(&self) -> impl Iterator<Item = &[SentMpdu<'a>]> {
-        self.mpdus.chunk_by(|_, next| next.is_joined)
-    }
-}
+use crate::transmission::{Beacon, SentPpdu, TransmissionOutcome};
 
 impl Bss {
     /// Makes every port write in `journal` from now on.
@@ -204,22 +30,22 @@ impl Bss {
     }
 
     /// The senders of the exchange that has just begun, one or those that collide: the outcome, and when each has finished.
-    fn senders(&self) -> impl Iterator<Item = (u32, AttemptOutcome, Time)> {
+    fn senders(&self) -> impl Iterator<Item = (u32, TransmissionOutcome, Time)> {
         let (collide, exchange) = (self.medium.is_collision(), self.medium.exchange());
         let is_beacon = self.medium.phase() == Phase::Beacon;
         let single = (!is_beacon && (!collide || !self.medium.is_lost())).then(|| {
             let outcome = match exchange.fate {
-                Fate::Decoded => AttemptOutcome::Acknowledged,
-                Fate::DataLost => AttemptOutcome::DataLost,
-                Fate::AckLost => AttemptOutcome::AckLost,
+                Fate::Decoded => TransmissionOutcome::Acknowledged,
+                Fate::DataLost => TransmissionOutcome::DataLost,
+                Fate::AckLost => TransmissionOutcome::AckLost,
             };
             (exchange.sender, outcome, exchange.end)
         });
         let colliders = if collide { self.medium.colliders() } else { &[] };
         single.into_iter().chain(colliders.iter().enumerate().map(|(index, collider)| {
             let outcome = match self.medium.is_in_vain(index) && !collider.with_rts {
-                true => AttemptOutcome::AckLost,
-                false => AttemptOutcome::Collided,
+                true => TransmissionOutcome::AckLost,
+                false => TransmissionOutcome::Collided,
             };
             (collider.sender, outcome, self.medium.end_of_attempt(index))
         }))
@@ -243,50 +69,35 @@ impl Bss {
         })
     }
 
-    /// The transmissions of single frames in the exchange that has just begun: one, or those that collide.
-    pub fn attempts(&self) -> impl Iterator<Item = Attempt<'_>> {
-        let begins = self.medium.began();
-        let frames = self.senders().filter(|(sender, ..)| !self.nodes.edcaf(*sender).serves_queue());
-        frames.map(move |(sender, outcome, ends)| Attempt {
-            what: self.attempted(sender),
-            outcome,
-            begins,
-            airtime: ends - begins,
-            mode: *self.nodes.edcaf(sender).mode(),
-        })
+    /// The transmissions of the exchange that has just begun: one, or those that collide.
+    pub fn transmissions(&self) -> impl Iterator<Item = SentPpdu<'_>> {
+        self.senders().map(|(sender, outcome, ends)| self.transmission(sender, outcome, ends))
     }
 
-    /// The transmissions of links with a Block Ack agreement in the exchange that has just begun.
-    pub fn transmissions(&self) -> impl Iterator<Item = Transmission<'_>> {
-        let ppdus = self.senders().filter(|(sender, ..)| self.nodes.edcaf(*sender).serves_queue());
-        ppdus.map(|(sender, outcome, ends)| self.transmission(sender, outcome, ends))
-    }
-
-    fn transmission(&self, sender: u32, outcome: AttemptOutcome, ends: Time) -> Transmission<'_> {
+    fn transmission(&self, sender: u32, outcome: TransmissionOutcome, ends: Time) -> SentPpdu<'_> {
         let begins = self.medium.began();
-        let edcaf = self.nodes.edcaf(sender);
-        let (link, ppdu) = (edcaf.link(), *edcaf.ppdu());
+        let link = self.nodes.edcaf(sender).link();
+        let ppdu = self.ppdu(sender);
         let (from, to) = self.ends_of(link);
         let ppdu_ends = match outcome {
-            AttemptOutcome::Collided => (!ppdu.with_rts).then_some(ends),
+            TransmissionOutcome::Collided => (!ppdu.with_rts).then_some(ends),
             _ => Some(self.medium.due()),
         };
-        let reaches = outcome != AttemptOutcome::Collided;
-        let is_acknowledged = outcome == AttemptOutcome::Acknowledged;
-        let is_answered = is_acknowledged || outcome == AttemptOutcome::AckLost;
-        Transmission {
+        let reaches = matches!(outcome, TransmissionOutcome::Acknowledged | TransmissionOutcome::AckLost);
+        SentPpdu {
             sender,
             station: link.station(),
             from,
             to,
-            ac: edcaf.role().ac,
+            ac: self.nodes.category_of(sender),
+            has_agreement: self.links[link.index()].has_agreement,
             outcome,
             begins,
             airtime: ends - begins,
             mode: ppdu.mode,
             ppdu: ppdu_ends.map(|ends| (ends + self.announcement_of(&ppdu) - ppdu.airtime, ends)),
-            response: ppdu_ends.filter(|_| is_answered).map(|data_ends| (data_ends + self.phy.sifs, ends)),
-            mpdus: self.nodes.mpdus_on_air(sender, reaches, is_acknowledged).collect(),
+            response: ppdu_ends.filter(|_| reaches).map(|data_ends| (data_ends + self.phy.sifs, ends)),
+            mpdus: self.nodes.mpdus_on_air(sender, ends - begins, outcome),
             window_start: self.nodes.window_start_of(sender, link),
             window: self.nodes.window_of(sender, link),
         }
@@ -296,18 +107,6 @@ impl Bss {
     pub(super) fn announcement_of(&self, ppdu: &Ppdu) -> Time {
         let handshake = &self.phy.handshakes[usize::from(ppdu.handshake)];
         if handshake.announces() { handshake.cts.duration + self.phy.sifs } else { Time::ZERO }
-    }
-
-    pub(super) fn attempted(&self, sender: u32) -> Attempted<'_> {
-        let edcaf = self.nodes.edcaf(sender);
-        let departure = edcaf.departure();
-        Attempted {
-            packet: &departure.packet,
-            sender,
-            ac: self.nodes.category_of(sender),
-            station: departure.station,
-            number: edcaf.attempts(),
-        }
     }
 
     /// Transmitter and addressee of the data frames of a link.

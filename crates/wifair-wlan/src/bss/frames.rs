@@ -3,15 +3,15 @@
 use wifair_core::Time;
 
 use super::Bss;
-use super::air::{AirFrame, Beacon, Decoded, FrameKind, PartOf, Transmission};
 use crate::exchange::{Collider, Fate, OngoingExchange, Phase};
 use crate::node::Node;
 use crate::phy::{Handshake, Mode};
+use crate::transmission::{AirFrame, Beacon, Decoded, FrameKind, SentPpdu};
 
 /// What a sender transmits in an exchange, from RTS or CTS-to-self to the response.
 #[derive(Clone, Copy)]
 struct Sent<'a> {
-    part_of: PartOf<'a>,
+    part_of: &'a SentPpdu<'a>,
     from: Node,
     to: Node,
     /// Kind, mode and preamble of the data frame, PPDU or Block Ack Request.
@@ -110,10 +110,10 @@ impl<'a> Sent<'a> {
 impl Bss {
     /// The frames of the exchange that has just begun, in order of their ends, as far as they are transmitted.
     pub fn frames(&self, mut each: impl FnMut(&AirFrame)) {
-        let transmissions: Vec<Transmission> = self.transmissions().collect();
+        let transmissions: Vec<SentPpdu> = self.transmissions().collect();
         let sent_by = |sender| {
             let transmission = transmissions.iter().find(|transmission| transmission.sender == sender);
-            self.sent(transmission.map_or_else(|| PartOf::Frame(self.attempted(sender)), PartOf::Ppdu))
+            self.sent(transmission.expect("it is a sender of the exchange"))
         };
         if self.medium.phase() == Phase::Beacon {
             return self.beacon_frame().iter().for_each(each);
@@ -188,17 +188,15 @@ impl Bss {
     }
 
     /// The frames of a transmission.
-    fn sent<'a>(&'a self, part_of: PartOf<'a>) -> Sent<'a> {
-        let sender = part_of.sender();
-        let link = self.nodes.edcaf(sender).link();
-        let (from, to) = self.ends_of(link);
+    fn sent<'a>(&'a self, part_of: &'a SentPpdu<'a>) -> Sent<'a> {
+        let &SentPpdu { sender, station, from, to, .. } = part_of;
         let ppdu = &self.ppdu(sender);
         let index = usize::from(ppdu.handshake);
         let handshake = &self.phy.handshakes[index];
         let (kind, mode, preamble) = match ppdu.is_request() {
             true => (FrameKind::BlockAckRequest, handshake.ack.mode, handshake.ack.preamble),
             false => {
-                let modes = self.modes.of(link.station());
+                let modes = self.modes.of(station);
                 (FrameKind::Data, ppdu.mode, modes.on_air(modes.index_of(&ppdu.mode)).preamble())
             }
         };

@@ -6,13 +6,13 @@ use wifair_queue::{Departure, Direction, Exchange, Grant, Outcome};
 
 use super::{Finished, Nodes, Released, is_held, parts};
 use crate::aggregation::{
-    Aggregation, Amsdu, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator, Psdu, Rules, SentMpdu,
-    Settled, Spent,
+    Aggregation, Amsdu, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator, Psdu, Rules, Settled, Spent,
 };
 use crate::edca::{CATEGORY_BITS, RANKS, rank};
 use crate::edcaf::Cost;
 use crate::node::LinkId;
 use crate::phy::{BssTiming, Format};
+use crate::transmission::{SentMpdu, TransmissionOutcome};
 
 /// Next service of a channel access function.
 pub(super) enum Picked {
@@ -59,10 +59,11 @@ impl Nodes {
         Some((&aggregation.rules, agreement.window, agreement.originator.amsdu()))
     }
 
-    /// Block Ack window of a link, in MPDUs.
+    /// Block Ack window of a link, in MPDUs; 1 without an agreement.
     pub(crate) fn window_of(&self, index: u32, link: LinkId) -> u32 {
         let rank = rank(self.edcaf(index).role().ac);
-        self.aggregation().of(link, rank).map_or(1, |agreement| agreement.window)
+        let agreement = self.aggregation.as_ref().and_then(|aggregation| aggregation.of(link, rank));
+        agreement.map_or(1, |agreement| agreement.window)
     }
 
     /// Bytes of the PSDU of what is in service, with the head alone of a link queue; `None` if a Block Ack Request precedes it.
@@ -236,33 +237,47 @@ impl Nodes {
         self.aggregation_mut().of_mut(link, rank).is_some_and(|agreement| agreement.originator.draw(decodes))
     }
 
-    /// WinStartO of a link, modulo 4096.
+    /// WinStartO of a link, modulo 4096; 0 without an agreement.
     pub(crate) fn window_start_of(&self, index: u32, link: LinkId) -> u16 {
-        let agreement = self.aggregation().of(link, rank(self.edcaf(index).role().ac));
+        let rank = rank(self.edcaf(index).role().ac);
+        let agreement = self.aggregation.as_ref().and_then(|aggregation| aggregation.of(link, rank));
         agreement.map_or(0, |agreement| (agreement.originator.window_start() % 4_096) as u16)
     }
 
-    /// The packets of the PPDU on the air. The receiver decodes none unless the PPDU `reaches` it; the sender decodes the response if
-    /// the PPDU `is_answered`.
+    /// The packets of the transmission of a channel access function, which takes `airtime` and has that `outcome`.
     pub(crate) fn mpdus_on_air(
         &self,
         index: u32,
-        reaches: bool,
-        is_answered: bool,
-    ) -> impl Iterator<Item = SentMpdu<'_>> {
+        airtime: Time,
+        outcome: TransmissionOutcome,
+    ) -> Vec<SentMpdu<'_>> {
+        let reaches = outcome != TransmissionOutcome::Collided;
+        let is_answered = outcome == TransmissionOutcome::Acknowledged;
+        let edcaf = self.edcaf(index);
+        if !edcaf.serves_queue() {
+            return vec![SentMpdu {
+                sequence: None,
+                packet: &edcaf.departure().packet,
+                is_joined: false,
+                number: edcaf.attempts(),
+                decoded: is_answered || outcome == TransmissionOutcome::AckLost,
+                acknowledged: is_answered,
+                airtime,
+            }];
+        }
         let (link, rank) = self.in_service(index);
         let agreement = self.aggregation().of(link, rank);
-        agreement.into_iter().flat_map(|agreement| agreement.originator.on_air()).map(
-            move |(mpdu, number, airtime)| SentMpdu {
-                sequence: (mpdu.sequence % 4_096) as u16,
-                packet: &mpdu.departure.packet,
-                is_joined: mpdu.is_joined(),
-                number,
-                decoded: reaches && mpdu.is_decoded(),
-                acknowledged: is_answered && (mpdu.is_decoded() || mpdu.is_received()),
-                airtime,
-            },
-        )
+        let on_air = agreement.into_iter().flat_map(|agreement| agreement.originator.on_air());
+        let sent = on_air.map(|(mpdu, number, airtime)| SentMpdu {
+            sequence: Some((mpdu.sequence % 4_096) as u16),
+            packet: &mpdu.departure.packet,
+            is_joined: mpdu.is_joined(),
+            number,
+            decoded: reaches && mpdu.is_decoded(),
+            acknowledged: is_answered && (mpdu.is_decoded() || mpdu.is_received()),
+            airtime,
+        });
+        sent.collect()
     }
 
     /// Counts a transmission of the PPDU of the link queue in service, which has begun at `began`.

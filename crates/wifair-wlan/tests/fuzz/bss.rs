@@ -8,7 +8,7 @@ use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 use wifair_core::{StationId, TcpFlags, Time};
 use wifair_queue::{Ledger, Port};
-use wifair_wlan::{AttemptOutcome, Bss, BssSnapshot, BssSpec, Node, Output, StationChange};
+use wifair_wlan::{Bss, BssSnapshot, BssSpec, Node, Output, StationChange, TransmissionOutcome};
 
 use crate::given::{self, Schema, chance, one_of, repaired};
 use crate::support::{packet, packet_down};
@@ -185,15 +185,13 @@ impl Watched {
     /// The frames of the exchange that has just begun are what it is, in its order.
     fn look_at_frames(&mut self) {
         let (mut ends, mut succeeds, mut senders) = (Time::ZERO, true, 0);
-        for attempt in self.bss.attempts() {
-            ends = ends.max(attempt.begins + attempt.airtime);
-            succeeds &= attempt.outcome == AttemptOutcome::Acknowledged;
-            senders += 1;
-        }
         for transmission in self.bss.transmissions() {
             ends = ends.max(transmission.begins + transmission.airtime);
-            succeeds &= transmission.outcome == AttemptOutcome::Acknowledged;
+            succeeds &= transmission.outcome == TransmissionOutcome::Acknowledged;
             senders += 1;
+            if !transmission.has_agreement {
+                continue;
+            }
             let mpdus = transmission.mpdus.iter().filter(|mpdu| !mpdu.is_joined).count() as u64;
             let begun =
                 &mut self.begun[transmission.station.index()][usize::from(transmission.from == Node::Ap)];
@@ -203,7 +201,8 @@ impl Watched {
             let mut next = 0;
             let mut airtime = Time::ZERO;
             for mpdu in &transmission.mpdus {
-                let ahead = (mpdu.sequence + 4_096 - transmission.window_start) % 4_096;
+                let ahead =
+                    (mpdu.sequence.expect("it has an agreement") + 4_096 - transmission.window_start) % 4_096;
                 let ahead = u32::from(ahead);
                 let in_order = if mpdu.is_joined { ahead + 1 == next } else { ahead >= next };
                 assert!(in_order && ahead < transmission.window, "{transmission:?}");

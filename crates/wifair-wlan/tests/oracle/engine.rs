@@ -12,7 +12,8 @@ use spec::{spec, station_change};
 use wifair_core::{Ac, FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::Direction;
 use wifair_wlan::{
-    AttemptOutcome, Bss, FrameKind, LinkRateChange, Node, Output, PartOf, SentMpdu, StationChange, Usage,
+    Bss, FrameKind, LinkRateChange, Node, Output, SentMpdu, SentPpdu, StationChange, TransmissionOutcome,
+    Usage,
 };
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
@@ -208,24 +209,13 @@ impl Log {
 
     /// The exchange that has just begun.
     fn exchange(&mut self, bss: &Bss) {
-        for attempt in bss.attempts() {
-            let from = node_id(bss.node_of_port(attempt.what.sender));
-            let at = self.steps(attempt.begins);
-            self.attempts.push(Attempt {
-                at,
-                from,
-                to: if from == 0 { usize::from(attempt.what.station.0) + 1 } else { 0 },
-                packet: attempt.what.packet.seq,
-                category: attempt.what.ac.map_or(0, |_| category_of(attempt.what.packet)),
-                number: attempt.what.number,
-                rate: tenths(attempt.mode.rate),
-                outcome: Some(outcome(attempt.outcome)),
-                ended: Some(at + self.steps(attempt.airtime)),
-            });
-        }
         for transmission in bss.transmissions() {
+            if !transmission.has_agreement {
+                self.attempt(&transmission);
+                continue;
+            }
             let at = self.steps(transmission.begins);
-            let category = RANKS.iter().position(|&ac| ac == transmission.ac).expect("one of four");
+            let category = RANKS.iter().position(|&ac| Some(ac) == transmission.ac).expect("one of four");
             self.transmissions.push(Transmission {
                 at,
                 from: node_id(transmission.from),
@@ -255,9 +245,8 @@ impl Log {
                 to: node_id(frame.to),
                 packet: match frame.part_of {
                     None => None,
-                    Some(PartOf::Frame(attempt)) => Some(attempt.packet.seq),
-                    Some(PartOf::Ppdu(_)) if frame.kind == FrameKind::BlockAck => None,
-                    Some(PartOf::Ppdu(ppdu)) => ppdu.mpdus.first().map(|mpdu| mpdu.packet.seq),
+                    Some(_) if frame.kind == FrameKind::BlockAck => None,
+                    Some(ppdu) => ppdu.mpdus.first().map(|mpdu| mpdu.packet.seq),
                 },
                 rate: tenths(frame.mode.rate),
                 duration_field: self.steps(frame.duration),
@@ -268,6 +257,22 @@ impl Log {
                     wifair_wlan::Decoded::ByAddressee => Decoded::Addressee,
                 }),
             });
+        });
+    }
+
+    /// The transmission of a single frame.
+    fn attempt(&mut self, ppdu: &SentPpdu) {
+        let (at, mpdu) = (self.steps(ppdu.begins), &ppdu.mpdus[0]);
+        self.attempts.push(Attempt {
+            at,
+            from: node_id(ppdu.from),
+            to: node_id(ppdu.to),
+            packet: mpdu.packet.seq,
+            category: ppdu.ac.map_or(0, |_| category_of(mpdu.packet)),
+            number: mpdu.number,
+            rate: tenths(ppdu.mode.rate),
+            outcome: Some(outcome(ppdu.outcome)),
+            ended: Some(at + self.steps(ppdu.airtime)),
         });
     }
 
@@ -286,7 +291,7 @@ fn sent(mpdu: &[SentMpdu]) -> Sent {
         assert_eq!(of_it, (sequence, number, decoded, acknowledged), "{mpdu:?}");
     }
     Sent {
-        seq: sequence,
+        seq: sequence.expect("the link has an agreement"),
         packets: mpdu.iter().map(|sent| sent.packet.seq).collect(),
         number,
         decoded: Some(decoded),
@@ -294,12 +299,12 @@ fn sent(mpdu: &[SentMpdu]) -> Sent {
     }
 }
 
-fn outcome(outcome: AttemptOutcome) -> Outcome {
+fn outcome(outcome: TransmissionOutcome) -> Outcome {
     match outcome {
-        AttemptOutcome::Acknowledged => Outcome::Acknowledged,
-        AttemptOutcome::Collided => Outcome::Collided,
-        AttemptOutcome::DataLost => Outcome::DataLost,
-        AttemptOutcome::AckLost => Outcome::AckLost,
+        TransmissionOutcome::Acknowledged => Outcome::Acknowledged,
+        TransmissionOutcome::Collided => Outcome::Collided,
+        TransmissionOutcome::DataLost => Outcome::DataLost,
+        TransmissionOutcome::AckLost => Outcome::AckLost,
     }
 }
 
