@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import ROOT
 from test_quoted_numbers import draw
@@ -102,6 +103,25 @@ def test_intervals_in_the_text_of_spm_af_las_are_those_of_its_tables() -> None:
     assert quoted
     for value in quoted:
         assert " ".join(value.split()) in tables, f"docs/spm-af-las.md: {value} is in no table that a command wrote"
+
+
+def test_intervals_and_likelihoods_in_the_text_of_arf_aware_tcp_are_those_of_its_appendices() -> None:
+    """A value may have fewer digits than the appendix."""
+    page = (ROOT / "docs" / "arf-aware-tcp.md").read_text()
+    appendices = [(ROOT / "docs" / f"arf-aware-tcp-{name}.md").read_text() for name in ("verdicts", "calibration")]
+    interval = re.compile(r"(-?[\d.]+) \[(-?[\d.]+),\s(-?[\d.]+)\]")
+    known = np.array([[float(end) for end in found] for found in interval.findall("".join(appendices))])
+    quoted = interval.findall(page)
+    assert len(quoted) > 10
+    for value in quoted:
+        units = np.array([10.0 ** -len(end.partition(".")[2]) for end in value])
+        apart = np.abs(known - [float(end) for end in value])
+        assert np.any(np.all(apart <= 0.5001 * units, axis=1)), f"docs/arf-aware-tcp.md: {value} is in no appendix"
+    section = page.partition("## The calibration")[2].partition("\n## ")[0]
+    likelihoods = re.findall(r"\| ([\d.]+(?:e-\d+)?) \|$", section, re.MULTILINE) + re.findall(r"[\d.]+e-\d+", section)
+    listed = {float(found) for found in re.findall(r"(?<=\| )[\d.]+(?:e-\d+)?(?= \|)", appendices[1])}
+    assert len(likelihoods) >= 5
+    assert {float(found) for found in likelihoods} <= listed
 
 
 @pytest.mark.parametrize("paper", PAPERS if LONG else draw().sample(sorted({*PAPERS} - LONG_ONLY), 1))
