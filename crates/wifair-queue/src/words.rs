@@ -1,4 +1,4 @@
-//! The ground that every module here stands on: what the MAC and its transmit queue tell each other, and why a packet leaves.
+//! What every module here builds on: what the MAC and its transmit queue tell each other, and why a packet leaves.
 
 use wifair_core::{Ac, FlowId, Packet, Rate, StationId, Time};
 
