@@ -6,6 +6,7 @@ use wifair_core::{SpecError, Time};
 
 use crate::check;
 use crate::contention::Access;
+use crate::node::EdcafId;
 use crate::phy::{BssTiming, OnAir};
 
 /// Time unit of the Beacon Interval field (9.4.1.3).
@@ -34,7 +35,7 @@ impl Default for BeaconsSpec {
 #[derive(Debug)]
 pub(crate) struct Beacons {
     /// The contending entity: a further category of the AP.
-    pub sender: u32,
+    pub sender: EdcafId,
     pub interval: Time,
     /// Their mode.
     pub on_air: OnAir,
@@ -49,7 +50,7 @@ impl Beacons {
     pub(crate) fn new(
         spec: &BeaconsSpec,
         phy: &BssTiming,
-        sender: u32,
+        sender: EdcafId,
         path: &str,
     ) -> Result<Beacons, SpecError> {
         let interval_tu =

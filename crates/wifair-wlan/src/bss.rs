@@ -22,13 +22,12 @@ use wifair_queue::{Direction, Freed, MpduOutcome, Outcome, Reception};
 
 use crate::channel::ChannelRecipe;
 use crate::deadlines::{Due, LinkRateChange};
-use crate::edca::BEST_EFFORT;
 use crate::exchange::{Fate, OngoingExchange, Phase};
 use crate::link::{LinkRow, StationModes};
 use crate::mac::Mac;
 use crate::medium::Medium;
 use crate::meter::Meter;
-use crate::node::{AP, LinkId, Node, node_of};
+use crate::node::{EdcafId, LinkId, Node};
 use crate::nodes::{Finished, Nodes, Released};
 use crate::phy::BssTiming;
 use crate::ppdu::Ppdu;
@@ -94,7 +93,7 @@ impl Bss {
     #[inline(always)] // into the single caller through which all packets of the stations' hosts pass
     pub fn send_up(&mut self, station: StationId, packet: &Packet, now: Time) {
         self.come_from_outside(now);
-        let sender = self.nodes.classify(node_of(station), packet);
+        let sender = self.nodes.classify(Node::Station(station), packet);
         if self.nodes.offer(sender, false, packet, FlowId::default(), station, now) {
             self.serve(sender, now);
         }
@@ -105,7 +104,7 @@ impl Bss {
     pub fn send_down(&mut self, station: StationId, packet: &Packet, now: Time) {
         self.come_from_outside(now);
         let flow = self.nodes.observe(packet, now);
-        let sender = self.nodes.classify(AP, packet);
+        let sender = self.nodes.classify(Node::Ap, packet);
         if self.nodes.offer(sender, true, packet, flow, station, now) {
             self.serve(sender, now);
         }
@@ -225,15 +224,12 @@ impl Bss {
         match told {
             Told::Delivery => {
                 let OngoingExchange { sender, link, .. } = self.medium.exchange();
-                let to = match link.direction() {
-                    Direction::Up => Node::Ap,
-                    Direction::Down => Node::Station(link.station()),
-                };
-                Output::Delivery(Delivery { packet: &self.nodes.edcaf(sender).departure().packet, to })
+                let packet = &self.nodes.edcaf(sender).departure().packet;
+                Output::Delivery(Delivery { packet, to: link.receiver() })
             }
             Told::Released => {
                 let (link, packet) = self.nodes.released();
-                Output::Delivery(Delivery { packet, to: Node::of(link.receiver()) })
+                Output::Delivery(Delivery { packet, to: link.receiver() })
             }
             Told::LinkRate => Output::LinkRate(self.rate_change.expect("a rate has changed")),
             Told::Freed => Output::Freed(self.freed.expect("packets were freed")),
@@ -295,7 +291,7 @@ impl Bss {
 
     /// Lets a channel access function take packets ahead of access; if it was free, it contends now.
     #[cold]
-    fn serve_ahead(&mut self, sender: u32, now: Time) {
+    fn serve_ahead(&mut self, sender: EdcafId, now: Time) {
         let was_free = self.nodes.edcaf(sender).is_free();
         if self.refill(sender, now) && was_free {
             self.medium.arrive(sender, now);
@@ -305,7 +301,7 @@ impl Bss {
 
     /// Lets a free channel access function take a packet and contend for it.
     #[inline(never)]
-    fn serve(&mut self, sender: u32, now: Time) {
+    fn serve(&mut self, sender: EdcafId, now: Time) {
         if self.nodes.works_ahead(sender) {
             return self.serve_ahead(sender, now);
         }
@@ -332,13 +328,19 @@ impl Bss {
     }
 
     #[inline(never)]
-    fn transmit_under_errors(&mut self, sender: u32, now: Time, lead: Option<Time>) {
+    fn transmit_under_errors(&mut self, sender: EdcafId, now: Time, lead: Option<Time>) {
         self.transmit(sender, now, lead, |bss| bss.draw_fate(sender, now));
     }
 
     /// Starts the exchange of `sender` now or, in a continuing TXOP, after `lead`.
     #[inline(always)]
-    fn transmit(&mut self, sender: u32, now: Time, lead: Option<Time>, fate: impl FnOnce(&mut Bss) -> Fate) {
+    fn transmit(
+        &mut self,
+        sender: EdcafId,
+        now: Time,
+        lead: Option<Time>,
+        fate: impl FnOnce(&mut Bss) -> Fate,
+    ) {
         if self.nodes.serves_queue(sender) {
             self.form_ppdu(sender, now, lead.is_some());
         }
@@ -417,14 +419,14 @@ impl Bss {
     /// Recomputes which links have an agreement, and which take the general path of the end of an exchange.
     fn review_ends(&mut self) {
         for (index, row) in self.links.iter_mut().enumerate() {
-            row.has_agreement = self.nodes.agreement_of(LinkId::at(index), BEST_EFFORT).is_some();
+            row.has_agreement = self.nodes.agreement_of(LinkId::at(index), Ac::BestEffort).is_some();
             row.ends_generally = row.adapts || row.has_agreement || self.meter.is_some();
         }
     }
 
     /// The general path of the end of a successful exchange.
     #[inline(never)]
-    fn end_generally(&mut self, sender: u32, link: LinkId, now: Time) {
+    fn end_generally(&mut self, sender: EdcafId, link: LinkId, now: Time) {
         let next = self.complete(sender, link, now);
         if self.proceed(sender, next, now) {
             self.meter_wait(sender, now);
@@ -434,7 +436,7 @@ impl Bss {
     /// Lets `sender`, whose exchange has succeeded, continue its TXOP with what it sends next, if there is anything, or contend for it.
     /// Returns whether it contends. `next` is its TXOP limit.
     #[inline(always)]
-    fn proceed(&mut self, sender: u32, next: Option<Time>, now: Time) -> bool {
+    fn proceed(&mut self, sender: EdcafId, next: Option<Time>, now: Time) -> bool {
         if let Some(limit) = next
             && limit > Time::ZERO
             && self.fits_txop(sender, limit, now)
@@ -449,7 +451,7 @@ impl Bss {
     /// Completes what the decoded response to `sender` acknowledges: reports it to the rate adaptation, the meter and the port. Returns the TXOP
     /// limit if there is anything to send next.
     #[inline(always)] // into the usual end in a BSS with a meter
-    pub(super) fn complete(&mut self, sender: u32, link: LinkId, now: Time) -> Option<Time> {
+    pub(super) fn complete(&mut self, sender: EdcafId, link: LinkId, now: Time) -> Option<Time> {
         if self.links[link.index()].adapts {
             let (sent, acknowledged) = self.nodes.acknowledged(sender);
             self.adapt(sender, link, sent, acknowledged, now);
@@ -465,7 +467,7 @@ impl Bss {
     /// Takes what is acknowledged, if the exchange has `succeeded`, and what has reached its retry limit out of the service of `sender`.
     /// Returns whether anything is left there.
     #[inline(always)]
-    fn finish(&mut self, sender: u32, succeeded: bool, now: Time) -> bool {
+    fn finish(&mut self, sender: EdcafId, succeeded: bool, now: Time) -> bool {
         let link = self.nodes.edcaf(sender).link();
         let usage = &mut self.links[link.index()].usage;
         let (is_metered, meter) = (self.meter.is_some(), &mut self.meter);
@@ -482,7 +484,7 @@ impl Bss {
 
     /// Selects the next transmission of `sender` once the outcome of the last is known. Returns whether there is one.
     #[inline(always)]
-    fn select_next(&mut self, sender: u32, now: Time) -> bool {
+    fn select_next(&mut self, sender: EdcafId, now: Time) -> bool {
         if !self.nodes.works_ahead(sender) {
             return self.nodes.select_next(sender, &self.phy, now);
         }
@@ -492,20 +494,20 @@ impl Bss {
 
     /// Whether what `sender` sends next ends within the TXOP of the exchange that has just succeeded.
     #[inline(never)]
-    fn fits_txop(&self, sender: u32, limit: Time, now: Time) -> bool {
+    fn fits_txop(&self, sender: EdcafId, limit: Time, now: Time) -> bool {
         now + self.phy.sifs + self.shortest_exchange(sender) <= self.medium.txop_began() + limit
     }
 
     /// Sends the next PPDU of a TXOP after a SIFS, which belongs to its exchange.
     #[inline(never)]
-    fn follow(&mut self, sender: u32, now: Time) {
+    fn follow(&mut self, sender: EdcafId, now: Time) {
         self.medium.follow(sender, now);
         self.transmit_under_errors(sender, now, Some(self.phy.sifs));
     }
 
     /// Counts the wait of `sender` for access that begins now: a DIFS or AIFS and the rest of its backoff.
     #[inline(always)]
-    fn meter_wait(&mut self, sender: u32, now: Time) {
+    fn meter_wait(&mut self, sender: EdcafId, now: Time) {
         if self.meter.is_some() {
             self.nodes.edcaf_mut(sender).wait(self.medium.contention().wait(sender, now));
         }
@@ -513,7 +515,7 @@ impl Bss {
 
     /// Counts slots that were drawn after the wait of `sender` for its last access began.
     #[cold]
-    fn meter_late_draws(&mut self, sender: u32) {
+    fn meter_late_draws(&mut self, sender: EdcafId) {
         if self.meter.is_some() {
             self.nodes.edcaf_mut(sender).wait(self.medium.take_drawn_late(sender));
         }
@@ -549,7 +551,7 @@ impl Bss {
         now: Time,
     ) {
         let Some(meter) = &mut self.meter else { return };
-        let sender = self.nodes.edcaf_of(node_of(station), ac);
+        let sender = self.nodes.edcaf_of(Node::Station(station), ac);
         let overhead = self.medium.contention().mean_first_wait(sender); // `dqm` III-B.1
         let reception = Reception { packet, flow, station, ac, airtime, overhead };
         self.nodes.report_reception(&reception, now);
@@ -558,7 +560,7 @@ impl Bss {
 
     /// Reports to the rate adaptation of a link how many of the MPDUs that `sender` sent were acknowledged.
     #[inline(never)]
-    fn ask_adaptation(&mut self, sender: u32, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
+    fn ask_adaptation(&mut self, sender: EdcafId, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
         let modes = self.modes.of(link.station());
         let channel = &mut self.medium.channel_mut();
         let mut error_rate = |mode, bytes| match channel {

@@ -15,7 +15,7 @@ mod rules;
 
 use wifair_core::{Rng, Time};
 
-use crate::wheel::NONE;
+use crate::node::{EdcafId, Node, Numbering};
 use entity::{Entity, Kind, Place, Stray};
 use grid::{Grid, pick};
 pub(crate) use rules::{Access, Rules};
@@ -35,7 +35,7 @@ pub(crate) struct Contention {
     start: Time,
     /// Whether an entity off the grid was deaf when the current transmission started.
     deaf: bool,
-    transmitters: Vec<u32>,
+    transmitters: Vec<EdcafId>,
 }
 
 impl Contention {
@@ -85,21 +85,21 @@ impl Contention {
     }
 
     /// DIFS or AIFS of `entity`.
-    pub(crate) fn aifs(&self, entity: u32) -> Time {
-        self.grid_of(&self.entities[entity as usize]).aifs
+    pub(crate) fn aifs(&self, entity: EdcafId) -> Time {
+        self.grid_of(&self.entities[entity.index()]).aifs
     }
 
     /// The assumed wait of a first attempt of `entity`: its IFS and the mean backoff at CWmin.
-    pub(crate) fn mean_first_wait(&self, entity: u32) -> Time {
-        let e = &self.entities[entity as usize];
+    pub(crate) fn mean_first_wait(&self, entity: EdcafId) -> Time {
+        let e = &self.entities[entity.index()];
         let values = self.rules.slots(e.cw_min);
         let backoff = self.rules.slot.as_ns() * u64::from(values.saturating_sub(1)) / 2; // CW may be 0, and excluded
         self.grid_of(e).aifs + Time::from_ns(backoff)
     }
 
     /// Numbers of values that `entity` draws a backoff from at CWmin and at CWmax.
-    pub(crate) fn backoffs(&self, entity: u32) -> [u32; 2] {
-        let e = &self.entities[entity as usize];
+    pub(crate) fn backoffs(&self, entity: EdcafId) -> [u32; 2] {
+        let e = &self.entities[entity.index()];
         [e.cw_min, e.cw_max].map(|cw| self.rules.slots(cw))
     }
 
@@ -111,9 +111,9 @@ impl Contention {
 
     /// Draws a new backoff for `entity`: one draw from its stream.
     #[inline]
-    pub(crate) fn draw(&mut self, entity: u32) {
-        let slots = self.rules.slots(self.entities[entity as usize].cw);
-        let e = &mut self.entities[entity as usize];
+    pub(crate) fn draw(&mut self, entity: EdcafId) {
+        let slots = self.rules.slots(self.entities[entity.index()].cw);
+        let e = &mut self.entities[entity.index()];
         e.counter = u64::from(e.backoff.below(slots));
         if e.place == Place::Grid {
             let grid = pick(&mut self.first, &mut self.others, e.grid);
@@ -124,7 +124,7 @@ impl Contention {
 
     /// Draws a new backoff for a transmitter whose frame was acknowledged or given up, for the next frame if there is one. CW has been set.
     #[inline]
-    pub(crate) fn go_on(&mut self, entity: u32, ready: bool) {
+    pub(crate) fn go_on(&mut self, entity: EdcafId, ready: bool) {
         self.draw(entity);
         if ready {
             self.ready(entity);
@@ -132,16 +132,16 @@ impl Contention {
     }
 
     /// Sets the CW for the next backoff of `entity` to CWmin.
-    pub(crate) fn reset_window(&mut self, entity: u32) {
-        let e = &mut self.entities[entity as usize];
+    pub(crate) fn reset_window(&mut self, entity: EdcafId) {
+        let e = &mut self.entities[entity.index()];
         e.cw = e.cw_min;
     }
 
     /// Ends an exchange that all nodes decoded: its transmitter, with CWmin, counts on the grid again, and the medium
     /// becomes idle ([`Contention::resume`]).
     #[inline(always)] // into the usual end of an exchange
-    pub(crate) fn succeed(&mut self, entity: u32, ready: bool, now: Time) {
-        let e = &mut self.entities[entity as usize];
+    pub(crate) fn succeed(&mut self, entity: EdcafId, ready: bool, now: Time) {
+        let e = &mut self.entities[entity.index()];
         let grid = pick(&mut self.first, &mut self.others, e.grid);
         e.place = Place::Grid;
         e.ready = ready;
@@ -155,15 +155,15 @@ impl Contention {
     }
 
     /// Doubles the window for the next backoff of `entity`, up to CWmax.
-    pub(crate) fn widen(&mut self, entity: u32) {
-        self.entities[entity as usize].widen();
+    pub(crate) fn widen(&mut self, entity: EdcafId) {
+        self.entities[entity.index()].widen();
     }
 
     /// Draws a new backoff for a retransmission, counted after the IFS, which runs from `from`. The transmitter is deaf until its
     /// timeout.
     #[inline(always)]
-    pub(crate) fn fail(&mut self, entity: u32, from: Time, deaf_until: Time) {
-        let e = &mut self.entities[entity as usize];
+    pub(crate) fn fail(&mut self, entity: EdcafId, from: Time, deaf_until: Time) {
+        let e = &mut self.entities[entity.index()];
         e.counter = e.backoff.below(self.rules.slots(e.cw)).into();
         e.place = Place::Aside;
         let origin = from + pick(&mut self.first, &mut self.others, e.grid).aifs;
@@ -171,11 +171,11 @@ impl Contention {
     }
 
     /// Handles a packet that arrives at the empty MAC of `entity` (section 5).
-    pub(crate) fn arrive(&mut self, entity: u32, now: Time) {
+    pub(crate) fn arrive(&mut self, entity: EdcafId, now: Time) {
         if !self.run_out(entity, now) {
             return self.ready(entity);
         }
-        let e = &self.entities[entity as usize];
+        let e = &self.entities[entity.index()];
         let on_grid = e.place == Place::Grid;
         let nav = || self.nav.is_some_and(|end| now <= end);
         if self.busy || if on_grid { nav() } else { self.stray(entity).deaf_until >= now } {
@@ -205,7 +205,7 @@ impl Contention {
         if !on_grid {
             self.strays.retain(|stray| stray.entity != entity);
         }
-        let e = &mut self.entities[entity as usize];
+        let e = &mut self.entities[entity.index()];
         e.place = Place::Aside;
         e.counter = 0;
         e.ready = true;
@@ -219,8 +219,8 @@ impl Contention {
 
     /// Makes a frame of `entity` wait for access from now on, with its current counter.
     #[inline]
-    pub(crate) fn ready(&mut self, entity: u32) {
-        let e = &mut self.entities[entity as usize];
+    pub(crate) fn ready(&mut self, entity: EdcafId) {
+        let e = &mut self.entities[entity.index()];
         e.ready = true;
         match e.place {
             Place::Grid => {
@@ -243,21 +243,21 @@ impl Contention {
     }
 
     /// Marks the frame of `entity`, which is on the air, as lost in any case.
-    pub(crate) fn withdraw(&mut self, entity: u32) {
-        self.entities[entity as usize].ready = false;
+    pub(crate) fn withdraw(&mut self, entity: EdcafId) {
+        self.entities[entity.index()].ready = false;
     }
 
     /// Fast path at `now == start()` with one grid: if exactly one entity of it starts, and none is off the grid, returns it.
     /// Otherwise changes nothing, and [`Contention::begin`] must be called.
     #[inline(always)] // into the usual start of an exchange
-    pub(crate) fn begin_alone(&mut self, now: Time) -> Option<u32> {
+    pub(crate) fn begin_alone(&mut self, now: Time) -> Option<EdcafId> {
         if !self.is_plain() {
             return None;
         }
         debug_assert!(now == self.first.start);
         let entity = self.first.wheel.head(self.first.slot);
-        let e = &mut self.entities[entity as usize];
-        if e.next != NONE {
+        let e = &mut self.entities[entity.index()];
+        if e.next != EdcafId::NONE {
             return None;
         }
         e.place = Place::OnAir;
@@ -293,12 +293,12 @@ impl Contention {
 
     /// The transmitting entities in order of index, since [`Contention::begin`].
     #[inline]
-    pub(crate) fn transmitters(&self) -> &[u32] {
+    pub(crate) fn transmitters(&self) -> &[EdcafId] {
         &self.transmitters
     }
 
     /// Removes `entity`, the last of all, from the transmitters; whether it was among them.
-    pub(crate) fn take_last(&mut self, entity: u32) -> bool {
+    pub(crate) fn take_last(&mut self, entity: EdcafId) -> bool {
         let transmits = self.transmitters.last() == Some(&entity);
         if transmits {
             self.transmitters.pop();
@@ -306,16 +306,21 @@ impl Contention {
         transmits
     }
 
-    /// Resolves internal collisions: of several categories of one node that would transmit (an entity's lowest `shift` bits are
-    /// its category), the first does; the others are returned. `transmits`: a node that transmits already.
-    pub(crate) fn collide_internally(&mut self, shift: u32, transmits: Option<u32>) -> Vec<u32> {
+    /// Resolves internal collisions: of several categories of one node that would transmit, the first does; the others are
+    /// returned. `transmits`: a node that transmits already.
+    pub(crate) fn collide_internally(
+        &mut self,
+        numbering: Numbering,
+        transmits: Option<Node>,
+    ) -> Vec<EdcafId> {
         let mut losers = Vec::new();
         let mut node = transmits;
         self.transmitters.retain(|&entity| {
-            let first = node.replace(entity >> shift) != Some(entity >> shift);
+            let own = numbering.node(entity);
+            let first = node.replace(own) != Some(own);
             if !first {
                 losers.push(entity);
-                self.entities[entity as usize].place = Place::Grid;
+                self.entities[entity.index()].place = Place::Grid;
             }
             first
         });
@@ -323,7 +328,7 @@ impl Contention {
     }
 
     /// Draws a new backoff for the loser of an internal collision.
-    pub(crate) fn lose_internally(&mut self, entity: u32) {
+    pub(crate) fn lose_internally(&mut self, entity: EdcafId) {
         self.draw(entity);
         self.ready(entity);
     }
@@ -362,8 +367,8 @@ impl Contention {
     }
 
     /// Duration of a wait of `entity` for access that begins now: its IFS and its remaining whole slots.
-    pub(crate) fn wait(&self, entity: u32, now: Time) -> Time {
-        let e = &self.entities[entity as usize];
+    pub(crate) fn wait(&self, entity: EdcafId, now: Time) -> Time {
+        let e = &self.entities[entity.index()];
         let grid = self.grid_of(e);
         let (origin, slots) = match e.place {
             Place::Grid => (grid.origin, e.counter - grid.clock),
@@ -376,13 +381,13 @@ impl Contention {
 
     /// Returns the slots drawn since the last call that [`Contention::wait`] could not know: a frame that waits only for the
     /// end of an IFS draws only if another start comes first.
-    pub(crate) fn take_drawn_late(&mut self, entity: u32) -> Time {
-        self.rules.slot * std::mem::take(&mut self.entities[entity as usize].drawn_late).into()
+    pub(crate) fn take_drawn_late(&mut self, entity: EdcafId) -> Time {
+        self.rules.slot * std::mem::take(&mut self.entities[entity.index()].drawn_late).into()
     }
 
     /// Whether the counter of `entity`, which has no frame, has expired by `now`.
-    fn run_out(&self, entity: u32, now: Time) -> bool {
-        let e = &self.entities[entity as usize];
+    fn run_out(&self, entity: EdcafId, now: Time) -> bool {
+        let e = &self.entities[entity.index()];
         let reached =
             |origin: Time, slots: u64| !self.busy && now >= origin && origin + self.rules.slot * slots <= now;
         match e.place {

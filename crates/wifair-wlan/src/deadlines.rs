@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 use wifair_core::{Rate, StationId, Time};
 use wifair_queue::{Direction, Freed, Port};
 
+use crate::node::EdcafId;
+
 /// A sender's data rate towards its peer has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkRateChange {
@@ -30,21 +32,21 @@ pub(crate) enum Due {
     /// A reorder timeout expires.
     Reorder,
     /// The tick of that port's scheme.
-    Tick(u32),
+    Tick(EdcafId),
     /// The sender learns that the attempt of that channel access function has failed.
-    Failure(u32),
+    Failure(EdcafId),
     /// The sender learns that the frame in service of that channel access function is given up at a retry limit.
-    Loss(u32),
+    Loss(EdcafId),
 }
 
 pub(crate) struct Deadlines {
     /// Time of the earliest event.
     next: Time,
     /// By port.
-    ticks: Vec<(u32, Time)>,
+    ticks: Vec<(EdcafId, Time)>,
     next_tick: Time,
     /// When each channel access function learns of a failure, and whether its frame is given up.
-    failures: Vec<(Time, u32, bool)>,
+    failures: Vec<(Time, EdcafId, bool)>,
     next_failure: Time,
     /// Rate changes, the oldest first; due at once.
     rate_changes: VecDeque<LinkRateChange>,
@@ -80,7 +82,7 @@ impl Deadlines {
 
     /// Sets the next tick of a port with a clock to `at`.
     #[cold]
-    pub(crate) fn set_tick(&mut self, port: u32, at: Option<Time>, now: Time) {
+    pub(crate) fn set_tick(&mut self, port: EdcafId, at: Option<Time>, now: Time) {
         let at = at.map_or(Time::MAX, |at| at.max(now));
         match self.ticks.iter_mut().find(|(other, _)| *other == port) {
             Some((_, known)) if *known == at => return, // most calls for a port that moves its tick
@@ -94,17 +96,17 @@ impl Deadlines {
 
     /// Schedules giving up the frame in service of `edcaf` at `at`.
     #[cold]
-    pub(crate) fn lose(&mut self, edcaf: u32, at: Time) {
+    pub(crate) fn lose(&mut self, edcaf: EdcafId, at: Time) {
         self.fail(edcaf, at, true);
     }
 
     /// Schedules the report of the failed attempt of `edcaf` to its port at `at`.
     #[cold]
-    pub(crate) fn learn(&mut self, edcaf: u32, at: Time) {
+    pub(crate) fn learn(&mut self, edcaf: EdcafId, at: Time) {
         self.fail(edcaf, at, false);
     }
 
-    fn fail(&mut self, edcaf: u32, at: Time, is_loss: bool) {
+    fn fail(&mut self, edcaf: EdcafId, at: Time, is_loss: bool) {
         self.failures.push((at, edcaf, is_loss));
         self.next_failure = self.next_failure.min(at);
         self.next = self.next.min(at);

@@ -6,26 +6,8 @@ use wifair_core::{Ac, Class, Packet, SpecError, Time};
 
 use crate::check;
 use crate::contention::Access;
+use crate::node::{EdcafId, Node, Numbering, RANKS, rank};
 use crate::phy::{BssTiming, contention_window};
-
-/// Bits of a sender's number that encode its category: a node has four.
-pub(crate) const CATEGORY_BITS: u32 = 2;
-
-/// The categories from the highest to the lowest; a category's index here is its *rank*.
-pub(crate) const RANKS: [Ac; 4] = [Ac::Voice, Ac::Video, Ac::BestEffort, Ac::Background];
-
-/// Rank of best effort.
-pub(crate) const BEST_EFFORT: u32 = 2;
-
-#[inline]
-pub(crate) fn rank(ac: Ac) -> u32 {
-    match ac {
-        Ac::Voice => 0,
-        Ac::Video => 1,
-        Ac::BestEffort => BEST_EFFORT,
-        Ac::Background => 3,
-    }
-}
 
 /// Something for each access category.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -306,8 +288,8 @@ impl Standard {
 #[derive(Debug)]
 pub(crate) struct Edca {
     classify: Classify,
-    /// Rank of pure TCP ACKs.
-    acks: Option<u32>,
+    /// Category of pure TCP ACKs.
+    acks: Option<Ac>,
     pub internal_collision_retry: bool,
     /// By rank, at the AP and at stations.
     access: [[Access; 4]; 2],
@@ -321,7 +303,7 @@ impl Edca {
     pub(crate) fn new(spec: &EdcaSpec, phy: &BssTiming, path: &str) -> Result<Edca, SpecError> {
         let mut edca = Edca {
             classify: spec.classify,
-            acks: spec.tcp_acks.map(rank),
+            acks: spec.tcp_acks,
             internal_collision_retry: spec.internal_collision_retry,
             access: [[Access { cw_min: 0, cw_max: 0, aifs: Time::ZERO }; 4]; 2],
             txop_limits: [[Time::ZERO; 4]; 2],
@@ -337,43 +319,34 @@ impl Edca {
         Ok(edca)
     }
 
-    /// The rules for a sender.
-    pub(crate) fn access(&self, sender: u32) -> Access {
-        let (side, rank) = place(sender);
-        self.access[side][rank]
+    /// The rules for a category of a node.
+    pub(crate) fn access(&self, node: Node, ac: Ac) -> Access {
+        self.access[usize::from(!node.is_ap())][rank(ac)]
     }
 
-    /// Longest TXOP of a sender.
-    pub(crate) fn txop_limit(&self, sender: u32) -> Time {
-        let (side, rank) = place(sender);
-        self.txop_limits[side][rank]
+    /// Longest TXOP of a category of a node.
+    pub(crate) fn txop_limit(&self, node: Node, ac: Ac) -> Time {
+        self.txop_limits[usize::from(!node.is_ap())][rank(ac)]
     }
 
-    /// Number of the port of a channel access function: its own, or the first of its node's.
-    pub(crate) fn port_of(&self, sender: u32) -> u32 {
-        if self.shares_port(sender >> CATEGORY_BITS) { sender & !3 } else { sender }
+    /// Number of the port of a category of a node: its own, or the first of the node's.
+    pub(crate) fn port_of(&self, node: Node, ac: Ac) -> EdcafId {
+        Numbering::EDCA.edcaf(node, if self.shares_port(node) { RANKS[0] } else { ac })
     }
 
     /// Whether the categories of a node share a port.
-    pub(crate) fn shares_port(&self, node: u32) -> bool {
-        self.share_port.at(node == crate::node::AP)
+    pub(crate) fn shares_port(&self, node: Node) -> bool {
+        self.share_port.at(node.is_ap())
     }
 
-    /// The rank of a packet.
+    /// The category of a packet.
     #[inline(never)] // keeps the callers small if there is no EDCA
-    pub(crate) fn rank(&self, packet: &Packet) -> u32 {
-        if let Some(rank) = self.acks
-            && packet.class() == Class::Ack
-        {
-            return rank;
+    pub(crate) fn category(&self, packet: &Packet) -> Ac {
+        match self.acks {
+            Some(ac) if packet.class() == Class::Ack => ac,
+            _ => self.classify.category(packet.dscp()),
         }
-        rank(self.classify.category(packet.dscp()))
     }
-}
-
-/// Side (AP first) and rank of a sender.
-fn place(sender: u32) -> (usize, usize) {
-    (usize::from(sender >> CATEGORY_BITS != crate::node::AP), sender as usize & 3)
 }
 
 #[cfg(test)]

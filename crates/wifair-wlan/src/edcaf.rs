@@ -5,7 +5,7 @@ use wifair_core::{Ac, StationId, Time};
 use wifair_queue::{Departure, Exchange, Outcome};
 
 use crate::mac::Mac;
-use crate::node::LinkId;
+use crate::node::{EdcafId, LinkId};
 use crate::phy::{BssTiming, Mode, OnAir};
 use crate::ppdu::Ppdu;
 
@@ -16,7 +16,7 @@ pub(crate) struct Role {
     /// The category that it serves; best effort under DCF.
     pub ac: Ac,
     /// The port that its packets come from.
-    pub port: u32,
+    pub port: EdcafId,
     /// 0 means one frame.
     pub txop_limit: Time,
 }

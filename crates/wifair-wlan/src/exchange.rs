@@ -2,7 +2,7 @@
 
 use wifair_core::{StationId, Time};
 
-use crate::node::{AP, LinkId};
+use crate::node::{EdcafId, LinkId};
 
 /// Outcome of a data frame that does not collide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) enum Fate {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OngoingExchange {
     /// The channel access function whose frame it is.
-    pub sender: u32,
+    pub sender: EdcafId,
     pub link: LinkId,
     pub fate: Fate,
     /// End of its last frame.
@@ -32,14 +32,14 @@ impl OngoingExchange {
     /// Placeholder before the first exchange.
     pub(crate) fn none() -> OngoingExchange {
         let link = LinkId::of(true, StationId(0));
-        OngoingExchange { sender: AP, link, fate: Fate::Decoded, end: Time::ZERO, follows: false }
+        OngoingExchange { sender: EdcafId::FIRST, link, fate: Fate::Decoded, end: Time::ZERO, follows: false }
     }
 }
 
 /// A sender in a collision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Collider {
-    pub sender: u32,
+    pub sender: EdcafId,
     pub link: LinkId,
     /// End of its frame, RTS or data.
     pub ends: Time,

@@ -9,7 +9,7 @@ use crate::channel::{Attempt, Channel};
 use crate::contention::Contention;
 use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
 use crate::mac::Mac;
-use crate::node::AP;
+use crate::node::{EdcafId, Node, Numbering};
 use crate::phy::BssTiming;
 use crate::ppdu::Ppdu;
 use crate::records::BeaconUsage;
@@ -31,8 +31,7 @@ pub(crate) struct Medium {
     contention: Contention,
     /// Absent if no link has errors.
     channel: Option<Channel>,
-    /// Bits of a channel access function's number that encode its category.
-    category_bits: u32,
+    numbering: Numbering,
     /// Whether a node may have several contending entities.
     has_siblings: bool,
     beacons: Option<Beacons>,
@@ -53,12 +52,12 @@ pub(crate) struct Medium {
 
 impl Medium {
     /// Idle, without errors.
-    pub(crate) fn new(contention: Contention, category_bits: u32, beacons: Option<Beacons>) -> Medium {
+    pub(crate) fn new(contention: Contention, numbering: Numbering, beacons: Option<Beacons>) -> Medium {
         Medium {
             contention,
             channel: None,
-            category_bits,
-            has_siblings: category_bits > 0 || beacons.is_some(),
+            numbering,
+            has_siblings: numbering.per_node() > 1 || beacons.is_some(),
             beacons,
             phase: Phase::Idle,
             began: Time::ZERO,
@@ -119,7 +118,7 @@ impl Medium {
     // Contending.
 
     /// Handles a packet that has arrived at a free channel access function.
-    pub(crate) fn arrive(&mut self, sender: u32, now: Time) {
+    pub(crate) fn arrive(&mut self, sender: EdcafId, now: Time) {
         self.contention.arrive(sender, now);
         self.review();
     }
@@ -133,7 +132,7 @@ impl Medium {
 
     /// Starts the transmission of one or several senders; returns the sender in the usual case of one.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, now: Time) -> Option<u32> {
+    pub(crate) fn begin(&mut self, now: Time) -> Option<EdcafId> {
         self.counts.exchanges += 1;
         self.began = now;
         self.contention.begin_alone(now)
@@ -146,33 +145,33 @@ impl Medium {
 
     /// Resolves internal collisions between categories of a node; returns the losers (section 10). Against a beacon all of the
     /// AP's lose.
-    pub(crate) fn collide_internally(&mut self, with_beacon: bool) -> Vec<u32> {
-        self.contention.collide_internally(self.category_bits, with_beacon.then_some(AP))
+    pub(crate) fn collide_internally(&mut self, with_beacon: bool) -> Vec<EdcafId> {
+        self.contention.collide_internally(self.numbering, with_beacon.then_some(Node::Ap))
     }
 
     /// The transmitting senders, since [`Medium::begin_unusually`].
-    pub(crate) fn transmitters(&self) -> &[u32] {
+    pub(crate) fn transmitters(&self) -> &[EdcafId] {
         self.contention.transmitters()
     }
 
     /// Lets a loser of an internal collision contend again.
-    pub(crate) fn lose_internally(&mut self, sender: u32) {
+    pub(crate) fn lose_internally(&mut self, sender: EdcafId) {
         self.contention.lose_internally(sender);
     }
 
     /// Stops the contention of `sender`, whose frame will be given up.
-    pub(crate) fn withdraw(&mut self, sender: u32) {
+    pub(crate) fn withdraw(&mut self, sender: EdcafId) {
         self.contention.withdraw(sender);
     }
 
     /// Lets `sender`, whose frame has been given up, contend with the next frame, if there is one; its CW is unchanged.
-    pub(crate) fn go_on(&mut self, sender: u32, more: bool) {
+    pub(crate) fn go_on(&mut self, sender: EdcafId, more: bool) {
         self.contention.go_on(sender, more);
         self.review();
     }
 
     /// Sets the CW for the next backoff of `sender`: CWmin or a doubled window.
-    pub(crate) fn set_window(&mut self, sender: u32, resets: bool) {
+    pub(crate) fn set_window(&mut self, sender: EdcafId, resets: bool) {
         match resets {
             true => self.contention.reset_window(sender),
             false => self.contention.widen(sender),
@@ -180,7 +179,7 @@ impl Medium {
     }
 
     /// Returns slots of `sender` that were drawn after its wait began.
-    pub(crate) fn take_drawn_late(&mut self, sender: u32) -> Time {
+    pub(crate) fn take_drawn_late(&mut self, sender: EdcafId) -> Time {
         self.contention.take_drawn_late(sender)
     }
 
@@ -223,7 +222,7 @@ impl Medium {
     /// Ends an exchange that all nodes have decoded: its sender contends with its next packet, if there is one, and the medium
     /// becomes idle.
     #[inline(always)]
-    pub(crate) fn succeed(&mut self, sender: u32, more: bool, now: Time) {
+    pub(crate) fn succeed(&mut self, sender: EdcafId, more: bool, now: Time) {
         self.contention.succeed(sender, more, now);
         self.due = self.contention.start();
     }
@@ -239,7 +238,7 @@ impl Medium {
     }
 
     /// Lets `sender`, whose exchange has ended, keep the medium for another exchange.
-    pub(crate) fn follow(&mut self, sender: u32, now: Time) {
+    pub(crate) fn follow(&mut self, sender: EdcafId, now: Time) {
         self.contention.reset_window(sender);
         self.txop_began = self.txop_began();
         self.counts.exchanges += 1;
@@ -252,7 +251,7 @@ impl Medium {
     /// that of the other categories of its node, run from `from`. It contends again, unless what is in service `is_lost` and will be
     /// given up.
     #[inline(always)]
-    pub(crate) fn fail(&mut self, sender: u32, is_lost: bool, from: Time, deaf_until: Time, now: Time) {
+    pub(crate) fn fail(&mut self, sender: EdcafId, is_lost: bool, from: Time, deaf_until: Time, now: Time) {
         if is_lost {
             self.contention.set_aside(sender, from, deaf_until);
         } else {
@@ -266,8 +265,8 @@ impl Medium {
     /// Makes the other categories of the node of `sender`, whose frame has failed, wait as it does.
     #[cold]
     #[inline(never)]
-    fn hold_siblings(&mut self, sender: u32, from: Time, deaf_until: Time, now: Time) {
-        for sibling in self.senders_of(sender >> self.category_bits) {
+    fn hold_siblings(&mut self, sender: EdcafId, from: Time, deaf_until: Time, now: Time) {
+        for sibling in self.senders_of(self.numbering.node(sender)) {
             if sibling != sender {
                 self.contention.hold(sibling, from, deaf_until, now);
             }
@@ -275,14 +274,13 @@ impl Medium {
     }
 
     /// The contending entities of a node, beacons included.
-    fn senders_of(&self, node: u32) -> impl Iterator<Item = u32> + use<> {
-        let first = node << self.category_bits;
-        let beacons = self.beacons.as_ref().filter(|_| node == AP).map(|beacons| beacons.sender);
-        (first..first + (1 << self.category_bits)).chain(beacons)
+    fn senders_of(&self, node: Node) -> impl Iterator<Item = EdcafId> + use<> {
+        let beacons = self.beacons.as_ref().filter(|_| node.is_ap()).map(|beacons| beacons.sender);
+        self.numbering.of_node(node).chain(beacons)
     }
 
     /// Makes the receiver of an undecodable frame wait an IFS that runs from `from`.
-    pub(crate) fn divert(&mut self, receiver: u32, from: Time, now: Time) {
+    pub(crate) fn divert(&mut self, receiver: Node, from: Time, now: Time) {
         for sender in self.senders_of(receiver) {
             self.contention.divert(sender, from, now);
         }
@@ -290,7 +288,7 @@ impl Medium {
 
     /// Handles the acknowledgement of the captured frame of `sender`: it contends with its next packet, if there is one, after
     /// an IFS that runs from `from`, which may differ from that of the others.
-    pub(crate) fn succeed_aside(&mut self, sender: u32, more: bool, from: Time, now: Time) {
+    pub(crate) fn succeed_aside(&mut self, sender: EdcafId, more: bool, from: Time, now: Time) {
         self.contention.withdraw(sender);
         self.contention.reset_window(sender);
         self.contention.go_on(sender, more);
@@ -336,7 +334,7 @@ impl Medium {
         now: Time,
     ) -> Option<(Collider, Time)> {
         let (Some(margin_db), Some(channel)) = (mac.capture_db, &mut self.channel) else { return None };
-        let index = channel.captured(&self.colliders, self.category_bits, margin_db, now)?;
+        let index = channel.captured(&self.colliders, margin_db, now)?;
         let collider = self.colliders[index];
         let Collider { sender, link, ends, .. } = collider;
         let others = self.colliders.iter().enumerate().filter(|(other, _)| *other != index);
@@ -345,7 +343,7 @@ impl Medium {
 
         let Ppdu { mode, handshake, with_rts, psdu_bytes, airtime, response, .. } = ppdu(&collider);
         let waits = &mac.waits[usize::from(handshake)];
-        let attempt = Attempt { link, node: sender >> self.category_bits, mode, handshake, psdu_bytes, now };
+        let attempt = Attempt { link, node: link.sender(), mode, handshake, psdu_bytes, now };
         let fate = match in_vain {
             true if with_rts => Fate::AckLost,
             _ if channel.loses_data(&attempt, phy) => Fate::DataLost,
@@ -455,7 +453,7 @@ impl Medium {
         *ends = None;
         self.contention.draw(sender);
         self.contention.set_aside(sender, from, Time::ZERO);
-        for sibling in self.senders_of(AP) {
+        for sibling in self.senders_of(Node::Ap) {
             if sibling != sender {
                 self.contention.divert(sibling, from, now);
             }

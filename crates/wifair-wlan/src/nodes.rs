@@ -5,17 +5,15 @@ mod link_queues;
 mod live;
 mod reports;
 
-use std::ops::Range;
-
 use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Port, Reception};
 
 use crate::access_point::{AccessPoint, Surroundings};
 use crate::aggregation::Aggregation;
 use crate::deadlines::Deadlines;
-use crate::edca::{BEST_EFFORT, CATEGORY_BITS, Edca, RANKS, rank};
+use crate::edca::Edca;
 use crate::edcaf::{Cost, Edcaf};
-use crate::node::{AP, LinkId, node_of};
+use crate::node::{EdcafId, LinkId, Node, Numbering, RANKS};
 use crate::phy::BssTiming;
 
 /// A port and the channel access function of the same number, in one record because they are used together.
@@ -60,6 +58,7 @@ pub(crate) struct Finished {
 pub(crate) struct Nodes {
     places: Vec<Place>,
     edca: Option<Edca>,
+    numbering: Numbering,
     ap: AccessPoint,
     /// By the AP's ports.
     own: Vec<Own>,
@@ -74,6 +73,7 @@ pub(crate) struct Nodes {
 impl Nodes {
     pub(crate) fn new(
         edca: Option<Edca>,
+        numbering: Numbering,
         places: Vec<(Port, Edcaf)>,
         own: Vec<Own>,
         [ap, stations]: [Surroundings; 2],
@@ -82,6 +82,7 @@ impl Nodes {
         Nodes {
             places,
             edca,
+            numbering,
             ap: AccessPoint::new(ap),
             own,
             stations,
@@ -90,42 +91,35 @@ impl Nodes {
         }
     }
 
-    /// Bits of a channel access function's number that encode its category: none under DCF.
-    pub(crate) fn category_bits(&self) -> u32 {
-        if self.edca.is_some() { CATEGORY_BITS } else { 0 }
-    }
-
-    /// Numbers of a node's channel access functions and ports; those of the AP come first.
-    fn range(&self, node: u32) -> Range<usize> {
-        let first = (node << self.category_bits()) as usize;
-        first..first + (1 << self.category_bits())
-    }
-
     /// The channel access functions of a node.
-    pub(crate) fn edcafs_of(&self, node: u32) -> Range<u32> {
-        let range = self.range(node);
-        range.start as u32..range.end as u32
+    pub(crate) fn edcafs_of(&self, node: Node) -> impl Iterator<Item = EdcafId> + use<> {
+        self.numbering.of_node(node)
     }
 
-    /// The channel access function that serves best effort at a node.
-    pub(crate) fn usual_edcaf(&self, node: u32) -> u32 {
-        if self.edca.is_some() { node << CATEGORY_BITS | BEST_EFFORT } else { node }
+    /// The channel access function of a category at a node.
+    pub(crate) fn edcaf_of(&self, node: Node, ac: Ac) -> EdcafId {
+        self.numbering.edcaf(node, ac)
     }
 
     /// The channel access function that serves a packet at a node.
-    pub(crate) fn classify(&self, node: u32, packet: &Packet) -> u32 {
+    pub(crate) fn classify(&self, node: Node, packet: &Packet) -> EdcafId {
         match &self.edca {
-            None => node,
-            Some(edca) => node << CATEGORY_BITS | edca.rank(packet),
+            None => Numbering::DCF.edcaf(node, Ac::BestEffort),
+            Some(edca) => Numbering::EDCA.edcaf(node, edca.category(packet)),
         }
     }
 
-    pub(crate) fn edcaf(&self, index: u32) -> &Edcaf {
-        &self.places[index as usize].edcaf
+    /// The node of a channel access function, or of the port of the same number.
+    pub(crate) fn node(&self, edcaf: EdcafId) -> Node {
+        self.numbering.node(edcaf)
     }
 
-    pub(crate) fn edcaf_mut(&mut self, index: u32) -> &mut Edcaf {
-        &mut self.places[index as usize].edcaf
+    pub(crate) fn edcaf(&self, index: EdcafId) -> &Edcaf {
+        &self.places[index.index()].edcaf
+    }
+
+    pub(crate) fn edcaf_mut(&mut self, index: EdcafId) -> &mut Edcaf {
+        &mut self.places[index.index()].edcaf
     }
 
     /// Offers a packet from a station's host or the wire to the port of a channel access function; returns whether the function
@@ -133,7 +127,7 @@ impl Nodes {
     #[inline(always)] // into the two callers through which all packets arrive
     pub(crate) fn offer(
         &mut self,
-        index: u32,
+        index: EdcafId,
         is_ap: bool,
         packet: &Packet,
         flow: FlowId,
@@ -159,7 +153,7 @@ impl Nodes {
     /// Ends the service of a channel access function, if it has anything in service, and puts in service what it sends next. Returns whether
     /// there is anything.
     #[inline(always)] // into its two callers
-    pub(crate) fn select_next(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
+    pub(crate) fn select_next(&mut self, index: EdcafId, phy: &BssTiming, now: Time) -> bool {
         if self.aggregation.is_some() {
             return self.select_next_link(index, phy, now);
         }
@@ -173,7 +167,7 @@ impl Nodes {
     #[inline(always)] // into the usual end of an exchange
     pub(crate) fn complete_unobserved(
         &mut self,
-        index: u32,
+        index: EdcafId,
         phy: &BssTiming,
         now: Time,
     ) -> Option<Option<Time>> {
@@ -190,7 +184,7 @@ impl Nodes {
 
     /// [`Nodes::complete_unobserved`] for a port that is not ordinary.
     #[inline(never)]
-    fn complete_in_order(&mut self, index: u32, phy: &BssTiming, now: Time) -> Option<Option<Time>> {
+    fn complete_in_order(&mut self, index: EdcafId, phy: &BssTiming, now: Time) -> Option<Option<Time>> {
         let (port, edcaf) = parts(&mut self.places, index);
         if !port.is_quiet() {
             return None;
@@ -205,7 +199,7 @@ impl Nodes {
     #[inline(always)]
     pub(crate) fn finish(
         &mut self,
-        index: u32,
+        index: EdcafId,
         succeeded: bool,
         is_watched: bool,
         now: Time,
@@ -237,19 +231,18 @@ impl Nodes {
 
     /// Calls the tick of a port's scheme. Returns the range of channel access functions to which it may have released a packet
     /// ([`Nodes::awaits`]).
-    pub(crate) fn tick(&mut self, port_of: u32, now: Time) -> Range<u32> {
-        let node = port_of >> self.category_bits();
-        let side = if node == AP { self.ap.knows() } else { &self.stations };
-        let port = &mut self.places[port_of as usize].port;
+    pub(crate) fn tick(&mut self, port_of: EdcafId, now: Time) -> impl Iterator<Item = EdcafId> + use<> {
+        let node = self.numbering.node(port_of);
+        let side = if node.is_ap() { self.ap.knows() } else { &self.stations };
+        let port = &mut self.places[port_of.index()].port;
         port.tick(now, side.view());
         self.deadlines.follow_freed(port, now);
         self.deadlines.set_tick(port_of, port.next_tick(), now);
-        let Range { start, end } = self.range(node);
-        start as u32..end as u32
+        self.numbering.of_node(node)
     }
 
     /// Whether a channel access function asks a port for a packet.
-    pub(crate) fn awaits(&self, index: u32, port_of: u32) -> bool {
+    pub(crate) fn awaits(&self, index: EdcafId, port_of: EdcafId) -> bool {
         let edcaf = self.edcaf(index);
         edcaf.role().port == port_of && edcaf.asks()
     }
@@ -257,31 +250,33 @@ impl Nodes {
     /// Shows a downlink packet to the AP's flow monitor.
     #[inline(always)]
     pub(crate) fn observe(&mut self, packet: &Packet, now: Time) -> FlowId {
-        let (places, bits) = (&self.places, self.category_bits());
-        self.ap.observe(packet, Direction::Down, now, |flow| is_held(&places[..1 << bits], flow))
+        let (places, numbering) = (&self.places, self.numbering);
+        self.ap.observe(packet, Direction::Down, now, |flow| is_held(&places[..numbering.per_node()], flow))
     }
 
     /// Records that the frame of a channel access function without an agreement has reached its receiver, which releases the first copy at
     /// once: an uplink frame is shown to the AP's flow monitor. Returns the flow of the first copy.
     #[inline(always)] // into the usual exchange
-    pub(crate) fn receive_frame(&mut self, index: u32, direction: Direction, now: Time) -> Option<FlowId> {
+    pub(crate) fn receive_frame(
+        &mut self,
+        index: EdcafId,
+        direction: Direction,
+        now: Time,
+    ) -> Option<FlowId> {
         if !self.edcaf_mut(index).deliver() {
             return None;
         }
         if direction == Direction::Down {
             return Some(FlowId::default());
         }
-        let (places, edca) = (&self.places, &self.edca);
-        let packet = &places[index as usize].edcaf.departure().packet;
-        Some(self.ap.observe(packet, direction, now, |flow| {
-            let ap_ports = if edca.is_some() { 1 << CATEGORY_BITS } else { 1 };
-            is_held(&places[..ap_ports], flow)
-        }))
+        let (places, numbering) = (&self.places, self.numbering);
+        let packet = &places[index.index()].edcaf.departure().packet;
+        Some(self.ap.observe(packet, direction, now, |flow| is_held(&places[..numbering.per_node()], flow)))
     }
 
     /// Reports an uplink packet to the schemes of the AP's ports that ask for it.
     pub(crate) fn report_reception(&mut self, reception: &Reception, now: Time) {
-        let ap = self.range(AP);
+        let ap = self.numbering.range(Node::Ap);
         for Place { port, .. } in &mut self.places[ap] {
             if port.hooks().reception {
                 port.receive(reception, now, self.ap.knows().view());
@@ -293,25 +288,25 @@ impl Nodes {
     pub(crate) fn set_rate(&mut self, link: LinkId, rate: Rate, now: Time) {
         let station = link.station();
         let (node, side) = match link.direction() {
-            Direction::Up => (node_of(station), &mut self.stations),
-            Direction::Down => (AP, self.ap.knows_mut()),
+            Direction::Up => (Node::Station(station), &mut self.stations),
+            Direction::Down => (Node::Ap, self.ap.knows_mut()),
         };
         side.set_rate(station, rate);
-        for index in self.range(node) {
-            let side = if node == AP { self.ap.knows() } else { &self.stations };
-            let port = &mut self.places[index].port;
+        for index in self.numbering.of_node(node) {
+            let side = if node.is_ap() { self.ap.knows() } else { &self.stations };
+            let port = &mut self.places[index.index()].port;
             if port.hooks().link_rate {
                 port.link_rate(station, now, side.view());
                 self.deadlines.follow_freed(port, now);
-                self.deadlines.set_tick(index as u32, port.next_tick(), now);
+                self.deadlines.set_tick(index, port.next_tick(), now);
             }
         }
     }
 
     /// Asks the schemes for their first ticks.
     pub(crate) fn ask_ticks(&mut self) {
-        for (index, Place { port, .. }) in (0..).zip(&self.places) {
-            self.deadlines.set_tick(index, port.next_tick(), Time::ZERO);
+        for (index, Place { port, .. }) in self.places.iter().enumerate() {
+            self.deadlines.set_tick(EdcafId::at(index), port.next_tick(), Time::ZERO);
         }
     }
 
@@ -320,13 +315,8 @@ impl Nodes {
         self.edca.as_ref()
     }
 
-    /// The channel access function of a category at a node.
-    pub(crate) fn edcaf_of(&self, node: u32, ac: Ac) -> u32 {
-        if self.edca.is_some() { node << CATEGORY_BITS | rank(ac) } else { node }
-    }
-
     /// The category of a channel access function; none under DCF.
-    pub(crate) fn category_of(&self, index: u32) -> Option<Ac> {
+    pub(crate) fn category_of(&self, index: EdcafId) -> Option<Ac> {
         self.edca.as_ref().map(|_| self.edcaf(index).role().ac)
     }
 
@@ -338,7 +328,7 @@ impl Nodes {
     /// The next flow that the AP's monitor has forgotten, with its 5-tuple and its ledger at the AP's ports by class.
     pub(crate) fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
         let (flow, tuple) = self.ap.pop_forgotten()?;
-        let (mut ledgers, ap) = ([Ledger::default(); 3], self.range(AP));
+        let (mut ledgers, ap) = ([Ledger::default(); 3], self.numbering.range(Node::Ap));
         for place in &mut self.places[ap] {
             ledgers.add(&place.port.retire(flow));
         }
@@ -361,14 +351,14 @@ impl Nodes {
     }
 
     /// The port for best effort of a node.
-    pub(crate) fn usual_port(&self, node: u32) -> &Port {
-        &self.places[self.edcaf(self.usual_edcaf(node)).role().port as usize].port
+    pub(crate) fn usual_port(&self, node: Node) -> &Port {
+        &self.places[self.edcaf(self.edcaf_of(node, Ac::BestEffort)).role().port.index()].port
     }
 
     /// The ports of a node that can get packets, with their categories, the highest first; no category under DCF and if the
     /// categories share a port.
-    pub(crate) fn ports_of(&self, node: u32) -> impl Iterator<Item = (Option<Ac>, &Port)> {
-        let ports = self.places[self.range(node)].iter().map(|place| &place.port);
+    pub(crate) fn ports_of(&self, node: Node) -> impl Iterator<Item = (Option<Ac>, &Port)> {
+        let ports = self.places[self.numbering.range(node)].iter().map(|place| &place.port);
         ports.enumerate().filter_map(move |(rank, port)| match &self.edca {
             None => Some((None, port)),
             Some(edca) if edca.shares_port(node) => (rank == 0).then_some((None, port)),
@@ -377,17 +367,17 @@ impl Nodes {
     }
 
     /// The node and category of each port, by its number.
-    pub(crate) fn ports(&self) -> impl Iterator<Item = (u32, Option<Ac>)> {
-        (0..self.places.len() as u32).map(|port| {
-            let node = port >> self.category_bits();
+    pub(crate) fn ports(&self) -> impl Iterator<Item = (Node, Option<Ac>)> {
+        (0..self.places.len()).map(EdcafId::at).map(|port| {
+            let node = self.numbering.node(port);
             let shared = self.edca.as_ref().is_some_and(|edca| edca.shares_port(node));
             (node, self.category_of(port).filter(|_| !shared))
         })
     }
 
     /// Makes the ports of a node report what they free.
-    pub(crate) fn report_freed(&mut self, node: u32) {
-        let range = self.range(node);
+    pub(crate) fn report_freed(&mut self, node: Node) {
+        let range = self.numbering.range(node);
         self.places[range].iter_mut().for_each(|place| place.port.report_freed());
     }
 
@@ -433,18 +423,18 @@ fn take(
 
 /// A channel access function and its port.
 #[inline(always)]
-fn parts(places: &mut [Place], index: u32) -> (&mut Port, &mut Edcaf) {
-    let port = places[index as usize].edcaf.role().port;
+fn parts(places: &mut [Place], index: EdcafId) -> (&mut Port, &mut Edcaf) {
+    let port = places[index.index()].edcaf.role().port;
     if port != index {
         return shared_parts(places, index, port);
     }
-    let Place { port, edcaf } = &mut places[index as usize];
+    let Place { port, edcaf } = &mut places[index.index()];
     (port, edcaf)
 }
 
 #[cold]
-fn shared_parts(places: &mut [Place], index: u32, port: u32) -> (&mut Port, &mut Edcaf) {
-    let both = places.get_disjoint_mut([port as usize, index as usize]);
+fn shared_parts(places: &mut [Place], index: EdcafId, port: EdcafId) -> (&mut Port, &mut Edcaf) {
+    let both = places.get_disjoint_mut([port.index(), index.index()]);
     let [Place { port, .. }, Place { edcaf, .. }] = both.expect("two channel access functions");
     (port, edcaf)
 }

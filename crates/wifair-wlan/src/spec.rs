@@ -8,9 +8,10 @@ use wifair_queue::{FlowsSpec, LimitSpec, LoweredLimit, PortSpec, SchemeSpec};
 use crate::aggregation::{self, Fill, Hardware, HardwareSpec};
 use crate::channel::{ChannelSpec, FrameErrorRate};
 use crate::check;
-use crate::edca::{Categories, EdcaSpec, RANKS, key};
+use crate::edca::{Categories, EdcaSpec, key};
 use crate::link::StationModes;
 use crate::mac::{Mac, MacSpec};
+use crate::node::RANKS;
 use crate::phy::{BssTiming, Format, Modes, PhySpec};
 
 /// Maximum number of stations in a cell.

@@ -1,11 +1,13 @@
 //! A wheel of 1,024 virtual slots: as CW ≤ 1023, every expiry fits, so a bucket holds exactly one slot, and a tie is two
 //! entities in one bucket. Finding the next used slot takes two find-first-set operations, whatever the number of entities.
 
+use crate::node::EdcafId;
+
 /// Slots of the wheel.
 const SLOTS: usize = 1_024;
 const WORDS: usize = SLOTS / 64;
 /// End of a list.
-pub(crate) const NONE: u32 = u32::MAX;
+const NONE: EdcafId = EdcafId::NONE;
 
 /// Lists of entities by virtual slot. The links are stored with the entities, so nothing is ever allocated.
 #[derive(Debug)]
@@ -14,7 +16,7 @@ pub(crate) struct Wheel {
     summary: u32,
     /// Bit `b` of word `w` is set where the bucket `64 w + b` has any entity.
     words: [u64; WORDS],
-    heads: Box<[u32; SLOTS]>,
+    heads: Box<[EdcafId; SLOTS]>,
 }
 
 impl Wheel {
@@ -24,7 +26,7 @@ impl Wheel {
 
     /// Puts `entity` at the head of the slot's list and returns the previous head, to be its link.
     #[inline]
-    pub(crate) fn push(&mut self, slot: u64, entity: u32) -> u32 {
+    pub(crate) fn push(&mut self, slot: u64, entity: EdcafId) -> EdcafId {
         let bucket = slot as usize % SLOTS;
         self.words[bucket / 64] |= 1 << (bucket % 64);
         self.summary |= 1 << (bucket / 64);
@@ -52,13 +54,13 @@ impl Wheel {
 
     /// The head of the slot's list.
     #[inline]
-    pub(crate) fn head(&self, slot: u64) -> u32 {
+    pub(crate) fn head(&self, slot: u64) -> EdcafId {
         self.heads[slot as usize % SLOTS]
     }
 
     /// Empties the slot's list and returns its head.
     #[inline]
-    pub(crate) fn take(&mut self, slot: u64) -> u32 {
+    pub(crate) fn take(&mut self, slot: u64) -> EdcafId {
         let bucket = slot as usize % SLOTS;
         self.words[bucket / 64] &= !(1 << (bucket % 64));
         if self.words[bucket / 64] == 0 {
@@ -79,7 +81,7 @@ mod tests {
         fn the_next_slot_is_the_smallest(from in 0u64..5_000, offsets in prop::collection::btree_set(0u64..1_024, 0..20)) {
             let mut wheel = Wheel::new();
             for (entity, offset) in offsets.iter().enumerate() {
-                prop_assert_eq!(wheel.push(from + offset, entity as u32), NONE);
+                prop_assert_eq!(wheel.push(from + offset, EdcafId::at(entity)), NONE);
             }
             let mut left = offsets.clone();
             while let Some(first) = left.pop_first() {
@@ -93,9 +95,9 @@ mod tests {
     #[test]
     fn a_tie_is_one_list() {
         let mut wheel = Wheel::new();
-        assert_eq!(wheel.push(1_030, 4), NONE);
-        assert_eq!(wheel.push(1_030, 7), 4);
-        assert_eq!(wheel.take(1_030), 7);
+        assert_eq!(wheel.push(1_030, EdcafId::at(4)), NONE);
+        assert_eq!(wheel.push(1_030, EdcafId::at(7)), EdcafId::at(4));
+        assert_eq!(wheel.take(1_030), EdcafId::at(7));
         assert_eq!(wheel.next(1_000), None);
     }
 }

@@ -150,43 +150,41 @@ impl Backlog {
     }
 
     /// Permission for a category's port to release one more packet, if there is room.
-    pub fn grant(&self, feed: Feed, ac: Ac, rank: u32, gathers: bool) -> Option<Grant<'_>> {
+    pub fn grant(&self, feed: Feed, ac: Ac, rank: usize, gathers: bool) -> Option<Grant<'_>> {
         match feed {
             Feed::OnDemand => None,
-            Feed::Packets(most) => {
-                (self.packets[rank as usize] < most).then_some(Grant { ac, gathers, ..Grant::ANY })
-            }
+            Feed::Packets(most) => (self.packets[rank] < most).then_some(Grant { ac, gathers, ..Grant::ANY }),
             Feed::Airtime { low, high, total } => {
                 let below = if self.total < total { high } else { low };
-                let station_limit = Some(StationLimit { pending: &self.pending[rank as usize], below });
+                let station_limit = Some(StationLimit { pending: &self.pending[rank], below });
                 Some(Grant { ac, gathers, station_limit, ..Grant::ANY })
             }
         }
     }
 
     /// The stations for which PPDUs may be formed ahead: those whose windows are not full.
-    pub fn with_room(&self, rank: u32) -> StationLimit<'_> {
-        StationLimit { pending: &self.pending[rank as usize], below: Time::MAX }
+    pub fn with_room(&self, rank: usize) -> StationLimit<'_> {
+        StationLimit { pending: &self.pending[rank], below: Time::MAX }
     }
 
     /// If PPDUs are formed ahead on demand, sets whether the Block Ack window of a station is full.
-    pub fn set_full(&mut self, rank: u32, station: StationId, is_full: bool) {
-        self.pending[rank as usize][station.index()] = if is_full { Time::MAX } else { Time::ZERO };
+    pub fn set_full(&mut self, rank: usize, station: StationId, is_full: bool) {
+        self.pending[rank][station.index()] = if is_full { Time::MAX } else { Time::ZERO };
     }
 
     /// Counts a packet that enters a link queue and adds `bytes` to its MPDU; returns the airtime counted as pending.
-    pub fn enter(&mut self, rank: u32, station: StationId, bytes: u32, rate: Rate) -> Time {
+    pub fn enter(&mut self, rank: usize, station: StationId, bytes: u32, rate: Rate) -> Time {
         let pending = Time::from_ns(u64::from(bytes) * 8_000_000 / u64::from(rate.as_kbps()));
-        self.packets[rank as usize] += 1;
-        self.pending[rank as usize][station.index()] += pending;
+        self.packets[rank] += 1;
+        self.pending[rank][station.index()] += pending;
         self.total += pending;
         pending
     }
 
     /// Counts a packet that leaves its link queue.
-    pub fn leave(&mut self, rank: u32, station: StationId, pending: Time) {
-        self.packets[rank as usize] -= 1;
-        let of_station = &mut self.pending[rank as usize][station.index()];
+    pub fn leave(&mut self, rank: usize, station: StationId, pending: Time) {
+        self.packets[rank] -= 1;
+        let of_station = &mut self.pending[rank][station.index()];
         *of_station -= pending;
         self.total -= pending;
     }

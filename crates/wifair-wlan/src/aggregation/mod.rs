@@ -26,8 +26,7 @@ pub(crate) use recipient::Recipient;
 pub(crate) use spec::Rules;
 pub use spec::{AggregationSpec, Fill, Requests};
 
-use crate::edca::CATEGORY_BITS;
-use crate::node::{AP, LinkId};
+use crate::node::{EdcafId, LinkId, Numbering};
 use crate::ppdu::Ppdu;
 
 /// A packet that has crossed the medium.
@@ -97,7 +96,7 @@ pub(crate) struct Built {
 #[derive(Debug)]
 struct Run {
     link: LinkId,
-    rank: u32,
+    rank: usize,
     /// The place of the first that has not been taken yet.
     next: usize,
     end: usize,
@@ -119,7 +118,7 @@ pub(crate) struct Aggregation {
     /// By the AP's channel access functions: the formed PPDUs, with the one in service at the head.
     pub built: [VecDeque<Built>; 4],
     /// Packets that recipients have passed on and that have not been taken yet, with their links and ranks.
-    passed: VecDeque<(LinkId, u32, Received)>,
+    passed: VecDeque<(LinkId, usize, Received)>,
     /// Packets at the head of a link queue that its recipient has passed on as they came.
     run: Run,
     /// The packet that was taken last, and its link.
@@ -157,49 +156,49 @@ impl Aggregation {
     }
 
     /// The layer below the port of a channel access function.
-    pub fn hardware_of(&self, function: u32) -> &Hardware {
-        if function >> CATEGORY_BITS == AP { &self.hardware } else { &Hardware::IDEAL }
+    pub fn hardware_of(&self, function: EdcafId) -> &Hardware {
+        if Numbering::EDCA.node(function).is_ap() { &self.hardware } else { &Hardware::IDEAL }
     }
 
-    fn index(link: LinkId, rank: u32) -> usize {
-        4 * link.index() + rank as usize
+    fn index(link: LinkId, rank: usize) -> usize {
+        4 * link.index() + rank
     }
 
     /// The agreement of a link and category, if both ends are 802.11n or later.
-    pub fn of(&self, link: LinkId, rank: u32) -> Option<&Agreement> {
+    pub fn of(&self, link: LinkId, rank: usize) -> Option<&Agreement> {
         self.agreements[Aggregation::index(link, rank)].as_ref()
     }
 
     /// The agreement of a link and category, mutable.
-    pub fn of_mut(&mut self, link: LinkId, rank: u32) -> Option<&mut Agreement> {
+    pub fn of_mut(&mut self, link: LinkId, rank: usize) -> Option<&mut Agreement> {
         self.agreements[Aggregation::index(link, rank)].as_mut()
     }
 
     /// The agreement of a link and category, with the AP's backlog.
-    pub fn with_backlog(&mut self, link: LinkId, rank: u32) -> (&mut Agreement, &mut Backlog) {
+    pub fn with_backlog(&mut self, link: LinkId, rank: usize) -> (&mut Agreement, &mut Backlog) {
         let agreement = self.agreements[Aggregation::index(link, rank)].as_mut();
         (agreement.expect("a link with an agreement is in service"), &mut self.backlog)
     }
 
     /// Takes the pending link that a channel access function serves before it asks its port; `last` was in service last.
-    pub fn take_pending(&mut self, function: u32, last: LinkId) -> Option<LinkId> {
-        let pending = &mut self.pending[function as usize];
+    pub fn take_pending(&mut self, function: EdcafId, last: LinkId) -> Option<LinkId> {
+        let pending = &mut self.pending[function.index()];
         if *pending.front()? == last { None } else { pending.pop_front() }
     }
 
     /// Takes the pending link that it serves if its port releases nothing.
-    pub fn take_last(&mut self, function: u32) -> Option<LinkId> {
-        self.pending[function as usize].pop_front()
+    pub fn take_last(&mut self, function: EdcafId) -> Option<LinkId> {
+        self.pending[function.index()].pop_front()
     }
 
     /// Removes a link that is now in service from the pending ones.
-    pub fn unlist(&mut self, function: u32, link: LinkId) {
-        self.pending[function as usize].retain(|other| *other != link);
+    pub fn unlist(&mut self, function: EdcafId, link: LinkId) {
+        self.pending[function.index()].retain(|other| *other != link);
     }
 
     /// Makes a link that is not in service, or whose PPDU is formed or dissolved, pending if it has anything left to send.
     /// Returns whether it became pending.
-    pub fn release(&mut self, function: u32, link: LinkId, rank: u32) -> bool {
+    pub fn release(&mut self, function: EdcafId, link: LinkId, rank: usize) -> bool {
         let Some(Agreement { originator, .. }) = self.of(link, rank) else { return false };
         let (is_pending, is_full) = (originator.is_pending(), originator.is_full());
         let Hardware { ahead, feed, .. } = *self.hardware_of(function);
@@ -207,7 +206,7 @@ impl Aggregation {
             self.backlog.set_full(rank, link.station(), is_full);
         }
         match (is_pending, self.is_pending(function, link)) {
-            (true, false) => self.pending[function as usize].push_back(link),
+            (true, false) => self.pending[function.index()].push_back(link),
             (false, true) => self.unlist(function, link),
             _ => return false,
         }
@@ -215,18 +214,18 @@ impl Aggregation {
     }
 
     /// The links that wait to be served.
-    pub fn pending_of(&self, function: u32) -> impl Iterator<Item = LinkId> {
-        self.pending[function as usize].iter().copied()
+    pub fn pending_of(&self, function: EdcafId) -> impl Iterator<Item = LinkId> {
+        self.pending[function.index()].iter().copied()
     }
 
     /// Whether a link waits to be served.
-    pub fn is_pending(&self, function: u32, link: LinkId) -> bool {
-        self.pending[function as usize].contains(&link)
+    pub fn is_pending(&self, function: EdcafId, link: LinkId) -> bool {
+        self.pending[function.index()].contains(&link)
     }
 
     /// The PPDU on the air has ended at `now`. `each` receives for every packet decoded from it whether it is a duplicate. When the earliest
     /// reorder timeout expires now.
-    pub fn receive(&mut self, link: LinkId, rank: u32, now: Time, mut each: impl FnMut(bool)) {
+    pub fn receive(&mut self, link: LinkId, rank: usize, now: Time, mut each: impl FnMut(bool)) {
         let index = Aggregation::index(link, rank);
         let Some(agreement) = &mut self.agreements[index] else { return };
         let passed = &mut self.passed;
@@ -239,7 +238,7 @@ impl Aggregation {
     }
 
     /// Handles a Block Ack Request that has reached the recipient.
-    pub fn request(&mut self, link: LinkId, rank: u32) {
+    pub fn request(&mut self, link: LinkId, rank: usize) {
         let index = Aggregation::index(link, rank);
         let Some(Agreement { originator, recipient, .. }) = &mut self.agreements[index] else { return };
         let passed = &mut self.passed;
@@ -261,7 +260,7 @@ impl Aggregation {
         };
         let due = self.waits.iter().filter(|(at, _)| *at <= now).map(|(_, index)| *index);
         let Some(index) = due.min_by_key(|&index| order(index)) else { return };
-        let (link, rank) = (LinkId::at(index / 4), index as u32 % 4);
+        let (link, rank) = (LinkId::at(index / 4), index % 4);
         let since = now - self.rules.reorder_timeout;
         if let Some(agreement) = &mut self.agreements[index] {
             let passed = &mut self.passed;
@@ -285,7 +284,7 @@ impl Aggregation {
     /// Takes the next packet that was passed on; returns its link, the rank of its category, the packet and, if it `is_watched`, its share
     /// of the airtime.
     #[inline]
-    pub fn take_passed(&mut self, is_watched: bool) -> Option<(LinkId, u32, &Packet, Time)> {
+    pub fn take_passed(&mut self, is_watched: bool) -> Option<(LinkId, usize, &Packet, Time)> {
         let Run { link, rank, next, end, ref mut airtimes } = self.run;
         let (link, rank, airtime) = if next < end {
             let agreement = self.agreements[Aggregation::index(link, rank)].as_mut();

@@ -5,8 +5,7 @@ use wifair_queue::Direction;
 
 use super::Bss;
 use crate::aggregation::{Limits, Psdu};
-use crate::edca::rank;
-use crate::node::{AP, LinkId, node_of};
+use crate::node::{EdcafId, LinkId};
 
 /// How a channel access function contends, and what it sends when it has won: packets of one size over one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +42,8 @@ impl Bss {
     pub fn access(&self, station: StationId, direction: Direction, ip_bytes: u32, dscp: u8) -> ChannelAccess {
         let down = direction == Direction::Down;
         let packet = Packet::datagram(FiveTuple::default(), 0, 0, dscp, Time::ZERO);
-        let sender = self.nodes.classify(if down { AP } else { node_of(station) }, &packet);
         let link = LinkId::of(down, station);
+        let sender = self.nodes.classify(link.sender(), &packet);
         let one = self.exchange_of(sender, link, ip_bytes, None, true);
         let contention = self.medium.contention();
         ChannelAccess {
@@ -59,7 +58,7 @@ impl Bss {
     }
 
     /// As many exchanges as a TXOP holds, each with as many packets as a PPDU.
-    fn full_turn(&self, sender: u32, link: LinkId, ip_bytes: u32) -> Turn {
+    fn full_turn(&self, sender: EdcafId, link: LinkId, ip_bytes: u32) -> Turn {
         let limit = self.nodes.edcaf(sender).role().txop_limit;
         if limit == Time::ZERO {
             return self.exchange_of(sender, link, ip_bytes, None, false);
@@ -80,7 +79,7 @@ impl Bss {
     /// fit.
     fn exchange_of(
         &self,
-        sender: u32,
+        sender: EdcafId,
         link: LinkId,
         ip_bytes: u32,
         txop: Option<(Time, bool)>,
@@ -90,8 +89,8 @@ impl Bss {
         let follows = txop.is_some_and(|(_, follows)| follows);
         let (mut psdu_bytes, mut packets) = (self.phy.psdu_bytes(ip_bytes), 1);
         let mut response = on_air.acknowledgement;
-        let rank = rank(self.nodes.edcaf(sender).role().ac);
-        if let Some((rules, window, amsdu)) = self.nodes.agreement_of(link, rank) {
+        let ac = self.nodes.edcaf(sender).role().ac;
+        if let Some((rules, window, amsdu)) = self.nodes.agreement_of(link, ac) {
             let limits = Limits {
                 max_mpdus: rules.max_mpdus.min(window),
                 max_psdu_bytes: self.max_psdu_bytes(sender, link, txop.map(|(left, _)| left), follows),

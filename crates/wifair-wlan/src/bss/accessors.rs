@@ -7,7 +7,7 @@ use super::Bss;
 use crate::exchange::Phase;
 use crate::link::LinkRow;
 use crate::meter::Meter;
-use crate::node::{AP, LinkId, node_of};
+use crate::node::{LinkId, Node};
 use crate::phy::{Mode, Modes};
 use crate::records::{BssSnapshot, StationUsage, Usage};
 
@@ -47,23 +47,23 @@ impl Bss {
 
     /// The AP's port; under EDCA that of best effort.
     pub fn ap_port(&self) -> &Port {
-        self.nodes.usual_port(AP)
+        self.nodes.usual_port(Node::Ap)
     }
 
     /// A station's port; under EDCA that of best effort.
     pub fn station_port(&self, station: StationId) -> &Port {
-        self.nodes.usual_port(node_of(station))
+        self.nodes.usual_port(Node::Station(station))
     }
 
     /// The AP's ports: one under DCF, or if the categories share it; else those of the categories that can get packets, the
     /// highest first.
     pub fn ap_ports(&self) -> impl Iterator<Item = (Option<Ac>, &Port)> {
-        self.nodes.ports_of(AP)
+        self.nodes.ports_of(Node::Ap)
     }
 
     /// A station's ports, see [`Bss::ap_ports`].
     pub fn station_ports(&self, station: StationId) -> impl Iterator<Item = (Option<Ac>, &Port)> {
-        self.nodes.ports_of(node_of(station))
+        self.nodes.ports_of(Node::Station(station))
     }
 
     /// All packets that wait in a port, or are in service and have not reached their receiver, and whether each goes to a
@@ -95,7 +95,7 @@ impl Bss {
     /// Outputs from now on when packets of the station's host are gone from the station, as a driver's completions tell its host.
     /// Results do not change.
     pub fn report_freed(&mut self, station: StationId) {
-        self.nodes.report_freed(node_of(station));
+        self.nodes.report_freed(Node::Station(station));
     }
 
     /// Returns the next flow that the AP's monitor has forgotten, with the 5-tuple of its uplink packets and its ledger at the

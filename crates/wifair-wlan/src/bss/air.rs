@@ -9,7 +9,7 @@ use wifair_queue::{Direction, Journal};
 
 use super::Bss;
 use crate::exchange::{Fate, Phase};
-use crate::node::{LinkId, Node};
+use crate::node::{EdcafId, LinkId, Node};
 use crate::ppdu::Ppdu;
 use crate::transmission::{Beacon, SentPpdu, TransmissionOutcome};
 
@@ -21,16 +21,16 @@ impl Bss {
 
     /// The node and category of each port, by its number; no category under DCF, and if a node's categories share a port.
     pub fn ports(&self) -> impl Iterator<Item = (Node, Option<Ac>)> {
-        self.nodes.ports().map(|(node, ac)| (Node::of(node), ac))
+        self.nodes.ports()
     }
 
     /// The node of the port, or sender, of this number.
     pub fn node_of_port(&self, port: u32) -> Node {
-        Node::of(port >> self.nodes.category_bits())
+        self.nodes.node(EdcafId::at(port as usize))
     }
 
     /// The senders of the exchange that has just begun, one or those that collide: the outcome, and when each has finished.
-    fn senders(&self) -> impl Iterator<Item = (u32, TransmissionOutcome, Time)> {
+    fn senders(&self) -> impl Iterator<Item = (EdcafId, TransmissionOutcome, Time)> {
         let (collide, exchange) = (self.medium.is_collision(), self.medium.exchange());
         let is_beacon = self.medium.phase() == Phase::Beacon;
         let single = (!is_beacon && (!collide || !self.medium.is_lost())).then(|| {
@@ -53,7 +53,7 @@ impl Bss {
 
     /// When the part of `node` in the exchange that has just begun ends, if it is a sender of it.
     pub fn transmits_until(&self, node: Node) -> Option<Time> {
-        let own = self.senders().filter(|(sender, ..)| self.node_of_port(*sender) == node);
+        let own = self.senders().filter(|(sender, ..)| self.nodes.node(*sender) == node);
         let beacon = self.medium.beacon_ends().filter(|_| node == Node::Ap);
         own.map(|(_, _, ends)| ends).chain(beacon).max()
     }
@@ -74,7 +74,7 @@ impl Bss {
         self.senders().map(|(sender, outcome, ends)| self.transmission(sender, outcome, ends))
     }
 
-    fn transmission(&self, sender: u32, outcome: TransmissionOutcome, ends: Time) -> SentPpdu<'_> {
+    fn transmission(&self, sender: EdcafId, outcome: TransmissionOutcome, ends: Time) -> SentPpdu<'_> {
         let begins = self.medium.began();
         let link = self.nodes.edcaf(sender).link();
         let ppdu = self.ppdu(sender);
@@ -85,7 +85,7 @@ impl Bss {
         };
         let reaches = matches!(outcome, TransmissionOutcome::Acknowledged | TransmissionOutcome::AckLost);
         SentPpdu {
-            sender,
+            sender: sender.number(),
             station: link.station(),
             from,
             to,

@@ -9,13 +9,13 @@ use crate::aggregation::Aggregation;
 use crate::beacons::{Beacons, BeaconsSpec};
 use crate::channel::ChannelRecipe;
 use crate::contention::{Access, Contention, Rules};
-use crate::edca::{CATEGORY_BITS, Countdown, Edca, RANKS};
+use crate::edca::{Countdown, Edca};
 use crate::edcaf::{Edcaf, Role};
 use crate::link::{LinkRow, StationModes};
 use crate::mac::Mac;
 use crate::medium::Medium;
 use crate::meter::Meter;
-use crate::node::AP;
+use crate::node::{Node, Numbering, RANKS};
 use crate::nodes::{Nodes, Own};
 use crate::phy::{BssTiming, Format, Modes, RateIndex, StationPhy};
 use crate::rate::Start;
@@ -43,39 +43,42 @@ impl Bss {
             at_boundaries: spec.mac.edca.as_ref().is_some_and(|edca| edca.countdown == Countdown::Edca),
         };
         let edca = spec.mac.edca.as_ref().map(|edca| Edca::new(edca, &phy, "mac.edca")).transpose()?;
-        let category_bits = if edca.is_some() { CATEGORY_BITS } else { 0 };
+        let numbering = if edca.is_some() { Numbering::EDCA } else { Numbering::DCF };
         let labels = || std::iter::once(AP_LABEL).chain(spec.stations.iter().map(|s| s.label.as_str()));
         let categories: Vec<Option<Ac>> = match &edca {
             Some(_) => RANKS.map(Some).to_vec(),
             None => vec![None],
         };
         let each = || {
-            labels().enumerate().flat_map(|(node, label)| categories.iter().map(move |ac| (node, label, *ac)))
+            let nodes = labels().enumerate().map(|(index, label)| (Node::at(index), label));
+            nodes.flat_map(|(node, label)| categories.iter().map(move |ac| (node, label, *ac)))
         };
-        let entities = each().enumerate().map(|(sender, (_, label, ac))| {
-            let access = match &edca {
-                Some(edca) => edca.access(sender as u32),
-                None => {
-                    let station = sender.checked_sub(1).map(|station| modes.of(StationId(station as u16)));
-                    let cw_min = station.map_or(phy.cw_min, |modes| phy.cw_min_of(modes));
+        let entities = each().map(|(node, label, ac)| {
+            let access = match (&edca, node) {
+                (Some(edca), _) => edca.access(node, ac.unwrap_or(Ac::BestEffort)),
+                (None, node) => {
+                    let cw_min = match node {
+                        Node::Ap => phy.cw_min,
+                        Node::Station(station) => phy.cw_min_of(modes.of(station)),
+                    };
                     Access { cw_min, cw_max: phy.cw_max, aifs: phy.difs }
                 }
             };
             (access, Rng::stream(seed, label, &purpose("backoff", ac)))
         });
-        let shares_port = |node| edca.as_ref().is_some_and(|edca| edca.shares_port(node as u32));
+        let shares_port = |node| edca.as_ref().is_some_and(|edca| edca.shares_port(node));
         let ports = each().map(|(node, label, ac)| match shares_port(node) {
-            false => Port::for_purpose(&spec.port(node, ac), seed, label, &purpose("scheme", ac)),
-            true if ac == Some(RANKS[0]) => Port::for_categories(spec.node_port(node), seed, label),
+            false => Port::for_purpose(&spec.port(node.index(), ac), seed, label, &purpose("scheme", ac)),
+            true if ac == Some(RANKS[0]) => Port::for_categories(spec.node_port(node.index()), seed, label),
             true => Port::new(&PortSpec::default(), seed, label), // no packets ever arrive there
         });
-        let edcafs = (0..).zip(each()).map(|(index, (node, _, ac))| {
-            let (port, txop_limit) = match &edca {
-                Some(edca) => (edca.port_of(index), edca.txop_limit(index)),
-                None => (index, Time::ZERO),
-            };
+        let edcafs = each().map(|(node, _, ac)| {
             let ac = ac.unwrap_or(Ac::BestEffort);
-            Edcaf::new(Role { is_ap: node == AP as usize, ac, port, txop_limit })
+            let (port, txop_limit) = match &edca {
+                Some(edca) => (edca.port_of(node, ac), edca.txop_limit(node, ac)),
+                None => (numbering.edcaf(node, ac), Time::ZERO),
+            };
+            Edcaf::new(Role { is_ap: node.is_ap(), ac, port, txop_limit })
         });
         let own = |ac: &Option<Ac>| {
             let own = ac.map(|ac| spec.ap.categories.of(ac));
@@ -98,10 +101,11 @@ impl Bss {
             Surroundings::new(&spec.ap.flows, rows.map(|row| row.rate))
         };
         let own = categories.iter().map(own).collect();
-        let beacons = spec.mac.beacons.as_ref().map(|beacons| {
-            let sender = labels().count() << category_bits;
-            Beacons::new(beacons, &phy, sender as u32, "mac.beacons")
-        });
+        let beacons = spec
+            .mac
+            .beacons
+            .as_ref()
+            .map(|beacons| Beacons::new(beacons, &phy, numbering.after(labels().count()), "mac.beacons"));
         let beacons = beacons.transpose()?;
         let of_beacons = beacons
             .as_ref()
@@ -110,7 +114,7 @@ impl Bss {
         let contention = Contention::new(rules, entities, of_beacons);
         let places: Vec<_> = ports.zip(edcafs).collect();
         let sides = [surroundings(Direction::Down), surroundings(Direction::Up)];
-        let mut nodes = Nodes::new(edca, places, own, sides);
+        let mut nodes = Nodes::new(edca, numbering, places, own, sides);
         if let Some((rules, hardware)) = spec.aggregation(&mac, &phy)? {
             if hardware.works_ahead()
                 && let Some(link) = rows.iter().position(|row| row.on_air.mode.format.max_window() == 0)
@@ -131,8 +135,8 @@ impl Bss {
             nodes.set_aggregation(Aggregation::new(rules, hardware, &links, functions));
         }
         let mut bss = Bss {
-            medium: Medium::new(contention, category_bits, beacons),
-            meter: Meter::wanted_by(nodes.ports_of(AP)),
+            medium: Medium::new(contention, numbering, beacons),
+            meter: Meter::wanted_by(nodes.ports_of(Node::Ap)),
             nodes,
             links: rows,
             channel_recipe: ChannelRecipe {

@@ -6,7 +6,7 @@ use super::Bss;
 use super::build::RATE_PURPOSES;
 use crate::channel::{Channel, ChannelRecipe};
 use crate::deadlines::LinkRateChange;
-use crate::node::{LinkId, node_of};
+use crate::node::{LinkId, Node};
 use crate::rate::{Choice, Start};
 use crate::spec::{DOWN_KEYS, StationChange, UP_KEYS};
 
@@ -50,7 +50,7 @@ impl Bss {
             if let Some(first) = first {
                 let link = LinkId::of(down, station);
                 let ChannelRecipe { labels, seed, .. } = &self.channel_recipe;
-                let label = &labels[node_of(station) as usize];
+                let label = &labels[Node::Station(station).index()];
                 let mut rng = Rng::stream(*seed, label, RATE_PURPOSES[usize::from(down)]);
                 let start = Start { first, modes: self.modes.of(station), rng: &mut rng };
                 self.links[link.index()].adaptation = self.rate_adaptation.build(start);

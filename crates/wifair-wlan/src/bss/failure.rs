@@ -6,14 +6,14 @@ use wifair_core::Time;
 use super::{Bss, Told};
 use crate::edcaf::Failure;
 use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
-use crate::node::LinkId;
+use crate::node::{EdcafId, LinkId};
 use crate::ppdu::Ppdu;
 
 impl Bss {
     /// Starts transmissions of several senders on the grid, of senders off it, under EDCA, or where there are beacons. Returns
     /// the sender if it is the only one, and no beacon.
     #[inline(never)]
-    pub(super) fn start_unusually(&mut self, now: Time) -> Option<u32> {
+    pub(super) fn start_unusually(&mut self, now: Time) -> Option<EdcafId> {
         self.medium.begin_unusually(now);
         let with_beacon = self.medium.take_beacon();
         if with_beacon || self.nodes.edca().is_some() {
@@ -31,7 +31,7 @@ impl Bss {
 
     /// Handles an internal collision: a higher category of the node, or a beacon, transmits when the frame of `sender` would have.
     #[inline(never)]
-    fn lose_internally(&mut self, sender: u32, now: Time) {
+    fn lose_internally(&mut self, sender: EdcafId, now: Time) {
         let counts = self.nodes.edca().is_none_or(|edca| edca.internal_collision_retry);
         let edcaf = self.nodes.edcaf_mut(sender);
         let usage = &mut self.links[edcaf.link().index()].usage;
@@ -75,7 +75,7 @@ impl Bss {
 
     /// The transmission of `sender` in a collision.
     #[inline(always)]
-    fn collider(&self, sender: u32, now: Time) -> Collider {
+    fn collider(&self, sender: EdcafId, now: Time) -> Collider {
         let edcaf = self.nodes.edcaf(sender);
         let link = edcaf.link();
         let Ppdu { handshake, with_rts, airtime, mpdus, .. } =
@@ -101,7 +101,7 @@ impl Bss {
 
     /// Counts a transmission of `sender` in a collision, which occupies the medium for `airtime`.
     #[inline(always)]
-    fn count_attempt(&mut self, sender: u32, link: LinkId, airtime: Time) {
+    fn count_attempt(&mut self, sender: EdcafId, link: LinkId, airtime: Time) {
         let row = &mut self.links[link.index()];
         row.usage.attempts += 1;
         let edcaf = self.nodes.edcaf_mut(sender);
@@ -114,7 +114,7 @@ impl Bss {
     /// Counts the failure of the exchange of `sender`, with a CTS or none, which it knows at `known` after a timeout since `ended`.
     /// Returns whether nothing of what is in service is left to send.
     #[inline(always)]
-    fn count_failure(&mut self, sender: u32, has_cts: bool, ended: Time, known: Time) -> bool {
+    fn count_failure(&mut self, sender: EdcafId, has_cts: bool, ended: Time, known: Time) -> bool {
         let failure = self.nodes.fail(sender, has_cts, ended, known, &self.mac);
         if failure.is_reported {
             self.close_attempt(sender);
@@ -125,7 +125,7 @@ impl Bss {
 
     /// Counts the costs of the last transmission of `sender`.
     #[cold]
-    fn close_attempt(&mut self, sender: u32) {
+    fn close_attempt(&mut self, sender: EdcafId) {
         self.meter_late_draws(sender);
         self.nodes.edcaf_mut(sender).close_attempt();
     }
@@ -198,7 +198,15 @@ impl Bss {
 
     /// Lets `sender` contend again, unless nothing is left to send, after an IFS that runs from `from`.
     #[inline(always)]
-    fn retry(&mut self, sender: u32, link: LinkId, is_lost: bool, from: Time, deaf_until: Time, now: Time) {
+    fn retry(
+        &mut self,
+        sender: EdcafId,
+        link: LinkId,
+        is_lost: bool,
+        from: Time,
+        deaf_until: Time,
+        now: Time,
+    ) {
         self.medium.fail(sender, is_lost, from, deaf_until, now);
         if !is_lost {
             self.links[link.index()].usage.retries += 1;
@@ -278,7 +286,7 @@ impl Bss {
     /// Gives up what `sender` has in service and has reached its retry limit, MPDUs or a Block Ack Request.
     #[cold]
     #[inline(never)]
-    pub(super) fn give_up(&mut self, sender: u32, now: Time) {
+    pub(super) fn give_up(&mut self, sender: EdcafId, now: Time) {
         self.meter_late_draws(sender);
         let link = self.nodes.edcaf(sender).link();
         let (is_left, works_ahead) = (self.finish(sender, false, now), self.nodes.works_ahead(sender));
@@ -298,7 +306,7 @@ impl Bss {
 
     /// Reports to the sender's rate adaptation how many MPDUs of a PPDU were acknowledged.
     #[inline]
-    pub(super) fn adapt(&mut self, sender: u32, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
+    pub(super) fn adapt(&mut self, sender: EdcafId, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
         if sent > 0 && self.links[link.index()].adapts {
             self.ask_adaptation(sender, link, sent, acknowledged, now);
         }

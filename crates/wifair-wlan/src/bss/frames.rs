@@ -4,7 +4,7 @@ use wifair_core::Time;
 
 use super::Bss;
 use crate::exchange::{Collider, Fate, OngoingExchange, Phase};
-use crate::node::Node;
+use crate::node::{EdcafId, Node};
 use crate::phy::{Handshake, Mode};
 use crate::transmission::{AirFrame, Beacon, Decoded, FrameKind, SentPpdu};
 
@@ -111,8 +111,9 @@ impl Bss {
     /// The frames of the exchange that has just begun, in order of their ends, as far as they are transmitted.
     pub fn frames(&self, mut each: impl FnMut(&AirFrame)) {
         let transmissions: Vec<SentPpdu> = self.transmissions().collect();
-        let sent_by = |sender| {
-            let transmission = transmissions.iter().find(|transmission| transmission.sender == sender);
+        let sent_by = |sender: EdcafId| {
+            let transmission =
+                transmissions.iter().find(|transmission| transmission.sender == sender.number());
             self.sent(transmission.expect("it is a sender of the exchange"))
         };
         if self.medium.phase() == Phase::Beacon {
@@ -190,7 +191,7 @@ impl Bss {
     /// The frames of a transmission.
     fn sent<'a>(&'a self, part_of: &'a SentPpdu<'a>) -> Sent<'a> {
         let &SentPpdu { sender, station, from, to, .. } = part_of;
-        let ppdu = &self.ppdu(sender);
+        let ppdu = &self.ppdu(EdcafId::at(sender as usize));
         let index = usize::from(ppdu.handshake);
         let handshake = &self.phy.handshakes[index];
         let (kind, mode, preamble) = match ppdu.is_request() {

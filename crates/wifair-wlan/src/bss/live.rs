@@ -5,7 +5,7 @@ use wifair_queue::{Journal, SchemeSpec};
 
 use super::Bss;
 use crate::meter::Meter;
-use crate::node::AP;
+use crate::node::{EdcafId, Node};
 
 impl Bss {
     /// Sets `scheme` at each port of the AP, except those of categories with a separate scheme, at `now`, which is not after
@@ -16,10 +16,10 @@ impl Bss {
         self.nodes.set_ap_scheme(scheme, now);
         // A meter is kept once it exists: its counts are cumulative.
         if self.meter.is_none() {
-            self.meter = Meter::wanted_by(self.nodes.ports_of(AP));
+            self.meter = Meter::wanted_by(self.nodes.ports_of(Node::Ap));
             self.review_ends();
         }
-        for sender in self.nodes.edcafs_of(AP) {
+        for sender in self.nodes.edcafs_of(Node::Ap) {
             if self.nodes.edcaf(sender).asks() {
                 self.serve(sender, now);
             }
@@ -38,6 +38,6 @@ impl Bss {
 
     /// When the packet of an attempt's sender came into service.
     pub fn in_service_since(&self, sender: u32) -> Time {
-        self.nodes.edcaf(sender).taken_at()
+        self.nodes.edcaf(EdcafId::at(sender as usize)).taken_at()
     }
 }

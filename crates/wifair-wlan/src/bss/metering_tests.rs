@@ -7,7 +7,7 @@ use wifair_queue::{Arrival, Buffer, Cx, Exchange, Hooks, Placed, Port, PortSpec,
 
 use super::{Bss, Output};
 use crate::meter::Meter;
-use crate::node::{AP, Node};
+use crate::node::{EdcafId, Node};
 use crate::spec::{BssSpec, StationSpec};
 
 /// Sums of what an AP's scheme is told.
@@ -68,7 +68,7 @@ fn own_frames_are_accounted_for_to_the_nanosecond() {
     let told = Arc::new(Mutex::new(Told::default()));
     *bss.nodes.ap_port_mut() =
         Port::with_scheme(&PortSpec::default(), Box::new(Probe(told.clone())), 1, "ap");
-    bss.meter = Meter::wanted_by(bss.nodes.ports_of(AP));
+    bss.meter = Meter::wanted_by(bss.nodes.ports_of(Node::Ap));
     bss.review_ends();
     for _ in 0..3 {
         bss.send_down(station, &data(true), Time::ZERO);
@@ -125,6 +125,9 @@ fn the_backoff_of_the_mean_first_wait_is_that_of_the_values_drawn() {
         spec.mac.backoff_range = range;
         let bss = Bss::new(&spec, 1).unwrap();
         let contention = bss.medium.contention();
-        assert_eq!(contention.mean_first_wait(AP) - contention.aifs(AP), Time::from_us(mean_us));
+        assert_eq!(
+            contention.mean_first_wait(EdcafId::FIRST) - contention.aifs(EdcafId::FIRST),
+            Time::from_us(mean_us)
+        );
     }
 }

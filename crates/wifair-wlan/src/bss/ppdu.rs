@@ -8,7 +8,7 @@ use crate::aggregation::Formed;
 use crate::channel::Attempt;
 use crate::exchange::Fate;
 use crate::link::LinkRow;
-use crate::node::LinkId;
+use crate::node::{EdcafId, LinkId};
 use crate::ppdu::Ppdu;
 
 /// PSDU bytes of a Block Ack Request (9.3.1.7.2).
@@ -26,7 +26,7 @@ fn block_ack_bytes(window: u32) -> u32 {
 
 impl Bss {
     /// What `sender` has transmitted in the exchange that goes on.
-    pub(super) fn ppdu(&self, sender: u32) -> Ppdu {
+    pub(super) fn ppdu(&self, sender: EdcafId) -> Ppdu {
         let edcaf = self.nodes.edcaf(sender);
         if edcaf.serves_queue() {
             return *edcaf.ppdu();
@@ -37,7 +37,7 @@ impl Bss {
 
     /// Forms the PPDU of the link queue in service, unless it was formed ahead.
     #[inline(never)]
-    pub(super) fn form_ppdu(&mut self, sender: u32, now: Time, follows: bool) {
+    pub(super) fn form_ppdu(&mut self, sender: EdcafId, now: Time, follows: bool) {
         if self.nodes.ahead(sender) > 0 {
             return;
         }
@@ -48,7 +48,7 @@ impl Bss {
     }
 
     /// Forms a PPDU for a link queue of `sender`.
-    fn ppdu_for(&mut self, sender: u32, link: LinkId, now: Time, follows: bool) -> (Formed, Ppdu) {
+    fn ppdu_for(&mut self, sender: EdcafId, link: LinkId, now: Time, follows: bool) -> (Formed, Ppdu) {
         let role = self.nodes.edcaf(sender).role();
         let LinkRow { on_air, samples, .. } = &self.links[link.index()];
         let block_ack = self.block_ack(sender, link);
@@ -80,7 +80,13 @@ impl Bss {
     }
 
     /// Maximum length of a PSDU for a link of `sender`, whose first frame starts when so much of a limited TXOP is `left`.
-    pub(super) fn max_psdu_bytes(&self, sender: u32, link: LinkId, left: Option<Time>, follows: bool) -> u32 {
+    pub(super) fn max_psdu_bytes(
+        &self,
+        sender: EdcafId,
+        link: LinkId,
+        left: Option<Time>,
+        follows: bool,
+    ) -> u32 {
         let on_air = &self.links[link.index()].on_air;
         let rules = self.nodes.aggregation_rules();
         let longest = |duration| on_air.largest_psdu(duration).unwrap_or(0);
@@ -98,7 +104,7 @@ impl Bss {
     }
 
     /// Packets leave the port of `sender` for what lies below it, as far as there is room; whether it has anything to send.
-    pub(super) fn refill(&mut self, sender: u32, now: Time) -> bool {
+    pub(super) fn refill(&mut self, sender: EdcafId, now: Time) -> bool {
         let (links, rules) = (&self.links, *self.nodes.aggregation_rules());
         let max_ppdu = rules.max_ppdu.min(self.nodes.max_ppdu(sender));
         let max_psdu_bytes = |link: LinkId| {
@@ -119,7 +125,7 @@ impl Bss {
 
     /// Draws what the channel does to each MPDU and to the response.
     #[inline(never)]
-    pub(super) fn draw_fate(&mut self, sender: u32, now: Time) -> Fate {
+    pub(super) fn draw_fate(&mut self, sender: EdcafId, now: Time) -> Fate {
         let edcaf = self.nodes.edcaf(sender);
         let link = edcaf.link();
         let Ppdu { mode, handshake, psdu_bytes, mpdus, .. } =
@@ -137,7 +143,7 @@ impl Bss {
     }
 
     /// Duration of the shortest exchange that `sender` can start next, without RTS: with one MPDU, unless its PPDU is formed already.
-    pub(super) fn shortest_exchange(&self, sender: u32) -> Time {
+    pub(super) fn shortest_exchange(&self, sender: EdcafId) -> Time {
         let edcaf = self.nodes.edcaf(sender);
         let link = edcaf.link();
         let on_air = &self.links[link.index()].on_air;
@@ -152,7 +158,7 @@ impl Bss {
 
     /// Counts the MPDUs that `sender` transmits, or its Block Ack Request.
     #[inline(never)]
-    pub(super) fn count_mpdus(&mut self, sender: u32, link: LinkId) {
+    pub(super) fn count_mpdus(&mut self, sender: EdcafId, link: LinkId) {
         self.meter_late_draws(sender);
         let usage = &mut self.links[link.index()].usage;
         let mpdus = self.nodes.edcaf(sender).ppdu().mpdus;
@@ -163,7 +169,7 @@ impl Bss {
     }
 
     /// A SIFS and the Block Ack of a link of `sender`.
-    pub(super) fn block_ack(&self, sender: u32, link: LinkId) -> Time {
+    pub(super) fn block_ack(&self, sender: EdcafId, link: LinkId) -> Time {
         let handshake = self.phy.handshake(&self.links[link.index()].on_air);
         self.phy.sifs + handshake.response(block_ack_bytes(self.nodes.window_of(sender, link)))
     }

@@ -11,7 +11,7 @@ pub use radio::{ChannelSpec, FadingSpec};
 use wifair_core::{Rng, StationId, Time};
 
 use crate::exchange::Collider;
-use crate::node::{AP, LinkId};
+use crate::node::{LinkId, Node};
 use crate::phy::{ACK_BYTES, BssTiming, Mode, Modes};
 use radio::{Radio, Track};
 
@@ -33,7 +33,7 @@ pub(crate) struct Channel {
 pub(crate) struct Attempt {
     pub link: LinkId,
     /// The node that sends it.
-    pub node: u32,
+    pub node: Node,
     pub mode: Mode,
     /// Handshake of the MAC ACK.
     pub handshake: u8,
@@ -110,13 +110,13 @@ impl Channel {
     /// Draws whether the receiver of a data frame cannot decode it, if no node will decode its MAC ACK.
     pub(crate) fn loses_data(&mut self, attempt: &Attempt, phy: &BssTiming) -> bool {
         let (data, _) = self.error_rates(attempt, phy);
-        data > 0.0 && self.streams[attempt.link.receiver() as usize].chance(data)
+        data > 0.0 && self.streams[attempt.link.receiver().index()].chance(data)
     }
 
     /// Draws whether the sender of a data frame cannot decode the response.
     pub(crate) fn loses_ack(&mut self, attempt: &Attempt, phy: &BssTiming) -> bool {
         let (_, ack) = self.error_rates(attempt, phy);
-        ack > 0.0 && self.streams[attempt.node as usize].chance(ack)
+        ack > 0.0 && self.streams[attempt.node.index()].chance(ack)
     }
 
     /// Error rate of a data frame of `bytes` in `mode` across `link`.
@@ -145,29 +145,26 @@ impl Channel {
 
     /// Of several frames that start at `now`, returns the one that its addressee captures, because it is received `margin_db`
     /// stronger than each of the others (section 11). There is at most one.
-    pub(crate) fn captured(
-        &mut self,
-        colliders: &[Collider],
-        category_bits: u32,
-        margin_db: f64,
-        now: Time,
-    ) -> Option<usize> {
-        let node = |collider: &Collider| collider.sender >> category_bits;
+    pub(crate) fn captured(&mut self, colliders: &[Collider], margin_db: f64, now: Time) -> Option<usize> {
+        let node = |collider: &Collider| collider.link.sender();
         for collider in colliders {
             if let Some(radio) = &mut self.radios[collider.link.station().index()] {
                 radio.look(now, &self.spec);
             }
         }
-        let radio = |node: u32| self.radios[node as usize - 1].as_ref();
-        let from_ap = colliders.iter().position(|collider| node(collider) == AP);
-        let to = from_ap.map_or(AP, |index| colliders[index].link.receiver());
+        let radio = |station: StationId| self.radios[station.index()].as_ref();
+        let from_ap = colliders.iter().position(|collider| node(collider) == Node::Ap);
+        let to = from_ap.map_or(Node::Ap, |index| colliders[index].link.receiver());
         if colliders.iter().any(|collider| node(collider) == to) {
             return None;
         }
         // The power at which each frame is received there.
         let power_db = |collider: &Collider| match (node(collider), to) {
-            (AP, station) | (station, AP) => Some(radio(station)?.snr_db()),
-            (from, to) => Some(radio(from)?.snr_db_at(radio(to)?, &self.spec)),
+            (Node::Ap, Node::Ap) => None,
+            (Node::Ap, Node::Station(station)) | (Node::Station(station), Node::Ap) => {
+                Some(radio(station)?.snr_db())
+            }
+            (Node::Station(from), Node::Station(to)) => Some(radio(from)?.snr_db_at(radio(to)?, &self.spec)),
         };
         let powers_db: Option<Vec<f64>> = colliders.iter().map(power_db).collect();
         let powers_db = powers_db?;

@@ -3,7 +3,7 @@
 use wifair_core::{Rng, Time};
 
 use super::rules::Access;
-use crate::wheel::NONE;
+use crate::node::EdcafId;
 
 /// Where an entity counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) struct Entity {
     /// of zero that still waits for its origin from an expired one.
     pub drawn_in: u32,
     /// Link of its list in the wheel.
-    pub next: u32,
+    pub next: EdcafId,
     /// Slots drawn because another start preceded the end of the IFS that this entity's frame waited for.
     pub drawn_late: u32,
     pub cw: u16,
@@ -46,7 +46,7 @@ impl Entity {
             backoff,
             counter: 0,
             drawn_in: 0,
-            next: NONE,
+            next: EdcafId::NONE,
             drawn_late: 0,
             cw: access.cw_min,
             cw_min: access.cw_min,
@@ -66,7 +66,7 @@ impl Entity {
 /// An entity off the grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stray {
-    pub entity: u32,
+    pub entity: EdcafId,
     pub origin: Time,
     /// It waits for a MAC ACK or CTS until then and ignores other transmissions.
     pub deaf_until: Time,

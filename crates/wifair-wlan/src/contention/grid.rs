@@ -5,7 +5,8 @@ use wifair_core::Time;
 
 use super::entity::{Entity, Place};
 use super::rules::Rules;
-use crate::wheel::{NONE, Wheel};
+use crate::node::EdcafId;
+use crate::wheel::Wheel;
 
 /// The common slots of the entities with the same IFS.
 #[derive(Debug)]
@@ -51,13 +52,19 @@ impl Grid {
     /// Starts a transmission at `now`: counters freeze, and expired ones join the `transmitters`. Only a start off the grid
     /// needs a division.
     #[inline(always)] // the first has no other caller if there is only one
-    pub fn begin(&mut self, now: Time, rules: &Rules, entities: &mut [Entity], transmitters: &mut Vec<u32>) {
+    pub fn begin(
+        &mut self,
+        now: Time,
+        rules: &Rules,
+        entities: &mut [Entity],
+        transmitters: &mut Vec<EdcafId>,
+    ) {
         if now == self.start {
             self.clock = self.slot;
             let mut entity = self.wheel.take(self.slot);
-            while entity != NONE {
+            while entity != EdcafId::NONE {
                 transmitters.push(entity);
-                let e = &mut entities[entity as usize];
+                let e = &mut entities[entity.index()];
                 e.place = Place::OnAir;
                 entity = e.next;
             }

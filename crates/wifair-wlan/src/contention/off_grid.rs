@@ -7,7 +7,7 @@ use super::Contention;
 use super::entity::{Entity, Kind, Place, Stray};
 use super::grid::{Grid, pick};
 use super::rules::Rules;
-use crate::wheel::NONE;
+use crate::node::EdcafId;
 
 /// The origin of an entity off the grid that is deaf at the start of a transmission; it is known at the end.
 const UNKNOWN: Time = Time::MAX;
@@ -20,7 +20,7 @@ impl Contention {
         let mut deaf = 0;
         for index in 0..self.strays.len() {
             let stray = self.strays[index];
-            let e = &mut self.entities[stray.entity as usize];
+            let e = &mut self.entities[stray.entity.index()];
             if stray.deaf_until > now {
                 self.strays[deaf] = Stray { origin: UNKNOWN, ..stray };
                 deaf += 1;
@@ -44,12 +44,12 @@ impl Contention {
         strays.retain_mut(|stray| {
             if stray.origin == UNKNOWN {
                 if stray.deaf_until <= now {
-                    let e = &mut self.entities[stray.entity as usize];
+                    let e = &mut self.entities[stray.entity.index()];
                     let grid = pick(&mut self.first, &mut self.others, e.grid);
                     join(stray, e, grid, &self.rules, now);
                     return false;
                 }
-                let grid = self.grid_of(&self.entities[stray.entity as usize]);
+                let grid = self.grid_of(&self.entities[stray.entity.index()]);
                 stray.origin = grid.origin.max(stray.deaf_until + grid.aifs);
             }
             true
@@ -58,25 +58,25 @@ impl Contention {
     }
 
     /// Moves a transmitter off the grid: it counts from an IFS after `from`, and is deaf until its timeout.
-    pub(crate) fn set_aside(&mut self, entity: u32, from: Time, deaf_until: Time) {
+    pub(crate) fn set_aside(&mut self, entity: EdcafId, from: Time, deaf_until: Time) {
         let origin = from + self.aifs(entity);
-        self.entities[entity as usize].place = Place::Aside;
+        self.entities[entity.index()].place = Place::Aside;
         self.strays.push(Stray { entity, origin, deaf_until, kind: Kind::Counting });
     }
 
     /// Moves an entity that did not transmit off the grid: it counts from an IFS after `from`. This is the receiver of an
     /// undecodable frame, or a category of its sender.
-    pub(crate) fn divert(&mut self, entity: u32, from: Time, now: Time) {
-        let Grid { aifs, clock, .. } = *self.grid_of(&self.entities[entity as usize]);
+    pub(crate) fn divert(&mut self, entity: EdcafId, from: Time, now: Time) {
+        let Grid { aifs, clock, .. } = *self.grid_of(&self.entities[entity.index()]);
         let origin = from + aifs;
-        if self.entities[entity as usize].place == Place::Aside {
+        if self.entities[entity.index()].place == Place::Aside {
             // It was deaf when this exchange began, but it has heard the end.
             let stray = self.stray_mut(entity);
             stray.origin = if stray.deaf_until > now { origin.max(stray.deaf_until + aifs) } else { origin };
             return;
         }
         let kind = if self.run_out(entity, now) { Kind::Spent } else { Kind::Counting };
-        let e = &mut self.entities[entity as usize];
+        let e = &mut self.entities[entity.index()];
         let expiry = e.counter;
         e.counter = expiry.saturating_sub(clock);
         e.place = Place::Aside;
@@ -87,19 +87,19 @@ impl Contention {
     }
 
     /// Makes a category whose node has sent another's frame in vain deaf until the node's timeout, like the sender.
-    pub(crate) fn hold(&mut self, entity: u32, from: Time, deaf_until: Time, now: Time) {
+    pub(crate) fn hold(&mut self, entity: EdcafId, from: Time, deaf_until: Time, now: Time) {
         self.divert(entity, from, now);
         self.stray_mut(entity).deaf_until = deaf_until;
     }
 
-    fn unlink(&mut self, entity: u32, slot: u64) {
-        let index = self.entities[entity as usize].grid;
+    fn unlink(&mut self, entity: EdcafId, slot: u64) {
+        let index = self.entities[entity.index()].grid;
         let wheel = &mut pick(&mut self.first, &mut self.others, index).wheel;
         let mut other = wheel.take(slot);
-        while other != NONE {
-            let next = self.entities[other as usize].next;
+        while other != EdcafId::NONE {
+            let next = self.entities[other.index()].next;
             if other != entity {
-                self.entities[other as usize].next = wheel.push(slot, other);
+                self.entities[other.index()].next = wheel.push(slot, other);
             }
             other = next;
         }
@@ -108,22 +108,22 @@ impl Contention {
     /// When the first entity off the grid that has a frame transmits.
     #[inline(never)]
     pub(super) fn first_stray(&self) -> Time {
-        let ready = self.strays.iter().filter(|stray| self.entities[stray.entity as usize].ready);
+        let ready = self.strays.iter().filter(|stray| self.entities[stray.entity.index()].ready);
         ready.map(|stray| self.start_of(stray)).min().unwrap_or(Time::MAX)
     }
 
-    pub(super) fn stray(&self, entity: u32) -> &Stray {
+    pub(super) fn stray(&self, entity: EdcafId) -> &Stray {
         self.strays.iter().find(|stray| stray.entity == entity).expect("an entity aside has its stray")
     }
 
-    pub(super) fn stray_mut(&mut self, entity: u32) -> &mut Stray {
+    pub(super) fn stray_mut(&mut self, entity: EdcafId) -> &mut Stray {
         self.strays.iter_mut().find(|stray| stray.entity == entity).expect("an entity aside has its stray")
     }
 
     /// When an entity off the grid transmits if the medium stays idle.
     #[inline]
     pub(super) fn start_of(&self, stray: &Stray) -> Time {
-        stray.origin + self.rules.slot * self.entities[stray.entity as usize].counter
+        stray.origin + self.rules.slot * self.entities[stray.entity.index()].counter
     }
 }
 

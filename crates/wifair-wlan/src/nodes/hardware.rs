@@ -6,24 +6,23 @@ use wifair_core::Time;
 use super::link_queues::Picked;
 use super::{Nodes, parts};
 use crate::aggregation::{Agreement, Built, Entry, Feed, Formed};
-use crate::edca::rank;
-use crate::node::LinkId;
+use crate::node::{EdcafId, LinkId, rank};
 use crate::phy::BssTiming;
 use crate::ppdu::Ppdu;
 
 impl Nodes {
     /// Whether packets leave the port of a channel access function before it wins access, as with any profile but `ideal`.
-    pub(crate) fn works_ahead(&self, index: u32) -> bool {
+    pub(crate) fn works_ahead(&self, index: EdcafId) -> bool {
         self.aggregation.as_ref().is_some_and(|aggregation| aggregation.hardware_of(index).works_ahead())
     }
 
     /// Number of PPDUs that a channel access function forms ahead of access.
-    pub(crate) fn ahead(&self, index: u32) -> usize {
+    pub(crate) fn ahead(&self, index: EdcafId) -> usize {
         self.aggregation.as_ref().map_or(0, |aggregation| aggregation.hardware_of(index).ahead)
     }
 
     /// Maximum duration of a PPDU of the hardware below a channel access function.
-    pub(crate) fn max_ppdu(&self, index: u32) -> Time {
+    pub(crate) fn max_ppdu(&self, index: EdcafId) -> Time {
         self.aggregation.as_ref().map_or(Time::MAX, |aggregation| aggregation.hardware_of(index).max_ppdu)
     }
 
@@ -31,7 +30,7 @@ impl Nodes {
     /// length of a PSDU that a link's PPDUs may have now.
     pub(crate) fn feed(
         &mut self,
-        index: u32,
+        index: EdcafId,
         max_psdu_bytes: impl Fn(LinkId) -> u32,
         phy: &BssTiming,
         now: Time,
@@ -67,9 +66,9 @@ impl Nodes {
     }
 
     /// The link for which a channel access function with room in its hardware queue forms the next PPDU.
-    pub(crate) fn pick_ahead(&mut self, index: u32, phy: &BssTiming, now: Time) -> Option<LinkId> {
+    pub(crate) fn pick_ahead(&mut self, index: EdcafId, phy: &BssTiming, now: Time) -> Option<LinkId> {
         let aggregation = self.aggregation();
-        let built = &aggregation.built[index as usize];
+        let built = &aggregation.built[index.index()];
         if built.len() >= aggregation.hardware.ahead {
             return None;
         }
@@ -81,22 +80,22 @@ impl Nodes {
     }
 
     /// Adds a PPDU to the hardware queue.
-    pub(crate) fn put_built(&mut self, index: u32, link: LinkId, formed: Formed, ppdu: Ppdu, now: Time) {
-        self.aggregation_mut().built[index as usize].push_back(Built { link, number: formed.ppdu, ppdu });
+    pub(crate) fn put_built(&mut self, index: EdcafId, link: LinkId, formed: Formed, ppdu: Ppdu, now: Time) {
+        self.aggregation_mut().built[index.index()].push_back(Built { link, number: formed.ppdu, ppdu });
         self.release_link(index, link, now);
     }
 
     /// Notes whether the hardware queue has room.
-    pub(crate) fn review_room(&mut self, index: u32) {
+    pub(crate) fn review_room(&mut self, index: EdcafId) {
         let aggregation = self.aggregation();
-        let (built, hardware) = (&aggregation.built[index as usize], aggregation.hardware);
+        let (built, hardware) = (&aggregation.built[index.index()], aggregation.hardware);
         let has_room = hardware.feed != Feed::OnDemand || built.len() < hardware.ahead;
         self.edcaf_mut(index).set_room(has_room);
     }
 
     /// Puts the first PPDU of the hardware queue in service; returns whether there is one.
-    pub(crate) fn serve_built(&mut self, index: u32, now: Time) -> bool {
-        let first = self.aggregation().built[index as usize].front().copied();
+    pub(crate) fn serve_built(&mut self, index: EdcafId, now: Time) -> bool {
+        let first = self.aggregation().built[index.index()].front().copied();
         let edcaf = self.edcaf_mut(index);
         let Some(Built { link, number, ppdu }) = first else {
             edcaf.release();
@@ -109,9 +108,9 @@ impl Nodes {
     }
 
     /// Removes the PPDU of the link in service, whose outcome is known, from service and from the hardware queue.
-    pub(crate) fn let_go(&mut self, index: u32, now: Time) {
+    pub(crate) fn let_go(&mut self, index: EdcafId, now: Time) {
         let link = self.edcaf(index).link();
-        self.aggregation_mut().built[index as usize].pop_front();
+        self.aggregation_mut().built[index.index()].pop_front();
         self.edcaf_mut(index).release();
         self.release_link(index, link, now);
     }

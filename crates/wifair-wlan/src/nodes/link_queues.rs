@@ -1,16 +1,15 @@
 //! Links with a Block Ack agreement at the nodes (`docs/medium.md`, section 12): which of them a channel access function
 //! serves, the content of its PPDUs, and the outcome of their MPDUs.
 
-use wifair_core::{FlowId, Packet, Time};
+use wifair_core::{Ac, FlowId, Packet, Time};
 use wifair_queue::{Departure, Direction, Exchange, Grant, Outcome};
 
 use super::{Finished, Nodes, Released, is_held, parts};
 use crate::aggregation::{
     Aggregation, Amsdu, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator, Psdu, Rules, Settled, Spent,
 };
-use crate::edca::{CATEGORY_BITS, RANKS, rank};
 use crate::edcaf::Cost;
-use crate::node::LinkId;
+use crate::node::{EdcafId, LinkId, RANKS, rank};
 use crate::phy::{BssTiming, Format};
 use crate::transmission::{SentMpdu, TransmissionOutcome};
 
@@ -38,7 +37,7 @@ impl Nodes {
 
     /// Whether a channel access function has a link queue in service, and not a packet.
     #[inline(always)]
-    pub(crate) fn serves_queue(&self, index: u32) -> bool {
+    pub(crate) fn serves_queue(&self, index: EdcafId) -> bool {
         self.aggregation.is_some() && self.edcaf(index).serves_queue()
     }
 
@@ -47,27 +46,27 @@ impl Nodes {
         &self.aggregation().rules
     }
 
-    fn in_service(&self, index: u32) -> (LinkId, u32) {
+    fn in_service(&self, index: EdcafId) -> (LinkId, usize) {
         let edcaf = self.edcaf(index);
         (edcaf.link(), rank(edcaf.role().ac))
     }
 
     /// The rules of aggregation, the Block Ack window in MPDUs and the A-MSDUs of a link, if it has an agreement.
-    pub(crate) fn agreement_of(&self, link: LinkId, rank: u32) -> Option<(&Rules, u32, Amsdu)> {
+    pub(crate) fn agreement_of(&self, link: LinkId, ac: Ac) -> Option<(&Rules, u32, Amsdu)> {
         let aggregation = self.aggregation.as_ref()?;
-        let agreement = aggregation.of(link, rank)?;
+        let agreement = aggregation.of(link, rank(ac))?;
         Some((&aggregation.rules, agreement.window, agreement.originator.amsdu()))
     }
 
     /// Block Ack window of a link, in MPDUs; 1 without an agreement.
-    pub(crate) fn window_of(&self, index: u32, link: LinkId) -> u32 {
+    pub(crate) fn window_of(&self, index: EdcafId, link: LinkId) -> u32 {
         let rank = rank(self.edcaf(index).role().ac);
         let agreement = self.aggregation.as_ref().and_then(|aggregation| aggregation.of(link, rank));
         agreement.map_or(1, |agreement| agreement.window)
     }
 
     /// Bytes of the PSDU of what is in service, with the head alone of a link queue; `None` if a Block Ack Request precedes it.
-    pub(crate) fn head_psdu_bytes(&self, index: u32, format: Format) -> Option<u32> {
+    pub(crate) fn head_psdu_bytes(&self, index: EdcafId, format: Format) -> Option<u32> {
         let edcaf = self.edcaf(index);
         if !edcaf.serves_queue() {
             return Some(edcaf.psdu_bytes());
@@ -78,7 +77,7 @@ impl Nodes {
     }
 
     /// Lets a free channel access function choose the link to serve next; returns whether there is one.
-    pub(crate) fn choose(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
+    pub(crate) fn choose(&mut self, index: EdcafId, phy: &BssTiming, now: Time) -> bool {
         let last = self.edcaf(index).link();
         match self.pick(index, last, phy, now) {
             Some(Picked::Link(link)) => self.edcaf_mut(index).serve_queue(link, now),
@@ -92,7 +91,13 @@ impl Nodes {
     }
 
     /// Picks the next service of a channel access function, given the `last` link.
-    pub(super) fn pick(&mut self, index: u32, last: LinkId, phy: &BssTiming, now: Time) -> Option<Picked> {
+    pub(super) fn pick(
+        &mut self,
+        index: EdcafId,
+        last: LinkId,
+        phy: &BssTiming,
+        now: Time,
+    ) -> Option<Picked> {
         let (port, edcaf) = parts(&mut self.places, index);
         let role = *edcaf.role();
         let side = if role.is_ap { self.ap.knows() } else { &self.stations };
@@ -143,7 +148,7 @@ impl Nodes {
     }
 
     /// Ends the service of a link; it waits to be served again if it has anything left to send.
-    pub(super) fn release_link(&mut self, index: u32, link: LinkId, now: Time) {
+    pub(super) fn release_link(&mut self, index: EdcafId, link: LinkId, now: Time) {
         let (port, edcaf) = parts(&mut self.places, index);
         let role = *edcaf.role();
         let aggregation = self.aggregation.as_mut().expect("a link with an agreement was in service");
@@ -156,7 +161,7 @@ impl Nodes {
     /// [`Nodes::select_next`] where links have agreements: a link that was in service waits to be served again if it has anything left to
     /// send.
     #[inline(never)]
-    pub(super) fn select_next_link(&mut self, index: u32, phy: &BssTiming, now: Time) -> bool {
+    pub(super) fn select_next_link(&mut self, index: EdcafId, phy: &BssTiming, now: Time) -> bool {
         let edcaf = self.edcaf_mut(index);
         if edcaf.serves_queue() {
             let link = edcaf.link();
@@ -171,7 +176,7 @@ impl Nodes {
     /// a Block Ack Request.
     pub(crate) fn form(
         &mut self,
-        index: u32,
+        index: EdcafId,
         link: LinkId,
         max_psdu_bytes: u32,
         spacing_bytes: u32,
@@ -216,19 +221,19 @@ impl Nodes {
     }
 
     /// Selects the PPDU of that number for the link in service.
-    pub(crate) fn serve_ppdu(&mut self, index: u32, number: u32) {
+    pub(crate) fn serve_ppdu(&mut self, index: EdcafId, number: u32) {
         let (link, rank) = self.in_service(index);
         self.originator_mut(link, rank).serve(number);
     }
 
     /// Discards the last PPDU of the link in service, which will be formed again.
-    pub(crate) fn dissolve(&mut self, index: u32) {
+    pub(crate) fn dissolve(&mut self, index: EdcafId) {
         let (link, rank) = self.in_service(index);
         self.originator_mut(link, rank).dissolve();
     }
 
     /// Draws whether the receiver decodes each MPDU of the PPDU: `decodes` decides by length. Returns whether it decodes any.
-    pub(crate) fn draw(&mut self, index: u32, mut decodes: impl FnMut(u32) -> bool) -> bool {
+    pub(crate) fn draw(&mut self, index: EdcafId, mut decodes: impl FnMut(u32) -> bool) -> bool {
         let edcaf = self.edcaf(index);
         if !edcaf.serves_queue() {
             return decodes(edcaf.psdu_bytes());
@@ -238,7 +243,7 @@ impl Nodes {
     }
 
     /// WinStartO of a link, modulo 4096; 0 without an agreement.
-    pub(crate) fn window_start_of(&self, index: u32, link: LinkId) -> u16 {
+    pub(crate) fn window_start_of(&self, index: EdcafId, link: LinkId) -> u16 {
         let rank = rank(self.edcaf(index).role().ac);
         let agreement = self.aggregation.as_ref().and_then(|aggregation| aggregation.of(link, rank));
         agreement.map_or(0, |agreement| (agreement.originator.window_start() % 4_096) as u16)
@@ -247,7 +252,7 @@ impl Nodes {
     /// The packets of the transmission of a channel access function, which takes `airtime` and has that `outcome`.
     pub(crate) fn mpdus_on_air(
         &self,
-        index: u32,
+        index: EdcafId,
         airtime: Time,
         outcome: TransmissionOutcome,
     ) -> Vec<SentMpdu<'_>> {
@@ -281,7 +286,7 @@ impl Nodes {
     }
 
     /// Counts a transmission of the PPDU of the link queue in service, which has begun at `began`.
-    pub(crate) fn attempt_ppdu(&mut self, index: u32, began: Time) {
+    pub(crate) fn attempt_ppdu(&mut self, index: EdcafId, began: Time) {
         let (port, edcaf) = parts(&mut self.places, index);
         let (Cost { airtime, overhead }, service) = edcaf.attempt_ppdu(began);
         let rate = edcaf.mode().rate;
@@ -296,7 +301,7 @@ impl Nodes {
     }
 
     /// Handles the end of the PPDU of the link in service. `each` receives for each decoded packet whether it is a duplicate.
-    pub(crate) fn receive(&mut self, index: u32, now: Time, each: impl FnMut(bool)) {
+    pub(crate) fn receive(&mut self, index: EdcafId, now: Time, each: impl FnMut(bool)) {
         let (link, rank) = self.in_service(index);
         match self.edcaf(index).ppdu().is_request() {
             true => self.aggregation_mut().request(link, rank),
@@ -306,7 +311,7 @@ impl Nodes {
     }
 
     /// Number of MPDUs of the PPDU of a channel access function, and how many of them the decoded response acknowledges.
-    pub(crate) fn acknowledged(&self, index: u32) -> (u32, u32) {
+    pub(crate) fn acknowledged(&self, index: EdcafId) -> (u32, u32) {
         let edcaf = self.edcaf(index);
         if !edcaf.serves_queue() {
             return (1, 1);
@@ -337,15 +342,15 @@ impl Nodes {
         let flow = match link.direction() {
             Direction::Down => FlowId::default(),
             Direction::Up => {
-                let (places, bits) = (&self.places, if self.edca.is_some() { CATEGORY_BITS } else { 0 });
-                let held = |flow| is_held(&places[..1 << bits], flow);
+                let (places, numbering) = (&self.places, self.numbering);
+                let held = |flow| is_held(&places[..numbering.per_node()], flow);
                 self.ap.observe(packet, Direction::Up, now, held)
             }
         };
         if !aggregation.has_passed() {
             self.review_reordering(now);
         }
-        Some(Released { link, ac: RANKS[rank as usize], flow, airtime })
+        Some(Released { link, ac: RANKS[rank], flow, airtime })
     }
 
     /// The packet that a recipient has released last, and its link.
@@ -356,7 +361,7 @@ impl Nodes {
     /// Counts the failure of each MPDU of the PPDU in service, or of the Block Ack Request, after `timeout`. Returns whether something
     /// has reached its retry limit, and whether nothing else is left to send.
     #[inline(never)]
-    pub(super) fn fail_mpdus(&mut self, index: u32, timeout: Time) -> (bool, bool) {
+    pub(super) fn fail_mpdus(&mut self, index: EdcafId, timeout: Time) -> (bool, bool) {
         let (link, rank) = self.in_service(index);
         if self.works_ahead(index) {
             self.originator_mut(link, rank).fail(timeout);
@@ -368,7 +373,7 @@ impl Nodes {
         (originator.has_exhausted(&attempts), originator.is_exhausted(&attempts))
     }
 
-    fn originator_mut(&mut self, link: LinkId, rank: u32) -> &mut Originator {
+    fn originator_mut(&mut self, link: LinkId, rank: usize) -> &mut Originator {
         &mut self.aggregation_mut().of_mut(link, rank).expect("it has an agreement").originator
     }
 
@@ -376,7 +381,7 @@ impl Nodes {
     #[inline(never)]
     pub(super) fn finish_mpdus(
         &mut self,
-        index: u32,
+        index: EdcafId,
         succeeded: bool,
         is_watched: bool,
         now: Time,

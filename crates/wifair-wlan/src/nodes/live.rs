@@ -4,12 +4,13 @@ use wifair_core::Time;
 use wifair_queue::{Journal, SchemeSpec};
 
 use super::Nodes;
-use crate::node::AP;
+use crate::node::{EdcafId, Node};
 
 impl Nodes {
     /// Sets the scheme of each of the AP's ports but those with a separate one.
     pub(crate) fn set_ap_scheme(&mut self, scheme: &SchemeSpec, now: Time) {
-        for ((number, place), own) in (0..).zip(&mut self.places).zip(&self.own) {
+        for ((index, place), own) in self.places.iter_mut().enumerate().zip(&self.own) {
+            let number = EdcafId::at(index);
             if !own.scheme {
                 place.port.change_scheme(scheme.build(), now, self.ap.knows().view());
                 if let (true, Some(aggregation)) = (place.port.arbitrates(), &self.aggregation) {
@@ -25,7 +26,7 @@ impl Nodes {
 
     /// Makes the AP's ports write in `journal` from now on, or in none.
     pub(crate) fn keep_ap_journal(&mut self, journal: Option<&Journal>) {
-        let range = self.range(AP);
+        let range = self.numbering.range(Node::Ap);
         for (number, place) in (0..).zip(&mut self.places[range]) {
             match journal {
                 Some(journal) => place.port.keep_journal(&journal.of_port(number)),

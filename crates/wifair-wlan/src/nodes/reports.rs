@@ -4,19 +4,26 @@ use wifair_core::Time;
 use wifair_queue::{MpduOutcome, TransmittedMpdu};
 
 use super::{Nodes, parts};
-use crate::edca::rank;
 use crate::edcaf::{Cost, Failure};
 use crate::mac::Mac;
+use crate::node::{EdcafId, rank};
 
 impl Nodes {
     /// Whether the scheme above a channel access function asks for transmissions.
-    pub(crate) fn asks_for_transmissions(&self, index: u32) -> bool {
-        self.places[self.edcaf(index).role().port as usize].port.hooks().transmission
+    pub(crate) fn asks_for_transmissions(&self, index: EdcafId) -> bool {
+        self.places[self.edcaf(index).role().port.index()].port.hooks().transmission
     }
 
     /// Counts the failure of what is in service, with a CTS or none, known to the sender at `known` after a timeout since `ended`.
     #[inline(always)]
-    pub(crate) fn fail(&mut self, index: u32, has_cts: bool, ended: Time, known: Time, mac: &Mac) -> Failure {
+    pub(crate) fn fail(
+        &mut self,
+        index: EdcafId,
+        has_cts: bool,
+        ended: Time,
+        known: Time,
+        mac: &Mac,
+    ) -> Failure {
         let (port, edcaf) = parts(&mut self.places, index);
         edcaf.time_out(known - ended);
         let mut failure = edcaf.fail(has_cts, mac);
@@ -34,19 +41,19 @@ impl Nodes {
     }
 
     /// Reports a failed attempt, now known to the sender; a single frame is given up if it is `lost`.
-    pub(crate) fn report_failure(&mut self, index: u32, lost: bool, now: Time) {
+    pub(crate) fn report_failure(&mut self, index: EdcafId, lost: bool, now: Time) {
         if !self.asks_for_transmissions(index) {
             return;
         }
         self.report(index, if lost { MpduOutcome::GivenUp } else { MpduOutcome::ToRetry }, now);
         let number = self.edcaf(index).role().port;
-        self.deadlines.set_tick(number, self.places[number as usize].port.next_tick(), now);
+        self.deadlines.set_tick(number, self.places[number.index()].port.next_tick(), now);
     }
 
     /// Reports the last transmission of a channel access function to its port, if its scheme asks for transmissions. `outcome` is that of a
     /// single frame; a PPDU of a link queue was answered if it is [`MpduOutcome::Delivered`].
     #[inline(always)]
-    pub(crate) fn report(&mut self, index: u32, outcome: MpduOutcome, now: Time) {
+    pub(crate) fn report(&mut self, index: EdcafId, outcome: MpduOutcome, now: Time) {
         let (port, _) = parts(&mut self.places, index);
         if port.hooks().transmission {
             self.report_transmission(index, outcome, now);
@@ -54,7 +61,7 @@ impl Nodes {
     }
 
     #[inline(never)]
-    fn report_transmission(&mut self, index: u32, outcome: MpduOutcome, now: Time) {
+    fn report_transmission(&mut self, index: EdcafId, outcome: MpduOutcome, now: Time) {
         let (port, edcaf) = parts(&mut self.places, index);
         let is_delivered = outcome == MpduOutcome::Delivered;
         if is_delivered {
