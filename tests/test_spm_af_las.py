@@ -62,7 +62,7 @@ def test_the_grid_is_the_papers() -> None:
     assert {2, 10, 40} <= set(full.hosts)
     assert {10, 20, 40} <= set(FORMS["quick"].hosts)
     names = [cell.name for cell in grid()]
-    assert len(set(names)) == len(names) == 4 * 15 + 2 * 10 + 3 + 3 + 2 + 4 + 5 + 2 + 5 * len(HOSTS) + 4 + 8
+    assert len(set(names)) == len(names) == 4 * 15 + 2 * 10 + 3 + 3 + 1 + 4 + 5 + 2 + 5 * len(HOSTS) + 4 + 8
 
 
 def test_scenarios_are_those_of_sections_5_and_7() -> None:

@@ -6,7 +6,7 @@ Q. Wu, M. Gong, C. Williamson: TCP Fairness Issues in IEEE 802.11 Wireless LANs,
 from __future__ import annotations
 
 from wifair.papers.reproduction import PaperStudy
-from wifair.papers.spm_af_las.claims import CLAIMS
+from wifair.papers.spm_af_las.claims import CLAIMS, DROPPED
 from wifair.papers.spm_af_las.measured import Measured
 from wifair.papers.spm_af_las.readings import READINGS
 from wifair.papers.spm_af_las.study import CELLS_OF_FIGURE, FORMS, UP_DOWN_SCHEMES, cells
@@ -18,6 +18,7 @@ FIGURES = tuple(CELLS_OF_FIGURE)
 
 STUDY = PaperStudy(
     claims=CLAIMS,
+    dropped=DROPPED,
     figures=FIGURES,
     forms=FORMS,
     cells=cells,

@@ -243,6 +243,20 @@ MARKED: tuple[Reading[Measured], ...] = (
         "spm-unmarked", "The marks", "none: the ACK filter alone", {"tcp.priority_marking": None}, SPM, Kind.ABLATION
     ),
 )
+WINDOW_11 = Alternative(
+    "window-11",
+    "How large is the measured TCP's window?",
+    "11 segments, what Linux 2.4's default send buffer of 16 kB holds",
+    {"tcp.receiver_window_segments": 11},
+    MEASURED,
+)
+SHORT_PREAMBLE = Alternative(
+    "short-preamble",
+    "Which preamble had the measured network?",
+    "the short one",
+    {"phy.preamble": "short"},
+    MEASURED,
+)
 EXPERIMENTS: tuple[Reading[Measured], ...] = (
     Alternative(
         "far-in-bursts",
@@ -251,13 +265,7 @@ EXPERIMENTS: tuple[Reading[Measured], ...] = (
         {"flows": [FLOW_1, FLOW_2], "events": BURSTS},
         {PART: ("measured",), "case": ("near and far",)},
     ),
-    Alternative(
-        "window-11",
-        "How large is the measured TCP's window?",
-        "11 segments, what Linux 2.4's default send buffer of 16 kB holds",
-        {"tcp.receiver_window_segments": 11},
-        MEASURED,
-    ),
+    WINDOW_11,
     Alternative(
         "byte-counting",
         "How does the measured TCP's window grow?",
@@ -266,13 +274,8 @@ EXPERIMENTS: tuple[Reading[Measured], ...] = (
         MEASURED,
     ),
     Alternative("sack", "Does the measured TCP use SACK?", "it does", {"tcp.sack": {}}, MEASURED),
-    Alternative(
-        "short-preamble",
-        "Which preamble had the measured network?",
-        "the short one",
-        {"phy.preamble": "short"},
-        MEASURED,
-    ),
+    SHORT_PREAMBLE,
+    Joint("window-11+short-preamble", (WINDOW_11, SHORT_PREAMBLE)),
 )
 GAIN_OF_MEANS: View[Measured] = View(
     "gain-of-means",

@@ -183,17 +183,16 @@ def causes(form: Form) -> list[Cell]:
 
 
 def shares(form: Form) -> list[Cell]:
-    """Section 3.1's argument: two downlink flows and an uplink flow, of datagrams that always wait and of TCP."""
+    """Section 3.1's argument: two downlink flows and an uplink flow of datagrams that always wait."""
     run = {"warmup_s": form.warmup_s, "duration_s": form.duration_s}
     flows: list[Mapping[str, Any]] = [{"direction": "down", "count": 2}, {"direction": "up"}]
     datagrams: list[Mapping[str, Any]] = [{**flow, "application": SATURATING} for flow in flows]
     return [
         Cell(
-            f"shares/{transport}",
-            simulated(TAIL_DROP, 50, f"2 down, 1 up, {transport}", run, of),
-            {"part": "shares", "transport": transport},
+            "shares/datagrams",
+            simulated(TAIL_DROP, 50, "2 down, 1 up, datagrams", run, datagrams),
+            {"part": "shares", "transport": "datagrams"},
         )
-        for transport, of in (("datagrams", datagrams), ("tcp", flows))
     ]
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from wifair.papers.claims import Formerly, Number, Point, Relation
 from wifair.papers.evidence import above
-from wifair.papers.spm_af_las.claims.margins import NOTICEABLE
 from wifair.papers.spm_af_las.measured import Measured, told
 from wifair.papers.spm_af_las.study import (
     BUFFERS,
@@ -61,11 +60,6 @@ def _seconds_over_tail_drop(m: Measured, hosts: int, scheme: str) -> Values:
 
 
 FORMERLY: dict[str, Formerly[Measured]] = {
-    "3.1-unfair": Formerly(
-        "not reproduced",
-        "The same with TCP: goodput of the uplink flow − 1.05 times the mean of the downlink flows.",
-        lambda m: Relation([Point("TCP", m.shares("tcp", "up") - NOTICEABLE * m.shares("tcp", "down"))]),
-    ),
     "3-downstream-wins": Formerly(
         "reproduced",
         "Goodput, downlink − uplink.",

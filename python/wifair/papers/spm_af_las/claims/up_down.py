@@ -129,7 +129,8 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "6",
         "The main reason for the improved fairness is the lower packet loss rate.",
         f"The losses turned off at a buffer of {LOSS_FREE_BUFFER} packets, by windows of {LOSS_FREE_WINDOW} packets, which it "
-        "holds all: the directions' difference in goodput, as a share of the uplinks', is less than half of that with losses.",
+        "holds all: the directions' difference in goodput, as a share of the uplinks', is less than half of that with losses. "
+        "Such windows also bound the queue and the RTT, so that more than the losses is removed.",
         "half − share that is left",
         lambda m: Relation([Point(f"{LOSS_FREE_BUFFER} packets", 0.5 - unfairness_without_loss(m))]),
     ),
