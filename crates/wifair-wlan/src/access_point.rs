@@ -4,15 +4,15 @@ use wifair_core::{FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, FlowsSpec, Link, View};
 
 /// The state that the schemes of one side of the BSS can read.
-pub(crate) struct Surroundings {
+pub(crate) struct LinkTable {
     flows: Flows,
     /// By station.
     links: Vec<Link>,
 }
 
-impl Surroundings {
-    pub(crate) fn new(spec: &FlowsSpec, rates: impl Iterator<Item = Rate>) -> Surroundings {
-        Surroundings { flows: Flows::new(spec), links: rates.map(|rate| Link { rate }).collect() }
+impl LinkTable {
+    pub(crate) fn new(spec: &FlowsSpec, rates: impl Iterator<Item = Rate>) -> LinkTable {
+        LinkTable { flows: Flows::new(spec), links: rates.map(|rate| Link { rate }).collect() }
     }
 
     #[inline(always)]
@@ -29,26 +29,26 @@ impl Surroundings {
 /// State that only the access point has. Its ports and channel access functions are in
 /// [`Nodes`](crate::nodes::Nodes), with those of the stations.
 pub(crate) struct AccessPoint {
-    knows: Surroundings,
+    table: LinkTable,
 }
 
 impl AccessPoint {
-    pub(crate) fn new(knows: Surroundings) -> AccessPoint {
-        AccessPoint { knows }
+    pub(crate) fn new(table: LinkTable) -> AccessPoint {
+        AccessPoint { table }
     }
 
     #[inline(always)]
-    pub(crate) fn knows(&self) -> &Surroundings {
-        &self.knows
+    pub(crate) fn table(&self) -> &LinkTable {
+        &self.table
     }
 
-    pub(crate) fn knows_mut(&mut self) -> &mut Surroundings {
-        &mut self.knows
+    pub(crate) fn table_mut(&mut self) -> &mut LinkTable {
+        &mut self.table
     }
 
     /// The flow monitor.
     pub(crate) fn flows(&self) -> &Flows {
-        &self.knows.flows
+        &self.table.flows
     }
 
     /// Shows a passing packet to the flow monitor; `held` returns whether a port holds a packet of a flow.
@@ -60,12 +60,12 @@ impl AccessPoint {
         now: Time,
         held: impl Fn(FlowId) -> bool,
     ) -> FlowId {
-        self.knows.flows.observe(packet, direction, now, held)
+        self.table.flows.observe(packet, direction, now, held)
     }
 
     /// The next flow that the monitor has removed, with its 5-tuple.
     #[inline]
     pub(crate) fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple)> {
-        self.knows.flows.pop_forgotten()
+        self.table.flows.pop_forgotten()
     }
 }

@@ -34,7 +34,7 @@ impl Default for BeaconsSpec {
 /// The AP's beacons, ready for use.
 #[derive(Debug)]
 pub(crate) struct Beacons {
-    /// The contending entity: a further category of the AP.
+    /// The contender: a further category of the AP.
     pub sender: EdcafId,
     pub interval: Time,
     /// Their mode.

@@ -22,7 +22,7 @@ use wifair_queue::{Direction, Freed, MpduOutcome, Outcome, Reception};
 
 use crate::channel::ChannelRecipe;
 use crate::deadlines::{Due, LinkRateChange};
-use crate::exchange::{Fate, OngoingExchange, Phase};
+use crate::exchange::{OngoingExchange, Phase, ReceptionOutcome};
 use crate::link::{LinkRow, StationModes};
 use crate::mac::Mac;
 use crate::medium::Medium;
@@ -55,7 +55,7 @@ pub enum Output<'a> {
 
 /// Kind of output of an event.
 #[derive(Clone, Copy)]
-enum Told {
+enum Event {
     /// The frame in service of the exchange's sender has reached its receiver.
     Delivery,
     /// A recipient has released a packet in order.
@@ -123,7 +123,7 @@ impl Bss {
             self.not_due(now);
         }
         self.now = now;
-        let told = if now >= self.nodes.deadlines.next() {
+        let event = if now >= self.nodes.deadlines.next() {
             self.meet_deadline(now)
         } else {
             match self.medium.phase() {
@@ -139,7 +139,7 @@ impl Bss {
                 Phase::Collision | Phase::Captured | Phase::Beacon => self.pass_collision(now),
             }
         };
-        told.map(|told| self.output(told))
+        event.map(|event| self.output(event))
     }
 
     /// Handles the events before `limit` up to the first output; returns it with its time. `None` once nothing more is due
@@ -156,29 +156,29 @@ impl Bss {
         limit: Time,
         mut began: impl FnMut(&Bss),
     ) -> Option<(Time, Output<'_>)> {
-        let told = loop {
-            if let Some(told) = self.exchange_before(limit, &mut began) {
-                break told;
+        let event = loop {
+            if let Some(event) = self.exchange_before(limit, &mut began) {
+                break event;
             }
             let now = self.nodes.deadlines.next();
             if now >= limit {
                 return None;
             }
-            let told = match self.nodes.deadlines.passes() {
+            let event = match self.nodes.deadlines.releases() {
                 true => self.release(now),
                 false => self.meet_deadline(now),
             };
-            if let Some(told) = told {
-                break told;
+            if let Some(event) = event {
+                break event;
             }
         };
-        Some((self.now, self.output(told)))
+        Some((self.now, self.output(event)))
     }
 
     /// Handles the medium's events before `limit` and the next deadline, up to the first output. The usual exchange is a
     /// straight line: the end of the previous one, the start, the delivery.
     #[inline(always)]
-    fn exchange_before(&mut self, limit: Time, began: &mut impl FnMut(&Bss)) -> Option<Told> {
+    fn exchange_before(&mut self, limit: Time, began: &mut impl FnMut(&Bss)) -> Option<Event> {
         loop {
             if self.medium.phase() == Phase::Ending {
                 let exchanges = self.medium.counts().exchanges;
@@ -195,13 +195,13 @@ impl Bss {
             }
             if self.medium.phase() == Phase::Data {
                 let now = self.enter(limit)?;
-                if let Some(told) = self.deliver(now) {
-                    return Some(told);
+                if let Some(event) = self.deliver(now) {
+                    return Some(event);
                 }
             } else if self.medium.is_unusual() {
                 let now = self.enter(limit)?;
-                if let Some(told) = self.pass_collision(now) {
-                    return Some(told);
+                if let Some(event) = self.pass_collision(now) {
+                    return Some(event);
                 }
             }
         }
@@ -220,37 +220,37 @@ impl Bss {
     }
 
     #[inline]
-    fn output(&self, told: Told) -> Output<'_> {
-        match told {
-            Told::Delivery => {
+    fn output(&self, event: Event) -> Output<'_> {
+        match event {
+            Event::Delivery => {
                 let OngoingExchange { sender, link, .. } = self.medium.exchange();
                 let packet = &self.nodes.edcaf(sender).departure().packet;
                 Output::Delivery(Delivery { packet, to: link.receiver() })
             }
-            Told::Released => {
+            Event::Released => {
                 let (link, packet) = self.nodes.released();
                 Output::Delivery(Delivery { packet, to: link.receiver() })
             }
-            Told::LinkRate => Output::LinkRate(self.rate_change.expect("a rate has changed")),
-            Told::Freed => Output::Freed(self.freed.expect("packets were freed")),
+            Event::LinkRate => Output::LinkRate(self.rate_change.expect("a rate has changed")),
+            Event::Freed => Output::Freed(self.freed.expect("packets were freed")),
         }
     }
 
     /// Handles a deadline. Rate changes are output at once; ticks and losses precede the medium's events of the same instant.
     #[cold]
     #[inline(never)]
-    fn meet_deadline(&mut self, now: Time) -> Option<Told> {
+    fn meet_deadline(&mut self, now: Time) -> Option<Event> {
         self.now = now;
         match self.nodes.deadlines.take(now) {
             Due::LinkRate(change) => {
                 self.rate_change = Some(change);
-                return Some(Told::LinkRate);
+                return Some(Event::LinkRate);
             }
             Due::Freed(freed) => {
                 self.freed = Some(freed);
-                return Some(Told::Freed);
+                return Some(Event::Freed);
             }
-            Due::Passed => return self.release(now),
+            Due::Released => return self.release(now),
             Due::Beacon => {
                 let next = self.medium.reach_target(now);
                 self.nodes.deadlines.set_beacon(next, now);
@@ -293,7 +293,7 @@ impl Bss {
     #[cold]
     fn serve_ahead(&mut self, sender: EdcafId, now: Time) {
         let was_free = self.nodes.edcaf(sender).is_free();
-        if self.refill(sender, now) && was_free {
+        if self.prefetch(sender, now) && was_free {
             self.medium.arrive(sender, now);
             self.meter_wait(sender, now);
         }
@@ -302,7 +302,7 @@ impl Bss {
     /// Lets a free channel access function take a packet and contend for it.
     #[inline(never)]
     fn serve(&mut self, sender: EdcafId, now: Time) {
-        if self.nodes.works_ahead(sender) {
+        if self.nodes.prefetches(sender) {
             return self.serve_ahead(sender, now);
         }
         if self.nodes.select_next(sender, &self.phy, now) {
@@ -322,14 +322,14 @@ impl Bss {
             },
         };
         match self.medium.is_ideal() {
-            true => self.transmit(sender, now, None, |_| Fate::Decoded),
+            true => self.transmit(sender, now, None, |_| ReceptionOutcome::Decoded),
             false => self.transmit_under_errors(sender, now, None),
         }
     }
 
     #[inline(never)]
     fn transmit_under_errors(&mut self, sender: EdcafId, now: Time, lead: Option<Time>) {
-        self.transmit(sender, now, lead, |bss| bss.draw_fate(sender, now));
+        self.transmit(sender, now, lead, |bss| bss.draw_outcome(sender, now));
     }
 
     /// Starts the exchange of `sender` now or, in a continuing TXOP, after `lead`.
@@ -339,24 +339,24 @@ impl Bss {
         sender: EdcafId,
         now: Time,
         lead: Option<Time>,
-        fate: impl FnOnce(&mut Bss) -> Fate,
+        outcome: impl FnOnce(&mut Bss) -> ReceptionOutcome,
     ) {
         if self.nodes.serves_queue(sender) {
             self.form_ppdu(sender, now, lead.is_some());
         }
-        let fate = fate(self);
+        let outcome = outcome(self);
         let edcaf = self.nodes.edcaf_mut(sender);
         let link = edcaf.link();
         let row = &mut self.links[link.index()];
-        let Ppdu { airtime, response, handshake, with_rts, .. } = edcaf.next_ppdu(&row.on_air);
+        let Ppdu { airtime, response, control, with_rts, .. } = edcaf.next_ppdu(&row.on_air);
         let before = match lead {
             Some(lead) => lead,
-            None if with_rts => self.mac.waits[usize::from(handshake)].reservation,
+            None if with_rts => self.mac.waits[usize::from(control)].reservation,
             None => Time::ZERO,
         };
         let follows = lead.is_some();
-        let exchange = OngoingExchange { sender, link, fate, end: Time::ZERO, follows };
-        let end = self.medium.carry(exchange, now + before + airtime, response);
+        let exchange = OngoingExchange { sender, link, outcome, end: Time::ZERO, follows };
+        let end = self.medium.start_exchange(exchange, now + before + airtime, response);
         edcaf.attempt(&row.on_air.mode, end - now);
         row.usage.attempts += 1;
         if row.has_agreement {
@@ -366,7 +366,7 @@ impl Bss {
 
     /// Handles the end of the PPDU: its receiver decodes it. A recipient's packets are released one by one ([`Bss::release`]).
     #[inline(always)]
-    fn deliver(&mut self, now: Time) -> Option<Told> {
+    fn deliver(&mut self, now: Time) -> Option<Event> {
         let OngoingExchange { sender, link, .. } = self.medium.pass_data();
         let LinkRow { has_agreement, usage, .. } = &mut self.links[link.index()];
         if *has_agreement {
@@ -381,28 +381,28 @@ impl Bss {
         if self.meter.is_some() && link.direction() == Direction::Up {
             self.meter_frame(flow, now);
         }
-        Some(Told::Delivery)
+        Some(Event::Delivery)
     }
 
     /// The next packet that a recipient releases in order.
     #[inline(always)] // into the engine's loop
-    fn release(&mut self, now: Time) -> Option<Told> {
+    fn release(&mut self, now: Time) -> Option<Event> {
         let Released { link, ac, flow, airtime } = self.nodes.release(self.meter.is_some(), now)?;
         self.links[link.index()].usage.delivered += 1;
         if self.meter.is_some() && link.direction() == Direction::Up {
             self.meter_released(link.station(), ac, flow, airtime, now);
         }
-        Some(Told::Released)
+        Some(Event::Released)
     }
 
     /// Handles the end of an exchange's last frame.
     #[inline(always)]
     fn end(&mut self, now: Time) {
         let (exchange, airtime) = self.medium.end(now);
-        let OngoingExchange { sender, link, fate, .. } = exchange;
+        let OngoingExchange { sender, link, outcome, .. } = exchange;
         let row = &mut self.links[link.index()];
         row.usage.airtime += airtime;
-        if fate != Fate::Decoded {
+        if outcome != ReceptionOutcome::Decoded {
             return self.end_failure(now);
         }
         if row.ends_generally {
@@ -485,11 +485,11 @@ impl Bss {
     /// Selects the next transmission of `sender` once the outcome of the last is known. Returns whether there is one.
     #[inline(always)]
     fn select_next(&mut self, sender: EdcafId, now: Time) -> bool {
-        if !self.nodes.works_ahead(sender) {
+        if !self.nodes.prefetches(sender) {
             return self.nodes.select_next(sender, &self.phy, now);
         }
         self.nodes.let_go(sender, now);
-        self.refill(sender, now)
+        self.prefetch(sender, now)
     }
 
     /// Whether what `sender` sends next ends within the TXOP of the exchange that has just succeeded.

@@ -25,8 +25,8 @@ pub(crate) enum Due {
     LinkRate(LinkRateChange),
     /// Packets of a station's host are gone, which is to be output.
     Freed(Freed),
-    /// A packet that a recipient has passed on is to be output.
-    Passed,
+    /// A packet that a recipient has released is to be output.
+    Released,
     /// A target time of beacons has come.
     Beacon,
     /// A reorder timeout expires.
@@ -52,8 +52,8 @@ pub(crate) struct Deadlines {
     rate_changes: VecDeque<LinkRateChange>,
     /// What stations have freed, the oldest first; due at once.
     freed: VecDeque<Freed>,
-    /// Whether packets passed on by recipients are to be output at once.
-    has_passed: bool,
+    /// Whether packets released by recipients are to be output at once.
+    has_released: bool,
     next_reorder: Time,
     /// Next target time of beacons.
     next_beacon: Time,
@@ -69,7 +69,7 @@ impl Deadlines {
             next_failure: Time::MAX,
             rate_changes: VecDeque::new(),
             freed: VecDeque::new(),
-            has_passed: false,
+            has_released: false,
             next_reorder: Time::MAX,
             next_beacon: Time::MAX,
         }
@@ -96,13 +96,13 @@ impl Deadlines {
 
     /// Schedules giving up the frame in service of `edcaf` at `at`.
     #[cold]
-    pub(crate) fn lose(&mut self, edcaf: EdcafId, at: Time) {
+    pub(crate) fn schedule_drop(&mut self, edcaf: EdcafId, at: Time) {
         self.fail(edcaf, at, true);
     }
 
     /// Schedules the report of the failed attempt of `edcaf` to its port at `at`.
     #[cold]
-    pub(crate) fn learn(&mut self, edcaf: EdcafId, at: Time) {
+    pub(crate) fn schedule_status(&mut self, edcaf: EdcafId, at: Time) {
         self.fail(edcaf, at, false);
     }
 
@@ -113,7 +113,7 @@ impl Deadlines {
     }
 
     /// Schedules the output of a rate change at once.
-    pub(crate) fn tell(&mut self, change: LinkRateChange, now: Time) {
+    pub(crate) fn notify(&mut self, change: LinkRateChange, now: Time) {
         self.rate_changes.push_back(change);
         self.next = now;
     }
@@ -122,12 +122,12 @@ impl Deadlines {
     #[inline(always)] // most ports free nothing
     pub(crate) fn follow_freed(&mut self, port: &mut Port, now: Time) {
         if port.has_freed() {
-            self.tell_freed(port, now);
+            self.notify_freed(port, now);
         }
     }
 
     #[cold]
-    fn tell_freed(&mut self, port: &mut Port, now: Time) {
+    fn notify_freed(&mut self, port: &mut Port, now: Time) {
         port.take_freed(|freed| {
             match self.freed.back_mut().filter(|last| last.connection == freed.connection) {
                 Some(last) => last.ip_bytes += freed.ip_bytes,
@@ -137,16 +137,16 @@ impl Deadlines {
         });
     }
 
-    /// Sets whether packets passed on by recipients are to be output at once, and when the next reorder timeout expires.
-    pub(crate) fn set_reordering(&mut self, has_passed: bool, next_reorder: Time, now: Time) {
-        self.has_passed = has_passed;
+    /// Sets whether packets released by recipients are to be output at once, and when the next reorder timeout expires.
+    pub(crate) fn set_reordering(&mut self, has_released: bool, next_reorder: Time, now: Time) {
+        self.has_released = has_released;
         self.next_reorder = next_reorder;
         self.review(now);
     }
 
-    /// Whether the event due at `next()` is the output of a packet that a recipient has passed on.
-    pub(crate) fn passes(&self) -> bool {
-        self.has_passed && self.rate_changes.is_empty() && self.freed.is_empty()
+    /// Whether the event due at `next()` is the output of a packet that a recipient has released.
+    pub(crate) fn releases(&self) -> bool {
+        self.has_released && self.rate_changes.is_empty() && self.freed.is_empty()
     }
 
     /// Sets the next target time of beacons.
@@ -163,8 +163,8 @@ impl Deadlines {
             Due::LinkRate(change)
         } else if let Some(freed) = self.freed.pop_front() {
             Due::Freed(freed)
-        } else if self.has_passed {
-            Due::Passed
+        } else if self.has_released {
+            Due::Released
         } else if now == self.next_beacon {
             Due::Beacon
         } else if now == self.next_reorder {
@@ -184,8 +184,8 @@ impl Deadlines {
     }
 
     fn review(&mut self, now: Time) {
-        let is_told = self.rate_changes.is_empty() && self.freed.is_empty() && !self.has_passed;
-        let untold = if is_told { Time::MAX } else { now };
+        let is_empty = self.rate_changes.is_empty() && self.freed.is_empty() && !self.has_released;
+        let untold = if is_empty { Time::MAX } else { now };
         self.next =
             self.next_failure.min(self.next_tick).min(self.next_reorder).min(self.next_beacon).min(untold);
     }

@@ -6,7 +6,7 @@ use crate::node::{EdcafId, LinkId};
 
 /// Outcome of a data frame that does not collide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum ReceptionOutcome {
     /// All nodes decode data and MAC ACK.
     Decoded,
     /// Its receiver cannot decode it.
@@ -21,7 +21,7 @@ pub(crate) struct OngoingExchange {
     /// The channel access function whose frame it is.
     pub sender: EdcafId,
     pub link: LinkId,
-    pub fate: Fate,
+    pub outcome: ReceptionOutcome,
     /// End of its last frame.
     pub end: Time,
     /// Whether it follows another in its TXOP.
@@ -32,7 +32,13 @@ impl OngoingExchange {
     /// Placeholder before the first exchange.
     pub(crate) fn none() -> OngoingExchange {
         let link = LinkId::of(true, StationId(0));
-        OngoingExchange { sender: EdcafId::FIRST, link, fate: Fate::Decoded, end: Time::ZERO, follows: false }
+        OngoingExchange {
+            sender: EdcafId::FIRST,
+            link,
+            outcome: ReceptionOutcome::Decoded,
+            end: Time::ZERO,
+            follows: false,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! stations. `docs/medium.md` specifies the model exactly.
 //!
 //! Read first: [`BssSpec`] (the scenario of a cell), [`Bss`] (the polled state machine: packets in, packets out), then
-//! `contention` (which entity transmits when). [`BssTiming`] and [`Modes`] compute durations; [`BssSnapshot`] has the counters.
+//! `contention` (which contender transmits when). [`BssTiming`] and [`Modes`] compute durations; [`BssSnapshot`] has the counters.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -44,7 +44,7 @@ pub use mac::MacSpec;
 pub use node::Node;
 pub use phy::he::HeLtf;
 pub use phy::{
-    Band, BandKeys, BssKeys, BssTiming, Coding, ControlFrame, ErpProtection, Format, Handshake, LinkKeys,
+    Band, BandKeys, BssKeys, BssTiming, Coding, ControlFrame, ControlFrames, ErpProtection, Format, LinkKeys,
     MAX_PPDU_DURATION, Mode, Modes, OnAir, PhySpec, Preamble, ProtectionKeys, RateIndex, StationPhy, dsss,
     eht, erp, he, ht, ofdm, vht,
 };

@@ -10,7 +10,7 @@ use crate::beacons::BeaconsSpec;
 use crate::check;
 use crate::contention::{ArrivalWithinIfs, BackoffRange};
 use crate::edca::EdcaSpec;
-use crate::phy::{BssTiming, Handshake};
+use crate::phy::{BssTiming, ControlFrames};
 use crate::rate::RateSpec;
 
 /// Maximum retry limit: an attempt takes at least 100 µs, so it is not reached within a day.
@@ -96,7 +96,7 @@ pub(crate) struct Mac {
     pub colliders_wait_eifs: bool,
     /// By how much a frame must be stronger than the others, in dB, to survive a collision.
     pub capture_db: Option<f64>,
-    /// By handshake of the BSS.
+    /// By control frames of the BSS.
     pub waits: Vec<Waits>,
 }
 
@@ -142,8 +142,8 @@ impl Mac {
             Some(us) => check::micros(path, key, us),
             None => Ok(phy.sifs + phy.slot + start_delay),
         };
-        let waits = |handshake: &Handshake| {
-            let Handshake { ack, rts, cts, .. } = handshake;
+        let waits = |control: &ControlFrames| {
+            let ControlFrames { ack, rts, cts, .. } = control;
             Ok(Waits {
                 ack_timeout: timeout("ack_timeout_us", spec.ack_timeout_us, ack.start_delay)?,
                 cts_timeout: timeout("cts_timeout_us", spec.cts_timeout_us, cts.start_delay)?,
@@ -162,7 +162,7 @@ impl Mac {
             eifs_lead,
             colliders_wait_eifs: spec.colliders_wait_eifs,
             capture_db: spec.capture_db,
-            waits: phy.handshakes.iter().map(waits).collect::<Result<_, _>>()?,
+            waits: phy.control_frames.iter().map(waits).collect::<Result<_, _>>()?,
         })
     }
 }

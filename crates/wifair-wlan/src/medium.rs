@@ -7,7 +7,7 @@ use wifair_core::Time;
 use crate::beacons::Beacons;
 use crate::channel::{Attempt, Channel};
 use crate::contention::Contention;
-use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
+use crate::exchange::{Captured, Collider, OngoingExchange, Phase, ReceptionOutcome};
 use crate::mac::Mac;
 use crate::node::{EdcafId, Node, Numbering};
 use crate::phy::BssTiming;
@@ -32,7 +32,7 @@ pub(crate) struct Medium {
     /// Absent if no link has errors.
     channel: Option<Channel>,
     numbering: Numbering,
-    /// Whether a node may have several contending entities.
+    /// Whether a node may have several contenders.
     has_siblings: bool,
     beacons: Option<Beacons>,
     phase: Phase,
@@ -193,10 +193,15 @@ impl Medium {
     /// Puts the data frame of `exchange` on the air until `data_end`; a SIFS and the response take `response`. Returns the end
     /// of the exchange, which is not set in `exchange`.
     #[inline(always)]
-    pub(crate) fn carry(&mut self, exchange: OngoingExchange, data_end: Time, response: Time) -> Time {
-        let (phase, end) = match exchange.fate {
-            Fate::DataLost => (Phase::Ending, data_end),
-            Fate::Decoded | Fate::AckLost => (Phase::Data, data_end + response),
+    pub(crate) fn start_exchange(
+        &mut self,
+        exchange: OngoingExchange,
+        data_end: Time,
+        response: Time,
+    ) -> Time {
+        let (phase, end) = match exchange.outcome {
+            ReceptionOutcome::DataLost => (Phase::Ending, data_end),
+            ReceptionOutcome::Decoded | ReceptionOutcome::AckLost => (Phase::Data, data_end + response),
         };
         self.exchange = OngoingExchange { end, ..exchange };
         self.phase = phase;
@@ -247,42 +252,49 @@ impl Medium {
 
     // Failures and collisions.
 
-    /// Handles the failure of `sender`, known to it at `deaf_until`, after its CW has been set ([`Medium::set_window`]). Its IFS, and
+    /// Handles the failure of `sender`, known to it at `awaits_response_until`, after its CW has been set ([`Medium::set_window`]). Its IFS, and
     /// that of the other categories of its node, run from `from`. It contends again, unless what is in service `is_lost` and will be
     /// given up.
     #[inline(always)]
-    pub(crate) fn fail(&mut self, sender: EdcafId, is_lost: bool, from: Time, deaf_until: Time, now: Time) {
+    pub(crate) fn fail(
+        &mut self,
+        sender: EdcafId,
+        is_lost: bool,
+        from: Time,
+        awaits_response_until: Time,
+        now: Time,
+    ) {
         if is_lost {
-            self.contention.set_aside(sender, from, deaf_until);
+            self.contention.leave_grid(sender, from, awaits_response_until);
         } else {
-            self.contention.fail(sender, from, deaf_until);
+            self.contention.fail(sender, from, awaits_response_until);
         }
         if self.has_siblings {
-            self.hold_siblings(sender, from, deaf_until, now);
+            self.hold_siblings(sender, from, awaits_response_until, now);
         }
     }
 
     /// Makes the other categories of the node of `sender`, whose frame has failed, wait as it does.
     #[cold]
     #[inline(never)]
-    fn hold_siblings(&mut self, sender: EdcafId, from: Time, deaf_until: Time, now: Time) {
+    fn hold_siblings(&mut self, sender: EdcafId, from: Time, awaits_response_until: Time, now: Time) {
         for sibling in self.senders_of(self.numbering.node(sender)) {
             if sibling != sender {
-                self.contention.hold(sibling, from, deaf_until, now);
+                self.contention.hold(sibling, from, awaits_response_until, now);
             }
         }
     }
 
-    /// The contending entities of a node, beacons included.
+    /// The contenders of a node, beacons included.
     fn senders_of(&self, node: Node) -> impl Iterator<Item = EdcafId> + use<> {
         let beacons = self.beacons.as_ref().filter(|_| node.is_ap()).map(|beacons| beacons.sender);
         self.numbering.of_node(node).chain(beacons)
     }
 
     /// Makes the receiver of an undecodable frame wait an IFS that runs from `from`.
-    pub(crate) fn divert(&mut self, receiver: Node, from: Time, now: Time) {
+    pub(crate) fn start_eifs(&mut self, receiver: Node, from: Time, now: Time) {
         for sender in self.senders_of(receiver) {
-            self.contention.divert(sender, from, now);
+            self.contention.start_eifs(sender, from, now);
         }
     }
 
@@ -341,32 +353,32 @@ impl Medium {
         let others_end = others.map(|(_, other)| other.ends).max().unwrap_or(now);
         let in_vain = others_end > ends + phy.sifs;
 
-        let Ppdu { mode, handshake, with_rts, psdu_bytes, airtime, response, .. } = ppdu(&collider);
-        let waits = &mac.waits[usize::from(handshake)];
-        let attempt = Attempt { link, node: link.sender(), mode, handshake, psdu_bytes, now };
-        let fate = match in_vain {
-            true if with_rts => Fate::AckLost,
-            _ if channel.loses_data(&attempt, phy) => Fate::DataLost,
-            false if !channel.loses_ack(&attempt, phy) => Fate::Decoded,
-            _ => Fate::AckLost,
+        let Ppdu { mode, control, with_rts, psdu_bytes, airtime, response, .. } = ppdu(&collider);
+        let waits = &mac.waits[usize::from(control)];
+        let attempt = Attempt { link, node: link.sender(), mode, control, psdu_bytes, now };
+        let outcome = match in_vain {
+            true if with_rts => ReceptionOutcome::AckLost,
+            _ if channel.loses_data(&attempt, phy) => ReceptionOutcome::DataLost,
+            false if !channel.loses_ack(&attempt, phy) => ReceptionOutcome::Decoded,
+            _ => ReceptionOutcome::AckLost,
         };
-        if fate == Fate::DataLost && !with_rts {
+        if outcome == ReceptionOutcome::DataLost && !with_rts {
             return None;
         }
         let reservation = if with_rts { waits.reservation } else { Time::ZERO };
         let data_end = now + airtime + reservation;
         let end = match in_vain {
             // The answer: a CTS, or a MAC ACK.
-            true if with_rts => ends + phy.sifs + phy.handshakes[usize::from(handshake)].cts.duration,
+            true if with_rts => ends + phy.sifs + phy.control_frames[usize::from(control)].cts.duration,
             true => ends + response,
-            false if fate == Fate::DataLost => data_end,
+            false if outcome == ReceptionOutcome::DataLost => data_end,
             false => data_end + response,
         };
         let busy_until = if in_vain { end.max(others_end) } else { end };
-        self.exchange = OngoingExchange { sender, link, fate, end, follows: false };
+        self.exchange = OngoingExchange { sender, link, outcome, end, follows: false };
         self.captured = Some(Captured { ends, others_end, in_vain, busy_until });
-        (self.phase, self.due) = match (in_vain, with_rts, fate) {
-            (true, true, _) | (false, _, Fate::DataLost) => (Phase::Collision, busy_until),
+        (self.phase, self.due) = match (in_vain, with_rts, outcome) {
+            (true, true, _) | (false, _, ReceptionOutcome::DataLost) => (Phase::Collision, busy_until),
             (true, false, _) => (Phase::Captured, ends),
             (false, ..) => (Phase::Captured, data_end),
         };
@@ -452,10 +464,10 @@ impl Medium {
         let sender = *sender;
         *ends = None;
         self.contention.draw(sender);
-        self.contention.set_aside(sender, from, Time::ZERO);
+        self.contention.leave_grid(sender, from, Time::ZERO);
         for sibling in self.senders_of(Node::Ap) {
             if sibling != sender {
-                self.contention.divert(sibling, from, now);
+                self.contention.start_eifs(sibling, from, now);
             }
         }
     }

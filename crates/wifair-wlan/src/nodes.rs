@@ -8,7 +8,7 @@ mod reports;
 use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Port, Reception};
 
-use crate::access_point::{AccessPoint, Surroundings};
+use crate::access_point::{AccessPoint, LinkTable};
 use crate::aggregation::Aggregation;
 use crate::deadlines::Deadlines;
 use crate::edca::Edca;
@@ -18,7 +18,7 @@ use crate::phy::BssTiming;
 
 /// A port and the channel access function of the same number, in one record because they are used together.
 #[repr(C)] // what every frame and packet needs is together: see the two
-struct Place {
+struct AccessCategory {
     edcaf: Edcaf,
     port: Port,
 }
@@ -56,14 +56,14 @@ pub(crate) struct Finished {
 /// All nodes, the access point first. Ports and channel access functions have the same numbers: under DCF by node, under EDCA
 /// by node and category (its rank in the low bits). A function has a separate port, unless those of its node share the first's.
 pub(crate) struct Nodes {
-    places: Vec<Place>,
+    categories: Vec<AccessCategory>,
     edca: Option<Edca>,
     numbering: Numbering,
     ap: AccessPoint,
     /// By the AP's ports.
     own: Vec<Own>,
     /// Shared by all stations: a station has no flow monitor, so its scheme reads an idle one.
-    stations: Surroundings,
+    stations: LinkTable,
     /// Present if links have Block Ack agreements.
     aggregation: Option<Box<Aggregation>>,
     /// Scheduled events in addition to exchanges.
@@ -74,13 +74,13 @@ impl Nodes {
     pub(crate) fn new(
         edca: Option<Edca>,
         numbering: Numbering,
-        places: Vec<(Port, Edcaf)>,
+        categories: Vec<(Port, Edcaf)>,
         own: Vec<Own>,
-        [ap, stations]: [Surroundings; 2],
+        [ap, stations]: [LinkTable; 2],
     ) -> Nodes {
-        let places = places.into_iter().map(|(port, edcaf)| Place { port, edcaf }).collect();
+        let categories = categories.into_iter().map(|(port, edcaf)| AccessCategory { port, edcaf }).collect();
         Nodes {
-            places,
+            categories,
             edca,
             numbering,
             ap: AccessPoint::new(ap),
@@ -115,11 +115,11 @@ impl Nodes {
     }
 
     pub(crate) fn edcaf(&self, index: EdcafId) -> &Edcaf {
-        &self.places[index.index()].edcaf
+        &self.categories[index.index()].edcaf
     }
 
     pub(crate) fn edcaf_mut(&mut self, index: EdcafId) -> &mut Edcaf {
-        &mut self.places[index.index()].edcaf
+        &mut self.categories[index.index()].edcaf
     }
 
     /// Offers a packet from a station's host or the wire to the port of a channel access function; returns whether the function
@@ -134,14 +134,14 @@ impl Nodes {
         station: StationId,
         now: Time,
     ) -> bool {
-        let side = if is_ap { self.ap.knows() } else { &self.stations };
-        let (port, edcaf) = parts(&mut self.places, index);
+        let table = if is_ap { self.ap.table() } else { &self.stations };
+        let (port, edcaf) = parts(&mut self.categories, index);
         if port.is_ordinary() {
             port.append(edcaf.role().ac, packet, flow, station, now);
         } else if port.is_by_station() {
             port.append_by_station(edcaf.role().ac, packet, flow, station, now);
         } else {
-            port.offer_in(edcaf.role().ac, packet, flow, station, now, side.view());
+            port.offer_in(edcaf.role().ac, packet, flow, station, now, table.view());
             if !edcaf.asks() && port.moves_tick() {
                 self.deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
             }
@@ -157,9 +157,9 @@ impl Nodes {
         if self.aggregation.is_some() {
             return self.select_next_link(index, phy, now);
         }
-        let (port, edcaf) = parts(&mut self.places, index);
-        let side = if edcaf.role().is_ap { self.ap.knows() } else { &self.stations };
-        take(port, edcaf, side, phy, &mut self.deadlines, now)
+        let (port, edcaf) = parts(&mut self.categories, index);
+        let table = if edcaf.role().is_ap { self.ap.table() } else { &self.stations };
+        take(port, edcaf, table, phy, &mut self.deadlines, now)
     }
 
     /// Fast path of [`Nodes::finish`] and [`Nodes::select_next`] after a successful exchange, if nothing observes what becomes of packets and
@@ -171,7 +171,7 @@ impl Nodes {
         phy: &BssTiming,
         now: Time,
     ) -> Option<Option<Time>> {
-        let (port, edcaf) = parts(&mut self.places, index);
+        let (port, edcaf) = parts(&mut self.categories, index);
         if self.aggregation.is_some() {
             return None;
         }
@@ -185,7 +185,7 @@ impl Nodes {
     /// [`Nodes::complete_unobserved`] for a port that is not ordinary.
     #[inline(never)]
     fn complete_in_order(&mut self, index: EdcafId, phy: &BssTiming, now: Time) -> Option<Option<Time>> {
-        let (port, edcaf) = parts(&mut self.places, index);
+        let (port, edcaf) = parts(&mut self.categories, index);
         if !port.is_quiet() {
             return None;
         }
@@ -205,7 +205,7 @@ impl Nodes {
         now: Time,
         mut done: impl FnMut(&Finished),
     ) -> bool {
-        let (port, edcaf) = parts(&mut self.places, index);
+        let (port, edcaf) = parts(&mut self.categories, index);
         if edcaf.serves_queue() {
             return self.finish_mpdus(index, succeeded, is_watched, now, done);
         }
@@ -223,8 +223,8 @@ impl Nodes {
             port.settle(edcaf.departure(), outcome);
             return false;
         }
-        let side = if role.is_ap { self.ap.knows() } else { &self.stations };
-        port.finish(edcaf.departure(), outcome, now, side.view(), || edcaf.exchange(outcome, now));
+        let table = if role.is_ap { self.ap.table() } else { &self.stations };
+        port.finish(edcaf.departure(), outcome, now, table.view(), || edcaf.exchange(outcome, now));
         self.deadlines.follow_freed(port, now);
         false
     }
@@ -233,9 +233,9 @@ impl Nodes {
     /// ([`Nodes::awaits`]).
     pub(crate) fn tick(&mut self, port_of: EdcafId, now: Time) -> impl Iterator<Item = EdcafId> + use<> {
         let node = self.numbering.node(port_of);
-        let side = if node.is_ap() { self.ap.knows() } else { &self.stations };
-        let port = &mut self.places[port_of.index()].port;
-        port.tick(now, side.view());
+        let table = if node.is_ap() { self.ap.table() } else { &self.stations };
+        let port = &mut self.categories[port_of.index()].port;
+        port.tick(now, table.view());
         self.deadlines.follow_freed(port, now);
         self.deadlines.set_tick(port_of, port.next_tick(), now);
         self.numbering.of_node(node)
@@ -250,8 +250,9 @@ impl Nodes {
     /// Shows a downlink packet to the AP's flow monitor.
     #[inline(always)]
     pub(crate) fn observe(&mut self, packet: &Packet, now: Time) -> FlowId {
-        let (places, numbering) = (&self.places, self.numbering);
-        self.ap.observe(packet, Direction::Down, now, |flow| is_held(&places[..numbering.per_node()], flow))
+        let (categories, numbering) = (&self.categories, self.numbering);
+        self.ap
+            .observe(packet, Direction::Down, now, |flow| is_held(&categories[..numbering.per_node()], flow))
     }
 
     /// Records that the frame of a channel access function without an agreement has reached its receiver, which releases the first copy at
@@ -269,17 +270,20 @@ impl Nodes {
         if direction == Direction::Down {
             return Some(FlowId::default());
         }
-        let (places, numbering) = (&self.places, self.numbering);
-        let packet = &places[index.index()].edcaf.departure().packet;
-        Some(self.ap.observe(packet, direction, now, |flow| is_held(&places[..numbering.per_node()], flow)))
+        let (categories, numbering) = (&self.categories, self.numbering);
+        let packet = &categories[index.index()].edcaf.departure().packet;
+        Some(
+            self.ap
+                .observe(packet, direction, now, |flow| is_held(&categories[..numbering.per_node()], flow)),
+        )
     }
 
     /// Reports an uplink packet to the schemes of the AP's ports that ask for it.
     pub(crate) fn report_reception(&mut self, reception: &Reception, now: Time) {
         let ap = self.numbering.range(Node::Ap);
-        for Place { port, .. } in &mut self.places[ap] {
+        for AccessCategory { port, .. } in &mut self.categories[ap] {
             if port.hooks().reception {
-                port.receive(reception, now, self.ap.knows().view());
+                port.receive(reception, now, self.ap.table().view());
             }
         }
     }
@@ -287,16 +291,16 @@ impl Nodes {
     /// Sets the rate of the sender of `link` from now on.
     pub(crate) fn set_rate(&mut self, link: LinkId, rate: Rate, now: Time) {
         let station = link.station();
-        let (node, side) = match link.direction() {
+        let (node, table) = match link.direction() {
             Direction::Up => (Node::Station(station), &mut self.stations),
-            Direction::Down => (Node::Ap, self.ap.knows_mut()),
+            Direction::Down => (Node::Ap, self.ap.table_mut()),
         };
-        side.set_rate(station, rate);
+        table.set_rate(station, rate);
         for index in self.numbering.of_node(node) {
-            let side = if node.is_ap() { self.ap.knows() } else { &self.stations };
-            let port = &mut self.places[index.index()].port;
+            let table = if node.is_ap() { self.ap.table() } else { &self.stations };
+            let port = &mut self.categories[index.index()].port;
             if port.hooks().link_rate {
-                port.link_rate(station, now, side.view());
+                port.link_rate(station, now, table.view());
                 self.deadlines.follow_freed(port, now);
                 self.deadlines.set_tick(index, port.next_tick(), now);
             }
@@ -305,7 +309,7 @@ impl Nodes {
 
     /// Asks the schemes for their first ticks.
     pub(crate) fn ask_ticks(&mut self) {
-        for (index, Place { port, .. }) in self.places.iter().enumerate() {
+        for (index, AccessCategory { port, .. }) in self.categories.iter().enumerate() {
             self.deadlines.set_tick(EdcafId::at(index), port.next_tick(), Time::ZERO);
         }
     }
@@ -329,36 +333,36 @@ impl Nodes {
     pub(crate) fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
         let (flow, tuple) = self.ap.pop_forgotten()?;
         let (mut ledgers, ap) = ([Ledger::default(); 3], self.numbering.range(Node::Ap));
-        for place in &mut self.places[ap] {
-            ledgers.add(&place.port.retire(flow));
+        for category in &mut self.categories[ap] {
+            ledgers.add(&category.port.retire(flow));
         }
         Some((flow, tuple, ledgers))
     }
 
     /// Sets the limit of the AP's ports that have no separate limit.
     pub(crate) fn set_ap_limit(&mut self, packets: u32, now: Time) {
-        for (place, own) in self.places.iter_mut().zip(&self.own) {
+        for (category, own) in self.categories.iter_mut().zip(&self.own) {
             if !own.limit {
-                place.port.set_limit(packets, now);
+                category.port.set_limit(packets, now);
             }
         }
     }
 
     /// Whether a limit controller controls the limit that [`Nodes::set_ap_limit`] would set.
     pub(crate) fn ap_limit_is_controlled(&self) -> bool {
-        let ports = self.places.iter().zip(&self.own);
-        ports.into_iter().any(|(place, own)| !own.limit && place.port.has_limit_controller())
+        let ports = self.categories.iter().zip(&self.own);
+        ports.into_iter().any(|(category, own)| !own.limit && category.port.has_limit_controller())
     }
 
     /// The port for best effort of a node.
     pub(crate) fn usual_port(&self, node: Node) -> &Port {
-        &self.places[self.edcaf(self.edcaf_of(node, Ac::BestEffort)).role().port.index()].port
+        &self.categories[self.edcaf(self.edcaf_of(node, Ac::BestEffort)).role().port.index()].port
     }
 
     /// The ports of a node that can get packets, with their categories, the highest first; no category under DCF and if the
     /// categories share a port.
     pub(crate) fn ports_of(&self, node: Node) -> impl Iterator<Item = (Option<Ac>, &Port)> {
-        let ports = self.places[self.numbering.range(node)].iter().map(|place| &place.port);
+        let ports = self.categories[self.numbering.range(node)].iter().map(|category| &category.port);
         ports.enumerate().filter_map(move |(rank, port)| match &self.edca {
             None => Some((None, port)),
             Some(edca) if edca.shares_port(node) => (rank == 0).then_some((None, port)),
@@ -368,7 +372,7 @@ impl Nodes {
 
     /// The node and category of each port, by its number.
     pub(crate) fn ports(&self) -> impl Iterator<Item = (Node, Option<Ac>)> {
-        (0..self.places.len()).map(EdcafId::at).map(|port| {
+        (0..self.categories.len()).map(EdcafId::at).map(|port| {
             let node = self.numbering.node(port);
             let shared = self.edca.as_ref().is_some_and(|edca| edca.shares_port(node));
             (node, self.category_of(port).filter(|_| !shared))
@@ -378,12 +382,12 @@ impl Nodes {
     /// Makes the ports of a node report what they free.
     pub(crate) fn report_freed(&mut self, node: Node) {
         let range = self.numbering.range(node);
-        self.places[range].iter_mut().for_each(|place| place.port.report_freed());
+        self.categories[range].iter_mut().for_each(|category| category.port.report_freed());
     }
 
     /// Makes every port write in `journal` from now on.
     pub(crate) fn keep_journal(&mut self, journal: &Journal) {
-        for (number, Place { port, .. }) in (0..).zip(&mut self.places) {
+        for (number, AccessCategory { port, .. }) in (0..).zip(&mut self.categories) {
             port.keep_journal(&journal.of_port(number));
         }
     }
@@ -392,7 +396,7 @@ impl Nodes {
     /// station.
     pub(crate) fn packets_under_way(&self) -> impl Iterator<Item = (bool, &Packet)> {
         let queued = self.aggregation.iter().flat_map(|aggregation| aggregation.packets_under_way());
-        let waiting = self.places.iter().flat_map(|Place { port, edcaf }| {
+        let waiting = self.categories.iter().flat_map(|AccessCategory { port, edcaf }| {
             let in_service = edcaf.under_way().map(|departure| &departure.packet);
             port.packets().chain(in_service).map(|packet| (edcaf.role().is_ap, packet))
         });
@@ -405,7 +409,7 @@ impl Nodes {
 fn take(
     port: &mut Port,
     edcaf: &mut Edcaf,
-    side: &Surroundings,
+    table: &LinkTable,
     phy: &BssTiming,
     deadlines: &mut Deadlines,
     now: Time,
@@ -413,7 +417,7 @@ fn take(
     if port.is_ordinary() {
         return edcaf.load(port.take_head(now), phy, now);
     }
-    let departure = port.take(&Grant { ac: edcaf.role().ac, ..Grant::ANY }, now, side.view());
+    let departure = port.take(&Grant { ac: edcaf.role().ac, ..Grant::ANY }, now, table.view());
     if port.moves_tick() {
         deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
     }
@@ -423,31 +427,32 @@ fn take(
 
 /// A channel access function and its port.
 #[inline(always)]
-fn parts(places: &mut [Place], index: EdcafId) -> (&mut Port, &mut Edcaf) {
-    let port = places[index.index()].edcaf.role().port;
+fn parts(categories: &mut [AccessCategory], index: EdcafId) -> (&mut Port, &mut Edcaf) {
+    let port = categories[index.index()].edcaf.role().port;
     if port != index {
-        return shared_parts(places, index, port);
+        return shared_parts(categories, index, port);
     }
-    let Place { port, edcaf } = &mut places[index.index()];
+    let AccessCategory { port, edcaf } = &mut categories[index.index()];
     (port, edcaf)
 }
 
 #[cold]
-fn shared_parts(places: &mut [Place], index: EdcafId, port: EdcafId) -> (&mut Port, &mut Edcaf) {
-    let both = places.get_disjoint_mut([port.index(), index.index()]);
-    let [Place { port, .. }, Place { edcaf, .. }] = both.expect("two channel access functions");
+fn shared_parts(categories: &mut [AccessCategory], index: EdcafId, port: EdcafId) -> (&mut Port, &mut Edcaf) {
+    let both = categories.get_disjoint_mut([port.index(), index.index()]);
+    let [AccessCategory { port, .. }, AccessCategory { edcaf, .. }] =
+        both.expect("two channel access functions");
     (port, edcaf)
 }
 
 /// Whether one of the ports holds a packet of the flow.
-fn is_held(places: &[Place], flow: FlowId) -> bool {
-    places.iter().any(|place| place.port.holds(flow))
+fn is_held(categories: &[AccessCategory], flow: FlowId) -> bool {
+    categories.iter().any(|category| category.port.holds(flow))
 }
 
 #[cfg(test)]
 impl Nodes {
     /// The first of the AP's ports, to be replaced.
     pub(crate) fn ap_port_mut(&mut self) -> &mut Port {
-        &mut self.places[0].port
+        &mut self.categories[0].port
     }
 }

@@ -10,7 +10,7 @@ pub(crate) struct Ppdu {
     /// Mode of the data rate, also for a Block Ack Request.
     pub mode: Mode,
     /// The control frames of the exchange: an index into those of the BSS.
-    pub handshake: u8,
+    pub control: u8,
     /// Whether RTS and CTS precede it, unless it follows another in its TXOP.
     pub with_rts: bool,
     pub psdu_bytes: u32,
@@ -28,7 +28,7 @@ impl Ppdu {
     pub(crate) fn new(on_air: &OnAir, psdu_bytes: u32, mpdus: u32, response: Time) -> Ppdu {
         Ppdu {
             mode: on_air.mode,
-            handshake: on_air.handshake,
+            control: on_air.control,
             with_rts: psdu_bytes > on_air.rts_threshold,
             psdu_bytes,
             mpdus,
@@ -47,7 +47,7 @@ impl Ppdu {
     pub(crate) fn none() -> Ppdu {
         Ppdu {
             mode: Mode::none(),
-            handshake: 0,
+            control: 0,
             with_rts: false,
             psdu_bytes: 0,
             mpdus: 0,

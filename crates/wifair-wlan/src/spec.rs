@@ -17,7 +17,7 @@ use crate::phy::{BssTiming, Format, Modes, PhySpec};
 /// Maximum number of stations in a cell.
 pub const MAX_STATIONS: usize = 20_000;
 
-/// The access point's label: the entity of its random streams.
+/// The access point's label: it names its random streams.
 pub(crate) const AP_LABEL: &str = "ap";
 
 /// Keys that set the mode of a station's frames, and of those to it.

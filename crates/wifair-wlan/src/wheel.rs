@@ -1,5 +1,5 @@
 //! A wheel of 1,024 virtual slots: as CW ≤ 1023, every expiry fits, so a bucket holds exactly one slot, and a tie is two
-//! entities in one bucket. Finding the next used slot takes two find-first-set operations, whatever the number of entities.
+//! contenders in one bucket. Finding the next used slot takes two find-first-set operations, whatever the number of contenders.
 
 use crate::node::EdcafId;
 
@@ -9,12 +9,12 @@ const WORDS: usize = SLOTS / 64;
 /// End of a list.
 const NONE: EdcafId = EdcafId::NONE;
 
-/// Lists of entities by virtual slot. The links are stored with the entities, so nothing is ever allocated.
+/// Lists of contenders by virtual slot. The links are stored with the contenders, so nothing is ever allocated.
 #[derive(Debug)]
 pub(crate) struct Wheel {
     /// Bit `w` is set where `words[w]` has any bit.
     summary: u32,
-    /// Bit `b` of word `w` is set where the bucket `64 w + b` has any entity.
+    /// Bit `b` of word `w` is set where the bucket `64 w + b` has any contender.
     words: [u64; WORDS],
     heads: Box<[EdcafId; SLOTS]>,
 }
@@ -24,13 +24,13 @@ impl Wheel {
         Wheel { summary: 0, words: [0; WORDS], heads: Box::new([NONE; SLOTS]) }
     }
 
-    /// Puts `entity` at the head of the slot's list and returns the previous head, to be its link.
+    /// Puts `contender` at the head of the slot's list and returns the previous head, to be its link.
     #[inline]
-    pub(crate) fn push(&mut self, slot: u64, entity: EdcafId) -> EdcafId {
+    pub(crate) fn push(&mut self, slot: u64, contender: EdcafId) -> EdcafId {
         let bucket = slot as usize % SLOTS;
         self.words[bucket / 64] |= 1 << (bucket % 64);
         self.summary |= 1 << (bucket / 64);
-        std::mem::replace(&mut self.heads[bucket], entity)
+        std::mem::replace(&mut self.heads[bucket], contender)
     }
 
     /// The first used slot of the 1,024 from `from` on.
@@ -80,8 +80,8 @@ mod tests {
         #[test]
         fn the_next_slot_is_the_smallest(from in 0u64..5_000, offsets in prop::collection::btree_set(0u64..1_024, 0..20)) {
             let mut wheel = Wheel::new();
-            for (entity, offset) in offsets.iter().enumerate() {
-                prop_assert_eq!(wheel.push(from + offset, EdcafId::at(entity)), NONE);
+            for (contender, offset) in offsets.iter().enumerate() {
+                prop_assert_eq!(wheel.push(from + offset, EdcafId::at(contender)), NONE);
             }
             let mut left = offsets.clone();
             while let Some(first) = left.pop_first() {

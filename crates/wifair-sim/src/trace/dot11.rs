@@ -72,7 +72,7 @@ pub(super) struct Radio {
 impl Radio {
     pub fn new(bss: &BssSpec) -> Result<Radio, SpecError> {
         let timing = BssTiming::new(&bss.phy, "phy")?;
-        let basic_rates = timing.handshakes.iter().map(|handshake| handshake.ack.mode.rate.as_kbps() / 500);
+        let basic_rates = timing.control_frames.iter().map(|frames| frames.ack.mode.rate.as_kbps() / 500);
         Ok(Radio {
             radiotap: Radiotap::new(&bss.phy),
             beacons: bss.mac.beacons.unwrap_or_default(),

@@ -5,13 +5,13 @@ use wifair_core::{Rate, Time};
 /// Shares of a packet in all its PPDUs, and the rate of the last one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settled {
-    pub spent: Spent,
+    pub spent: AirtimeShare,
     pub rate: Rate,
 }
 
 /// Times of a PPDU, or shares of them: airtime, overhead and time in service.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spent {
+pub(crate) struct AirtimeShare {
     pub airtime: Time,
     pub overhead: Time,
     pub service: Time,
@@ -19,11 +19,11 @@ pub(crate) struct Spent {
 
 impl Settled {
     fn nothing() -> Settled {
-        Settled { spent: Spent::default(), rate: Rate::from_kbps(0) }
+        Settled { spent: AirtimeShare::default(), rate: Rate::from_kbps(0) }
     }
 
     /// The same with the shares of another PPDU.
-    pub fn with(mut self, Spent { airtime, overhead, service }: Spent, rate: Rate) -> Settled {
+    pub fn with(mut self, AirtimeShare { airtime, overhead, service }: AirtimeShare, rate: Rate) -> Settled {
         self.spent.airtime += airtime;
         self.spent.overhead += overhead;
         self.spent.service += service;
@@ -43,7 +43,7 @@ impl Accounts {
     pub const NONE: u32 = u32::MAX;
 
     /// Adds the shares of a PPDU to an account, which is opened if there is none.
-    pub fn add(&mut self, account: &mut u32, spent: Spent, rate: Rate) {
+    pub fn add(&mut self, account: &mut u32, spent: AirtimeShare, rate: Rate) {
         if *account == Accounts::NONE {
             *account = self.free.pop().unwrap_or(self.all.len() as u32);
             if *account as usize == self.all.len() {

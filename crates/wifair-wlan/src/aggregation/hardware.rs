@@ -90,7 +90,7 @@ impl Hardware {
     pub const IDEAL: Hardware = Hardware { ahead: 0, max_ppdu: Time::MAX, feed: Feed::OnDemand };
 
     /// Whether packets leave the port ahead of access, unlike with `ideal`.
-    pub fn works_ahead(&self) -> bool {
+    pub fn prefetches(&self) -> bool {
         self.ahead > 0 || self.feed != Feed::OnDemand
     }
 }

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use wifair_core::{Packet, Time};
 
-pub(crate) use accounts::{Settled, Spent};
+pub(crate) use accounts::{AirtimeShare, Settled};
 pub(crate) use amsdu::Amsdu;
 pub use hardware::{Ath9kSpec, FirmwareSpec, HardwareSpec, IdealSpec};
 pub(crate) use hardware::{Backlog, Feed, Hardware};
@@ -85,7 +85,7 @@ impl Agreement {
 
 /// A PPDU, or a Block Ack Request, in a hardware queue.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Built {
+pub(crate) struct QueuedPpdu {
     pub link: LinkId,
     /// Its number within the link.
     pub number: u32,
@@ -116,7 +116,7 @@ pub(crate) struct Aggregation {
     /// Content of the AP's link queues; only if packets leave the ports ahead of PPDUs.
     pub backlog: Backlog,
     /// By the AP's channel access functions: the formed PPDUs, with the one in service at the head.
-    pub built: [VecDeque<Built>; 4],
+    pub built: [VecDeque<QueuedPpdu>; 4],
     /// Packets that recipients have passed on and that have not been taken yet, with their links and ranks.
     passed: VecDeque<(LinkId, usize, Received)>,
     /// Packets at the head of a link queue that its recipient has passed on as they came.
@@ -141,7 +141,7 @@ impl Aggregation {
                 .collect(),
             pending: vec![VecDeque::new(); functions],
             hardware,
-            backlog: Backlog::new(if hardware.works_ahead() { links.len() / 2 } else { 0 }),
+            backlog: Backlog::new(if hardware.prefetches() { links.len() / 2 } else { 0 }),
             built: Default::default(),
             passed: VecDeque::new(),
             run: Run { link: LinkId::at(0), rank: 0, next: 0, end: 0, airtimes: Shares::of(0, 0) },
@@ -277,14 +277,14 @@ impl Aggregation {
     }
 
     /// Whether packets that were passed on have not been taken.
-    pub fn has_passed(&self) -> bool {
+    pub fn has_released(&self) -> bool {
         self.run.next < self.run.end || !self.passed.is_empty()
     }
 
     /// Takes the next packet that was passed on; returns its link, the rank of its category, the packet and, if it `is_watched`, its share
     /// of the airtime.
     #[inline]
-    pub fn take_passed(&mut self, is_watched: bool) -> Option<(LinkId, usize, &Packet, Time)> {
+    pub fn take_released(&mut self, is_watched: bool) -> Option<(LinkId, usize, &Packet, Time)> {
         let Run { link, rank, next, end, ref mut airtimes } = self.run;
         let (link, rank, airtime) = if next < end {
             let agreement = self.agreements[Aggregation::index(link, rank)].as_mut();
@@ -366,7 +366,7 @@ mod tests {
                     lost >> (bit % 32) & 1 == 0
                 });
             let ns = |factor: u64| Time::from_ns(1_000_000 + 12_345 * factor);
-            let spent = Spent { airtime: ns(1), overhead: ns(2), service: ns(3) };
+            let spent = AirtimeShare { airtime: ns(1), overhead: ns(2), service: ns(3) };
             agreement.originator.attempt(spent, Rate::from_kbps(6_000), |since, packets| {
                 finished.push(format!("{packets} since {since}"));
             });

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use wifair_core::{Packet, Rate, Time};
 use wifair_queue::{Departure, MpduOutcome, TransmittedMpdu};
 
-use super::accounts::{Accounts, Settled, Spent};
+use super::accounts::{Accounts, AirtimeShare, Settled};
 use super::amsdu::Amsdu;
 use super::psdu::{DELIMITER_BYTES, Limits, Psdu, Shares};
 
@@ -39,7 +39,7 @@ pub(crate) struct Mpdu {
 /// A PPDU that was sent. Its times are divided among its MPDUs only when somebody asks for the shares, or if an MPDU has failed.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    spent: Spent,
+    spent: AirtimeShare,
     /// The timeout after its failure, which is part of overhead and service.
     timeout: Time,
     packets: usize,
@@ -54,20 +54,20 @@ struct Sent {
 
 impl Sent {
     fn nothing() -> Sent {
-        let (spent, rate) = (Spent::default(), Rate::from_kbps(0));
+        let (spent, rate) = (AirtimeShare::default(), Rate::from_kbps(0));
         Sent { spent, timeout: Time::ZERO, packets: 0, bytes: 0, rate, is_whole: false, has_failed: false }
     }
 
     /// The shares of its packets, which are to be asked for in order, by length.
-    fn shares(&self) -> impl FnMut(u32) -> Spent + use<> {
+    fn shares(&self) -> impl FnMut(u32) -> AirtimeShare + use<> {
         let of = |time: Time| Shares::of(time.as_ns(), self.bytes);
-        let Spent { airtime, overhead, service } = self.spent;
+        let AirtimeShare { airtime, overhead, service } = self.spent;
         let (mut airtimes, mut overheads, mut services) = (of(airtime), of(overhead), of(service));
         let mut timeouts = of(self.timeout);
         move |bytes| {
             let next = |shares: &mut Shares| Time::from_ns(shares.next(bytes));
             let timeout = next(&mut timeouts);
-            Spent {
+            AirtimeShare {
                 airtime: next(&mut airtimes),
                 overhead: next(&mut overheads) + timeout,
                 service: next(&mut services) + timeout,
@@ -419,7 +419,7 @@ impl Originator {
 
     /// The PPDU is sent, which takes the times `spent`. `first` receives since when packets have been in the link queue that are sent for
     /// the first time, and the number of those in a row.
-    pub fn attempt(&mut self, spent: Spent, rate: Rate, mut first: impl FnMut(Time, u64)) {
+    pub fn attempt(&mut self, spent: AirtimeShare, rate: Rate, mut first: impl FnMut(Time, u64)) {
         let Grown { ppdu, entered, at, mut packets, mut bytes } = self.grown;
         let (mut since, mut count) = (Time::ZERO, 0);
         let mut note = |taken_at, more| {
@@ -612,7 +612,7 @@ impl Originator {
         let max_failures = if succeeded { max.mpdu - 1 } else { max.mpdu }; // the failure of a success is yet to be counted
         let mut shares = self.sent.shares();
         self.formed().map(move |mpdu| {
-            let Spent { airtime, overhead, .. } = shares(mpdu.bytes);
+            let AirtimeShare { airtime, overhead, .. } = shares(mpdu.bytes);
             let outcome = match mpdu.failures {
                 _ if succeeded && mpdu.received => MpduOutcome::Delivered,
                 failures if failures >= max_failures => MpduOutcome::GivenUp,

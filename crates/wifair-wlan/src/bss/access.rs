@@ -105,13 +105,13 @@ impl Bss {
             }
         }
         let has_rts = !follows && psdu_bytes > on_air.rts_threshold;
-        let handshake = usize::from(on_air.handshake);
+        let control = usize::from(on_air.control);
         let data = on_air.duration(psdu_bytes);
         match has_rts {
             true => Turn {
                 packets,
-                airtime: self.mac.waits[handshake].reservation + data + response,
-                exposed: self.phy.handshakes[handshake].rts.duration,
+                airtime: self.mac.waits[control].reservation + data + response,
+                exposed: self.phy.control_frames[control].rts.duration,
             },
             false => Turn { packets, airtime: data + response, exposed: data },
         }

@@ -8,7 +8,7 @@ use wifair_core::{Ac, Time};
 use wifair_queue::{Direction, Journal};
 
 use super::Bss;
-use crate::exchange::{Fate, Phase};
+use crate::exchange::{Phase, ReceptionOutcome};
 use crate::node::{EdcafId, LinkId, Node};
 use crate::ppdu::Ppdu;
 use crate::transmission::{Beacon, SentPpdu, TransmissionOutcome};
@@ -34,10 +34,10 @@ impl Bss {
         let (collide, exchange) = (self.medium.is_collision(), self.medium.exchange());
         let is_beacon = self.medium.phase() == Phase::Beacon;
         let single = (!is_beacon && (!collide || !self.medium.is_lost())).then(|| {
-            let outcome = match exchange.fate {
-                Fate::Decoded => TransmissionOutcome::Acknowledged,
-                Fate::DataLost => TransmissionOutcome::DataLost,
-                Fate::AckLost => TransmissionOutcome::AckLost,
+            let outcome = match exchange.outcome {
+                ReceptionOutcome::Decoded => TransmissionOutcome::Acknowledged,
+                ReceptionOutcome::DataLost => TransmissionOutcome::DataLost,
+                ReceptionOutcome::AckLost => TransmissionOutcome::AckLost,
             };
             (exchange.sender, outcome, exchange.end)
         });
@@ -105,8 +105,8 @@ impl Bss {
 
     /// Duration of the CTS-to-self before a PPDU and its SIFS, or zero.
     pub(super) fn announcement_of(&self, ppdu: &Ppdu) -> Time {
-        let handshake = &self.phy.handshakes[usize::from(ppdu.handshake)];
-        if handshake.announces() { handshake.cts.duration + self.phy.sifs } else { Time::ZERO }
+        let control = &self.phy.control_frames[usize::from(ppdu.control)];
+        if control.announces() { control.cts.duration + self.phy.sifs } else { Time::ZERO }
     }
 
     /// Transmitter and addressee of the data frames of a link.

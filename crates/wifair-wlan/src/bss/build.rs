@@ -4,7 +4,7 @@ use wifair_core::{Ac, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, Port, PortSpec};
 
 use super::Bss;
-use crate::access_point::Surroundings;
+use crate::access_point::LinkTable;
 use crate::aggregation::Aggregation;
 use crate::beacons::{Beacons, BeaconsSpec};
 use crate::channel::ChannelRecipe;
@@ -53,7 +53,7 @@ impl Bss {
             let nodes = labels().enumerate().map(|(index, label)| (Node::at(index), label));
             nodes.flat_map(|(node, label)| categories.iter().map(move |ac| (node, label, *ac)))
         };
-        let entities = each().map(|(node, label, ac)| {
+        let contenders = each().map(|(node, label, ac)| {
             let access = match (&edca, node) {
                 (Some(edca), _) => edca.access(node, ac.unwrap_or(Ac::BestEffort)),
                 (None, node) => {
@@ -96,9 +96,9 @@ impl Bss {
                 rows.push(LinkRow::new(modes.shared(first), spec.mac.rate_adaptation.build(start)));
             }
         }
-        let surroundings = |direction: Direction| {
+        let link_table = |direction: Direction| {
             let rows = rows[direction as usize..].iter().step_by(2);
-            Surroundings::new(&spec.ap.flows, rows.map(|row| row.rate))
+            LinkTable::new(&spec.ap.flows, rows.map(|row| row.rate))
         };
         let own = categories.iter().map(own).collect();
         let beacons = spec
@@ -111,12 +111,12 @@ impl Bss {
             .as_ref()
             .map(|_| (BeaconsSpec::access(&phy), Rng::stream(seed, AP_LABEL, "backoff-beacon")));
         let first_beacon = beacons.as_ref().map_or(Time::MAX, |beacons| beacons.interval);
-        let contention = Contention::new(rules, entities, of_beacons);
+        let contention = Contention::new(rules, contenders, of_beacons);
         let places: Vec<_> = ports.zip(edcafs).collect();
-        let sides = [surroundings(Direction::Down), surroundings(Direction::Up)];
+        let sides = [link_table(Direction::Down), link_table(Direction::Up)];
         let mut nodes = Nodes::new(edca, numbering, places, own, sides);
         if let Some((rules, hardware)) = spec.aggregation(&mac, &phy)? {
-            if hardware.works_ahead()
+            if hardware.prefetches()
                 && let Some(link) = rows.iter().position(|row| row.on_air.mode.format.max_window() == 0)
             {
                 let key = if rules.driver_queue.is_some() { "mac.aggregation.fill" } else { "ap.hardware" };

@@ -84,7 +84,7 @@ impl Bss {
         }
         row.set_rate(rate, now);
         let (station, direction) = (link.station(), link.direction());
-        self.nodes.deadlines.tell(LinkRateChange { station, direction, rate }, now);
+        self.nodes.deadlines.notify(LinkRateChange { station, direction, rate }, now);
         self.nodes.set_rate(link, rate, now);
     }
 

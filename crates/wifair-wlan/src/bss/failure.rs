@@ -3,9 +3,9 @@
 
 use wifair_core::Time;
 
-use super::{Bss, Told};
+use super::{Bss, Event};
 use crate::edcaf::Failure;
-use crate::exchange::{Captured, Collider, Fate, OngoingExchange, Phase};
+use crate::exchange::{Captured, Collider, OngoingExchange, Phase, ReceptionOutcome};
 use crate::node::{EdcafId, LinkId};
 use crate::ppdu::Ppdu;
 
@@ -78,11 +78,11 @@ impl Bss {
     fn collider(&self, sender: EdcafId, now: Time) -> Collider {
         let edcaf = self.nodes.edcaf(sender);
         let link = edcaf.link();
-        let Ppdu { handshake, with_rts, airtime, mpdus, .. } =
+        let Ppdu { control, with_rts, airtime, mpdus, .. } =
             edcaf.next_ppdu(&self.links[link.index()].on_air);
-        let waits = &self.mac.waits[usize::from(handshake)];
+        let waits = &self.mac.waits[usize::from(control)];
         let (airtime, wait) = match with_rts {
-            true => (self.phy.handshakes[usize::from(handshake)].rts.duration, waits.cts_timeout),
+            true => (self.phy.control_frames[usize::from(control)].rts.duration, waits.cts_timeout),
             false => (airtime, waits.ack_timeout),
         };
         let ends = now + airtime;
@@ -111,7 +111,7 @@ impl Bss {
         }
     }
 
-    /// Counts the failure of the exchange of `sender`, with a CTS or none, which it knows at `known` after a timeout since `ended`.
+    /// Counts the failure of the exchange of `sender`, with a CTS or none, known to it at `known` after a timeout since `ended`.
     /// Returns whether nothing of what is in service is left to send.
     #[inline(always)]
     fn count_failure(&mut self, sender: EdcafId, has_cts: bool, ended: Time, known: Time) -> bool {
@@ -147,7 +147,7 @@ impl Bss {
 
     /// Handles the end of the frames of a collision, of the data frame captured from it, or of a beacon.
     #[inline(never)]
-    pub(super) fn pass_collision(&mut self, now: Time) -> Option<Told> {
+    pub(super) fn pass_collision(&mut self, now: Time) -> Option<Event> {
         match self.medium.phase() {
             Phase::Collision => {
                 self.end_collision(now);
@@ -159,9 +159,9 @@ impl Bss {
             }
             _ => {}
         }
-        let told = self.deliver(now);
+        let event = self.deliver(now);
         self.medium.pass_captured();
-        told
+        event
     }
 
     /// Section 4, the rows of undecodable data and of an undecodable MAC ACK.
@@ -175,11 +175,11 @@ impl Bss {
     /// Handles a failed exchange. Its sender's IFS runs from `not_before` at the earliest. Returns from when the bystanders'
     /// IFS runs, and until when their NAV is set.
     fn fail(&mut self, not_before: Time, now: Time) -> (Time, Option<Time>) {
-        let OngoingExchange { sender, link, fate, follows, .. } = self.medium.exchange();
-        let Ppdu { handshake, with_rts, mpdus, response, .. } = self.ppdu(sender);
-        let waits = &self.mac.waits[usize::from(handshake)];
-        let (known, resumes) = match fate {
-            Fate::DataLost => (now + waits.ack_timeout, now + waits.ack_timeout),
+        let OngoingExchange { sender, link, outcome, follows, .. } = self.medium.exchange();
+        let Ppdu { control, with_rts, mpdus, response, .. } = self.ppdu(sender);
+        let waits = &self.mac.waits[usize::from(control)];
+        let (known, resumes) = match outcome {
+            ReceptionOutcome::DataLost => (now + waits.ack_timeout, now + waits.ack_timeout),
             _ => (now, now + self.mac.eifs_lead),
         };
         let is_lost = self.count_failure(sender, with_rts && !follows, now, known);
@@ -188,10 +188,10 @@ impl Bss {
             self.medium.withdraw(sender);
         }
         self.retry(sender, link, is_lost, resumes.max(not_before), known, now);
-        if fate == Fate::AckLost {
+        if outcome == ReceptionOutcome::AckLost {
             return (now, None);
         }
-        self.medium.divert(link.receiver(), now + self.mac.eifs_lead, now);
+        self.medium.start_eifs(link.receiver(), now + self.mac.eifs_lead, now);
         let nav = now + response;
         (nav, Some(nav))
     }
@@ -204,10 +204,10 @@ impl Bss {
         link: LinkId,
         is_lost: bool,
         from: Time,
-        deaf_until: Time,
+        awaits_response_until: Time,
         now: Time,
     ) {
-        self.medium.fail(sender, is_lost, from, deaf_until, now);
+        self.medium.fail(sender, is_lost, from, awaits_response_until, now);
         if !is_lost {
             self.links[link.index()].usage.retries += 1;
             self.meter_wait(sender, now);
@@ -236,11 +236,11 @@ impl Bss {
 
     /// Ends the exchange of a captured frame, and with it the collision: section 11, case 2.
     fn end_captured(&mut self, captured: Captured, now: Time) {
-        let OngoingExchange { sender, link, fate, .. } = self.medium.exchange();
+        let OngoingExchange { sender, link, outcome, .. } = self.medium.exchange();
         self.links[link.index()].usage.airtime += now - self.medium.began();
         let not_before = self.eifs_of_collider(captured.ends, captured.others_end);
-        let (from, nav) = match fate {
-            Fate::Decoded => {
+        let (from, nav) = match outcome {
+            ReceptionOutcome::Decoded => {
                 let more = self.complete(sender, link, now).is_some();
                 self.medium.succeed_aside(sender, more, not_before.max(now), now);
                 if more {
@@ -248,7 +248,7 @@ impl Bss {
                 }
                 (now, None)
             }
-            Fate::DataLost | Fate::AckLost => self.fail(not_before, now),
+            ReceptionOutcome::DataLost | ReceptionOutcome::AckLost => self.fail(not_before, now),
         };
         self.end_colliders(Some(captured), from, now);
         self.medium.fall_idle(from.max(captured.others_end + self.mac.eifs_lead), nav, now);
@@ -289,13 +289,13 @@ impl Bss {
     pub(super) fn give_up(&mut self, sender: EdcafId, now: Time) {
         self.meter_late_draws(sender);
         let link = self.nodes.edcaf(sender).link();
-        let (is_left, works_ahead) = (self.finish(sender, false, now), self.nodes.works_ahead(sender));
-        if is_left && !works_ahead {
+        let (is_left, prefetches) = (self.finish(sender, false, now), self.nodes.prefetches(sender));
+        if is_left && !prefetches {
             return; // it contends already
         }
         self.links[link.index()].usage.retries += u64::from(is_left);
         let more = match is_left && self.nodes.ahead(sender) == 0 {
-            true => self.refill(sender, now),
+            true => self.prefetch(sender, now),
             false => self.select_next(sender, now),
         };
         self.medium.go_on(sender, more);

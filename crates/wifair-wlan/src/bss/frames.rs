@@ -3,9 +3,9 @@
 use wifair_core::Time;
 
 use super::Bss;
-use crate::exchange::{Collider, Fate, OngoingExchange, Phase};
+use crate::exchange::{Collider, OngoingExchange, Phase, ReceptionOutcome};
 use crate::node::{EdcafId, Node};
-use crate::phy::{Handshake, Mode};
+use crate::phy::{ControlFrames, Mode};
 use crate::transmission::{AirFrame, Beacon, Decoded, FrameKind, SentPpdu};
 
 /// What a sender transmits in an exchange, from RTS or CTS-to-self to the response.
@@ -25,7 +25,7 @@ struct Sent<'a> {
     response: Time,
     response_kind: FrameKind,
     with_rts: bool,
-    handshake: &'a Handshake,
+    control: &'a ControlFrames,
     /// Duration of RTS and CTS, each with a SIFS.
     reservation: Time,
     sifs: Time,
@@ -57,9 +57,9 @@ impl<'a> Sent<'a> {
             from: data.to,
             to: data.from,
             begins,
-            psdu_begins: begins + self.handshake.ack.preamble,
+            psdu_begins: begins + self.control.ack.preamble,
             ends,
-            mode: self.handshake.ack.mode,
+            mode: self.control.ack.mode,
             duration: Time::ZERO,
             ..data
         }
@@ -67,7 +67,7 @@ impl<'a> Sent<'a> {
 
     /// The RTS at the beginning of the exchange.
     fn rts(&self, data: AirFrame<'a>, begins: Time) -> AirFrame<'a> {
-        let rts = self.handshake.rts;
+        let rts = self.control.rts;
         AirFrame {
             kind: FrameKind::Rts,
             begins,
@@ -88,14 +88,14 @@ impl<'a> Sent<'a> {
 
     /// The CTS-to-self before `data`, if protection requires it.
     fn announcement(&self, data: AirFrame<'a>) -> Option<AirFrame<'a>> {
-        self.handshake.announces().then(|| {
+        self.control.announces().then(|| {
             let cts = self.cts(data, data.begins - self.announcement);
             AirFrame { to: data.from, duration: data.ends - cts.ends + self.response, ..cts }
         })
     }
 
     fn cts(&self, data: AirFrame<'a>, begins: Time) -> AirFrame<'a> {
-        let cts = self.handshake.cts;
+        let cts = self.control.cts;
         AirFrame {
             kind: FrameKind::Cts,
             begins,
@@ -169,7 +169,7 @@ impl Bss {
     }
 
     fn frames_of_single<'a>(&self, sent: &Sent<'a>, each: &mut impl FnMut(AirFrame<'a>)) {
-        let OngoingExchange { fate, end, follows, .. } = self.medium.exchange();
+        let OngoingExchange { outcome, end, follows, .. } = self.medium.exchange();
         let data = sent.data(self.medium.due());
         if !follows && sent.with_rts {
             let rts = sent.rts(data, self.medium.began());
@@ -178,11 +178,12 @@ impl Bss {
         } else if let Some(cts) = sent.announcement(data) {
             each(cts);
         }
-        match fate {
-            Fate::DataLost => each(AirFrame { decoded: Decoded::ByBystanders, ..data }),
-            Fate::Decoded | Fate::AckLost => {
+        match outcome {
+            ReceptionOutcome::DataLost => each(AirFrame { decoded: Decoded::ByBystanders, ..data }),
+            ReceptionOutcome::Decoded | ReceptionOutcome::AckLost => {
                 each(data);
-                let decoded = if fate == Fate::AckLost { Decoded::ByBystanders } else { Decoded::ByAll };
+                let decoded =
+                    if outcome == ReceptionOutcome::AckLost { Decoded::ByBystanders } else { Decoded::ByAll };
                 each(AirFrame { decoded, ..sent.response_to(data, end) });
             }
         }
@@ -192,10 +193,10 @@ impl Bss {
     fn sent<'a>(&'a self, part_of: &'a SentPpdu<'a>) -> Sent<'a> {
         let &SentPpdu { sender, station, from, to, .. } = part_of;
         let ppdu = &self.ppdu(EdcafId::at(sender as usize));
-        let index = usize::from(ppdu.handshake);
-        let handshake = &self.phy.handshakes[index];
+        let index = usize::from(ppdu.control);
+        let control = &self.phy.control_frames[index];
         let (kind, mode, preamble) = match ppdu.is_request() {
-            true => (FrameKind::BlockAckRequest, handshake.ack.mode, handshake.ack.preamble),
+            true => (FrameKind::BlockAckRequest, control.ack.mode, control.ack.preamble),
             false => {
                 let modes = self.modes.of(station);
                 (FrameKind::Data, ppdu.mode, modes.on_air(modes.index_of(&ppdu.mode)).preamble())
@@ -213,7 +214,7 @@ impl Bss {
             response: ppdu.response,
             response_kind: if ppdu.mpdus == 1 { FrameKind::Ack } else { FrameKind::BlockAck },
             with_rts: ppdu.with_rts,
-            handshake,
+            control,
             reservation: self.mac.waits[index].reservation,
             sifs: self.phy.sifs,
         }

@@ -10,16 +10,16 @@ use crate::meter::Meter;
 use crate::node::{EdcafId, Node};
 use crate::spec::{BssSpec, StationSpec};
 
-/// Sums of what an AP's scheme is told.
+/// Sums of what an AP's scheme receives.
 #[derive(Default)]
-struct Told {
+struct Event {
     service: Time,
     own: Time,
     received: Time,
     receptions: u32,
 }
 
-struct Probe(Arc<Mutex<Told>>);
+struct Probe(Arc<Mutex<Event>>);
 
 impl Scheme for Probe {
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
@@ -31,15 +31,15 @@ impl Scheme for Probe {
     }
 
     fn on_exchange(&mut self, exchange: &Exchange, _buffer: &mut Buffer, _cx: &mut Cx) {
-        let mut told = self.0.lock().unwrap();
-        told.service += exchange.service;
-        told.own += exchange.channel_time();
+        let mut event = self.0.lock().unwrap();
+        event.service += exchange.service;
+        event.own += exchange.channel_time();
     }
 
     fn on_reception(&mut self, reception: &Reception, _buffer: &mut Buffer, _cx: &mut Cx) {
-        let mut told = self.0.lock().unwrap();
-        told.received += reception.channel_time();
-        told.receptions += 1;
+        let mut event = self.0.lock().unwrap();
+        event.received += reception.channel_time();
+        event.receptions += 1;
     }
 }
 
@@ -65,9 +65,9 @@ fn data(down: bool) -> Packet {
 fn own_frames_are_accounted_for_to_the_nanosecond() {
     let station = StationId(0);
     let mut bss = Bss::new(&BssSpec::new(vec![StationSpec::new("sta", 11.0)]), 1).unwrap();
-    let told = Arc::new(Mutex::new(Told::default()));
+    let event = Arc::new(Mutex::new(Event::default()));
     *bss.nodes.ap_port_mut() =
-        Port::with_scheme(&PortSpec::default(), Box::new(Probe(told.clone())), 1, "ap");
+        Port::with_scheme(&PortSpec::default(), Box::new(Probe(event.clone())), 1, "ap");
     bss.meter = Meter::wanted_by(bss.nodes.ports_of(Node::Ap));
     bss.review_ends();
     for _ in 0..3 {
@@ -88,24 +88,24 @@ fn own_frames_are_accounted_for_to_the_nanosecond() {
         }
     }
     // To the end of the AP's last frame: it has just been delivered.
-    while told.lock().unwrap().service < now {
+    while event.lock().unwrap().service < now {
         now = bss.next_event();
         bss.advance(now);
     }
-    let told = told.lock().unwrap();
+    let event = event.lock().unwrap();
     let times = bss.snapshot(now).channel_time.unwrap();
     assert!(bss.snapshot(now).collisions > 100);
-    assert_eq!(told.service, now, "the AP always had a frame in service");
+    assert_eq!(event.service, now, "the AP always had a frame in service");
     // The first frames were sent at once, without a DIFS before them.
-    assert_eq!(told.own + frozen, now + bss.phy.difs);
-    assert_eq!((times.believed.down, times.actual.down), (told.own, told.own));
+    assert_eq!(event.own + frozen, now + bss.phy.difs);
+    assert_eq!((times.believed.down, times.actual.down), (event.own, event.own));
 
     // What is received counts as one attempt after a DIFS and 15.5 slots. Most frames take less in truth, since
     // the two backoffs run at the same time; who collides takes much more.
     let each = one + bss.phy.difs + Time::from_us(310);
-    assert_eq!(told.received, each * u64::from(told.receptions));
-    assert_eq!(times.believed.up, told.received);
-    assert!(times.actual.up > told.received, "collisions are beyond the AP's sight");
+    assert_eq!(event.received, each * u64::from(event.receptions));
+    assert_eq!(times.believed.up, event.received);
+    assert!(times.actual.up > event.received, "collisions are beyond the AP's sight");
 }
 
 /// Of 0 to CW, or to CW - 1, of which there is none at a CWmin of 0.

@@ -6,7 +6,7 @@ use wifair_core::Time;
 use super::Bss;
 use crate::aggregation::Formed;
 use crate::channel::Attempt;
-use crate::exchange::Fate;
+use crate::exchange::ReceptionOutcome;
 use crate::link::LinkRow;
 use crate::node::{EdcafId, LinkId};
 use crate::ppdu::Ppdu;
@@ -94,7 +94,7 @@ impl Bss {
         let max_psdu_bytes = rules.max_ampdu_bytes.min(longest(max_ppdu));
         let Some(left) = left else { return max_psdu_bytes };
         let left = left.saturating_sub(on_air.announcement() + self.block_ack(sender, link));
-        let reservation = self.mac.waits[usize::from(on_air.handshake)].reservation;
+        let reservation = self.mac.waits[usize::from(on_air.control)].reservation;
         let (fits, fits_after_rts) = (longest(left), longest(left.saturating_sub(reservation)));
         let fits = match on_air.rts_threshold {
             threshold if follows || fits <= threshold => fits,
@@ -104,7 +104,7 @@ impl Bss {
     }
 
     /// Packets leave the port of `sender` for what lies below it, as far as there is room; whether it has anything to send.
-    pub(super) fn refill(&mut self, sender: EdcafId, now: Time) -> bool {
+    pub(super) fn prefetch(&mut self, sender: EdcafId, now: Time) -> bool {
         let (links, rules) = (&self.links, *self.nodes.aggregation_rules());
         let max_ppdu = rules.max_ppdu.min(self.nodes.max_ppdu(sender));
         let max_psdu_bytes = |link: LinkId| {
@@ -125,20 +125,19 @@ impl Bss {
 
     /// Draws what the channel does to each MPDU and to the response.
     #[inline(never)]
-    pub(super) fn draw_fate(&mut self, sender: EdcafId, now: Time) -> Fate {
+    pub(super) fn draw_outcome(&mut self, sender: EdcafId, now: Time) -> ReceptionOutcome {
         let edcaf = self.nodes.edcaf(sender);
         let link = edcaf.link();
-        let Ppdu { mode, handshake, psdu_bytes, mpdus, .. } =
-            edcaf.next_ppdu(&self.links[link.index()].on_air);
-        let Some(channel) = self.medium.channel_mut() else { return Fate::Decoded };
-        let attempt = |psdu_bytes| Attempt { link, node: link.sender(), mode, handshake, psdu_bytes, now };
+        let Ppdu { mode, control, psdu_bytes, mpdus, .. } = edcaf.next_ppdu(&self.links[link.index()].on_air);
+        let Some(channel) = self.medium.channel_mut() else { return ReceptionOutcome::Decoded };
+        let attempt = |psdu_bytes| Attempt { link, node: link.sender(), mode, control, psdu_bytes, now };
         let decodes = |bytes| !channel.loses_data(&attempt(bytes), &self.phy);
         if mpdus > 0 && !self.nodes.draw(sender, decodes) {
-            Fate::DataLost
+            ReceptionOutcome::DataLost
         } else if channel.loses_ack(&attempt(psdu_bytes), &self.phy) {
-            Fate::AckLost
+            ReceptionOutcome::AckLost
         } else {
-            Fate::Decoded
+            ReceptionOutcome::Decoded
         }
     }
 
@@ -170,12 +169,12 @@ impl Bss {
 
     /// A SIFS and the Block Ack of a link of `sender`.
     pub(super) fn block_ack(&self, sender: EdcafId, link: LinkId) -> Time {
-        let handshake = self.phy.handshake(&self.links[link.index()].on_air);
-        self.phy.sifs + handshake.response(block_ack_bytes(self.nodes.window_of(sender, link)))
+        let control = self.phy.control(&self.links[link.index()].on_air);
+        self.phy.sifs + control.response(block_ack_bytes(self.nodes.window_of(sender, link)))
     }
 
     fn request_airtime(&self, link: LinkId) -> Time {
         let on_air = &self.links[link.index()].on_air;
-        on_air.announcement() + self.phy.handshake(on_air).response(REQUEST_BYTES)
+        on_air.announcement() + self.phy.control(on_air).response(REQUEST_BYTES)
     }
 }

@@ -35,8 +35,8 @@ pub(crate) struct Attempt {
     /// The node that sends it.
     pub node: Node,
     pub mode: Mode,
-    /// Handshake of the MAC ACK.
-    pub handshake: u8,
+    /// Control frames of the MAC ACK.
+    pub control: u8,
     pub psdu_bytes: u32,
     pub now: Time,
 }
@@ -100,7 +100,7 @@ impl Channel {
             Some(radio) => radio.set_track(track),
             None => {
                 let rng = self.fading_streams[station.index()].clone();
-                let responses = timing.handshakes.iter().map(|handshake| handshake.ack.mode);
+                let responses = timing.control_frames.iter().map(|control| control.ack.mode);
                 let usable = modes.iter().map(|on_air| on_air.mode).chain(responses);
                 *radio = Some(Radio::new(track, self.ap_m, &self.spec, usable, rng));
             }
@@ -137,7 +137,7 @@ impl Channel {
         if let Some(radio) = &mut self.radios[station.index()] {
             let mut of = |mode: &Mode, bytes| radio.frame_error_rate(mode, bytes, attempt.now, &self.spec);
             data = either(data, of(&attempt.mode, attempt.psdu_bytes));
-            let response = phy.handshakes[usize::from(attempt.handshake)].ack.mode;
+            let response = phy.control_frames[usize::from(attempt.control)].ack.mode;
             ack = either(ack, of(&response, ACK_BYTES));
         }
         (data, ack)

@@ -1,17 +1,17 @@
-//! Slots common to several entities (`docs/medium.md`, section 4): a virtual clock that is stopped while the medium is busy,
+//! Slots common to several contenders (`docs/medium.md`, section 4): a virtual clock that is stopped while the medium is busy,
 //! and the expiries on it.
 
 use wifair_core::Time;
 
-use super::entity::{Entity, Place};
+use super::contender::{Contender, Position};
 use super::rules::Rules;
 use crate::node::EdcafId;
 use crate::wheel::Wheel;
 
-/// The common slots of the entities with the same IFS.
+/// The common slots of the contenders with the same IFS.
 #[derive(Debug)]
 pub(super) struct Grid {
-    /// IFS of its entities.
+    /// IFS of its contenders.
     pub aifs: Time,
     pub origin: Time,
     /// The virtual slot of the origin.
@@ -19,7 +19,7 @@ pub(super) struct Grid {
     /// Number of transmissions that started at or after the origin of their time.
     pub epoch: u32,
     pub wheel: Wheel,
-    /// While idle, the virtual slot at which the next ready entity expires, and its time.
+    /// While idle, the virtual slot at which the next ready contender expires, and its time.
     pub slot: u64,
     pub start: Time,
 }
@@ -56,17 +56,17 @@ impl Grid {
         &mut self,
         now: Time,
         rules: &Rules,
-        entities: &mut [Entity],
+        contenders: &mut [Contender],
         transmitters: &mut Vec<EdcafId>,
     ) {
         if now == self.start {
             self.clock = self.slot;
-            let mut entity = self.wheel.take(self.slot);
-            while entity != EdcafId::NONE {
-                transmitters.push(entity);
-                let e = &mut entities[entity.index()];
-                e.place = Place::OnAir;
-                entity = e.next;
+            let mut contender = self.wheel.take(self.slot);
+            while contender != EdcafId::NONE {
+                transmitters.push(contender);
+                let e = &mut contenders[contender.index()];
+                e.position = Position::OnAir;
+                contender = e.next;
             }
         } else if now >= self.origin {
             self.clock += (now - self.origin) / rules.slot;

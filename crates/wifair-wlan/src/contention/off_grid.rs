@@ -4,157 +4,173 @@
 use wifair_core::Time;
 
 use super::Contention;
-use super::entity::{Entity, Kind, Place, Stray};
+use super::contender::{Contender, CounterState, OwnOrigin, Position};
 use super::grid::{Grid, pick};
 use super::rules::Rules;
 use crate::node::EdcafId;
 
-/// The origin of an entity off the grid that is deaf at the start of a transmission; it is known at the end.
+/// The origin of a contender off the grid that awaits a response at the start of a transmission; it is known at the end.
 const UNKNOWN: Time = Time::MAX;
 
 impl Contention {
-    /// Handles the entities off the grid at the start of a transmission: some transmit, the deaf ones stay, the others join the
+    /// Handles the contenders off the grid at the start of a transmission: some transmit, those that await a response stay, the others join the
     /// grid.
     #[inline]
     pub(super) fn gather(&mut self, now: Time) {
-        let mut deaf = 0;
-        for index in 0..self.strays.len() {
-            let stray = self.strays[index];
-            let e = &mut self.entities[stray.entity.index()];
-            if stray.deaf_until > now {
-                self.strays[deaf] = Stray { origin: UNKNOWN, ..stray };
-                deaf += 1;
-            } else if e.ready && stray.origin + self.rules.slot * e.counter == now {
-                e.place = Place::OnAir;
-                self.transmitters.push(stray.entity);
+        let mut awaits_response = 0;
+        for index in 0..self.off_grid.len() {
+            let own_origin = self.off_grid[index];
+            let e = &mut self.contenders[own_origin.contender.index()];
+            if own_origin.awaits_response_until > now {
+                self.off_grid[awaits_response] = OwnOrigin { origin: UNKNOWN, ..own_origin };
+                awaits_response += 1;
+            } else if e.ready && own_origin.origin + self.rules.slot * e.counter == now {
+                e.position = Position::OnAir;
+                self.transmitters.push(own_origin.contender);
             } else {
                 let grid = pick(&mut self.first, &mut self.others, e.grid);
-                join(&stray, e, grid, &self.rules, now);
+                join(&own_origin, e, grid, &self.rules, now);
             }
         }
-        self.strays.truncate(deaf);
-        self.deaf = deaf > 0;
+        self.off_grid.truncate(awaits_response);
+        self.awaits_response = awaits_response > 0;
     }
 
-    /// Handles the entities off the grid at the end of an exchange. Those that were deaf at its start get their origin.
+    /// Handles the contenders off the grid at the end of an exchange. Those that awaited a response at its start get their origin.
     #[cold]
     pub(super) fn release(&mut self, now: Time) {
-        self.deaf = false;
-        let mut strays = std::mem::take(&mut self.strays);
-        strays.retain_mut(|stray| {
-            if stray.origin == UNKNOWN {
-                if stray.deaf_until <= now {
-                    let e = &mut self.entities[stray.entity.index()];
+        self.awaits_response = false;
+        let mut off_grid = std::mem::take(&mut self.off_grid);
+        off_grid.retain_mut(|own_origin| {
+            if own_origin.origin == UNKNOWN {
+                if own_origin.awaits_response_until <= now {
+                    let e = &mut self.contenders[own_origin.contender.index()];
                     let grid = pick(&mut self.first, &mut self.others, e.grid);
-                    join(stray, e, grid, &self.rules, now);
+                    join(own_origin, e, grid, &self.rules, now);
                     return false;
                 }
-                let grid = self.grid_of(&self.entities[stray.entity.index()]);
-                stray.origin = grid.origin.max(stray.deaf_until + grid.aifs);
+                let grid = self.grid_of(&self.contenders[own_origin.contender.index()]);
+                own_origin.origin = grid.origin.max(own_origin.awaits_response_until + grid.aifs);
             }
             true
         });
-        self.strays = strays;
+        self.off_grid = off_grid;
     }
 
-    /// Moves a transmitter off the grid: it counts from an IFS after `from`, and is deaf until its timeout.
-    pub(crate) fn set_aside(&mut self, entity: EdcafId, from: Time, deaf_until: Time) {
-        let origin = from + self.aifs(entity);
-        self.entities[entity.index()].place = Place::Aside;
-        self.strays.push(Stray { entity, origin, deaf_until, kind: Kind::Counting });
+    /// Moves a transmitter off the grid: it counts from an IFS after `from`, and waits for a response until its timeout.
+    pub(crate) fn leave_grid(&mut self, contender: EdcafId, from: Time, awaits_response_until: Time) {
+        let origin = from + self.aifs(contender);
+        self.contenders[contender.index()].position = Position::OffGrid;
+        self.off_grid.push(OwnOrigin {
+            contender,
+            origin,
+            awaits_response_until,
+            state: CounterState::Counting,
+        });
     }
 
-    /// Moves an entity that did not transmit off the grid: it counts from an IFS after `from`. This is the receiver of an
+    /// Moves a contender that did not transmit off the grid: it counts from an IFS after `from`. This is the receiver of an
     /// undecodable frame, or a category of its sender.
-    pub(crate) fn divert(&mut self, entity: EdcafId, from: Time, now: Time) {
-        let Grid { aifs, clock, .. } = *self.grid_of(&self.entities[entity.index()]);
+    pub(crate) fn start_eifs(&mut self, contender: EdcafId, from: Time, now: Time) {
+        let Grid { aifs, clock, .. } = *self.grid_of(&self.contenders[contender.index()]);
         let origin = from + aifs;
-        if self.entities[entity.index()].place == Place::Aside {
-            // It was deaf when this exchange began, but it has heard the end.
-            let stray = self.stray_mut(entity);
-            stray.origin = if stray.deaf_until > now { origin.max(stray.deaf_until + aifs) } else { origin };
+        if self.contenders[contender.index()].position == Position::OffGrid {
+            // It awaited a response when this exchange began, but it has heard the end.
+            let own_origin = self.own_origin_mut(contender);
+            own_origin.origin = if own_origin.awaits_response_until > now {
+                origin.max(own_origin.awaits_response_until + aifs)
+            } else {
+                origin
+            };
             return;
         }
-        let kind = if self.run_out(entity, now) { Kind::Spent } else { Kind::Counting };
-        let e = &mut self.entities[entity.index()];
+        let state = if self.run_out(contender, now) { CounterState::Expired } else { CounterState::Counting };
+        let e = &mut self.contenders[contender.index()];
         let expiry = e.counter;
         e.counter = expiry.saturating_sub(clock);
-        e.place = Place::Aside;
+        e.position = Position::OffGrid;
         if e.ready {
-            self.unlink(entity, expiry);
+            self.unlink(contender, expiry);
         }
-        self.strays.push(Stray { entity, origin, deaf_until: Time::ZERO, kind });
+        self.off_grid.push(OwnOrigin { contender, origin, awaits_response_until: Time::ZERO, state });
     }
 
-    /// Makes a category whose node has sent another's frame in vain deaf until the node's timeout, like the sender.
-    pub(crate) fn hold(&mut self, entity: EdcafId, from: Time, deaf_until: Time, now: Time) {
-        self.divert(entity, from, now);
-        self.stray_mut(entity).deaf_until = deaf_until;
+    /// Makes a category whose node has sent another's frame in vain wait until the node's timeout, like the sender.
+    pub(crate) fn hold(&mut self, contender: EdcafId, from: Time, awaits_response_until: Time, now: Time) {
+        self.start_eifs(contender, from, now);
+        self.own_origin_mut(contender).awaits_response_until = awaits_response_until;
     }
 
-    fn unlink(&mut self, entity: EdcafId, slot: u64) {
-        let index = self.entities[entity.index()].grid;
+    fn unlink(&mut self, contender: EdcafId, slot: u64) {
+        let index = self.contenders[contender.index()].grid;
         let wheel = &mut pick(&mut self.first, &mut self.others, index).wheel;
         let mut other = wheel.take(slot);
         while other != EdcafId::NONE {
-            let next = self.entities[other.index()].next;
-            if other != entity {
-                self.entities[other.index()].next = wheel.push(slot, other);
+            let next = self.contenders[other.index()].next;
+            if other != contender {
+                self.contenders[other.index()].next = wheel.push(slot, other);
             }
             other = next;
         }
     }
 
-    /// When the first entity off the grid that has a frame transmits.
+    /// When the first contender off the grid that has a frame transmits.
     #[inline(never)]
     pub(super) fn first_stray(&self) -> Time {
-        let ready = self.strays.iter().filter(|stray| self.entities[stray.entity.index()].ready);
-        ready.map(|stray| self.start_of(stray)).min().unwrap_or(Time::MAX)
+        let ready =
+            self.off_grid.iter().filter(|own_origin| self.contenders[own_origin.contender.index()].ready);
+        ready.map(|own_origin| self.start_of(own_origin)).min().unwrap_or(Time::MAX)
     }
 
-    pub(super) fn stray(&self, entity: EdcafId) -> &Stray {
-        self.strays.iter().find(|stray| stray.entity == entity).expect("an entity aside has its stray")
+    pub(super) fn own_origin(&self, contender: EdcafId) -> &OwnOrigin {
+        self.off_grid
+            .iter()
+            .find(|own_origin| own_origin.contender == contender)
+            .expect("a contender aside has its own_origin")
     }
 
-    pub(super) fn stray_mut(&mut self, entity: EdcafId) -> &mut Stray {
-        self.strays.iter_mut().find(|stray| stray.entity == entity).expect("an entity aside has its stray")
+    pub(super) fn own_origin_mut(&mut self, contender: EdcafId) -> &mut OwnOrigin {
+        self.off_grid
+            .iter_mut()
+            .find(|own_origin| own_origin.contender == contender)
+            .expect("a contender aside has its own_origin")
     }
 
-    /// When an entity off the grid transmits if the medium stays idle.
+    /// When a contender off the grid transmits if the medium stays idle.
     #[inline]
-    pub(super) fn start_of(&self, stray: &Stray) -> Time {
-        stray.origin + self.rules.slot * self.entities[stray.entity.index()].counter
+    pub(super) fn start_of(&self, own_origin: &OwnOrigin) -> Time {
+        own_origin.origin + self.rules.slot * self.contenders[own_origin.contender.index()].counter
     }
 }
 
-/// Moves an entity off the grid to the grid: at the start `now` of a transmission or, if it was deaf then, at its end.
-#[inline(always)] // its second caller, a deaf entity off the grid at the end of an exchange, is rare
-fn join(stray: &Stray, e: &mut Entity, grid: &mut Grid, rules: &Rules, now: Time) {
+/// Moves a contender off the grid to the grid: at the start `now` of a transmission or, if it awaited a response then, at its end.
+#[inline(always)] // its second caller, a contender that awaited a response, at the end of an exchange, is rare
+fn join(own_origin: &OwnOrigin, e: &mut Contender, grid: &mut Grid, rules: &Rules, now: Time) {
     let Rules { slot, at_boundaries, .. } = *rules;
-    e.place = Place::Grid;
+    e.position = Position::OnGrid;
     e.drawn_in = grid.epoch;
-    match stray.kind {
-        Kind::Waiting => {
+    match own_origin.state {
+        CounterState::AwaitingOrigin => {
             let drawn = e.backoff.below(rules.slots(e.cw));
             e.counter = grid.clock + u64::from(drawn);
             e.drawn_late += drawn;
         }
-        Kind::Counting if now < stray.origin => e.counter += grid.clock,
-        Kind::Counting if at_boundaries => {
-            let steps = (now - stray.origin) / slot + 1;
-            // An entity with no slots left has expired: the clock has passed it.
+        CounterState::Counting if now < own_origin.origin => e.counter += grid.clock,
+        CounterState::Counting if at_boundaries => {
+            let steps = (now - own_origin.origin) / slot + 1;
+            // A contender with no slots left has expired: the clock has passed it.
             e.counter = e.counter.checked_sub(steps).map_or(grid.clock - 1, |left| grid.clock + left);
         }
-        Kind::Counting => {
-            e.counter = grid.clock + e.counter.saturating_sub((now - stray.origin) / slot);
+        CounterState::Counting => {
+            e.counter = grid.clock + e.counter.saturating_sub((now - own_origin.origin) / slot);
             e.drawn_in = grid.epoch.wrapping_sub(1);
         }
-        Kind::Spent => {
+        CounterState::Expired => {
             e.counter = grid.clock - u64::from(at_boundaries);
             e.drawn_in = grid.epoch.wrapping_sub(1);
         }
     }
     if e.ready {
-        e.next = grid.wheel.push(e.counter, stray.entity); // the medium is busy, so no start is brought forward
+        e.next = grid.wheel.push(e.counter, own_origin.contender); // the medium is busy, so no start is brought forward
     }
 }

@@ -45,7 +45,7 @@ impl Rules {
     }
 }
 
-/// Parameters of one entity.
+/// Parameters of one contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
     pub cw_min: u16,

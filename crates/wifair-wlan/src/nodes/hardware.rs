@@ -5,15 +5,15 @@ use wifair_core::Time;
 
 use super::link_queues::Picked;
 use super::{Nodes, parts};
-use crate::aggregation::{Agreement, Built, Entry, Feed, Formed};
+use crate::aggregation::{Agreement, Entry, Feed, Formed, QueuedPpdu};
 use crate::node::{EdcafId, LinkId, rank};
 use crate::phy::BssTiming;
 use crate::ppdu::Ppdu;
 
 impl Nodes {
     /// Whether packets leave the port of a channel access function before it wins access, as with any profile but `ideal`.
-    pub(crate) fn works_ahead(&self, index: EdcafId) -> bool {
-        self.aggregation.as_ref().is_some_and(|aggregation| aggregation.hardware_of(index).works_ahead())
+    pub(crate) fn prefetches(&self, index: EdcafId) -> bool {
+        self.aggregation.as_ref().is_some_and(|aggregation| aggregation.hardware_of(index).prefetches())
     }
 
     /// Number of PPDUs that a channel access function forms ahead of access.
@@ -35,7 +35,7 @@ impl Nodes {
         phy: &BssTiming,
         now: Time,
     ) {
-        let (port, edcaf) = parts(&mut self.places, index);
+        let (port, edcaf) = parts(&mut self.categories, index);
         let role = *edcaf.role();
         let aggregation = self.aggregation.as_mut().expect("there is hardware");
         let hardware = *aggregation.hardware_of(index);
@@ -43,7 +43,7 @@ impl Nodes {
             return;
         }
         let (rank, gathers) = (rank(role.ac), aggregation.gathers());
-        let view = self.ap.knows().view();
+        let view = self.ap.table().view();
         while let Some(grant) = aggregation.backlog.grant(hardware.feed, role.ac, rank, gathers)
             && let Some(departure) = port.take(&grant, now, view)
         {
@@ -81,7 +81,7 @@ impl Nodes {
 
     /// Adds a PPDU to the hardware queue.
     pub(crate) fn put_built(&mut self, index: EdcafId, link: LinkId, formed: Formed, ppdu: Ppdu, now: Time) {
-        self.aggregation_mut().built[index.index()].push_back(Built { link, number: formed.ppdu, ppdu });
+        self.aggregation_mut().built[index.index()].push_back(QueuedPpdu { link, number: formed.ppdu, ppdu });
         self.release_link(index, link, now);
     }
 
@@ -97,7 +97,7 @@ impl Nodes {
     pub(crate) fn serve_built(&mut self, index: EdcafId, now: Time) -> bool {
         let first = self.aggregation().built[index.index()].front().copied();
         let edcaf = self.edcaf_mut(index);
-        let Some(Built { link, number, ppdu }) = first else {
+        let Some(QueuedPpdu { link, number, ppdu }) = first else {
             edcaf.release();
             return false;
         };

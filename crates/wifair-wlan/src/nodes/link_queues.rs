@@ -6,7 +6,8 @@ use wifair_queue::{Departure, Direction, Exchange, Grant, Outcome};
 
 use super::{Finished, Nodes, Released, is_held, parts};
 use crate::aggregation::{
-    Aggregation, Amsdu, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator, Psdu, Rules, Settled, Spent,
+    Aggregation, AirtimeShare, Amsdu, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator, Psdu, Rules,
+    Settled,
 };
 use crate::edcaf::Cost;
 use crate::node::{EdcafId, LinkId, RANKS, rank};
@@ -98,9 +99,9 @@ impl Nodes {
         phy: &BssTiming,
         now: Time,
     ) -> Option<Picked> {
-        let (port, edcaf) = parts(&mut self.places, index);
+        let (port, edcaf) = parts(&mut self.categories, index);
         let role = *edcaf.role();
-        let side = if role.is_ap { self.ap.knows() } else { &self.stations };
+        let table = if role.is_ap { self.ap.table() } else { &self.stations };
         let aggregation = self.aggregation.as_mut().expect("it has been asked");
         let Hardware { ahead, feed, .. } = *aggregation.hardware_of(index);
         let (asks_port, gathers) = (feed == Feed::OnDemand, ahead > 0 && aggregation.gathers());
@@ -113,7 +114,7 @@ impl Nodes {
             let mut grant = Grant { ac: role.ac, gathers, station_limit, ..Grant::ANY };
             if arbitrates {
                 let is_pending = |station| aggregation.is_pending(index, LinkId::of(role.is_ap, station));
-                let Some(station) = port.choose_station(&grant, &is_pending, now, side.view()) else {
+                let Some(station) = port.choose_station(&grant, &is_pending, now, table.view()) else {
                     break None;
                 };
                 if is_pending(station) {
@@ -121,7 +122,7 @@ impl Nodes {
                 }
                 grant.station = Some(station);
             }
-            let departure = if asks_port { port.take(&grant, now, side.view()) } else { None };
+            let departure = if asks_port { port.take(&grant, now, table.view()) } else { None };
             let Some(departure) = departure else {
                 if arbitrates {
                     continue; // the packets for that station are gone
@@ -149,12 +150,12 @@ impl Nodes {
 
     /// Ends the service of a link; it waits to be served again if it has anything left to send.
     pub(super) fn release_link(&mut self, index: EdcafId, link: LinkId, now: Time) {
-        let (port, edcaf) = parts(&mut self.places, index);
+        let (port, edcaf) = parts(&mut self.categories, index);
         let role = *edcaf.role();
         let aggregation = self.aggregation.as_mut().expect("a link with an agreement was in service");
         if aggregation.release(index, link, rank(role.ac)) && port.arbitrates() {
-            let side = if role.is_ap { self.ap.knows() } else { &self.stations };
-            port.hold_pending(link.station(), role.ac, now, side.view());
+            let table = if role.is_ap { self.ap.table() } else { &self.stations };
+            port.hold_pending(link.station(), role.ac, now, table.view());
         }
     }
 
@@ -183,9 +184,9 @@ impl Nodes {
         phy: &BssTiming,
         now: Time,
     ) -> Formed {
-        let (port, edcaf) = parts(&mut self.places, index);
+        let (port, edcaf) = parts(&mut self.categories, index);
         let role = *edcaf.role();
-        let side = if role.is_ap { self.ap.knows() } else { &self.stations };
+        let table = if role.is_ap { self.ap.table() } else { &self.stations };
         let aggregation = self.aggregation.as_mut().expect("a link with an agreement is served");
         let rules = aggregation.rules;
         let asks_port = aggregation.hardware_of(index).feed == Feed::OnDemand;
@@ -210,7 +211,7 @@ impl Nodes {
         } else {
             originator.form(&limits, now, |max_bytes| {
                 grant.max_bytes = max_bytes;
-                if asks_port { port.take(&grant, now, side.view()) } else { None }
+                if asks_port { port.take(&grant, now, table.view()) } else { None }
             })
         };
         if port.moves_tick() {
@@ -287,10 +288,10 @@ impl Nodes {
 
     /// Counts a transmission of the PPDU of the link queue in service, which has begun at `began`.
     pub(crate) fn attempt_ppdu(&mut self, index: EdcafId, began: Time) {
-        let (port, edcaf) = parts(&mut self.places, index);
+        let (port, edcaf) = parts(&mut self.categories, index);
         let (Cost { airtime, overhead }, service) = edcaf.attempt_ppdu(began);
         let rate = edcaf.mode().rate;
-        let spent = Spent { airtime, overhead, service };
+        let spent = AirtimeShare { airtime, overhead, service };
         let (link, rank) = (edcaf.link(), rank(edcaf.role().ac));
         let aggregation = self.aggregation.as_mut().expect("a link with an agreement is in service");
         if let Some(agreement) = aggregation.of_mut(link, rank) {
@@ -329,8 +330,8 @@ impl Nodes {
 
     fn review_reordering(&mut self, now: Time) {
         let aggregation = self.aggregation();
-        let (has_passed, next) = (aggregation.has_passed(), aggregation.next_wait());
-        self.deadlines.set_reordering(has_passed, next, now);
+        let (has_released, next) = (aggregation.has_released(), aggregation.next_wait());
+        self.deadlines.set_reordering(has_released, next, now);
     }
 
     /// Releases the next packet that recipients have in order. An uplink packet is shown to the AP's flow monitor. Its share of the airtime is
@@ -338,16 +339,16 @@ impl Nodes {
     #[inline]
     pub(crate) fn release(&mut self, is_watched: bool, now: Time) -> Option<Released> {
         let aggregation = self.aggregation.as_mut().expect("packets are in order");
-        let (link, rank, packet, airtime) = aggregation.take_passed(is_watched)?;
+        let (link, rank, packet, airtime) = aggregation.take_released(is_watched)?;
         let flow = match link.direction() {
             Direction::Down => FlowId::default(),
             Direction::Up => {
-                let (places, numbering) = (&self.places, self.numbering);
-                let held = |flow| is_held(&places[..numbering.per_node()], flow);
+                let (categories, numbering) = (&self.categories, self.numbering);
+                let held = |flow| is_held(&categories[..numbering.per_node()], flow);
                 self.ap.observe(packet, Direction::Up, now, held)
             }
         };
-        if !aggregation.has_passed() {
+        if !aggregation.has_released() {
             self.review_reordering(now);
         }
         Some(Released { link, ac: RANKS[rank], flow, airtime })
@@ -363,7 +364,7 @@ impl Nodes {
     #[inline(never)]
     pub(super) fn fail_mpdus(&mut self, index: EdcafId, timeout: Time) -> (bool, bool) {
         let (link, rank) = self.in_service(index);
-        if self.works_ahead(index) {
+        if self.prefetches(index) {
             self.originator_mut(link, rank).fail(timeout);
             return (true, true); // what it sends next is settled when the outcome is known
         }
@@ -387,12 +388,12 @@ impl Nodes {
         now: Time,
         mut done: impl FnMut(&Finished),
     ) -> bool {
-        let (port, edcaf) = parts(&mut self.places, index);
+        let (port, edcaf) = parts(&mut self.categories, index);
         if succeeded {
             edcaf.forget_failures();
         }
         let role = *edcaf.role();
-        let side = if role.is_ap { self.ap.knows() } else { &self.stations };
+        let table = if role.is_ap { self.ap.table() } else { &self.stations };
         let aggregation = self.aggregation.as_mut().expect("a link with an agreement is in service");
         let attempts = aggregation.rules.attempts;
         let is_fed = aggregation.hardware_of(index).feed != Feed::OnDemand;
@@ -418,7 +419,7 @@ impl Nodes {
             if is_fed {
                 backlog.leave(rank, link.station(), mpdu.pending);
             }
-            port.finish(departure, outcome, now, side.view(), || Exchange {
+            port.finish(departure, outcome, now, table.view(), || Exchange {
                 outcome,
                 packets: std::slice::from_ref(&departure.packet),
                 flow: departure.flow,

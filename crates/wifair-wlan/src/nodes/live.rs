@@ -9,17 +9,17 @@ use crate::node::{EdcafId, Node};
 impl Nodes {
     /// Sets the scheme of each of the AP's ports but those with a separate one.
     pub(crate) fn set_ap_scheme(&mut self, scheme: &SchemeSpec, now: Time) {
-        for ((index, place), own) in self.places.iter_mut().enumerate().zip(&self.own) {
+        for ((index, category), own) in self.categories.iter_mut().enumerate().zip(&self.own) {
             let number = EdcafId::at(index);
             if !own.scheme {
-                place.port.change_scheme(scheme.build(), now, self.ap.knows().view());
-                if let (true, Some(aggregation)) = (place.port.arbitrates(), &self.aggregation) {
+                category.port.change_scheme(scheme.build(), now, self.ap.table().view());
+                if let (true, Some(aggregation)) = (category.port.arbitrates(), &self.aggregation) {
                     for link in aggregation.pending_of(number) {
-                        let (ac, view) = (place.edcaf.role().ac, self.ap.knows().view());
-                        place.port.hold_pending(link.station(), ac, now, view);
+                        let (ac, view) = (category.edcaf.role().ac, self.ap.table().view());
+                        category.port.hold_pending(link.station(), ac, now, view);
                     }
                 }
-                self.deadlines.set_tick(number, place.port.next_tick(), now);
+                self.deadlines.set_tick(number, category.port.next_tick(), now);
             }
         }
     }
@@ -27,10 +27,10 @@ impl Nodes {
     /// Makes the AP's ports write in `journal` from now on, or in none.
     pub(crate) fn keep_ap_journal(&mut self, journal: Option<&Journal>) {
         let range = self.numbering.range(Node::Ap);
-        for (number, place) in (0..).zip(&mut self.places[range]) {
+        for (number, category) in (0..).zip(&mut self.categories[range]) {
             match journal {
-                Some(journal) => place.port.keep_journal(&journal.of_port(number)),
-                None => place.port.stop_journal(),
+                Some(journal) => category.port.keep_journal(&journal.of_port(number)),
+                None => category.port.stop_journal(),
             }
         }
     }

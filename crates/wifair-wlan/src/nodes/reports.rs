@@ -11,7 +11,7 @@ use crate::node::{EdcafId, rank};
 impl Nodes {
     /// Whether the scheme above a channel access function asks for transmissions.
     pub(crate) fn asks_for_transmissions(&self, index: EdcafId) -> bool {
-        self.places[self.edcaf(index).role().port.index()].port.hooks().transmission
+        self.categories[self.edcaf(index).role().port.index()].port.hooks().transmission
     }
 
     /// Counts the failure of what is in service, with a CTS or none, known to the sender at `known` after a timeout since `ended`.
@@ -24,7 +24,7 @@ impl Nodes {
         known: Time,
         mac: &Mac,
     ) -> Failure {
-        let (port, edcaf) = parts(&mut self.places, index);
+        let (port, edcaf) = parts(&mut self.categories, index);
         edcaf.time_out(known - ended);
         let mut failure = edcaf.fail(has_cts, mac);
         failure.is_reported = port.hooks().transmission;
@@ -33,9 +33,9 @@ impl Nodes {
             (gives_up, failure.is_lost) = self.fail_mpdus(index, known - ended);
         }
         if gives_up {
-            self.deadlines.lose(index, known);
+            self.deadlines.schedule_drop(index, known);
         } else if failure.is_reported {
-            self.deadlines.learn(index, known);
+            self.deadlines.schedule_status(index, known);
         }
         failure
     }
@@ -47,14 +47,14 @@ impl Nodes {
         }
         self.report(index, if lost { MpduOutcome::GivenUp } else { MpduOutcome::ToRetry }, now);
         let number = self.edcaf(index).role().port;
-        self.deadlines.set_tick(number, self.places[number.index()].port.next_tick(), now);
+        self.deadlines.set_tick(number, self.categories[number.index()].port.next_tick(), now);
     }
 
     /// Reports the last transmission of a channel access function to its port, if its scheme asks for transmissions. `outcome` is that of a
     /// single frame; a PPDU of a link queue was answered if it is [`MpduOutcome::Delivered`].
     #[inline(always)]
     pub(crate) fn report(&mut self, index: EdcafId, outcome: MpduOutcome, now: Time) {
-        let (port, _) = parts(&mut self.places, index);
+        let (port, _) = parts(&mut self.categories, index);
         if port.hooks().transmission {
             self.report_transmission(index, outcome, now);
         }
@@ -62,13 +62,13 @@ impl Nodes {
 
     #[inline(never)]
     fn report_transmission(&mut self, index: EdcafId, outcome: MpduOutcome, now: Time) {
-        let (port, edcaf) = parts(&mut self.places, index);
+        let (port, edcaf) = parts(&mut self.categories, index);
         let is_delivered = outcome == MpduOutcome::Delivered;
         if is_delivered {
             edcaf.close_attempt();
         }
         let (role, link, Cost { airtime, overhead }) = (edcaf.role(), edcaf.link(), edcaf.last_cost());
-        let side = if role.is_ap { self.ap.knows() } else { &self.stations };
+        let table = if role.is_ap { self.ap.table() } else { &self.stations };
         let (mut single, mut several) = (None, Vec::new());
         if edcaf.serves_queue() {
             let aggregation = self.aggregation.as_ref().expect("a link with an agreement is in service");
@@ -89,6 +89,6 @@ impl Nodes {
             airtime,
             overhead,
         };
-        port.transmitted(&transmission, now, side.view());
+        port.transmitted(&transmission, now, table.view());
     }
 }

@@ -40,7 +40,7 @@ impl Band {
 }
 
 /// Capabilities of a PHY from 802.11n on.
-pub(super) struct Abilities {
+pub(super) struct Capabilities {
     pub name: &'static str,
     /// By band, the narrowest width first; empty if the PHY does not support the band.
     pub widths_mhz: fn(Band) -> &'static [u16],
@@ -51,13 +51,13 @@ pub(super) struct Abilities {
 }
 
 /// A PHY from 802.11n on, and the scenario's choices among its capabilities.
-pub(crate) struct Chosen<'a> {
-    pub(super) abilities: &'static Abilities,
+pub(crate) struct Operating<'a> {
+    pub(super) capabilities: &'static Capabilities,
     pub band: &'a BandKeys,
     pub link: &'a LinkKeys,
 }
 
-impl Chosen<'_> {
+impl Operating<'_> {
     /// The band of the BSS; `None` if the PHY does not support it.
     pub(super) fn in_band(&self) -> Option<Band> {
         let ghz = self.band.band_ghz.unwrap_or(5.0);
@@ -65,28 +65,29 @@ impl Chosen<'_> {
     }
 
     pub(super) fn works_at(&self, band: Band) -> bool {
-        !(self.abilities.widths_mhz)(band).is_empty()
+        !(self.capabilities.widths_mhz)(band).is_empty()
     }
 
     /// What a BSS with this PHY offers to its links.
-    pub(super) fn offer(&self, preamble: Preamble, path: &str) -> Result<Offer, SpecError> {
-        let name = self.abilities.name;
+    pub(super) fn supported(&self, preamble: Preamble, path: &str) -> Result<Supported, SpecError> {
+        let name = self.capabilities.name;
         let Some(band) = self.in_band() else {
             let bands = Band::ALL.into_iter().filter(|&band| self.works_at(band)).map(Band::ghz);
             let allowed = format!("{} with {name}", list(bands));
             let given = self.band.band_ghz.unwrap_or(5.0);
             return Err(SpecError::new(format!("{path}.band_ghz"), given, allowed));
         };
-        let default = if band == Band::Ghz2_4 { 20 } else { self.abilities.default_width_mhz };
-        let width_mhz = self.abilities.width(self.link.width_mhz.unwrap_or(default), band, path)?;
-        let streams = self.abilities.streams(self.link.streams.unwrap_or(1), &format!("{path}.streams"))?;
-        Ok(Offer { band, preamble, width_mhz, streams })
+        let default = if band == Band::Ghz2_4 { 20 } else { self.capabilities.default_width_mhz };
+        let width_mhz = self.capabilities.width(self.link.width_mhz.unwrap_or(default), band, path)?;
+        let streams =
+            self.capabilities.streams(self.link.streams.unwrap_or(1), &format!("{path}.streams"))?;
+        Ok(Supported { band, preamble, width_mhz, streams })
     }
 }
 
 /// What a BSS offers to its links.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Offer {
+pub(crate) struct Supported {
     pub band: Band,
     /// Preamble of its DSSS frames.
     pub preamble: Preamble,
@@ -96,8 +97,8 @@ pub(crate) struct Offer {
 
 /// A station's settings for its link.
 #[derive(Clone, Copy)]
-pub(crate) struct Wish<'a> {
-    pub offer: Offer,
+pub(crate) struct Requested<'a> {
+    pub supported: Supported,
     pub streams: Option<u8>,
     /// The key of the station in the plan.
     pub path: &'a str,
@@ -112,21 +113,29 @@ pub(super) struct Setting {
     pub guard_interval_ns: u16,
 }
 
-impl Abilities {
+impl Capabilities {
     /// Determines the setting of a link. `path` is the key of the PHY in the plan.
-    pub(super) fn setting(&self, link: &LinkKeys, wish: &Wish, path: &str) -> Result<Setting, SpecError> {
-        let offer = wish.offer;
-        let widest = *(self.widths_mhz)(offer.band).last().expect("a PHY of another band is refused before");
+    pub(super) fn setting(
+        &self,
+        link: &LinkKeys,
+        requested: &Requested,
+        path: &str,
+    ) -> Result<Setting, SpecError> {
+        let supported = requested.supported;
+        let widest =
+            *(self.widths_mhz)(supported.band).last().expect("a PHY of another band is refused before");
         let width_mhz =
-            self.width(link.width_mhz.unwrap_or(offer.width_mhz.min(widest)), offer.band, path)?;
-        let (asked, key) = match wish.streams {
-            Some(streams) => (streams, format!("{}.streams", wish.path)),
-            None => (link.streams.unwrap_or(offer.streams.min(self.max_streams)), format!("{path}.streams")),
+            self.width(link.width_mhz.unwrap_or(supported.width_mhz.min(widest)), supported.band, path)?;
+        let (asked, key) = match requested.streams {
+            Some(streams) => (streams, format!("{}.streams", requested.path)),
+            None => {
+                (link.streams.unwrap_or(supported.streams.min(self.max_streams)), format!("{path}.streams"))
+            }
         };
         let streams = self.streams(asked, &key)?;
         for (key, value, offered) in [
-            (format!("{path}.width_mhz"), width_mhz, offer.width_mhz),
-            (key, streams.into(), offer.streams.into()),
+            (format!("{path}.width_mhz"), width_mhz, supported.width_mhz),
+            (key, streams.into(), supported.streams.into()),
         ] {
             if value > offered {
                 let name = key.rsplit('.').next().unwrap_or_default().to_owned();
@@ -138,7 +147,7 @@ impl Abilities {
             let allowed = format!("{} ns with {}", list(self.guard_intervals_ns), self.name);
             return Err(SpecError::new(format!("{path}.guard_interval_ns"), guard_interval_ns, allowed));
         }
-        Ok(Setting { band: offer.band, width_mhz, streams, guard_interval_ns })
+        Ok(Setting { band: supported.band, width_mhz, streams, guard_interval_ns })
     }
 
     fn width(&self, width_mhz: u16, band: Band, path: &str) -> Result<u16, SpecError> {

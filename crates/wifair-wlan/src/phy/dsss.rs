@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use super::channel::{Band, Wish};
+use super::channel::{Band, Requested};
 use super::keys::{BssKeys, Preamble};
 use super::mode::{Format, Mode, OnAir};
 use super::{Characteristics, Phy};
@@ -61,8 +61,8 @@ impl Phy for Spec {
         *self == Spec::default()
     }
 
-    fn modes(&self, wish: &Wish, path: &str) -> Result<Vec<OnAir>, SpecError> {
-        let plcp = check::micros(path, "plcp_us", self.plcp_us.unwrap_or(wish.offer.preamble.us()))?;
+    fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<OnAir>, SpecError> {
+        let plcp = check::micros(path, "plcp_us", self.plcp_us.unwrap_or(requested.supported.preamble.us()))?;
         let on_air = |kbps| {
             let mode = Mode::before_ht(Format::Dsss, kbps);
             OnAir::new(mode, 0, kbps / 500, Time::from_us(1), plcp, Time::ZERO)

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
 use super::Phy;
-use super::channel::{Abilities, Band, Chosen, Wish};
+use super::channel::{Band, Capabilities, Operating, Requested};
 use super::he::{GUARD_INTERVALS_NS, HeLtf, SingleUser, check_padding};
 use super::keys::{BandKeys, BssKeys, LinkKeys, ProtectionKeys};
 use super::mode::{Format, OnAir};
@@ -24,7 +24,7 @@ pub const INFO: Info = Info {
     idea: "EHT to a single user at 2.4, 5 and 6 GHz: MCS 0 to 13 on 1 to 8 streams, 20 to 320 MHz; one link.",
 };
 
-const ABILITIES: Abilities = Abilities {
+const ABILITIES: Capabilities = Capabilities {
     name: INFO.name,
     widths_mhz: |band| match band {
         Band::Ghz2_4 => &[20, 40],
@@ -79,8 +79,8 @@ impl Phy for Spec {
         Format::Eht
     }
 
-    fn chosen(&self) -> Option<Chosen<'_>> {
-        Some(Chosen { abilities: &ABILITIES, band: &self.band, link: &self.link })
+    fn chosen(&self) -> Option<Operating<'_>> {
+        Some(Operating { capabilities: &ABILITIES, band: &self.band, link: &self.link })
     }
 
     fn is_of_link(&self) -> bool {
@@ -88,8 +88,8 @@ impl Phy for Spec {
         *self == Spec { he_ltf, packet_extension_us, link: self.link.clone(), ..Spec::default() }
     }
 
-    fn modes(&self, wish: &Wish, path: &str) -> Result<Vec<OnAir>, SpecError> {
-        let setting = ABILITIES.setting(&self.link, wish, path)?;
+    fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<OnAir>, SpecError> {
+        let setting = ABILITIES.setting(&self.link, requested, path)?;
         let ltfs: &[HeLtf] = match setting.guard_interval_ns {
             800 => &[HeLtf::Half, HeLtf::Whole],
             1_600 => &[HeLtf::Half],

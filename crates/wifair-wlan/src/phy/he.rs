@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
 use super::Phy;
-use super::channel::{Abilities, Band, Chosen, Setting, Waveform, Wish, list};
+use super::channel::{Band, Capabilities, Operating, Requested, Setting, Waveform, list};
 use super::keys::{BandKeys, BssKeys, Coding, LinkKeys, ProtectionKeys};
 use super::mcs::training_fields;
 use super::mode::{Format, OnAir};
@@ -27,7 +27,7 @@ pub const INFO: Info = Info {
     idea: "HE to a single user at 2.4, 5 and 6 GHz: MCS 0 to 11 on 1 to 8 streams, 20 to 160 MHz.",
 };
 
-const ABILITIES: Abilities = Abilities {
+const ABILITIES: Capabilities = Capabilities {
     name: INFO.name,
     widths_mhz: |band| match band {
         Band::Ghz2_4 => &[20, 40],
@@ -124,8 +124,8 @@ impl Phy for Spec {
         Format::He
     }
 
-    fn chosen(&self) -> Option<Chosen<'_>> {
-        Some(Chosen { abilities: &ABILITIES, band: &self.band, link: &self.link })
+    fn chosen(&self) -> Option<Operating<'_>> {
+        Some(Operating { capabilities: &ABILITIES, band: &self.band, link: &self.link })
     }
 
     fn is_of_link(&self) -> bool {
@@ -133,8 +133,8 @@ impl Phy for Spec {
         *self == Spec { he_ltf, packet_extension_us, link: self.link.clone(), ..Spec::default() }
     }
 
-    fn modes(&self, wish: &Wish, path: &str) -> Result<Vec<OnAir>, SpecError> {
-        let setting = ABILITIES.setting(&self.link, wish, path)?;
+    fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<OnAir>, SpecError> {
+        let setting = ABILITIES.setting(&self.link, requested, path)?;
         let ltfs: &[HeLtf] = match setting.guard_interval_ns {
             800 => &[HeLtf::Half, HeLtf::Quarter, HeLtf::Whole],
             1_600 => &[HeLtf::Half],

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
 use super::Phy;
-use super::channel::{Abilities, Band, Chosen, Setting, Waveform, Wish};
+use super::channel::{Band, Capabilities, Operating, Requested, Setting, Waveform};
 use super::keys::{BandKeys, BssKeys, Coding, LinkKeys, ProtectionKeys};
 use super::mcs::training_fields;
 use super::mode::{Format, OnAir};
@@ -26,7 +26,7 @@ pub const INFO: Info = Info {
     idea: "HT at 2.4 and 5 GHz: MCS 0 to 31 on 1 to 4 streams, 20 and 40 MHz, long and short guard interval.",
 };
 
-const ABILITIES: Abilities = Abilities {
+const ABILITIES: Capabilities = Capabilities {
     name: INFO.name,
     widths_mhz: |band| match band {
         Band::Ghz2_4 | Band::Ghz5 => &[20, 40],
@@ -71,8 +71,8 @@ impl Phy for Spec {
         Format::Ht
     }
 
-    fn chosen(&self) -> Option<Chosen<'_>> {
-        Some(Chosen { abilities: &ABILITIES, band: &self.band, link: &self.link })
+    fn chosen(&self) -> Option<Operating<'_>> {
+        Some(Operating { capabilities: &ABILITIES, band: &self.band, link: &self.link })
     }
 
     fn streams_of(&self, mcs: u8) -> Option<u8> {
@@ -83,8 +83,8 @@ impl Phy for Spec {
         *self == Spec { link: self.link.clone(), ..Spec::default() }
     }
 
-    fn modes(&self, wish: &Wish, path: &str) -> Result<Vec<OnAir>, SpecError> {
-        let setting = ABILITIES.setting(&self.link, wish, path)?;
+    fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<OnAir>, SpecError> {
+        let setting = ABILITIES.setting(&self.link, requested, path)?;
         let ldpc = self.link.coding == Some(Coding::Ldpc);
         let first = 8 * (setting.streams - 1);
         Ok((first..first + 8).map(|mcs| mode(&setting, mcs, ldpc)).collect())

@@ -13,12 +13,12 @@ mod timing;
 use wifair_core::SpecError;
 
 pub use channel::Band;
-use channel::{Chosen, Offer, Wish, list};
+use channel::{Operating, Requested, Supported, list};
 pub use keys::{BandKeys, BssKeys, Coding, ErpProtection, LinkKeys, Preamble, ProtectionKeys};
 pub(crate) use mcs::CodeRate;
 pub use mode::{Format, MAX_PPDU_DURATION, Mode, Modes, OnAir, RateIndex};
 pub(crate) use timing::{ACK_BYTES, contention_window};
-pub use timing::{BssTiming, ControlFrame, Handshake};
+pub use timing::{BssTiming, ControlFrame, ControlFrames};
 
 wifair_core::registry! {
     /// A PHY by name, with its keys and those of the BSS.
@@ -49,13 +49,13 @@ pub(crate) trait Phy {
 
     /// The timing of a BSS that has this PHY. Since OFDM it depends on the band alone: control frames are 802.11a's or g's.
     fn characteristics(&self) -> Characteristics {
-        // What is in no band of its PHY is refused where the BSS's offer is found.
+        // What is in no band of its PHY is refused where what the BSS supports is found.
         let band = self.chosen().and_then(|chosen| chosen.in_band());
         Characteristics::of_ofdm(band.unwrap_or(Band::Ghz5))
     }
 
     /// From 802.11n on: the capabilities of the PHY, and the scenario's choices among them.
-    fn chosen(&self) -> Option<Chosen<'_>> {
+    fn chosen(&self) -> Option<Operating<'_>> {
         None
     }
 
@@ -78,7 +78,7 @@ pub(crate) trait Phy {
     fn is_of_link(&self) -> bool;
 
     /// The modes of a link, the slowest first; `path` is the key of the PHY in the plan.
-    fn modes(&self, wish: &Wish, path: &str) -> Result<Vec<OnAir>, SpecError>;
+    fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<OnAir>, SpecError>;
 }
 
 /// The timing of a BSS with a PHY, from its clause.
@@ -149,10 +149,10 @@ impl PhySpec {
     }
 
     /// What a BSS with this PHY offers to its links. `path` is its key in the plan.
-    fn offer(&self, path: &str) -> Result<Offer, SpecError> {
+    fn supported(&self, path: &str) -> Result<Supported, SpecError> {
         match self.phy().chosen() {
-            Some(chosen) => chosen.offer(self.preamble(), path),
-            None => Ok(Offer { band: self.band(), preamble: self.preamble(), width_mhz: 20, streams: 1 }),
+            Some(chosen) => chosen.supported(self.preamble(), path),
+            None => Ok(Supported { band: self.band(), preamble: self.preamble(), width_mhz: 20, streams: 1 }),
         }
     }
 
@@ -169,13 +169,13 @@ impl PhySpec {
     /// A key that is out of range, a combination that the PHY does not have, a PHY of the station that has no place in the BSS.
     pub fn modes(&self, station: &StationPhy, path: &str) -> Result<Modes, SpecError> {
         self.validate(path)?;
-        let offer = self.offer(path)?;
+        let supported = self.supported(path)?;
         let (own, path) = match station.phy {
             Some(own) => (own, format!("{}.phy", station.path)),
             None => (self, path.to_owned()),
         };
         if station.phy.is_some() {
-            self.admit(own, offer.band, &path)?;
+            self.admit(own, supported.band, &path)?;
             own.validate(&path)?;
         }
         if let (Some(streams), None) = (station.streams, own.phy().chosen()) {
@@ -184,15 +184,15 @@ impl PhySpec {
         }
         let implied = station.mcs.and_then(|mcs| own.phy().streams_of(mcs));
         if let (None, Some(mcs), Some(streams)) = (station.streams, station.mcs, implied)
-            && streams > offer.streams
+            && streams > supported.streams
         {
-            let plural = if offer.streams == 1 { "" } else { "s" };
+            let plural = if supported.streams == 1 { "" } else { "s" };
             let allowed =
-                format!("one with at most {} stream{plural}, the BSS's (phy.streams)", offer.streams);
+                format!("one with at most {} stream{plural}, the BSS's (phy.streams)", supported.streams);
             return Err(SpecError::new(format!("{}.mcs", station.path), mcs, allowed));
         }
-        let wish = Wish { offer, streams: station.streams.or(implied), path: station.path };
-        Ok(Modes::new(own.phy().modes(&wish, &path)?))
+        let requested = Requested { supported, streams: station.streams.or(implied), path: station.path };
+        Ok(Modes::new(own.phy().modes(&requested, &path)?))
     }
 
     /// Checks that a station with PHY `own` can be in a BSS with this one.

@@ -133,8 +133,8 @@ pub struct RateIndex(pub u8);
 pub struct OnAir {
     /// The mode.
     pub mode: Mode,
-    /// Which of [`BssTiming::handshakes`](super::BssTiming::handshakes) goes with its frames.
-    pub(crate) handshake: u8,
+    /// Which of [`BssTiming::control_frames`](super::BssTiming::control_frames) goes with its frames.
+    pub(crate) control: u8,
     /// Frames with a longer PSDU are sent after an RTS.
     pub(crate) rts_threshold: u32,
     /// Duration of SIFS and MAC ACK, which follow a decoded data frame.
@@ -171,7 +171,7 @@ impl OnAir {
         assert!(wide >= 2, "a symbol carries a bit");
         OnAir {
             mode,
-            handshake: 0,
+            control: 0,
             rts_threshold: u32::MAX,
             acknowledgement: Time::ZERO,
             head: 2 * u64::from(extra_bits) + wide - 1,
@@ -267,9 +267,9 @@ impl OnAir {
     }
 
     /// The same as data frames of a BSS: after an announcement, with control frames of its.
-    pub(super) fn in_bss(self, handshake: u8, announcement: Time, acknowledgement: Time) -> OnAir {
+    pub(super) fn in_bss(self, control: u8, announcement: Time, acknowledgement: Time) -> OnAir {
         OnAir {
-            handshake,
+            control,
             acknowledgement,
             announcement_ns: announcement.as_ns(),
             fixed_ns: self.fixed_ns + announcement.as_ns(),

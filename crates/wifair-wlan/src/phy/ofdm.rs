@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use super::channel::{Band, Wish};
+use super::channel::{Band, Requested};
 use super::mode::{Format, Mode, OnAir};
 use super::{BssKeys, Characteristics, Phy};
 use crate::check;
@@ -52,7 +52,7 @@ impl Phy for Spec {
         *self == Spec::default()
     }
 
-    fn modes(&self, _wish: &Wish, path: &str) -> Result<Vec<OnAir>, SpecError> {
+    fn modes(&self, _wish: &Requested, path: &str) -> Result<Vec<OnAir>, SpecError> {
         let plcp = check::micros(path, "plcp_us", self.plcp_us.unwrap_or(PREAMBLE_US))?;
         Ok(modes(plcp, Time::ZERO))
     }

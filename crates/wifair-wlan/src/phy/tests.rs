@@ -10,9 +10,9 @@ fn modes(spec: &PhySpec) -> Modes {
     spec.modes(&StationPhy::default(), "phy").unwrap()
 }
 
-/// MAC ACK, RTS and CTS of the first handshake, and aRxPHYStartDelay of the MAC ACK.
+/// MAC ACK, RTS and CTS of the first set of control frames, and aRxPHYStartDelay of the MAC ACK.
 fn control(spec: &PhySpec) -> [Time; 4] {
-    let Handshake { ack, rts, cts, .. } = timing(spec).handshakes[0];
+    let ControlFrames { ack, rts, cts, .. } = timing(spec).control_frames[0];
     [ack.duration, rts.duration, cts.duration, ack.start_delay]
 }
 
@@ -98,7 +98,7 @@ fn protection_by_hand() {
     assert_eq!((data(&spec, 54.0), control(&spec)[2]), (107 + 10 + 254, us(107)));
     let spec = protected(ErpProtection::RtsCts, None, Some(2.0));
     assert_eq!((data(&spec, 54.0), control(&spec)), (254, [50, 192 + 80, 192 + 56, 20].map(us)));
-    assert_eq!(timing(&spec).handshakes[0].cts.start_delay, us(192));
+    assert_eq!(timing(&spec).control_frames[0].cts.start_delay, us(192));
 
     let error = |spec: PhySpec| BssTiming::new(&spec, "phy").unwrap_err().key;
     assert_eq!(error(protected(ErpProtection::RtsCts, None, Some(6.0))), "phy.protection_rate_mbps");

@@ -36,7 +36,7 @@ pub struct BssTiming {
     /// CWmax in slots.
     pub cw_max: u16,
     /// The control frames that go with data frames; a mode of a link refers to one of them.
-    pub handshakes: Vec<Handshake>,
+    pub control_frames: Vec<ControlFrames>,
     /// CWmin of an 802.11b station.
     dsss_cw_min: u16,
     overhead_bytes: u32,
@@ -48,7 +48,7 @@ pub struct BssTiming {
 
 /// The control frames that go with a data frame.
 #[derive(Clone, Copy, Debug)]
-pub struct Handshake {
+pub struct ControlFrames {
     /// The response to the data frame.
     pub ack: ControlFrame,
     /// The frame that reserves the medium for it.
@@ -81,10 +81,10 @@ impl ControlFrame {
     }
 }
 
-impl Handshake {
-    fn new(on_air: &OnAir, start_delay: Time) -> Handshake {
+impl ControlFrames {
+    fn new(on_air: &OnAir, start_delay: Time) -> ControlFrames {
         let frame = |bytes| ControlFrame::new(on_air, bytes, start_delay);
-        Handshake {
+        ControlFrames {
             ack: frame(ACK_BYTES),
             rts: frame(RTS_BYTES),
             cts: frame(ACK_BYTES),
@@ -188,9 +188,9 @@ impl BssTiming {
             band,
             cw_min,
             cw_max,
-            handshakes: rates
+            control_frames: rates
                 .iter()
-                .map(|&rate| Handshake::new(&control.on_air(rate), start_delay))
+                .map(|&rate| ControlFrames::new(&control.on_air(rate), start_delay))
                 .collect(),
             dsss_cw_min: contention_window(path, "cw_min", keys.cw_min.unwrap_or(31), 1)?,
             overhead_bytes,
@@ -236,15 +236,15 @@ impl BssTiming {
             Some(mbps) => modes.rate_index(mbps, &format!("{path}.protection_rate_mbps"))?,
             None => RateIndex(0),
         };
-        let of_dsss = Handshake::new(&modes.on_air(rate), start_delay);
-        for handshake in &mut self.handshakes {
-            let Handshake { ack, response, .. } = *handshake;
-            *handshake = Handshake { ack, response, protection: Some(how), ..of_dsss };
+        let of_dsss = ControlFrames::new(&modes.on_air(rate), start_delay);
+        for control in &mut self.control_frames {
+            let ControlFrames { ack, response, .. } = *control;
+            *control = ControlFrames { ack, response, protection: Some(how), ..of_dsss };
         }
         self.slowest = modes.on_air(RateIndex(0));
         self.slowest_ack = self.slowest.duration(ACK_BYTES);
         if has_dsss_station {
-            self.handshakes.push(Handshake::new(&modes.on_air(RateIndex(0)), start_delay));
+            self.control_frames.push(ControlFrames::new(&modes.on_air(RateIndex(0)), start_delay));
         }
         Ok(())
     }
@@ -253,29 +253,28 @@ impl BssTiming {
     /// `rts_threshold` are sent after an RTS.
     pub fn in_bss(&self, on_air: OnAir, rts_threshold: u32) -> OnAir {
         let index = self.handshake_of(&on_air.mode);
-        let handshake = &self.handshakes[usize::from(index)];
-        let announcement =
-            if handshake.announces() { handshake.cts.duration + self.sifs } else { Time::ZERO };
-        let always_reserves = handshake.protection == Some(ErpProtection::RtsCts);
-        let mut own = on_air.in_bss(index, announcement, self.sifs + handshake.ack.duration);
+        let control = &self.control_frames[usize::from(index)];
+        let announcement = if control.announces() { control.cts.duration + self.sifs } else { Time::ZERO };
+        let always_reserves = control.protection == Some(ErpProtection::RtsCts);
+        let mut own = on_air.in_bss(index, announcement, self.sifs + control.ack.duration);
         own.rts_threshold = if always_reserves { 0 } else { rts_threshold };
         own
     }
 
     /// The control frames that go with data frames of a mode that is [`BssTiming::in_bss`].
-    pub fn handshake(&self, on_air: &OnAir) -> &Handshake {
-        &self.handshakes[usize::from(on_air.handshake)]
+    pub fn control(&self, on_air: &OnAir) -> &ControlFrames {
+        &self.control_frames[usize::from(on_air.control)]
     }
 
     /// Which control frames go with data frames of a mode (10.6.6.5).
     fn handshake_of(&self, mode: &Mode) -> u8 {
         let of_rate = |rate: Rate| {
             let ofdm =
-                self.handshakes.iter().take_while(|handshake| handshake.ack.mode.format == Format::Ofdm);
-            ofdm.filter(|handshake| handshake.ack.mode.rate <= rate).count().saturating_sub(1)
+                self.control_frames.iter().take_while(|control| control.ack.mode.format == Format::Ofdm);
+            ofdm.filter(|control| control.ack.mode.rate <= rate).count().saturating_sub(1)
         };
         let index = match mode.format {
-            Format::Dsss => self.handshakes.len() - 1,
+            Format::Dsss => self.control_frames.len() - 1,
             _ if self.responds_by_rate => of_rate(mode.reference_rate()),
             _ => 0,
         };
@@ -299,7 +298,7 @@ impl BssTiming {
 
     /// Whether protection precedes some data frames.
     pub(crate) fn protects(&self) -> bool {
-        self.handshakes.iter().any(|handshake| handshake.protection.is_some())
+        self.control_frames.iter().any(|control| control.protection.is_some())
     }
 
     /// Whether it is 802.11b's.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
 use super::Phy;
-use super::channel::{Abilities, Band, Chosen, Setting, Waveform, Wish};
+use super::channel::{Band, Capabilities, Operating, Requested, Setting, Waveform};
 use super::keys::{BandKeys, BssKeys, Coding, LinkKeys};
 use super::mcs::{MCS, Mcs, training_fields};
 use super::mode::{Format, OnAir};
@@ -25,7 +25,7 @@ pub const INFO: Info = Info {
     idea: "VHT at 5 GHz: MCS 0 to 9 on 1 to 4 streams, 20 to 160 MHz, long and short guard interval.",
 };
 
-const ABILITIES: Abilities = Abilities {
+const ABILITIES: Capabilities = Capabilities {
     name: INFO.name,
     widths_mhz: |band| match band {
         Band::Ghz5 => &[20, 40, 80, 160],
@@ -63,16 +63,16 @@ impl Phy for Spec {
         Format::Vht
     }
 
-    fn chosen(&self) -> Option<Chosen<'_>> {
-        Some(Chosen { abilities: &ABILITIES, band: &self.band, link: &self.link })
+    fn chosen(&self) -> Option<Operating<'_>> {
+        Some(Operating { capabilities: &ABILITIES, band: &self.band, link: &self.link })
     }
 
     fn is_of_link(&self) -> bool {
         *self == Spec { link: self.link.clone(), ..Spec::default() }
     }
 
-    fn modes(&self, wish: &Wish, path: &str) -> Result<Vec<OnAir>, SpecError> {
-        let setting = ABILITIES.setting(&self.link, wish, path)?;
+    fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<OnAir>, SpecError> {
+        let setting = ABILITIES.setting(&self.link, requested, path)?;
         let ldpc = self.link.coding == Some(Coding::Ldpc);
         Ok((0..10).filter_map(|mcs| mode(&setting, mcs, ldpc)).collect())
     }

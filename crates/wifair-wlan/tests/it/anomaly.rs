@@ -20,7 +20,7 @@ fn closed_form(spec: &BssSpec) -> f64 {
     let cw_min = f64::from(phy.cw_min);
     let collision = 1.0 - (1.0 - 1.0 / cw_min).powf(n - 1.0);
     let contention = phy.slot.as_secs_f64() * (1.0 + collision) / (2.0 * n) * cw_min / 2.0;
-    let overhead = (phy.difs + phy.sifs + phy.handshakes[0].ack.duration).as_secs_f64() + contention;
+    let overhead = (phy.difs + phy.sifs + phy.control_frames[0].ack.duration).as_secs_f64() + contention;
     let turns: Vec<f64> = spec
         .stations
         .iter()

@@ -404,13 +404,13 @@ fn responses_at_basic_rates() {
         let timing = BssTiming::new(&named.spec(), "phy").unwrap();
         let modes = named.modes().iter().map(|&on_air| timing.in_bss(on_air, u32::MAX)).collect::<Vec<_>>();
         let rates: Vec<f64> =
-            modes.iter().map(|on_air| timing.handshake(on_air).ack.mode.rate.as_mbps()).collect();
+            modes.iter().map(|on_air| timing.control(on_air).ack.mode.rate.as_mbps()).collect();
         assert_eq!(rates[..8], expected);
         assert!(rates[8..].iter().all(|&rate| rate == 24.0));
         // 14 bytes: 134 bits in 6, 3 and 2 symbols.
         let lasting = [6.0, 12.0, 24.0].map(|rate| {
             let index = rates.iter().position(|&other| other == rate).unwrap();
-            timing.handshake(&modes[index]).ack.duration
+            timing.control(&modes[index]).ack.duration
         });
         assert_eq!(lasting, [44, 32, 28].map(Time::from_us));
         assert_eq!(timing.slowest_ack, Time::from_us(44));

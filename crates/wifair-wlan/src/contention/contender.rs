@@ -1,17 +1,17 @@
-//! Contending entities, and where they count.
+//! Contending contenders, and where they count.
 
 use wifair_core::{Rng, Time};
 
 use super::rules::Access;
 use crate::node::EdcafId;
 
-/// Where an entity counts.
+/// Where a contender counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// On the grid; `counter` is the virtual slot at which it expires.
-    Grid,
-    /// On separate slots, from the origin of an entity off the grid; `counter` is the number of remaining slots.
-    Aside,
+    OnGrid,
+    /// On separate slots, from the origin of a contender off the grid; `counter` is the number of remaining slots.
+    OffGrid,
     /// It transmits, or has transmitted in the current exchange; `counter` is the number of remaining slots, once drawn.
     OnAir,
 }
@@ -19,30 +19,30 @@ pub(super) enum Place {
 /// It fills a cache line.
 #[derive(Debug)]
 #[repr(align(64))]
-pub(super) struct Entity {
+pub(super) struct Contender {
     pub backoff: Rng,
     pub counter: u64,
-    /// The grid's epoch when the counter was drawn, if the entity's origin has not been reached since. Distinguishes a counter
+    /// The grid's epoch when the counter was drawn, if the contender's origin has not been reached since. Distinguishes a counter
     /// of zero that still waits for its origin from an expired one.
     pub drawn_in: u32,
     /// Link of its list in the wheel.
     pub next: EdcafId,
-    /// Slots drawn because another start preceded the end of the IFS that this entity's frame waited for.
+    /// Slots drawn because another start preceded the end of the IFS that this contender's frame waited for.
     pub drawn_late: u32,
     pub cw: u16,
     pub cw_min: u16,
     pub cw_max: u16,
     /// Index of its grid, from 0.
     pub grid: u8,
-    pub place: Place,
+    pub position: Position,
     /// A frame waits for access.
     pub ready: bool,
 }
 
-impl Entity {
-    /// An idle entity on the grid of that index, whose counter has expired.
-    pub fn new(access: Access, backoff: Rng, grid: usize) -> Entity {
-        Entity {
+impl Contender {
+    /// An idle contender on the grid of that index, whose counter has expired.
+    pub fn new(access: Access, backoff: Rng, grid: usize) -> Contender {
+        Contender {
             backoff,
             counter: 0,
             drawn_in: 0,
@@ -52,7 +52,7 @@ impl Entity {
             cw_min: access.cw_min,
             cw_max: access.cw_max,
             grid: grid as u8,
-            place: Place::Grid,
+            position: Position::OnGrid,
             ready: false,
         }
     }
@@ -63,24 +63,24 @@ impl Entity {
     }
 }
 
-/// An entity off the grid.
+/// A contender off the grid.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stray {
-    pub entity: EdcafId,
+pub(super) struct OwnOrigin {
+    pub contender: EdcafId,
     pub origin: Time,
     /// It waits for a MAC ACK or CTS until then and ignores other transmissions.
-    pub deaf_until: Time,
+    pub awaits_response_until: Time,
     /// State of its counter.
-    pub kind: Kind,
+    pub state: CounterState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CounterState {
     /// It counts down.
     Counting,
     /// Its post-backoff had expired before it left the grid.
-    Spent,
-    /// Its packet arrived within an IFS with an expired counter: it transmits at the origin, or draws if another entity starts
+    Expired,
+    /// Its packet arrived within an IFS with an expired counter: it transmits at the origin, or draws if another contender starts
     /// first.
-    Waiting,
+    AwaitingOrigin,
 }
