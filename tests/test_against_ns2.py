@@ -47,7 +47,9 @@ def reference() -> dict[tuple[str, int], list[Outcome]]:
     return rows
 
 
-def simulated(scheme: str, n: int, seeds: int = SEEDS, directions: tuple[str, ...] = ("up", "down")) -> list[Outcome]:
+def simulated(
+    scheme: str, n: int, seeds: int = SEEDS, directions: tuple[str, ...] = ("up", "down"), **tcp: Any
+) -> list[Outcome]:
     parameters = {"name": scheme}
     if scheme.endswith("pushout"):
         parameters["redundant"] = "random"
@@ -59,6 +61,7 @@ def simulated(scheme: str, n: int, seeds: int = SEEDS, directions: tuple[str, ..
             "congestion_control": {"name": "reno"},
             "receiver_window_segments": 42,
             "delayed_ack": {"segments": 1},
+            **tcp,
         },
         flows=[{"count": n, "direction": direction, "start_spread_s": 1.0} for direction in directions],
     )
