@@ -50,8 +50,9 @@ class PaperStudy(Generic[Data]):
 
     `cells(form, figure)` is the baseline's grid, or the part for one figure; a cell's keys are its coordinates.
     `measured` computes the quantities that claims and figures use. `dropped` are claims that are no longer judged. The
-    module of the figures, imported when they are drawn, has the functions `FIGURES` by name, and `TEXTS` for those that
-    also exist as Markdown. `shown` names the text that is printed instead of the claims.
+    module of the figures, imported when they are drawn, has the functions `FIGURES` by name, `TEXTS` for those that
+    also exist as Markdown, and `TABLES` for Markdown that compares readings. `shown` names the text that is printed instead
+    of the claims.
     """
 
     claims: Sequence[Claim[Data]]
@@ -106,7 +107,10 @@ class PaperStudy(Generic[Data]):
             sensitivities=[trial.sensitivity() for trial in trials],
             dropped=self.dropped if figure is None else (),
             figures=lambda: self.drawn(data, drawn),
-            texts=lambda: self.texts(data, drawn),
+            texts=lambda: {
+                **self.texts(data, drawn),
+                **self.tables({BASELINE: data, **{trial.reading.id: trial.data() for trial in trials}}),
+            },
             figure_formats=size.figure_formats,
             shown=self.shown if self.shown in drawn else "",
             conditions={
@@ -167,6 +171,13 @@ class PaperStudy(Generic[Data]):
         """The Markdown of those figures that have it, by name."""
         texts = getattr(import_module(self.figures_module), "TEXTS", {})
         return {name: texts[name](data) for name in names if name in texts}
+
+    def tables(self, data: Mapping[str, Data]) -> dict[str, str]:
+        """The Markdown that compares the baseline with readings, by name; none unless all readings were run."""
+        if any(reading.id not in data for reading in self.readings):
+            return {}
+        tables = getattr(import_module(self.figures_module), "TABLES", {})
+        return {name: made(data) for name, made in tables.items()}
 
 
 def variant_cells(grid: Sequence[Cell], reading: Reading[Any] | None = None) -> list[Cell]:

@@ -62,6 +62,11 @@ class Trial(Generic[Data]):
         self.wanted = set()
         self._look(self._baseline, LEVEL)
 
+    def data(self) -> Data:
+        """The measurements under the reading, in the replications that every cell has."""
+        count = self._runs.replications or self._baseline.replications
+        return self.reading.viewed(self._measured(self._runs.first(count).over(self._baseline.first(count))))
+
     def sensitivity(self) -> Sensitivity:
         """The outcomes of the claims that depend on what the reading changes."""
         found = {name: self._outcomes[name] for name in self._claims if name in self._outcomes}

@@ -1,4 +1,7 @@
-"""Figures 2 to 5 in the paper's arrangement with RED and PI added, and two that are not the paper's: `empty-turn`, `channel-time`."""
+"""Figures 2 to 5 in the paper's arrangement with RED and PI added, and two that are not the paper's: `empty-turn`, `channel-time`.
+
+Tables compare readings: `uniform` (Figs. 2 and 3), `rate-change`, `delays`, `late-uplinks` (Figs. 4 and 5) and `base-index`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from wifair.markdown import table
 from wifair.papers.dqm.measured import AFTER, BEFORE, Measured
 from wifair.papers.dqm.study import (
     BASE,
+    BLIND,
     CASES,
     CHANGE_S,
     DELAY_REF_MS,
@@ -18,6 +22,8 @@ from wifair.papers.dqm.study import (
     FLOWS,
     HARD_TO_KNOW,
     LATE_UPLINKS,
+    MIXES,
+    OTHER_BASE,
     PI,
     PI_ECHO,
     RATE_CHANGE,
@@ -25,6 +31,7 @@ from wifair.papers.dqm.study import (
     SCHEMES,
     SHOWN_IN_TIME,
     TURNS,
+    VARIOUS_RATES,
     Mix,
 )
 from wifair.stats import t_interval
@@ -173,6 +180,97 @@ def _channel_time(m: Measured) -> str:
 
 
 TEXTS: Mapping[str, Callable[[Measured], str]] = {"empty-turn": _empty_turn, "channel-time": _channel_time}
+
+
+# A reading's measurements by its id; the baseline's by "baseline".
+Readings = Mapping[str, Measured]
+BASELINE = "baseline"
+# The readings of a window's end and of equal bit rates, but for windows that do not end.
+OF_WINDOWS = ("window-clock", "window-used", "window-carry-used", "equal-rates")
+OF_WINDOWS_TOGETHER = ("window-clock+equal-rates", "window-carry-used+equal-rates")
+# The first twentieth of a run in which the late uplinks are active: 10 s, or more in a longer run.
+BEGINNING = (0.5, 0.55)
+
+
+def _uniform(data: Readings) -> str:
+    """A table of Figs. 2 and 3: the schemes, DQM by reading, and BASE without losses; over every N of both cases."""
+    rows = {TITLES[scheme]: (BASELINE, scheme) for scheme in SCHEMES}
+    of_dqm = (*OF_WINDOWS, *OF_WINDOWS_TOGETHER, "window-none", "empty-turn-wait", "empty-turn-poll", "no-marking")
+    rows |= {f"DQM, `{name}`": (name, DQM) for name in of_dqm}
+    rows["BASE, `base-without-loss`"] = ("base-without-loss", BASE)
+    cells = []
+    for label, (name, scheme) in rows.items():
+        m = data[name]
+        quantities = (m.gamma, m.index, m.total)
+        means = ([float(quantity(mix, scheme).mean()) for mix in MIXES] for quantity in quantities)
+        cells.append((label, *(f"{min(each):.3g} to {max(each):.3g}" for each in means)))
+    return table(("scheme, `--reading`", "R_up / R_dn", "FI", "R_total, Mbps"), cells) + "\n"
+
+
+def _rate_change(data: Readings) -> str:
+    """A table of what all flows get after the uplinks' rate has fallen, and with as many slow stations in both directions."""
+    cells = []
+    for name in (BASELINE, *OF_WINDOWS, *OF_WINDOWS_TOGETHER, "flows-2", "gains-10"):
+        m = data[name]
+        shown = [(RATE_CHANGE, scheme) for scheme in (BASE, DQM, BLIND)] + [(VARIOUS_RATES, one) for one in (BASE, DQM)]
+        cells.append((f"`{name}`", *(t_interval(m.total_in(part, scheme, AFTER)).short() for part, scheme in shown)))
+    headings = ("BASE", "DQM", "DQM without regard to bit rates", "slow both ways: BASE", "slow both ways: DQM")
+    return table(("`--reading`", *headings), cells) + "\n"
+
+
+def _delays(data: Readings) -> str:
+    """A table of waits before and after the uplinks' rate falls, and of the time and air that the directions then have."""
+    cells = []
+    for name in (BASELINE, "flows-2", "later-change", "gains-10", "rts", "channel-time", "standard"):
+        m = data[name]
+        waits = [
+            m.mean(RATE_CHANGE, scheme, "sojourn_ms", part)
+            for scheme, part in ((DQM, BEFORE), (DQM, AFTER), (PI_ECHO, AFTER))
+        ]
+        # The time and the air are of other cells, some of which a reading leaves as they are.
+        ratios = [m.channel_time_ratio(), m.airtime_ratio()]
+        cells.append((f"`{name}`", *(t_interval(values).short() for values in (*waits, *ratios))))
+    headings = (
+        "DQM before, ms",
+        "DQM after, ms",
+        "PI, ECE on ACKs, after, ms",
+        "channel time, up over down",
+        "air, up over down",
+    )
+    return table(("`--reading`", *headings), cells) + "\n"
+
+
+def _late_uplinks(data: Readings) -> str:
+    """A table of Fig. 5(b), and of what a downlink flow gets when the uplinks have just begun."""
+    cells = []
+    for name in (BASELINE, "flows-2", "later-uplinks", "gains-10", "window-clock", "window-none", "empty-turn-wait"):
+        m = data[name]
+        metrics = ("sojourn_ms", "queue_packets", "queue_ref_packets")
+        values = [m.mean(LATE_UPLINKS, DQM, metric, part) for part in (BEFORE, AFTER) for metric in metrics]
+        first = m.throughput(LATE_UPLINKS, DQM, "down", BEGINNING)
+        cells.append((f"`{name}`", *(t_interval(one).short() for one in (*values, first))))
+    headings = [f"{what}, {when}" for when in ("alone", "all") for what in ("wait in ms", "queue", "reference")]
+    return table(("`--reading`", *headings, "a downlink flow at first, Mbps"), cells) + "\n"
+
+
+def _base_index(data: Readings) -> str:
+    """A table of the fairness index of BASE with the most flows, by buffer and window."""
+    m = data[BASELINE]
+    named = {"Table II": BASE} | {f"`{name}`": name for name in OTHER_BASE}
+    cells = [
+        (label, *(t_interval(m.with_base(name).base_index(case)).short() for case in CASES))
+        for label, name in named.items()
+    ]
+    return table(("BASE", *(f"Case {case}" for case in CASES)), cells) + "\n"
+
+
+TABLES: Mapping[str, Callable[[Readings], str]] = {
+    "uniform": _uniform,
+    "rate-change": _rate_change,
+    "delays": _delays,
+    "late-uplinks": _late_uplinks,
+    "base-index": _base_index,
+}
 
 
 def _same_height(panels: Sequence[Axes]) -> None:
