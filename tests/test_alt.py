@@ -157,6 +157,47 @@ def test_measured_quantities_against_400_packets_and_of_the_limit() -> None:
     assert m.limit(ONE) == pytest.approx([60.0, 60.0])  # of the measurement alone
 
 
+def test_the_buffer_with_the_fewest_timeouts() -> None:
+    """An RTO of each of the two flows in 100 s is eight in 400 s; from the buffer on that has two at most above the fewest."""
+    counts = (3, 2, 1, 2, 1, 1, 1, 1)
+    m = measured({(ONE, packets): fake([1.0], timeouts=n) for packets, n in zip(BUFFERS, counts, strict=True)})
+    assert m.fewest_timeouts_from(ONE) == pytest.approx([100.0])
+    m = measured({(ONE, packets): fake([1.0], timeouts=1) for packets in BUFFERS})
+    assert m.fewest_timeouts_from(ONE) == pytest.approx([10.0])
+    rising: dict[tuple[Mix, Buffer], CellRuns] = {
+        (ONE, packets): fake([1.0], timeouts=9 if packets == 400 else 0) for packets in BUFFERS
+    }
+    assert measured(rising).fewest_timeouts_from(ONE) == pytest.approx([400.0])
+
+
+def test_the_table_of_parameters_has_each_readings_own_values() -> None:
+    """Its limit, and its throughput in percent of the greatest of a fixed buffer; a table needs every reading."""
+    from wifair.papers.alt import STUDY
+    from wifair.papers.alt.figures import TABLES
+
+    fixed: dict[tuple[Mix, Buffer], CellRuns] = {
+        (mix, packets): fake([10.0, 10.0]) for mix in (ONE, BUSY) for packets in BUFFERS
+    }
+
+    def with_alt(mbps: float) -> Measured:
+        return measured({**fixed, **{(mix, ALT): fake([mbps, mbps + 0.1]) for mix in (ONE, BUSY)}})
+
+    data = {reading.id: with_alt(9.0) for reading in READINGS}
+    text = TABLES["parameters"](data | {"baseline": with_alt(9.0), "b-half": with_alt(9.5)})
+    assert text.splitlines()[2:4] == [
+        "| `baseline`: a = 10, b = 1, t = 1 s | 60 (identical) | 90.5 ± 6.4 | 60 (identical) | 90.5 ± 6.4 |",
+        "| `b-half`: b = 0.5 | 60 (identical) | 95.5 ± 6.4 | 60 (identical) | 95.5 ± 6.4 |",
+    ]
+    assert STUDY.tables({"baseline": with_alt(9.0)}) == {}
+
+
+def test_the_dcf_has_one_buffer_of_the_same_length() -> None:
+    for packets in (30, 400):
+        cell = applied("dcf", PREMISE, packets)["cell"]
+        assert cell["mac"]["edca"] is None
+        assert cell["ap"]["port"]["limit_packets"] == packets
+
+
 def test_the_premise_is_measured_over_all_attempts_and_uploads() -> None:
     flows = pl.DataFrame(
         {"seed": [1, 1], "direction": ["up", "up"], "goodput_mbps": [3.0, 1.0], "timeouts": [0, 0]},

@@ -6,8 +6,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from wifair import plots
+from wifair.markdown import table
 from wifair.papers.alt.measured import Measured
-from wifair.papers.alt.study import ALT, BUFFERS, EBDP, FIG_2, FIG_4, FIG_5, FIG_6, FIG_7, RTTS_MS, STEP, UPLOADS, Mix
+from wifair.papers.alt.study import (
+    ALT,
+    BUFFERS,
+    BUSY,
+    EBDP,
+    ENDS,
+    FIG_2,
+    FIG_4,
+    FIG_5,
+    FIG_6,
+    FIG_7,
+    ONE,
+    PREMISE,
+    Q_MAX,
+    RTTS_MS,
+    STEP,
+    UPLOADS,
+    Mix,
+)
+from wifair.stats import t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +39,15 @@ DELAY_LABEL = "Max smoothed RTT [ms]"
 LEAST_DELAY_MS = 150
 DELAY_TICKS_MS = (200, 300, 400, 500, 700, 1000, 2000, 3000)
 X = [float(packets) for packets in BUFFERS]
+# What a, b and t are, by reading.
+PARAMETERS = {
+    "baseline": "a = 10, b = 1, t = 1 s",
+    "b-half": "b = 0.5",
+    "b-double": "b = 2",
+    "a-below-growth": "a = 2.5, b = 0.25",
+    "t-short": "t = 0.1 s",
+    "t-long": "t = 10 s",
+}
 # The thresholds that V-B names, for the mixes of Fig. 5.
 THRESHOLDS = (330, 100, 70)
 
@@ -146,3 +175,36 @@ FIGURES: Mapping[str, Callable[[Measured], Figure]] = {
     "7": _fig_7,
     "step": _fig_step,
 }
+
+
+def _parameters(data: Mapping[str, Measured]) -> str:
+    """A table of ALT with other parameters: its limit, and the throughput in percent of the greatest of any fixed buffer."""
+    rows = []
+    for name, told in PARAMETERS.items():
+        m = data[name]
+        values = (quantity for mix in (ONE, BUSY) for quantity in (m.limit(mix), m.utilisation(mix, ALT)))
+        rows.append((f"`{name}`: {told}", *(t_interval(one).short() for one in values)))
+    headings = ("`--reading`", "limit alone", "throughput alone", "limit, 10 uploads", "throughput, 10 uploads")
+    return table(headings, rows) + "\n"
+
+
+# The readings that Section III's premise is run under.
+PREMISES = ("baseline", "dcf", "delayed-ack", "reno-without-sack", "newreno-without-sack")
+
+
+def _premise(data: Mapping[str, Measured]) -> str:
+    """A table of ten uploads: their goodput and the AP's share of the attempts, by buffer and category of the ACKs."""
+    places = (*((PREMISE, packets) for packets in ENDS), (PREMISE._replace(own_category=True), Q_MAX))
+    rows = []
+    for name in PREMISES:
+        m = data[name]
+        values = (quantity(*place) for quantity in (m.upload_throughput, m.ap_share) for place in places)
+        rows.append((f"`{name}`", *(t_interval(one).short() for one in values)))
+    buffers = (*(f"{packets} packets" for packets in ENDS), "own category")
+    headings = [
+        f"{what}, {buffer}" for what in ("all uploads, Mbps", "AP's share of the attempts") for buffer in buffers
+    ]
+    return table(("`--reading`", *headings), rows) + "\n"
+
+
+TABLES: Mapping[str, Callable[[Mapping[str, Measured]], str]] = {"parameters": _parameters, "premise": _premise}

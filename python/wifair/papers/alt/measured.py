@@ -60,6 +60,13 @@ class Measured:
         counted: Values = cell.flows("timeouts").sum(axis=1) * COUNTED_S / cell.run("duration_s")
         return counted
 
+    def fewest_timeouts_from(self, mix: Mix) -> Values:
+        """The smallest buffer from which on there are at most two RTOs in 400 s more than the fewest of any buffer, else the largest."""
+        counts = np.stack([self.timeouts(mix, packets) for packets in BUFFERS])
+        above = counts > counts.min(axis=0) + 2.0
+        first = np.minimum([len(BUFFERS) - int(np.argmax([*run[::-1], True])) for run in above.T], len(BUFFERS) - 1)
+        return np.array(BUFFERS, dtype=np.float64)[first]
+
     def threshold(self, mix: Mix, share: float | None = None) -> Values:
         """The smallest buffer with maximum throughput (or another share of the greatest), in packets.
 
@@ -75,9 +82,14 @@ class Measured:
         at = np.array([np.interp(packets, BUFFERS, run) for run in curve.T])
         return ratio(at, curve.max(axis=0))
 
+    def bdp(self, mix: Mix) -> Values:
+        """The bandwidth-delay product of Fig. 2 in packets: the greatest throughput times the wired RTT."""
+        packets: Values = self.maximum(mix) * 1e6 * mix.rtt_ms * 1e-3 / (8 * PAYLOAD_BYTES)
+        return packets
+
     def bdp_packets(self, mix: Mix) -> float:
-        """The bandwidth-delay product of Fig. 2: maximum throughput times wired RTT."""
-        return float(self.maximum(mix).mean()) * 1e6 * mix.rtt_ms * 1e-3 / (8 * PAYLOAD_BYTES)
+        """Its mean over the runs."""
+        return float(self.bdp(mix).mean())
 
     def utilisation(self, mix: Mix, buffer: Buffer) -> Values:
         """Throughput in percent of the greatest at any fixed buffer."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from wifair.papers.alt.measured import Measured
-from wifair.papers.alt.study import ALT, BUFFERS, ONE_CATEGORY, Q_MAX, RTT_MS, UPLOADS
+from wifair.papers.alt.study import ALT, BUFFERS, ENDS, ONE_CATEGORY, Q_MAX, RTT_MS, UPLOADS
 from wifair.papers.readings import Alternative, Joint, Kind, Reading, View
 
 _DATA_PORT = "ap.categories.best_effort"
@@ -20,6 +20,12 @@ _GRID: Mapping[str, tuple[object, ...]] = {
     "acks": ("own category",),
     "buffer": (*BUFFERS, ALT),
 }
+# With the uploads of Section III, in both of their categories.
+_EVERY_DOWN: Mapping[str, tuple[object, ...]] = {
+    **_GRID,
+    "down": (0, 1, 10),
+    "acks": ("own category", "data's category"),
+}
 _ONE_DOWNLOAD = {**_GRID, "down": (1,)}
 _BUSY = {**_ONE_DOWNLOAD, "up": (10,)}
 _ALT_ALONE = {**_GRID, "up": (0, 10), "buffer": (ALT,)}
@@ -29,7 +35,7 @@ _DELAYED_ACK = Alternative(
     "Is every segment acknowledged?",
     "every second one",
     {"tcp.delayed_ack.segments": 2},
-    {**_GRID, "down": (1, 10)},
+    _EVERY_DOWN,
 )
 _MIN_RTO = Alternative(
     "min-rto",
@@ -54,7 +60,18 @@ def _without_sack(id: str, recovery: str, control: str) -> Alternative:
         "How does TCP recover from losses?",
         f"as {recovery}, without SACK",
         {"tcp.congestion_control": {"name": control}, "tcp.sack": None},
-        {**_GRID, "down": (1, 10)},
+        _EVERY_DOWN,
+    )
+
+
+def _dcf(packets: int) -> Alternative:
+    """Section III's premise without 802.11e, with an AP's buffer of so many packets."""
+    return Alternative(
+        f"dcf-{packets}",
+        'By what do stations contend in Section III\'s premise, "the basic 802.11 DCF"?',
+        "by the DCF of 802.11g (CWmin 15, a DIFS), without 802.11e",
+        {"mac.edca": None, "ap.categories": {}, "ap.limit_packets": packets},
+        {"acks": ("data's category",), "buffer": (packets,)},
     )
 
 
@@ -78,6 +95,7 @@ _LEFT_OPEN: tuple[Reading[Measured], ...] = (
     _DELAYED_ACK,
     _without_sack("reno-without-sack", "Reno (RFC 5681)", "reno"),
     _without_sack("newreno-without-sack", "NewReno (RFC 6582)", "newreno"),
+    Joint("dcf", tuple(map(_dcf, ENDS))),
     _MIN_RTO,
     _delayed_ack_and(
         replace(_MIN_RTO, choice="200 ms (both for 1 download, 0 and 2 uploads)", only={**_ONE_DOWNLOAD, "up": (0, 2)})
