@@ -63,10 +63,10 @@ def page() -> str:
     ]
     for section, place in SECTIONS.items():
         parts += [f"## `[{section}]`", ABOUT[section], table(list(_section(plan_node(*place))))]
-    ap = plan_node("cell", "ap")
+    ap = plan_node("bss", "ap")
     port = properties(properties(ap)["port"])
     other = {key: node for key, node in properties(ap).items() if key != "port"}
-    station = {key: node for key, node in properties(plan_node("cell", "stations", "[]")).items() if key != "label"}
+    station = {key: node for key, node in properties(plan_node("bss", "stations", "[]")).items() if key != "label"}
     flow = properties(plan_node("flows", "[]"))
     flow = {key: node for key, node in flow.items() if key not in ("label", "group", "station", "direction")}
     parts += [

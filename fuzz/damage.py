@@ -125,7 +125,7 @@ def main() -> None:
             tree = json.loads(content)
         except ValueError:
             continue
-        if not isinstance(tree, dict) or not {"cell", "flows"} <= tree.keys():
+        if not isinstance(tree, dict) or not {"bss", "flows"} <= tree.keys():
             continue
         for path, kind, node in places(tree):
             if kind in seen:

@@ -83,7 +83,7 @@ def plan(scenario: Scenario) -> dict[str, Any]:
     for flow in built["flows"]:
         if flow.get("stop_after_group") not in groups:
             flow.pop("stop_after_group", None)
-    built["cell"]["stations"] = [station for station in built["cell"]["stations"] if station["label"] in used]
+    built["bss"]["stations"] = [station for station in built["bss"]["stations"] if station["label"] in used]
     events = [event for event in built["events"] if event.get("station", {}).get("label", next(iter(used))) in used]
     built["events"] = events[:EVENTS]
     return built

@@ -41,7 +41,7 @@ SMALL = Form(seeds=2, first_look=1, warmup_s=2.0, duration_s=8.0)
 
 def test_the_scenario_is_that_of_section_iii() -> None:
     plan = scenario(BUSY, ALT, FORMS["full"]).plan()
-    cell, flow = plan["cell"], plan["flows"][-1]
+    cell, flow = plan["bss"], plan["flows"][-1]
     assert flow["direction"] == "down"
     assert (flow["tcp"]["mss_bytes"], flow["tcp"]["initial_ssthresh_segments"]) == (1000, 64)
     assert flow["tcp"]["receiver_window_segments"] == 4096
@@ -60,7 +60,7 @@ def test_the_scenario_is_that_of_section_iii() -> None:
     step = scenario(STEP, EBDP, Form(1, 0, 60.0, 80.0)).plan()
     assert {(flow["start_s"], flow["stop_s"]) for flow in step["flows"] if flow["direction"] == "up"} == {(100, 200)}
     fixed = scenario(Mix(1, 0, 50), 70, FORMS["full"]).plan()
-    assert fixed["cell"]["ap"]["categories"]["best_effort"]["limit_packets"] == 70
+    assert fixed["bss"]["ap"]["categories"]["best_effort"]["limit_packets"] == 70
     assert fixed["wire"]["one_way_delay_ms"] == 25.0
     assert FORMS["full"].seeds >= 10
 
@@ -94,8 +94,8 @@ def test_joint_readings_delay_acks_and_change_the_other_thing() -> None:
 def test_steady_service_leaves_one_download_alone() -> None:
     plan = applied("steady-service", BUSY, ALT)
     assert [flow["direction"] for flow in plan["flows"]] == ["down"]
-    assert {station["rate_mbps"] for station in plan["cell"]["stations"]} == {2.0}
-    controller = plan["cell"]["ap"]["categories"]["best_effort"]["limit_controller"]
+    assert {station["rate_mbps"] for station in plan["bss"]["stations"]} == {2.0}
+    controller = plan["bss"]["ap"]["categories"]["best_effort"]["limit_controller"]
     assert controller["name"] == "alt"
 
 
@@ -212,7 +212,7 @@ def test_the_premise_is_measured_over_all_attempts_and_uploads() -> None:
 
 def test_without_a_category_acks_wait_with_the_data() -> None:
     premise = scenario(PREMISE, 400, FORMS["full"]).plan()
-    assert premise["cell"]["mac"]["edca"]["tcp_acks"] == "best-effort"
+    assert premise["bss"]["mac"]["edca"]["tcp_acks"] == "best-effort"
     assert {flow["direction"] for flow in premise["flows"]} == {"up"}
 
 

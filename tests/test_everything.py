@@ -249,10 +249,10 @@ def test_a_papers_cell_goes_to_todays_air(form: str) -> None:
     [cell] = staged(["five-rates"])
     own = cell.scenario(form)
     plan = TODAYS_ON_AX.applied(own).plan()
-    assert plan["cell"]["phy"]["name"] == "802.11ax"
+    assert plan["bss"]["phy"]["name"] == "802.11ax"
     assert plan["wire"]["rate_mbps"] > 1201
     # 1, 2 and 5.5 of 11 Mbps, and 1201 Mbps at first: the modes nearest to these shares.
-    assert [station["mcs"] for station in plan["cell"]["stations"]] == [11] * 5
+    assert [station["mcs"] for station in plan["bss"]["stations"]] == [11] * 5
     assert [event["station"]["mcs"] for event in plan["events"]] == [1, 2, 5]
     runs = [
         (of["events"][0]["at_s"], sum(of["run"][key] for key in ("warmup_s", "duration_s")))
@@ -290,13 +290,13 @@ def test_everybody_takes_part_with_what_belongs_to_them() -> None:
             with pytest.raises(InputError, match="the same as droptail"):
                 contender.applied(base)
             continue
-        port = contender.applied(base).plan()["cell"]["ap"]["port"]
+        port = contender.applied(base).plan()["bss"]["ap"]["port"]
         own = {"alt": 30, "ebdp": 30, "fq-codel": 10_240, "mac80211": 8_192}
         name = contender.name.removesuffix("-ack-filter").removesuffix("-2016")
         assert port["limit_packets"] == own.get(name, 100)
         if "filter" in port["scheme"]:
             assert port["scheme"]["filter"] == "paper"
-            assert contender.applied(base, "safe").plan()["cell"]["ap"]["port"]["scheme"]["filter"] == "safe"
+            assert contender.applied(base, "safe").plan()["bss"]["ap"]["port"]["scheme"]["filter"] == "safe"
     with pytest.raises(InputError, match="Did you mean droptail"):
         contenders(["droptial"])
     with pytest.raises(InputError, match="Did you mean ten-and-ten"):
@@ -306,7 +306,7 @@ def test_everybody_takes_part_with_what_belongs_to_them() -> None:
 def test_a_controller_moves_the_buffer_that_the_scenario_is_about() -> None:
     [cell] = staged(["download-among-uploads"])
     [alt] = contenders(["alt"])
-    categories = alt.applied(cell.scenario(QUICK)).plan()["cell"]["ap"]["categories"]
+    categories = alt.applied(cell.scenario(QUICK)).plan()["bss"]["ap"]["categories"]
     assert categories["best_effort"]["limit_controller"]["name"] == "alt"
     assert categories["voice"]["limit_controller"] is None
 

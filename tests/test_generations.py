@@ -43,7 +43,7 @@ BRIEF = Size(2, 0, 0.0, 0.0, spans={s: {g.name: Span(0.2, 0.4) for g in GENERATI
 
 def plan(part: str, scheme: str, generation: Generation, scaling: str) -> dict[str, Any]:
     found = scenario(Setting(part, scheme, generation, scaling), FORMS["full"]).plan()
-    return {**found, "cell": {**found["cell"]}}
+    return {**found, "bss": {**found["bss"]}}
 
 
 def test_it_is_a_study_and_no_paper() -> None:
@@ -97,28 +97,28 @@ def test_at_home_the_numbers_are_the_papers(
     )
     for way in ("up", "down"):
         assert sum(f["direction"] == way for f in mine["flows"]) == sum(f["direction"] == way for f in theirs["flows"])
-    ports = [p["cell"]["ap"] for p in (mine, theirs)]
+    ports = [p["bss"]["ap"] for p in (mine, theirs)]
     assert ports[0]["port"]["scheme"] == ports[1]["port"]["scheme"]
     assert ports[0]["port"]["limit_packets"] == ports[1]["port"]["limit_packets"]
     assert ports[0]["categories"] == ports[1]["categories"]
     assert mine["wire"] == theirs["wire"]
-    assert {s["rate_mbps"] for s in mine["cell"]["stations"]} == {s["rate_mbps"] for s in theirs["cell"]["stations"]}
+    assert {s["rate_mbps"] for s in mine["bss"]["stations"]} == {s["rate_mbps"] for s in theirs["bss"]["stations"]}
 
 
 def test_in_time_everything_that_counts_packets_lasts_as_long() -> None:
     for generation in GENERATIONS:
         ratio = generation.rate_mbps / 11.0
         mine = plan(TEN_AND_TEN, "droptail", generation, TIME)
-        assert mine["cell"]["ap"]["port"]["limit_packets"] == round(100 * ratio)
+        assert mine["bss"]["ap"]["port"]["limit_packets"] == round(100 * ratio)
         assert mine["flows"][0]["tcp"]["receiver_window_segments"] == round(42 * ratio)
-        assert mine["cell"]["stations"][0]["port"]["limit_packets"] >= round(42 * ratio)
+        assert mine["bss"]["stations"][0]["port"]["limit_packets"] >= round(42 * ratio)
         assert mine["wire"]["rate_mbps"] == pytest.approx(100 * ratio)
-        controller = plan(TEN_DOWNLOADS, "alt", generation, TIME)["cell"]["ap"]["categories"]["best_effort"]
+        controller = plan(TEN_DOWNLOADS, "alt", generation, TIME)["bss"]["ap"]["categories"]["best_effort"]
         assert controller["limit_controller"]["max_packets"] == round(400 * generation.rate_mbps / 54.0)
         large = plan(FILES, "t-las", generation, TIME)
         sizes = {flow["group"]: flow["application"]["transfer_bytes"] for flow in large["flows"]}
         assert sizes["small"] * 100 == pytest.approx(sizes["large"], rel=0.05)
-        threshold = large["cell"]["ap"]["port"]["scheme"]["threshold_packets"]
+        threshold = large["bss"]["ap"]["port"]["scheme"]["threshold_packets"]
         assert threshold * 1460 == pytest.approx(5 * sizes["small"], rel=0.05)
 
 
@@ -131,7 +131,7 @@ def test_at_home_both_scalings_are_the_same(part: str) -> None:
 
 def test_frames_are_aggregated_from_802_11n_on() -> None:
     for generation, (part, scheme) in product(GENERATIONS, [(TEN_AND_TEN, "droptail"), (TEN_DOWNLOADS, "alt")]):
-        edca = plan(part, scheme, generation, PACKETS)["cell"]["mac"]["edca"]
+        edca = plan(part, scheme, generation, PACKETS)["bss"]["mac"]["edca"]
         assert (edca is not None) == (generation not in (B, G) or part == TEN_DOWNLOADS)
 
 

@@ -53,7 +53,7 @@ def test_what_is_saved_repeats_the_session(name: str) -> None:
     """Every kind of change, at arbitrary nanoseconds."""
     session = Session(cell() if name == "cell" else Scenario.from_toml(name), reserve=4)
     groups = list(dict.fromkeys(flow["group"] for flow in session.scenario.plan()["flows"]))
-    station = session.scenario.plan()["cell"]["stations"][0]
+    station = session.scenario.plan()["bss"]["stations"][0]
     mode = "rate_mbps" if station["mcs"] is None else "mcs"
     changes: list[dict[str, Any]] = [
         {"ap": {"limit_packets": 7}},
@@ -304,7 +304,7 @@ def test_beacons_are_frames_of_the_ap() -> None:
 def test_a_link_can_have_what_its_phy_has(phy: dict[str, Any], key: str, choices: list[float]) -> None:
     """The fastest where a station does not say, and each of them by a change."""
     session = Session(cell(phy=phy))
-    stations = session.scenario.plan()["cell"]["stations"]
+    stations = session.scenario.plan()["bss"]["stations"]
     assert session.modes() == [{"key": key, "choices": choices}] * len(stations)
     in_use = {"mcs": "mcs_up", "rate_mbps": "rate_up_mbps"}[key]
     assert session.snapshot()["stations"][in_use] == [choices[-1]] * len(stations)

@@ -90,7 +90,7 @@ def test_building_grows_with_the_plan_and_not_with_its_square(change: Callable[.
             for i in range(count)
         ]
         cell = {"stations": [{"label": "station", "rate_mbps": 11}]}
-        plan = json.dumps({"cell": cell, "flows": flows, "run": {"warmup_s": 0, "duration_s": 0.001}})
+        plan = json.dumps({"bss": cell, "flows": flows, "run": {"warmup_s": 0, "duration_s": 0.001}})
         times = []
         for _ in range(3):
             began = time.process_time()

@@ -60,7 +60,7 @@ def test_all_flows_together_offer_the_same(case: Any) -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if case.slow_mcs is not None], ids=lambda case: case.name)
 def test_the_station_of_the_last_flow_alone_is_slow(case: Any) -> None:
     plan = Scenario.from_toml(case.scenario, case.settings(3).items()).plan()
-    mcs = {station["label"]: station["mcs"] for station in plan["cell"]["stations"]}
+    mcs = {station["label"]: station["mcs"] for station in plan["bss"]["stations"]}
     assert [mcs[flow["station"]] for flow in plan["flows"]] == [7, 7, 0]
 
 

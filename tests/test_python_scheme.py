@@ -95,11 +95,11 @@ def test_parameters_are_the_constructors_arguments() -> None:
         scenario(scheme) for scheme in (Red(0.5, max_p=0.2), {"name": Red, "weight": 0.5, "max_p": 0.2}, Red)
     )
     assert plain.plan_json == keyed.plan_json
-    assert by_name.plan()["cell"]["ap"]["port"]["scheme"]["parameters"] == {}
-    assert keyed.plan()["cell"]["ap"]["port"]["scheme"]["parameters"] == {"weight": 0.5, "max_p": 0.2}
+    assert by_name.plan()["bss"]["ap"]["port"]["scheme"]["parameters"] == {}
+    assert keyed.plan()["bss"]["ap"]["port"]["scheme"]["parameters"] == {"weight": 0.5, "max_p": 0.2}
     assert plain.fingerprint() != by_name.fingerprint()
     assert plain.override({"ap.scheme": Red}).plan_json == plain.plan_json  # as with any scheme: it is the same one
-    assert plain.override({"ap.scheme.max_p": 0.1}).plan()["cell"]["ap"]["port"]["scheme"]["parameters"]["max_p"] == 0.1
+    assert plain.override({"ap.scheme.max_p": 0.1}).plan()["bss"]["ap"]["port"]["scheme"]["parameters"]["max_p"] == 0.1
 
 
 def test_wrong_parameters_are_told() -> None:

@@ -52,7 +52,7 @@ class OnDemand(Runs):
         if len(self.wanted) > MOST_CELLS:
             raise TooMuch
         if place not in self.ran:
-            stations = cell.scenario.plan()["cell"]["stations"]
+            stations = cell.scenario.plan()["bss"]["stations"]
             if len(stations) * cell.scenario.simulated_s() * self.seeds > MOST_STATION_SECONDS:
                 raise TooMuch
             [found] = Runs.of(Study([cell], self.seeds).run())._cells.values()

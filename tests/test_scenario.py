@@ -19,7 +19,7 @@ UP: dict[str, Any] = {"count": 2, "direction": "up"}
 def test_flows_have_stations_of_their_own_named_after_them() -> None:
     plan = Scenario(flows=[UP, {"direction": "down"}, {"direction": "down", "count": 2}]).plan()
     assert [flow["label"] for flow in plan["flows"]] == ["up-1", "up-2", "down", "down2-1", "down2-2"]
-    assert [flow["station"] for flow in plan["flows"]] == [station["label"] for station in plan["cell"]["stations"]]
+    assert [flow["station"] for flow in plan["flows"]] == [station["label"] for station in plan["bss"]["stations"]]
     assert [flow["group"] for flow in plan["flows"]] == ["up", "up", "down", "down2", "down2"]
 
 
@@ -30,7 +30,7 @@ def test_flows_may_share_named_stations() -> None:
     )
     plan = scenario.plan()
     assert [flow["station"] for flow in plan["flows"]] == ["near-1", "near-2", "near-1", "far"]
-    assert [station["rate_mbps"] for station in plan["cell"]["stations"]] == [11.0, 11.0, 1.0]
+    assert [station["rate_mbps"] for station in plan["bss"]["stations"]] == [11.0, 11.0, 1.0]
 
 
 def test_defaults_come_in_layers() -> None:
@@ -42,7 +42,7 @@ def test_defaults_come_in_layers() -> None:
             {"direction": "down", "one_way_delay_ms": 50.0},
         ],
     ).plan()
-    assert [station["rate_mbps"] for station in plan["cell"]["stations"]] == [2.0, 2.0, 5.5]
+    assert [station["rate_mbps"] for station in plan["bss"]["stations"]] == [2.0, 2.0, 5.5]
     assert plan["flows"][0]["tcp"]["rto"]["min_ms"] == 300
     assert plan["flows"][0]["tcp"]["rto"]["max_ms"] == 9000
     assert [flow["tcp"]["mss_bytes"] for flow in plan["flows"]] == [1000] * 3
@@ -81,7 +81,7 @@ def test_flows_are_at_one_station_by_its_name() -> None:
 @pytest.mark.parametrize(("phy", "rate"), [("802.11b", 11.0), ("802.11g", 54.0), ("802.11a", 54.0)])
 def test_a_station_without_a_rate_has_the_highest(phy: str, rate: float) -> None:
     plan = Scenario(phy={"name": phy}, flows=[UP]).plan()
-    assert {station["rate_mbps"] for station in plan["cell"]["stations"]} == {rate}
+    assert {station["rate_mbps"] for station in plan["bss"]["stations"]} == {rate}
 
 
 def test_from_802_11n_on_a_station_has_an_mcs() -> None:
@@ -93,7 +93,7 @@ def test_from_802_11n_on_a_station_has_an_mcs() -> None:
         stations=[{"name": "new", "streams": 2, "mcs": 9}, older, sensor],
         flows=flows,
     )
-    stations = scenario.plan()["cell"]["stations"]
+    stations = scenario.plan()["bss"]["stations"]
     assert [(station["mcs"], station["rate_mbps"]) for station in stations] == [(9, None), (3, None), (None, 54.0)]
     rows = {station: row for (station, way), row in scenario.channel_access(1500).items() if way == "up"}
     alone = {
@@ -107,8 +107,8 @@ def test_from_802_11n_on_a_station_has_an_mcs() -> None:
 
 
 def test_from_802_11n_on_a_scenario_has_edca() -> None:
-    assert Scenario(phy={"name": "802.11g"}, flows=[UP]).plan()["cell"]["mac"]["edca"] is None
-    cell = Scenario(phy={"name": "802.11n"}, ap={"hardware": "ath9k"}, flows=[UP]).plan()["cell"]
+    assert Scenario(phy={"name": "802.11g"}, flows=[UP]).plan()["bss"]["mac"]["edca"] is None
+    cell = Scenario(phy={"name": "802.11n"}, ap={"hardware": "ath9k"}, flows=[UP]).plan()["bss"]
     assert cell["mac"]["edca"]["parameter_set"] == "802.11"
     assert cell["ap"]["hardware"] == {"name": "ath9k", "aggregates": 2, "max_ppdu_us": 4000.0}
     tables = Scenario(phy={"name": "802.11n"}, flows=[UP], run={"warmup_s": 0.0, "duration_s": 0.3}).run(1).stations
@@ -117,17 +117,17 @@ def test_from_802_11n_on_a_scenario_has_edca() -> None:
 
 def test_the_dialect_lies_below_the_scenarios_own_keys() -> None:
     plan = Scenario(dialect="ns-2", phy={"llc_bytes": 8}, tcp={"rto": {"min_ms": 500}}, flows=[UP]).plan()
-    assert plan["cell"]["phy"]["llc_bytes"] == 8
-    assert plan["cell"]["phy"]["mac_header_bytes"] == NS_2["phy"]["mac_header_bytes"]
-    assert plan["cell"]["mac"]["immediate_access"] is False
-    assert plan["cell"]["ap"]["port"]["limit_counts_in_service"] is True
+    assert plan["bss"]["phy"]["llc_bytes"] == 8
+    assert plan["bss"]["phy"]["mac_header_bytes"] == NS_2["phy"]["mac_header_bytes"]
+    assert plan["bss"]["mac"]["immediate_access"] is False
+    assert plan["bss"]["ap"]["port"]["limit_counts_in_service"] is True
     assert plan["flows"][0]["tcp"]["rto"] == {**plan["flows"][0]["tcp"]["rto"], "min_ms": 500, "initial_ms": 3000}
 
 
 def test_every_key_of_the_dialect_departs_from_the_standard_or_pins_it() -> None:
     standard, other = Scenario(flows=[UP]).plan(), Scenario(dialect="ns-2", flows=[UP]).plan()
-    assert standard["cell"]["mac"] != other["cell"]["mac"]
-    assert standard["cell"]["stations"] != other["cell"]["stations"]
+    assert standard["bss"]["mac"] != other["bss"]["mac"]
+    assert standard["bss"]["stations"] != other["bss"]["stations"]
     assert standard["flows"][0]["tcp"] != other["flows"][0]["tcp"]
 
 
@@ -148,7 +148,7 @@ def test_overriding_leaves_the_original_alone() -> None:
     scenario = Scenario(flows=[UP])
     other = scenario.override({"ap.limit_packets": 7, "flows[0].count": 5})
     assert len(other.plan()["flows"]) == 5
-    assert other.plan()["cell"]["ap"]["port"]["limit_packets"] == 7
+    assert other.plan()["bss"]["ap"]["port"]["limit_packets"] == 7
     assert len(scenario.plan()["flows"]) == 2
 
 
@@ -281,7 +281,7 @@ def test_every_flow_of_every_group_is_in_the_plan(groups: list[tuple[int, str, f
     flows = [{"count": n, "direction": way, "station": {"rate_mbps": rate}} for n, way, rate in groups]
     plan = Scenario(flows=flows).plan()
     assert [flow["direction"] for flow in plan["flows"]] == [way for n, way, _ in groups for _ in range(n)]
-    assert [s["rate_mbps"] for s in plan["cell"]["stations"]] == [rate for n, _, rate in groups for _ in range(n)]
+    assert [s["rate_mbps"] for s in plan["bss"]["stations"]] == [rate for n, _, rate in groups for _ in range(n)]
     assert len({flow["label"] for flow in plan["flows"]}) == sum(n for n, _, _ in groups)
 
 
@@ -320,9 +320,9 @@ def test_a_station_may_move() -> None:
         events=[{"at_s": 9, "station": {"name": "up", "velocity_m_per_s": [0.0, 0.0]}}],
     )
     plan = scenario.plan()
-    assert plan["cell"]["channel"]["path_loss_exponent"] == 2.5
-    assert plan["cell"]["ap"]["position_m"] == [1.0, 2.0]
-    assert plan["cell"]["stations"][0]["position_m"] == [50.0, 0.0]
+    assert plan["bss"]["channel"]["path_loss_exponent"] == 2.5
+    assert plan["bss"]["ap"]["position_m"] == [1.0, 2.0]
+    assert plan["bss"]["stations"][0]["position_m"] == [50.0, 0.0]
     assert plan["events"][0]["station"]["velocity_m_per_s"] == [0.0, 0.0]
     with pytest.raises(ScenarioError) as caught:
         scenario.override({"flows[0].station.position_m": [50.0, "far"]})

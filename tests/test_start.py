@@ -42,9 +42,9 @@ def test_templates_run_and_what_is_commented_out_is_accepted(name: str) -> None:
 def test_a_template_names_the_hardware_below_the_scheme(name: str) -> None:
     text = (gallery.FOLDER / f"{name}.toml").read_text()
     [line] = re.findall('^# (hardware = "firmware" +# the chip queues packets itself.*)$', text, re.MULTILINE)
-    assert Scenario.from_toml(name).plan()["cell"]["ap"]["hardware"]["name"] == "ideal"
+    assert Scenario.from_toml(name).plan()["bss"]["ap"]["hardware"]["name"] == "ideal"
     switched_on = text.replace(f"# {line}", line)
-    assert Scenario(**tomllib.loads(switched_on)).plan()["cell"]["ap"]["hardware"]["name"] == "firmware"
+    assert Scenario(**tomllib.loads(switched_on)).plan()["bss"]["ap"]["hardware"]["name"] == "firmware"
 
 
 def test_a_file_goes_before_a_name_of_the_gallery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +89,7 @@ def test_every_laptop_of_the_cafe_does_what_the_text_says() -> None:
     plan = Scenario.from_toml("cafe").plan()
     for flow in plan["flows"]:
         does.setdefault(flow["station"], set()).add(flow["group"])
-    assert len(does) == len(plan["cell"]["stations"]) == 20
+    assert len(does) == len(plan["bss"]["stations"]) == 20
     assert does["table-1"] == {"reading", "ping"}
     assert [does[f"table-{i}"] for i in range(2, 13)] == [{"reading"}] * 9 + [{"photographs"}] * 2
     assert [does[f"terrace-{i}"] for i in range(1, 9)] == [{"reading-outside"}] * 4 + [{"download"}] * 4
@@ -172,7 +172,7 @@ def test_ecn_of_a_profile_is_no_finding() -> None:
 
 def test_a_dscp_without_categories_names_what_classify_allows() -> None:
     text = found({"direction": "down", "application": "voip"}, mac={"edca": {}})["mac.edca"].finding
-    allowed = words(properties(plan_node("cell", "mac", "edca"))["classify"])
+    allowed = words(properties(plan_node("bss", "mac", "edca"))["classify"])
     assert "rfc-8325" in allowed
     assert all(f'"{name}"' in text for name in allowed)
     assert '"best-effort" (default)' in text

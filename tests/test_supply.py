@@ -156,7 +156,7 @@ def test_a_scenario_is_data(trap: Path, here: Cli, scheme: str) -> None:
 def test_a_plan_is_data(trap: Path) -> None:
     plan = Scenario(flows=[{"direction": "up"}]).plan()
     for scheme in ({"name": "external", "id": "own.py:Own", "parameters": {}}, {"name": "own.py:Own"}):
-        plan["cell"]["ap"]["port"]["scheme"] = scheme
+        plan["bss"]["ap"]["port"]["scheme"] = scheme
         with pytest.raises(_native.PlanError):
             _native.canonical(json.dumps(plan), {})
         with pytest.raises(_native.PlanError):

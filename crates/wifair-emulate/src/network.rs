@@ -81,7 +81,7 @@ impl Network {
         let stations = plan.bss.stations.len();
         if stations > MAX_STATIONS {
             let allowed = format!("1 to {MAX_STATIONS} stations in an emulation");
-            return Err(SpecError::new("cell.stations", format!("{stations} stations"), allowed));
+            return Err(SpecError::new("bss.stations", format!("{stations} stations"), allowed));
         }
         let mut events = vec![];
         for (i, event) in plan.events.iter().enumerate() {
@@ -443,7 +443,7 @@ mod tests {
     fn plan(phy: &str, port: &str, more: &str) -> Plan {
         let station = |label| format!(r#"{{"label": "{label}", "port": {{"limit_packets": 20}} }}"#);
         let json = format!(
-            r#"{{"cell": {{"phy": {phy}, "stations": [{}, {}], "ap": {{"port": {port}}} }},
+            r#"{{"bss": {{"phy": {phy}, "stations": [{}, {}], "ap": {{"port": {port}}} }},
                 "flows": [{{"label": "a", "station": "near", "direction": "up"}}] {more} }}"#,
             station("near"),
             station("far"),

@@ -46,15 +46,15 @@ fn main() {
     let is_he80 = carried.starts_with("he80");
     if is_he80 {
         let port = json!({"limit_packets": 1_000, "scheme": {"name": scheme}});
-        plan["cell"]["phy"] = json!({"name": "802.11ax", "width_mhz": 80});
-        plan["cell"]["mac"] = json!({"edca": {}});
-        plan["cell"]["ap"]["port"] = port;
-        for station in plan["cell"]["stations"].as_array_mut().expect("a list") {
+        plan["bss"]["phy"] = json!({"name": "802.11ax", "width_mhz": 80});
+        plan["bss"]["mac"] = json!({"edca": {}});
+        plan["bss"]["ap"]["port"] = port;
+        for station in plan["bss"]["stations"].as_array_mut().expect("a list") {
             *station = json!({"label": station["label"], "mcs": 7, "port": {"limit_packets": 1_000}});
         }
     }
     if carried == "edca" {
-        plan["cell"]["mac"] = json!({"edca": {"classify": "dscp"}});
+        plan["bss"]["mac"] = json!({"edca": {"classify": "dscp"}});
     }
     for (index, flow) in plan["flows"].as_array_mut().expect("a list").iter_mut().enumerate() {
         if carried == "edca" {

@@ -81,6 +81,10 @@ impl<'de> Visitor<'de> for TreeVisitor {
     }
 }
 
+/// Keys that had other names: old and new.
+const RENAMED: [(&str, &str); 2] =
+    [("cell", "bss"), ("server_hears_link_rate", "server_notified_of_link_rate")];
+
 /// Converts an error of serde: `error` is its message, `path` the place in `tree`.
 fn misread(tree: &Value, path: &Path, error: &serde_json::Error) -> SpecError {
     let message = error.to_string();
@@ -95,6 +99,8 @@ fn misread(tree: &Value, path: &Path, error: &serde_json::Error) -> SpecError {
         SpecError::new(key, "a key that is there twice", "each key once")
     } else if let Some(field) = quoted("unknown field `") {
         let expected = message.split_once(", ").map_or("no such key", |(_, expected)| expected);
+        let renamed = RENAMED.iter().find(|(old, _)| *old == field);
+        let expected = renamed.map_or_else(|| expected.into(), |(_, new)| format!("`{new}`, its name now"));
         let key = if path.ends_with(field) { path } else { inside(field) };
         SpecError::new(key, "an unknown key", expected)
     } else {

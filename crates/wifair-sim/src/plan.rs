@@ -31,7 +31,6 @@ pub struct Plan {
     #[serde(default)]
     pub run: RunSpec,
     /// The BSS: PHY, MAC, access point, stations.
-    #[serde(rename = "cell")]
     pub bss: BssSpec,
     /// The wired side.
     #[serde(default)]
@@ -259,7 +258,7 @@ impl Plan {
         check_range("wire.one_way_delay_ms", self.wire.one_way_delay_ms, 0.0, 1e5, "ms")?;
         check_range("wire.loss_rate", self.wire.loss_rate, 0.0, 1.0, "")?;
         let bss = Bss::new(&self.bss, 0)
-            .map_err(|error| SpecError { key: format!("cell.{}", error.key), ..error })?;
+            .map_err(|error| SpecError { key: format!("bss.{}", error.key), ..error })?;
         self.validate_flows()?;
         self.validate_events(&bss)
     }
@@ -433,7 +432,7 @@ mod tests {
 
     const SMALLEST: &str = r#"{
         "flows": [{"label": "f", "station": "a", "direction": "up"}],
-        "cell": {"stations": [{"label": "a", "rate_mbps": 11}]}
+        "bss": {"stations": [{"label": "a", "rate_mbps": 11}]}
     }"#;
 
     fn error(json: &str) -> SpecError {
@@ -442,22 +441,24 @@ mod tests {
 
     #[test]
     fn errors_name_the_key() {
-        assert_eq!(error("{}").key, "cell");
-        assert_eq!(error(r#"{"cell": {"stations": []}, "flows": [], "wirre": 1}"#).key, "wirre");
+        assert_eq!(error("{}").key, "bss");
+        let renamed = error(r#"{"cell": {"stations": []}, "flows": []}"#);
+        assert_eq!((renamed.key.as_str(), renamed.allowed.as_str()), ("cell", "`bss`, its name now"));
+        assert_eq!(error(r#"{"bss": {"stations": []}, "flows": [], "wirre": 1}"#).key, "wirre");
         assert_eq!(error(r#"{"": 1}"#).key, r#""""#);
         assert_eq!(error(r#"{"run": {"": 1}}"#).key, r#"run."""#);
         assert_eq!(error(r#"{"": 'l'}"#).key, r#""""#);
         assert_eq!(error(r#"{"run": {"": 'l'}}"#).key, r#"run."""#);
-        let foreign = r#"{"cell": {"stations": [], "ap": {"port": {"limit": 1}}}, "flows": []}"#;
-        assert_eq!(error(foreign).key, "cell.ap.port.limit");
-        let empty = r#"{"cell": {"stations": [{"label": "a", "rate_mbps": 11}]}, "flows": []}"#;
+        let foreign = r#"{"bss": {"stations": [], "ap": {"port": {"limit": 1}}}, "flows": []}"#;
+        assert_eq!(error(foreign).key, "bss.ap.port.limit");
+        let empty = r#"{"bss": {"stations": [{"label": "a", "rate_mbps": 11}]}, "flows": []}"#;
         assert_eq!(error(empty).key, "flows");
-        let slow = r#"{"cell": {"stations": [{"label": "a", "rate_mbps": 7}]}, "flows": []}"#;
-        assert_eq!(error(slow).key, "cell.stations[0].rate_mbps");
+        let slow = r#"{"bss": {"stations": [{"label": "a", "rate_mbps": 7}]}, "flows": []}"#;
+        assert_eq!(error(slow).key, "bss.stations[0].rate_mbps");
         assert!(error(slow).allowed.contains("5.5"), "{}", error(slow));
         assert_eq!(error(&format!("{SMALLEST} 1")).value, "what stands behind the plan");
         let text = error(&SMALLEST.replace("11", "\"fast\""));
-        assert_eq!((text.key.as_str(), text.value.as_str()), ("cell.stations[0].rate_mbps", "\"fast\""));
+        assert_eq!((text.key.as_str(), text.value.as_str()), ("bss.stations[0].rate_mbps", "\"fast\""));
         assert_eq!(text.allowed, "a number");
     }
 
@@ -465,16 +466,15 @@ mod tests {
     #[test]
     fn a_key_that_comes_twice_is_refused() {
         let port = |scheme: &str| {
-            SMALLEST
-                .replace(r#""cell": {"#, &format!(r#""cell": {{"ap": {{"port": {{"scheme": {scheme}}}}},"#))
+            SMALLEST.replace(r#""bss": {"#, &format!(r#""bss": {{"ap": {{"port": {{"scheme": {scheme}}}}},"#))
         };
         for (json, key) in [
             (SMALLEST.replace(r#""label": "f","#, r#""label": "f", "label": "g","#), "flows[0].label"),
             (SMALLEST.replace(r#""flows""#, r#""flows": [], "flows""#), "flows"),
-            (port(r#"{"name": "red", "weight": 0.1, "weight": 0.1}"#), "cell.ap.port.scheme.weight"),
+            (port(r#"{"name": "red", "weight": 0.1, "weight": 0.1}"#), "bss.ap.port.scheme.weight"),
             (
                 port(r#"{"name": "external", "id": "x", "parameters": {"a": 1, "a": 1}}"#),
-                "cell.ap.port.scheme.parameters.a",
+                "bss.ap.port.scheme.parameters.a",
             ),
         ] {
             let error = error(&json);

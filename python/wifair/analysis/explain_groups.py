@@ -175,7 +175,7 @@ def _losses(best: Group, worst: Group) -> Sentence:
 
 def _charged(results: Results, found: list[Group]) -> Sentence | None:
     """Under mac80211: airtime of a station's uploads that is charged to its downloads."""
-    if results.cells[0].scenario.plan()["cell"]["ap"]["port"]["scheme"]["name"] != "mac80211":
+    if results.cells[0].scenario.plan()["bss"]["ap"]["port"]["scheme"]["name"] != "mac80211":
         return None
     shares = _airtimes(results, "up")
     for upload in (group for group in found if group.direction == "up" and group.transport == "tcp"):

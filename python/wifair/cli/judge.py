@@ -92,7 +92,7 @@ def below(scenario: Own, arguments: Sequence[str]) -> str:
 
     if not scenario.allows_hardware:
         return ""
-    name = scenario.given.plan()["cell"]["ap"]["hardware"]["name"]
+    name = scenario.given.plan()["bss"]["ap"]["hardware"]["name"]
     if name != "ideal":
         return f'Below the scheme: ap.hardware = "{name}", so a scheme decides only on what waits above that.'
     said = 'Below the scheme: no queue (ap.hardware = "ideal"). With one, as drivers and firmware have it, a scheme can gain much less.'

@@ -110,7 +110,7 @@ def agreed(
 def traffic(plan: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
     """The generator's description of the flows of a plan."""
     draw = random.Random(seed)
-    stations = [station["label"] for station in plan["cell"]["stations"]]
+    stations = [station["label"] for station in plan["bss"]["stations"]]
     names = dict(zip(stations, host_names(stations), strict=True))
     wanted = []
     for flow in plan["flows"]:

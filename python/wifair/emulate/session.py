@@ -77,7 +77,7 @@ class Settings:
     @property
     def names(self) -> list[str]:
         """The stations' host names, by index."""
-        return host_names([station["label"] for station in self.plan["cell"]["stations"]])
+        return host_names([station["label"] for station in self.plan["bss"]["stations"]])
 
 
 def host_names(labels: list[str]) -> list[str]:

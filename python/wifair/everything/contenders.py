@@ -72,14 +72,14 @@ class ArfAware(Contender):
     def applied(self, scenario: Scenario, ack_filter: str = "paper") -> Scenario:
         """The scenario with these senders. Raises `InputError` if no link is ever slow."""
         plan = scenario.plan()
-        rates = {station["label"]: station["rate_mbps"] for station in plan["cell"]["stations"]}
+        rates = {station["label"]: station["rate_mbps"] for station in plan["bss"]["stations"]}
         changes = {
             event["station"]["label"] for event in plan["events"] if (event.get("station") or {}).get("rate_mbps")
         }
         if None in rates.values():
             raise InputError("arf-aware knows rates before 802.11n, and stations of this scenario have an MCS.")
         highest = max(rates.values())
-        adapts = plan["cell"]["mac"]["rate_adaptation"]["name"] != "fixed"
+        adapts = plan["bss"]["mac"]["rate_adaptation"]["name"] != "fixed"
         notified = [flow for flow in plan["flows"] if flow["direction"] == "up" or flow["server_notified_of_link_rate"]]
         if not any(adapts or rates[flow["station"]] < highest or flow["station"] in changes for flow in notified):
             raise InputError("no sender has a link below the highest rate: the same as droptail.")

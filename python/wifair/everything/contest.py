@@ -60,7 +60,7 @@ class Setting:
     @property
     def hardware(self) -> str:
         """What lies below the AP's scheme."""
-        return str(self.plan["cell"]["ap"]["hardware"]["name"])
+        return str(self.plan["bss"]["ap"]["hardware"]["name"])
 
     @property
     def id(self) -> str:

@@ -121,7 +121,7 @@ def links_differ(plan: Plan, flows: list[int]) -> bool:
     of_flows = {plan["flows"][i]["station"] for i in flows}
     links = [
         {key: value for key, value in station.items() if key in LINK}
-        for station in plan["cell"]["stations"]
+        for station in plan["bss"]["stations"]
         if station["label"] in of_flows
     ]
     changed = {event["station"]["label"] for event in plan.get("events") or [] if event.get("station")}
@@ -181,7 +181,7 @@ def _directions(plan: Plan, endless: list[int]) -> Criterion:
 
 
 def _airtime(plan: Plan, endless: list[int]) -> Criterion:
-    order = [station["label"] for station in plan["cell"]["stations"]]
+    order = [station["label"] for station in plan["bss"]["stations"]]
     wanted = sorted({order.index(plan["flows"][i]["station"]) for i in endless})
 
     def values(runs: CellRuns) -> Values:

@@ -70,7 +70,7 @@ def schemes(named: Mapping[str, PythonScheme]) -> list[Table]:
 def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
     """The session's stations, flows and groups, and the choices of the controls."""
     plan = session.scenario.plan()
-    stations = [station["label"] for station in plan["cell"]["stations"]]
+    stations = [station["label"] for station in plan["bss"]["stations"]]
     place = {label: index for index, label in enumerate(stations)}
     groups: dict[str, Table] = {}
     for flow in plan["flows"]:
@@ -101,9 +101,9 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
             for flow in plan["flows"]
         ],
         "groups": list(groups.values()),
-        "phy": plan["cell"]["phy"]["name"],
+        "phy": plan["bss"]["phy"]["name"],
         "modes": session.modes(),
-        "limit_is_controlled": plan["cell"]["ap"]["port"].get("limit_controller") is not None,
+        "limit_is_controlled": plan["bss"]["ap"]["port"].get("limit_controller") is not None,
         "schemes": schemes(named),
         "congestion_controls": [listed["name"] for listed in components("congestion_controls")],
         "bounds": {".".join(path): bounds for path, bounds in BOUNDS.items()},
@@ -113,9 +113,9 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
 def values(session: Session) -> Table:
     """The present values of the controls: the plan's, updated by the events so far. Limit, rates, MCSs and open flows are in each picture."""
     plan = session.scenario.plan()
-    scheme: Table = plan["cell"]["ap"]["port"]["scheme"]
+    scheme: Table = plan["bss"]["ap"]["port"]["scheme"]
     delay_ms = plan["wire"]["one_way_delay_ms"]
-    limit = plan["cell"]["ap"]["port"]["limit_packets"]
+    limit = plan["bss"]["ap"]["port"]["limit_packets"]
     tcp = {
         flow["group"]: {key: flow["tcp"][key] for key in ("congestion_control", "receiver_window_segments", "ecn")}
         for flow in plan["flows"]

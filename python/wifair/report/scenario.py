@@ -39,17 +39,17 @@ def about(scenario: Scenario) -> str:
     plan = scenario.plan()
     ways = [flow["direction"] for flow in plan["flows"]]
     counts = [f"{ways.count(way)} {way}link" for way in ("up", "down") if way in ways]
-    return f"{' and '.join(counts)} {'flows' if len(ways) > 1 else 'flow'} in an {plan['cell']['phy']['name']} cell"
+    return f"{' and '.join(counts)} {'flows' if len(ways) > 1 else 'flow'} in an {plan['bss']['phy']['name']} cell"
 
 
 def described(scenario: Scenario, source: Path) -> list[Part]:
     """The scenario's main settings, and the text of its file."""
     plan = scenario.plan()
-    port = plan["cell"]["ap"]["port"]
+    port = plan["bss"]["ap"]["port"]
     limit, run = port.get("limit_packets"), plan["run"]
     controls = dict.fromkeys(flow["tcp"]["congestion_control"]["name"] for flow in plan["flows"] if "tcp" in flow)
     facts = {
-        "stations": f"{len(plan['cell']['stations'])}",
+        "stations": f"{len(plan['bss']['stations'])}",
         "flows": f"{len(plan['flows'])}",
         "scheme": f"`{scheme_name(port['scheme'])}`",
         "buffer of the access point": f"{limit} packets" if limit is not None else "the scheme's own limit",

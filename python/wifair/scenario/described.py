@@ -22,7 +22,7 @@ def scheme_name(scheme: Mapping[str, Any]) -> str:
 
 
 def _phy(plan: Plan) -> str:
-    phy, stations = plan["cell"]["phy"], plan["cell"]["stations"]
+    phy, stations = plan["bss"]["phy"], plan["bss"]["stations"]
     told = str(phy["name"])
     if phy.get("width_mhz"):
         told += f", {phy['width_mhz']:g} MHz"
@@ -30,7 +30,7 @@ def _phy(plan: Plan) -> str:
     rates = {rate for s in stations for rate in (s.get("rate_mbps"), s.get("rate_down_mbps")) if rate is not None}
     parts = [f"MCS {_range(mcs)}"] if mcs else []
     parts += [f"{_range(rates)} Mbps"] if rates and not mcs else []
-    adaptation = plan["cell"]["mac"]["rate_adaptation"]["name"]
+    adaptation = plan["bss"]["mac"]["rate_adaptation"]["name"]
     parts += [f"rates by {adaptation}"] if adaptation != "fixed" else []
     return ", ".join([told, *parts])
 
@@ -41,13 +41,13 @@ def _range(values: Iterable[float]) -> str:
 
 
 def _scheme(plan: Plan) -> str:
-    port = plan["cell"]["ap"]["port"]
+    port = plan["bss"]["ap"]["port"]
     control = port["limit_controller"]
     return f"{scheme_name(port['scheme'])} at the AP" + (f", limit by {control['name']}" if control else "")
 
 
 def _buffer(plan: Plan) -> str:
-    return f"{plan['cell']['ap']['port']['limit_packets']:,} packets"
+    return f"{plan['bss']['ap']['port']['limit_packets']:,} packets"
 
 
 def _tcp(plan: Plan) -> str:

@@ -84,8 +84,8 @@ def _usual(scheme: str) -> int | None:
     """The limit that the engine gives a port under a registered scheme; None for a scheme that it rejects."""
     port = {"scheme": json.loads(scheme)}
     flow = {"label": "flow", "station": "station", "direction": "down"}
-    plan = {"schema_version": 1, "cell": {"ap": {"port": port}, "stations": [{"label": "station"}]}, "flows": [flow]}
+    plan = {"schema_version": 1, "bss": {"ap": {"port": port}, "stations": [{"label": "station"}]}, "flows": [flow]}
     try:
-        return int(json.loads(_native.canonical(json.dumps(plan), {}))["cell"]["ap"]["port"]["limit_packets"])
+        return int(json.loads(_native.canonical(json.dumps(plan), {}))["bss"]["ap"]["port"]["limit_packets"])
     except _native.PlanError:
         return None

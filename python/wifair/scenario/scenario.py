@@ -48,9 +48,9 @@ Table = dict[str, Any]
 # Sections of a scenario that map to one table of the plan, with that table's path.
 SECTIONS = {
     "run": ("run",),
-    "phy": ("cell", "phy"),
-    "mac": ("cell", "mac"),
-    "channel": ("cell", "channel"),
+    "phy": ("bss", "phy"),
+    "mac": ("bss", "mac"),
+    "channel": ("bss", "channel"),
     "wire": ("wire",),
 }
 
@@ -244,18 +244,18 @@ class _PlanBuilder:
     def build(self) -> Table:
         """The plan without the engine's defaults."""
         scenario = self.scenario
-        plan: Table = {"schema_version": 1, "cell": {}}
+        plan: Table = {"schema_version": 1, "bss": {}}
         for section, place in SECTIONS.items():
             given = scenario.run_keys if section == "run" else getattr(scenario, section)
             node = plan_node(*place)
             name = default_name(node)
             table = checked({"name": name, **given} if name else given, node, section)
-            parent = plan["cell"] if place[0] == "cell" else plan
+            parent = plan["bss"] if place[0] == "bss" else plan
             parent[place[-1]] = layered(self.dialect.get(section, {}), table)
-        if has_mcs(plan["cell"]["phy"]["name"]):  # stations from 802.11n on are QoS stations
-            plan["cell"]["mac"].setdefault("edca", {})
-        plan["cell"]["ap"] = self.access_point()
-        plan["cell"]["stations"], plan["flows"] = self.stations_and_flows()
+        if has_mcs(plan["bss"]["phy"]["name"]):  # stations from 802.11n on are QoS stations
+            plan["bss"]["mac"].setdefault("edca", {})
+        plan["bss"]["ap"] = self.access_point()
+        plan["bss"]["stations"], plan["flows"] = self.stations_and_flows()
         plan["events"] = self.events()
         return plan
 
@@ -307,7 +307,7 @@ class _PlanBuilder:
 
     def access_point(self) -> Table:
         """The AP. The keys of its port are directly in `[ap]`."""
-        node = plan_node("cell", "ap")
+        node = plan_node("bss", "ap")
         port = properties(properties(node)["port"])
         other = {key: value for key, value in properties(node).items() if key != "port"}
         keys = with_default_limits({**port, **other})
@@ -428,7 +428,7 @@ class _PlanBuilder:
 
     def station_settings(self, own: Table, origin: str) -> Table:
         """The settings of a station: the dialect's, then the scenario's defaults, then the group's own."""
-        node = plan_node("cell", "stations", "[]")
+        node = plan_node("bss", "stations", "[]")
         known = {key: value for key, value in properties(node).items() if key != "label"}
         table_node = {"type": "object", "properties": known}
         offered = {**known, "count": {}, "name": {}} if not origin.endswith("station") else known
@@ -445,7 +445,7 @@ class _PlanBuilder:
     def scenario_key(self, plan_key: str) -> str:
         """The scenario's key for a key of the plan."""
         head, _, rest = plan_key.replace("[", ".").replace("]", "").partition(".")
-        if head == "cell":
+        if head == "bss":
             head, _, rest = rest.partition(".")
             if head == "ap":
                 return join("ap", rest.removeprefix("port").lstrip("."))

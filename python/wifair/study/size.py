@@ -36,7 +36,7 @@ def check_size(jobs: Sequence[Job], threads: int) -> None:
 
 def replication_bytes(plan: dict[str, Any]) -> float:
     """About how much memory the tables of a replication take, those of transfers apart."""
-    flows, stations = len(plan["flows"]), len(plan["cell"]["stations"])
+    flows, stations = len(plan["flows"]), len(plan["bss"]["stations"])
     rows: dict[str, float] = {"runs": 1, "flows": flows, "queues": 8, "stations": 2 * stations, "datagrams": 2 * flows}
     if interval_s := plan["run"]["sample_interval_s"]:
         # Of a flow goodput, congestion window, RTT and smoothed RTT; of a station its rates and airtime; of the AP's buffer

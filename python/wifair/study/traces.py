@@ -64,7 +64,7 @@ class Traces:
         return TracedBatch(self, jobs, _native.Batch(list(jobs), threads, [self._of(seed) for _, seed in jobs]))
 
     def _check(self, plan: str) -> None:
-        labels = [station["label"] for station in json.loads(plan)["cell"]["stations"]]
+        labels = [station["label"] for station in json.loads(plan)["bss"]["stations"]]
         for name in self.stations:
             if name not in labels:
                 shown = ", ".join(labels) if len(labels) <= 20 else f"{labels[0]}, {labels[1]}, … {labels[-1]}"

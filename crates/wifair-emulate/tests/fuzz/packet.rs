@@ -54,7 +54,7 @@ fn plan(scheme: &str) -> Plan {
     let station = |label| format!(r#"{{"label": "{label}", "port": {{"limit_packets": 10}} }}"#);
     let stations = ["near", "far"].map(station).join(",");
     Plan::from_json(&format!(
-        r#"{{"cell": {{"phy": {{"name": "802.11b"}}, "stations": [{stations}],
+        r#"{{"bss": {{"phy": {{"name": "802.11b"}}, "stations": [{stations}],
             "ap": {{"port": {{"limit_packets": 10, "scheme": {scheme} }} }} }},
             "flows": [{{"label": "a", "station": "near", "direction": "up"}}] }}"#
     ))

@@ -54,7 +54,7 @@ mod tests {
             station
         };
         let mut plan = json!({
-            "cell": {"phy": {"name": phy}, "stations": [station("a"), station("b")]},
+            "bss": {"phy": {"name": phy}, "stations": [station("a"), station("b")]},
             "flows": [flow("a", "up"), flow("b", "up"), flow("a", "down"), flow("b", "down")],
         });
         edit(&mut plan);
@@ -63,11 +63,11 @@ mod tests {
     }
 
     fn few_frames(plan: &mut Value) {
-        for station in plan["cell"]["stations"].as_array_mut().unwrap() {
+        for station in plan["bss"]["stations"].as_array_mut().unwrap() {
             station["port"] = json!({"limit_packets": 3});
             station["frame_error_rate"] = json!({"data_up": 0.25, "data_down": 0.25});
         }
-        plan["cell"]["mac"] = json!({"retry_limit_short": 2, "retry_limit_long": 2});
+        plan["bss"]["mac"] = json!({"retry_limit_short": 2, "retry_limit_long": 2});
     }
 
     /// Whatever becomes of packets (drops at a short queue, retry limits, A-MPDUs, several connections one after the other): a sender
@@ -113,7 +113,7 @@ mod tests {
         let run = |small_queue: Value| {
             let mut network = network("802.11b", small_queue, None, |plan| {
                 plan["flows"].as_array_mut().unwrap().truncate(1);
-                plan["cell"]["stations"][0]["port"] = json!({"limit_packets": 1_000});
+                plan["bss"]["stations"][0]["port"] = json!({"limit_packets": 1_000});
             });
             let mut most = 0;
             for step in 1..3_000 {

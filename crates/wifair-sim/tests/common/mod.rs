@@ -34,7 +34,7 @@ pub fn symmetric(n_up: usize, n_down: usize, scheme: &str, warmup_s: f64, durati
         .collect();
     json!({
         "run": {"warmup_s": warmup_s, "duration_s": duration_s},
-        "cell": {
+        "bss": {
             "phy": {"name": "802.11b"},
             "ap": {"port": {"limit_packets": 100, "scheme": {"name": scheme}}},
             "stations": stations,

@@ -19,7 +19,7 @@ fn with(n_up: usize, n_down: usize, applications: &[(&str, Value)], warmup_s: f6
     let mut plan = common::symmetric(n_up, n_down, "droptail", warmup_s, duration_s);
     for (index, (direction, application)) in applications.iter().enumerate() {
         let label = format!("guest-{index}");
-        plan["cell"]["stations"].as_array_mut().unwrap().push(json!({"label": label, "rate_mbps": 11.0}));
+        plan["bss"]["stations"].as_array_mut().unwrap().push(json!({"label": label, "rate_mbps": 11.0}));
         plan["flows"].as_array_mut().unwrap().push(json!({
             "label": label, "station": label, "direction": direction, "application": application,
         }));
@@ -126,7 +126,7 @@ fn voice_goes_first_where_the_cell_looks_at_dscp() {
     let guests = [("down", json!({"name": "voip"}))];
     let mut plan = with(0, 4, &guests, 5.0, 20.0);
     let behind = record(&plan, 1);
-    plan["cell"]["mac"] = json!({"edca": {"classify": "rfc-8325"}});
+    plan["bss"]["mac"] = json!({"edca": {"classify": "rfc-8325"}});
     let ahead = record(&plan, 1);
     let call = |record: &RunRecord| row(record, "guest-0", "down").clone();
     assert!(call(&ahead).mos.unwrap() > 4.3, "{:?}", call(&ahead));
@@ -218,9 +218,9 @@ proptest! {
             .collect();
         let mut plan = with(n_up, n_down, &guests, warmup_s, 3.0);
         plan["wire"] = json!({"rate_mbps": 100.0, "loss_rate": wire_loss});
-        plan["cell"]["ap"]["port"] =
+        plan["bss"]["ap"]["port"] =
             json!({"limit_packets": limit, "scheme": {"name": scheme}});
-        for station in plan["cell"]["stations"].as_array_mut().unwrap() {
+        for station in plan["bss"]["stations"].as_array_mut().unwrap() {
             station["frame_error_rate"] = json!({"data_up": frame_errors, "ack_up": frame_errors / 2.0});
             station["port"] = json!({"limit_packets": limit});
         }

@@ -34,7 +34,7 @@ fn every_course_is_the_one_that_it_always_was() {
         let table: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         for (scheme, hash) in table["hashes"].as_object().unwrap() {
             let mut plan = table["plan"].clone();
-            plan["cell"]["ap"]["port"]["scheme"] = json!({"name": scheme});
+            plan["bss"]["ap"]["port"]["scheme"] = json!({"name": scheme});
             let course = fingerprint(&common::plan(&plan), table["seed"].as_u64().unwrap()).unwrap();
             found.insert(format!("{name} {scheme}"), format!("{course:016x}"));
             pinned.insert(format!("{name} {scheme}"), hash.as_str().unwrap().to_owned());
@@ -89,7 +89,7 @@ fn threads_do_not_matter() {
 fn adding_an_idle_station_shifts_nobodys_draws() {
     let plan = common::symmetric(2, 2, "droptail", 0.0, 5.0);
     let mut with_guest = plan.clone();
-    with_guest["cell"]["stations"].as_array_mut().unwrap().push(json!({"label": "guest", "rate_mbps": 1.0}));
+    with_guest["bss"]["stations"].as_array_mut().unwrap().push(json!({"label": "guest", "rate_mbps": 1.0}));
     assert_eq!(
         fingerprint(&common::plan(&plan), 3).unwrap(),
         fingerprint(&common::plan(&with_guest), 3).unwrap()

@@ -13,9 +13,9 @@ const CATEGORIES: [(&str, u8); 4] =
 
 fn record(edca: serde_json::Value) -> RunRecord {
     let mut plan = common::symmetric(4, 4, "droptail", 0.0, 5.0);
-    plan["cell"]["phy"]["name"] = json!("802.11g");
-    plan["cell"]["mac"] = json!({ "edca": edca });
-    for station in plan["cell"]["stations"].as_array_mut().unwrap() {
+    plan["bss"]["phy"]["name"] = json!("802.11g");
+    plan["bss"]["mac"] = json!({ "edca": edca });
+    for station in plan["bss"]["stations"].as_array_mut().unwrap() {
         station["rate_mbps"] = json!(54.0);
     }
     for (index, flow) in plan["flows"].as_array_mut().unwrap().iter_mut().enumerate() {

@@ -19,7 +19,7 @@ fn pair(direction: &str, control: &str, edit: impl FnOnce(&mut Value)) -> Vec<f6
     for flow in plan["flows"].as_array_mut().unwrap() {
         flow["tcp"]["congestion_control"] = json!({"name": control});
     }
-    plan["cell"]["stations"][0]["rate_mbps"] = json!(1.0);
+    plan["bss"]["stations"][0]["rate_mbps"] = json!(1.0);
     edit(&mut plan);
     record(&plan).flows.iter().map(|flow| flow.goodput_mbps).collect()
 }
@@ -36,7 +36,7 @@ fn a_station_hears_of_its_own_rate_from_the_start() {
 fn a_station_hears_of_a_change() {
     let change = |control: &str| {
         pair("up", control, |plan| {
-            plan["cell"]["stations"][0]["rate_mbps"] = json!(11.0);
+            plan["bss"]["stations"][0]["rate_mbps"] = json!(11.0);
             plan["events"] = json!([{"at_s": 5.0, "station": {"label": "up-1", "rate_mbps": 1.0}}]);
         })
     };

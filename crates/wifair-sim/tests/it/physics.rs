@@ -109,7 +109,7 @@ fn any_plan() -> impl Strategy<Value = (Value, u64)> {
                 .collect();
             let plan = json!({
                 "run": {"warmup_s": 0.5, "duration_s": 2.5},
-                "cell": {
+                "bss": {
                     "phy": {"name": "802.11b"},
                     "mac": {"rts_threshold_bytes": rts_threshold},
                     "ap": {"port": {
@@ -138,9 +138,9 @@ fn any_changing_plan() -> impl Strategy<Value = (Value, u64)> {
     let adaptation = prop::sample::select(RateSpec::all());
     (any_plan(), adaptation, prop::collection::vec(event, 1..40), any::<bool>()).prop_map(
         |((mut plan, seed), adaptation, events, fading)| {
-            plan["cell"]["mac"]["rate_adaptation"] = json!(adaptation);
+            plan["bss"]["mac"]["rate_adaptation"] = json!(adaptation);
             if fading {
-                plan["cell"]["channel"] = json!({"fading": {"sigma_db": 8.0, "coherence_time_s": 0.3}});
+                plan["bss"]["channel"] = json!({"fading": {"sigma_db": 8.0, "coherence_time_s": 0.3}});
             }
             for flow in plan["flows"].as_array_mut().unwrap().iter_mut().step_by(2) {
                 flow["tcp"]["congestion_control"] = json!({"name": "arf-aware"});

@@ -23,11 +23,11 @@ fn folder(name: &str) -> PathBuf {
 /// A bit of everything: slow and lossy links, RTS, a small buffer, ECN, selective ACKs, transfers that end.
 fn busy(scheme: &str) -> Value {
     let mut plan = common::symmetric(3, 3, scheme, 0.0, 10.0);
-    plan["cell"]["stations"][1]["rate_mbps"] = json!(2.0);
-    plan["cell"]["stations"][2]["frame_error_rate"] =
+    plan["bss"]["stations"][1]["rate_mbps"] = json!(2.0);
+    plan["bss"]["stations"][2]["frame_error_rate"] =
         json!({"data_up": 0.2, "ack_down": 0.1, "data_down": 0.1});
-    plan["cell"]["mac"] = json!({"rts_threshold_bytes": 1000, "retry_limit_short": 4});
-    plan["cell"]["ap"]["port"]["limit_packets"] = json!(15);
+    plan["bss"]["mac"] = json!({"rts_threshold_bytes": 1000, "retry_limit_short": 4});
+    plan["bss"]["ap"]["port"]["limit_packets"] = json!(15);
     for flow in plan["flows"].as_array_mut().unwrap() {
         flow["tcp"]["ecn"] = json!(true);
         flow["tcp"]["sack"] = json!({});
@@ -37,7 +37,7 @@ fn busy(scheme: &str) -> Value {
 }
 
 fn with_edca(mut plan: Value) -> Value {
-    plan["cell"]["mac"] = json!({"edca": {"classify": "dscp"}, "retry_limit_short": 4});
+    plan["bss"]["mac"] = json!({"edca": {"classify": "dscp"}, "retry_limit_short": 4});
     for (index, flow) in plan["flows"].as_array_mut().unwrap().iter_mut().enumerate() {
         flow["tcp"]["dscp"] = json!([48, 0, 32, 8][index % 4]);
     }
@@ -47,10 +47,10 @@ fn with_edca(mut plan: Value) -> Value {
 /// Links with Block Ack agreements, with losses, retries, Block Ack Requests and an RTS before long PPDUs, and a station that has
 /// none.
 fn with_aggregates(mut plan: Value, phy: Value, mac: Value) -> Value {
-    plan["cell"]["phy"] = phy;
-    plan["cell"]["mac"] = mac;
+    plan["bss"]["phy"] = phy;
+    plan["bss"]["mac"] = mac;
     plan["run"]["duration_s"] = json!(2.0);
-    for (index, station) in plan["cell"]["stations"].as_array_mut().unwrap().iter_mut().enumerate() {
+    for (index, station) in plan["bss"]["stations"].as_array_mut().unwrap().iter_mut().enumerate() {
         station["rate_mbps"] = Value::Null;
         station["mcs"] = json!(index % 4 + 1);
         station["frame_error_rate"] =
@@ -66,8 +66,8 @@ fn with_changes(mut plan: Value) -> Value {
         {"at_s": 5.0, "ap": {"limit_packets": 4}},
         {"at_s": 7.0, "ap": {"limit_packets": 30}},
     ]);
-    plan["cell"]["ap"]["port"]["lowered_limit"] = json!("evict");
-    plan["cell"]["ap"]["flows"] = json!({"idle_timeout_s": 1.0});
+    plan["bss"]["ap"]["port"]["lowered_limit"] = json!("evict");
+    plan["bss"]["ap"]["flows"] = json!({"idle_timeout_s": 1.0});
     plan["run"]["sample_interval_s"] = json!(1.0);
     plan
 }
@@ -77,20 +77,20 @@ fn with_changes(mut plan: Value) -> Value {
 fn plans() -> impl Iterator<Item = (String, Plan)> {
     common::schemes().into_iter().flat_map(|scheme| {
         let mut shared = with_edca(busy(scheme));
-        shared["cell"]["mac"]["edca"]["share_port"] = json!("ap");
+        shared["bss"]["mac"]["edca"]["share_port"] = json!("ap");
         let mut mixed = with_aggregates(
             busy(scheme),
             json!({"name": "802.11n"}),
             json!({"edca": {}, "rts_threshold_bytes": 20_000, "aggregation": {"max_attempts": 2}}),
         );
-        mixed["cell"]["stations"][3]["phy"] = json!({"name": "802.11a"});
-        mixed["cell"]["stations"][3]["mcs"] = Value::Null;
+        mixed["bss"]["stations"][3]["phy"] = json!({"name": "802.11a"});
+        mixed["bss"]["stations"][3]["mcs"] = Value::Null;
         let mut ahead = with_aggregates(
             busy(scheme),
             json!({"name": "802.11be", "band_ghz": 2.4, "erp_protection": "cts-to-self"}),
             json!({"edca": {"parameter_set": "openwrt"}, "aggregation": {"max_attempts": 3, "max_amsdu_bytes": 5000}}),
         );
-        ahead["cell"]["ap"]["hardware"] = json!({"name": "ath9k"});
+        ahead["bss"]["ap"]["hardware"] = json!({"name": "ath9k"});
         [busy(scheme), with_changes(busy(scheme)), with_edca(busy(scheme)), shared, mixed, ahead]
             .into_iter()
             .enumerate()

@@ -118,7 +118,7 @@ fn small_ones_go_on_until_the_large_ones_are_done() {
 fn on_a_dead_link_transfers_end_with_the_reason() {
     let application = json!({"name": "transfers", "count": 3});
     let mut plan = transferring(1, "down", &application, 200.0);
-    plan["cell"]["stations"][0]["frame_error_rate"] = json!({"data_down": 1.0, "data_up": 1.0});
+    plan["bss"]["stations"][0]["frame_error_rate"] = json!({"data_down": 1.0, "data_up": 1.0});
     plan["flows"][0]["user_timeout_s"] = json!(30.0);
     let record = record(&plan, 1);
     assert_eq!(record.transfers.len(), 3);
@@ -200,11 +200,11 @@ fn any_cell() -> impl Strategy<Value = (Value, u64)> {
     (scheme, prop::collection::vec(flow, 1..6), 2u32..30, 0.0..0.08f64, any::<u64>()).prop_map(
         |(scheme, flows, limit, loss_rate, seed)| {
             let mut plan = common::symmetric(flows.len(), 0, scheme, 0.0, 20.0);
-            plan["cell"]["ap"]["port"]["limit_packets"] = json!(limit);
+            plan["bss"]["ap"]["port"]["limit_packets"] = json!(limit);
             plan["wire"] = json!({"rate_mbps": 100.0, "loss_rate": loss_rate});
             for (i, (up, bytes, count, error, handshake, segments)) in flows.into_iter().enumerate() {
                 let error = if i == 0 { error } else { error / 8.0 };
-                plan["cell"]["stations"][i]["frame_error_rate"] =
+                plan["bss"]["stations"][i]["frame_error_rate"] =
                     json!({"data_up": error, "data_down": error});
                 let flow = &mut plan["flows"][i];
                 flow["direction"] = json!(if up { "up" } else { "down" });

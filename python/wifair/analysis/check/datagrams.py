@@ -38,10 +38,10 @@ def ip_bytes(flow: Flow) -> int:
 
 
 def _sender(plan: Plan, node: str, category: str | None, links: Sequence[Sequence[Flow]]) -> Sender:
-    aggregation = plan.plan["cell"]["mac"]["aggregation"] or {}
+    aggregation = plan.plan["bss"]["mac"]["aggregation"] or {}
     return Sender(
         name=node if category is None else f"{node} ({category})",
-        retry_limit=plan.plan["cell"]["mac"]["retry_limit_short"],
+        retry_limit=plan.plan["bss"]["mac"]["retry_limit_short"],
         queue_packets=plan.queue_packets(links[0][0], category),
         in_order=aggregation.get("fill") == "head-run" and plan.scheme != "mac80211",
         in_turns=node == "AP" and plan.scheme in TURNS,

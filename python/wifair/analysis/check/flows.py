@@ -24,7 +24,7 @@ CARRIED = {
 
 def stations_without_flows(plan: Plan) -> Iterator[Finding]:
     """Stations that no flow uses take no part."""
-    labels = [station["label"] for station in plan.plan["cell"]["stations"]]
+    labels = [station["label"] for station in plan.plan["bss"]["stations"]]
     used = {flow["station"] for flow in plan.flows}
     if idle := [label for label in labels if label not in used]:
         yield Finding(

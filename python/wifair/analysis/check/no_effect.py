@@ -52,7 +52,7 @@ def priorities_that_nobody_looks_at(plan: Plan) -> Iterator[Finding]:
     """Packets have a DSCP, but the MAC does not map it to access categories."""
     marked = [flow["label"] for flow in plan.flows if flow["application"].get("dscp") or flow["tcp"]["dscp"]]
     if marked and (plan.edca is None or plan.edca["classify"] == "best-effort"):
-        classify = properties(plan_node("cell", "mac", "edca"))["classify"]
+        classify = properties(plan_node("bss", "mac", "edca"))["classify"]
         default = classify["default"]
         allowed = ", ".join(f'"{name}"{" (default)" if name == default else ""}' for name in words(classify))
         text = f"{', '.join(marked)}: marked with a DSCP that nobody looks at; mac.edca.classify maps it: {allowed}"

@@ -25,13 +25,13 @@ class Plan:
         self.scenario = scenario
         self._access: dict[tuple[int, int], dict[tuple[str, str], Any]] = {}
         self.run = self.plan["run"]
-        self.port = self.plan["cell"]["ap"]["port"]
+        self.port = self.plan["bss"]["ap"]["port"]
         self.scheme = scheme_name(self.port["scheme"])
         self.limit: int = self.port["limit_packets"]
-        self.edca: dict[str, Any] | None = self.plan["cell"]["mac"]["edca"]
+        self.edca: dict[str, Any] | None = self.plan["bss"]["mac"]["edca"]
         self.flows: list[dict[str, Any]] = self.plan["flows"]
         self.tcp = [flow for flow in self.flows if transport(flow["application"]["name"]) == "tcp"]
-        self._given_stations = {own["label"]: own for own in scenario.given_plan()["cell"]["stations"]}
+        self._given_stations = {own["label"]: own for own in scenario.given_plan()["bss"]["stations"]}
         self.end_s: float = self.run["warmup_s"] + self.run["duration_s"]
 
     def of(self, application: str) -> list[dict[str, Any]]:
@@ -59,10 +59,10 @@ class Plan:
 
     def queue_packets(self, flow: dict[str, Any], category: str | None) -> int:
         """The most packets that wait where a flow's data does."""
-        node = self.plan["cell"]["ap"] if flow["direction"] == "down" else self.station(flow)
+        node = self.plan["bss"]["ap"] if flow["direction"] == "down" else self.station(flow)
         own = node["categories"][category.replace("-", "_")]["limit_packets"] if category else None
         waiting = int(own or node["port"]["limit_packets"])
-        aggregation = self.plan["cell"]["mac"]["aggregation"] or {}
+        aggregation = self.plan["bss"]["mac"]["aggregation"] or {}
         if flow["direction"] == "down" and aggregation.get("fill") == "driver-queue":
             return min(waiting, int(aggregation["driver_queue_packets"] or DRIVER_QUEUE_PACKETS))
         return waiting
@@ -73,7 +73,7 @@ class Plan:
 
     def station_called(self, label: str) -> dict[str, Any]:
         """The station of that label."""
-        return next(own for own in self.plan["cell"]["stations"] if own["label"] == label)
+        return next(own for own in self.plan["bss"]["stations"] if own["label"] == label)
 
     def group_of(self, label: str) -> str:
         """The name of a station's group; for a flow's separate station, that of the group of flows."""
