@@ -193,7 +193,7 @@ def test_the_table_of_parameters_has_each_readings_own_values() -> None:
 
 def test_the_dcf_has_one_buffer_of_the_same_length() -> None:
     for packets in (30, 400):
-        cell = applied("dcf", PREMISE, packets)["cell"]
+        cell = applied("dcf", PREMISE, packets)["bss"]
         assert cell["mac"]["edca"] is None
         assert cell["ap"]["port"]["limit_packets"] == packets
 
