@@ -16,7 +16,7 @@ COMPONENTS := $(addsuffix /*.rs,$(addprefix crates/,wifair-queue/src/schemes wif
 # `make test` takes the native module that is there, and in a fresh clone the one that is built sooner.
 MODULE := $(firstword $(wildcard $(VENV)/.built) $(VENV)/.tested)
 
-.PHONY: demo comparison scope test test-rust test-python test-system docs lint lint-rust lint-python tests-built supply coverage validate package bench bench-peers mutants fuzz load clean
+.PHONY: demo comparison scope check test test-rust test-python test-system docs lint lint-rust lint-python tests-built supply coverage validate package bench bench-peers mutants fuzz load clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
@@ -28,6 +28,13 @@ comparison: $(VENV)/.built
 # What the model's departures with a switch change, into docs/scope.md: a minute or two on two cores. It goes on where it was stopped.
 scope: $(VENV)/.built
 	$(BIN)/python docs/figures/departures.py
+
+# For the hand at work: formatting, types, Rust tests, and the Python tests that need no browser, build or real time. Takes what is built.
+check: $(MODULE) lint-python
+	cargo fmt --all --check
+	rustfmt --edition 2024 --check $(COMPONENTS)
+	cargo test $(TESTED) --quiet
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "not whole and not system"
 
 # What the tests need is built side by side; the tests themselves run one after the other, since some hold times against bounds.
 test:

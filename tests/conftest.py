@@ -36,6 +36,12 @@ LONG = [
     "docsite",
 ]
 
+# What only `make test` runs: files whose tests need a browser, a build, other processes, or real time. Single tests have the marker `whole`.
+WHOLE = {
+    *("adding", "cluster", "docsite", "emulate", "lab", "lab_connections", "load", "notebooks"),
+    *("python_scheme_ends", "python_scheme_files", "report", "supply"),
+}
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
@@ -44,7 +50,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the long files first."""
+    """Puts the long files first, and marks those that only `make test` runs."""
+    whole = {f"test_{name}" for name in WHOLE}
+    for item in items:
+        if item.path.stem in whole:
+            item.add_marker("whole")
     rank = {f"test_{name}": place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: rank.get(item.path.stem, len(LONG)))
 

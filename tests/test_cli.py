@@ -238,6 +238,7 @@ def test_ctrl_c_before_the_work_is_told(
     assert capsys.readouterr().err == "wifair: interrupted.\n"
 
 
+@pytest.mark.whole
 def test_ctrl_c_keeps_what_was_computed(short: Path) -> None:
     # One thread: the short scheme's replications come first, the long flows never end.
     out = short.parent / "kept"

@@ -258,6 +258,7 @@ def table(folder: Path) -> Results:
     return engine.results(killed)
 
 
+@pytest.mark.whole
 def test_a_sweep_killed_ten_times_ends_with_the_same_table(tmp_path: Path) -> None:
     seeds = 25
     with sweeper(tmp_path / "calm", seeds) as process:
